@@ -1,4 +1,4 @@
-.PHONY: help dev test test-fast check types format pins bench eval image vendor shots
+.PHONY: help dev test conformance test-fast check types format pins bench eval image vendor shots basemap
 TSC := tools/page_types/node_modules/.bin/tsc
 help:            ## what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/ —/'
@@ -6,6 +6,9 @@ dev:             ## the server with its page; another first port: make dev PORT=
 	uv run tanlu serve $(if $(PORT),--port $(PORT))
 test:            ## every test, on two processes more than there are cores (`-n 0`: in this one); 10 minutes on two
 	uv run pytest
+conformance:     ## what every engine must do: langgraph dev, then two instances of Aegra (Postgres, Redis, Python 3.12)
+	uv run pytest -n 0 tests/conformance --engine dev
+	uv run pytest -n 0 tests/conformance --engine aegra
 test-fast:       ## unit, contract, architecture and the page's own tests: no server, no browser; under 2 minutes
 	uv run pytest tests/unit tests/contract tests/architecture
 check:           ## the static checks CI runs before the tests
@@ -41,8 +44,10 @@ eval:            ## how well rules see that the map helps, claims are checked, a
 	uv run python -m evals.retrieval
 vendor:          ## the page's libraries, bundled from the pinned packages (needs npm)
 	uv run --no-sync python tools/vendor_page.py
-shots:           ## pictures of the page, wide and narrow, light and dark; the README's is one
+basemap:         ## streets for the page's map, from an extract: make basemap FILE=city.osm.pbf (needs tilemaker)
+	uv run --no-sync --with pmtiles==3.5.0 python tools/basemap/basemap.py $(FILE)
+shots:           ## pictures of the page, wide and narrow, light and dark; the README's moving one
 	TANLU_ARTIFACTS=artifacts uv run --group browser pytest -n 0 tests/browser/test_looks.py
-	cp artifacts/citation-1440-light.png docs/images/page.png
+	uv run --group browser python tools/moving_picture.py
 image:           ## the Dockerfile of the deployment
 	uv run langgraph dockerfile Dockerfile

@@ -111,7 +111,7 @@ async def keeping(
 ) -> DeepUpdate:
     """`switch_topic` that archives but forgets nothing."""
     update = await switch_topic(state, runtime, compression=compression)
-    update["messages"] = []
+    update["topic_messages"] = []
     return update
 
 

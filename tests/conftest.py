@@ -6,6 +6,7 @@ import itertools
 import logging
 import os
 import signal
+import ssl
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -30,6 +31,13 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 _backoff = calls._delay
+# Clients are made by the hundred; each would read the authorities of TLS, 30 ms of CPU, anew.
+ssl.create_default_context = functools.cache(ssl.create_default_context)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let the suite of tests/conformance ask one engine alone."""
+    parser.addoption("--engine", choices=["dev", "aegra"], help="the conformance of one engine")
 
 
 def pytest_configure() -> None:

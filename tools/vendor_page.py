@@ -21,6 +21,10 @@ OUT = PAGE / "vendor"
 PINS = {"package.json": "vendor.package.json", "package-lock.json": "vendor.package-lock.json"}
 ESBUILD = ("--bundle", "--format=esm", "--minify", "--target=es2022", "--platform=browser",
            "--charset=utf8", "--legal-comments=none", "--log-level=warning")  # fmt: skip
+# Ready-made looks of a map, of which the page uses none.
+WITHOUT = "@protomaps/basemaps"
+# By the same makers under the same licence; their package leaves the text out.
+LICENCE_WITH = {"pmtiles": "protomaps-leaflet"}
 NPM = ("--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier")
 
 
@@ -39,6 +43,9 @@ BUNDLES = (
     Bundle("leaflet.js", "leaflet",
            'import * as L from "leaflet/dist/leaflet-src.esm.js"; export { L, L as default };'),
     Bundle("leaflet.css", "leaflet", '@import "./leaflet-page.css";'),
+    Bundle("protomaps-leaflet.js", "protomaps-leaflet",
+           "export { leafletLayer, PolygonSymbolizer, LineSymbolizer, CenteredTextSymbolizer, "
+           'LineLabelSymbolizer } from "protomaps-leaflet";'),
     Bundle("markdown-it.js", "markdown-it", 'export { default } from "markdown-it";'),
     Bundle("purify.js", "dompurify", 'export { default } from "dompurify";'),
 )  # fmt: skip
@@ -93,8 +100,9 @@ def written(folder: Path, bundle: Bundle) -> dict[str, Any]:
     kind = bundle.name.rpartition(".")[2]
     entry, meta, made = folder / f"entry.{kind}", folder / "meta.json", folder / bundle.name
     entry.write_text(bundle.entry + "\n", "utf-8")
-    run(folder, "node_modules/.bin/esbuild", *ESBUILD, entry.name,
-        f"--outfile={made.name}", f"--metafile={meta.name}")  # fmt: skip
+    (folder / "nothing.js").write_text("export const namedFlavor = undefined;\n", "utf-8")
+    run(folder, "node_modules/.bin/esbuild", *ESBUILD, f"--alias:{WITHOUT}=./nothing.js",
+        entry.name, f"--outfile={made.name}", f"--metafile={meta.name}")  # fmt: skip
     packages = {name: manifest(folder, name)["version"] for name in bundled(meta) or {"leaflet"}}
     first = f"{bundle.package} {packages[bundle.package]}"
     banner = f"/* {first}, bundled and minified; licences: LICENSES.txt */\n"
@@ -119,7 +127,8 @@ def licences(folder: Path, packages: Iterable[str]) -> str:
     parts = []
     for name in sorted(packages):
         told = manifest(folder, name)
-        files = sorted((folder / "node_modules" / name).glob("[Ll][Ii][Cc][Ee][Nn][CcSs][Ee]*"))
+        home = folder / "node_modules" / LICENCE_WITH.get(name, name)
+        files = sorted(home.glob("[Ll][Ii][Cc][Ee][Nn][CcSs][Ee]*"))
         if not files:
             raise SystemExit(f"{name} ships no licence")
         head = f"{name} {told['version']} ({told['license']})"

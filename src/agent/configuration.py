@@ -1,6 +1,7 @@
 """Define what may differ from run to run: the context schema of every assistant."""
 
 import os
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -29,6 +30,9 @@ RunSeconds = Annotated[
     float, Field(ge=1, le=86_400, description="Wall clock seconds per run, the answer included.")
 ]
 
+_SINCE = re.compile(r"(?:day|week|month|year|\d{4}-\d{2}-\d{2})?")
+_SITE = r"-?(?:[\w-]+\.)+[\w-]{2,}"
+_SITES = re.compile(rf"(?:{_SITE}(?:,\s*{_SITE}){{0,19}})?")
 _SCORABLE = "(?:wikipedia|openalex|semantic_scholar|tavily|sec_edgar|akshare)"
 
 
@@ -62,8 +66,21 @@ class Configuration(BaseModel):
     web_search: Literal["auto", "google", "tavily", "serper", "bocha", "off"] = Field(
         "auto", description="Which web search serves; auto picks what is configured."
     )
+    search_since: str = Field(
+        "",
+        description="How new web pages have to be: day, week, month, year or an ISO date.",
+    )
+    search_sites: str = Field(
+        "",
+        max_length=1000,
+        description="Web sites to search alone, or with a minus not at all: a.org,-b.com.",
+    )
     geo_routing: Literal["llm", "rules", "always", "never"] = Field(
         "llm", description="Who decides that a query needs the map."
+    )
+    outing: Literal["auto", "on", "off"] = Field(
+        "auto",
+        description="Order the places into a day: auto where the question asks for one, on, off.",
     )
     answer_language: Literal["auto", "zh", "en"] = Field(
         "auto", description="Language of the answer; auto is the question's."
@@ -175,6 +192,20 @@ class Configuration(BaseModel):
             if name not in values and (value := _from_environment(name)):
                 values[name] = value
         return values
+
+    @field_validator("search_since")
+    @classmethod
+    def _check_since(cls, value: str) -> str:
+        if not _SINCE.fullmatch(value):
+            raise ValueError("must be day, week, month, year or a date such as 2026-01-31")
+        return value
+
+    @field_validator("search_sites")
+    @classmethod
+    def _check_sites(cls, value: str) -> str:
+        if not _SITES.fullmatch(value):
+            raise ValueError("must be at most 20 domains parted by commas, such as a.org,-b.com")
+        return value
 
     @field_validator("*", mode="before")
     @classmethod

@@ -4,6 +4,7 @@ generate_query ─ continue_to_research ─┬─ web_research ×n ─┬─ ref
                                        └─ amap_research ×m ┘      │            │       │
                       finalize_answer ◀───────────────────────────┘◀───────────┘   more rounds
 
+Where a day over the places is wanted, plan_outing stands before finalize_answer.
 Where collections of own documents are named, document_research stands beside the two.
 With `review_plan` the run pauses between generate_query and the dispatch.
 """
@@ -21,6 +22,7 @@ from agent.nodes.amap_research import amap_research
 from agent.nodes.document_research import document_research
 from agent.nodes.finalize_answer import finalize_answer
 from agent.nodes.generate_query import generate_query
+from agent.nodes.plan_outing import plan_outing
 from agent.nodes.reflection import reflection
 from agent.nodes.review_plan import review_plan
 from agent.nodes.routing import continue_to_research, evaluate_research, review_or_research
@@ -38,6 +40,7 @@ Graph = StateGraph[OverallState, Configuration, AgentInput, OverallState]
 Compiled = CompiledStateGraph[OverallState, Configuration, AgentInput, OverallState]
 
 RESEARCH = ["web_research", "amap_research", "document_research"]
+CLOSING = ["plan_outing", "finalize_answer"]
 
 
 def build_graph(get_services: GetServices = process_services) -> Graph:
@@ -58,18 +61,21 @@ def build_graph(get_services: GetServices = process_services) -> Graph:
                    input_schema=DocumentSearchState)  # fmt: skip
     graph.add_node("reflection", partial(reflection, get_services=get_services),
                    input_schema=OverallState)  # fmt: skip
+    graph.add_node("plan_outing", partial(plan_outing, get_services=get_services),
+                   input_schema=OverallState)  # fmt: skip
     graph.add_node("finalize_answer", partial(finalize_answer, get_services=get_services),
                    input_schema=OverallState)  # fmt: skip
 
     graph.add_edge(START, "generate_query")
     graph.add_conditional_edges(
-        "generate_query", review_or_research, ["review_plan", *RESEARCH, "finalize_answer"]
+        "generate_query", review_or_research, ["review_plan", *RESEARCH, *CLOSING]
     )
-    graph.add_conditional_edges("review_plan", continue_to_research, [*RESEARCH, "finalize_answer"])
+    graph.add_conditional_edges("review_plan", continue_to_research, [*RESEARCH, *CLOSING])
     graph.add_edge("web_research", "reflection")
     graph.add_edge("amap_research", "reflection")
     graph.add_edge("document_research", "reflection")
-    graph.add_conditional_edges("reflection", evaluate_research, [*RESEARCH, "finalize_answer"])
+    graph.add_conditional_edges("reflection", evaluate_research, [*RESEARCH, *CLOSING])
+    graph.add_edge("plan_outing", "finalize_answer")
     graph.add_edge("finalize_answer", END)
     return graph
 

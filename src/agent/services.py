@@ -7,6 +7,7 @@ from agent.assistants.common.services import Services, no_model
 from agent.core.calls import Calls
 from agent.core.concurrency import Lazy
 from agent.core.shared_limits import SharedLimits
+from agent.core.tracing import Tracing
 from agent.knowledge.base import build_knowledge
 from agent.knowledge.rerank import RerankClient
 from agent.mcp.map import build_map_client
@@ -36,6 +37,8 @@ def build_services(
     used = sample.settings if sample else settings
     shared = SharedLimits(used.tanlu_redis_url) if used.tanlu_redis_url else None
     calls = Calls(reply_cache=reply_cache, shared=shared)
+    endpoint, headers = used.tanlu_otlp_endpoint, used.tanlu_otlp_headers
+    tracing = Tracing(endpoint, headers) if endpoint else None
     models = ModelClient(used, calls)
     web = WebSearch(used, models, calls)
     origins = sample.origins if sample else None
@@ -55,6 +58,7 @@ def build_services(
         reply_cache=reply_cache,
         wishes=wishes,
         sample=sample,
+        tracing=tracing,
     )
 
 

@@ -7,11 +7,14 @@ from typing import Annotated, Any, Literal, TypeVar
 import platformdirs
 from dotenv import load_dotenv
 from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic_core import PydanticKnownError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from agent.core.errors import ConfigurationError
 from agent.core.redaction import hide
 
+PMTILES = "pmtiles:"
+"""Begins MAP_TILES where it names a file of vector tiles."""
 _Read = TypeVar("_Read", bound="AccessSettings")
 
 
@@ -28,6 +31,14 @@ class AccessSettings(BaseSettings):
     """Comma-separated names this server answers to besides loopback; `*` is any."""
     tanlu_wrong_keys_per_minute: int = Field(10, ge=1, le=1000)
     """Different wrong keys that one address may send, before it waits."""
+    tanlu_runs_per_minute: int = Field(0, ge=0, le=100_000)
+    """Runs that an owner may begin in a minute; 0 is unlimited, as for the two that follow."""
+    tanlu_open_runs: int = Field(0, ge=0, le=100_000)
+    """Threads of an owner on which a run is under way or waits."""
+    tanlu_daily_usd: float = Field(0, ge=0, le=1_000_000)
+    """What an owner's runs may cost a day (UTC) before no further one is begun."""
+    tanlu_audit_log: Path | None = None
+    """A file that gets a line for each run, sign-in, export and deletion."""
     tanlu_header_seconds: float = Field(10, gt=0, le=600)
     """For the head of a request; a connection that takes longer is closed."""
     tanlu_waiting_connections: int = Field(256, ge=1, le=100_000)
@@ -155,8 +166,8 @@ class Settings(AccessSettings, RetentionSettings):
     code_output_bytes: int = Field(65_536, ge=256, le=1 << 24)
     code_parallel: int = Field(2, ge=1, le=64)
 
-    map_tiles: Literal["none", "osm", "tianditu"] = "none"
-    """The page's base map; `none` draws a grid and needs no network."""
+    map_tiles: str = "none"
+    """The page's streets: `none`, `osm`, `tianditu`, or `pmtiles:` and a path or an address."""
     tianditu_key: str | None = Field(None, pattern=r"^[0-9a-fA-F]{8,64}$")
     """A key for browsers: the page hands it out with the addresses of the tiles."""
     place_photos: bool = False
@@ -167,6 +178,10 @@ class Settings(AccessSettings, RetentionSettings):
     """Postgres for threads, runs and paid replies, in place of files in the data directory."""
     tanlu_redis_url: SecretStr | None = None
     """Redis that all processes book MODEL_RPM, AMAP_QPS and the other limits in."""
+    tanlu_otlp_endpoint: str | None = None
+    """A collector's address up to /v1/traces, that traces and metrics are sent to."""
+    tanlu_otlp_headers: SecretStr | None = None
+    """`name=value,name=value`: what the collector wants to let them in."""
     tanlu_data_dir: Path = Field(default_factory=lambda: platformdirs.user_data_path("tanlu"))
     tanlu_log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 
@@ -174,6 +189,14 @@ class Settings(AccessSettings, RetentionSettings):
     @classmethod
     def _upper(cls, value: Any) -> Any:
         return value.upper() if isinstance(value, str) else value
+
+    @field_validator("map_tiles")
+    @classmethod
+    def _known_tiles(cls, value: str) -> str:
+        if value in ("none", "osm", "tianditu") or value.removeprefix(PMTILES) not in ("", value):
+            return value
+        expected = "'none', 'osm', 'tianditu', 'pmtiles:PATH' / 'pmtiles:https://…'"
+        raise PydanticKnownError("literal_error", {"expected": expected})
 
     @field_validator("amap_mcp_command", mode="before")
     @classmethod

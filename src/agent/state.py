@@ -21,6 +21,8 @@ from agent.evidence.types import (
     Constraints,
     Gap,
     MapTask,
+    Outing,
+    OutingWish,
     Place,
     Point,
     Query,
@@ -128,6 +130,10 @@ class Turn(TypedDict):
     reasoning_model: str | None
     near: Point | None
     """Where the user is, of this question or of an earlier one on the thread."""
+    outing: NotRequired[OutingWish]
+    """What is wanted of a day over the places; absent where none is to be planned."""
+    replans: NotRequired[bool]
+    """The day is made of the last answer's places: nothing is searched."""
     paused_at: NotRequired[float]
     """Since when the plan waits for its review, as `started_at`; that time is not the run's."""
 
@@ -151,6 +157,8 @@ class Previous(TypedDict):
     """Where its question was asked from."""
     constraints: NotRequired[Constraints]
     """What its question demanded of a place."""
+    outing: NotRequired[Outing]
+    """The day it planned."""
 
 
 class Records(TypedDict, total=False):
@@ -209,6 +217,8 @@ class OverallState(AgentInput, Gathered, total=False):
     map_searched: Annotated[list[MapTask], extend]
     """What the map has answered, also by nothing: tasks, with the keywords that were searched."""
     search_entry_points: Annotated[list[str], extend]
+    outing: Outing | None
+    """The planned day, where one was wanted."""
     research_loop_count: int
     is_sufficient: bool | None
     knowledge_gap: str
@@ -366,7 +376,8 @@ class AmapSearchState(TypedDict):
 def new_turn() -> Update:
     """Empty everything that belongs to the previous question."""
     own = ("search_query", "web_research_result", "amap_research_result",
-           "anchors", "map_searched", "search_entry_points", "is_sufficient", "needs")  # fmt: skip
+           "anchors", "map_searched", "search_entry_points", "is_sufficient", "needs",
+           "outing")  # fmt: skip
     empty: dict[str, Any] = {
         **NOTHING_GATHERED,
         **dict.fromkeys(own),

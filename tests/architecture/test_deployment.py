@@ -55,6 +55,18 @@ def test_graphs_and_app_are_named_by_module_so_that_services_are_shared() -> Non
     assert [path for path in PATHS if "/" in path or ".py" in path] == []
 
 
+def test_aegra_serves_what_langgraph_json_lists() -> None:
+    path = ROOT / "src/agent/engines/aegra/aegra.json"
+    aegra: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    described = {name: graph["description"] for name, graph in CONFIG["graphs"].items()}
+    assert {name: graph["description"] for name, graph in aegra["graphs"].items()} == described
+    assert [g["path"] for g in aegra["graphs"].values()] == [f"./graphs.py:{n}" for n in described]
+    factories = (path.parent / "graphs.py").read_text("utf-8")
+    assert [name for name in described if f'_factory("{name}", ' not in factories] == []
+    assert aegra["auth"]["path"] == CONFIG["auth"]["path"]
+    assert aegra["checkpointer"] == {"durability": "sync"}
+
+
 def test_every_assistant_tells_clients_what_it_does() -> None:
     assert all(len(graph["description"]) > 40 for graph in CONFIG["graphs"].values())
 

@@ -1,11 +1,11 @@
 """Files, functions and parameters stay readable, and no file is a splinter of its neighbour."""
 
 import ast
-import functools
 from pathlib import Path
 
 from tests.architecture.tree import (
     ROOT,
+    functions,
     imports,
     modules,
     nodes,
@@ -21,11 +21,6 @@ FUNCTION_LINES = 40
 SPLINTER_LINES = 80
 PARAMETERS = 5
 PAGE_COLUMNS = 110
-
-
-@functools.cache
-def functions(path: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
-    return [n for n in nodes(path) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
 
 
 def named(path: Path, node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:

@@ -1,5 +1,6 @@
 """What no tracked file may hold: keys, machines' paths, package registries."""
 
+import functools
 import re
 import tarfile
 from collections.abc import Iterator
@@ -31,11 +32,12 @@ KEYS = re.compile(
     "|".join(["AI" + r"za[\w-]{30}", "tv" + r"ly-\w{20}", r"\bs" + r"k-[A-Za-z0-9]{20}"])
 )
 PRIVATE = {".env"}
-PICTURES = {".png", ".jpg", ".woff2"}
+PICTURES = {".png", ".jpg", ".webp", ".woff2"}
 ARCHIVES = {".xz"}
 """What is in them is looked at as well, databases as if they were text."""
 
 
+@functools.cache
 def texts() -> dict[str, str]:
     plain = [p for p in tracked_files() if p.suffix not in PICTURES | ARCHIVES]
     packed = [p for p in tracked_files() if p.suffix in ARCHIVES]

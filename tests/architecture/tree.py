@@ -52,6 +52,20 @@ def nodes(path: Path) -> tuple[ast.AST, ...]:
     return tuple(ast.walk(syntax(path)))
 
 
+@functools.cache
+def functions(path: Path) -> tuple[ast.FunctionDef | ast.AsyncFunctionDef, ...]:
+    """Return a file's functions; only statements are visited, which are a tenth of the nodes."""
+    found, waiting = [], list[ast.AST](syntax(path).body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            found.append(node)
+        for part in ("body", "orelse", "handlers", "finalbody", "cases"):
+            inner = getattr(node, part, ())
+            waiting.extend(inner if isinstance(inner, list) else ())
+    return tuple(found)
+
+
 def module_name(path: Path) -> str:
     parts = path.relative_to(SOURCE).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)

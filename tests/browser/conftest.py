@@ -2,7 +2,7 @@
 
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -10,9 +10,9 @@ from tests.support.dev_server import DevServer
 from tests.support.page_server import page_server
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
 
-    from tests.support.browser import Visit, Visits
+    from tests.support.browser import Browsers, Visit, Visits
 
 _FAILED = pytest.StashKey[bool]()
 
@@ -43,29 +43,31 @@ def server_fixture(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevServ
         yield started
 
 
+@pytest.fixture(scope="package", name="browsers")
+def browsers_fixture(chromium: "Browser") -> "Browsers":
+    from tests.support.browser import Browsers
+
+    return Browsers(chromium)
+
+
 @pytest.fixture(name="visit")
 def visit_fixture(
-    chromium: "Browser", server: DevServer, request: pytest.FixtureRequest, tmp_path: Path
+    browsers: "Browsers", server: DevServer, request: pytest.FixtureRequest, tmp_path: Path
 ) -> "Iterator[Visits]":
     """Begins a visit; at the end each must have gone without an error nobody sees."""
-    from tests.support.browser import Visit, artifacts
+    from tests.support.browser import artifacts
 
-    visits: list[Visit] = []
-
-    def begin(url: str = server.url, **options: object) -> Visit:
-        visits.append(Visit(chromium, url, **options))
-        return visits[-1]
+    def begin(url: str = server.url, **options: Any) -> "Visit":
+        return browsers.take(url, **options)
 
     yield begin
     if request.node.stash.get(_FAILED, False):
-        _photograph(request.node.name, visits, artifacts(tmp_path))
-    for visit in visits:
-        visit.close()
+        _photograph(request.node.name, browsers.pages, artifacts(tmp_path))
+    browsers.close()
 
 
-def _photograph(name: str, visits: "list[Visit]", folder: Path) -> None:
+def _photograph(name: str, pages: "list[Page]", folder: Path) -> None:
     """What the pages of a failed test look like."""
-    pages = [page for visit in visits for page in visit.context.pages]
     for number, page in enumerate(pages):
         path = folder / f"{name}-{number}.png"
         page.screenshot(path=path)

@@ -1,4 +1,4 @@
-"""An answer taken along: four files, and a link that opens the thread again."""
+"""An answer taken along: five files, and a link that opens the thread again."""
 
 import json
 import re
@@ -29,8 +29,14 @@ def page_fixture(visit: Visits, thread: str) -> Page:
     return page
 
 
+def unfold(page: Page, turn: int) -> None:
+    page.locator("article.turn").nth(turn).evaluate("(one) => one.scrollIntoView()")
+    part(page, "exports").nth(turn).get_by_role("button", name="另存").click()
+
+
 def downloaded(page: Page, name: str) -> tuple[str, str]:
     """File name and text of an export of the first answer."""
+    unfold(page, 0)
     with page.expect_download() as download:
         part(page, "exports").first.get_by_role("link", name=name).click()
     return download.value.suggested_filename, Path(download.value.path()).read_text("utf-8")
@@ -60,6 +66,7 @@ def test_the_gpx_has_a_waypoint_for_each_place(page: Page) -> None:
 
 
 def test_the_report_opens_in_a_tab_and_needs_nothing_else(page: Page) -> None:
+    unfold(page, 0)
     with page.context.expect_page() as opened:
         part(page, "exports").first.get_by_role("link", name="网页").click()
     report = opened.value
@@ -72,13 +79,22 @@ def test_the_report_opens_in_a_tab_and_needs_nothing_else(page: Page) -> None:
 
 
 def test_an_answer_without_places_offers_no_file_of_places(page: Page) -> None:
+    unfold(page, 1)
     last = part(page, "exports").last
-    expect(last.get_by_role("link")).to_have_text(["Markdown", "网页（含地图）"])
+    expect(last.get_by_role("link")).to_have_text(["PDF", "Markdown", "网页（含地图）"])
     with page.expect_download() as download:
         last.get_by_role("link", name="Markdown").click()
     text = Path(download.value.path()).read_text("utf-8")
     assert "sodium" in text
     assert PLACES[0] not in text
+
+
+def test_the_pdf_is_one(page: Page) -> None:
+    unfold(page, 1)
+    with page.expect_download() as download:
+        part(page, "exports").last.get_by_role("link", name="PDF").click()
+    assert download.value.suggested_filename == f"{EN.rstrip('?')}.pdf"
+    assert Path(download.value.path()).read_bytes().startswith(b"%PDF")
 
 
 def test_the_copied_link_opens_the_thread(visit: Visits, thread: str) -> None:
@@ -92,11 +108,11 @@ def test_the_copied_link_opens_the_thread(visit: Visits, thread: str) -> None:
 
 
 def test_without_a_clipboard_the_link_can_be_copied_by_hand(visit: Visits, thread: str) -> None:
-    person = visit()
+    person = visit(fresh=True)
     person.context.add_init_script("Object.defineProperty(navigator, 'clipboard', { value: null })")
     page = person.tab(f"/app?thread={thread}")
     footer = part(page, "exports").first
     footer.get_by_role("button", name="复制对话链接").click()
-    field = footer.get_by_role("textbox", name="请手动复制这个链接")
+    field = footer.get_by_role("textbox", name="请手动复制")
     expect(field).to_have_value(f"{person.url}/app?thread={thread}")
     expect(field).to_be_focused()

@@ -27,14 +27,7 @@ def begun(visit: Visits, path: str = "/app") -> Page:
 
 def test_one_asks_and_reads_without_a_pointer(visit: Visits) -> None:
     page = begun(visit)
-    page.keyboard.press("Tab")
-    skip = page.get_by_role("link", name="跳到提问框")
-    expect(skip).to_be_focused()
-    expect(skip).to_be_in_viewport()
-    page.keyboard.press("Enter")
-    page.keyboard.press("Tab")
-    if not question_box(page).evaluate("(node) => node === document.activeElement"):
-        tab_to(page, question_box(page), key="Shift+Tab")
+    expect(question_box(page)).to_be_focused()
     page.keyboard.type(ZH)
     page.keyboard.press("Enter")
     turn = ends(page.locator("article.turn"))
@@ -44,6 +37,38 @@ def test_one_asks_and_reads_without_a_pointer(visit: Visits) -> None:
     page.keyboard.press("Enter")
     expect(part(turn, "timeline").locator(".step").first).to_be_visible()
     expect(fold).to_be_focused()
+    skip = tab_to(page, page.get_by_role("link", name="跳到提问框"), key="Shift+Tab")
+    expect(skip).to_be_in_viewport()
+    page.keyboard.press("/")
+    expect(question_box(page)).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    expect(question_box(page)).to_have_value(ZH)
+
+
+def test_the_list_is_one_stop_and_is_worked_by_keys(visit: Visits, server: DevServer) -> None:
+    threads = [answered_thread(server, name) for name in ("你好", "谢谢")]
+    page = begun(visit)
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("searchbox", name="查找问题")).to_be_focused()
+    page.keyboard.type("你好")
+    rows = part(page, "threads").locator("[data-thread-id]")
+    expect(rows).to_have_count(1)
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Delete")
+    expect(rows.nth(1)).to_be_visible()
+    page.keyboard.press("Tab")
+    expect(rows.first.get_by_role("link")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(rows.nth(1).get_by_role("link")).to_be_focused()
+    page.keyboard.press("F2")
+    page.keyboard.type("问候")
+    page.keyboard.press("Enter")
+    row = part(page, "threads").locator(f'[data-thread-id="{threads[0]}"]')
+    expect(row).to_contain_text("问候")
+    expect(row.get_by_role("link")).to_be_focused()
+    page.keyboard.press("Delete")
+    row.get_by_role("button", name="删除“问候”").press("Enter")
+    expect(row).to_have_count(0)
 
 
 def test_a_citation_opens_closes_and_gives_the_focus_back(visit: Visits, thread: str) -> None:
@@ -196,6 +221,8 @@ def test_a_page_in_english_is_english(visit: Visits, thread: str) -> None:
     ends(page.locator("article.turn"))
     expect(page.locator("html")).to_have_attribute("lang", "en")
     assert nameless(page) == []
-    ours = page.locator(".button, .tabs button, label, h3, summary, .notice").all_inner_texts()
+    ours = page.locator(
+        ".button, .tabs button, label:not(:has([lang])), h3, summary, .notice"
+    ).all_inner_texts()
     assert len(ours) > 10
     assert [text for text in ours if re.search("[\u4e00-\u9fff]", text)] == []

@@ -141,7 +141,7 @@ def test_a_low_window_is_for_reading(visit: Visits, thread: str, width: int, hei
 
 
 def test_its_letters_can_be_twice_as_large(visit: Visits, thread: str) -> None:
-    page = visit(viewport={"width": 360, "height": 740}, **STILL).tab()
+    page = visit(fresh=True, viewport={"width": 360, "height": 740}, **STILL).tab()
     cdp = page.context.new_cdp_session(page)
     cdp.send("Page.enable")
     cdp.send("Page.setFontSizes", {"fontSizes": {"standard": 32, "fixed": 26}})
@@ -168,7 +168,7 @@ def test_what_is_chosen_shows_without_our_colours(visit: Visits, thread: str) ->
         tabs[0].click()
         page.get_by_role("button", name="新问题").focus()
         assert [outlined(tab) for tab in tabs] == [True, False]
-    switch = page.locator("label.switch")
+    switch = part(page, "composer").locator("label.switch")
     assert not outlined(switch)
     switch.click()
     page.get_by_role("button", name="新问题").focus()
@@ -183,7 +183,7 @@ def test_what_is_chosen_shows_without_our_colours(visit: Visits, thread: str) ->
 def test_on_paper_there_is_the_answer_with_numbers_and_addresses(
     visit: Visits, thread: str
 ) -> None:
-    page = visit(color_scheme="dark", **STILL).tab(f"/app?thread={thread}")
+    page = visit(fresh=True, color_scheme="dark", **STILL).tab(f"/app?thread={thread}")
     ends(page.locator("article.turn"))
     place = part(page, "places").locator(".place").first
     expect(place.get_by_text("王府井大街255号")).to_be_hidden()
@@ -215,7 +215,7 @@ def test_nothing_moves_for_those_who_want_no_motion(visit: Visits, motion: str) 
 
 def test_the_page_is_light_and_quick(visit: Visits) -> None:
     for _ in range(5):
-        bytes_, painted = loaded(visit().tab())
+        bytes_, painted = loaded(visit(fresh=True).tab())
         print(f"{bytes_} bytes, first paint after {painted:.0f} ms")
         assert 50_000 < bytes_ < LIGHTEST
         if painted < FIRST_PAINT_MS:
@@ -229,7 +229,7 @@ def loaded(page: Page) -> tuple[int, float]:
     bytes_, painted = page.evaluate(
         """() => [
           ["navigation", "resource"].flatMap((type) => performance.getEntriesByType(type))
-            .filter(({ name }) => /\\/app(\\/(js|style|vendor)\\/|\\/favicon|$)/.test(name))
+            .filter(({ name }) => /\\/app(\\/files\\/|$)/.test(name))
             .reduce((sum, { transferSize }) => sum + transferSize, 0),
           performance.getEntriesByName("first-contentful-paint")[0].startTime,
         ]"""

@@ -83,7 +83,7 @@ def test_a_position_is_forgotten_where_one_says_so_and_with_the_page(visit: Visi
 
 
 def test_nothing_is_asked_of_the_browser_before_one_says_so(visit: Visits) -> None:
-    person = visit()
+    person = visit(fresh=True)
     person.context.expose_binding(
         "asked", lambda _source: person.problems.append("the position was asked for")
     )

@@ -43,7 +43,7 @@ def searching(page: Page, gemini: HeldGemini) -> Locator:
 def test_a_run_lost_by_kill_9_is_waited_for_and_answered_once(
     visit: Visits, service: HeldGemini, server: DevServer
 ) -> None:
-    person = visit()
+    person = visit(fresh=True)
     person.forgive(DOWN)
     page = person.tab()
     turn = searching(page, service)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import sys
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -28,7 +29,9 @@ from tests.support.scripted import ASK, KEY, Scripted, client_for, maps_geo, met
 from tests.support.standin import Speed
 from tests.support.standins import OpenAIService, Rules
 
-pytest.importorskip("langchain_openai")
+pytestmark = pytest.mark.skipif(
+    find_spec("langchain_openai") is None, reason="the extra openai is not installed"
+)
 CHAT = "openai:sample-chat"
 
 

@@ -80,18 +80,21 @@ async def test_a_dossier_on_the_same_server_tells_its_tasks_and_blocks_nothing(
 async def test_the_text_that_streams_is_the_text_that_is_stored(client: LangGraphClient) -> None:
     thread = (await client.threads.create())["thread_id"]
     streamed: dict[str, str] = {}
+    shown: set[str] = set()
     async for part in client.runs.stream(
         thread,
         "deep_research",
         input={"messages": [{"role": "user", "content": EN}]},
         stream_mode="messages-tuple",
     ):
+        shown |= {part.data[0]["type"]} if part.event == "messages" else set()
         if part.event == "messages" and part.data[0]["type"] == "AIMessageChunk":
             message = part.data[0]
             streamed[message["id"]] = streamed.get(message["id"], "") + message["content"]
     values: Any = (await client.threads.get_state(thread))["values"]
     stored = values["messages"][-1]
     assert streamed == {stored["id"]: stored["content"]}
+    assert "tool" not in shown
 
 
 async def test_an_mcp_client_gets_a_report(server: DevServer) -> None:

@@ -122,7 +122,7 @@ async def test_calls_are_written_down_as_every_run_is_and_leave_no_error(
     async with connected(server.url) as session:
         structured(await session.call_tool("agent", {"question": OTHER}))
     assert written_down(server) == before + 1
-    assert "[agent.server" not in server.output()
+    assert "[agent.server.mcp" not in server.output()
     assert "[mcp." not in server.output()
     assert "Traceback" not in server.output()
 

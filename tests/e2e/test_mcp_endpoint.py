@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.server, pytest.mark.slow]
 ZH, EN = "王府井附近适合遛娃的好去处", "How do sodium-ion batteries work?"
 ASSISTANTS = ["agent", "deep_research", "team_answer", "plan_execute"]
 """The cheapest first: a model may take the first tool it sees."""
-OWN = {"question", "thread_id", "user_location", "answer_language"}
+OWN = {"question", "thread_id", "user_location", "answer_language", "search_since", "search_sites"}
 
 
 async def test_every_assistant_is_a_tool_that_needs_only_a_question(server: DevServer) -> None:
@@ -36,7 +36,7 @@ async def test_every_assistant_is_a_tool_that_needs_only_a_question(server: DevS
         assert "last message" not in str(tool.description)
     taken = {name: set(tool.inputSchema["properties"]) - OWN for name, tool in tools.items()}
     assert taken == {
-        "agent": {"collections", "initial_search_query_count", "max_research_loops"},
+        "agent": {"collections", "initial_search_query_count", "max_research_loops", "outing"},
         "deep_research": {"collections"},
         "team_answer": {"collections", "format_requirement"},
         "plan_execute": {"collections"},
@@ -193,5 +193,5 @@ async def test_langchain_s_mcp_adapters_call_a_tool(server: DevServer) -> None:
 async def test_nothing_in_it_blocked_the_server_or_failed_in_it(server: DevServer) -> None:
     output = server.output()
     assert "Blocking" not in output
-    assert "[agent.server" not in output
+    assert "[agent.server.mcp" not in output
     assert "[mcp." not in output

@@ -31,7 +31,7 @@ ATTACKS = """async server => {
   await new Promise(done => {
     const image = new Image();
     image.onload = image.onerror = event => done(told.push(event.type));
-    image.src = server + "/app/favicon.svg";
+    image.src = server + "/app/files/0/favicon.svg";
   });
   await new Promise(done => {
     const path = "/threads/5f0d3fd3-6bbf-4b8e-9d3c-0f3a3f7f3b11/stream/events";

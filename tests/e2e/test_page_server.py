@@ -72,8 +72,8 @@ async def test_the_page_loads_before_a_sign_in_and_answers_only_after(
     assert page.headers["content-type"] == "text/html; charset=utf-8"
     assert page.headers["content-encoding"] == "gzip"
     assert "https://tile.openstreetmap.org" in page.headers["content-security-policy"]
-    assert (await browser.get("/app/js/main.js")).status_code == 200
-    assert (await browser.get("/app/favicon.svg")).status_code == 200
+    assert (await browser.get("/app/files/0/js/main.js")).status_code == 200
+    assert (await browser.get("/app/files/0/favicon.svg")).status_code == 200
     stranger = (await browser.get("/app/config.json")).json()
     assert set(stranger) == {"version", "keys", "user", "mode", "notice"}
     assert (await browser.get(f"/app/runs/{thread}/answer.md")).status_code == 401
@@ -186,5 +186,5 @@ async def test_only_the_page_has_the_page_s_headers(browser: httpx.AsyncClient) 
 async def test_nothing_in_it_blocked_the_server_or_showed_a_key(server: DevServer) -> None:
     output = server.output()
     assert "Blocking" not in output
-    assert not re.search(r"\[agent\.server\.(?!auth)", output)
+    assert not re.search(r"\[agent\.server\.(?!auth|application)", output)
     assert not {ALICE, BOB} & set(re.findall(r"k-[a-z0-9-]+", output))

@@ -18,8 +18,8 @@ pytestmark = [pytest.mark.server, pytest.mark.slow]
 KEY, FRIEND = "anna-0123456789abcdef", "https://friend.example"
 OPEN = {
     ("GET", "/"), ("GET", "/ok"),
-    ("GET", "/app"), ("GET", "/app/"), ("GET", "/app/favicon.svg"), ("GET", "/app/config.json"),
-    ("GET", "/app/{folder}/{name}"), ("GET", "/app/{folder}/{part}/{name}"),
+    ("GET", "/app"), ("GET", "/app/"), ("GET", "/app/config.json"),
+    ("GET", "/app/files/{hash}/{name}"), ("GET", "/app/files/{hash}/{name:path}"),
     ("POST", "/app/sign-in"), ("POST", "/app/sign-out"), ("POST", "/app/csp-report"),
 }  # fmt: skip
 """What anybody may ask. A new route is not among them unless somebody writes it down here."""
@@ -31,7 +31,7 @@ STRANGERS: list[dict[str, str]] = [
     {"x-user-id": "anna", "x-forwarded-for": "127.0.0.1", "origin": FRIEND},
 ]
 CLOSED = re.compile("/(internal|deploy)")
-VALUES = {"folder": "js", "part": "run", "name": "main.js"}
+VALUES = {"hash": "0", "name": "js/main.js"}
 KNOWN = {"/threads", "/threads/{thread_id}/runs/stream", "/store/items", "/assistants", "/mcp",
          "/app/runs/{thread_id}/places.geojson", "/runs/crons", "/internal/truncate",
          "/threads/{thread_id}/stream/events"}  # fmt: skip
@@ -154,6 +154,12 @@ def test_a_key_opens_what_the_server_says_of_itself(http: httpx.Client) -> None:
         assert http.get(path).status_code == 401
         for headers in ({"x-api-key": KEY}, {"cookie": f"tanlu_key={KEY}"}):
             assert http.get(path, headers=headers).status_code == 200
+
+
+def test_prometheus_reads_our_metrics_beside_the_server_s_own(http: httpx.Client) -> None:
+    text = http.get("/metrics", headers={"x-api-key": KEY}).text
+    for name in ("tanlu_runs_total", "tanlu_cost_usd_total", "python_info"):
+        assert f"# HELP {name}" in text
 
 
 def test_a_body_above_a_megabyte_is_refused_whoever_sends_it(http: httpx.Client) -> None:

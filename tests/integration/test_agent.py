@@ -228,6 +228,7 @@ def test_the_drawn_graph_shows_exactly_the_nodes_and_their_edges() -> None:
         "amap_research",
         "document_research",
         "reflection",
+        "plan_outing",
         "finalize_answer",
     }
     assert {(e.source, e.target) for e in drawn.edges} == {
@@ -243,6 +244,8 @@ def test_the_drawn_graph_shows_exactly_the_nodes_and_their_edges() -> None:
         ("amap_research", "reflection"),
         *((n, "document_research") for n in ("generate_query", "review_plan", "reflection")),
         ("document_research", "reflection"),
+        *((n, "plan_outing") for n in ("generate_query", "review_plan", "reflection")),
+        ("plan_outing", "finalize_answer"),
         ("reflection", "web_research"),
         ("reflection", "amap_research"),
         ("reflection", "finalize_answer"),

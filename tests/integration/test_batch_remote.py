@@ -232,3 +232,15 @@ async def test_threads_are_removed_a_while_after_their_rows_were_written(
     assert server.asked == ["DELETE /threads/T"] * 2
     server.refuse = [httpx.ConnectError("refused")]
     await worker.forget(JOB, None)
+
+
+async def test_at_the_end_of_a_batch_no_thread_of_it_is_left(
+    worker: RemoteWorker, server: Server
+) -> None:
+    for _ in range(3):
+        await worker.forget(JOB, None)
+    await worker.forget_rest()
+    assert server.asked == ["DELETE /threads/T"] * 3
+    server.refuse = [httpx.ConnectError("refused")] * 9
+    await worker.forget(JOB, None)
+    await worker.forget_rest()

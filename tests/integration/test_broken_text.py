@@ -57,7 +57,9 @@ def assert_valid(state: dict[str, Any]) -> None:
         assert valid_json(value) == value
     outcome = outcome_of(state, RunName("agent", "t", "r"), 1.0)
     assert len(outcome.answer) > 40
-    for made in EXPORTS.values():
+    for name, made in EXPORTS.items():
+        if name.startswith("outing.") or name.endswith(".pdf"):
+            continue  # none of these answers has a planned day; the PDF is made below
         text = made.write(outcome.finished())
         text.encode()
         assert valid_json(text) == text

@@ -73,6 +73,7 @@ async def test_the_checkpoint_of_a_finished_topic_holds_none_of_its_messages() -
     begun = [s for s in states if s.get("topic_rounds") == 0 and "intent" in s]
     assert len(begun) > 3
     assert {len(s["messages"]) - bool(s.get("report")) for s in begun} == {1}
+    assert {len(s["topic_messages"]) for s in begun} == {0}
 
 
 @pytest.mark.parametrize("question", ["电" * 19_000, "battery " * 2400])

@@ -93,27 +93,75 @@ async def test_of_two_changes_at_once_the_first_counts() -> None:
             return Answer(calls=(think(), end(shown_urls(turn))))
         return Answer(calls=(think(), change("安全"), change("应用")))
 
-    _, state = await explored(rule)
+    lab, state = await explored(rule)
     assert [entry["topic"] for entry in state["search_results"]] == ["安全"]
     assert told(state)["checks"]["refused_calls"] == 1
+    shown = [r.text for turn in lab.llm.turns for r in turn.tool_results]
+    assert any("以第一个为准" in text for text in shown)
 
 
-async def test_a_change_beside_a_search_leaves_no_call_without_an_answer() -> None:
+def answers_shown(turn: Turn) -> list[str]:
+    """The answers a topic's calls have; none is without one."""
+    answered = {result.id for result in turn.tool_results}
+    assert {call.id for past in turn.history for call in past.calls} <= answered
+    return [result.text for result in turn.tool_results]
+
+
+async def test_a_search_behind_a_change_is_the_first_of_the_new_topic() -> None:
     def rule(turn: Turn) -> Answer:
-        answered = {result.id for result in turn.tool_results}
-        asked = {call.id for past in turn.history for call in past.calls}
-        assert asked <= answered
-        if "<topic>安全</topic>" in turn.user:
-            if "tavily_search" not in done_calls(turn):
-                return Answer(calls=(think(), search("安全"), change("应用")))
-            return Answer(calls=(think(), end(shown_urls(turn))))
-        return Answer(calls=(think(), change("安全"), search("应用")))
+        if "<topic>安全</topic>" not in turn.user:
+            return Answer(calls=(think(), change("安全"), search("安全")))
+        assert "安全 0" in str(answers_shown(turn))
+        return Answer(calls=(think(), end(shown_urls(turn))))
 
     lab, state = await explored(rule)
     assert [body["query"] for body in lab.calls("/search")] == ["安全"]
     assert [entry["topic"] for entry in state["search_results"]] == ["安全"]
-    assert told(state)["checks"]["refused_calls"] == 2
+    assert told(state)["checks"]["refused_calls"] == 0
     assert codes(state) == []
+
+
+async def test_a_change_behind_a_search_is_answered_and_done_when_its_results_were_seen() -> None:
+    def rule(turn: Turn) -> Answer:
+        texts = answers_shown(turn)
+        if "<topic>安全</topic>" in turn.user:
+            names = done_calls(turn)
+            done = (think(), end(shown_urls(turn)))
+            return Answer(calls=done if "tavily_search" in names else (think(), search("安全")))
+        if texts:
+            assert "没有执行" in texts[-1]
+            return Answer(calls=(think(), change("安全", shown_urls(turn))))
+        return Answer(calls=(think(), search("成本"), change("安全")))
+
+    _, state = await explored(rule)
+    assert [len(entry["useful_webpages"]) for entry in state["search_results"]] == [4, 4]
+    assert told(state)["checks"]["refused_calls"] == 1
+
+
+async def test_an_end_beside_a_search_waits_for_its_results() -> None:
+    def rule(turn: Turn) -> Answer:
+        texts = answers_shown(turn)
+        if not texts:
+            return Answer(calls=(think(), search("成本")))
+        if "成本 低温" not in str(texts):
+            return Answer(calls=(think(), end(shown_urls(turn)), search("成本 低温")))
+        assert any("没有结束" in text for text in texts)
+        return Answer(calls=(think(), end(shown_urls(turn))))
+
+    lab, state = await explored(rule)
+    assert [body["query"] for body in lab.calls("/search")] == ["成本", "成本 低温"]
+    assert len(state["search_results"][0]["useful_webpages"]) == 8
+
+
+async def test_calls_behind_a_change_that_no_topic_is_left_for_are_told_as_a_gap() -> None:
+    def rule(turn: Turn) -> Answer:
+        if "tavily_search" not in done_calls(turn):
+            return Answer(calls=(think(), search("成本")))
+        return Answer(calls=(think(), change("安全", shown_urls(turn)), search("安全")))
+
+    lab, state = await explored(rule, max_topics=1)
+    assert [body["query"] for body in lab.calls("/search")] == ["成本"]
+    assert codes(state) == ["topics_spent"]
 
 
 async def test_invented_urls_are_dropped_and_counted() -> None:
@@ -126,6 +174,23 @@ async def test_invented_urls_are_dropped_and_counted() -> None:
     assert told(state)["checks"]["invented_urls"] == 1
     assert [len(body["urls"]) for body in lab.calls("/extract")] == [1]
     assert "evil.example" not in str(state)
+
+
+async def test_a_page_that_an_earlier_topic_found_and_left_can_be_named_by_a_later_one() -> None:
+    def rule(turn: Turn) -> Answer:
+        if "tavily_search" not in done_calls(turn) and "<topics_done>" not in turn.user:
+            return Answer(calls=(think(), search("成本")))
+        if "<topics_done>" not in turn.user:
+            found.extend(shown_urls(turn))
+            return Answer(calls=(think(), change("安全", found[:1])))
+        return Answer(calls=(think(), end(found[:2])))
+
+    found: list[str] = []
+    _, state = await explored(rule)
+    kept = [[page["url"] for page in entry["useful_webpages"]] for entry in state["search_results"]]
+    assert kept == [found[:1], found[1:2]]
+    assert told(state)["checks"]["invented_urls"] == 0
+    assert state["pages_left"] == []
 
 
 async def test_where_only_invented_urls_are_named_the_first_results_are_kept() -> None:

@@ -106,6 +106,18 @@ async def test_a_page_and_what_it_links_to_are_read_cited_and_paid_for_once() ->
     assert lab.calls("/extract") == []
 
 
+async def test_a_page_opened_beside_the_end_is_kept_with_its_topic() -> None:
+    def opens_and_ends(turn: Turn) -> tuple[FunctionCall, ...]:
+        first, second, *_ = shown_urls(turn)
+        return think("够了"), read(second), end([first])
+
+    llm = Steps(searches, opens_and_ends)
+    async with deep_laboratory(llm) as lab:
+        state = await research(lab, LinkedPages())
+    pages = state["search_results"][0]["useful_webpages"]
+    assert [page.get("opened", False) for page in pages] == [False, True]
+
+
 async def test_pages_of_the_last_report_open_by_id_and_by_address_and_are_cited_again() -> None:
     urls: list[str] = []
 

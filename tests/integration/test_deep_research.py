@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, ToolMessage
 
 from agent.assistants.deep_research.graph import graph as exported
 from agent.assistants.deep_research.state import DeepConfiguration
@@ -74,22 +74,28 @@ async def test_an_english_question_gets_english_words_of_ours() -> None:
 async def test_what_streams_is_what_is_stored(lab: DeepLab) -> None:
     streamed: dict[str, str] = {}
     stored: Any = None
+    nodes = set()
     parts: AsyncIterator[Any] = lab.graph.astream(
         GIVEN, {"configurable": {"thread_id": "s"}}, stream_mode=["messages", "values"]
     )
     async for mode, part in parts:
+        if mode == "messages":
+            nodes.add(part[1]["langgraph_node"])
+            assert not isinstance(part[0], ToolMessage)
         if mode == "messages" and isinstance(part[0], AIMessageChunk):
             streamed[part[0].id or ""] = streamed.get(part[0].id or "", "") + str(part[0].text)
         elif mode == "values":
             stored = part["messages"][-1]
     assert stored is not None
     assert streamed == {stored.id: str(stored.text)}
+    assert nodes == {"write_report"}
 
 
 async def test_the_messages_of_the_topics_are_gone_from_the_thread(lab: DeepLab) -> None:
     await lab.ask(ZH)
     kept = await lab.graph.aget_state({"configurable": {"thread_id": "t"}})
     assert [type(message) for message in kept.values["messages"]] == [HumanMessage, AIMessage]
+    assert kept.values["topic_messages"] == []
     assert kept.values["pages_read"] == []
     assert kept.values["pages_found"] == []
 
@@ -102,6 +108,21 @@ async def test_a_prompt_shows_the_present_topic_and_a_short_record_of_the_others
     assert "- 成本（留下 3 个网页）：成本 0的第0页。" in last.user
     assert "- 安全（留下 3 个网页）：够了 / 安全够了" in last.user
     assert "成本 0" not in str(last.tool_results)
+
+
+async def test_the_writer_sees_of_what_site_each_noted_page_is(lab: DeepLab) -> None:
+    await lab.ask(ZH)
+    [asked] = lab.llm.asked("deep_report")
+    lines = block(asked.user, "pages").splitlines()
+    assert lines[0] == "[^t0-0] 成本 0 0 | pages.example"
+    assert len(lines) == len(set(lines)) == 9
+
+
+async def test_pages_that_stand_in_the_report_prompt_are_not_listed_again(lab: DeepLab) -> None:
+    await lab.ask(ZH, small_topic_tokens=3000)
+    [asked] = lab.llm.asked("deep_report")
+    assert block(asked.user, "pages") == ""
+    assert '<page id="t0-0" title="成本 0 0"' in asked.user
 
 
 async def test_the_model_is_told_what_is_left_and_no_cut_off_topic_f3(lab: DeepLab) -> None:
@@ -274,7 +295,8 @@ async def test_without_tavily_the_excerpts_are_used_and_marked_partial() -> None
         state = await lab.ask(ZH)
     pages = [page for entry in state["search_results"] for page in entry["useful_webpages"]]
     assert {page["partial"] for page in pages} == {True}
-    assert "page_partial" in {gap["code"] for gap in told(state)["gaps"]}
+    (partly,) = [gap for gap in told(state)["gaps"] if gap["code"] == "page_partial"]
+    assert str(len(pages)) in partly["message"]
     assert told(state)["checks"]["cited"] == 9
 
 

@@ -94,5 +94,5 @@ async def test_a_server_that_answers_nothing_ends_the_batch() -> None:
 async def test_a_server_that_takes_nothing_ends_the_batch_and_fails_no_question() -> None:
     with forgetful("done") as server:
         server.refused = True
-        with pytest.raises(AgentError, match="answered 429"):
+        with pytest.raises(AgentError, match="not now"):
             await asked(server, **SHORT)

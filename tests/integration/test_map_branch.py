@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 from langchain_core.messages import ToolCall
 
+from agent.core.progress import Spot
 from agent.evidence.constraints import name_suits
 from agent.evidence.types import Constraints, MapTask
 from agent.mcp.types import CALLS_FOR_TOOLS, MapOptions, MapResult
@@ -224,3 +225,24 @@ async def test_reflection_reads_the_records_and_is_told_what_map_calls_are_left(
         place = state["places"][0]
         for turn in (reflected, answered):
             assert turn.user.count(f"[^{place['source']}] {place['name']} | ") == 1
+
+
+async def test_centre_places_and_ends_of_a_way_are_told_as_soon_as_they_are_located(
+    lab: MapLab,
+) -> None:
+    calls: list[str] = []
+    found: list[tuple[int, Spot]] = []
+    heard = {"on_found": lambda spots: found.extend((len(calls), spot) for spot in spots)}
+    task: MapTask = {"intent": "nearby", "place": "王府井", "city": "北京", "keywords": ["书店"]}
+    result = await lab.map_result(task, options=heard, told=calls)
+    [(before, centre)] = [each for each in found if each[1]["role"] == "anchor"]
+    assert (centre["name"], before) == ("王府井", 1), "known after the first call"
+    placed = {s["id"]: (s["lng"], s["lat"]) for _, s in found if s["role"] == "place"}
+    assert placed == {p["id"]: (p["wgs84"]["lng"], p["wgs84"]["lat"]) for p in result.places}
+    found.clear()
+    way = await lab.map_result(
+        {"intent": "route", "origin": "王府井", "destination": "故宫", "city": "北京"},
+        options=heard,
+    )
+    assert [spot["role"] for _, spot in found] == ["origin", "destination"]
+    assert [end["name"] for end in way.routes[0]["ends"]] == ["王府井", "故宫"]

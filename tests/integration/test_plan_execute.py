@@ -359,6 +359,20 @@ async def test_own_documents_of_another_company_do_not_pass(lab: PlanLab) -> Non
     assert told(state)["gaps"] == []
 
 
+async def test_the_rest_of_a_document_that_was_found_comes_where_there_is_room(
+    lab: PlanLab,
+) -> None:
+    weak = [f"第{n}节：硬碳来自一家进口商，顾问的意见见附件{n}，电池不在此列。" for n in range(6)]
+    lab.services.knowledge().put("尽调", "\n\n".join(["青岚公司最大客户与电池交付。", *weak]))
+    task = {"query": "青岚公司 最大客户 电池交付", "company": "青岚公司", "sources": ["documents"]}
+    plays(lab, task, rewrite_headings=lambda turn: Answer(json={"questions": []}))
+    state = await lab.ask(max_passages=24)
+    texts = {p["text"] for p in state["passages"] if p["title"] == "尽调"}
+    assert len(texts) == 7
+    few = await lab.ask(max_passages=3)
+    assert len(few["passages"]) == 3
+
+
 async def test_a_company_that_nothing_names_is_said_not_to_be_found(lab: PlanLab) -> None:
     plays(
         lab, {"query": "澄海储能 融资", "company": "澄海储能 / Chenghai", "sources": ["documents"]}

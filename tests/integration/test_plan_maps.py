@@ -55,6 +55,29 @@ class OneBridgeTools:
         return ToolMessage(f"[^{place['source']}] 断桥", tool_call_id=call["id"], name=call["name"])
 
 
+class BareNames(OneBridge):
+    """A map whose searches name places without a position, as Amap's do."""
+
+    async def tools(self, map_result: MapResult, query: str, **more: Any) -> "OneBridgeTools":
+        self.within = query
+        tools = await super().tools(map_result, query, **more)
+        tools.__class__ = BareNamesTools
+        return tools
+
+
+class BareNamesTools(OneBridgeTools):
+    async def call(self, call: ToolCall) -> ToolMessage:
+        if call["name"] == "maps_search_detail":
+            assert call["args"] == {"id": "B1X"}
+            self._bridge.asked.append(call["name"])
+            self._reader.add_place({**BRIDGE, "id": "B1X", "open_time": "09:00-17:00"})
+            return ToolMessage("ok", tool_call_id=call["id"], name=call["name"])
+        self._bridge.asked.append(call["name"])
+        return ToolMessage(
+            '{"pois": [{"id": "B1X", "name": "断桥"}]}', tool_call_id=call["id"], name=call["name"]
+        )
+
+
 @pytest.fixture(scope="module", name="shared")
 def shared_world() -> Iterator[World]:
     with running_world() as world:
@@ -80,6 +103,23 @@ async def test_the_maps_places_are_cited_with_ids_of_their_task(lab: PlanLab) ->
     assert "断桥" in str(answer_of(state).text)
     assert state["geojson"]
     assert "| 高德地图 | 地图 | 1 | 1 |" in str(answer_of(state).text)
+
+
+async def test_places_that_a_search_only_names_are_looked_up_and_can_be_cited(
+    lab: PlanLab,
+) -> None:
+    rule = looks_up("maps_around_search", keywords="公园", location="120.1500,30.2600")
+    there: Any = {"query": "好去处", "sources": ["map"]}
+    llm = lab.world.gemini.llm = Planner(there, execute_decide=rule)
+    lab.services.maps = BareNames()
+    state = await lab.ask("杭州西湖附近有什么好去处")
+    assert lab.services.maps.asked == ["maps_around_search", "maps_search_detail"]
+    assert lab.services.maps.within == "杭州西湖附近有什么好去处"
+    [place] = state["places"]
+    assert (place["source"], place["open_time"]) == ("a1-0", "09:00-17:00")
+    second = llm.asked("execute_decide")[1]
+    assert "[^a1-0]" in str(second.tool_results)
+    assert [s["id"] for s in told(state)["sources"] if s["kind"] == "place"] == ["a1-0"]
 
 
 async def test_the_map_is_opened_once_for_a_task_and_its_calls_are_told(lab: PlanLab) -> None:

@@ -17,8 +17,6 @@ from agent.batch.questions import Question
 from agent.batch.results import result_of
 from agent.cli.render import print_outcome
 from agent.client.run_result import RunName, outcome_of
-from agent.configuration import Configuration
-from agent.evidence.citations import ID
 from agent.evidence.claims.correct import is_marked
 from agent.evidence.claims.evidence import without_origins
 from agent.evidence.places import mentioned
@@ -27,18 +25,14 @@ from agent.export.markdown import markdown_document
 from agent.graph import build_graph
 from agent.texts import detect_language, say
 from tests.support.lab import Lab, answer_of, laboratory, told, with_clock
-from tests.support.played import Conversation, PlayedModel, conversations
+from tests.support.played import LINK, NOISE, Conversation, PlayedModel, conversations
 
 pytestmark = pytest.mark.node
 CONVERSATIONS = conversations()
 TURNS = [(c.name, turn) for c in CONVERSATIONS for turn in range(len(c.questions))]
-LINK = re.compile(r"\[(\d+)\]\(([^)\s]+)\)")
 LISTED = re.compile(r"^(?:\d+\.|-) +\**([^*：:\n]+?)\**(?:（[^）]*）)?(?:[：:]|$)", re.MULTILINE)
-NOISE = {
-    "a marker": re.compile(r"\[\^"),
-    "an id": re.compile(rf"[\[(（【<]\s*{ID}"),
-    "a tool": re.compile(r"\bmaps_\w+|functionCall|google_search"),
-    "a setting": re.compile("|".join(n for n in Configuration.model_fields if "_" in n), re.I),
+OWN_NOISE = {
+    **NOISE,
     "a code": re.compile(r"\bbudget_\w+|\bno_results\b|\bungrounded\b|[{}]"),
 }
 
@@ -100,7 +94,15 @@ def test_the_reader_gets_a_text_without_markers_ids_tools_settings_and_codes(tur
     replay, number = turn
     own = LINK.sub("", replay.own(number))
     assert len(own) > 20
-    assert {name: hit[0] for name, noise in NOISE.items() if (hit := noise.search(own))} == {}
+    assert {name: hit[0] for name, noise in OWN_NOISE.items() if (hit := noise.search(own))} == {}
+
+
+def test_the_readme_shows_one_of_these_answers_as_it_is(replays: dict[str, Replay]) -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    quoted = "\n".join(re.findall(r"^> ?(.*)$", readme, re.MULTILINE))
+    replay = replays["en-towers"]
+    _, answer = replay.own(0).split("\n\n", 1)
+    assert f"**{replay.conversation.questions[0]}**\n\n{answer.strip()}" in quoted
 
 
 def test_every_link_is_a_sources_and_has_its_number(turn: Turn) -> None:
@@ -218,7 +220,7 @@ def test_state_terminal_batch_row_and_exports_hold_the_corrected_text(
         assert "★4.7" not in text, name
     [repaired] = [row for row in finished.statements if row["verdict"] == "repaired"]
     assert "★4.5, 524 m" in finished.answer[repaired["start"] : repaired["end"]]
-    assert repaired["quote"] in html_page(finished)
+    assert repaired["quote"] in re.sub(r"</?span[^>]*>", "", html_page(finished))
     assert "set right; the source says" in markdown_document(finished)
 
 

@@ -12,23 +12,18 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.assistants.registry import compiled
-from agent.configuration import Configuration
-from agent.evidence.citations import ID
 from agent.sample import search
 from agent.texts import say
 from tests.support.lab import Lab, answer_of, laboratory, told, with_clock
+from tests.support.played import LINK, NOISE
 from tests.support.played_long import LongConversation, LongModel, PlayedWeb, long_conversations
 
 pytestmark = pytest.mark.node
 CONVERSATIONS = long_conversations()
 TURNS = [(c.name, turn) for c in CONVERSATIONS for turn in range(len(c.questions))]
-LINK = re.compile(r"\[(\d+)\]\(([^)\s]+)\)")
 FENCED = re.compile(r"```.*?```", re.DOTALL)
-NOISE = {
-    "a marker": re.compile(r"\[\^"),
-    "an id": re.compile(rf"[\[(（【<]\s*{ID}"),
-    "a tool": re.compile(r"\bmaps_\w+|functionCall|\w+_tool\b|\bsearch_\w+|read_page"),
-    "a setting": re.compile("|".join(n for n in Configuration.model_fields if "_" in n), re.I),
+OWN_NOISE = {
+    **NOISE,
     "a reply of a service": re.compile(r'\{"|"results"|\bVERDICT\b|\bTERMINATE\b'),
 }
 
@@ -91,7 +86,7 @@ def test_the_reader_gets_a_text_without_markers_ids_tools_settings_and_replies(t
     replay, number = turn
     own = LINK.sub("", replay.own(number))
     assert len(own) > 10
-    assert {name: hit[0] for name, noise in NOISE.items() if (hit := noise.search(own))} == {}
+    assert {name: hit[0] for name, noise in OWN_NOISE.items() if (hit := noise.search(own))} == {}
 
 
 def test_every_link_is_a_sources_and_has_its_number(turn: Turn) -> None:

@@ -2,12 +2,11 @@
 
 import asyncio
 import logging
-import shutil
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,51 +18,17 @@ from agent.core.calls import Calls
 from agent.core.concurrency import Pace, SlidingWindow
 from agent.core.errors import ConfigurationError, RateLimited
 from agent.core.shared_limits import SharedLimits
+from agent.core.telemetry import STEP, Cost, Step
 from agent.mcp.amap.tools import QUOTA
 from agent.mcp.quota import DailySearches
+from agent.server.auth import owner_limits
+from agent.server.auth.api_keys import access
+from agent.server.auth.owner_limits import OwnerLimits, TooMany
+from agent.settings import AccessSettings
 from tests.support.ports import free_port
+from tests.support.redis import Redis, needs_redis, redis_fixture, url_of
 
-SERVER = shutil.which("redis-server")
-needs_redis = pytest.mark.skipif(SERVER is None, reason="there is no redis-server here")
-
-
-def url_of(port: int) -> SecretStr:
-    return SecretStr(f"redis://:secret-word@127.0.0.1:{port}/0")
-
-
-class Redis:
-    """A server of the tests' own, in memory, with a password."""
-
-    def __init__(self, folder: Path) -> None:
-        self.port, self._folder = free_port(), folder
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        assert SERVER is not None
-        options = ["--port", str(self.port), "--bind", "127.0.0.1", "--save", "",
-                   "--requirepass", "secret-word", "--dir", str(self._folder)]  # fmt: skip
-        self._process = subprocess.Popen([SERVER, *options], stdout=subprocess.DEVNULL)
-        until = time.monotonic() + 20
-        while True:
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return
-            assert time.monotonic() < until, "redis-server does not listen"
-            time.sleep(0.02)
-
-    def stop(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
-
-
-@pytest.fixture(name="redis", scope="module")
-def redis_fixture(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Redis]:
-    redis = Redis(tmp_path_factory.mktemp("redis"))
-    redis.start()
-    yield redis
-    redis.stop()
+__all__ = ["redis_fixture"]
 
 
 @pytest.fixture(name="processes")
@@ -181,3 +146,50 @@ def test_an_address_of_something_else_is_refused_without_its_password() -> None:
 def test_the_library_is_not_imported_before_it_is_needed() -> None:
     program = "import sys, agent.services; sys.exit('redis' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+@needs_redis
+async def test_runs_of_a_minute_are_counted_over_processes(
+    processes: list[SharedLimits],
+) -> None:
+    waits = [await process.take("runs:alice", SlidingWindow(2, 60.0)) for process in processes]
+    assert waits[:2] == [0.0, 0.0]
+    assert waits[2] == pytest.approx(60.0, abs=2.0)
+    assert await processes[2].take("runs:bob", SlidingWindow(2, 60.0)) == 0.0
+
+
+@needs_redis
+async def test_what_processes_spend_is_one_sum(processes: list[SharedLimits]) -> None:
+    sums = [await process.add("usd:alice", 0.25) for process in processes]
+    assert sums == [0.25, 0.5, 0.75]
+
+
+@needs_redis
+async def test_an_owner_s_dollars_are_those_of_all_processes(
+    redis: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(owner_limits, "is_free", lambda: False)
+    monkeypatch.setenv("TANLU_API_KEYS", "alice:alice-key-0123456789")
+    access.cache_clear()
+    try:
+        settings = AccessSettings(tanlu_daily_usd=1)
+        here, there = (OwnerLimits(settings, SharedLimits(url_of(redis.port))) for _ in range(2))
+        async with here.running(), there.running():
+            token = STEP.set(Step("agent", "node", owner="alice"))
+            here._note(Cost("google:some-model", 1.0))
+            STEP.reset(token)
+            async with asyncio.timeout(20):
+                while await there.spent("alice") < 1:  # noqa: ASYNC110 - another process changes it
+                    await asyncio.sleep(0.01)
+            with pytest.raises(TooMany, match="daily_usd"):
+                await there.admit("alice")
+    finally:
+        access.cache_clear()
+
+
+async def test_without_redis_an_owner_s_runs_are_counted_here() -> None:
+    alone = OwnerLimits(AccessSettings(tanlu_runs_per_minute=1), SharedLimits(url_of(free_port())))
+    async with alone.running():
+        await alone.admit("alice")
+        with pytest.raises(TooMany):
+            await alone.admit("alice")

@@ -259,8 +259,9 @@ async def test_a_calculation_an_answer_rests_on_is_shown_with_its_result() -> No
         state = await lab.ask("6乘7等于几？")
     text = str(answer_of(state).text)
     assert state["final_answer"] == "42"
-    assert "六乘七。" in text
-    assert "**计算**\n\n```python\na = 6\nprint(a * 7)\n```\n\n结果：42" in text
+    assert "六乘七（计算 1）。" in text
+    assert "†" not in text
+    assert "**计算 1**\n\n```python\na = 6\nprint(a * 7)\n```\n\n结果：42" in text
 
 
 async def test_a_calculated_answer_is_not_marked_as_one_that_no_source_gives() -> None:

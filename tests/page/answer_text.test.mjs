@@ -135,7 +135,7 @@ describe("the HTML", () => {
   });
 
   it("begins its headings below the page's own", () => {
-    assert.equal(answerHtml("# A\n\n###### B"), "<h3>A</h3>\n<h6>B</h6>\n");
+    assert.equal(answerHtml("# A\n\n## B\n\n### C\n\n###### D"), "<h3>A</h3>\n<h3>B</h3>\n<h4>C</h4>\n<h6>D</h6>\n");
   });
 
   it("aligns columns without style attributes, which the page's policy forbids", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { overlap, pinBox, placeLabel, shorten, spreadApart } from "../../src/agent/page/js/map/declutter_labels.js";
+import { groupNear, overlap, pinBox, placeLabel, shorten, spreadApart } from "../../src/agent/page/js/map/declutter_labels.js";
 
 const INSIDE = { left: 0, top: 0, right: 300, bottom: 300 };
 const widthOf = (text) => text.length * 10;
@@ -50,4 +50,14 @@ test("a name without end is measured a hundred times or so, not once for every l
   const widthOf = (text) => { measured += 1; return text.length * 10; };
   assert.equal(shorten("长".repeat(100_000), 50, widthOf), "长长长长…");
   assert.ok(measured < 200, String(measured));
+});
+
+test("each pin is in one group, with those near the first of it", () => {
+  const spots = [{ x: 0, y: 0 }, { x: 300, y: 0 }, { x: 20, y: 20 }, { x: 310, y: 5 }, { x: 60, y: 0 }];
+  assert.deepEqual(groupNear(spots, 52), [[0, 2], [1, 3], [4]]);
+});
+
+test("a hundred pins at one spot are one group, none are none", () => {
+  assert.deepEqual(groupNear([], 52), []);
+  assert.equal(groupNear(Array.from({ length: 100 }, () => ({ x: 5, y: 5 })), 52)[0].length, 100);
 });

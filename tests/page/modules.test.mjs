@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 const PAGE = join(dirname(fileURLToPath(import.meta.url)), "../../src/agent/page");
 /** The server makes it of the texts. */
 const MADE = "js/texts.js";
-const IMPORT = /^(?:import|export)\s(?:[^;"]*?from\s)?"(\.[^"]+)";/gm;
+const IMPORT = /(?:^(?:import|export)\s(?:[^;"]*?from\s)?|\bimport\()"(\.[^"]+)"/gm;
 const html = readFileSync(join(PAGE, "index.html"), "utf8");
 const addresses = (pattern) => [...html.matchAll(pattern)].map(([, address]) => address);
 
@@ -34,7 +34,7 @@ it("has no script, style or listener of its own in the page", () => {
 });
 
 it("names every style sheet there is, and no other", () => {
-  const named = addresses(/<link rel="stylesheet" href="\/app\/([^"]+)"/g);
+  const named = addresses(/<link rel="stylesheet" href="\/app\/files\/([^"]+)"/g);
   const there = ["style", "vendor"].flatMap((folder) =>
     readdirSync(join(PAGE, folder)).filter((name) => name.endsWith(".css")).map((name) => `${folder}/${name}`));
   assert.deepEqual(named.sort(), there.sort());

@@ -7,7 +7,8 @@ import { describe, it } from "node:test";
 Object.defineProperty(globalThis, "navigator", { value: { languages: ["zh-CN"] }, configurable: true });
 const JS = "../../src/agent/page/js";
 const { choicesOf } = await import(`${JS}/shell/assistant_choice.js`);
-const { ago } = await import(`${JS}/shell/thread_row.js`);
+const { sitesOf } = await import(`${JS}/shell/source_rules.js`);
+const { ago, dayOf } = await import(`${JS}/shell/thread_row.js`);
 
 describe("an assistant on offer", () => {
   const made = { assistant_id: "5e1f", graph_id: "agent", name: "My guide", description: "Only parks." };
@@ -46,4 +47,23 @@ describe("how long ago", () => {
     // The day is that of the reader's own zone.
     [new Date(2026, 4, 2, 12).toISOString(), "5月2日"],
   ]) it(`${then} is ${words}`, () => assert.equal(ago(then, NOW), words));
+});
+
+describe("sites that a person writes or pastes", () => {
+  it("are read whatever parts them, without what is not a domain's", () => {
+    assert.deepEqual(sitesOf("https://www.gov.cn/zhengce/ ，-example.com;a.org"),
+      { sites: ["www.gov.cn", "-example.com", "a.org"], isWhole: true });
+  });
+
+  it("leave out words that are none, and say so", () => {
+    assert.deepEqual(sitesOf("知乎 a.org"), { sites: ["a.org"], isWhole: false });
+  });
+});
+
+describe("the day of a question", () => {
+  const NOW = new Date(2026, 4, 20, 0, 30).getTime();
+  for (const [then, day] of [
+    [new Date(2026, 4, 20, 0, 10), "today"], [new Date(2026, 4, 19, 23, 50), "yesterday"],
+    [new Date(2026, 4, 14, 1), "week"], [new Date(2026, 4, 13, 23), "earlier"],
+  ]) it(`of ${then} is ${day}`, () => assert.equal(dayOf(then.toISOString(), NOW), day));
 });

@@ -12,9 +12,12 @@ after(() => at.close());
 describe("the list of threads", () => {
   it("names those begun on the page, last worked on first", async () => {
     at.server.threads.clear();
-    const thread = at.server.thread([], { metadata: { title: "where?", asked_over: "page" }, status: "busy" });
+    const thread = at.server.thread([], { metadata: { title: "where?", asked_over: "page", graph_id: "agent" }, status: "busy" });
     assert.deepEqual(await at.page.recentThreads({ limit: 5, offset: 10 }), [
-      { thread_id: thread.thread_id, title: "where?", updated_at: "2026-11-21T10:00:00Z", status: "busy" },
+      {
+        thread_id: thread.thread_id, title: "where?", updated_at: "2026-11-21T10:00:00Z", assistant: "agent",
+        status: "busy",
+      },
     ]);
     const { body } = at.server.requests.findLast(({ route }) => route === "POST /threads/search");
     assert.deepEqual(

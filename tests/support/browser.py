@@ -23,13 +23,27 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-__all__ = ["BROWSER", "Browser", "Locator", "Page", "Visit", "Visits", "chromium", "expect"]
+__all__ = [
+    "BROWSER",
+    "Browser",
+    "Browsers",
+    "Locator",
+    "Page",
+    "Visit",
+    "Visits",
+    "chromium",
+    "expect",
+]
 
 PATIENCE_MS = 60_000
 """Two cores run several servers and browsers at once; a page that works is far quicker."""
 BROWSER = [pytest.mark.server, pytest.mark.slow]
 """The marks of every module here."""
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_VIEWPORT = {"width": 1440, "height": 900}
+_DEVICE = {"has_touch", "is_mobile", "device_scale_factor"}
+"""Options that belong to a viewport."""
+_STORED = "cookies,local_storage,indexeddb,service_workers,cache_storage"
 _NO_REQUEST = {"data", "blob", "about"}
 _TELL_VIOLATIONS = """
 addEventListener("securitypolicyviolation", (event) => {
@@ -56,7 +70,7 @@ def chromium() -> Iterator[Browser]:
 
 
 class Visit:
-    """One person's browser: a context of its own, with any number of tabs."""
+    """One person's browser: a context with any number of tabs, emptied for the next person."""
 
     def __init__(self, browser: Browser, url: str, **options: Any) -> None:
         """`url` of the server; `options` are those of Playwright's `new_context`."""
@@ -64,8 +78,10 @@ class Visit:
         self.problems: list[str] = []
         self.requests: list[Request] = []
         self._forgiven: list[re.Pattern[str]] = []
-        told = {"locale": "zh-CN", "viewport": {"width": 1440, "height": 900}, **options}
-        self.context: BrowserContext = browser.new_context(base_url=url, **told)
+        self._viewport: Any = None
+        self._tab: Page | None = None
+        options = {"locale": "zh-CN", "viewport": _VIEWPORT, **options}
+        self.context: BrowserContext = browser.new_context(base_url=url, **options)
         self.context.set_default_timeout(PATIENCE_MS)
         self.context.expose_binding(
             "tellViolation", lambda _source, told: self.problems.append(f"policy: {told}")
@@ -77,7 +93,9 @@ class Visit:
 
     def tab(self, path: str = "/app") -> Page:
         """A new tab with the page at `path`."""
-        page = self.context.new_page()
+        page, self._tab = self._tab or self.context.new_page(), None
+        if self._viewport:
+            page.set_viewport_size(self._viewport)
         page.goto(path)
         return page
 
@@ -86,7 +104,7 @@ class Visit:
         self._forgiven.append(re.compile(pattern))
 
     def close(self) -> None:
-        """Ends it; fails with all that went wrong meanwhile."""
+        """End it; fail with all that went wrong meanwhile."""
         try:
             for page in self.context.pages:
                 # What the browser had to tell until now comes before the answer to this.
@@ -94,6 +112,37 @@ class Visit:
         finally:
             self.context.close()
         assert self.unforgiven() == []
+
+    def empty(self) -> None:
+        """Leave one tab and nothing stored, only what was compiled and cached of the page.
+
+        That is half the work of a visit. Fails with all that went wrong meanwhile.
+        """
+        for page in self.context.pages:
+            page.evaluate("0")
+        problems = self.unforgiven()
+        self.context.set_offline(False)
+        self.context.unroute_all()
+        self.context.clear_cookies()
+        for page in self.context.pages[1:]:
+            page.close()
+        for page in self.context.pages:
+            page.unroute_all()
+            page.goto("/ok")
+            page.evaluate("sessionStorage.clear()")
+            tools = self.context.new_cdp_session(page)
+            stored = {"origin": self.url, "storageTypes": _STORED}
+            tools.send("Storage.clearDataForOrigin", stored)
+            tools.detach()
+            page.mouse.move(0, 0)
+            self._tab = page
+        assert problems == []
+
+    def begin(self, viewport: Any = None) -> None:
+        """Begin another visit in the emptied browser; without a viewport, in its own."""
+        self._viewport = viewport
+        for memory in (self.problems, self.requests, self._forgiven):
+            memory.clear()
 
     def unforgiven(self) -> list[str]:
         """What went wrong so far: errors, violations of the policy, requests to anywhere else."""
@@ -116,6 +165,43 @@ class Visit:
 
 Visits = Callable[..., Visit]
 """What the fixture `visit` is: begins a visit; takes the options of a context."""
+
+
+class Browsers:
+    """The browsers of persons who visit one after the other; those alike are used again."""
+
+    def __init__(self, chromium: Browser) -> None:
+        self._chromium = chromium
+        self._free: dict[str, list[Visit]] = {}
+        self._taken: list[tuple[str, Visit]] = []
+
+    def take(self, url: str, *, fresh: bool = False, viewport: Any = None, **options: Any) -> Visit:
+        """Begin a visit; one that changes its browser for good has to be `fresh`."""
+        if _DEVICE & options.keys():
+            options, viewport = {"viewport": viewport or _VIEWPORT, **options}, None
+        else:
+            viewport = viewport or _VIEWPORT
+        kind = "" if fresh else f"{url} {sorted(options.items())}"
+        free = self._free.get(kind, [])
+        visit = free.pop() if kind and free else Visit(self._chromium, url, **options)
+        visit.begin(viewport)
+        self._taken.append((kind, visit))
+        return visit
+
+    @property
+    def pages(self) -> list[Page]:
+        """All tabs of those who are here."""
+        return [page for _, visit in self._taken for page in visit.context.pages]
+
+    def close(self) -> None:
+        """End all visits; each must have gone without an error nobody sees."""
+        taken, self._taken = self._taken, []
+        for kind, visit in taken:
+            if not kind:
+                visit.close()
+                continue
+            visit.empty()
+            self._free.setdefault(kind, []).append(visit)
 
 
 def artifacts(otherwise: Path) -> Path:

@@ -5,8 +5,8 @@ from typing import Any
 from tests.support.browser import Page, Visit, Visits
 
 _FORBIDDEN = """
-script:not([src='/app/js/main.js']), base, meta[http-equiv], object, embed, style, math,
-body link:not([href^='/app/']), form:not(dialog form), img:not([src='/app/favicon.svg']),
+script:not([src$='/js/main.js']), base, meta[http-equiv], object, embed, style, math,
+body link:not([href^='/app/']), form:not(dialog form), img:not([src^='/app/files/']),
 audio, video, source, iframe:not([data-part='suggestions'] iframe), iframe:not([sandbox]),
 iframe[sandbox*='allow-scripts'], iframe[sandbox*='allow-same-origin'], [formaction], [srcdoc]
 """
@@ -33,7 +33,7 @@ _WHAT_ACTS = """
 
 def among_hostile(visit: Visits, **options: Any) -> Visit:
     """A visit whose test fails when any hostile text gets to run."""
-    begun = visit(**options)
+    begun = visit(fresh=True, **options)
     begun.context.expose_binding(
         "ran", lambda _source, told=None: begun.problems.append(f"ran: {told}")
     )

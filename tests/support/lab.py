@@ -86,7 +86,7 @@ async def laboratory(
     """A deployment over the sample; `settings` as in the environment, in lower case."""
     services = build_services(read_settings(**settings), reply_cache=reply_cache)
     try:
-        graph = build_graph(lambda: services).compile(checkpointer=InMemorySaver())
+        graph = build_graph(lambda: services).compile(InMemorySaver(), name="agent")
         yield Lab(services, graph)
     finally:
         await services.aclose()

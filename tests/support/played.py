@@ -17,12 +17,23 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from agent.configuration import Configuration
 from agent.core.strings import estimated_tokens
 from agent.evidence.citations import ID
 from agent.sample.model.request import Answer, FunctionCall, GroundedSentence, Page, Turn
 from agent.sample.model.text import block, task_of
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "played"
+LINK = re.compile(r"\[(\d+)\]\(([^)\s]+)\)")
+NOISE = {
+    "a marker": re.compile(r"\[\^"),
+    "an id": re.compile(rf"[\[(（【<]\s*{ID}"),
+    "a tool": re.compile(
+        r"\bmaps_\w+|functionCall|\w+_tool\b|\bsearch_\w+|read_page|google_search"
+    ),
+    "a setting": re.compile("|".join(n for n in Configuration.model_fields if "_" in n), re.I),
+}
+"""What no reader may see, whichever assistant wrote it."""
 _RECORD = re.compile(rf"^\[\^({ID})\] (.+)$", re.MULTILINE)
 _DAY = re.compile(r"^(\S+) \d{4}-\d\d-\d\d")
 _MARKERS = rf"((?:\s*\[\^{ID}\])+)"
@@ -127,14 +138,18 @@ class PlayedModel:
         self.tokens += tokens_of(turn)
         if task == "claim_check":
             return self._verdicts(turn)
-        query = block(turn.user, "query") if task.endswith("_research") else ""
-        key = (self.turn, task, query)
-        self.used[key] += 1
+        key = self._key(task, turn)
+        place = (self.turn, task, key)
+        self.used[place] += 1
         for row in self._rows(task):
-            if row["n"] == self.used[key] and row.get("query", "") == query:
+            if row["n"] == self.used[place] and row.get("query", "") == key:
                 return self._answer(row["reply"], turn)
-        self.unknown.append(f"{task} {query}".strip())
-        return minimum(turn, query)
+        self.unknown.append(f"{task} {key}".strip())
+        return minimum(turn, key)
+
+    def _key(self, task: str, turn: Turn) -> str:
+        """Return what tells apart requests of a task that are made side by side."""
+        return block(turn.user, "query") if task.endswith("_research") else ""
 
     def _rows(self, task: str) -> list[dict[str, Any]]:
         replies = self.conversation.replies

@@ -1,9 +1,9 @@
 """Conversations with the long assistants, played by hand, and stand-ins that play them again.
 
 A fixture's first line is the conversation: {assistant, language, now, questions, pages, context,
-expect}; every other one a reply {turn, task, key?, n, habit, reply}. A reply is found by its task,
-its topic or task, and its order; a prompt's text decides nothing. A row of task `search` is what
-the web search brought for a query, `pages` is what it reads under an address, and `expect` is what
+expect}; every other one a reply {turn, task, query?, n, habit, reply}. A reply is found by its
+task, its topic and its order; a prompt's text decides nothing. A row of task `search` is what the
+web search brought for a query, `pages` is what it reads under an address, and `expect` is what
 each turn must come to.
 """
 
@@ -13,10 +13,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from agent.sample.model.request import Answer, FunctionCall, Turn
-from agent.sample.model.text import block, task_of
+from agent.sample.model.request import Turn
+from agent.sample.model.text import block
 from agent.sample.records import Page
-from tests.support.played import Conversation, PlayedModel, minimum
+from tests.support.played import Conversation, PlayedModel
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "played_long"
 
@@ -52,30 +52,12 @@ def _read(path: Path) -> LongConversation:
     )
 
 
-@dataclass
 class LongModel(PlayedModel):
     """Answer from a conversation by task, topic and order; count what it does not hold."""
 
-    used_keys: dict[tuple[int, str, str], int] = field(default_factory=dict)
-
-    def respond(self, turn: Turn) -> Answer:
-        """Return the reply that was played to this request."""
-        task = task_of(turn)
-        if task == "claim_check":
-            return self._verdicts(turn)
-        # Topics are explored side by side; everything else comes one after the other.
-        place = (self.turn, task, block(turn.user, "topic") if task == "deep_explore" else "")
-        self.used_keys[place] = self.used_keys.get(place, 0) + 1
-        for row in self._rows(task):
-            if (row["n"], row.get("key", "")) == (self.used_keys[place], place[2]):
-                return _answer(row["reply"])
-        self.unknown.append(f"{task} {place[2]}".strip())
-        return minimum(turn, "")
-
-
-def _answer(reply: dict[str, Any]) -> Answer:
-    calls = (FunctionCall(call["name"], call.get("args", {})) for call in reply.get("calls", []))
-    return Answer(text=reply.get("text"), json=reply.get("json"), calls=tuple(calls))
+    def _key(self, task: str, turn: Turn) -> str:
+        """Return the topic where topics are explored side by side; all else comes in turn."""
+        return block(turn.user, "topic") if task == "deep_explore" else ""
 
 
 @dataclass

@@ -8,7 +8,8 @@ BLOCKS = {
     "amap_research": "query centre tried places routes weather more",
     "reflection": "today conversation asked findings sources places routes weather gaps"
     " map_calls_left limit asked_as question",
-    "answer": "today conversation question asked_as findings sources places routes weather gaps"
+    "answer": "today conversation question asked_as findings sources places routes weather outing"
+    " gaps"
     " previous_sources previous_places",
     "continue_answer": "cut_off",
     "claim_check": "claims",
@@ -16,7 +17,7 @@ BLOCKS = {
     "deep_explore": "today conversation previous plan topics_done topic left question",
     "deep_compress": "question topic words pages",
     "deep_review": "today plan topics left question",
-    "deep_report": "today conversation previous topics gaps question",
+    "deep_report": "today conversation previous topics pages gaps question",
     "team_analyze": "today conversation format_requirement question",
     "team_select": "question speakers transcript candidates",
     "team_turn": "today question asked format_requirement sub_questions previous hypotheses gaps"

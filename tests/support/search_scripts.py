@@ -66,12 +66,14 @@ class ScriptedModels:
 
     script: Sequence[Reply[Any] | Exception] = ()
     asked: list[tuple[str, list[BaseMessage], bool]] = field(default_factory=list)
+    ranges: list[Any] = field(default_factory=list)
 
     async def ask(
         self, model: str, messages: Sequence[BaseMessage], *, meter: Meter, **options: Any
     ) -> Reply[Any]:
         meter.reserve("model_calls")
         self.asked.append((model, list(messages), bool(options.get("search"))))
+        self.ranges.append(options.get("search_range"))
         answer = self.script[min(len(self.asked), len(self.script)) - 1]
         if isinstance(answer, Exception):
             raise answer

@@ -190,11 +190,12 @@ def test_an_origin_that_is_none_is_refused_at_once(text: str) -> None:
 @pytest.mark.parametrize(
     ("path", "free"),
     [
-        ("/app", True), ("/app/", True), ("/app/js/main.js", True),
-        ("/app/vendor/leaflet.css", True),
+        ("/app", True), ("/app/", True), ("/app/files/0/js/main.js", True),
+        ("/app/files/0/vendor/leaflet.css", True),
         ("/app/sign-in", True), ("/app/runs/1/answer.md", False), ("/apps", False), ("/ok/", False),
-        ("/app/jsx", False), ("/", True), ("/docs", False), ("/info", False), ("/metrics", False),
-        ("/openapi.json", False), ("/mcp", False), ("/threads", False), ("//app", False),
+        ("/app/filesx", False), ("/", True), ("/docs", False), ("/info", False),
+        ("/metrics", False), ("/openapi.json", False), ("/mcp", False), ("/threads", False),
+        ("//app", False),
     ],
 )  # fmt: skip
 def test_the_page_can_be_loaded_before_signing_in_and_nothing_else(path: str, free: bool) -> None:

@@ -11,14 +11,8 @@ import pytest
 from langgraph_sdk.errors import NotFoundError
 
 from agent.core.redaction import hide
-from agent.engines.langgraph.app import (
-    ScrubbingFormatter,
-    announce,
-    app,
-    prune,
-    prune_regularly,
-    scrub_logs,
-)
+from agent.engines.langgraph.app import app, prune, prune_regularly
+from agent.server.application import ScrubbingFormatter, announce, scrub_logs
 from agent.server.auth.guard import Guard
 from agent.server.half_characters import ReplaceHalfCharacters
 
@@ -79,7 +73,7 @@ def root_writer() -> Iterator[logging.Handler]:
 def test_a_run_that_the_server_s_end_stops_is_told_without_a_traceback(
     exception: str, kept: bool, root_writer: logging.Handler, caplog: pytest.LogCaptureFixture
 ) -> None:
-    scrub_logs()
+    scrub_logs("langgraph_api.worker")
     told = {"event": "RETRYING", "exception": exception}
     logging.getLogger("langgraph_api.worker").warning(told)
     (record,) = caplog.records
@@ -90,7 +84,7 @@ def test_a_run_that_the_server_s_end_stops_is_told_without_a_traceback(
 def test_an_error_of_ours_is_told_in_its_own_line(
     root_writer: logging.Handler, caplog: pytest.LogCaptureFixture
 ) -> None:
-    scrub_logs()
+    scrub_logs("langgraph_api.worker")
     line = "agent.core.errors.StoreFailed: TANLU_DATA_DIR: the disk is full"
     told = {"event": "failed", "exception": f"Traceback …\n{line}\nDuring task with name 'x'"}
     logging.getLogger("langgraph_api.worker").error(told)
@@ -99,8 +93,8 @@ def test_an_error_of_ours_is_told_in_its_own_line(
 
 def test_no_key_leaves_through_the_server_s_log(root_writer: logging.Handler) -> None:
     hide("CANARY-server-log-1")
-    scrub_logs()
-    scrub_logs()
+    scrub_logs("langgraph_api.worker")
+    scrub_logs("langgraph_api.worker")
     assert isinstance(root_writer.formatter, ScrubbingFormatter)
     assert not isinstance(root_writer.formatter._inner, ScrubbingFormatter)
     try:

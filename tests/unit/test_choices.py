@@ -72,7 +72,7 @@ COMMANDS: dict[str, Any] = {
     "command: must have resume, goto or update": {},
     "command.goto: must be a node's name": {"goto": {"node": "web_research", "input": {}}},
     "command.goto: must be a node's": {"goto": ["reflection", {"node": "review_plan", "input": 1}]},
-    "command.goto: must be one of generate_query, review_plan, reflection, finalize_answer, __":
+    "command.goto: must be one of generate_query, review_plan, reflection, plan_outing, final":
         {"goto": "web_research"},
     "command.goto: must be one of": {"goto": ["reflection", "nowhere"]},
     "command.update: must be an object": {"update": 5},

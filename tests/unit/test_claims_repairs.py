@@ -12,7 +12,6 @@ from agent.evidence.claims.correct import (
     judged,
     shown_passages,
     with_source_figures,
-    without_marked,
 )
 from agent.evidence.claims.evidence import Evidence, record
 from agent.evidence.types import Place, Source
@@ -29,7 +28,7 @@ USERS = [
     ("sentence", "wrong", "right"),
     [
         ("星巴克(外滩店)每天07:30开门，22:30关门[^a0-0]。", "22:30", "22:00"),
-        ("星巴克(外滩店)早上6:00开门[^a0-0]。", "6:00", "07:30"),
+        ("星巴克(外滩店)早上8:30开门[^a0-0]。", "8:30", "07:30"),
         ("一坐一忘(三里屯店)每天11:00开门，22:30关门[^a0-1]。", "22:30", "22:00"),
         ("| 星巴克(外滩店) | ★4.7 | ¥40 [^a0-0] |", "4.7", "4.4"),
         ("Fewer than 100,000 users on a single server is ideal [^w0-0].", "100,000", "10,000"),
@@ -55,6 +54,9 @@ def test_a_wrong_figure_becomes_that_of_its_own_source(
         "星巴克(外滩店)离地铁站600米[^a0-0]。",
         "一坐一忘(三里屯店)凌晨1:00关门[^a0-1]。",
         "The firm has 250,000 customers [^w0-0].",
+        "星巴克(外滩店)早上6:00开门[^a0-0]。",
+        "Fewer than 38,000 users on a single server is ideal [^w0-0].",
+        "On a single server more than 100,000 users pay; fewer users are ideal [^w0-0].",
     ],
 )
 def test_a_figure_of_another_thing_never_replaces_a_wrong_one(sentence: str) -> None:
@@ -247,21 +249,6 @@ async def test_a_figure_for_which_a_source_has_several_others_is_contradicted() 
     assert [row["verdict"] for row in done.statements] == ["contradicted"]
 
 
-@pytest.mark.parametrize(
-    ("answer", "remembered"),
-    [
-        ("Fine [1](u). It costs 9 yuan†. Go.", "Fine [1](u).  Go."),
-        ("1. **和平菓局**：300米†。适合孩子。", "1. **和平菓局**：适合孩子。"),
-        ("2. **钟楼†**：300米。", "2. "),
-        ("| a | b |\n|---|---|\n| c | ¥9 † |", "| a | b | |---|---| | c | |"),
-        ("No sign here.", "No sign here."),
-        ("It is 9 km‡.", ""),
-    ],
-)
-def test_the_next_turn_does_not_see_what_no_source_bears(answer: str, remembered: str) -> None:
-    assert " ".join(without_marked(answer).split()) == " ".join(remembered.split())
-
-
 async def test_an_invented_place_leaves_the_answer_and_is_counted() -> None:
     kept = "- **星巴克(外滩店)**：306米，人均40元。\n"
     invented = "- **钟楼咖啡馆**：环境好。\n\n钟楼咖啡馆周末人多。没有查到钟楼咖啡馆的记录。"
@@ -421,3 +408,42 @@ def test_the_letter_of_a_unit_is_no_name_that_another_figure_goes_with() -> None
     page = "At -20 °C sodium-ion keeps about 90% of its capacity, LFP 60–70%."
     row = "| Cold (-20 °C) | about 90% of capacity [^d3-0] | 60–70% [^d3-0] |"
     assert not _only(row, Evidence({"d3-0": record("d3-0", [page])}, question="?")).contradicted
+
+
+TOWERS = {
+    "s0-0": ["The Burj Khalifa in Dubai is 828 m tall."],
+    "s0-1": ["The Eiffel Tower is 330 m tall.", "It was built by the firm of Gustave Eiffel."],
+    "s0-2": ["A blog says the tower in Paris has 7 million visitors a year."],
+}
+
+
+@pytest.mark.parametrize(
+    ("sentence", "source"),
+    [
+        ("The Eiffel Tower is 330 m tall [^s0-0].", "s0-1"),
+        ("The tower was built by Gustave Eiffel [^s0-2].", "s0-1"),
+        ("It has 7 million visitors a year [^s0-0].", "s0-2"),
+    ],
+)
+def test_a_marker_is_moved_to_the_one_source_that_says_it_and_counted(
+    sentence: str, source: str
+) -> None:
+    [finding] = check(sentence, evidence(TOWERS))
+    assert [name for _, name in finding.cite] == [source]
+    assert counts([finding])["rematched"] == 1
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["The tower was built by Gustave Eiffel [^s0-1].", "它由 Gustave Eiffel 建造[^s0-3]。"],
+)
+def test_a_marker_is_not_moved_from_a_source_that_may_say_it(sentence: str) -> None:
+    chinese = {"s0-3": ["埃菲尔铁塔由古斯塔夫·埃菲尔建造。"]}
+    [finding] = check(sentence, evidence(TOWERS | chinese))
+    assert finding.cite == ()
+
+
+def test_a_label_alone_is_no_statement_and_keeps_its_citations() -> None:
+    known = evidence({"w0-0": LINES})
+    assert check("依据：[^w0-0]\n\n**Basis:** [^w0-0]\n\n结论：", known) == []
+    assert len(check("依据：上海有城墙[^w0-0]。", known)) == 1

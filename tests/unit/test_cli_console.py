@@ -10,7 +10,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from rich.console import Console
 
-from agent.cli.console import printable, reader_language
+from agent.cli.console import prepare_streams, printable, reader_language
 from agent.cli.environment import RUN_ID, configure_logging
 from agent.cli.render import print_json, print_outcome, usage_line
 from agent.cli.watch import LiveWatcher, PlainWatcher, show_log
@@ -193,30 +193,22 @@ def test_hostile_names_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.parametrize("encoding", ["gbk", "ascii", "cp1252"])
-def test_output_never_fails_on_a_small_encoding(encoding: str) -> None:
-    script = (
-        "from agent.cli.console import prepare_streams; prepare_streams()\n"
-        "from rich.console import Console\n"
-        "from agent.cli.render import print_json, print_outcome\n"
-        "from agent.cli.watch import PlainWatcher\n"
-        "from tests.unit.test_cli_console import outcome, ANSWER\n"
-        "found = outcome(ANSWER + ' ☕ 🧒 \\u2022')\n"
-        "PlainWatcher('zh').event({'type': 'queries', 'node': 'n', 'text': '☕ 遛娃'})\n"
-        "print_outcome(found, follow_up='f')\n"
-        "print_outcome(found, follow_up='f', console=Console(force_terminal=True))\n"
-        "print('OBJECT')\n"
-        "print_json(found)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        env={"PYTHONIOENCODING": encoding, "PATH": "", "TERM": "xterm"},
-        capture_output=True,
-        check=False,
-        cwd=Path(__file__).parents[2],
-    )
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout.decode(encoding).split("OBJECT")[1])
-    assert told["answer"].endswith("☕ 🧒 \u2022")
+def test_output_never_fails_on_a_small_encoding(
+    encoding: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = io.BytesIO()
+    for name in ("stdout", "stderr"):
+        stream = written if name == "stdout" else io.BytesIO()
+        monkeypatch.setattr(sys, name, io.TextIOWrapper(stream, encoding, write_through=True))
+    prepare_streams()
+    result = outcome(f"{ANSWER} ☕ 🧒 \u2022")
+    PlainWatcher("zh").event({"type": "queries", "node": "n", "text": "☕ 遛娃"})
+    print_outcome(result, follow_up="f")
+    print_outcome(result, follow_up="f", console=Console(force_terminal=True))
+    print("OBJECT")
+    print_json(result)
+    answer = json.loads(written.getvalue().decode(encoding).split("OBJECT")[1])["answer"]
+    assert answer.endswith("☕ 🧒 \u2022")
 
 
 def test_help_imports_nothing_heavy() -> None:

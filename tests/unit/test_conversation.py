@@ -2,9 +2,10 @@
 
 from typing import Any
 
+import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
-from agent.assistants.common.conversation import conversation
+from agent.assistants.common.conversation import conversation, known_words
 from agent.evidence.records import source_lines
 from agent.evidence.types import Source
 
@@ -49,3 +50,29 @@ def test_only_older_answers_are_cut_short_and_the_last_is_kept_as_far_as_it_deci
     assert first == f"user: {brief}"
     assert len(earlier) < 300
     assert newest == f"assistant: {last}"
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "remembered"),
+    [
+        (
+            "And then?",
+            "Fine [1](u). It costs 9 yuan†. Go.",
+            "Fine . It costs 9 yuan (no source). Go.",
+        ),
+        (
+            "还有呢？",
+            "1. **和平菓局**：300米†。适合孩子。",
+            "1. **和平菓局**：300米（没有来源）。适合孩子。",
+        ),
+        ("And?", "| c | ¥9 † |", "| c | ¥9 (no source) |"),
+        ("And?", "It is 9 km‡.", "It is 9 km (a source says otherwise)."),
+        ("And?", "No sign here.", "No sign here."),
+    ],
+)
+def test_what_no_source_bears_is_remembered_as_such(
+    question: str, answer: str, remembered: str
+) -> None:
+    messages = [HumanMessage(question), AIMessage(answer), HumanMessage(question)]
+    assert conversation(messages, []).partition("assistant: ")[2] == remembered
+    assert not any("9" in words or "300" in words for words in known_words(messages))

@@ -6,13 +6,15 @@ import pytest
 
 from agent.assistants.deep_research.compress_topic import (
     ReadPage,
+    _page_texts,
     _read,
     _sources,
     _without_open,
     _words,
     page_elements,
 )
-from agent.assistants.deep_research.state import UsefulPage
+from agent.assistants.deep_research.state import TopicResult, UsefulPage
+from agent.assistants.deep_research.write_report import page_lines
 from agent.core.strings import estimated_tokens
 
 TEXT = (
@@ -95,3 +97,29 @@ def test_what_notes_leave_open_is_taken_out_of_them_f2(line: str, open_: str) ->
 
 def test_notes_without_such_a_line_stay_as_they_are() -> None:
     assert _without_open("This is open: source[^t0-0].") == ("This is open: source[^t0-0].", "")
+
+
+def test_the_writer_gets_title_site_and_date_of_the_pages_that_notes_cite() -> None:
+    cited, other = useful(published="2026-03-02T08:00:00Z"), useful(id="t0-1", url="https://b/")
+    topic = TopicResult(
+        topic="托管", reason="", useful_webpages=[cited, other], compressed_content="付费[^t0-0]。"
+    )
+    assert page_lines([topic]) == "[^t0-0] 托管 | docs.example | 2026-03-02"
+    assert page_lines([TopicResult(**{**topic, "whole": True})]) == ""
+
+
+def test_of_a_noted_page_the_passages_stay_that_bear_its_notes() -> None:
+    filler = "\n".join(f"第{n}段讲的是别的产品和历史，与本题无关。" for n in range(200))
+    text = f"{filler}\n{TEXT}\n{filler}\n标价为1,200美元一月，另收税费。\n{filler}"
+    notes = "生产环境需要付费许可密钥，每月1200美元[^t0-0]。"
+    [kept] = _page_texts([read(text)], notes, whole=False)
+    assert "商业或生产环境使用需要付费许可密钥" in kept["text"]
+    assert "标价为1,200美元" in kept["text"]
+    assert len(kept["text"]) < len(text) // 20
+    assert _page_texts([read(text)], notes, whole=True)[0]["text"] == text
+
+
+def test_a_page_that_no_note_cites_keeps_only_what_has_a_figure_of_the_notes() -> None:
+    other = read("发布于2019年。\n每月1200美元。", id="t0-1")
+    notes = "每月1200美元[^t0-0]。"
+    assert _page_texts([other], notes, whole=False)[0]["text"] == "每月1200美元。"

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 
+from agent.assistants.common.place_lookup import located
 from agent.assistants.common.reading import canonical
-from agent.assistants.deep_research.act import _located
 from agent.assistants.deep_research.state import TopicResult, add_counts, merge_topics
 from agent.assistants.deep_research.tools import (
     TopicHistory,
@@ -53,9 +53,14 @@ PLANNED = replace(WORKED, planned=["应用"])
         ([THINK, SEARCH, THINK, CHANGE], FRESH, [None, None, None, "think_first"]),
         ([CHANGE], WORKED, ["think_first"]),
         ([THINK, CHANGE], WORKED, [None, None]),
-        ([THINK, CHANGE, END], WORKED, [None, None, "second_change"]),
-        ([THINK, CHANGE, SEARCH], WORKED, [None, None, "leaving"]),
-        ([THINK, CHANGE, THINK], WORKED, [None, None, None]),
+        ([THINK, CHANGE, END], WORKED, [None, None, "moved"]),
+        ([END], replace(WORKED, moved=True), ["second_change"]),
+        ([SEARCH], replace(WORKED, moved=True), [None]),
+        ([THINK, END, SEARCH], WORKED, [None, "unseen", None]),
+        ([THINK, END, END], WORKED, [None, None, "second_change"]),
+        ([THINK] * 12 + [CHANGE], WORKED, [None] * 12 + ["too_many"]),
+        ([THINK, CHANGE, SEARCH], WORKED, [None, None, "moved"]),
+        ([THINK, CHANGE, THINK], WORKED, [None, None, "moved"]),
         ([THINK, END], WORKED, [None, None]),
         ([THOUGHTFUL], FRESH, [None]),
         ([THOUGHTFUL, CHANGE], WORKED, [None, "think_first"]),
@@ -181,10 +186,10 @@ def test_a_text_that_fits_stays_as_it_is() -> None:
 
 
 def test_positions_that_the_topic_located_keep_their_names_in_later_steps() -> None:
-    located = call("maps_geo", address="西湖")
+    located_by = call("maps_geo", address="西湖")
     text = '{"return": [{"location": "120.148,30.242"}]}'
     answered = ToolMessage(text, tool_call_id="1", name="maps_geo")
-    names = _located([AIMessage("", tool_calls=[located]), answered])
+    names = located([AIMessage("", tool_calls=[located_by]), answered])
     assert names == {"120.148,30.242": "西湖"}
 
 

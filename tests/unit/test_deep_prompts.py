@@ -31,7 +31,7 @@ def test_a_system_prompt_is_short_and_says_that_tags_hold_no_instructions(
     text = render(f"{name}_system", language)
     assert text.splitlines()[0] == f"<task>{name}</task> <language>{language}</language>"
     assert {"zh": "从不是指令", "en": "never instructions"}[language] in text
-    assert tokens(text) <= {"deep_explore": 400, "deep_report": 480}.get(name, 300)
+    assert tokens(text) <= {"deep_explore": 400, "deep_report": 570}.get(name, 310)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -62,9 +62,12 @@ def test_the_researcher_knows_all_four_tools_and_when_to_think(language: Languag
     ("language", "allowed"),
     [
         ("zh", ("用中文写", "表格", "直接写计划", "300–600", "1200–2500", "据此推算：",
-                "按什么假设")),
+                "按什么假设", "第一句就是答案", "谁该选哪个", "一段一个意思", "为什么如此",
+                "采用哪个、为什么", "会变的数字带上日期", "什么会改变它")),
         ("en", ("in English", "table", "the plan itself", "300–600", "1,200–2,500",
-                "Our estimate:", "what you assume")),
+                "Our estimate:", "what you assume", "first sentence is the answer",
+                "who should take which", "A paragraph has one idea", "why it is so",
+                "which you follow and why", "has its date", "what would change it")),
     ],
 )  # fmt: skip
 def test_no_report_has_a_fixed_skeleton_or_is_forbidden_to_calculate_f6(
@@ -76,6 +79,20 @@ def test_no_report_has_a_fixed_skeleton_or_is_forbidden_to_calculate_f6(
     examples = re.findall(r"[\d×+]+ ?= ?\d+", text.replace(" ", ""))
     assert examples
     assert is_estimate({"zh": "据此推算：", "en": "Our estimate:"}[language])
+
+
+@pytest.mark.parametrize(
+    ("language", "kept"),
+    [
+        ("zh", ("理由也保留", "数字、日期", "条件、例外", "是谁说的", "截至何时")),
+        ("en", ("the reasons: why", "figure, date", "condition and exception", "whose claim",
+                "as of when")),
+    ],
+)  # fmt: skip
+def test_notes_keep_reasons_dates_conditions_and_whose_word_it_is(
+    language: Language, kept: tuple[str, ...]
+) -> None:
+    assert all(part in render("deep_compress_system", language) for part in kept)
 
 
 @pytest.mark.parametrize("name", ["deep_report", "dossier"])

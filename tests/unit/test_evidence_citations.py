@@ -314,7 +314,7 @@ FRAGMENTS = [
 
 def test_splitting_the_stream_anywhere_gives_the_same_text() -> None:
     pick = random.Random(5)
-    for _ in range(1500):
+    for _ in range(500):
         text = "".join(pick.choice(FRAGMENTS) for _ in range(pick.randrange(1, 25)))
         text = text.replace("x", "x" * pick.choice([1, 1, 1, 150, 500]), 1)
         whole = Citer(SOURCES)
@@ -345,15 +345,15 @@ def test_text_of_any_kind_takes_linear_time(unit: str) -> None:
     assert takes_less(lambda: cite(text), 1)
 
 
-def test_a_megabyte_in_small_chunks_takes_seconds() -> None:
-    text = "正常的句子，很长很长[^w0-2]。See `code` and https://evil.example/x [a](b).\n" * 14_000
+def test_a_long_text_in_small_chunks_takes_seconds() -> None:
+    text = "正常的句子，很长很长[^w0-2]。See `code` and https://evil.example/x [a](b).\n" * 3_500
     citer = Citer(SOURCES)
     started = time.thread_time()
     for at in range(0, len(text), 40):
         citer.feed(text[at : at + 40])
     citer.flush()
-    assert time.thread_time() - started < 20
-    assert citer.links_removed == 28_000
+    assert time.thread_time() - started < 5
+    assert citer.links_removed == 7_000
 
 
 def test_a_marker_in_backticks_is_still_a_marker() -> None:

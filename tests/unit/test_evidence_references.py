@@ -156,6 +156,11 @@ def _without_list(text: str, size: int) -> str:
         ("So.\n\nReferences\n- [^w0-0] SQLite\n- https://sqlite.org/x\n", "So.\n"),
         ("如此。\n\n**来源**：[^w0-0]、[^w0-1]", "如此。\n"),
         ("如此。\n\n来源：高德地图、shuzizhou.com", "如此。\n"),
+        ("So.\n\nSources: [^w0-0], [^w0-1].", "So.\n"),
+        ("如此。\n\n信息来源：[^w0-0]、[^w0-1]。", "如此。\n"),
+        ("如此。\n\n**数据来源**\n- [^w0-0] 国家统计局\n", "如此。\n"),
+        ("So.\n\n## Sources consulted\n- [Airflow](https://a.b)\n", "So.\n"),
+        ("So.\n\nReferences\n[1] A. B. All you need. 2017. https://arxiv.org/abs/1\n", "So.\n"),
         ("So.\n\n*Sources: Amap, chnmuseum.cn and dpm.org.cn*\n", "So.\n"),
     ],
 )
@@ -175,6 +180,8 @@ def test_a_list_of_sources_that_the_model_writes_itself_is_dropped(
         "**来源**\n\n1. 长江发源于唐古拉山。[^w0-0]\n",
         "a\n- s\n  so\n\n# Source code\n",
         "如此。\n\n来源：高德地图记录的营业时间，节假日可能不同。",
+        "## 数据来源\n\n1. 统计局的数字只到2024年。[^w0-0]\n",
+        "So.\n\n## Sources used\n\nThe two reports disagree, so both are given [^w0-0].\n",
     ],
 )
 @pytest.mark.parametrize("size", [1, 7, 1000])

@@ -139,7 +139,7 @@ async def test_what_is_not_ours_is_closed_with_and_without_a_key(
 @pytest.mark.parametrize("sign", ["\n", "\r", "\x00", "\x1b[2J", "\x7f", "\x9b", "\u2028"])
 async def test_no_path_writes_lines_of_its_own_into_the_log(sign: str, keys: None) -> None:
     """The server logs what it answers, also what needs no key, as it was asked."""
-    for path in (f"/app/js/{sign}x", f"/threads/{sign}x"):
+    for path in (f"/app/files/0/{sign}x", f"/threads/{sign}x"):
         named = [(b"host", b"localhost"), (b"x-api-key", KEY.encode())]
         assert (await raw({"type": "http", "path": path}, named))[0]["status"] == 404
 
@@ -193,7 +193,7 @@ async def test_with_keys_strangers_reach_the_server_but_need_one(keys: None) -> 
 
 
 async def test_the_page_loads_before_signing_in(keys: None) -> None:
-    for path in ("/app", "/app/", "/app/js/main.js", "/app/config.json"):
+    for path in ("/app", "/app/", "/app/files/0/js/main.js", "/app/config.json"):
         assert (await ask(path=path)).status_code == 200
     assert (await ask("POST", "/app/sign-in", body=b"{}")).status_code == 200
 

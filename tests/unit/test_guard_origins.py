@@ -99,7 +99,7 @@ async def test_an_origin_is_its_own_also_behind_a_proxy_that_takes_tls_off(
         ("/docs", "navigate", "document", True),
         ("/app", "navigate", "iframe", False),
         ("/app", "no-cors", "image", False),
-        ("/app/js/main.js", "no-cors", "script", False),
+        ("/app/files/0/js/main.js", "no-cors", "script", False),
         ("/threads/1/runs/2/join", "navigate", "document", False),
         ("/threads", "no-cors", "script", False),
     ],

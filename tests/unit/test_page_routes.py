@@ -12,10 +12,12 @@ from starlette.requests import Request
 
 from agent.server.page_routes import FOLDER, MOST_A_MINUTE, PageFiles
 from agent.texts import LANGUAGES, table
+from tests.support.vector_tiles import vector_tile, write_pmtiles
 from tests.unit.page_client import KEY, directives, page_client
 
 _TILES = re.compile(r"interface Tiles \{(.*?)\n\}", re.DOTALL)
-PATHS = ["/app", "/app/", "/app/js/dom.js", "/app/style/base.css", "/app/vendor/leaflet.js"]
+PATHS = ["/app", "/app/", *(f"/app/files/0/{name}" for name in ("js/dom.js", "vendor/leaflet.js"))]
+LEAFLET = "/app/files/0/vendor/leaflet.js"
 
 
 def tile_fields_of_the_page() -> set[str]:
@@ -26,7 +28,7 @@ def tile_fields_of_the_page() -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "path", [*PATHS, "/app/config.json", "/app/js/none.js", "/app/runs/1/answer.md"]
+    "path", [*PATHS, "/app/config.json", "/app/files/0/js/none.js", "/app/runs/1/answer.md"]
 )
 async def test_every_response_says_what_may_be_done_with_it(path: str) -> None:
     async with page_client() as http:
@@ -80,11 +82,11 @@ async def test_the_page_may_load_only_the_images_that_are_switched_on(
 
 async def test_a_file_comes_compressed_and_only_once() -> None:
     async with page_client() as http:
-        packed = await http.get("/app/vendor/leaflet.js")
-        plain = await http.get("/app/vendor/leaflet.js", headers={"accept-encoding": "gzip;q=0"})
+        packed = await http.get(LEAFLET)
+        plain = await http.get(LEAFLET, headers={"accept-encoding": "gzip;q=0"})
         tag = {"if-none-match": f'"other", {packed.headers["etag"]}'}
-        again = await http.get("/app/vendor/leaflet.js", headers=tag)
-        head = await http.head("/app/vendor/leaflet.js")
+        again = await http.get(LEAFLET, headers=tag)
+        head = await http.head(LEAFLET)
     assert packed.headers["content-encoding"] == "gzip"
     assert "content-encoding" not in plain.headers
     assert packed.content == plain.content
@@ -101,29 +103,44 @@ async def test_a_file_comes_compressed_and_only_once() -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "/app/js/../page.py", "/app/js/..%2f..%2fapp.py", "/app/js/%2e%2e", "/app/vendor/.hidden",
-        "/app/js/", "/app/js", "/app/x/dom.js", "/app/../app.py", "/app/js/dom.js%00.txt",
-        "/app/vendor.package.json", "/app/js/dom.py", "/app/js/run/../../../app.py",
+        "js/../../../page.py", "js/..%2f..%2fapp.py", "js/%2e%2e", "vendor/.hidden", "js/", "js",
+        "", "x/dom.js", "../../app.py", "js/dom.js%00.txt", "vendor.package.json", "js/dom.py",
+        "types.d.ts", "js/run/../../../../app.py", "../js/dom.js",
     ],
 )  # fmt: skip
 async def test_nothing_else_of_the_package_is_served(path: str) -> None:
     async with page_client() as http:
-        assert (await http.get(path)).status_code == 404
+        assert (await http.get(f"/app/files/0/{path}")).status_code == 404
+
+
+async def test_what_the_page_loads_is_kept_for_good_until_a_file_changes() -> None:
+    async with page_client() as http:
+        page = await http.get("/app")
+        assert page.headers["cache-control"] == "no-cache"
+        named = re.findall(r'(?:href|src)="(/app/files/[^"]+)"', page.text)
+        hashes = {name.split("/")[3] for name in named}
+        assert len(hashes) == 1
+        for name in named:
+            assert "immutable" in (await http.get(name)).headers["cache-control"], name
+        older = await http.get(named[0].replace(hashes.pop(), "0123456789abcdef"))
+    assert (older.status_code, older.headers["cache-control"]) == (200, "no-cache")
 
 
 def test_a_changed_file_is_read_again_and_an_unknown_kind_never(tmp_path: Path) -> None:
     files = PageFiles(tmp_path)
-    (tmp_path / "a.js").write_text("one")
-    (tmp_path / "a.py").write_text("one")
-    first = files.find("a.js")
+    js = tmp_path / "js"
+    js.mkdir()
+    (js / "a.js").write_text("one")
+    (js / "a.py").write_text("one")
+    first, _ = files.find("js/a.js")
     assert first is not None
-    assert files.find("a.js") is first
-    (tmp_path / "a.js").write_text("second")
-    changed = files.find("a.js")
+    assert files.find("js/a.js")[0] is first
+    (js / "a.js").write_text("second")
+    changed, _ = files.find("js/a.js")
     assert changed is not None
     assert (changed.body, gzip.decompress(changed.compressed)) == (b"second", b"second")
     assert changed.etag != first.etag
-    assert files.find("a.py") is files.find("b.js") is None
+    assert files.find("js/a.py")[0] is files.find("js/b.js")[0] is None
     scope: Any = {"type": "http", "headers": [(b"if-none-match", b"*")]}
     assert changed.respond(Request(scope), {}).status_code == 304
 
@@ -131,16 +148,16 @@ def test_a_changed_file_is_read_again_and_an_unknown_kind_never(tmp_path: Path) 
 def test_a_new_module_makes_a_new_page(tmp_path: Path) -> None:
     files = PageFiles(tmp_path)
     (tmp_path / "js/map").mkdir(parents=True)
-    (tmp_path / "index.html").write_text('<script type="module" src="/app/js/main.js">')
+    (tmp_path / "index.html").write_text('<script type="module" src="/app/files/js/main.js">')
     (tmp_path / "js/main.js").write_text("")
-    before = files.find("index.html")
+    before, _ = files.find("index.html")
     assert before is not None
-    assert (b"modulepreload" in before.body, files.find("index.html")) == (False, before)
+    assert (b"modulepreload" in before.body, files.find("index.html")[0]) == (False, before)
     (tmp_path / "js/map/pin.js").write_text("")
-    after = files.find("index.html")
+    after, _ = files.find("index.html")
     assert after is not None
     assert after.etag != before.etag
-    assert b'href="/app/js/map/pin.js">' in after.body
+    assert re.search(rb'href="/app/files/[0-9a-f]{16}/js/map/pin.js">', after.body)
 
 
 async def test_the_configuration_has_what_the_page_shows_before_a_question() -> None:
@@ -156,10 +173,6 @@ async def test_the_configuration_has_what_the_page_shows_before_a_question() -> 
     assert told["starting"]["zh"] == "开始"
     assert told["speakers"]["zh"]["verifier"] == "核查员"
     assert (told["tiles"], told["photos"]) == (None, False)
-    assert {language: len(asked) for language, asked in told["examples"].items()} == {
-        "zh": 3,
-        "en": 3,
-    }
     assert told["notice"]["zh"].startswith("示例模式")
     assert told["notice"]["en"].startswith("Sample mode")
 
@@ -244,3 +257,73 @@ async def test_the_bare_address_sends_browsers_to_the_page_and_tells_programs_it
         program = await http.get("/", headers={"accept": "*/*"})
     assert (browser.status_code, browser.headers["location"]) == (307, "/app")
     assert (program.status_code, program.json()) == (200, {"ok": True})
+
+
+async def test_a_file_of_vector_tiles_is_served_by_ranges(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "city.pmtiles"
+    write_pmtiles(file, vector_tile({}), max_zoom=14)
+    monkeypatch.setenv("MAP_TILES", f"pmtiles:{file}")
+    async with page_client() as http:
+        tiles = (await http.get("/app/config.json")).json()["tiles"]
+        part = await http.get(tiles["url"], headers={"Range": "bytes=0-6"})
+        policy = directives(await http.get("/app"))
+    assert (tiles["kind"], tiles["host"], tiles["max_zoom"]) == ("vector", "", 14)
+    assert (part.status_code, part.content) == (206, b"PMTiles")
+    assert policy["connect-src"] == ["'self'"]
+    assert policy["img-src"] == ["'self'", "data:"]
+
+
+async def test_a_file_of_vector_tiles_elsewhere_is_all_that_the_page_may_ask(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("MAP_TILES", "pmtiles:https://maps.example/china.pmtiles")
+    async with page_client() as http:
+        tiles = (await http.get("/app/config.json")).json()["tiles"]
+        policy = directives(await http.get("/app"))
+        own = await http.get("/app/basemap.pmtiles")
+    assert (tiles["host"], tiles["url"]) == ("maps.example", "https://maps.example/china.pmtiles")
+    assert policy["connect-src"] == ["'self'", "https://maps.example"]
+    assert policy["img-src"] == ["'self'", "data:"]
+    assert own.status_code == 404
+
+
+@pytest.mark.parametrize("content", [None, b"<html>no tiles</html>" * 20])
+async def test_a_file_that_holds_no_tiles_is_said_to_hold_none(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    content: bytes | None,
+) -> None:
+    file = tmp_path / "wrong.pmtiles"
+    if content:
+        file.write_bytes(content)
+    monkeypatch.setenv("MAP_TILES", f"pmtiles:{file}")
+    async with page_client() as http:
+        assert (await http.get("/app/config.json")).json()["tiles"] is None
+        assert (await http.get("/app/basemap.pmtiles")).status_code == 404
+    assert [r.message for r in caplog.records if str(file) in r.message] != []
+
+
+async def test_the_renderer_of_vector_tiles_is_not_loaded_with_the_page() -> None:
+    async with page_client() as http:
+        page = (await http.get("/app")).text
+        renderer = await http.get("/app/files/any/vendor/protomaps-leaflet.js")
+    assert "leaflet.js" in page
+    assert "protomaps" not in page
+    assert "vector_tiles" not in page
+    assert renderer.status_code == 200
+
+
+async def test_codes_are_made_of_links_to_the_map_service_only() -> None:
+    link = "https://uri.amap.com/navigation?to=116.411284,39.913789,%E5%92%8C"
+    async with page_client() as http:
+        code = await http.get("/app/qr.svg", params={"url": link})
+        others = [
+            (await http.get("/app/qr.svg", params={"url": url})).status_code
+            for url in ("", "https://evil.example/", "https://uri.amap.com/" + "x" * 600)
+        ]
+    assert code.headers["content-type"] == "image/svg+xml"
+    assert code.text.startswith("<svg ")
+    assert others == [400, 400, 400]

@@ -124,6 +124,16 @@ def test_pages_on_another_subject_do_not_pass() -> None:
     assert titles(concerning(found, subject("钠离子电池 成本 价格"))) == ["成本", "钠电"]
 
 
+def test_pages_with_about_as_many_words_keep_the_order_of_the_search() -> None:
+    found = [
+        document("降价", "钠离子电池成本。"),
+        document("全部", "钠离子电池成本与价格。"),
+        document("旁及", "钠离子电池。"),
+    ]
+    query = "钠离子电池 成本 价格 2026 储能系统"
+    assert titles(concerning(found, subject(query))) == ["降价", "全部", "旁及"]
+
+
 def test_of_a_company_pages_must_name_it_and_background_what_is_asked_about_it() -> None:
     found = [
         document("青岚物流", "青岚物流有限公司的成本与价格。"),

@@ -115,3 +115,11 @@ def test_one_common_word_does_not_make_a_text_bear_on_a_question() -> None:
     assert not bears_on("of the", text)
     assert not bears_on("Northvolt benefits and uses", "A sodium cell for other uses.")
     assert bears_on("sodium uses", "A sodium cell.")
+
+
+def test_a_word_counts_in_its_other_forms_and_within_a_glued_name() -> None:
+    assert bears_on("determinism", "Workflows are deterministic.")
+    assert bears_on("temporal worker", "pip install temporalio")
+    assert bears_on("airflow", "Deploy apacheairflow here.")
+    assert not bears_on("action", "A transaction is rolled back.")
+    assert not bears_on("internal audit", "International trade")

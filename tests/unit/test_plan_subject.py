@@ -57,3 +57,46 @@ def test_without_a_company_a_text_must_bear_on_a_query_of_its_language() -> None
     assert subject_of(task).concerns("Sodium-ion cells and their price")
     task["queries"] = ["sodium-ion cell price"]
     assert not subject_of(task).concerns("Museums in Hangzhou are closed on Mondays.")
+
+
+def test_a_page_on_the_market_of_a_company_need_not_name_it() -> None:
+    price = "2026年 钠离子储能系统 中标价 元/Wh 磷酸铁锂 储能系统 均价"
+    task = Task(id="T2", query="澄远储能 成本", dep=[], company="澄远储能", queries=[price])
+    market = "钠电储能中标价回落\n多个项目的钠离子储能系统中标均价为 0.672 元/Wh。"
+    assert subject_of(task).concerns(market)
+    assert not subject_of(task).concerns(market, origin="own")
+    assert not subject_of(task).concerns(f"青岚储能股份有限公司年报\n{market}")
+    assert not subject_of(task).concerns("杭州博物馆\n周一闭馆。")
+
+
+def test_a_page_of_the_rules_passes_where_products_were_named_as_companies() -> None:
+    query = "exactly-once submission idempotency customs declaration external API workflow retry"
+    task = Task(id="T4", query=query, dep=[], company="Temporal / DBOS")
+    assert subject_of(task).concerns(
+        "CDS declaration guide\nA declaration with a used LRN is rejected by customs as duplicate."
+    )
+    assert subject_of(task).concerns("Idempotent requests\nThe API lets clients retry safely.")
+    assert not subject_of(task).concerns("Museums\nClosed on Mondays.")
+
+
+@pytest.mark.parametrize(
+    ("company", "text"),
+    [
+        ("青岚公司", "叉车\n青岚物流用钠离子电池的叉车降低成本。"),
+        ("Nordvik Logistics", "Nordvik Shipping\nSodium battery cost of its fleet."),
+        ("Qinglan", "Natron Energy Inc. profile\nSodium battery cost."),
+        ("Qinglan", "Northvolt annual report 2025\nSodium battery cost."),
+    ],
+)
+def test_a_page_on_another_company_instead_does_not_pass(company: str, text: str) -> None:
+    queries = ["钠离子电池 成本", "sodium battery cost"]
+    task = Task(id="T1", query=company, dep=[], company=company, queries=queries)
+    assert not subject_of(task).concerns(text)
+
+
+def test_what_a_search_found_passes_by_two_words_of_a_long_query() -> None:
+    query = "Temporal self-hosted production requirements Python SDK determinism"
+    task = Task(id="T2", query=query, dep=[])
+    readme = "temporalio/sdk-python\nWorkflows must be deterministic and run in a sandbox."
+    assert subject_of(task).concerns(readme)
+    assert not subject_of(task).concerns("A recipe\nA production of apple cider at home.")

@@ -13,6 +13,7 @@ from agent.assistants.common.previous import (
     opened_previous,
     previous_lines,
     previous_of,
+    with_ids_of,
 )
 from agent.evidence.types import Place, Source
 from agent.state import OverallState, Previous, Turn
@@ -137,3 +138,34 @@ def test_pages_of_older_answers_are_those_that_the_last_one_does_not_cite() -> N
     older = earlier_pages(messages, [source("w1-0", "https://b")])
     assert sorted(page["url"] for page in older.values()) == ["https://a", "https://c", "https://d"]
     assert all(name == page["id"] for name, page in older.items())
+
+
+def test_one_page_has_one_id_and_the_words_of_all_its_ids() -> None:
+    twice = [
+        source("w0-0", "https://page", quotes=["甲。"]),
+        source("w1-0", "https://page", quotes=["乙。"]),
+        source("w1-1", "https://other", quotes=["丙。"]),
+    ]
+    previous = left(Knowledge([twice[1]], twice, [], ["甲[^w0-0]乙[^w1-0]丙[^w1-1]"]))
+    assert [(s["url"], s["quotes"]) for s in previous["sources"]] == [
+        ("https://page", ["甲。", "乙。"]),
+        ("https://other", ["丙。"]),
+    ]
+    assert previous["notes"] == ["甲[^p0-0]乙[^p0-0]丙[^p0-1]"]
+
+
+def test_passages_of_one_document_keep_an_id_and_words_of_their_own() -> None:
+    passages = [
+        source(f"d0-{n}", "https://doc", kind="document", quotes=[f"第{n}段。"]) for n in range(3)
+    ]
+    previous = left(Knowledge([passages[0]], passages, [], []))
+    assert [s["quotes"] for s in previous["sources"]] == [["第0段。"], ["第1段。"], ["第2段。"]]
+
+
+def test_a_page_that_is_found_again_is_shown_under_its_new_id_only() -> None:
+    previous = left(Knowledge(PAGES[:2], PAGES, [], ["甲是 12 米[^w0-1]。"]))
+    again = with_ids_of([source("w5-3", "https://1.example/")], previous)
+    shown = previous_lines(again, 1000)
+    assert "甲是 12 米[^w5-3]。" in shown
+    assert "[^p0-1]" not in shown
+    assert "[^p0-0]" in shown

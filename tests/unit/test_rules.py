@@ -7,12 +7,20 @@ import pytest
 from langgraph_sdk import Auth
 
 from agent.core.metadata_keys import OWNER
+from agent.engines.langgraph.app import LangGraphServer
+from agent.runs import engine
 from agent.server.auth import auth
 from agent.server.auth.api_keys import access
 from agent.server.auth.authorization import NOBODY, authenticate
 
 KEYS = {"alice": "alice-key-0123456789", "bob.b": "bob-key-0123456789abc"}
 Refused = Auth.exceptions.HTTPException
+
+
+@pytest.fixture(autouse=True)
+def langgraph(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ask as LangGraph's own server does."""
+    monkeypatch.setattr(engine, "_engine", LangGraphServer())
 
 
 @pytest.fixture(params=[True, False], ids=["keys", "open"])

@@ -10,9 +10,9 @@ import pytest
 from agent.batch.disk import TraceFolder
 from agent.cli.environment import NO_RUN, RUN_ID
 from agent.cli.record import RunRecord, readable
-from agent.core.calls import Exchange, record
 from agent.core.errors import AgentError, InputError
 from agent.core.redaction import hide
+from agent.core.telemetry import Exchange, tell
 
 SECRET = "secret-0123456789"
 REPLY = json.dumps(
@@ -48,9 +48,9 @@ def test_a_call_that_failed_says_why() -> None:
 
 def test_no_prompt_gets_into_a_log_that_was_not_asked_for(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
-        record(CALL)
+        tell(CALL)
         with RunRecord(None).listening(log_file=False):
-            record(CALL)
+            tell(CALL)
     assert caplog.records == []
 
 
@@ -59,9 +59,9 @@ def test_a_trace_holds_the_run_s_own_calls_only(tmp_path: Path) -> None:
 
     def calls() -> None:
         RUN_ID.set(NO_RUN)
-        record(Exchange("of another run", {}))
+        tell(Exchange("of another run", {}))
         RUN_ID.set("run-1")
-        record(CALL)
+        tell(CALL)
 
     with kept.listening(log_file=False):
         copy_context().run(calls)

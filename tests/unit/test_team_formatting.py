@@ -120,7 +120,7 @@ def test_people_read_the_answer_with_its_capitals() -> None:
 def test_applying_the_rules_again_changes_nothing() -> None:
     letters = "0123456789,，;；. .-\"'“”「」aBÀÉİ北京:/\t\n\u0301\u212a"
     chance = random.Random(4)
-    for _ in range(6_000):
+    for _ in range(2_000):
         text = "".join(chance.choice(letters) for _ in range(chance.randint(0, 14)))
         for requirement in ("", "形如：Alibaba", "如 1,234", "如 0.25"):
             once = formatted(text, requirement)
@@ -129,7 +129,7 @@ def test_applying_the_rules_again_changes_nothing() -> None:
 
 def test_digits_and_words_survive_the_rules() -> None:
     chance = random.Random(5)
-    for _ in range(5_000):
+    for _ in range(2_000):
         text = "".join(chance.choice("0123456789,.，a北 ") for _ in range(chance.randint(1, 14)))
         kept = [letter for letter in text if letter in "123456789a北"]
         assert [letter for letter in formatted(text) if letter in "123456789a北"] == kept, text
@@ -197,6 +197,20 @@ def test_rules_see_where_a_form_is_not_met(answer: str, requirement: str, missed
         ("", "1987", False),
         ("更远", "更远（比到浦东机场远6101米）", True),
         ("更近", "更远（比到浦东机场远6101米）", False),
+        ("237.86 m", "237.86 km", False),
+        ("237.86米", "0.23786 公里", True),
+        ("237.86 m", "237.86", True),
+        ("$5 million", "5 million dollars", True),
+        ("5 million dollars", "5 million euros", False),
+        ("45 years", "45年", True),
+        ("-6400 米", "短6.4公里", True),
+        ("1.2 million", "1,200,000", True),
+        ("120万", "1200000", True),
+        ("25%", "0.25", True),
+        ("45 years (1869 to 1914)", "45 years", True),
+        ("not 45", "45", False),
+        ("44 or 45", "45", False),
+        ("5 of 12", "12", False),
     ],
 )
 def test_two_answers_are_the_same_by_their_figures_or_words(

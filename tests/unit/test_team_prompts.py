@@ -29,6 +29,7 @@ from agent.assistants.team_answer.synthesize import (
     settled,
     unverified_reason,
 )
+from agent.assistants.team_answer.tools import calculation_numbers, rounded
 from agent.core.errors import InputError
 from agent.evidence.types import Source
 from agent.prompts import render
@@ -151,7 +152,50 @@ def test_control_lines_and_markers_never_reach_the_answer() -> None:
         state(),
     )
     assert kept.answer == "1987年"
-    assert kept.explanation == "见[^s0-0]，算得，测得。"
+    assert kept.explanation == "见[^s0-0]（计算 1），算得（计算 1），测得。"
+
+
+def test_a_marker_of_a_calculation_becomes_the_name_of_its_block() -> None:
+    pool = [evidence("c0", asked="a = 6 * 7", text="42"), evidence("c1", asked="2 + 2", text="4")]
+    explanation = "见[^s0-0, c1]，算得[^c0]，测得[^a2]。"
+    kept = settled(said(evidence=["c0", "c1"], explanation=explanation), state(evidence_pool=pool))
+    assert kept.explanation == "见[^s0-0]（计算 2），算得（计算 1），测得。"
+    section = calculation_section(kept.evidence, pool, "zh")
+    assert section.index("**计算 1**") < section.index("结果：42") < section.index("**计算 2**")
+    none = settled(said(outcome="not_found", explanation="算得[^c0]。"), state(evidence_pool=pool))
+    assert none.explanation == "算得。"
+
+
+def test_a_repeated_calculation_is_shown_once_and_named_alike() -> None:
+    dates = "a = date(1869, 11, 17); b = date(1914, 8, 15)"
+    pool = [
+        evidence("c0", asked="1914-1869", text="45"),
+        evidence("c1", asked=dates, text="45 16341 44.740138401199204"),
+        evidence("c2", asked="1914 - 1869", text="45"),
+        evidence("c3", asked="9 * 5", text="45"),
+    ]
+    names = [each["id"] for each in pool]
+    assert calculation_numbers(names, pool) == {"c0": 1, "c1": 1, "c2": 1, "c3": 2}
+    assert calculation_numbers(["c0", "c2"], pool) == {"c0": 1, "c2": 1}
+    section = calculation_section(names, pool, "en")
+    assert section.count("```python") == 2
+    assert "Result: 45 16341 44.7401384012" in section
+
+
+@pytest.mark.parametrize(
+    ("printed", "shown"),
+    [
+        ("19 -6.399999999999999 -6.100000000000001", "19 -6.4 -6.1"),
+        ("[0.30000000000000004]", "[0.3]"),
+        ("3.14159265358979323846", "3.14159265358979323846"),
+        ("12345678901234567890 3.25 1.0", "12345678901234567890 3.25 1.0"),
+        ("123456789012345.62", "123456789012345.62"),
+        ("v1.123456789012345.2", "v1.123456789012345.2"),
+        ("1.2345678901234567e-08", "1.2345678901234567e-08"),
+    ],
+)
+def test_binary_fractions_are_shown_at_twelve_digits(printed: str, shown: str) -> None:
+    assert rounded(printed) == shown
 
 
 def verdict(word: str = "agree", agreed: str = "", text: str = "见[^s0-0]。") -> dict[str, Any]:
@@ -218,6 +262,18 @@ def test_the_evidence_names_what_was_cited_first_and_code_on_one_line() -> None:
     ]
 
 
+def test_a_page_found_opened_and_excerpted_is_shown_once() -> None:
+    row = "线路全长36千米，桥梁总长35.7千米。"
+    quotes = [
+        f"杭州湾跨海大桥。 {row}",
+        f"# 杭州湾跨海大桥\n\n杭州湾跨海大桥。\n{row}",
+        f"北起嘉兴。{row}",
+    ]
+    page = {**source("s0-0"), "quotes": quotes}
+    (line,) = evidence_lines(state(sources_gathered=[page], evidence_pool=[]), 1000).splitlines()
+    assert line == f"[^s0-0] 页 s0-0 — 杭州湾跨海大桥。 {row} … 北起嘉兴。"
+
+
 @pytest.mark.parametrize("marker", ["[^s0-1]", "[s0-1]", "【s0-1】"])
 def test_a_page_that_was_named_in_any_spelling_is_shown_further_than_others(marker: str) -> None:
     turns = [{"round": 1, "speaker": "researcher", "text": f"见{marker}。", "tools": [],
@@ -258,9 +314,9 @@ def test_the_headline_and_what_was_tried_do_nothing_but_show_their_words() -> No
 
 
 def test_a_program_cannot_leave_its_fence() -> None:
-    section = calculation_section([evidence("c0", asked="print('```')\n# x")], "en")
+    section = calculation_section(["c0"], [evidence("c0", asked="print('```')\n# x")], "en")
     assert section.count("````") == 2
-    long = calculation_section([evidence("c0", asked="x = 1\n" * 200)], "en")
+    long = calculation_section(["c0"], [evidence("c0", asked="x = 1\n" * 200)], "en")
     assert len(long.splitlines()) < 40
     assert "(cut)" in long
 

@@ -16,7 +16,7 @@ from agent.assistants.common.turn_record import (
     progress_of,
 )
 from agent.configuration import Configuration
-from agent.core.progress import event
+from agent.core.progress import ListedSource, Spot, event
 from agent.state import NOTHING_GATHERED, Gathered
 
 TURN: Any = {"id": "t", "started_at": 1_700_000_000.0}
@@ -117,6 +117,15 @@ def test_a_long_turn_is_kept_in_eight_kilobytes_with_its_end() -> None:
     assert len(json.dumps(rows, ensure_ascii=False).encode()) <= MOST_BYTES
     assert [row["type"] for row in rows[-2:]] == ["answering", "done"]
     assert rows[0]["id"] == "a0"
+
+
+def test_what_only_tells_early_what_the_answer_has_is_not_kept() -> None:
+    recorder = Recorder(lambda _: None)
+    recorder(event("map_found", "n", spots=[Spot(role="place", name="书店", lng=116.4, lat=39.9)]))
+    source = ListedSource(title="t", url="https://a.example/", site="a.example")
+    recorder(event("search_done", "n", id="w0", sources=[source]))
+    [kept] = recorder.events
+    assert (kept["type"], kept["id"], "sources" in kept) == ("search_done", "w0", False)
 
 
 def test_texts_that_fit_are_kept_whole_in_the_order_in_which_they_were_sent() -> None:

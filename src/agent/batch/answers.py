@@ -1,7 +1,6 @@
 """Keep the rows of a batch, and write ANSWERS from them in one of four formats."""
 
 import asyncio
-import contextlib
 import hashlib
 import json
 import os
@@ -15,7 +14,13 @@ from typing import Any, Literal, NotRequired, Self, TypeVar, cast, get_args
 
 from typing_extensions import TypedDict
 
-from agent.batch.disk import FileLock, replace_file, sync_folder, unfinished_path
+from agent.batch.disk import (
+    FileLock,
+    append_line,
+    replace_file,
+    sync_folder,
+    unfinished_path,
+)
 from agent.core.errors import AgentError, InputError
 
 Status = Literal["answered", "no_answer", "failed", "skipped", "paused"]
@@ -228,13 +233,8 @@ class Store:
         self._check_untouched(self._file)
         line = line_of(row)
         try:
-            rest = memoryview(line)
-            while rest:
-                rest = rest[self._file.write(rest) :]
-            os.fsync(self._file.fileno())
+            append_line(self._file, line)
         except OSError as error:
-            with contextlib.suppress(OSError):
-                self._file.truncate(self.index.size)
             raise self._unwritable(error) from error
         self.index.add(line)
 

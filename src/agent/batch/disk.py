@@ -8,6 +8,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterable, Mapping
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,20 @@ def replace_file(path: Path, parts: Iterable[bytes]) -> None:
         temporary.unlink(missing_ok=True)
         raise
     sync_folder(path.parent)
+
+
+def append_line(file: FileIO, line: bytes) -> None:
+    """Append a whole line and sync it; where that fails, cut off what came of it: OSError."""
+    size = os.fstat(file.fileno()).st_size
+    try:
+        rest = memoryview(line)
+        while rest:
+            rest = rest[file.write(rest) :]
+        os.fsync(file.fileno())
+    except OSError:
+        with contextlib.suppress(OSError):
+            file.truncate(size)
+        raise
 
 
 def unfinished_path(path: Path) -> Path:

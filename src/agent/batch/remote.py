@@ -61,7 +61,9 @@ async def remote_worker(
         takes_format = "format_requirement" in input_schema.get("properties", {})
         target = Target(assistant, read_context(schema), url, takes_format)
         limits = FollowLimits(run=max_run_seconds(target.context, schema))
-        yield RemoteWorker(client, target, limits)
+        worker = RemoteWorker(client, target, limits)
+        yield worker
+        await worker.forget_rest()
 
 
 class RemoteWorker:
@@ -120,10 +122,20 @@ class RemoteWorker:
         now = time.monotonic()
         self._done.append((now, job.thread_id))
         while self._done and now - self._done[0][0] > _KEEP_SECONDS:
-            _, thread_id = self._done.popleft()
-            with contextlib.suppress(httpx.HTTPError, TimeoutError):
-                async with asyncio.timeout(self._limits.reply):
-                    await self._client.threads.delete(thread_id)
+            await self._delete_first()
+
+    async def forget_rest(self) -> None:
+        """Remove the threads of the last seconds, too, where the server answers."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._limits.reply):
+                while self._done:
+                    await self._delete_first()
+
+    async def _delete_first(self) -> None:
+        _, thread_id = self._done.popleft()
+        with contextlib.suppress(httpx.HTTPError, TimeoutError):
+            async with asyncio.timeout(self._limits.reply):
+                await self._client.threads.delete(thread_id)
 
 
 def _seconds(values: Mapping[str, Any], began: float) -> float:

@@ -168,7 +168,9 @@ def _save(outcome: Outcome, arguments: Namespace, record: RunRecord) -> None:
     files = [str(trace)] if trace else []
     for option, render in _FORMATS.items():
         if (file := getattr(arguments, option)) is not None:
-            _write(f"--{option}", file, render(outcome.finished()))
+            in_pdf = option == "pocket_map" and file.endswith(".pdf")
+            content = (_pocket_pdf if in_pdf else render)(outcome.finished())
+            _write(f"--{option.replace('_', '-')}", file, content)
             files.append(file)
     if arguments.open:
         files.append(_opened(outcome.finished(), arguments.html))
@@ -187,7 +189,12 @@ def _opened(answer: FinishedAnswer, saved: str | None) -> str:
 
 
 def _gpx(answer: FinishedAnswer) -> str:
-    return gpx(answer.places, title=answer.question, generated_at=answer.generated_at)
+    return gpx(
+        answer.places,
+        title=answer.question,
+        generated_at=answer.generated_at,
+        outing=answer.outing,
+    )
 
 
 def _html(answer: FinishedAnswer) -> str:
@@ -202,9 +209,29 @@ def _pdf(answer: FinishedAnswer) -> bytes:
     return pdf_document(answer)
 
 
+def _ics(answer: FinishedAnswer) -> str:
+    from agent.export.outing import calendar
+
+    return calendar(answer)
+
+
+def _pocket_map(answer: FinishedAnswer) -> str:
+    from agent.export.outing import pocket_map
+
+    return pocket_map(answer)
+
+
+def _pocket_pdf(answer: FinishedAnswer) -> bytes:
+    from agent.export.pdf import pocket_document
+
+    return pocket_document(answer)
+
+
 _FORMATS: Mapping[str, Callable[[FinishedAnswer], str | bytes]] = {
     "geojson": answer_geojson,
     "gpx": _gpx,
+    "ics": _ics,
+    "pocket_map": _pocket_map,
     "markdown": markdown_document,
     "html": _html,
     "pdf": _pdf,

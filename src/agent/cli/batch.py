@@ -7,6 +7,7 @@ import tempfile
 from argparse import Namespace
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -180,6 +181,8 @@ def run(arguments: Namespace) -> int:
         return fail(error, code=USAGE)
     _report_bad_lines(plan)
     advise(plan)
+    if arguments.dry_run:
+        return _estimate(plan)
     try:
         return asyncio.run(_batch(plan, traces))
     except InputError as error:
@@ -192,6 +195,34 @@ def run(arguments: Namespace) -> int:
         return fail(f"{error.message}; go on with: {plan.resume}")
     except KeyboardInterrupt:
         return fail(f"cancelled; go on with: {plan.resume}", code=CANCELLED)
+
+
+def _estimate(plan: Plan) -> int:
+    """Print what the rest of the batch takes; asks nothing and writes nothing.
+
+    Of a server the settings here are taken for its own.
+    """
+    from agent.batch import estimate
+
+    settings = read_settings()
+    rows = estimate.read_rows(plan.place.rows, plan.place.config)
+    left = estimate.left_of(plan.questions, rows, retry_failed=plan.limits.retry_failed)
+    try:
+        configuration = estimate.configuration_of(plan.place.assistant, plan.context())
+    except (AgentError, KeyError) as error:
+        return fail(f"--dry-run: of settings and assistants unknown here nothing is known: {error}")
+    one = estimate.estimated(
+        plan.place.assistant,
+        configuration,
+        list(rows.values()),
+        datetime.now(UTC).date(),
+        free=settings.mode == "offline",
+    )
+    time = estimate.hours(
+        one, len(left), at_once=plan.limits.concurrency, calls_a_minute=settings.model_rpm
+    )
+    Console(highlight=False).print(estimate.estimate_table(one, len(left), time))
+    return ANSWERED
 
 
 def _is_usage(error: AgentError) -> bool:

@@ -8,7 +8,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 
 from pydantic import SecretStr
 from typing_extensions import TypedDict
@@ -67,7 +67,9 @@ async def examine() -> list[Check]:
     ]
     try:
         live = _service_checks(settings, configuration)
-        for results in await asyncio.gather(_data_folder(settings), _node(), *live):
+        for results in await asyncio.gather(
+            _data_folder(settings), _cluster(settings), _node(), *live
+        ):
             checks += results
     finally:
         await _close()
@@ -127,7 +129,7 @@ def _access() -> Check:
 
 def _tiles(settings: Settings) -> list[Check]:
     """Check the page's base map, where one is configured."""
-    from agent.server.page_headers import base_map
+    from agent.server.base_map import base_map
 
     if settings.map_tiles == "none":
         return []
@@ -149,6 +151,15 @@ async def _data_folder(settings: Settings) -> list[Check]:
     except (AgentError, OSError) as error:
         where_else = "data_dir" if isinstance(where, Path) else "database"
         return [check("threads", "broken", str(error), advice(where_else))]
+
+
+async def _cluster(settings: Settings) -> list[Check]:
+    from agent.cli.doctor_cluster import examine_cluster
+
+    return [
+        check(f"cluster: {name}", cast(State, state), detail, advice(key) if key else "")
+        for name, state, detail, key in await examine_cluster(settings)
+    ]
 
 
 def _storage_name(where: Path | SecretStr) -> str:
@@ -302,6 +313,7 @@ _GROUPS = {
     "search": ("search", "web search", "bocha", "tavily", "serper"),
     "map": ("map", "amap", "node"),
     "documents": ("source", "openalex", "semantic", "rerank", "embed", "knowledge"),
+    "cluster": ("cluster",),
     "machine": ("",),
 }
 """What the names of a group's checks begin with."""

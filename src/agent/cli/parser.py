@@ -38,6 +38,8 @@ def declare_batch(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]")
                        help="questions at once (default: 8)")  # fmt: skip
     batch.add_argument("--limit", type=_positive, metavar="N", help="only the first N questions")
     batch.add_argument("--retry-failed", action="store_true", help="ask failed questions again")
+    batch.add_argument("--dry-run", action="store_true",
+                       help="estimate searches, tokens, cost and hours; ask nothing")  # fmt: skip
     batch.add_argument("--max-cost", type=_amount, metavar="USD",
                        help="begin nothing new once the file has cost this much")  # fmt: skip
     _declare_files(batch)
@@ -189,6 +191,7 @@ def _count(text: str) -> int:
 
 
 _NEGATIVE = re.compile(r"-[\d.]")
+_EXCLUDED = re.compile(r"-[^-]")
 _TANLU_EPILOG = """examples:
   tanlu ask "王府井附近适合遛娃的好去处"
   tanlu ask "coffee near me" --near 116.41,39.91 --html answer.html
@@ -252,11 +255,13 @@ def build_parser(commands: Iterable[str]) -> argparse.ArgumentParser:
 
 
 def join_negative_values(argv: Sequence[str]) -> list[str]:
-    """Join `--near -0.12,51.50`: argparse would take the leading minus for an option."""
+    """Join `--near -0.12,51.50` and `--site -b.com`: the minus would begin an option."""
     joined: list[str] = []
     for argument in argv:
         if joined and joined[-1] == "--near" and _NEGATIVE.match(argument):
             joined[-1] = f"--near={argument}"
+        elif joined and joined[-1] == "--site" and _EXCLUDED.match(argument):
+            joined[-1] = f"--site={argument}"
         else:
             joined.append(argument)
     return joined
@@ -278,6 +283,7 @@ def _declare_ask(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]") 
                      help="own documents to read (repeatable; plan_execute reads all)")  # fmt: skip
     ask.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     _declare_saves(ask)
+    _declare_pages(ask)
     ask.add_argument("-q", "--quiet", action="store_true", help="print the answer and nothing else")
     ask.add_argument("-v", "--verbose", action="store_true", help="show the log")
     ask.add_argument("--url", metavar="SERVER", help="ask a running server (key: TANLU_API_KEY)")
@@ -285,6 +291,8 @@ def _declare_ask(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     thread.add_argument("-c", "--continue", action="store_true", dest="follow_last",
                         help="go on with the last question of this data folder")  # fmt: skip
     thread.add_argument("--thread", metavar="ID", help="follow up, or continue an interrupted run")
+    ask.add_argument("--outing", action="store_true",
+                     help="order the places into a day: stops, times, ways (agent)")  # fmt: skip
     ask.add_argument("--near", metavar="LNG,LAT", help="where you are, WGS-84 degrees")
     ask.add_argument(
         "--set",
@@ -301,12 +309,23 @@ def _declare_ask(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]") 
                      help="write the same as one JSON file of the run")  # fmt: skip
 
 
+def _declare_pages(ask: argparse.ArgumentParser) -> None:
+    ask.add_argument("--since", metavar="WHEN",
+                     help="only pages since day, week, month or year ago, or a date")  # fmt: skip
+    ask.add_argument("--site", action="append", default=[], dest="sites", metavar="SITE",
+                     help="only pages of this site; -SITE: none of it (repeatable)")  # fmt: skip
+
+
 def _declare_saves(ask: argparse.ArgumentParser) -> None:
     ask.add_argument("--geojson", metavar="FILE", help="save the places as GeoJSON (WGS-84)")
     ask.add_argument("--gpx", metavar="FILE", help="save the places as GPX, for navigation")
     ask.add_argument("--html", metavar="FILE", help="save answer, sources and map as one page")
     ask.add_argument("--markdown", metavar="FILE", help="save answer and sources as Markdown")
     ask.add_argument("--pdf", metavar="FILE", help="save the same as PDF (needs tanlu[pdf])")
+    ask.add_argument("--ics", metavar="FILE",
+                     help="plan a day over the places and save it for a calendar")  # fmt: skip
+    ask.add_argument("--pocket-map", metavar="FILE",
+                     help="plan a day and save it on a page: .svg or .pdf")  # fmt: skip
     ask.add_argument("--open", action="store_true", help="open that page in a browser")
 
 
@@ -355,6 +374,8 @@ def _declare_serve(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]"
                        help="where to listen (default: 127.0.0.1)")  # fmt: skip
     serve.add_argument("--open", action="store_true", help="open the page in a browser")
     serve.add_argument("--offline", action="store_true", help="use the bundled sample, no key")
+    serve.add_argument("--engine", choices=["langgraph", "aegra"], default="langgraph",
+                       help="aegra: one of several instances on Postgres and Redis")  # fmt: skip
     serve.add_argument("-v", "--verbose", action="store_true", help="show the whole log")
 
 

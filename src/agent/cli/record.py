@@ -8,16 +8,15 @@ import contextlib
 import json
 import logging
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from agent.batch.disk import TraceFolder
 from agent.cli.environment import NO_RUN, RUN_ID
 from agent.client.run_result import Outcome
-from agent.core.calls import Exchange, listening
 from agent.core.errors import AgentError
 from agent.core.redaction import scrub, scrub_values
+from agent.core.telemetry import Event, Exchange, listening
 
 log = logging.getLogger(__name__)
 _RULE = "─" * 72
@@ -34,7 +33,9 @@ class RunRecord:
     def listening(self, *, log_file: bool) -> Iterator[None]:
         """Collect the calls while the run lasts; with `log_file` also log them."""
 
-        def collect(exchange: Exchange) -> None:
+        def collect(exchange: Event) -> None:
+            if not isinstance(exchange, Exchange):
+                return
             if log_file:
                 log.info("%s\n%s", exchange.provider, readable(exchange))
             # A command may bring other runs to their end besides its own.
@@ -79,7 +80,7 @@ def readable(exchange: Exchange) -> str:
 
 def _readable_call(exchange: Exchange) -> dict[str, Any]:
     """Return a call as plain values; a model's messages and reply in their own words."""
-    call = asdict(exchange)
+    call = {name: getattr(exchange, name) for name in ("provider", "request", "reply", "problem")}
     call["seconds"] = round(exchange.seconds, 3)
     request = call["request"]
     if isinstance(request, Mapping) and "messages" in request:

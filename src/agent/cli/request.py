@@ -63,10 +63,10 @@ def read_request(arguments: Namespace) -> Request:
     url = server_url(arguments.url, offline=arguments.offline)
     if url is None:
         check_assistant(arguments.assistant)
-    for option in ("html", "markdown", "pdf", "geojson", "gpx", "log_file"):
+    for option in ("html", "markdown", "pdf", "geojson", "gpx", "ics", "pocket_map", "log_file"):
         writable(f"--{option.replace('_', '-')}", getattr(arguments, option))
-    if arguments.pdf is not None:
-        _pdf_extra()
+    if arguments.pdf is not None or str(arguments.pocket_map).endswith(".pdf"):
+        _pdf_extra("--pdf" if arguments.pdf is not None else "--pocket-map")
     context = _context(arguments, local=url is None)
     _check_review(arguments, context, has_question=question is not None)
     return Request(
@@ -176,6 +176,14 @@ def _near(value: str | None) -> Point | None:
 def _context(arguments: Namespace, *, local: bool) -> dict[str, Any]:
     """Return this run's settings; a server checks its own against its schema."""
     context: dict[str, Any] = split_sets(arguments.sets)
+    if arguments.outing or arguments.ics or arguments.pocket_map:
+        if arguments.assistant != "agent":
+            raise InputError("--outing", f"is not taken by {arguments.assistant}; agent does it")
+        context["outing"] = "on"
+    if arguments.since:
+        context["search_since"] = arguments.since
+    if arguments.sites:
+        context["search_sites"] = ",".join(arguments.sites)
     return local_context(context, saves=_saves(arguments)) if local else context
 
 
@@ -218,12 +226,12 @@ def _saves(arguments: Namespace) -> bool:
     return any(file is not None for file in files)
 
 
-def _pdf_extra() -> None:
+def _pdf_extra(option: str) -> None:
     try:
         importlib.import_module("reportlab")
     except ImportError:
         hint = "needs the extra tanlu[pdf]: pip install 'tanlu[pdf]'"
-        raise ConfigurationError("--pdf", hint) from None
+        raise ConfigurationError(option, hint) from None
 
 
 def writable(option: str, file: str | None) -> None:

@@ -21,7 +21,11 @@ from agent.cli.environment import read_environment
 from agent.core.errors import AgentError, ConfigurationError
 from agent.texts import Language, problem_text, say
 
-_NEEDED = ("langgraph_api", "langgraph_runtime_inmem")
+_NEEDED = {
+    "langgraph": ("server", ("langgraph_api", "langgraph_runtime_inmem")),
+    "aegra": ("aegra", ("aegra_api", "psycopg", "redis")),
+}
+"""Of each engine: our extra, and the packages that it brings."""
 _RUNS_AT_ONCE = 64
 """The server's own default is one."""
 _MOST_PORTS = 100
@@ -36,8 +40,10 @@ _QUIET = {
 def run(arguments: Namespace) -> int:
     """Run the command; return 0 after Ctrl-C, 1 if it cannot start, 2 for a bad address."""
     language = reader_language()
-    if any(importlib.util.find_spec(package) is None for package in _NEEDED):
-        return fail('serve needs the extra "server": pip install "tanlu[server]"')
+    extra, packages = _NEEDED[arguments.engine]
+    if any(importlib.util.find_spec(package) is None for package in packages):
+        python = " (Python 3.12 or later)" if extra == "aegra" else ""
+        return fail(f'serve needs the extra "{extra}"{python}: pip install "tanlu[{extra}]"')
     try:
         read_environment(offline=arguments.offline)
         port = _free_port(arguments.host, arguments.port)
@@ -52,17 +58,28 @@ def run(arguments: Namespace) -> int:
     up = threading.Thread(target=_announce, args=(url, language, arguments.open), daemon=True)
     up.start()
     try:
-        # Imported here: the server would warn of an application that takes long to import.
-        from agent.engines.langgraph.app import serve
-
-        serve(arguments.host, port, server_config(), runs_at_once=_RUNS_AT_ONCE)
+        _serve(arguments.engine, arguments.host, port)
     except KeyboardInterrupt:
         pass
+    except ConfigurationError as error:
+        return fail(error, code=USAGE)
     except SystemExit as end:
         if end.code:
             return fail("the server did not start; the lines above say why", code=FAILED)
     _say(say("serve.stopped", language))
     return ANSWERED
+
+
+def _serve(engine: str, host: str, port: int) -> None:
+    # Imported here: the server would warn of an application that takes long to import.
+    if engine == "aegra":
+        from agent.engines.aegra.serve import serve as serve_instance
+
+        serve_instance(host, port)
+        return
+    from agent.engines.langgraph.app import serve
+
+    serve(host, port, server_config(), runs_at_once=_RUNS_AT_ONCE)
 
 
 def server_config() -> dict[str, Any]:

@@ -18,6 +18,7 @@ from agent.core.redaction import hide
 from agent.models.connections import is_loopback, proxy_for
 
 KEY_NAME = "TANLU_API_KEY"
+TOO_MANY = 429
 
 
 @asynccontextmanager
@@ -49,12 +50,28 @@ def refusal(url: str, error: httpx.HTTPError) -> AgentError:
         if status in (401, 403):
             problem = "does not accept it" if os.environ.get(KEY_NAME) else "wants a key"
             return ConfigurationError(KEY_NAME, f"{url} {problem} ({status})")
+        if status == TOO_MANY:
+            return AgentError(f"{url}: {_detail(error)}", code="server_limit")
         if status == 404:
             return AgentError(f"{url} is not an assistant server (404)")
         return AgentError(f"{url} answered {status}: {error}")
     if isinstance(error, httpx.TimeoutException):
         return AgentError(f"{url} did not answer in time")
     return AgentError(f"{url} cannot be reached: {str(error) or type(error).__name__}")
+
+
+def _detail(error: httpx.HTTPStatusError) -> str:
+    """Return a server's own words."""
+    with contextlib.suppress(ValueError, KeyError, TypeError):
+        return str(error.response.json()["detail"])
+    return str(error)
+
+
+def retry_after(error: httpx.HTTPError) -> float:
+    """Return the seconds that a server wants to be left alone for; 0 where it does not say."""
+    response = error.response if isinstance(error, httpx.HTTPStatusError) else None
+    text = response.headers.get("retry-after", "") if response is not None else ""
+    return float(text) if text.isascii() and text.isdigit() else 0.0
 
 
 def status_of(error: httpx.HTTPError) -> int:

@@ -19,7 +19,7 @@ import httpx
 from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.schema import Command, MultitaskStrategy, StreamMode, StreamPart
 
-from agent.client.connection import refusal, run_error, status_of
+from agent.client.connection import TOO_MANY, refusal, retry_after, run_error, status_of
 from agent.core.errors import AgentError
 from agent.core.metadata_keys import MARK
 
@@ -35,8 +35,7 @@ MOST_RETURNS = 3
 """Times a server may come back, each of which gives a run its time again."""
 MOST_RUNS = 3
 """Runs begun for one request on a server that is never away."""
-_TOO_MANY = 429
-_NOT_NOW = (404, 409, _TOO_MANY)
+_NOT_NOW = (404, 409, TOO_MANY)
 """A server that restarts forgets a thread of the last seconds (404); another run is there (409)."""
 _MOST_UNKNOWN = 6
 """Times in a row that a server may not know a thread or run before it is no assistant server."""
@@ -55,6 +54,8 @@ class FollowLimits:
     margin: float = MARGIN_SECONDS
     queue: float | None = None
     """In the server's queue while it begins no other run of ours; None: as for a whole run."""
+    longest_retry: float = 300.0
+    """A server that wants to be left alone for longer has the run refused with its words."""
     reply: float = 60.0
     """For one request."""
     quiet: float = 15.0
@@ -227,7 +228,7 @@ class _NotNow(Exception):
     def __init__(self, error: httpx.HTTPError, wait: Wait) -> None:
         super().__init__(str(error) or type(error).__name__)
         self.error, self.wait = error, wait
-        self.busy = status_of(error) == _TOO_MANY
+        self.busy = status_of(error) == TOO_MANY
 
 
 class RunFollower:
@@ -519,8 +520,10 @@ class RunFollower:
             self._unknown, self._thread_known = self._unknown + 1, False
             if self._unknown > _MOST_UNKNOWN:
                 return None
+        if retry_after(error) > self._limits.longest_retry:
+            return None
         if status in _NOT_NOW:
-            return _NotNow(error, "queue" if status == _TOO_MANY else "work")
+            return _NotNow(error, "queue" if status == TOO_MANY else "work")
         return _NotNow(error, "away") if status == 0 or status >= 500 else None
 
 

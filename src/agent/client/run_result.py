@@ -78,6 +78,7 @@ class Outcome:
             notice=self.notice,
             search_entry_points=self.search_entry_points,
             geojson=self.geojson,
+            outing=self.further.get("outing"),
             statements=list(self.checks.get("statements") or []),
             claims=self.checks.get("claims") or {},
         )

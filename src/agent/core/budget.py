@@ -9,6 +9,7 @@ from typing import Literal, NotRequired, cast
 from typing_extensions import TypedDict
 
 from agent.core.errors import BudgetExceeded
+from agent.core.telemetry import Cost, tell
 
 
 class Usage(TypedDict):
@@ -184,8 +185,15 @@ class Meter:
         output_tokens: int = 0,
         searches: int = 0,
         cost_usd: float | None = 0.0,
+        model: str = "",
+        again: bool = False,
     ) -> None:
-        """Add the usage a reply reports; an unknown cost is None."""
+        """Add the usage a reply reports; an unknown cost is None.
+
+        `model` is what is charged, `again` what was paid for before a crash.
+        """
+        if model and not again:
+            tell(Cost(model, cost_usd))
         usage = no_usage()
         usage["input_tokens"], usage["output_tokens"] = input_tokens, output_tokens
         usage["searches"], usage["cost_usd"] = searches, cost_usd

@@ -2,8 +2,7 @@
 
 In this order: reply cache (what this turn has already paid for) → breaker → budget → pace → time
 limit → the call → retry. Adapters translate third-party errors into `errors.ProviderError` before
-they reach this module, which therefore knows no provider. Every call is offered to those that
-listen.
+they reach this module, which therefore knows no provider. `telemetry` hears of every call.
 """
 
 import asyncio
@@ -14,7 +13,7 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from agent.core.budget import Meter, Spending
@@ -28,41 +27,10 @@ from agent.core.errors import (
 )
 from agent.core.shared_limits import SharedLimits
 from agent.core.strings import valid_text
+from agent.core.telemetry import CANCELLED, Exchange, Tokens, code_of, tell
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Exchange:
-    """Hold one call: what was sent, and the reply or the problem."""
-
-    provider: str
-    request: Any
-    """JSON-like; of a model its `messages`, `tools` and `schema`."""
-    reply: str = ""
-    problem: str = ""
-    seconds: float = 0.0
-
-
-Listener = Callable[[Exchange], None]
-_listeners: list[Listener] = []
-
-
-@contextmanager
-def listening(listener: Listener) -> Iterator[None]:
-    """Have the listener called with every call of this process, on the thread that made it."""
-    _listeners.append(listener)
-    try:
-        yield
-    finally:
-        _listeners.remove(listener)
-
-
-def record(exchange: Exchange) -> None:
-    """Pass one call on to those that listen."""
-    for listener in list(_listeners):
-        listener(exchange)
 
 
 class ReplyStore(Protocol):
@@ -124,11 +92,12 @@ class Calls:
         *,
         meter: Meter,
         request: Any,
+        tokens: Tokens | None = None,
     ) -> str:
         """Make a call whose reply (text) is paid for once in a turn, also after a crash.
 
         `request` is anything JSON-like that identifies it; replies come back as text so that they
-        can be kept, as `valid_text`.
+        can be kept, as `valid_text`. `tokens` are filled in by `send`.
         """
         key = request_key(policy.provider, request)
         if (
@@ -138,23 +107,28 @@ class Calls:
             log.info("turn=%s %s: reply already paid for", meter.turn_id, policy.provider)
             if policy.spends:
                 meter.recall(policy.spends, key)
-            record(Exchange(policy.provider, request, reply))
+            tell(Exchange(policy.provider, request, reply, reused=True, turn_id=meter.turn_id))
             return reply
-        began = time.monotonic()
-        try:
-            reply = valid_text(await self.call(policy, send, meter=meter))
-        except (ProviderError, BudgetExceeded) as error:
-            took = time.monotonic() - began
-            record(Exchange(policy.provider, request, problem=str(error), seconds=took))
-            raise
-        record(Exchange(policy.provider, request, reply, seconds=time.monotonic() - began))
+        with exchanged(policy.provider, request, meter.turn_id, tokens or Tokens()) as ended:
+            reply = valid_text(await self.call(policy, send, meter=meter, failures=ended.failures))
+            ended.reply = reply
         meter.budget.paid.add(key)
         if self._reply_cache:
             await self._reply_cache.save(meter.turn_id, key, reply)
         return reply
 
-    async def call(self, policy: Policy, send: Callable[[], Awaitable[T]], *, meter: Meter) -> T:
-        """Make one logical call with its retries; raise ProviderError or BudgetExceeded."""
+    async def call(
+        self,
+        policy: Policy,
+        send: Callable[[], Awaitable[T]],
+        *,
+        meter: Meter,
+        failures: list[str] | None = None,
+    ) -> T:
+        """Make one logical call with its retries; raise ProviderError or BudgetExceeded.
+
+        `failures` is given the codes of the attempts that failed and were repeated.
+        """
         breaker = self._breaker(policy)
         attempt = 1
         while True:
@@ -173,6 +147,8 @@ class Calls:
                     meter.turn_id, policy.provider, error, attempt, policy.attempts, delay,
                     extra={"attempt": attempt + 1, "error": error},
                 )  # fmt: skip
+                if failures is not None:
+                    failures.append(error.code)
                 await asyncio.sleep(delay)
                 attempt += 1
             else:
@@ -202,6 +178,40 @@ class Calls:
         if not policy.breaker:
             return None
         return self._breakers.setdefault(policy.provider, Breaker())
+
+
+@dataclass
+class _Ended:
+    reply: str = ""
+    failures: list[str] = field(default_factory=list)
+
+
+@contextmanager
+def exchanged(provider: str, request: Any, turn_id: str, tokens: Tokens) -> Iterator[_Ended]:
+    """Tell of the call within when it has ended: the reply that is set, or its error."""
+    began, ended, problem, code = time.monotonic(), _Ended(), "", ""
+    try:
+        yield ended
+    except Exception as error:
+        problem, code = str(error), code_of(error)
+        raise
+    except BaseException:
+        problem = code = CANCELLED
+        raise
+    finally:
+        tell(
+            Exchange(
+                provider,
+                request,
+                ended.reply,
+                problem,
+                time.monotonic() - began,
+                code,
+                retried=ended.failures,
+                turn_id=turn_id,
+                tokens=tokens,
+            )
+        )
 
 
 async def _wait(delay: float, meter: Meter) -> None:

@@ -378,12 +378,16 @@ class SlidingWindow:
 
     def admit(self) -> bool:
         """Take a place if there is one now; return False otherwise."""
+        return self.take() == 0.0
+
+    def take(self) -> float:
+        """Take a place if there is one now, and return 0; else the seconds until there is one."""
         with self._lock:
             now = self._clock()
-            if self._next_free(now) > now:
-                return False
+            if (start := self._next_free(now)) > now:
+                return start - now
             self._booked.append(now)
-            return True
+            return 0.0
 
     async def wait(self) -> None:
         """Wait for the next place."""

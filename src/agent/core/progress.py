@@ -2,10 +2,11 @@
 
 Clients: `stream_mode="custom"`. Every event has `type` and `node`; the other keys only where they
 mean something. `text` is for people, in the question's language; `count` is a number of results,
-`seconds` the duration of the step.
+`seconds` the duration of the step. `spots` and `sources` tell what was found, before the answer
+does.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
@@ -19,6 +20,7 @@ EventType = Literal[
     "search_done",
     "map_started",
     "map_call",
+    "map_found",
     "map_done",
     "reflection",
     "thought",
@@ -43,6 +45,29 @@ EventType = Literal[
 ]
 
 
+SpotRole = Literal["anchor", "place", "origin", "destination"]
+
+
+class Spot(TypedDict):
+    """Something that the map has located."""
+
+    role: SpotRole
+    name: str
+    lng: float
+    lat: float
+    """Degrees, WGS-84."""
+    id: NotRequired[str]
+    """Of a place."""
+
+
+class ListedSource(TypedDict):
+    """A page as a search lists it."""
+
+    title: str
+    url: str
+    site: str
+
+
 class ProgressEvent(TypedDict):
     type: EventType
     node: str
@@ -52,6 +77,8 @@ class ProgressEvent(TypedDict):
     """Who says it, in a discussion."""
     count: NotRequired[int]
     seconds: NotRequired[float]
+    spots: NotRequired[list[Spot]]
+    sources: NotRequired[list[ListedSource]]
 
 
 Emit = Callable[[Any], None]
@@ -67,6 +94,8 @@ def event(
     count: int | None = None,
     seconds: float | None = None,
     speaker: str | None = None,
+    spots: Sequence[Spot] = (),
+    sources: Sequence[ListedSource] = (),
 ) -> ProgressEvent:
     """Return a progress event without its empty keys."""
     fields: ProgressEvent = {"type": kind, "node": node}
@@ -80,4 +109,8 @@ def event(
         fields["count"] = count
     if seconds is not None:
         fields["seconds"] = round(seconds, 3)
+    if spots:
+        fields["spots"] = list(spots)
+    if sources:
+        fields["sources"] = list(sources)
     return fields

@@ -44,6 +44,21 @@ _WINDOW = _NOW + (
     "redis.call('EXPIRE', KEYS[1], math.ceil(start - now + ARGV[2]) + 1);"
     "return string.format('%.6f', start - now)"
 )
+_TAKE = _NOW + (
+    "local limit = tonumber(ARGV[1]);"
+    "if redis.call('LLEN', KEYS[1]) >= limit then"
+    " local wait = redis.call('LINDEX', KEYS[1], -limit) + ARGV[2] - now;"
+    " if wait > 0 then return string.format('%.6f', wait) end end;"
+    "redis.call('RPUSH', KEYS[1], string.format('%.6f', now));"
+    "redis.call('LTRIM', KEYS[1], -limit, -1);"
+    "redis.call('EXPIRE', KEYS[1], math.ceil(ARGV[2]) + 1);"
+    "return '0'"
+)
+_ADD = (
+    "local sum = redis.call('INCRBYFLOAT', KEYS[1], ARGV[1]);"
+    "redis.call('EXPIRE', KEYS[1], ARGV[2]);"
+    "return sum"
+)
 _COUNT = (
     "local count = redis.call('INCR', KEYS[1]);"
     "if count == 1 then redis.call('EXPIRE', KEYS[1], ARGV[1]) end;"
@@ -80,10 +95,30 @@ class SharedLimits:
         reply = await self._ask(script, name, values)
         return limit.reserve() if reply is None else float(reply)
 
+    async def take(self, name: str, window: SlidingWindow) -> float:
+        """Take a place of all processes if there is one now; else the seconds until there is."""
+        reply = await self._ask(_TAKE, name, [window.limit, window.seconds])
+        return window.take() if reply is None else float(reply)
+
+    async def add(self, name: str, amount: float) -> float | None:
+        """Add to what has this name for two days; return the sum, None while Redis is away."""
+        reply = await self._ask(_ADD, name, [amount, _DAYS])
+        return None if reply is None else float(reply)
+
     async def count(self, name: str) -> int | None:
         """Count one more of what has this name; None while Redis is away."""
         reply = await self._ask(_COUNT, name, [_DAYS])
         return None if reply is None else int(reply)
+
+    async def server(self) -> tuple[str, float]:
+        """Return the server's version and its clock; raise what the library raises."""
+
+        def ask() -> tuple[str, float]:
+            client = self._connected()
+            seconds, microseconds = client.time()
+            return str(client.info("server")["redis_version"]), seconds + microseconds / 1e6
+
+        return await asyncio.to_thread(ask)
 
     async def _ask(self, script: str, name: str, values: Sequence[float]) -> Any:
         if self._clock() < self._away_until:
@@ -107,6 +142,9 @@ class SharedLimits:
             log.warning("%s: limits hold for each process alone for now: %s", _NAME, reason)
 
     def _eval(self, script: str, key: str, values: Sequence[float]) -> Any:
+        return self._connected().eval(script, 1, key, *values)
+
+    def _connected(self) -> Any:
         if self._client is None:
             import redis
             from redis.backoff import NoBackoff
@@ -118,7 +156,7 @@ class SharedLimits:
                 socket_connect_timeout=_SECONDS,
                 retry=Retry(NoBackoff(), 0),
             )
-        return self._client.eval(script, 1, key, *values)
+        return self._client
 
     async def aclose(self) -> None:
         """Close the connections; harmless when none was opened."""

@@ -1,7 +1,6 @@
 """Keep verdicts beside their answers, a line each, synced before it counts: none is paid twice."""
 
 import json
-import os
 from collections.abc import Iterable
 from io import FileIO
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any, Literal, NotRequired, Self, cast, get_args
 from typing_extensions import TypedDict
 
 from agent.batch.benchmarks import Rubric
-from agent.batch.disk import FileLock, sync_folder
+from agent.batch.disk import FileLock, append_line, sync_folder
 from agent.core.errors import AgentError, InputError
 
 Class = Literal["correct", "incorrect", "not_attempted"]
@@ -140,14 +139,9 @@ class VerdictFile:
         """Write a verdict and sync it to disk."""
         assert self._file is not None, "append outside of the context"
         line = f"{json.dumps(verdict, ensure_ascii=False)}\n".encode(errors="replace")
-        size = os.fstat(self._file.fileno()).st_size
         try:
-            rest = memoryview(line)
-            while rest:
-                rest = rest[self._file.write(rest) :]
-            os.fsync(self._file.fileno())
+            append_line(self._file, line)
         except OSError as error:
-            self._file.truncate(size)
             raise self._unwritable(error) from error
         self._count([verdict])
 

@@ -143,13 +143,14 @@ def _clock(match: re.Match[str]) -> str:
     if match[4]:
         hours = int(match[4]) % 12 + (12 if match[6].casefold() == "p" else 0)
         return f"{hours}:{int(match[5] or 0):02}"
-    hours = int(hour) if hour.isascii() else _chinese_number(hour)
+    hours = int(hour) if hour.isascii() else chinese_number(hour)
     if part in _AFTERNOON and hours < 12:
         hours += 12
     return f"{hours}:{30 if minute == '半' else int(minute):02}"
 
 
-def _chinese_number(text: str) -> int:
+def chinese_number(text: str) -> int:
+    """Return a number below 100 in Chinese digits; 0 for what is none."""
     tens, ten, units = text.rpartition("十")
     number = _CHINESE_DIGITS.get(units, 0)
     return number + 10 * _CHINESE_DIGITS.get(tens, 1) if ten else number

@@ -83,6 +83,7 @@ SCALES: dict[str, Decimal] = {
     "千": Decimal(1000),
     "百": Decimal(100),
     "K": Decimal(1000),
+    "k": Decimal(1000),
     "M": Decimal(10**6),
     "B": Decimal(10**9),
     "bn": Decimal(10**9),
@@ -104,6 +105,7 @@ PREFIXES: dict[str, str] = {
     "£": "sterling",
     "GBP": "sterling",
     "百分之": "percent",
+    "factor of": "times",
 }
 UNITS: dict[str, tuple[str, Decimal]] = {
     word.replace("~", " "): (kind, Decimal(factor))
@@ -132,6 +134,11 @@ def _any(words: Iterable[str]) -> str:
 
 
 _MONTH = "(?:" + "|".join(f"{name[:3]}(?:{name[3:]})?" for name in MONTHS) + r")\.?"
+_TIMES = (
+    r"倍|x(?![A-Za-z]|\ ?\d)|fold(?![A-Za-z])|:1(?!\d|:)"
+    r"|times(?=\ (?:as|more|less|fewer|the|that|what|its|[a-z]+er)(?![A-Za-z]))"
+)
+"""The words behind a ratio; "3 times" alone only counts how often."""
 _AMOUNT = r"\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?"
 _FIGURE = re.compile(
     rf"""(?<![A-Za-z0-9_.])(?<![A-Za-z]-)(?<!第)(?<!第\ )(?:
@@ -146,8 +153,15 @@ _FIGURE = re.compile(
         |\d{{1,2}}\ ?点(?:(?:\d{{1,2}}\ ?分?|半))?(?!\d)|\d{{1,2}}\ ?[AaPp]\.?[Mm]\b)
     |(?:(?P<prefix>{_any(list(PREFIXES))})\ ?)?(?P<amount>{_AMOUNT})
         (?:\ ?(?P<scale>{_any(list(SCALES))}))?
-        (?:[\ -]?(?:余|多)?个?(?:st|nd|rd|th)?[\ -]?(?P<unit>{_any(list(UNITS))}))?
+        (?:[\ -]?(?:余|多)?个?(?:st|nd|rd|th)?[\ -]?
+            (?:(?P<unit>{_any(list(UNITS))})|(?P<times>{_TIMES})))?
     )""",
+    re.VERBOSE,
+)
+_PER = re.compile(
+    rf"""\ ?(?:/|每|(?:per|an?)\ )\ ?(?P<unit>{_any(list(UNITS))})
+    |\ per\ (?P<amount>{_AMOUNT})(?![\d%])
+    |\ per\ (?P<scale>{_any(list(SCALES))})""",
     re.VERBOSE,
 )
 _DIGIT = re.compile(r"\d")
@@ -171,6 +185,8 @@ class Figure:
     kind: str | None = None
     """The kind of its unit; empty where nothing follows it, None where some other word does."""
     prefixed: bool = False
+    per: tuple[str, Decimal] | None = None
+    """The kind of unit, and how many of its base, that it is counted by: 元/kWh, $ per 1,000."""
 
     @property
     def clocks(self) -> tuple[int, ...]:
@@ -200,7 +216,9 @@ def figures(text: str) -> list[Figure]:
         if left.kind or not right.kind or left.date or left.clock is not None or right.prefixed:
             continue
         if _JOINED.fullmatch(text, left.end, right.start):
-            read[i - 1] = replace(left, kind=right.kind, scale=left.scale * right.scale)
+            read[i - 1] = replace(
+                left, kind=right.kind, scale=left.scale * right.scale, per=right.per
+            )
     for i, (left, right) in enumerate(pairwise(read)):
         joined = left.prefixed and not right.kind and not right.date and right.clock is None
         if joined and _JOINED.fullmatch(text, left.end, right.start):
@@ -307,13 +325,28 @@ def _read(match: re.Match[str], plain: str, places: Sequence[int], text: str) ->
         clock, ambiguous = _time(match["clock"])
         return Figure(own, began, ended, clock=clock, ambiguous=ambiguous)
     kind, factor = UNITS.get(match["unit"] or "", (None, Decimal(1)))
-    kind = PREFIXES.get(match["prefix"] or "", kind)
+    kind = PREFIXES.get(match["prefix"] or "", "times" if match["times"] else kind)
     if kind is None and not plain[end : end + 2].lstrip()[:1].isalpha():
         kind = ""
     scale = SCALES.get(match["scale"] or "", Decimal(1)) * factor
     value = Decimal(match["amount"].replace(",", ""))
     prefixed = bool(match["prefix"])
-    return Figure(own, began, ended, value=value, scale=scale, kind=kind, prefixed=prefixed)
+    per = _per(plain, end) if kind else None
+    return Figure(
+        own, began, ended, value=value, scale=scale, kind=kind, prefixed=prefixed, per=per
+    )
+
+
+def _per(plain: str, end: int) -> tuple[str, Decimal] | None:
+    """Return the unit or the number that a figure ending there is counted by, if it is known."""
+    match = _PER.match(plain, end)
+    if not match:
+        return None
+    if match["unit"]:
+        return UNITS[match["unit"]]
+    return "", Decimal(match["amount"].replace(",", "")) if match["amount"] else SCALES[
+        match["scale"]
+    ]
 
 
 def _date(written: str) -> Date:

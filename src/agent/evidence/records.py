@@ -23,14 +23,34 @@ _WEEKDAY = re.compile(r"(?:周|星期)([一二三四五六日天])")
 _TO_WEEKDAY = re.compile(r"(?<=[a-z])\s*(?:至|到|[-~])\s*(?=(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun))")
 _WIND = re.compile(r"(\S+)风(?: (\S+) 级)?")
 _CHINA = timezone(timedelta(hours=8), "Asia/Shanghai")
+_BRANCH = re.compile(r"\s*[(（\[【].*$")
+_HAN = re.compile(r"[\u3400-\u9fff]")
 _MAIN_STEPS = 3
 _LONGEST_STEP = 60
 
 
 def name_text(place: Place, language: Language) -> str:
-    """Return the name as listed; for English readers followed by its English one, if known."""
-    english = place.get("name_en")
+    """Return the name as listed; for English readers followed by its English one, or its sound."""
+    english = place.get("name_en") or place.get("name_pinyin")
     return f"{place['name']} ({english})" if english and language == "en" else place["name"]
+
+
+def with_pinyin(places: Iterable[Place]) -> list[Place]:
+    """Return places whose Chinese names have their pinyin, where they have no English name.
+
+    Loads a dictionary of a few megabytes when called first, so it is called in a thread.
+    """
+    from pypinyin import Style, lazy_pinyin
+
+    def sounded(place: Place) -> Place:
+        base = _BRANCH.sub("", place["name"])
+        if place.get("name_en") or not _HAN.search(base):
+            return place
+        syllables = lazy_pinyin(base, style=Style.TONE)
+        sound = " ".join(" ".join(syllables).split())
+        return Place(**{**place, "name_pinyin": sound[:1].upper() + sound[1:]})
+
+    return [sounded(place) for place in places]
 
 
 def kind_text(place: Place, language: Language) -> str:

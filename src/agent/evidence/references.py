@@ -95,7 +95,8 @@ def resolved(used: Sequence[Source], targets: Mapping[str, str | None]) -> list[
 
 _HEADINGS = (
     "sources", "source", "references", "citations", "来源", "资料来源", "引用来源", "参考资料",
-    "参考文献",
+    "参考文献", "数据来源", "信息来源", "参考来源", "来源列表", "sources used", "sources consulted",
+    "sources cited", "sources and further reading",
 )  # fmt: skip
 _DECORATION = " \t\r\n#*_>:：-"
 _ENTRY_MARK = re.compile(
@@ -103,6 +104,8 @@ _ENTRY_MARK = re.compile(
 )
 _ENTRY_NUMBER = re.compile(r"^\s*(?:[-*+•]\s*)?(?:\d{1,3}\s*[.):：、]|\[\d{1,3}\])")
 _BETWEEN_NAMES = re.compile(r"[、，,；;和及]|\band\b|\s&\s")
+_ENDS_IN_URL = re.compile(r"https?://\S+\s*$")
+_BETWEEN_MARKS = " \t、，,；;。.()（）*_"
 _MAPS = ("高德地图", "高德", "amap", "google", "维基百科", "wikipedia")
 _MAX_HEADING, _MAX_ENTRY = 300, 90
 
@@ -201,7 +204,9 @@ def _is_entry(line: str) -> bool:
         return True
     title = _ENTRY_MARK.sub("", _ENTRY_NUMBER.sub("", line)).strip()
     is_short = len(title) <= _MAX_ENTRY and title[-1:] not in tuple("。！？!?.")
-    return is_short and title != line.strip()
+    only_marks = not title.strip(_BETWEEN_MARKS)
+    is_reference = _ENTRY_NUMBER.match(line) and _ENDS_IN_URL.search(line)
+    return bool(is_short or only_marks or is_reference) and title != line.strip()
 
 
 def _target_url(target: str | None) -> str:

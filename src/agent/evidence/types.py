@@ -78,6 +78,14 @@ class Verdict(TypedDict):
     """For the reader, in their language."""
 
 
+class OpeningHours(TypedDict):
+    """Hours of some ISO weekdays, in minutes since midnight in China; `end` may pass 1440."""
+
+    days: list[int]
+    start: int
+    end: int
+
+
 class Place(TypedDict):
     """A point of interest as the map knows it; unknown facts are None, never guessed."""
 
@@ -86,6 +94,8 @@ class Place(TypedDict):
     name: str
     name_en: NotRequired[str]
     """Its English name, where the map lists one."""
+    name_pinyin: NotRequired[str]
+    """How a Chinese name sounds, where the turn is in English and there is no English name."""
     category_en: NotRequired[str]
     open_time_en: NotRequired[str]
     """The category and the hours in English, where the turn is in English."""
@@ -102,6 +112,9 @@ class Place(TypedDict):
     cost: float | None
     """Yuan per person."""
     open_time: str | None
+    opening: NotRequired[list[OpeningHours]]
+    """The same as figures; absent where any of it cannot be read."""
+    phone: NotRequired[str]
     photo: str | None
     url: str
     source: str
@@ -125,6 +138,7 @@ class Anchor(TypedDict):
     name: str
     wgs84: Point
     location: NotRequired[Location]
+    district: NotRequired[str]
 
 
 class RouteStep(TypedDict):
@@ -151,6 +165,78 @@ class Route(TypedDict):
     url: str
     source: str
     fetched_at: str
+    ends: NotRequired[list["Anchor"]]
+    """The two, with their positions; the map gives no line between them."""
+
+
+class Leg(TypedDict):
+    """Hold the way from one stop of an outing to the next."""
+
+    mode: RouteMode
+    distance_m: int
+    duration_s: int
+    estimated: bool
+    """From the straight line between them; False where the map measured it."""
+
+
+class OutingWish(TypedDict, total=False):
+    """Hold what a person wants of an outing; times are `HH:MM`, 24 hours, places' keys are ids."""
+
+    day: str
+    """ISO date."""
+    begins: str
+    back_by: str
+    not_before: dict[str, str]
+    """Places that are to be visited at that time or later."""
+    not_after: dict[str, str]
+    without: list[str]
+    """Places that are not wanted."""
+
+
+class Stop(TypedDict):
+    """Hold one stop of an outing; times are `HH:MM`."""
+
+    place: NotRequired[str]
+    """Id of the Place; absent where it is a meal at a place of one's own choice."""
+    name: str
+    source: NotRequired[str]
+    begins: str
+    ends: str
+    meal: NotRequired[Literal["lunch", "dinner"]]
+    leg: NotRequired[Leg]
+    """How to get here; absent at the first stop where nobody said from where."""
+    hours_unknown: NotRequired[bool]
+
+
+LeftOutReason = Literal["closed", "hours", "meals", "time", "far", "unfit", "unwanted"]
+
+
+class LeftOut(TypedDict):
+    """Hold a place that an outing has no room for."""
+
+    place: str
+    name: str
+    source: str
+    reason: LeftOutReason
+    text: str
+    """The reason for a reader, in their language."""
+
+
+class Outing(TypedDict):
+    """Hold a planned day: its stops in order, and what was left out."""
+
+    wish: OutingWish
+    day: str
+    """ISO date."""
+    begins: str
+    ends: str
+    """When it is over; the way back included, where there is one."""
+    stops: list[Stop]
+    left_out: list[LeftOut]
+    back: NotRequired[Leg]
+    """To where it began."""
+    url: str
+    """Shows all stops on the map; empty where the map has no such link."""
 
 
 class WeatherDay(TypedDict):

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from agent.evidence.records import china_time
-from agent.evidence.types import Place, Source
+from agent.evidence.types import Outing, Place, Source
 from agent.texts import Language, say
 
 
@@ -28,6 +28,8 @@ class FinishedAnswer:
     search_entry_points: list[str] = field(default_factory=list)
     """Google's search suggestions (HTML), shown unmodified and fenced off."""
     geojson: dict[str, Any] | None = None
+    outing: Outing | None = None
+    """The planned day, where the answer has one."""
     statements: list[dict[str, Any]] = field(default_factory=list)
     """Sentences that are not plainly quoted, as `checks.statements` of the message lists them."""
     claims: Mapping[str, int] = field(default_factory=dict)

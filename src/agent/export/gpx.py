@@ -1,11 +1,11 @@
 """Export places as GPX 1.1 waypoints (WGS-84), for navigation devices and apps."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from agent.evidence.markdown import link_url
-from agent.evidence.types import Place
+from agent.evidence.types import Outing, Place
 from agent.export.geojson import AMAP_ATTRIBUTION, has_sane_axes
 
 _NAMESPACE = "http://www.topografix.com/GPX/1/1"
@@ -13,9 +13,17 @@ _NOT_XML = re.compile(r"[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 
 
 def gpx(
-    places: Sequence[Place], *, title: str, generated_at: str, attribution: str = AMAP_ATTRIBUTION
+    places: Sequence[Place],
+    *,
+    title: str,
+    generated_at: str,
+    outing: Outing | None = None,
+    attribution: str = AMAP_ATTRIBUTION,
 ) -> str:
-    """Return the document; places with impossible coordinates are left out."""
+    """Return the document; places with impossible coordinates are left out.
+
+    A planned day is a route over its stops, in their order, besides the waypoints.
+    """
     root = Element("gpx", {"version": "1.1", "creator": "tanlu", "xmlns": _NAMESPACE})
     about = SubElement(root, "metadata")
     _text(about, "name", title)
@@ -24,14 +32,29 @@ def gpx(
     for place in places:
         if has_sane_axes(place):
             _waypoint(root, place)
+    if outing:
+        _route(root, outing, {place["id"]: place for place in places})
     indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode") + "\n"
 
 
-def _waypoint(root: Element, place: Place) -> None:
+def _route(root: Element, outing: Outing, places: Mapping[str, Place]) -> None:
+    route = SubElement(root, "rte")
+    _text(route, "name", f"{outing['day']} {outing['begins']}–{outing['ends']}")
+    for stop in outing["stops"]:
+        place = places.get(stop.get("place", ""))
+        if place and has_sane_axes(place):
+            point = SubElement(route, "rtept", _at(place))
+            _text(point, "name", f"{stop['begins']} {stop['name']}")
+
+
+def _at(place: Place) -> dict[str, str]:
     point = place["wgs84"]
-    at = {"lat": f"{point['lat']:.7f}", "lon": f"{point['lng']:.7f}"}
-    waypoint = SubElement(root, "wpt", at)
+    return {"lat": f"{point['lat']:.7f}", "lon": f"{point['lng']:.7f}"}
+
+
+def _waypoint(root: Element, place: Place) -> None:
+    waypoint = SubElement(root, "wpt", _at(place))
     _text(waypoint, "name", place["name"])
     _text(waypoint, "desc", place["address"])
     if url := link_url(place["url"]):

@@ -1,5 +1,6 @@
 """Export a finished answer as one self-contained page: no script, no network, all escaped."""
 
+import re
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -58,13 +59,26 @@ def html_page(answer: FinishedAnswer) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="referrer" content="no-referrer">\n'
         f"<title>{title}</title>\n<style>\n{_style()}</style>\n</head>\n"
-        f"<body><main>{body}</main></body>\n</html>\n"
+        f"<body><main>{_with_languages(body, answer.language)}</main></body>\n</html>\n"
     )
 
 
 @cache
 def _style() -> str:
     return files("agent.export").joinpath("page.css").read_text(encoding="utf-8")
+
+
+_OUTSIDE_TEXT = re.compile(r"(<svg.*?</svg>|<iframe.*?</iframe>|<[^>]*>)", re.DOTALL)
+_HAN_RUN = re.compile(r"[\u3400-\u9fff][\u3000-\u303f\u3400-\u9fff\uff00-\uffef]*")
+
+
+def _with_languages(html: str, language: Language) -> str:
+    """Return HTML in which Chinese words of an English page say that they are Chinese."""
+    if language != "en":
+        return html
+    parts = _OUTSIDE_TEXT.split(html)
+    parts[::2] = [_HAN_RUN.sub(r'<span lang="zh-CN">\g<0></span>', text) for text in parts[::2]]
+    return "".join(parts)
 
 
 def _answer(answer: FinishedAnswer) -> str:
@@ -103,9 +117,14 @@ def _places(answer: FinishedAnswer) -> str:
     credited = escape(credit(places, answer.language))
     return (
         f"<section><h2>{say('export.places', answer.language)}</h2>"
-        f"{draw_map(pins, answer.language, _anchor(answer))}"
+        f"{draw_map(pins, answer.language, _anchor(answer), path=_stops(answer))}"
         f'<ol class="places">{items}</ol><p class="credit">{credited}</p></section>'
     )
+
+
+def _stops(answer: FinishedAnswer) -> int:
+    """Return the number of stops of a planned day: they are the first places, in their order."""
+    return sum("place" in stop for stop in answer.outing["stops"]) if answer.outing else 0
 
 
 def _anchor(answer: FinishedAnswer) -> Pin | None:

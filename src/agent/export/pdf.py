@@ -5,14 +5,17 @@ therefore all text is escaped here, and only the tags written here exist.
 """
 
 import io
+import re
 from collections.abc import Sequence
 from html import escape
 from itertools import groupby
 from typing import Any
 from urllib.parse import unquote
 
+import segno
 from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
+from reportlab.graphics.shapes import Circle, Drawing, PolyLine, Rect, String
 from reportlab.lib.colors import HexColor
 from reportlab.lib.pagesizes import A4
 from reportlab.lib.styles import ParagraphStyle
@@ -22,6 +25,7 @@ from reportlab.pdfbase.pdfmetrics import registerFont, registerFontFamily
 from reportlab.platypus import Paragraph, SimpleDocTemplate, Spacer, Table, TableStyle
 
 from agent.evidence.markdown import link_url
+from agent.evidence.outing.text import day_title, outing_section
 from agent.evidence.references import strip_references
 from agent.evidence.types import Source
 from agent.export.finished import (
@@ -34,6 +38,8 @@ from agent.export.finished import (
     without_title,
 )
 from agent.export.markdown import answer_parser, place_table
+from agent.export.outing import outing_of, stop_pins
+from agent.export.svg_map import HEIGHT, WIDTH, Pin, frame_of
 from agent.texts import Language, say
 
 LATIN, CHINESE, FIXED = "Helvetica", "STSong-Light", "Courier"
@@ -133,6 +139,8 @@ def _encodes(character: str, encoding: str) -> bool:
     return True
 
 
+_MARKER = re.compile(r" \[\^[^\]]+\]")
+_QR = 35 * mm
 _MARGIN = 20 * mm
 _WIDTH = A4[0] - 2 * _MARGIN
 _INDENT = 14.0
@@ -158,14 +166,74 @@ def pdf_document(answer: FinishedAnswer) -> bytes:
         *_places(answer, page),
         *_sources(answer, page),
     ]
+    return _built(parts, title, answer.language)
+
+
+def _built(parts: list[Any], title: str, language: Language) -> bytes:
     buffer = io.BytesIO()
     document = SimpleDocTemplate(
         buffer, pagesize=A4, leftMargin=_MARGIN, rightMargin=_MARGIN, topMargin=_MARGIN,
         bottomMargin=_MARGIN, title=title, author="Tanlu", creator="Tanlu",
     )  # fmt: skip
-    footer = _footer(say("export.made_by", answer.language))
+    footer = _footer(say("export.made_by", language))
     document.build(parts, onFirstPage=footer, onLaterPages=footer)
     return buffer.getvalue()
+
+
+def pocket_document(answer: FinishedAnswer) -> bytes:
+    """Return the planned day on one page: its map, the timetable, a code for the phone.
+
+    Raises AgentError (`no_outing`) where the answer has none.
+    """
+    outing = outing_of(answer)
+    register_fonts()
+    page = _Page(answer.language)
+    title = day_title(outing, answer.language)
+    section = outing_section(outing, answer.language).partition("\n\n")[2]
+    parts = [
+        page.line(title, size=_SIZES[1], after=6, bold=True),
+        _map_drawing(stop_pins(answer)),
+        *page.markdown(_MARKER.sub("", section)),
+        page.line(credit(answer.places, answer.language), size=_SMALL, colour=_GREY),
+    ]
+    if outing["url"]:
+        caption = say("export.open_on_phone", answer.language)
+        parts += [_code_drawing(outing["url"]), page.line(caption, size=_SMALL, colour=_GREY)]
+    return _built(parts, title, answer.language)
+
+
+def _map_drawing(pins: Sequence[Pin]) -> Drawing:
+    """Return numbered points joined in their order, in the projection of the other maps."""
+    scale = _WIDTH / WIDTH
+    drawing = Drawing(_WIDTH, HEIGHT * scale)
+    drawing.add(Rect(0, 0, _WIDTH, HEIGHT * scale, fillColor=HexColor("#eef1ec"), strokeWidth=0))
+    if not pins:
+        return drawing
+    frame = frame_of(pins)
+    spots = [frame.project(pin.lng, pin.lat) for pin in pins]
+    spots = [(x * scale, (HEIGHT - y) * scale) for x, y in spots]
+    green = HexColor("#14746a")
+    line = [coordinate for spot in spots for coordinate in spot]
+    drawing.add(PolyLine(line, strokeColor=green, strokeWidth=1.5, strokeDashArray=[4, 3]))
+    for pin, (x, y) in zip(pins, spots, strict=True):
+        drawing.add(Circle(x, y, 8, fillColor=green, strokeColor=HexColor("#ffffff")))
+        text = {"fontSize": 9, "textAnchor": "middle", "fillColor": HexColor("#ffffff")}
+        drawing.add(String(x, y - 3, str(pin.number), fontName=f"{LATIN}-Bold", **text))
+        name = printable_text(pin.name)
+        drawing.add(String(x + 11, y - 3, name, fontName=CHINESE, fontSize=9))
+    return drawing
+
+
+def _code_drawing(url: str) -> Drawing:
+    """Return the QR code of an address, 35 mm wide."""
+    rows = [list(row) for row in segno.make(url, error="l", micro=False).matrix_iter(border=2)]
+    drawing, module = Drawing(_QR, _QR), _QR / len(rows)
+    for top, row in enumerate(rows):
+        for left, dark in enumerate(row):
+            if dark:
+                y = _QR - (top + 1) * module
+                drawing.add(Rect(left * module, y, module, module, strokeWidth=0))
+    return drawing
 
 
 def _footer(made_by: str) -> Any:

@@ -110,15 +110,21 @@ class Frame:
         return WIDTH / 2 + east * scale, HEIGHT / 2 - north * scale
 
 
-def draw_map(pins: Sequence[Pin], language: Language, anchor: Pin | None = None) -> str:
-    """Return the drawing, or an empty text when there is nothing to draw."""
+def draw_map(
+    pins: Sequence[Pin], language: Language, anchor: Pin | None = None, *, path: int = 0
+) -> str:
+    """Return the drawing, or an empty text when there is nothing to draw.
+
+    The first `path` pins are joined in their order, by straight lines.
+    """
     points = [*pins, *([anchor] if anchor else [])]
     if not points:
         return ""
-    frame = _frame(points)
+    frame = frame_of(points)
     spots = _spread([frame.project(pin.lng, pin.lat) for pin in pins])
     boxes = [Box(x - 13, y - 32, x + 13, y + 4) for x, y in spots]
-    parts = [_grid(frame), _anchor(frame, anchor, boxes) if anchor else ""]
+    parts = [_grid(frame), _path(frame, pins[:path])]
+    parts.append(_anchor(frame, anchor, boxes) if anchor else "")
     for pin, spot in reversed(list(zip(pins, spots, strict=True))):
         parts.append(_pin(pin, spot, frame.project(pin.lng, pin.lat)))
     parts += [_label(pin.name, spot, boxes) for pin, spot in zip(pins, spots, strict=True)]
@@ -144,7 +150,7 @@ def _metres_from(lng0: float, lat0: float, lng: float, lat: float) -> tuple[floa
     )
 
 
-def _frame(pins: Sequence[Pin]) -> Frame:
+def frame_of(pins: Sequence[Pin]) -> Frame:
     """Return the projection that shows every pin within the margins."""
     first = pins[0]
     # Longitudes relative to the first pin, so that the date line is no border.
@@ -182,6 +188,13 @@ def _grid(frame: Frame) -> str:
             lines.append(f"M{at:.1f} 0V{HEIGHT:.0f}" if across else f"M0 {at:.1f}H{WIDTH:.0f}")
     background = f'<rect class="ground" width="{WIDTH:.0f}" height="{HEIGHT:.0f}"/>'
     return f'{background}<path class="grid" d="{"".join(lines)}"/>'
+
+
+def _path(frame: Frame, pins: Sequence[Pin]) -> str:
+    if len(pins) < 2:
+        return ""
+    points = " L".join("{:.1f} {:.1f}".format(*frame.project(pin.lng, pin.lat)) for pin in pins)
+    return f'<path class="path" d="M{points}"/>'
 
 
 def _anchor(frame: Frame, anchor: Pin, boxes: list[Box]) -> str:

@@ -169,7 +169,7 @@ class RerankClient:
         self, server: Server, query: str, texts: Sequence[str], *, top_n: int, meter: Meter
     ) -> Scores:
         reply = await server.post(self._http, self._shape.body(query, texts, top_n))
-        meter.record(cost_usd=self._cost)
+        meter.record(cost_usd=self._cost, model=server.provider)
         rows, name = self._shape.rows(reply)
         expected = len(texts) if isinstance(self._shape, Tei) else top_n
         return _scores(rows, name, server.provider, count=len(texts), expected=expected)

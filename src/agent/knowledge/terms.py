@@ -3,7 +3,8 @@
 import re
 import unicodedata
 from functools import lru_cache
-from operator import add
+from itertools import takewhile
+from operator import add, eq
 
 _CHARACTERS = (
     "\u2e80-\u2fdf\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -37,6 +38,9 @@ _COVERAGE = 0.3
 """The share of a query's terms a text must have to bear on it: one common word is not enough."""
 _FEW = 3
 """Of fewer words one may be all that a text shares."""
+_STEM, _SAME_SHARE, _GLUED = 5, 0.75, 7
+"""Letters that words of one root begin with, their least share of the longer; and of a name that
+counts within a longer word."""
 
 
 def terms(text: str) -> list[str]:
@@ -65,13 +69,41 @@ def query_terms(text: str) -> list[str]:
     return telling or distinct
 
 
-def bears_on(query: str, text: str) -> bool:
-    """Return True if a text has enough of a query's terms for words to say that it is about it."""
-    terms_of_query = set(query_terms(query))
+def bears_on(query: str, text: str, *, coverage: float = _COVERAGE) -> bool:
+    """Return True if a text has enough of a query's terms for words to say that it is about it.
+
+    Of what a search engine found for the query, `coverage` 0 leaves out what shares one word only.
+    """
+    terms_of_query = query_terms(query)
     # Of the pairs of a Chinese phrase half straddle two words: 钠电技术 has 电技.
     words = sum(1 if term.isascii() else 0.5 for term in terms_of_query)
-    least = max(_COVERAGE * len(terms_of_query), 1 if words < _FEW else 2)
-    return bool(terms_of_query) and len(terms_of_query & set(terms(text))) >= least
+    least = max(coverage * len(terms_of_query), 1 if words < _FEW else 2)
+    return bool(terms_of_query) and len(shared_terms(query, text)) >= least
+
+
+def shared_terms(query: str, text: str) -> set[str]:
+    """Return the query's terms that the text has, also in another form or within a glued name.
+
+    `determinism` stands in a text on what is deterministic, `temporal` in one on temporalio.
+    """
+    terms_of_text = set(terms(text))
+    asked = set(query_terms(query))
+    common = asked & terms_of_text
+    latin = [term for term in terms_of_text if _is_long_word(term)]
+    others = (term for term in asked - common if _is_long_word(term))
+    return common | {term for term in others if any(_same_word(term, each) for each in latin)}
+
+
+def _is_long_word(term: str) -> bool:
+    return len(term) >= _STEM and term.isascii() and term.isalpha()
+
+
+def _same_word(term: str, other: str) -> bool:
+    """Return True for words of one root, and for a name that another word contains."""
+    if len(term) >= _GLUED and term in other:
+        return True
+    common = len(list(takewhile(bool, map(eq, term, other))))
+    return common >= max(_STEM, _SAME_SHARE * max(len(term), len(other)))
 
 
 @lru_cache(maxsize=1 << 15)

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -15,8 +15,8 @@ from agent.core.concurrency import BoundedCache, SingleFlight
 from agent.core.errors import AgentError, BudgetExceeded, ProviderError
 from agent.core.redaction import scrub
 from agent.evidence.places import limiting_cities
-from agent.evidence.types import MapTask, Point
-from agent.mcp.map_server import MapServer
+from agent.evidence.types import Leg, Location, MapTask, Point
+from agent.mcp.map_server import MapServer, NamedStop
 from agent.mcp.quota import DailySearches, Pauses, window_pace
 from agent.mcp.records import MapRecords, text_of
 from agent.mcp.servers import SERVERS, Notify
@@ -198,6 +198,25 @@ class MapClient:
         """Return the tools a model may call; raise ProviderError if the server cannot be had."""
         records = self._records(result, options, query)
         return await branch_tools(self.session, records, query, self._calling(meter, on_call))
+
+    async def walks(
+        self, points: Sequence[Location], *, meter: Meter, on_call: OnCall
+    ) -> dict[tuple[int, int], Leg]:
+        """Return the ways on foot between points, by their indices, as far as they are measured."""
+        ways = self._server.ways
+        return await ways.on_foot(points, self._calling(meter, on_call)) if ways else {}
+
+    async def ride(
+        self, start: Location, end: Location, city: str, *, meter: Meter, on_call: OnCall
+    ) -> Leg | None:
+        """Return the way by bus and train; None where the map does not tell."""
+        ways = self._server.ways
+        call = self._calling(meter, on_call)
+        return await ways.by_transit(start, end, city, call) if ways else None
+
+    def stops_link(self, stops: Sequence[NamedStop]) -> str:
+        """Return the address of a map of the stops; empty where the map has none."""
+        return self._server.ways.link(stops) if self._server.ways else ""
 
     async def health(self) -> dict[str, Any]:
         """Return {provider, configured, works, message, …} for `doctor`; never raise."""

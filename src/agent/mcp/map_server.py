@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from mcp.types import Tool
 
 from agent.core.errors import AgentError, BudgetExceeded, ProviderError, ProviderRefused
-from agent.evidence.types import MapIntent, MapTask
+from agent.evidence.types import Leg, Location, MapIntent, MapTask
 from agent.mcp.quota import DailyQuota
 from agent.mcp.records import MapRecords, Presentation, json_object
 from agent.mcp.types import POINTLESS_TO_GO_ON, BranchCalls, MapResult, map_gap
@@ -104,6 +104,30 @@ class RecordReader(Protocol):
         ...
 
 
+NamedStop = tuple[str, Location]
+"""The name and the position of a stop of an outing."""
+
+
+class Ways(Protocol):
+    """Measure the ways between the stops of an outing; what cannot be measured is missing."""
+
+    async def on_foot(
+        self, points: Sequence[Location], call: BranchCalls
+    ) -> dict[tuple[int, int], Leg]:
+        """Return the ways between points by their indices."""
+        ...
+
+    async def by_transit(
+        self, start: Location, end: Location, city: str, call: BranchCalls
+    ) -> Leg | None:
+        """Return the way by bus and train within a city."""
+        ...
+
+    def link(self, stops: Sequence[NamedStop]) -> str:
+        """Return the address of a map of all stops in their order."""
+        ...
+
+
 def drop_budget_gaps(result: MapResult) -> None:
     """Log a spent budget instead of telling it, where the branch has records all the same."""
     spent = [gap for gap in result.gaps if gap["code"] == "budget_max_map_calls"]
@@ -189,6 +213,8 @@ class MapServer:
     tools_by_intent: Mapping[MapIntent | None, Sequence[str]] = field(default_factory=dict)
     """Tools a model may call, None for any other intent; all where nothing is named."""
     prefetch: Callable[[MapTask, str, MapRecords, BranchCalls], Prefetch] = Prefetch
+    ways: Ways | None = None
+    """None where the ways of an outing are only estimated."""
     key_variable: str = ""
     """The variable of its key: a server that names it when it starts misses the key."""
     qps: float = 2.5

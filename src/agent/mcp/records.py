@@ -10,7 +10,9 @@ from typing import Any
 from mcp.types import CallToolResult, TextContent
 
 from agent.core.errors import MalformedReply
+from agent.core.progress import Spot, SpotRole
 from agent.core.strings import parse_json
+from agent.evidence.constraints import opening_hours
 from agent.evidence.geo import distance_m, distance_text, duration_text, wgs84_of
 from agent.evidence.places import cities_in
 from agent.evidence.records import (
@@ -22,7 +24,7 @@ from agent.evidence.records import (
     route_text,
     way_text,
 )
-from agent.evidence.types import Location, Place, Route, Source, Weather
+from agent.evidence.types import Location, OpeningHours, Place, Point, Route, Source, Weather
 from agent.mcp.types import MapOptions, MapResult
 from agent.texts import Language, say
 
@@ -31,6 +33,7 @@ LARGEST = 1 << 20
 """Characters of one reply."""
 LONGEST = 4000
 """Characters of a reply as a model reads it."""
+_ENDS: tuple[SpotRole, ...] = ("origin", "destination")
 _MOST_ITEMS = 20
 _LONGEST_TEXT = 200
 _FAR = 1.5
@@ -156,6 +159,11 @@ class MapRecords:
         place["keywords"], place["distance_m"] = list(keywords), metres
         place["distance_from"] = self.result.centre_name if metres is not None else None
         place["fetched_at"] = self._time()
+        if hours := opening_hours(place["open_time"] or ""):
+            place["opening"] = [
+                OpeningHours(days=sorted(each.days), start=each.start, end=each.end)
+                for each in hours
+            ]
         if self.options.language == "en":
             place["category_en"], place["open_time_en"] = (
                 kind_text(place, "en"),
@@ -163,7 +171,14 @@ class MapRecords:
             )
         place["source"] = self._source(name, place["url"], _facts(place, self.options.language))
         self.result.places.append(place)
+        self.options.on_found([{**_spot("place", name, place["wgs84"]), "id": place["id"]}])
         return place
+
+    def set_centre(self, name: str, location: Location, district: str | None = None) -> None:
+        """Search around this position, which lies in that district, from now on."""
+        self.result.centre, self.result.centre_name = location, name
+        self.result.centre_district = district
+        self.options.on_found([_spot("anchor", name, wgs84_of(location))])
 
     def note_cities(self, arguments: Mapping[str, Any]) -> None:
         """Let places also lie in a city that a call names itself."""
@@ -213,6 +228,12 @@ class MapRecords:
         route["source"] = self._source(title, route["url"], quote)
         route["fetched_at"] = self._time()
         self.result.routes.append(route)
+        self.options.on_found(
+            [
+                _spot(role, end["name"], end["wgs84"])
+                for role, end in zip(_ENDS, route.get("ends", ()), strict=False)
+            ]
+        )
         return route
 
     def add_weather(self, weather: Weather, url: str) -> Weather:
@@ -250,6 +271,10 @@ class MapRecords:
 
     def _time(self) -> str:
         return self._now().astimezone(UTC).isoformat(timespec="seconds")
+
+
+def _spot(role: SpotRole, name: str, position: Point) -> Spot:
+    return Spot(role=role, name=name, lng=position["lng"], lat=position["lat"])
 
 
 def _facts(place: Place, language: Language) -> str:

@@ -28,6 +28,7 @@ from agent.mcp.amap.tools import (
     clean_arguments,
     failure,
 )
+from agent.mcp.amap.ways import AmapWays
 from agent.mcp.map_server import MapServer, ServerCommand
 from agent.settings import Settings
 
@@ -60,6 +61,7 @@ def amap_server(
         cache_seconds=CACHE_SECONDS,
         tools_by_intent=TOOLS_BY_INTENT,
         prefetch=AmapPrefetch,
+        ways=AmapWays(),
         key_variable=KEY_VARIABLE,
         qps=settings.amap_qps,
         quota=QUOTA,

@@ -9,6 +9,7 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from agent.core.errors import AgentError
+from agent.core.progress import Spot
 from agent.evidence.geo import wgs84_of
 from agent.evidence.types import (
     Anchor,
@@ -28,6 +29,8 @@ CALLS_FOR_TOOLS = 3
 """Calls of a branch's share that are left to a model; with fewer it is offered no tools."""
 OnCall = Callable[[str], None]
 """Takes one short line about a call of the map: the tool and its argument."""
+OnFound = Callable[[list[Spot]], None]
+"""Takes what a call has located: the centre, a place, both ends of a way."""
 CallTool = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
 """Calls one tool of the map with its arguments."""
 
@@ -58,6 +61,7 @@ class MapOptions:
     """Further details, looked up with the calls that the model did not need."""
     constraints: Constraints = field(default_factory=Constraints)
     """Demands of a place; further hits are looked up until two break none of them."""
+    on_found: OnFound = lambda spots: None
 
 
 class MapHit(TypedDict):
@@ -107,6 +111,7 @@ class MapResult:
     """Names of positions ("lng,lat") that earlier calls have located."""
     centre: Location | None = None
     centre_name: str | None = None
+    centre_district: str | None = None
     radius_m: int | None = None
     """Around `centre`; None where nothing was searched around."""
 
@@ -115,7 +120,10 @@ class MapResult:
         """Return the centre of the searches, for a map."""
         if self.centre is None or self.centre_name is None:
             return None
-        return Anchor(name=self.centre_name, wgs84=wgs84_of(self.centre), location=self.centre)
+        anchor = Anchor(name=self.centre_name, wgs84=wgs84_of(self.centre), location=self.centre)
+        if self.centre_district:
+            anchor["district"] = self.centre_district
+        return anchor
 
 
 _DEFAULT_PROVIDER = "amap"

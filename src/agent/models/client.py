@@ -5,9 +5,9 @@ import base64
 import importlib
 import json
 import logging
-import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import Any, TypeVar, cast
 
@@ -22,9 +22,10 @@ from langchain_core.tools import BaseTool
 from pydantic import BaseModel
 
 from agent.core.budget import Meter
-from agent.core.calls import Calls, Exchange, Policy, record
+from agent.core.calls import Calls, Policy, exchanged
 from agent.core.errors import ConfigurationError, MalformedReply, ProviderError
 from agent.core.strings import valid_json
+from agent.core.telemetry import Tokens
 from agent.models import catalogue
 from agent.models.catalogue import ModelName, Provider, parse
 from agent.models.google import Google
@@ -118,16 +119,20 @@ class ModelClient:
         tools: Sequence[BaseTool] = (),
         search: bool = False,
         thinking: Thinking | None = None,
+        search_range: tuple[str, str] | None = None,
     ) -> Reply[S]:
         """Return one reply, never streamed to clients. With `schema`, `parsed` is validated.
 
-        `search` asks for Google Search grounding; `tools` are bound for calling. Raises
-        ProviderError or BudgetExceeded; ConfigurationError for a name or key that cannot work.
+        `search` asks for Google Search grounding, in pages of `search_range` only; `tools` are
+        bound for calling. Raises ProviderError or BudgetExceeded; ConfigurationError for a name
+        or key that cannot work.
         """
         name = self._current(model)
         if search and name.provider != "google":
             raise ConfigurationError("web_search", f"{model} cannot search with Google")
-        request = Request(name.id, tuple(messages), schema, tuple(tools), search, thinking)
+        request = Request(
+            name.id, tuple(messages), schema, tuple(tools), search, thinking, search_range
+        )
         response = await self._once(name, request, meter)
         if schema is None:
             return _reply(response, name)
@@ -142,9 +147,7 @@ class ModelClient:
         log.info("turn=%s %s: asked again: %s", meter.turn_id, name.id, problem)
         schema = cast(type[BaseModel], request.schema)
         messages = (*request.messages, AIMessage(first.text), repair_request(str(problem)))
-        again = Request(
-            request.model, messages, schema, request.tools, request.search, request.thinking
-        )
+        again = replace(request, messages=messages, schema=schema)
         second = await self._once(name, again, meter)
         try:
             return _reply(second, name, parse_reply(second.text, schema))
@@ -157,23 +160,24 @@ class ModelClient:
 
     async def _once(self, name: ModelName, request: Request, meter: Meter) -> Response:
         vendor = await self._vendor(name)
-        charged = False
+        charged, tokens = False, Tokens()
 
         async def send() -> str:
             nonlocal charged
             response = await vendor.complete(request)
             charged = True
+            tokens.add(response)
             self._account(name, meter, response)
             judge(response, request, f"model:{name.provider}")
             return to_text(response)
 
         text = await self._calls.once(
-            self._policy(name), send, meter=meter, request=_identity(request)
+            self._policy(name), send, meter=meter, request=_identity(request), tokens=tokens
         )
         response = from_text(text)
         if not charged:
             # A step repeated after a crash still owns what its first life paid.
-            self._account(name, meter, response)
+            self._account(name, meter, response, again=True)
         return response
 
     async def stream(
@@ -194,19 +198,21 @@ class ModelClient:
         if fallback and (second := self._current(fallback)) != names[0]:
             names.append(second)
         level = thinking or catalogue.DEFAULT_THINKING["answer"]
+        tokens = Tokens()
+
+        def account(name: ModelName, meter: Meter, spent: Any) -> None:
+            tokens.add(spent)
+            self._account(name, meter, spent)
+
         answer_stream = AnswerStream(
-            self._calls, self._vendor, self._policy, self._account, meter=meter, thinking=level
+            self._calls, self._vendor, self._policy, account, meter=meter, thinking=level
         )
         request = _identity(Request(names[0].id, tuple(messages), thinking=level))
-        written, began = "", time.monotonic()
-        try:
+        with exchanged(f"model:{names[0].provider}", request, meter.turn_id, tokens) as ended:
             async with aclosing(answer_stream.tell(names, messages)) as texts:
                 async for text in texts:
-                    written += text
+                    ended.reply += text
                     yield text
-        finally:
-            took = time.monotonic() - began
-            record(Exchange(f"model:{names[0].provider}", request, written, seconds=took))
 
     def _current(self, model: str) -> ModelName:
         """Return the model to ask, which is the successor where the named one is retired."""
@@ -226,7 +232,7 @@ class ModelClient:
             retry_on=unusable_once(),
         )
 
-    def _account(self, name: ModelName, meter: Meter, spent: Any) -> None:
+    def _account(self, name: ModelName, meter: Meter, spent: Any, *, again: bool = False) -> None:
         """Record the tokens and cost of a Response or Piece; searches are the search layer's."""
         if not (spent.input_tokens or spent.output_tokens or spent.served_by):
             return  # nothing came
@@ -241,7 +247,11 @@ class ModelClient:
             on=self._today(),
         )
         meter.record(
-            input_tokens=spent.input_tokens, output_tokens=spent.output_tokens, cost_usd=cost
+            input_tokens=spent.input_tokens,
+            output_tokens=spent.output_tokens,
+            cost_usd=cost,
+            model=f"{name.provider}:{billed}",
+            again=again,
         )
 
     def _tell_served(self, requested: str, served: str) -> None:
@@ -305,7 +315,7 @@ def _identity(request: Request) -> dict[str, Any]:
         "messages": [_fields_of(message) for message in request.messages],
         "schema": schema_of(request.schema) if request.schema else None,
         "tools": [tool.name for tool in request.tools],
-        "search": request.search,
+        "search": request.search_range or request.search,
         "thinking": request.thinking,
     }
 

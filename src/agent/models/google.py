@@ -189,10 +189,17 @@ def _options(request: Request) -> dict[str, Any]:
         options["response_mime_type"] = "application/json"
         options["response_json_schema"] = schema_of(request.schema)
     if request.search:
-        options["tools"] = [{"google_search": {}}]
+        options["tools"] = [{"google_search": _search_filters(request.search_range)}]
     elif request.tools:
         options["tools"] = [_declared(tool) for tool in request.tools]
     return options
+
+
+def _search_filters(search_range: tuple[str, str] | None) -> dict[str, Any]:
+    if search_range is None:
+        return {}
+    begin, end = search_range
+    return {"time_range_filter": {"start_time": begin, "end_time": end}}
 
 
 def _declared(tool: BaseTool) -> dict[str, Any]:

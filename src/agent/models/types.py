@@ -49,6 +49,8 @@ class Request:
     tools: Sequence[BaseTool] = ()
     search: bool = False
     thinking: Thinking | None = None
+    search_range: tuple[str, str] | None = None
+    """From when to when the pages that it searches may be, RFC 3339."""
 
 
 @dataclass(frozen=True)

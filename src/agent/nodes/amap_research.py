@@ -87,14 +87,16 @@ def _branch(
     state: AmapSearchState, runtime: Runtime[Configuration], services: Services
 ) -> "_Branch":
     configuration, turn = runtime.context or Configuration(), state["turn"]
+    emit, prefix = runtime.stream_writer, f"a{state['id']}"
     options = MapOptions(
-        prefix=f"a{state['id']}",
+        prefix=prefix,
         language=turn["language"],
         near=turn["near"],
         keywords=configuration.map_keywords,
         details=configuration.map_details,
         more=configuration.map_more_details,
         constraints=turn.get("constraints", {}),
+        on_found=lambda spots: emit(event("map_found", NODE, id=prefix, spots=spots)),
     )
     return _Branch(
         query=state["search_query"],
@@ -105,7 +107,7 @@ def _branch(
         meter=open_meter(
             turn, configuration, services, spent=state["spent"], map_calls=state.get("map_calls")
         ),
-        emit=runtime.stream_writer,
+        emit=emit,
     )
 
 

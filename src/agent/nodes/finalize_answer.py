@@ -20,9 +20,10 @@ from agent.assistants.common.writer import (
     write_or_quote,
 )
 from agent.configuration import Configuration
+from agent.evidence.outing.text import outing_lines, outing_section
 from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.evidence.references import provenance_lines
-from agent.evidence.types import Place
+from agent.evidence.types import Outing, Place
 from agent.prompts import render
 from agent.state import OverallState, Update
 from agent.texts import say
@@ -38,6 +39,7 @@ async def finalize_answer(
     """Write the answer from the evidence; raise NothingFound where every source failed."""
     wishes = await new_wishes(state, get_services(), runtime.stream_writer, NODE)
     state = wished(state, wishes)
+    outing, language = state.get("outing"), state["turn"]["language"]
     draft = Draft(
         state,
         runtime.context or Configuration(),
@@ -45,22 +47,31 @@ async def finalize_answer(
         runtime.stream_writer,
         node=NODE,
         assistant=ASSISTANT,
+        known=[outing_lines(outing, language)] if outing else (),
     )
     if _was_searched(state) and not _has_evidence(draft, state):
         refuse_if_all_failed(draft.gaps, draft.language)
     parts = MessageParts(
         body=lambda: _body(draft, state),
-        sections=draft.record_sections,
+        sections=lambda: [*_outing_section(draft, outing), *draft.record_sections()],
         metadata={
             "needs": state.get("needs"),
             "search_entry_points": state.get("search_entry_points", []),
+            "outing": outing,
         },
         verdict=_verdict(state),
         notes=state.get("web_research_result", []),
+        order=[stop["place"] for stop in outing["stops"] if "place" in stop] if outing else (),
     )
     anchor = next(iter(state.get("anchors", [])), None)
     closing = await write_message(draft, parts, anchor=anchor)
+    if outing:
+        closing["previous"]["outing"] = outing
     return cast(Update, {**closing, "wishes": wishes})
+
+
+def _outing_section(draft: Draft, outing: Outing | None) -> list[str]:
+    return [draft.cited(outing_section(outing, draft.language))] if outing else []
 
 
 def _verdict(state: OverallState) -> str | None:
@@ -98,7 +109,7 @@ async def _body(draft: Draft, state: OverallState) -> AsyncIterator[str]:
 
 
 def _prompt(draft: Draft, state: OverallState) -> list[BaseMessage]:
-    language, previous = draft.language, draft.previous
+    language, previous = draft.language, draft.earlier
     share = draft.configuration.context_token_limit // 10
     values = {
         "today": draft.turn.get("now", draft.turn["today"]),
@@ -112,6 +123,7 @@ def _prompt(draft: Draft, state: OverallState) -> list[BaseMessage]:
         "places": place_lines(draft.places[:_SHOWN_PLACES], language),
         "routes": route_lines(state.get("routes", []), language),
         "weather": weather_lines(state.get("weather", []), language),
+        "outing": outing_lines(outing, language) if (outing := state.get("outing")) else "",
         "gaps": gap_lines(draft.gaps),
         "previous_sources": previous_lines(previous, share),
         "previous_places": place_lines(_not_among(draft.places, previous["places"]), language),

@@ -87,6 +87,8 @@ async def generate_query(
     if lacks_place(turn, previous, configuration) or lacks_origin(turn, configuration):
         opened["needs"] = "place" if lacks_place(turn, previous, configuration) else "origin"
         return opened
+    if turn.get("replans"):
+        return opened
     meter = open_meter(turn, configuration, services, spent=None)
     position = await _position(turn, configuration, services, meter)
     prompt = _prompt(state["messages"], turn, previous, position, configuration)

@@ -62,8 +62,11 @@ def estimate_of(
     asked_of_web = sum(goes_to_web(query) for query in queries)
     web = asked_of_web if configuration.web_search != "off" else 0
     tasks = [query["map"] for query in queries if query["map"]]
+    calls = planned_calls(
+        web, len(tasks), configuration, loops=turn["loops"], chosen=turn["reasoning_model"]
+    )
     return estimate(
-        _calls(web, len(tasks), turn, configuration),
+        calls,
         turn,
         configuration,
         services,
@@ -73,11 +76,13 @@ def estimate_of(
     )
 
 
-def _calls(web: int, maps: int, turn: Turn, configuration: Configuration) -> list[Calls]:
+def planned_calls(
+    web: int, maps: int, configuration: Configuration, *, loops: int, chosen: str | None = None
+) -> list[Calls]:
     """Return the calls of a plan's branches; follow-ups are taken to be like them."""
-    chosen, research = turn["reasoning_model"], configuration.research_model
-    rounds = turn["loops"] - 1 if configuration.max_follow_up_queries else 0
-    more = configuration.max_follow_up_queries * (turn["loops"] - 1)
+    research = configuration.research_model
+    rounds = loops - 1 if configuration.max_follow_up_queries else 0
+    more = configuration.max_follow_up_queries * (loops - 1)
     webs, branches = (web, web + (more if web else 0)), (maps, maps + (more if maps else 0))
     added = [_FINDING[end] * (webs[end] + branches[end]) for end in (0, 1)]
     read = (_REFLECTION[0].with_input(added[0]), _REFLECTION[1].with_input(added[1]))

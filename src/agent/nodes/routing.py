@@ -27,27 +27,34 @@ _MOST_KEYWORDS = 3
 
 def review_or_research(
     state: OverallState, runtime: Runtime[Configuration]
-) -> list[Send] | Literal["review_plan", "finalize_answer"]:
+) -> list[Send] | Literal["review_plan", "plan_outing", "finalize_answer"]:
     """Route to a person first, where that is wanted, else to the research."""
     if "paused_at" in state["turn"]:
         return "review_plan"
     return continue_to_research(state, runtime)
 
 
+Closing = Literal["plan_outing", "finalize_answer"]
+
+
 def continue_to_research(
     state: OverallState, runtime: Runtime[Configuration]
-) -> list[Send] | Literal["finalize_answer"]:
+) -> list[Send] | Closing:
     """Send every query to the web, to the map where it helps, to own documents that are named."""
     if state.get("needs"):
         return "finalize_answer"
-    return _sends(state, state["query_list"], runtime) or "finalize_answer"
+    return _sends(state, state["query_list"], runtime) or _closing(state)
 
 
-def evaluate_research(
-    state: OverallState, runtime: Runtime[Configuration]
-) -> list[Send] | Literal["finalize_answer"]:
+def evaluate_research(state: OverallState, runtime: Runtime[Configuration]) -> list[Send] | Closing:
     """Send the follow-up queries of reflection; without any, route to the answer."""
-    return _sends(state, state["follow_up_queries"], runtime) or "finalize_answer"
+    return _sends(state, state["follow_up_queries"], runtime) or _closing(state)
+
+
+def _closing(state: OverallState) -> Closing:
+    """Return the node after the research: a day is planned first where one is wanted."""
+    wanted = "outing" in state["turn"] and not state.get("cancelled")
+    return "plan_outing" if wanted else "finalize_answer"
 
 
 def _sends(

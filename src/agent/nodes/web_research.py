@@ -10,8 +10,10 @@ from agent.assistants.common.services import GetServices
 from agent.assistants.common.turn import open_meter
 from agent.configuration import Configuration
 from agent.core.errors import AgentError
-from agent.core.progress import event
+from agent.core.progress import ListedSource, event
 from agent.evidence.references import labelled
+from agent.evidence.types import Source
+from agent.search.rules import rules_of
 from agent.search.types import WebResult, WebTask
 from agent.state import Update, WebSearchState
 
@@ -34,6 +36,7 @@ async def web_research(
         today=turn["today"],
         model=configuration.research_model,
         choice=configuration.web_search,
+        rules=rules_of(configuration),
     )
     runtime.stream_writer(event("search_started", NODE, id=task.prefix, text=query))
     try:
@@ -46,8 +49,11 @@ async def web_research(
     log.info("turn=%s %s %s: %d sources, %d gaps, %.1f s",
              turn["id"], NODE, task.prefix, count, len(web_result.gaps), seconds)  # fmt: skip
     runtime.stream_writer(
-        event("search_done", NODE, id=task.prefix, text=query, count=count, seconds=seconds)
-    )
+        event(
+            "search_done", NODE, id=task.prefix, text=query, count=count, seconds=seconds,
+            sources=[_listed(source) for source in web_result.sources],
+        )
+    )  # fmt: skip
     return Update(
         web_research_result=[web_result.text] if web_result.text else [],
         sources_gathered=labelled(web_result.sources),
@@ -55,3 +61,7 @@ async def web_research(
         gaps=web_result.gaps,
         usage=meter.usage,
     )
+
+
+def _listed(source: Source) -> ListedSource:
+    return ListedSource(title=source["title"], url=source["url"], site=source.get("site", ""))

@@ -35,10 +35,14 @@ interface Config extends PublicConfig, ProgressWords {
   photos: boolean;
   max_question: number;
   starting: InLanguages<string>;
-  examples: InLanguages<string[]>;
+  /** Whether answers can be had as PDF. */
+  pdf: boolean;
 }
 
 interface Tiles {
+  kind: "raster" | "vector";
+  /** Who is asked for them; empty for this server. */
+  host: string;
   url: string;
   overlays: string[];
   subdomains: string[];
@@ -71,6 +75,8 @@ interface Place extends Located {
   name: string;
   address: string | null;
   category: string | null;
+  name_en?: string;
+  name_pinyin?: string;
   category_en?: string;
   open_time_en?: string;
   district: string | null;
@@ -82,13 +88,18 @@ interface Place extends Located {
   photo: string | null;
   url: string;
   source: string;
-  verdicts?: { constraint: string; verdict: "satisfied" | "violated" | "unknown"; text: string }[];
+  verdicts?: {
+    constraint: string; verdict: "satisfied" | "violated" | "unknown"; field?: string; text: string;
+  }[];
+  phone?: string;
+  /** ISO weekdays, and minutes since midnight in China; `end` may pass 1440. */
+  opening?: { days: number[]; start: number; end: number }[];
   mentioned: boolean;
   fetched_at: string;
 }
 
 /** What the places of a map search lie around. */
-interface Anchor extends Located { name: string }
+interface Anchor extends Located { name: string; district?: string }
 
 type TravelMode = "walking" | "driving" | "bicycling" | "transit";
 interface RouteStep { instruction: string; distance_m: number | null }
@@ -103,6 +114,7 @@ interface Route {
   url: string;
   source: string;
   fetched_at: string;
+  ends?: Anchor[];
 }
 
 interface WeatherDay {
@@ -150,6 +162,8 @@ interface Answer {
   weather: Weather[];
   gaps: Gap[];
   queries: (PlannedQuery & { round?: number })[];
+  /** The planned day, where one was wanted. */
+  outing: { stops: { place?: string; name: string }[] } | null;
   search_entry_points: string[];
   usage: Usage;
   checks: { cited?: number; claims?: Record<string, number>; statements?: Statement[] };
@@ -158,6 +172,10 @@ interface Answer {
   needs: string | null;
   mode: string;
   degraded: boolean;
+  /** The bare answer of a team; "" for every other assistant. */
+  final_answer: string;
+  outcome: string;
+  verified: boolean;
   /** The events of its turn. */
   progress: RunEvent[];
 }
@@ -174,7 +192,13 @@ interface RunEvent {
   seconds?: number;
   speaker?: string;
   at?: number;
+  spots?: Spot[];
+  sources?: { title: string; url: string; site: string }[];
 }
+
+type SpotRole = "anchor" | "place" | "origin" | "destination";
+/** Something that the map has located; WGS-84. */
+interface Spot extends Point { role: SpotRole; name: string; id?: string }
 
 interface MapTask {
   intent: string;
@@ -274,13 +298,15 @@ interface RunPayload {
   input?: { messages: QuestionMessage[]; user_location?: Point; utc_offset?: number } | null;
   command?: { resume: Decision } | null;
 }
-interface Run {
+interface RunRecord extends RunPayload { context?: Record<string, unknown> }
+/** With what it was asked: in `kwargs`, or, as Aegra has it, beside its id. */
+interface Run extends RunRecord {
   run_id: string;
   status: RunStatus;
   created_at: string;
   updated_at: string;
   metadata?: Metadata | null;
-  kwargs?: RunPayload & { context?: Record<string, unknown> };
+  kwargs?: RunRecord;
 }
 interface Thread {
   thread_id: string;
@@ -319,4 +345,6 @@ type Attributes = {
   [Kind in keyof HTMLElementEventMap as `on${Kind}`]?: (event: HTMLElementEventMap[Kind]) => unknown;
 } & { dataset?: Record<string, string | number>; [name: string]: unknown };
 type IconName =
-  "menu" | "new" | "close" | "send" | "stop" | "down" | "person" | "pin" | "again" | "remove" | "up";
+  "menu" | "new" | "close" | "send" | "stop" | "down" | "person" | "pin" | "again" | "remove" | "up" |
+  "settings" | "rename" | "route" | "weather" | "deep_research" | "team_answer" | "plan_execute" |
+  "documents" | "copy" | "share" | "export";

@@ -18,7 +18,8 @@ _LANGUAGES: tuple[Language, ...] = ("zh", "en")
 _BRACKETS = str.maketrans({"<": "‹", ">": "›", '"': "”"})
 _ELEMENTS = frozenset({
     "claim", "gap", "hypothesis", "link", "measurement", "output", "page", "passage", "planned",
-    "remark", "result", "results", "sentence", "speaker", "task", "tool", "topic", "turn",
+    "remark", "result", "results", "sentence", "speaker", "table_head", "task", "tool", "topic",
+    "turn",
 })  # fmt: skip
 """Tags that code writes, besides those of the prompts."""
 

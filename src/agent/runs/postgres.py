@@ -77,22 +77,15 @@ def described(url: SecretStr) -> str:
 def connect(url: SecretStr) -> Connection:
     """Open a connection that commits each statement. Raises psycopg.Error, ConfigurationError."""
     connection = psycopg.connect(**parameters_of(url), autocommit=True, prepare_threshold=0)
-    with _closed_on_failure(connection):
+    with contextlib.ExitStack() as failing:
+        failing.callback(connection.close)
         connection.execute(f"SET search_path TO {SCHEMA}")
         # The other end notices within a minute that our machine is gone, not only our process.
         for name, value in (("idle", 30), ("interval", 10), ("count", 3)):
             with contextlib.suppress(psycopg.Error):
                 connection.execute(f"SET tcp_keepalives_{name} TO {value}")
+        failing.pop_all()
     return connection
-
-
-@contextlib.contextmanager
-def _closed_on_failure(connection: Connection) -> Iterator[None]:
-    try:
-        yield
-    except BaseException:
-        connection.close()
-        raise
 
 
 @contextlib.contextmanager
@@ -161,8 +154,10 @@ class Session:
     def _connected(self) -> Connection:
         if self._connection is None:
             connection = connect(self._url)
-            with _closed_on_failure(connection):
+            with contextlib.ExitStack() as failing:
+                failing.callback(connection.close)
                 self._opened(connection)
+                failing.pop_all()
             self._connection, self.was_open = connection, True
         return self._connection
 

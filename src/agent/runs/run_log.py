@@ -82,6 +82,19 @@ class AcceptedRun:
         return self.input if resume is None else Command(resume=resume)
 
 
+@dataclass(frozen=True)
+class Pending:
+    """Count what has not ended."""
+
+    open: int
+    orphaned: int
+    """Those whose process is gone."""
+    processes: int
+    """Living ones that work on some."""
+    oldest: float
+    """When the first orphaned one was accepted, in seconds since 1970; 0 without any."""
+
+
 class RunLog:
     """Log the runs of one place: the command line (`cli`), or the servers that share them."""
 
@@ -173,6 +186,20 @@ class RunLog:
             now = time.monotonic()
             self._missed = {owner: self._missed.get(owner, now) for owner in dead}
             return [r for r in runs if r.owner in dead and now - self._missed[r.owner] >= missed]
+
+        return await self._database.run(work)
+
+    async def pending(self) -> Pending:
+        """Count the open runs of every place that has its runs here."""
+
+        def work(db: Tables) -> Pending:
+            query = "SELECT owner, accepted_at FROM runs WHERE status = 'open'"
+            rows = db.execute(query).fetchall()
+            owners = {owner for owner, _ in rows}
+            dead = self._owner.dead(db, owners)
+            orphaned = [accepted_at for owner, accepted_at in rows if owner in dead]
+            oldest = min(orphaned, default=0.0)
+            return Pending(len(rows), len(orphaned), len(owners - dead), oldest)
 
         return await self._database.run(work)
 

@@ -101,26 +101,19 @@ def connect(path: Path) -> sqlite3.Connection:
         private_database(path)
         private_data(path.parent)
         connection = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=False)
-        with _closed_on_failure(connection):
+        with contextlib.ExitStack() as failing:
+            failing.callback(connection.close)
             if not path.stat().st_size:
                 # Heeded before a new file's first table only, and it would wait for a writer:
                 # what is deleted can be given back then.
                 connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
             _use_wal(connection)
             connection.execute("PRAGMA synchronous=NORMAL")
+            failing.pop_all()
     except (OSError, sqlite3.Error) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ConfigurationError("TANLU_DATA_DIR", f"{path} cannot be used: {reason}") from None
     return connection
-
-
-@contextlib.contextmanager
-def _closed_on_failure(connection: sqlite3.Connection) -> Iterator[None]:
-    try:
-        yield
-    except BaseException:
-        connection.close()
-        raise
 
 
 @contextlib.contextmanager
@@ -184,9 +177,11 @@ class SqliteFile:
         with failures_of(self.path):
             if self._connection is None:
                 connection = connect(self.path)
-                with _closed_on_failure(connection):
+                with contextlib.ExitStack() as failing:
+                    failing.callback(connection.close)
                     self._opened(connection)
                     connection.commit()
+                    failing.pop_all()
                 self._connection = connection
             with self._connection:
                 return work(self._connection)

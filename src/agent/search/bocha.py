@@ -5,7 +5,10 @@ from typing import Any
 from agent.core.errors import ProviderError, ProviderRefused, ProviderUnavailable, RateLimited
 from agent.search.hits import HitSearch, fields, make_hit, rows
 from agent.search.http import error_message
+from agent.search.rules import DAYS, SearchRules
 from agent.search.types import Hit
+
+_OPEN_END = "2099-12-31"
 
 
 class BochaSearch(HitSearch):
@@ -14,8 +17,10 @@ class BochaSearch(HitSearch):
     name = "bocha"
     max_count = 50
 
-    async def fetch(self, query: str, count: int) -> list[Hit | None]:
-        body = {"query": query, "count": count, "summary": True, "freshness": "noLimit"}
+    async def fetch(self, query: str, count: int, rules: SearchRules) -> list[Hit | None]:
+        body = {"query": query, "count": count, "summary": True, "freshness": _freshness(rules)}
+        sites = {"include": "|".join(rules.sites), "exclude": "|".join(rules.without)}
+        body |= {name: value for name, value in sites.items() if value}
         reply = await self._http.post(
             self.name,
             self._endpoint.url("/v1/web-search"),
@@ -35,6 +40,13 @@ class BochaSearch(HitSearch):
             )
             for row in rows(pages.get("value"))
         ]
+
+
+def _freshness(rules: SearchRules) -> str:
+    """Return the age of pages in the service's words; a date is the begin of an open range."""
+    if rules.since in DAYS:
+        return f"one{rules.since.capitalize()}"
+    return f"{rules.since}..{_OPEN_END}" if rules.since else "noLimit"
 
 
 def _local(crawled: Any) -> str | None:

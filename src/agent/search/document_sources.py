@@ -26,6 +26,7 @@ from agent.search.documents import (
 )
 from agent.search.http import SearchHttp
 from agent.search.openalex import OpenAlex
+from agent.search.rules import ANY, SearchRules
 from agent.search.sec_edgar import SecEdgar
 from agent.search.semantic_scholar import SemanticScholar
 from agent.search.types import WebChoice
@@ -78,15 +79,17 @@ class DocumentSources:
         count: int | None = None,
         model: str | None = None,
         choice: WebChoice = "auto",
+        rules: SearchRules = ANY,
     ) -> list[Document]:
         """Return the documents of a source, named with or without `_search`.
 
-        `model` (the research model) and `choice` are for the web only. Raises ProviderError,
-        BudgetExceeded, and ConfigurationError for a source that is off or unknown.
+        `model` (the research model), `choice` and `rules` are for the web only. Raises
+        ProviderError, BudgetExceeded, and ConfigurationError for a source that is off or unknown.
         """
         source_name = name.removesuffix("_search")
         if source_name == _WEB:
-            return await self._pages(query, meter, count, model, choice)
+            web = (model or _NOT_GOOGLE, choice, rules)
+            return await self._pages(query, meter, count, web)
         source = self._sources.get(source_name)
         if source is None:
             raise ConfigurationError(source_name, self._off.get(source_name, "is not a source"))
@@ -112,15 +115,19 @@ class DocumentSources:
         return list(await asyncio.gather(*(self._probe(n) for n in NAMES if n != _WEB)))
 
     async def _pages(
-        self, query: str, meter: Meter, count: int | None, model: str | None, choice: WebChoice
+        self,
+        query: str,
+        meter: Meter,
+        count: int | None,
+        web: tuple[str, WebChoice, SearchRules],
     ) -> list[Document]:
-        provider = None
+        (model, choice, rules), provider = web, None
         if choice == "auto":
             try:
-                provider = self._web.provider(_WEB, model=model or _NOT_GOOGLE)
+                provider = self._web.provider(_WEB, model=model, rules=rules)
             except ConfigurationError:
                 provider = None  # another one serves
-        provider = provider or self._web.provider(choice, model=model or _NOT_GOOGLE)
+        provider = provider or self._web.provider(choice, model=model, rules=rules)
         hits = await provider.search(query, meter=meter, count=count)
         return distinct(
             make_document(

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, BudgetExceeded, ProviderError
+from agent.evidence.citations import MARKER
 from agent.evidence.grounding import (
     Grounded,
     ground,
@@ -26,6 +27,7 @@ from agent.prompts import render
 from agent.reading.guard import Guard
 from agent.search.hits import MAX_QUERY, make_hit
 from agent.search.http import SearchHttp
+from agent.search.rules import ANY, SearchRules
 from agent.search.turn_searches import TurnSearches
 from agent.search.types import Hit, Hits, WebResult, WebTask, search_gap
 from agent.texts import detect_language, say
@@ -33,6 +35,8 @@ from agent.texts import detect_language, say
 REDIRECTS = "https://vertexaisearch.cloud.google.com/grounding-api-redirect/"
 MAX_LINKS = 12
 log = logging.getLogger(__name__)
+_CHARGED = "google_search"
+"""What its executed searches are charged as, beside the model's tokens."""
 
 
 async def resolve_links(
@@ -104,12 +108,15 @@ class GoogleSearch:
         Raises ProviderError or BudgetExceeded where not even a first answer came.
         """
         answers = await self.ask(task, meter=meter)
-        best = max(answers, key=_worth)
+        best, dropped = _allowed(max(answers, key=_worth), task.rules)
         marked = _has_markers(best)
+        gaps = [] if marked else [self._gap(task, best)]
+        if dropped:
+            gaps = [search_gap(task, self.name, "search_sites")]
         return WebResult(
             text=without_unsupported(best.text, best.sources) if marked else "",
             sources=best.sources if marked else [],
-            gaps=[] if marked else [self._gap(task, best)],
+            gaps=gaps,
             executed=[query for answer in answers for query in _executed_queries(answer, task)],
             search_entry_points=[a.search_entry_point for a in answers if a.search_entry_point],
         )
@@ -136,7 +143,10 @@ class GoogleSearch:
 
     async def _once(self, task: WebTask, meter: Meter, nudge: str = "") -> Grounded:
         """Send one request; one search is booked before, as their number shows only afterwards."""
-        prompt = render("web_research", task.language, today=task.today, query=task.query)
+        query = " ".join(filter(None, [task.query, task.rules.operators()]))
+        prompt = render("web_research", task.language, today=task.today, query=query)
+        first = task.rules.first_day(task.today)
+        searched = (f"{first}T00:00:00Z", f"{task.today}T23:59:59Z") if first else None
         messages = [
             SystemMessage(render("web_research_system", task.language)),
             HumanMessage(f"{prompt}\n{nudge}".strip()),
@@ -145,7 +155,7 @@ class GoogleSearch:
         executed = 0
         try:
             reply: Reply[BaseModel] = await self._models.ask(
-                task.model, messages, meter=meter, search=True
+                task.model, messages, meter=meter, search=True, search_range=searched
             )
             grounded = ground(
                 reply.parts or (reply.text,),
@@ -156,7 +166,7 @@ class GoogleSearch:
             executed = len(_executed_queries(grounded, task))
         finally:
             cost = search_price(task.model, executed) if executed else 0.0
-            meter.record(searches=executed - 1, cost_usd=cost)
+            meter.record(searches=executed - 1, cost_usd=cost, model=_CHARGED if executed else "")
         return grounded
 
 
@@ -166,8 +176,15 @@ class GoogleHits:
     name = "google"
 
     def __init__(
-        self, google: GoogleSearch, model: str, *, today: Callable[[], str], default_count: int = 8
+        self,
+        google: GoogleSearch,
+        model: str,
+        *,
+        today: Callable[[], str],
+        default_count: int = 8,
+        rules: SearchRules = ANY,
     ) -> None:
+        self._rules = rules
         self._google = google
         self._model = model
         self._today = today
@@ -183,13 +200,14 @@ class GoogleHits:
             today=self._today(),
             model=self._model,
             choice="google",
+            rules=self._rules,
         )
 
         async def ask(words: str) -> list[Grounded]:
             return await self._google.ask(replace(task, query=words), meter=meter)
 
         answers = await self._google.searches.do(cleaned, 0, meter, ask)
-        best = max(answers, key=_worth)
+        best, _ = _allowed(max(answers, key=_worth), self._rules)
         ordered = sorted(best.sources, key=lambda source: not source["quotes"])
         hits = [hit for source in ordered if (hit := _hit(source))]
         found = Hits(hits[: count or self._default_count])
@@ -197,11 +215,28 @@ class GoogleHits:
         return found
 
 
-def _hit(source: Source) -> Hit | None:
-    # Google's titles are bare domains; the link's own host is only that of its redirect.
+def _allowed(answer: Grounded, rules: SearchRules) -> tuple[Grounded, bool]:
+    """Return the answer with sources of allowed sites only, and whether others were dropped.
+
+    Google takes no rule on sites; what rests on other sites alone goes with its sources.
+    """
+    kept = [source for source in answer.sources if rules.allows(_site(source))]
+    if len(kept) == len(answer.sources):
+        return answer, False
+    gone = {source["id"] for source in answer.sources} - {source["id"] for source in kept}
+    text = MARKER.sub(lambda m: "" if m[1] in gone else m[0], answer.text)
+    return replace(answer, text=text, sources=kept), True
+
+
+def _site(source: Source) -> str:
+    """Return the host of a page: Google's titles are bare domains, its links redirects."""
     title = source["title"]
-    site = title if "." in title and " " not in title else urlsplit(source["url"]).hostname
-    return make_hit(title, source["url"], " ".join(source["quotes"]), site=site)
+    return title if "." in title and " " not in title else urlsplit(source["url"]).hostname or ""
+
+
+def _hit(source: Source) -> Hit | None:
+    quotes = " ".join(source["quotes"])
+    return make_hit(source["title"], source["url"], quotes, site=_site(source))
 
 
 def _has_markers(answer: Grounded) -> bool:

@@ -23,6 +23,7 @@ from agent.models.client import ModelClient
 from agent.models.types import Reply
 from agent.prompts import Raw, element, render
 from agent.search.http import SearchHttp
+from agent.search.rules import ANY, SearchRules
 from agent.search.turn_searches import TurnSearches
 from agent.search.types import Hit, WebResult, WebTask, failure_gap, search_gap
 
@@ -65,8 +66,13 @@ class HitSearch(ABC):
         )
         self._searches = TurnSearches(operators=self.operators)
 
-    async def search(self, query: str, *, meter: Meter, count: int | None = None) -> list[Hit]:
-        """Return at most `count` hits, paid for once in a turn; raise ProviderError."""
+    async def search(
+        self, query: str, *, meter: Meter, count: int | None = None, rules: SearchRules = ANY
+    ) -> list[Hit]:
+        """Return at most `count` hits, paid for once in a turn; raise ProviderError.
+
+        `rules` are those of the run; what a service lets through against them is dropped.
+        """
         cleaned = clean_text(query, MAX_QUERY)
         if not cleaned:
             return []
@@ -74,18 +80,21 @@ class HitSearch(ABC):
 
         async def paid(words: str) -> str:
             async def send() -> str:
-                hits = _distinct(await self.fetch(words, most))[:most]
+                fetched = await self.fetch(words, most, rules)
+                hits = [h for h in _distinct(fetched) if rules.allows_page(h.url, h.published)]
+                hits = hits[:most]
                 return json.dumps([asdict(hit) for hit in hits], ensure_ascii=False)
 
             request = {"query": words, "count": most}
+            request |= {"rules": asdict(rules)} if rules else {}
             return await self._calls.once(self._policy, send, meter=meter, request=request)
 
         reply = await self._searches.do(cleaned, most, meter, paid)
         return [Hit(**row) for row in json.loads(reply)]
 
     @abstractmethod
-    async def fetch(self, query: str, count: int) -> list[Hit | None]:
-        """Send one request; return hits (None: unusable) or raise ProviderError."""
+    async def fetch(self, query: str, count: int, rules: SearchRules) -> list[Hit | None]:
+        """Send one request under the rules; return hits (None: unusable) or raise ProviderError."""
 
 
 def make_hit(

@@ -7,6 +7,7 @@ from urllib.parse import quote_plus
 from agent.core.errors import ProviderError, ProviderRefused
 from agent.search.hits import HitSearch, fields, make_hit, rows
 from agent.search.http import error_message
+from agent.search.rules import DAYS, SearchRules
 from agent.search.types import Hit
 from agent.texts import detect_language
 
@@ -22,8 +23,11 @@ class SerperSearch(HitSearch):
     operators = True
     max_count = 20
 
-    async def fetch(self, query: str, count: int) -> list[Hit | None]:
-        body: dict[str, Any] = {"q": query, "num": count}
+    async def fetch(self, query: str, count: int, rules: SearchRules) -> list[Hit | None]:
+        body: dict[str, Any] = {"q": " ".join(filter(None, [query, rules.operators()]))}
+        body["num"] = count
+        if rules.since:
+            body["tbs"] = _time_range(rules.since)
         if detect_language(query) == "zh":
             body["hl"] = "zh-cn"
         reply = await self._http.post(
@@ -46,6 +50,14 @@ class SerperSearch(HitSearch):
         title = next((box.title for box in loose if box.title), query)
         text = " · ".join(box.text for box in loose)
         return [*linked, make_hit(f"Google: {title}", page, text) if loose else None, *organic]
+
+
+def _time_range(since: str) -> str:
+    """Return Google's parameter for pages of the last day, week, … or since an ISO date."""
+    if since in DAYS:
+        return f"qdr:{since[0]}"
+    year, month, day = (int(part) for part in since.split("-"))
+    return f"cdr:1,cd_min:{month}/{day}/{year}"
 
 
 @dataclass(frozen=True)

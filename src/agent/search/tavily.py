@@ -16,10 +16,22 @@ from agent.core.errors import (
 )
 from agent.search.hits import HitSearch, make_hit, rows
 from agent.search.http import error_message, retry_after
+from agent.search.rules import DAYS, SearchRules
 from agent.search.types import Hit, PageContent
 
 BATCH = 20
 _EXTRACT_SECONDS = 60.0
+
+
+def _filters(rules: SearchRules) -> dict[str, Any]:
+    """Return the rules as fields of a request."""
+    since = "time_range" if rules.since in DAYS else "start_date"
+    filters = {
+        since: rules.since,
+        "include_domains": list(rules.sites),
+        "exclude_domains": list(rules.without),
+    }
+    return {name: value for name, value in filters.items() if value}
 
 
 class TavilySearch(HitSearch):
@@ -28,8 +40,9 @@ class TavilySearch(HitSearch):
     name = "tavily"
     max_count = 20
 
-    async def fetch(self, query: str, count: int) -> list[Hit | None]:
-        body = {"query": query, "max_results": count, "search_depth": "basic"}
+    async def fetch(self, query: str, count: int, rules: SearchRules) -> list[Hit | None]:
+        body: dict[str, Any] = {"query": query, "max_results": count, "search_depth": "basic"}
+        body |= _filters(rules)
         reply = await self._http.post(
             self.name,
             self._endpoint.url("/search"),

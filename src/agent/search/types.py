@@ -7,6 +7,7 @@ from typing import Literal, Protocol
 from agent.core.budget import Meter
 from agent.core.errors import AgentError
 from agent.evidence.types import Gap, Source
+from agent.search.rules import ANY, SearchRules
 from agent.texts import Language, reason_of, say
 
 log = logging.getLogger(__name__)
@@ -60,6 +61,7 @@ class WebTask:
     model: str
     """The research model, which searches or writes the hits up."""
     choice: WebChoice = "auto"
+    rules: SearchRules = ANY
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,12 @@ from agent.search.bocha import BochaSearch
 from agent.search.google import GoogleHits, GoogleSearch
 from agent.search.hits import Endpoint, HitSearch, HitWriter
 from agent.search.http import SearchHttp
+from agent.search.rules import ANY, SearchRules
 from agent.search.serper import SerperSearch
 from agent.search.tavily import TavilySearch
 from agent.search.types import (
     LABELS,
+    Hit,
     PageContent,
     SearchProvider,
     WebChoice,
@@ -64,6 +66,17 @@ def _today() -> str:
     return time.strftime("%Y-%m-%d")
 
 
+class RuledSearch:
+    """Search a service under the rules of a run."""
+
+    def __init__(self, service: HitSearch, rules: SearchRules) -> None:
+        self.name, self._service, self._rules = service.name, service, rules
+
+    async def search(self, query: str, *, meter: Meter, count: int | None = None) -> list[Hit]:
+        """Return the hits that the rules allow; raise ProviderError."""
+        return await self._service.search(query, meter=meter, count=count, rules=self._rules)
+
+
 class WebSearch:
     """Search with the services that are configured.
 
@@ -83,15 +96,13 @@ class WebSearch:
         self.http = http or SearchHttp(timeout=self._timeout)
         self._models = models
         self._google = GoogleSearch(models)
-        self._hits: dict[str, SearchProvider] = dict(
-            configured_services(settings, self.http, calls)
-        )
+        self._hits: dict[str, HitSearch] = configured_services(settings, self.http, calls)
         self._writer = HitWriter(models)
         self._today = today
 
     async def research(self, task: WebTask, *, meter: Meter) -> WebResult:
         """Return the marked text of one query; every failure is a gap in it."""
-        routes = self._routes(task.choice, task.model)
+        routes = self._routes(task.choice, task.model, task.rules)
         if not routes:
             return WebResult("", gaps=[self._missing(task)])
         gaps: list[Gap] = []
@@ -106,15 +117,17 @@ class WebSearch:
                 return _with_gaps(web_result, gaps)
         return WebResult("", gaps=gaps)
 
-    def provider(self, choice: WebChoice = "auto", *, model: str) -> SearchProvider:
+    def provider(
+        self, choice: WebChoice = "auto", *, model: str, rules: SearchRules = ANY
+    ) -> SearchProvider:
         """Return a service that answers with hits; Google's by `model`, where that can search.
 
         Raises ConfigurationError naming what to set.
         """
-        routes = self._routes(choice, model)
+        routes = self._routes(choice, model, rules)
         if not routes:
             raise ConfigurationError("web_search", self._needs(choice))
-        return self._provider(routes[0], model)
+        return self._provider(routes[0], model, rules)
 
     @property
     def can_extract(self) -> bool:
@@ -145,26 +158,32 @@ class WebSearch:
     async def aclose(self) -> None:
         await self.http.aclose()
 
-    def _routes(self, choice: WebChoice, model: str) -> list[str]:
-        """Return the services to try, at most two: a query falls back once."""
+    def _routes(self, choice: WebChoice, model: str, rules: SearchRules = ANY) -> list[str]:
+        """Return the services to try, at most two: a query falls back once.
+
+        Where sites are ruled in or out, those come first that can search by them.
+        """
         if choice == "off":
             return []
         google = ["google"] if self._models.is_google(model) else []
+        if choice == "auto" and (rules.sites or rules.without):
+            return [*self._hits, *google][:2]
         if choice == "auto":
             return [*google, *self._hits][:2]
         if choice == "google":
             return [*google, *self._hits][:2] if google else []
         return [choice] if choice in self._hits else []
 
-    def _provider(self, name: str, model: str) -> SearchProvider:
+    def _provider(self, name: str, model: str, rules: SearchRules = ANY) -> SearchProvider:
         if name == "google":
-            return GoogleHits(self._google, model, today=self._today)
-        return self._hits[name]
+            return GoogleHits(self._google, model, today=self._today, rules=rules)
+        service = self._hits[name]
+        return RuledSearch(service, rules) if rules else service
 
     async def _by(self, name: str, task: WebTask, meter: Meter) -> WebResult:
         if name == "google":
             return await self._google.research(task, meter=meter)
-        hits = await self._hits[name].search(task.query, meter=meter)
+        hits = await self._hits[name].search(task.query, meter=meter, rules=task.rules)
         written = await self._writer.write_up(task, hits, provider=name, meter=meter)
         return WebResult(written.text, written.sources, written.gaps, executed=[task.query])
 

@@ -1,4 +1,4 @@
-"""Export a thread's answer: GeoJSON, GPX, a page of its own, Markdown; and its suggestions."""
+"""Export a thread's answer: GeoJSON, GPX, a page of its own, PDF, Markdown; and its suggestions."""
 
 import re
 import uuid
@@ -20,7 +20,9 @@ from agent.export.geojson import answer_geojson
 from agent.export.gpx import gpx
 from agent.export.html import POLICY, html_page, suggestions_document
 from agent.export.markdown import markdown_document
-from agent.server.auth.api_keys import client_for
+from agent.export.outing import calendar, pocket_map
+from agent.server.auth.api_keys import access, client_for, identify
+from agent.server.auth.audit import audit
 from agent.server.page_headers import private, security_headers, suggestions_headers
 
 _FORBIDDEN = re.compile(r'[\\/:*?"<>|\s]+')
@@ -45,14 +47,27 @@ Kind = Literal["attachment", "inline"]
 
 @dataclass(frozen=True)
 class _Format:
-    write: Callable[[FinishedAnswer], str]
+    write: Callable[[FinishedAnswer], str | bytes]
     media_type: str
     kind: Kind = "attachment"
     policy: str = "default-src 'none'; frame-ancestors 'none'"
 
 
 def _gpx(answer: FinishedAnswer) -> str:
-    return gpx(answer.places, title=answer.question, generated_at=answer.generated_at)
+    return gpx(
+        answer.places,
+        title=answer.question,
+        generated_at=answer.generated_at,
+        outing=answer.outing,
+    )
+
+
+def _pdf(answer: FinishedAnswer) -> bytes:
+    try:
+        from agent.export.pdf import pdf_document
+    except ImportError:
+        raise NoAnswer(501, "PDF needs the extra tanlu[pdf] on the server") from None
+    return pdf_document(answer)
 
 
 EXPORTS: Final[Mapping[str, _Format]] = {
@@ -61,6 +76,9 @@ EXPORTS: Final[Mapping[str, _Format]] = {
     "report.html": _Format(
         html_page, "text/html; charset=utf-8", "inline", f"{POLICY}; frame-ancestors 'none'"
     ),
+    "outing.ics": _Format(calendar, "text/calendar; charset=utf-8"),
+    "outing.svg": _Format(pocket_map, "image/svg+xml"),
+    "report.pdf": _Format(_pdf, "application/pdf"),
     "answer.md": _Format(markdown_document, "text/markdown; charset=utf-8"),
 }
 """By the last part of the address."""
@@ -79,17 +97,29 @@ def export(name: str) -> Callable[[Request], Awaitable[Response]]:
     format = EXPORTS[name]
 
     async def route(request: Request) -> Response:
+        owner = identify(request.headers, access()) or ""
+        what = {"file": name, "thread": request.path_params["thread_id"]}
         try:
             answer = await _answer(request)
+            written = await _written(format, answer)
         except NoAnswer as error:
+            await audit("export", "refused", owner, status=error.status, **what)
             return _refusal(error)
-        text = await run_in_threadpool(format.write, answer)
+        await audit("export", "accepted", owner, **what)
         headers = private(security_headers(format.policy))
         headers["Content-Disposition"] = disposition(format.kind, name, answer.question)
-        content = text.encode("utf-8", "replace")
+        content = written if isinstance(written, bytes) else written.encode("utf-8", "replace")
         return Response(content, headers=headers, media_type=format.media_type)
 
     return route
+
+
+async def _written(format: _Format, answer: FinishedAnswer) -> str | bytes:
+    """Return the file; raise NoAnswer where the answer has nothing of the kind."""
+    try:
+        return await run_in_threadpool(format.write, answer)
+    except AgentError as error:
+        raise NoAnswer(404, str(error)) from None
 
 
 async def suggestions(request: Request) -> Response:

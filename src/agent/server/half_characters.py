@@ -22,7 +22,7 @@ class ReplaceHalfCharacters:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["method"] != "GET" and _may_be_json(scope):
-            receive = _replay(_whole(await _read(receive)), receive)
+            receive = replay(_whole(await read_body(receive)), receive)
         await self._app(scope, receive, send)
 
 
@@ -35,7 +35,8 @@ def _whole(body: bytes) -> bytes:
     return _ESCAPE.sub(lambda match: rb"\ufffd" if match["half"] else match[0], body)
 
 
-async def _read(receive: Receive) -> bytes:
+async def read_body(receive: Receive) -> bytes:
+    """Return a request's whole body."""
     parts: list[bytes] = []
     while True:
         message = await receive()
@@ -44,7 +45,8 @@ async def _read(receive: Receive) -> bytes:
             return b"".join(parts)
 
 
-def _replay(body: bytes, receive: Receive) -> Receive:
+def replay(body: bytes, receive: Receive) -> Receive:
+    """Return what gives a body anew that was read, and then what comes after it."""
     unread = [body]
 
     async def again() -> Message:

@@ -32,6 +32,9 @@ from agent.client.follow import FollowLimits, RunFollower, RunListener, RunReque
 from agent.client.run_result import Outcome, RunName, outcome_of, pause_of
 from agent.core.errors import AgentError, InputError
 from agent.evidence.queries import clean_text
+from agent.runs.engine import engine
+from agent.server.auth.api_keys import OPEN_OWNER, access
+from agent.server.auth.owner_limits import TooMany, owner_limits
 from agent.server.mcp_tools import AssistantTool, error_result
 from agent.texts import Language, detect_language, event_line, say
 
@@ -167,6 +170,8 @@ class Call:
     async def answer(self, question: CallArguments) -> Outcome:
         """Return the finished run; raise AgentError in one line where there is no answer."""
         began = time.monotonic()
+        if access().open and not engine().rules_its_own_calls:
+            await self._admit(question)
         thread_id = await self._thread(question)
         follower = self._follower(thread_id, question)
         await follower.begin()
@@ -183,6 +188,12 @@ class Call:
             raise pause_refusal(thread_id)
         name = RunName(self._offered.graph_id, thread_id, run.run_id)
         return outcome_of(run.values, name, time.monotonic() - began)
+
+    async def _admit(self, question: CallArguments) -> None:
+        try:
+            await owner_limits().admit(OPEN_OWNER)
+        except TooMany as too_many:
+            raise AgentError(too_many.words(question.language)) from None
 
     async def _thread(self, question: CallArguments) -> str:
         """Return the thread's id; one that the client named must be there."""

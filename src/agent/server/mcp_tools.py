@@ -15,6 +15,7 @@ from agent.client.follow import max_run_seconds
 from agent.client.run_result import Outcome
 from agent.core.redaction import scrub
 from agent.core.strings import one_line
+from agent.evidence.types import Outing
 from agent.export.finished import by_mention
 
 
@@ -83,6 +84,9 @@ class Answer(BaseModel):
     verified: bool | None = Field(None, description="Whether the verifier agreed with it.")
     sources: list[AnswerSource] = Field(description="What the answer cites.")
     places: list[AnswerPlace] = Field(description="What the map knows; those named come first.")
+    outing: Outing | None = Field(
+        None, description="The planned day: its stops in order, the ways, what has no room."
+    )
     gaps: list[AnswerGap] = Field(description="What could not be found out, and why.")
     usage: AnswerUsage
     thread_id: str = Field(description="Send it with a follow-up question.")
@@ -107,6 +111,7 @@ def result_of(outcome: Outcome) -> CallToolResult:
         verified=outcome.verified,
         sources=_sources(outcome.sources),
         places=[_place(place) for place in by_mention(outcome.places)],
+        outing=outcome.further.get("outing"),
         gaps=[AnswerGap.model_validate(gap) for gap in outcome.gaps],
         usage=AnswerUsage.model_validate(outcome.usage),
         thread_id=outcome.thread_id,
@@ -140,8 +145,10 @@ _INPUT = (
     *("user_location", "format_requirement", "collections"),
     *("initial_search_query_count", "max_research_loops"),
 )
-_CONTEXT = ("answer_language",)
+_CONTEXT = ("answer_language", "search_since", "search_sites")
 """What a caller may send besides the question, where the assistant's graph takes it."""
+_PLANS_DAYS = "agent"
+"""The graph that puts places in the order of a day; the others' settings name that, too."""
 _MOST_TOOLS = 100
 _LONGEST_DESCRIPTION = 1000
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
@@ -212,7 +219,10 @@ def assistant_tool(
 ) -> AssistantTool:
     """Return an assistant as a tool; `schemas` are its graph's of input and context."""
     taken = _taken(schemas.get("input_schema"), _INPUT)
-    settings = _taken(schemas.get("context_schema"), _CONTEXT)
+    plans_days = assistant["graph_id"] == _PLANS_DAYS
+    settings = _taken(
+        schemas.get("context_schema"), (*_CONTEXT, "outing") if plans_days else _CONTEXT
+    )
     tool = Tool(
         name=name,
         title=name.replace("_", " ").capitalize(),

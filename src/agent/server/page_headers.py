@@ -2,82 +2,11 @@
 
 import asyncio
 from collections.abc import Mapping
-from typing import Final
 
 from starlette.requests import Request
-from typing_extensions import TypedDict
 
 from agent.mcp.servers import PHOTO_HOSTS
-from agent.settings import Settings
-
-
-class Tiles(TypedDict):
-    """Describe a base map of Web Mercator tiles whose positions are WGS-84."""
-
-    url: str
-    """A template with {z}, {x}, {y}, and {s} for a subdomain."""
-    overlays: list[str]
-    """Templates drawn above it, as those with the names."""
-    subdomains: list[str]
-    attribution_zh: str
-    attribution_en: str
-    attribution_url: str
-    """Terms of use, to which the attribution is a link."""
-    max_zoom: int
-    crs: str
-    referrer_policy: str
-    """What requests for tiles must carry although the page's own policy sends nothing."""
-    hosts: list[str]
-    """Origins the tiles come from, as the page's policy names them."""
-
-
-_OSM: Final = Tiles(
-    url="https://tile.openstreetmap.org/{z}/{x}/{y}.png",
-    overlays=[],
-    subdomains=[],
-    attribution_zh="© OpenStreetMap 贡献者",
-    attribution_en="© OpenStreetMap contributors",
-    attribution_url="https://www.openstreetmap.org/copyright",
-    max_zoom=19,
-    crs="wgs84",
-    # Their tile servers refuse requests that do not say from where.
-    referrer_policy="strict-origin-when-cross-origin",
-    hosts=["https://tile.openstreetmap.org"],
-)
-_TIANDITU = (
-    "https://t{{s}}.tianditu.gov.cn/{layer}_w/wmts?SERVICE=WMTS&REQUEST=GetTile&VERSION=1.0.0"
-    "&LAYER={layer}&STYLE=default&TILEMATRIXSET=w&FORMAT=tiles"
-    "&TILEMATRIX={{z}}&TILEROW={{y}}&TILECOL={{x}}&tk={key}"
-)
-_TIANDITU_HOSTS = [str(number) for number in range(8)]
-
-
-def base_map(settings: Settings) -> tuple[Tiles | None, str]:
-    """Return the tiles that MAP_TILES names, or None, and why where they were wanted."""
-    if settings.map_tiles == "osm":
-        return _OSM, ""
-    if settings.map_tiles != "tianditu":
-        return None, ""
-    if settings.tianditu_key is None:
-        return None, "MAP_TILES=tianditu, but TIANDITU_KEY is not set: the page draws a grid"
-    return _tianditu(settings.tianditu_key), ""
-
-
-def _tianditu(key: str) -> Tiles:
-    return Tiles(
-        url=_TIANDITU.format(layer="vec", key=key),
-        overlays=[_TIANDITU.format(layer="cva", key=key)],
-        subdomains=_TIANDITU_HOSTS,
-        attribution_zh="© 天地图",
-        attribution_en="© Tianditu",
-        attribution_url="https://www.tianditu.gov.cn",
-        max_zoom=18,
-        crs="wgs84",
-        # Keys for browsers may be bound to the sites they are used on.
-        referrer_policy="strict-origin-when-cross-origin",
-        hosts=[f"https://t{number}.tianditu.gov.cn" for number in _TIANDITU_HOSTS],
-    )
-
+from agent.server.base_map import Tiles
 
 _SECONDS = 10.0
 
@@ -122,13 +51,15 @@ def page_policy(tiles: Tiles | None, *, photos: bool) -> str:
 
     `tiles` is the base map, None where a grid is drawn.
     """
-    hosts = list(tiles["hosts"]) if tiles else []
-    if photos:
-        hosts += [f"https://{host}" for host in PHOTO_HOSTS]
-    images = " ".join(("'self'", "data:", *hosts))
+    hosts = tiles["hosts"] if tiles else []
+    drawn = [] if tiles and tiles["kind"] == "vector" else hosts
+    photographed = [f"https://{host}" for host in PHOTO_HOSTS] if photos else []
+    images = " ".join(("'self'", "data:", *drawn, *photographed))
+    # Vector tiles are read by the page itself.
+    asked = " ".join(("'self'", *(host for host in hosts if host not in drawn)))
     return (
         f"default-src 'none'; script-src 'self'; style-src 'self'; img-src {images}; "
-        "connect-src 'self'; frame-src 'self'; font-src 'self'; base-uri 'none'; "
+        f"connect-src {asked}; frame-src 'self'; font-src 'self'; base-uri 'none'; "
         f"form-action 'self'; frame-ancestors 'none'; report-uri {REPORTS}"
     )
 

@@ -2,6 +2,7 @@
 
 `index.html` is served with a line for every module, so that a browser loads all of them at once
 instead of learning of each from the one before. A module is any script below `js` or `vendor`.
+All it loads has an address with the hash of the page's files, and is kept by browsers for good.
 
 Who may ask is decided before: what needs a key and what does not, `security.access` lists.
 """
@@ -10,10 +11,11 @@ import gzip
 import json
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,14 +31,15 @@ from agent.core.concurrency import SlidingWindow
 from agent.core.errors import ConfigurationError
 from agent.core.redaction import scrub
 from agent.core.strings import one_line
+from agent.export.outing import qr_svg
 from agent.sample.server import sample_notice
 from agent.server.auth.api_keys import access, identify
 from agent.server.auth.rate_limit import RateLimit
+from agent.server.base_map import BASEMAP, base_map, basemap_file
 from agent.server.exports import EXPORTS, export, suggestions
 from agent.server.health import readyz, settings_or_problem
 from agent.server.page_headers import (
     NotRead,
-    base_map,
     limited_body,
     page_policy,
     private,
@@ -60,11 +63,20 @@ INDEX: Final = "index.html"
 TEXTS: Final = "js/texts.js"
 ENTRY: Final = "js/main.js"
 """The module that the page starts with; `INDEX` names it itself."""
-_START = f'<script type="module" src="/app/{ENTRY}">'
-_PRELOAD = '<link rel="modulepreload" fetchpriority="low" href="/app/{}">\n    '
+ICON: Final = "favicon.svg"
+FOLDERS: Final = ("style", "js", "vendor")
+"""What of the page is served, besides `INDEX` and `ICON`."""
+FILES: Final = "/app/files/"
+"""Where they are, each below the hash of all; `INDEX` names them without it."""
+_START = f'<script type="module" src="{FILES}{ENTRY}">'
+_PRELOAD = f'<link rel="modulepreload" fetchpriority="low" href="{FILES}{{}}">\n    '
+LATER: Final = frozenset({"js/map/vector_tiles.js", "vendor/protomaps-leaflet.js"})
+"""Modules that are only loaded where streets are drawn from vector tiles."""
+_CODED, _LONGEST_CODED = "https://uri.amap.com/", 500
+_KEPT = "public, max-age=31536000, immutable"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_Version = tuple[int, int, tuple[str, ...]]
-"""When the file was changed (ns), its size in bytes, the modules it preloads."""
+_Version = tuple[tuple[str, int, int], ...]
+"""Of each file its address, when it was changed (ns) and its size in bytes."""
 _NO_GZIP = re.compile(r"gzip\s*;\s*q=0(\.0*)?\s*(,|$)")
 
 
@@ -77,12 +89,15 @@ class PageFile:
     etag: str
     media_type: str
 
-    def respond(self, request: Request, headers: dict[str, str]) -> Response:
-        """Return the file, or that the copy the browser has is still right."""
+    def respond(self, request: Request, headers: dict[str, str], *, kept: bool = False) -> Response:
+        """Return the file, or that the copy the browser has is still right.
+
+        A file that is `kept` is not asked for again; any other is, at each visit.
+        """
         headers = {
             **headers,
             "ETag": self.etag,
-            "Cache-Control": "no-cache",
+            "Cache-Control": _KEPT if kept else "no-cache",
             "Vary": "Accept-Encoding",
         }
         if _knows(request.headers.get("if-none-match", ""), self.etag):
@@ -94,48 +109,72 @@ class PageFile:
 
 
 class PageFiles:
-    """Serve files of one folder; each is read again only when it has changed."""
+    """Serve the files of the page's folder; all are read again when one has changed."""
 
     def __init__(self, folder: Path, generated: Mapping[str, bytes] | None = None) -> None:
         """Serve besides `generated`: modules that are no files, by their addresses."""
         self._folder = folder
-        self._generated = {
-            name: _page_file(body, TYPES[Path(name).suffix])
-            for name, body in (generated or {}).items()
-        }
-        self._cache: dict[Path, tuple[_Version, PageFile]] = {}
+        self._generated = generated or {}
+        self._release: _Release | None = None
 
-    def find(self, *names: str) -> PageFile | None:
-        """Return the file by the names of its folders and its own, None if the page has no such.
+    def find(self, name: str, hash: str = "") -> tuple[PageFile | None, bool]:
+        """Return the file by its address, None if there is none, and whether the hash is its own.
 
         Reads the disk.
         """
-        if not all(_NAME.fullmatch(name) for name in names):
-            return None
-        if generated := self._generated.get("/".join(names)):
-            return generated
-        path = self._folder.joinpath(*names)
-        media_type = TYPES.get(path.suffix)
-        if media_type is None or not path.is_file():
-            return None
-        modules = self._modules() if names == (INDEX,) else ()
-        status = path.stat()
-        version = (status.st_mtime_ns, status.st_size, modules)
-        cached = self._cache.get(path)
-        if cached is None or cached[0] != version:
-            body = _preloading(path.read_bytes(), modules)
-            self._cache[path] = cached = version, _page_file(body, media_type)
-        return cached[1]
+        release = self._current()
+        return release.files.get(name), hash == release.hash
 
-    def _modules(self) -> tuple[str, ...]:
-        """Return the addresses of all modules but the first, those of the libraries before ours."""
-        paths = (
-            path
-            for part in ("vendor", "js")
-            for path in sorted((self._folder / part).rglob("*.js"))
-        )
-        names = (path.relative_to(self._folder).as_posix() for path in paths)
-        return (*(name for name in names if name != ENTRY), *self._generated)
+    def _current(self) -> "_Release":
+        paths = [
+            self._folder / INDEX,
+            self._folder / ICON,
+            *(path for part in FOLDERS for path in sorted((self._folder / part).rglob("*"))),
+        ]
+        found = {
+            path.relative_to(self._folder).as_posix(): path
+            for path in paths
+            if path.suffix in TYPES and _NAME.fullmatch(path.name) and path.is_file()
+        }
+        status = {name: path.stat() for name, path in found.items()}
+        version = tuple((name, each.st_mtime_ns, each.st_size) for name, each in status.items())
+        if self._release is None or self._release.version != version:
+            bodies = {name: path.read_bytes() for name, path in found.items()}
+            self._release = _release(version, {**bodies, **self._generated})
+        return self._release
+
+
+@dataclass(frozen=True)
+class _Release:
+    """Hold all files of the page as they belong together, by their addresses below the hash."""
+
+    version: _Version
+    hash: str
+    files: Mapping[str, PageFile]
+
+
+def _release(version: _Version, bodies: Mapping[str, bytes]) -> _Release:
+    told = "".join(f"{name} {sha256(body).hexdigest()}\n" for name, body in sorted(bodies.items()))
+    hash = sha256(told.encode()).hexdigest()[:16]
+    files = {name: _page_file(body, TYPES[Path(name).suffix]) for name, body in bodies.items()}
+    if INDEX in bodies:
+        index = _index(bodies[INDEX], _modules(bodies), hash)
+        files[INDEX] = _page_file(index, TYPES[".html"])
+    return _Release(version, hash, files)
+
+
+def _modules(names: Iterable[str]) -> list[str]:
+    """Return the addresses of all modules but the first, those of the libraries before ours."""
+    at_once = (name for name in names if name != ENTRY and name not in LATER)
+    modules = sorted(name for name in at_once if name.endswith(".js"))
+    return sorted(modules, key=lambda name: not name.startswith("vendor/"))
+
+
+def _index(body: bytes, modules: Sequence[str], hash: str) -> bytes:
+    """Return the page with a line for each module before the one that starts it."""
+    lines = "".join(_PRELOAD.format(name) for name in modules)
+    page = body.replace(_START.encode(), (lines + _START).encode())
+    return page.replace(FILES.encode(), f"{FILES}{hash}/".encode())
 
 
 def texts_module() -> bytes:
@@ -143,18 +182,12 @@ def texts_module() -> bytes:
     texts = {
         language: {
             f"{name}.{key}": text
-            for name in ("page", "progress", "export", "records", "punctuation")
+            for name in ("page", "examples", "progress", "export", "records", "punctuation")
             for key, text in table(name, language).items()
         }
         for language in LANGUAGES
     }
     return f"export const TEXTS = {json.dumps(texts, ensure_ascii=False)};\n".encode()
-
-
-def _preloading(body: bytes, modules: tuple[str, ...]) -> bytes:
-    """Return the page with a line for each module before the one that starts it."""
-    lines = "".join(_PRELOAD.format(name) for name in modules)
-    return body.replace(_START.encode(), (lines + _START).encode())
 
 
 def _page_file(body: bytes, media_type: str) -> PageFile:
@@ -242,7 +275,7 @@ def caller_config(settings: Settings | None, problem: ConfigurationError | None)
         "events": _tables("progress.events"),
         "starting": {one: say("progress.starting", one) for one in LANGUAGES},
         "speakers": _tables("progress.speakers"),
-        "examples": {one: list(table("examples", one).values()) for one in LANGUAGES},
+        "pdf": find_spec("reportlab") is not None,
     }
 
 
@@ -264,8 +297,6 @@ def _warn_once(problem: str) -> None:
 
 
 FOLDER: Final = Path(__file__).parents[1] / "page"
-FOLDERS: Final = ("style", "js", "vendor")
-"""What of it is served, besides the page itself and its icon."""
 _files = PageFiles(FOLDER, {TEXTS: texts_module()})
 
 
@@ -285,23 +316,31 @@ async def root(request: Request) -> Response:
     return JSONResponse({"ok": True}, headers=private(security_headers()))
 
 
-async def icon(request: Request) -> Response:
-    """Return the picture that a browser shows beside the page's name."""
-    return await _serve(request, security_headers(), "favicon.svg")
+async def basemap(request: Request) -> Response:
+    """Return the operator's own file of vector tiles."""
+    return await basemap_file(settings_or_problem()[0], security_headers())
+
+
+async def qr_code(request: Request) -> Response:
+    """Return the QR code of a link to Amap as SVG; 400 for any other text."""
+    url = request.query_params.get("url", "")
+    if not url.startswith(_CODED) or len(url) > _LONGEST_CODED:
+        return JSONResponse({"detail": "no link to Amap"}, 400, headers=private(security_headers()))
+    headers = private(security_headers())
+    return Response(qr_svg(url), headers=headers, media_type=TYPES[".svg"])
 
 
 async def asset(request: Request) -> Response:
-    """Return a file that the page loads."""
+    """Return a file that the page loads: for good under the hash it has, else as it is now."""
     named = request.path_params
-    names = [named[part] for part in ("folder", "part", "name") if part in named]
-    return await _serve(request, security_headers(), *(names if names[0] in FOLDERS else [""]))
+    return await _serve(request, security_headers(), named["name"], named["hash"])
 
 
-async def _serve(request: Request, headers: dict[str, str], *names: str) -> Response:
-    file = await run_in_threadpool(_files.find, *names)
+async def _serve(request: Request, headers: dict[str, str], name: str, hash: str = "") -> Response:
+    file, kept = await run_in_threadpool(_files.find, name, hash)
     if file is None:
         return JSONResponse({"detail": "not found"}, 404, headers=private(security_headers()))
-    return file.respond(request, headers)
+    return file.respond(request, headers, kept=kept)
 
 
 def page_routes(rate_limit: RateLimit | None = None) -> list[Route]:
@@ -313,7 +352,8 @@ def page_routes(rate_limit: RateLimit | None = None) -> list[Route]:
         Route("/readyz", readyz),
         Route("/app", index),
         Route("/app/", index),
-        Route("/app/favicon.svg", icon),
+        Route(BASEMAP, basemap),
+        Route("/app/qr.svg", qr_code),
         Route("/app/config.json", config_json),
         Route("/app/sign-in", sign_in.sign_in, methods=["POST"]),
         Route("/app/sign-out", sign_in.sign_out, methods=["POST"]),
@@ -321,6 +361,5 @@ def page_routes(rate_limit: RateLimit | None = None) -> list[Route]:
         *(Route(f"{runs}/{name}", export(name)) for name in EXPORTS),
         Route(f"{runs}/suggestions/{{number:int}}", suggestions),
         Route("/threads/{thread_id}/steer", steer, methods=["POST"]),
-        Route("/app/{folder}/{name}", asset),
-        Route("/app/{folder}/{part}/{name}", asset),
+        Route(f"{FILES}{{hash}}/{{name:path}}", asset),
     ]

@@ -7,7 +7,8 @@ from math import ceil
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from agent.server.auth.api_keys import COOKIE, TOO_MANY, access
+from agent.server.auth.api_keys import COOKIE, TOO_MANY, access, identify
+from agent.server.auth.audit import audit
 from agent.server.auth.hosts import is_loopback
 from agent.server.auth.rate_limit import RateLimit, peer_of
 from agent.server.page_headers import NotRead, limited_body, private, security_headers
@@ -41,13 +42,17 @@ class SignIn:
         user = rules.owner_of(key)
         if user is None:
             self._rate_limit.count(peer, key)
+            await audit("sign_in", "refused", "", peer=peer)
             return _answer({"detail": "this key is not known here"}, 401)
+        await audit("sign_in", "accepted", user, peer=peer)
         response = _answer({"user": user})
         _set_cookie(response, request, key, _DAYS_30)
         return response
 
     async def sign_out(self, request: Request) -> Response:
         """Forget the cookie."""
+        if owner := identify(request.headers, access()):
+            await audit("sign_out", "accepted", owner)
         response = _answer({"user": None})
         _set_cookie(response, request, "", 0)
         return response

@@ -14,10 +14,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
 
+from agent.assistants.common.review import checked_text
 from agent.assistants.common.turn import turn_id_of
 from agent.client.connection import status_of
 from agent.core.errors import ConfigurationError, InputError, StoreFailed
-from agent.evidence.queries import clean_text
 from agent.runs.wishes import LONGEST_WISH, Wish, WishBox
 from agent.server.auth.api_keys import client_for
 from agent.server.page_headers import NotRead, limited_body, private, security_headers
@@ -61,13 +61,7 @@ def wish_of(body: Any) -> Wish:
         raise InputError("body", 'must be {"wish": "…"} or {"drop": "…"}')
     kind = next(each for each in kinds if each in body)
     value = body[kind]
-    if not isinstance(value, str):
-        raise InputError(kind, "must be a text")
-    text = clean_text(value[: 4 * LONGEST_WISH], LONGEST_WISH + 1)
-    if not text:
-        raise InputError(kind, "is empty")
-    if len(text) > LONGEST_WISH:
-        raise InputError(kind, f"is longer than {LONGEST_WISH} characters")
+    text = checked_text(value, kind, LONGEST_WISH)
     return Wish(kind="wish" if kind == "wish" else "drop", text=text)
 
 

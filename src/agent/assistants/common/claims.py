@@ -165,8 +165,12 @@ class ClaimCheck:
 
     def _claim_element(self, number: int, finding: Finding) -> Raw:
         plain = finding.sentence.plain.replace("\0", "")
-        rows = [element("sentence", plain)]
-        rows += [element("passage", p.text) for p in shown_passages(finding, self.evidence)]
+        head = finding.sentence.head
+        rows = [element("sentence", plain), *([element("table_head", head)] if head else [])]
+        rows += [
+            element("passage", _with_head(passage.text, passage.head))
+            for passage in shown_passages(finding, self.evidence)
+        ]
         return Raw(f'<claim id="{number}">\n' + "\n".join(rows) + "\n</claim>")
 
     def finished(self, streamed: str, targets: Mapping[str, str | None]) -> Checked:
@@ -203,6 +207,11 @@ class ClaimCheck:
             missing=sum(len(f.missing) for f in self.findings if f.verdict == "marked"),
             rejected=len(self.rejected),
         )
+
+
+def _with_head(text: str, head: str) -> str:
+    """Return a row below the head of its table; any other text as it is."""
+    return f"{head}\n{text}" if head else text
 
 
 def _with_quotes(

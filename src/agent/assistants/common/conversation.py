@@ -10,10 +10,17 @@ from langchain_core.tools import BaseTool
 from agent.core.errors import InputError
 from agent.core.strings import estimated_tokens
 from agent.evidence.citations import renumber_for_prompt
-from agent.evidence.claims.correct import LINKED, is_marked, without_marked
+from agent.evidence.claims.correct import (
+    CONTRADICTED,
+    LINKED,
+    MARK,
+    is_marked,
+    with_words_for_signs,
+)
 from agent.evidence.claims.sentences import sentences
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Source
+from agent.texts import Language, detect_language, say
 
 MAX_QUESTION = 20_000
 EXTENT = "own_text"
@@ -53,7 +60,7 @@ def conversation(
     question = last_question(messages)
     earlier = messages[: next(at for at, m in enumerate(messages) if m is question)]
     last_answer = next((m for m in reversed(earlier) if isinstance(m, AIMessage)), None)
-    lines: list[str] = []
+    language, lines = detect_language(str(question.text)), list[str]()
     for message in reversed(earlier):
         if len(lines) == KEPT_MESSAGES:
             break
@@ -64,7 +71,7 @@ def conversation(
             limit = longest if message is last_answer else _OLDER_CHARACTERS
         else:
             continue
-        if excerpt := _excerpt(renumber_for_prompt(_message_text(message), cited), limit):
+        if excerpt := _excerpt(renumber_for_prompt(_message_text(message, language), cited), limit):
             lines.append(f"{who}: {excerpt}")
     return "\n".join(reversed(lines))
 
@@ -98,10 +105,15 @@ def own_text(message: AnyMessage) -> str:
     return text
 
 
-def _message_text(message: AnyMessage) -> str:
-    """Return what the next turn sees of a message: of an answer only what some source bears."""
+def _message_text(message: AnyMessage, language: Language) -> str:
+    """Return what the next turn sees of a message; no sign, but words say what no source bears."""
     text = own_text(message)
-    return without_marked(text) if isinstance(message, AIMessage) else text
+    if not isinstance(message, AIMessage):
+        return text
+    unsourced, contradicted = (
+        say(f"answer.{key}", language) for key in ("unsourced", "contradicted")
+    )
+    return with_words_for_signs(text, {MARK: unsourced, CONTRADICTED: contradicted})
 
 
 def known_words(messages: Sequence[AnyMessage]) -> list[str]:

@@ -18,13 +18,17 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
+TASK_GAPS = frozenset({"task_empty", "task_off_subject"})
+"""Codes of what was found out on one task; each task has its own."""
 _FOUND_NOTHING = frozenset({
     "no_results", "map_no_results", "map_place_not_found", "map_not_covered", "map_no_route",
-    "map_place_too_wide", "map_wrong_city", "no_pages", "task_empty", "company_unnamed",
+    "map_place_too_wide", "map_wrong_city", "no_pages", "company_unnamed",
+    *TASK_GAPS,
 })  # fmt: skip
 _IN_OWN_WORDS = _FOUND_NOTHING | {
     "search_off", "topics_spent", "not_researched", "notes_lack", "page_partial",
     "report_uncited", "dossier_uncited", "dossier_uncited_alone", "answer_unsupported",
+    "outing_too_few", "search_sites", "documents_alone",
 }  # fmt: skip
 _GENERAL = ("limit", "max_searches", "max_map_calls", "web", "map")
 _WEB = frozenset({"web", *LABELS})
@@ -60,7 +64,8 @@ def reader_note(
     untold = (
         gap
         for gap in readers_gaps(gaps)
-        if not (tells_of_none and gap["code"] in _FOUND_NOTHING)
+        if not (tells_of_none and gap["code"] in _FOUND_NOTHING - TASK_GAPS)
+        and not (gap["code"] in TASK_GAPS and _says_not_found(text, gap["query"]))
         and not (gap["code"] == "notes_lack" and _says_not_found(text, gap["message"]))
     )
     notes = dict.fromkeys(filter(None, (_note(gap, language) for gap in untold)))

@@ -19,7 +19,7 @@ from agent.assistants.common.services import Services
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, InputError
-from agent.core.metadata_keys import OWNER
+from agent.core.metadata_keys import EVERYBODY, OWNER
 from agent.evidence.markdown import link_url
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap, Source
@@ -69,7 +69,7 @@ def owner_of(runtime: Runtime[Configuration]) -> str:
     """Return whose documents may be read: the server's user's, or the command line's."""
     user = runtime.server_info.user if runtime.server_info else None
     if user is not None:
-        return str(user.identity)
+        return "" if user.identity == EVERYBODY else str(user.identity)
     config = get_config()
     # A server hands a user it has stored on as plain data, beside the name alone.
     stored = (config.get("configurable") or {}).get("langgraph_auth_user_id")

@@ -13,13 +13,14 @@ from pydantic import TypeAdapter, ValidationError
 
 from agent.assistants.common.conversation import KEPT_MESSAGES
 from agent.core.strings import cut_to_tokens
-from agent.evidence.citations import MARKER, carry_over
+from agent.evidence.citations import MARKER, carry_over, source_key
 from agent.evidence.places import source_ids
-from agent.evidence.types import Place, Source
+from agent.evidence.types import Outing, Place, Source
 from agent.state import AgentInput, Previous, Turn
 
 _SOURCES = TypeAdapter(list[Source])
 _PLACES = TypeAdapter(list[Place])
+_OUTING = TypeAdapter(Outing)
 _MOST_PLACES = 12
 _LONGEST_TEXT = 1200
 """Characters kept of a source: of its text where that is a passage, else of its quotes."""
@@ -56,6 +57,19 @@ def page_sources(previous: Previous) -> list[Source]:
     """Return the earlier sources that no earlier place stands for already."""
     of_places = {id for place in previous["places"] for id in source_ids(place)}
     return [source for source in previous["sources"] if source["id"] not in of_places]
+
+
+def with_ids_of(gathered: Iterable[Source], previous: Previous) -> Previous:
+    """Return it with the ids that its pages have where this turn found them again."""
+    found = {source_key(s): s["id"] for s in gathered if s["kind"] == "page" and s["url"]}
+    names = {s["id"]: found.get(source_key(s), s["id"]) for s in previous["sources"]}
+    return Previous(
+        **{
+            **previous,
+            "sources": [Source(**{**s, "id": names[s["id"]]}) for s in previous["sources"]],
+            "notes": [_with_ids(note, names) for note in previous.get("notes", [])],
+        }
+    )
 
 
 def previous_lines(previous: Previous, tokens: int) -> str:
@@ -110,13 +124,18 @@ def carried(knowledge: Knowledge, turn: Turn, *, answer: str, limit: int) -> Pre
     """
     room = _Room(limit - _ABOUT)
     every = {s["id"]: s for s in [*knowledge.gathered, *knowledge.cited]}
+    first = _first_ids([*knowledge.cited, *every.values()])
+    words: dict[str, list[str]] = {}
+    for each in every.values():
+        words.setdefault(first[each["id"]], []).extend(_words_kept(each, knowledge))
     chosen: dict[str, Source] = {}
 
     def add(sources: Iterable[Source]) -> None:
         for source in sources:
-            entry = _with_words(source, knowledge.texts.get(source["id"], ""))
-            if source["id"] not in chosen and room.takes(entry):
-                chosen[source["id"]] = entry
+            name = first[source["id"]]
+            entry = _with_words(every[name], words[name])
+            if name not in chosen and room.takes(entry):
+                chosen[name] = entry
 
     add(knowledge.cited)
     places = list[Place]()
@@ -129,7 +148,7 @@ def carried(knowledge: Knowledge, turn: Turn, *, answer: str, limit: int) -> Pre
         room.takes(note)
     add(every[name] for note in notes for name in MARKER.findall(note) if name in every)
     add(s for s in knowledge.gathered if s["quotes"] or knowledge.texts.get(s["id"]))
-    previous = _renamed(list(chosen.values()), places, notes)
+    previous = _renamed(list(chosen.values()), places, notes, first)
     previous["answer"], previous["near"] = answer, turn["near"]
     previous["constraints"] = turn.get("constraints", {})
     return previous
@@ -148,10 +167,30 @@ class _Room:
         return True
 
 
-def _with_words(source: Source, text: str) -> Source:
-    """Return the source with as much of its words as is kept."""
+def _first_ids(sources: Iterable[Source]) -> dict[str, str]:
+    """Return the id that each source is kept under: one a page, each passage of a document its own.
+
+    It is the first id of the page.
+    """
+    of_page: dict[str, str] = {}
+    return {
+        source["id"]: of_page.setdefault(source_key(source), source["id"])
+        if source["kind"] == "page"
+        else source["id"]
+        for source in sources
+    }
+
+
+def _words_kept(source: Source, knowledge: Knowledge) -> list[str]:
+    """Return a source's own words: its text where that is a passage, else its quotes."""
+    text = knowledge.texts.get(source["id"], "")
+    return [text] if text and len(text) <= _PASSAGE else source["quotes"]
+
+
+def _with_words(source: Source, words: Iterable[str]) -> Source:
+    """Return the source with as much of its words as is kept, each once."""
     quotes, left = list[str](), _LONGEST_TEXT
-    for quote in [text] if text and len(text) <= _PASSAGE else source["quotes"]:
+    for quote in dict.fromkeys(words):
         if left > 0:
             quotes.append(quote[:left])
             left -= len(quote)
@@ -173,21 +212,32 @@ def _fitting(notes: Sequence[str], size: int) -> list[str]:
     return cut
 
 
-def _renamed(sources: Sequence[Source], places: Sequence[Place], notes: Sequence[str]) -> Previous:
-    """Return them under new ids; a marker of none of the sources is taken out."""
+def _renamed(
+    sources: Sequence[Source],
+    places: Sequence[Place],
+    notes: Sequence[str],
+    first: Mapping[str, str],
+) -> Previous:
+    """Return them under new ids; a marker of none of the sources is taken out.
+
+    `first` is the id under which each id's source is kept.
+    """
     fresh = carry_over(sources, "p0")
-    names = {old["id"]: new["id"] for old, new in zip(sources, fresh, strict=True)}
+    kept = {old["id"]: new["id"] for old, new in zip(sources, fresh, strict=True)}
+    names = {id: kept[name] for id, name in first.items() if name in kept}
     of_places = [
         (place, [names[id] for id in source_ids(place) if id in names]) for place in places
     ]
     return Previous(
         sources=fresh,
         places=[_carry_place(place, ids) for place, ids in of_places if ids],
-        notes=[
-            MARKER.sub(lambda m: f"[^{names[m[1]]}]" if m[1] in names else "", note)
-            for note in notes
-        ],
+        notes=[_with_ids(note, names) for note in notes],
     )
+
+
+def _with_ids(note: str, names: Mapping[str, str]) -> str:
+    """Return a note with its markers under other ids, without those that have none."""
+    return MARKER.sub(lambda m: f"[^{names[m[1]]}]" if m[1] in names else "", note)
 
 
 def _evidence_of(metadata: dict[str, Any]) -> Previous:
@@ -195,9 +245,12 @@ def _evidence_of(metadata: dict[str, Any]) -> Previous:
     try:
         sources = _SOURCES.validate_python(metadata.get("sources") or [])
         places = _PLACES.validate_python(metadata.get("places") or [])
+        outing = metadata.get("outing") and _OUTING.validate_python(metadata["outing"])
     except ValidationError:
         return NO_PREVIOUS
-    return _renamed(sources, places, [])
+    ids = {source["id"]: source["id"] for source in sources}
+    previous = _renamed(sources, places, [], ids)
+    return Previous(**{**previous, "outing": outing}) if outing else previous
 
 
 def _carry_place(place: Place, ids: list[str]) -> Place:

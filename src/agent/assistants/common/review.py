@@ -59,6 +59,14 @@ class Calls:
     counts: tuple[int, int]
 
 
+def between(low: Sequence[Calls], high: Sequence[Calls]) -> list[Calls]:
+    """Return the calls from the lower end of a small plan to the upper end of a large one."""
+    return [
+        Calls(first.model, (first.sizes[0], last.sizes[1]), (first.counts[0], last.counts[1]))
+        for first, last in zip(low, high, strict=True)
+    ]
+
+
 WEB_CALL = (Size(300, 600, 1), Size(2500, 1500, 3))
 """A search with Google's grounding."""
 
@@ -100,10 +108,15 @@ def _cost_range(calls: Sequence[Calls], turn: Turn, services: Services) -> CostR
 def _cost(calls: Sequence[Calls], end: int, turn: Turn, services: Services) -> float | None:
     """Return USD of one end of the range; sample services cost nothing."""
     day = date.fromisoformat(turn["today"])
+    cost = list_price(calls, end, day)
+    return services.billed(Usage(**{**no_usage(), "cost_usd": cost})).get("cost_usd")
+
+
+def list_price(calls: Sequence[Calls], end: int, day: date) -> float | None:
+    """Return USD of one end of the range; None where a model has no known price."""
     parts = [_price(each.model, each.sizes[end], each.counts[end], day) for each in calls]
     known = [part for part in parts if part is not None]
-    cost = round(sum(known), 3) if len(known) == len(parts) else None
-    return services.billed(Usage(**{**no_usage(), "cost_usd": cost})).get("cost_usd")
+    return round(sum(known), 3) if len(known) == len(parts) else None
 
 
 def _price(model: str, size: Size, calls: int, day: date) -> float | None:

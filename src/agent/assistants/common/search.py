@@ -15,6 +15,7 @@ from agent.mcp.servers import SERVERS
 from agent.mcp.types import MapOptions, MapResult, map_gap
 from agent.prompts import attribute, element
 from agent.search.hits import SENTENCE_END
+from agent.search.rules import rules_of
 from agent.search.types import LABELS, Hit, Hits, SearchProvider, WebChoice, WebTask, failure_gap
 from agent.search.web import WebSearch
 from agent.state import Gathered, Turn
@@ -39,14 +40,15 @@ class SearchResult:
 
 
 def providers_of(
-    web: WebSearch, choices: Iterable[WebChoice], *, model: str
+    web: WebSearch, choices: Iterable[WebChoice], configuration: Configuration
 ) -> dict[WebChoice, SearchProvider]:
-    """Return the configured choices; raise ConfigurationError where none is."""
+    """Return the configured choices under the run's rules; raise ConfigurationError without one."""
+    model, rules = configuration.research_model, rules_of(configuration)
     providers: dict[WebChoice, SearchProvider] = {}
     problem = ConfigurationError("web_search", "no service is named")
     for choice in choices:
         try:
-            providers[choice] = web.provider(choice, model=model)
+            providers[choice] = web.provider(choice, model=model, rules=rules)
         except ConfigurationError as error:
             problem = error
     if not providers:

@@ -9,6 +9,7 @@ from agent.core.budget import Budgets, Usage
 from agent.core.calls import Calls
 from agent.core.concurrency import Lazy
 from agent.core.errors import AgentError, ConfigurationError, StoreFailed
+from agent.core.tracing import Tracing
 from agent.knowledge.base import KnowledgeBase
 from agent.knowledge.rerank import RerankClient
 from agent.mcp.map import MapClient
@@ -59,6 +60,7 @@ class Services:
     reply_cache: ReplyCache | None = None
     wishes: WishBox | None = None
     sample: SampleServices | None = None
+    tracing: Tracing | None = None
     budgets: Budgets = field(default_factory=Budgets)
     clock: Callable[[], datetime] = lambda: datetime.now().astimezone()
 
@@ -115,6 +117,8 @@ class Services:
             await self.wishes.aclose()
         if self.calls.shared:
             await self.calls.shared.aclose()
+        if self.tracing:
+            await self.tracing.aclose()
         if self.sample:
             self.sample.stop()
 

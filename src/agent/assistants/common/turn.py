@@ -8,6 +8,7 @@ from typing import Any
 from langgraph.config import get_config
 from langgraph.constants import CONFIG_KEY_CHECKPOINTER
 from langgraph.runtime import Runtime
+from typing_extensions import TypedDict
 
 from agent.assistants.common.conversation import get_research_topic, last_question
 from agent.assistants.common.previous import previous_of
@@ -16,8 +17,15 @@ from agent.configuration import MODEL_FIELDS, Configuration, configure
 from agent.core.budget import Limits, Meter, Spending, Usage, no_usage
 from agent.core.errors import ConfigurationError, InputError
 from agent.evidence.intent import needs_origin, needs_place
-from agent.evidence.places import names_chinese_place
-from agent.evidence.types import Point
+from agent.evidence.outing.wish import (
+    Mode,
+    changed_wish,
+    means_earlier_places,
+    read_wish,
+    wants_outing,
+)
+from agent.evidence.places import extract_place, names_chinese_place
+from agent.evidence.types import OutingWish, Point
 from agent.models.catalogue import parse
 from agent.state import AgentInput, Gathered, Previous, Turn
 from agent.texts import Language, detect_language, say
@@ -40,7 +48,7 @@ def open_turn(
     now, previous = services.now(), previous_of(state)
     in_china = names_chinese_place(question) or bool(previous["places"])
     local = _local_time(now, state.get("utc_offset"), in_china=in_china)
-    return Turn(
+    turn = Turn(
         id=_turn_id(state, runtime),
         question=question,
         asked_as=question,
@@ -53,6 +61,23 @@ def open_turn(
         reasoning_model=state.get("reasoning_model") or None,
         near=_checked_location(state.get("user_location")) or previous.get("near"),
     )
+    return Turn(**{**turn, **_outing(question, previous, options.outing, local)})
+
+
+class _OutingOptions(TypedDict, total=False):
+    outing: OutingWish
+    replans: bool
+
+
+def _outing(question: str, previous: Previous, mode: Mode, local: datetime) -> _OutingOptions:
+    """Return what is wanted of a day over the places; nothing where none is to be planned."""
+    earlier = previous.get("outing")
+    if earlier and mode != "off" and (changed := changed_wish(question, earlier, local)):
+        return {"outing": changed, "replans": True}
+    if not wants_outing(question, mode):
+        return {}
+    replans = means_earlier_places(question, previous["places"])
+    return {"outing": read_wish(question, local), "replans": replans}
 
 
 def _local_time(now: datetime, utc_offset: Any, *, in_china: bool) -> datetime:
@@ -148,6 +173,8 @@ def lacks_place(turn: Turn, previous: Previous, configuration: Configuration) ->
     """Return True where something near the user is asked for, who has not said where that is."""
     if turn["near"] or previous["places"] or configuration.geo_routing == "never":
         return False
+    if "outing" in turn and extract_place(turn["question"]) is None:
+        return True
     return needs_place(turn["question"])
 
 

@@ -2,17 +2,32 @@
 
 import json
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from langchain_core.messages import AIMessage, AnyMessage
+from langgraph.constants import START
+from langgraph.errors import GraphBubbleUp
 from langgraph.graph import StateGraph
 from langgraph.runtime import Runtime
 from langgraph.typing import ContextT, InputT, OutputT, StateT
 
+from agent.assistants.common.own_documents import owner_of
 from agent.configuration import Configuration
 from agent.core.progress import Emit
+from agent.core.telemetry import (
+    CANCELLED,
+    STEP,
+    RunEnd,
+    Status,
+    Step,
+    StepEnd,
+    code_of,
+    tell,
+    tell_end,
+)
 from agent.export.finished import PRINTED_QUOTES
 from agent.state import Gathered, replaced
 
@@ -21,6 +36,8 @@ PROGRESS = "progress"
 MOST_BYTES = 8000
 _LENGTHS = (240, 120, 60, 30)
 _FIELDS = ("type", "id", "text", "speaker", "count", "seconds", "at")
+_FLEETING = "map_found"
+"""Kind of event that only tells early what the answer has."""
 _CORRECTED = ("repaired", "contradicted")
 """Verdicts of statements whose quote an export prints."""
 
@@ -28,12 +45,66 @@ Node = Callable[..., Awaitable[Mapping[str, Any]]]
 
 
 class ResearchGraph(StateGraph[StateT, ContextT, InputT, OutputT]):
-    """Extend StateGraph: the events that a node sends are in the state, too, so that they last."""
+    """Extend StateGraph: the events that a node sends are in the state, too, so that they last.
+
+    `telemetry` hears of each node, and of runs that a node's error or pause ends.
+    """
+
+    assistant = ""
 
     def add_node(self, node: str, action: Node, **options: Any) -> Self:  # type: ignore[override]
         """Add a node whose events are recorded."""
-        super().add_node(node, _recorded(action), **options)
+        super().add_node(node, self._observed(node, _recorded(action)), **options)
         return self
+
+    def compile(self, *args: Any, **options: Any) -> Any:
+        """Compile as StateGraph does; the name is the assistant's."""
+        self.assistant = options.get("name") or ""
+        return super().compile(*args, **options)
+
+    def _observed(self, node: str, action: Node) -> Node:
+        async def run(state: Any, runtime: Runtime[Configuration]) -> Mapping[str, Any]:
+            step = self._step(node, runtime)
+            turn = {} if (START, node) in self.edges else state.get("turn") or {}
+            step.turn_id = turn.get("id", "")
+            with _telling(step, turn.get("started_at", step.began_at)):
+                update = await action(state, runtime)
+                step.turn_id = (update.get("turn") or {}).get("id") or step.turn_id
+                return update
+
+        return run
+
+    def _step(self, node: str, runtime: Runtime[Configuration]) -> Step:
+        info = runtime.execution_info
+        return Step(
+            self.assistant,
+            node,
+            owner_of(runtime),
+            thread_id=(info and info.thread_id) or "",
+            run_id=(info and info.run_id) or "",
+        )
+
+
+@contextmanager
+def _telling(step: Step, began: float) -> Iterator[None]:
+    """Have what is within know its step, and tell of its end; `began` is the question's time."""
+    token, code, status = STEP.set(step), "", ""
+    try:
+        yield
+    except GraphBubbleUp:
+        status = "paused"
+        raise
+    except Exception as error:
+        code, status = code_of(error), "error"
+        raise
+    except BaseException:
+        code = status = CANCELLED
+        raise
+    finally:
+        STEP.reset(token)
+        tell(StepEnd(step, code))
+        if status:
+            tell_end(RunEnd(step, cast(Status, status), time.time() - began))
 
 
 class Recorder:
@@ -44,8 +115,9 @@ class Recorder:
         self.events: list[dict[str, Any]] = []
 
     def __call__(self, event: Any) -> None:
-        if isinstance(event, Mapping):
-            self.events.append({**event, "at": int(time.time() * 1000)})
+        if isinstance(event, Mapping) and event.get("type") != _FLEETING:
+            lasting = {name: event[name] for name in _FIELDS if name in event}
+            self.events.append({**lasting, "at": int(time.time() * 1000)})
         self._emit(event)
 
 

@@ -12,7 +12,13 @@ from typing_extensions import TypedDict
 from agent.assistants.common.claims import Checked, ClaimCheck, evidence_of
 from agent.assistants.common.conversation import EXTENT
 from agent.assistants.common.gaps import gap_of, model_gaps, reader_note
-from agent.assistants.common.previous import NO_PREVIOUS, Knowledge, carried, earlier_pages
+from agent.assistants.common.previous import (
+    NO_PREVIOUS,
+    Knowledge,
+    carried,
+    earlier_pages,
+    with_ids_of,
+)
 from agent.assistants.common.services import Services
 from agent.assistants.common.turn import meter_of
 from agent.assistants.common.turn_record import PROGRESS, lightened, progress_of
@@ -20,6 +26,7 @@ from agent.configuration import Configuration
 from agent.core.budget import Usage, add_usage
 from agent.core.errors import AgentError, ConfigurationError, NothingFound
 from agent.core.progress import Emit, event
+from agent.core.telemetry import STEP, RunEnd, tell_end
 from agent.evidence.citations import Citer
 from agent.evidence.constraints import judged
 from agent.evidence.places import mentioned, source_ids
@@ -31,6 +38,7 @@ from agent.evidence.records import (
     route_text,
     weather_lines,
     weather_text,
+    with_pinyin,
 )
 from agent.evidence.references import SourceListFilter, references, resolved
 from agent.evidence.types import Anchor, Gap, Place, Route, Source, Weather
@@ -159,6 +167,11 @@ class Draft:
         return [*self.places, *(p for p in earlier if not used.isdisjoint(source_ids(p)))]
 
     @property
+    def earlier(self) -> Previous:
+        """Return what the last turn left as a model is shown it: one id a page."""
+        return with_ids_of(self.state.get("sources_gathered", []), self.previous)
+
+    @property
     def notice(self) -> str:
         """Return that this is sample data, as it stands before everything else; or nothing."""
         notice = self.services.notice(self.language)
@@ -239,6 +252,8 @@ class MessageParts:
     """What a model that read all evidence says is missing; None where none judged."""
     notes: Sequence[str] = ()
     """Marked texts that the next turn can go on from."""
+    order: Sequence[str] = ()
+    """Ids of places that come before all others, in this order."""
 
 
 async def write_message(
@@ -250,7 +265,7 @@ async def write_message(
     streamed = await FinishedText(pieces=lambda: _pieces(draft, parts)).ainvoke([])
     checked = await _corrected(draft, str(streamed.text))
     text, cited = checked.text, checked.used
-    places = _with_mentions(draft.shown_places, cited, text)
+    places = await _listed(draft, cited, text, parts.order)
     anchor = anchor if places else None
     seconds = round(draft.meter.budget.seconds(), 2)
     log.info("turn=%s %s: %d sources cited, %d gaps, %.1f s",
@@ -265,6 +280,7 @@ async def write_message(
     await services.close_turn(turn["id"])
     draft.emit(event("done", draft.node, count=len(cited), seconds=seconds))
     metadata[PROGRESS] = progress_of(state, draft.emit)
+    _tell_end(draft, checked, seconds)
     message = AIMessage(
         content=text, id=streamed.id, name=draft.assistant, additional_kwargs=metadata
     )
@@ -279,6 +295,13 @@ async def write_message(
         progress=replaced([]),
         previous=_carried(draft, parts, cited, places, answer=message.id or ""),
     )
+
+
+def _tell_end(draft: Draft, checked: Checked, seconds: float) -> None:
+    if (step := STEP.get()) is not None:
+        codes = [gap["code"] for gap in draft.gaps]
+        claims = {name: count for name, count in checked.counts.items() if name != "total"}
+        tell_end(RunEnd(step, "success", seconds, codes, claims))
 
 
 def _carried(
@@ -426,16 +449,29 @@ def _with_numbers(sources: list[Source], used: list[Source]) -> list[Source]:
     return [cited.get(source["id"], source) for source in sources]
 
 
-def _with_mentions(places: list[Place], used: list[Source], text: str) -> list[Place]:
-    """Return the places with those marked that the answer names or cites: first, in its order."""
+async def _listed(draft: Draft, used: list[Source], text: str, first: Sequence[str]) -> list[Place]:
+    """Return the places as the message carries them; for English readers with their pinyin."""
+    places = _with_mentions(draft.shown_places, used, text, first)
+    return await asyncio.to_thread(with_pinyin, places) if draft.language == "en" else places
+
+
+def _with_mentions(
+    places: list[Place], used: list[Source], text: str, first: Sequence[str]
+) -> list[Place]:
+    """Return the places with those marked that the answer names or cites: first, in its order.
+
+    Those with the ids of `first` come before them.
+    """
+    leading = {id: at for at, id in enumerate(first)}
     numbers = {source["id"]: source.get("number") or 0 for source in used}
     named = mentioned(places, text)
     unnamed = len(text)
 
-    def order(place: Place) -> tuple[bool, int, int]:
+    def order(place: Place) -> tuple[bool, int, int, int]:
         cited = [numbers[id] for id in source_ids(place) if id in numbers]
         is_mentioned = place["id"] in named or bool(cited)
-        return not is_mentioned, named.get(place["id"], unnamed), min(cited, default=0)
+        leads = leading.get(place["id"], len(leading))
+        return not is_mentioned, leads, named.get(place["id"], unnamed), min(cited, default=0)
 
     return [Place(**{**p, "mentioned": not order(p)[0]}) for p in sorted(places, key=order)]
 

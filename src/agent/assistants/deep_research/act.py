@@ -1,14 +1,12 @@
 """Does what the model asked for, in the order the graph allows; only records a change or an end."""
 
 import asyncio
-import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
-from urllib.parse import urlsplit
+from typing import cast
 
-from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
+from langchain_core.messages import AIMessage, ToolCall, ToolMessage
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.gaps import gap_of
@@ -19,6 +17,7 @@ from agent.assistants.common.own_documents import (
     own_scope,
     search_own,
 )
+from agent.assistants.common.place_lookup import PlaceLookup, located
 from agent.assistants.common.reading import PAGE_TOKENS, READ, OpenedPage, PageReading, wanted_page
 from agent.assistants.common.search import (
     ask_providers,
@@ -31,23 +30,29 @@ from agent.assistants.common.search import (
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import meter_of
 from agent.assistants.deep_research.compress_topic import Compression
-from agent.assistants.deep_research.explore import room, topic_messages, topic_name
+from agent.assistants.deep_research.explore import room, topic_name
 from agent.assistants.deep_research.state import (
     Counts,
     DeepState,
     DeepUpdate,
     FoundPage,
     Intent,
+    ShownPage,
     configuration_of,
+    found_page,
+    kept_pages,
+    topic_messages,
 )
 from agent.assistants.deep_research.tools import (
     CHANGE,
     END,
+    MAX_CALLS,
     MAX_THOUGHT,
+    MOVED,
     OWN,
     SEARCH,
     THINK,
-    Refusal,
+    Ruling,
     TopicHistory,
     new_topic_of,
     offers_maps,
@@ -59,24 +64,22 @@ from agent.assistants.deep_research.tools import (
     thought_since_search,
     urls_of,
     was_reminded,
+    were_moved,
 )
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError
 from agent.core.progress import Emit, event
 from agent.core.strings import cut_to_tokens, estimated_tokens
-from agent.evidence.geo import distance_m, parse_lnglat
 from agent.evidence.markdown import link_url
 from agent.evidence.queries import clean_text
-from agent.evidence.types import Gap, Place
+from agent.evidence.types import Gap
 from agent.knowledge.types import Scope
-from agent.mcp.records import place_line
-from agent.mcp.tools import BranchTools
-from agent.mcp.types import CALLS_FOR_TOOLS, MapOptions, MapResult, map_gap
+from agent.mcp.types import MapOptions, MapResult, map_gap
 from agent.search.hits import MAX_SNIPPET
 from agent.search.types import Hit, SearchProvider, WebChoice
 from agent.search.web import WebSearch
-from agent.state import PlannedQuery, Turn
+from agent.state import PlannedQuery, Turn, inner
 from agent.texts import Language, say
 
 NODE = "act"
@@ -90,7 +93,7 @@ def search_providers(web: WebSearch, configuration: Configuration) -> list[Searc
     """
     choice = configuration.web_search
     choices: tuple[WebChoice, ...] = ("tavily", "auto") if choice == "auto" else (choice,)
-    providers = providers_of(web, choices, model=configuration.research_model)
+    providers = providers_of(web, choices, configuration)
     return list({provider.name: provider for provider in providers.values()}.values())
 
 
@@ -195,11 +198,6 @@ def _page(hit: Hit, provider: str) -> FoundPage:
     )
 
 
-_PLACE_SEARCHES, _DETAIL = ("maps_around_search", "maps_text_search"), "maps_search_detail"
-_LOCATE, _PAIR = "maps_geo", re.compile(r"\d{1,3}\.\d{2,},\d{1,3}\.\d{2,}")
-_SAME_SPOT_M, _BESIDE_M = 100, 300
-_PLACE_ID = re.compile(r'"id":\s*"([^"]{3,40})"')
-_MAX_CALLS = 12
 _LEAST_TOKENS = 200
 _MAX_TOKENS = 6000
 
@@ -225,23 +223,6 @@ async def act(
         return await step.run()
 
 
-def _located(messages: Sequence[AnyMessage]) -> dict[str, str]:
-    """Return the words with which a topic located positions on the map, by these."""
-    asked: dict[str, str] = {}
-    names: dict[str, str] = {}
-    for message in messages:
-        for call in message.tool_calls if isinstance(message, AIMessage) else []:
-            if call["name"] == _LOCATE:
-                asked[call["id"] or ""] = str(call["args"].get("address") or "")
-        if isinstance(message, ToolMessage) and (name := asked.get(message.tool_call_id)):
-            names |= dict.fromkeys(_PAIR.findall(str(message.text)), name)
-    return names
-
-
-def _position(place: Place) -> tuple[float, float]:
-    return place["location"]["lng"], place["location"]["lat"]
-
-
 @dataclass
 class _Step:
     state: DeepState
@@ -260,14 +241,13 @@ class _Step:
         self.seen |= {page["url"]: page["snippet"] for page in self.state.get("pages_found", [])}
         # A place that is known can be named by its id, and is not looked up again.
         self.map_result.places += self.state.get("places", [])
-        self.map_result.names |= _located(topic_messages(self.state))
+        self.map_result.names |= located(topic_messages(self.state))
 
     async def run(self) -> DeepUpdate:
-        message = cast(AIMessage, self.state["messages"][-1])
-        calls = message.tool_calls
-        refusals: list[Refusal | None] = ruled(calls[:_MAX_CALLS], self._history())
-        refusals += ["leaving"] * len(calls[_MAX_CALLS:])
-        allowed = [call for call, refusal in zip(calls, refusals, strict=True) if refusal is None]
+        calls = self.message.tool_calls
+        rulings = ruled(calls, self._history())
+        allowed = [call for call, ruling in zip(calls, rulings, strict=True) if ruling is None]
+        moved = [call for call, ruling in zip(calls, rulings, strict=True) if ruling == MOVED]
         for thought in self._thoughts(allowed):
             self.emit(event("thought", NODE, text=thought))
         hits, mapped, opened, own = await asyncio.gather(
@@ -278,10 +258,15 @@ class _Step:
         )
         results = _Results(hits, mapped, opened, own)
         answers = [
-            self._answer(call, refusal, results)
-            for call, refusal in zip(calls, refusals, strict=True)
+            self._answer(call, ruling, results) for call, ruling in zip(calls, rulings, strict=True)
         ]
-        return self._update(allowed, answers, results, refused=len(calls) - len(allowed))
+        refused = len(calls) - len(allowed) - len(moved)
+        return self._update(allowed, answers, results, moved=moved, refused=refused)
+
+    @property
+    def message(self) -> AIMessage:
+        """Return the message whose calls these are."""
+        return cast(AIMessage, topic_messages(self.state)[-1])
 
     def _history(self) -> TopicHistory:
         state = self.state
@@ -295,11 +280,12 @@ class _Step:
             reminded=was_reminded(before),
             maps=self._map_names(),
             documents=bool(state.get("readable")),
+            moved=were_moved(self.message),
         )
 
     def _aside(self) -> list[str]:
         """Return what the model wrote beside its calls: a thought, if it is anything."""
-        text = str(self.state["messages"][-1].text)
+        text = str(self.message.text)
         return [thought] if (thought := clean_text(text, MAX_THOUGHT)) else []
 
     def _thoughts(self, calls: Sequence[ToolCall]) -> list[str]:
@@ -314,8 +300,8 @@ class _Step:
         """Return the names of the map's tools that a call has; the server knows which exist."""
         if not offers_maps(self.state, self.configuration):
             return []
-        calls = cast(AIMessage, self.state["messages"][-1]).tool_calls
-        return [call["name"] for call in calls if call["name"].startswith("maps_")]
+        names = [call["name"] for call in self.message.tool_calls]
+        return [name for name in names if name.startswith("maps_")]
 
     async def _run_searches(self, calls: Sequence[ToolCall]) -> dict[str, Found]:
         """Search each distinct query."""
@@ -337,7 +323,12 @@ class _Step:
         if not map_calls:
             return {}
         turn, number = self.state["turn"], self.state["rounds"]
-        options = MapOptions(prefix=f"a{number}", language=turn["language"], near=turn["near"])
+        options = MapOptions(
+            prefix=f"a{number}",
+            language=turn["language"],
+            near=turn["near"],
+            on_found=lambda spots: self.emit(event("map_found", NODE, spots=spots)),
+        )
         try:
             tools = await self.services.maps.tools(
                 self.map_result,
@@ -351,65 +342,13 @@ class _Step:
             self.map_result.gaps.append(gap)
             return {id(call): gap["message"] for call in map_calls}
         answers = await asyncio.gather(*(tools.call(call) for call in map_calls))
-        details = await self._look_up(tools, map_calls, answers)
-        return {
-            id(call): "\n".join([*details.get(id(call), []), str(answer.text)])
-            for call, answer in zip(map_calls, answers, strict=True)
-        }
-
-    async def _look_up(
-        self, tools: BranchTools, calls: Sequence[ToolCall], answers: Sequence[ToolMessage]
-    ) -> dict[int, list[str]]:
-        """Return the records of the first places of each search, which itself brings bare names.
-
-        With a record a place has an id to cite, its rating and its hours.
-        """
         most = self.configuration.map_details + self.configuration.map_more_details
-        places, language = self.map_result.places, self.state["turn"]["language"]
-        known = {place["id"].partition(":")[2]: place_line(place, language) for place in places}
-        wanted: dict[str, int] = {}
-        details: dict[int, list[str]] = {}
-        for call, answer in zip(calls, answers, strict=True):
-            if call["name"] in _PLACE_SEARCHES and answer.status == "success":
-                named = dict.fromkeys(_PLACE_ID.findall(str(answer.text)))
-                details[id(call)] = [known[name] for name in named if name in known]
-                ids = [name for name in named if name not in known]
-                wanted |= {name: id(call) for name in ids[:most] if name not in wanted}
-        left = max(0, self.meter.left("map_calls") - CALLS_FOR_TOOLS)
-        chosen = list(wanted)[:left]
-        records = await asyncio.gather(
-            *(
-                tools.call(ToolCall(name=_DETAIL, args={"id": name}, id=name, type="tool_call"))
-                for name in chosen
-            )
-        )
-        self._measure({name: next(c for c in calls if id(c) == wanted[name]) for name in chosen})
-        for name, record in zip(chosen, records, strict=True):
-            if record.status == "success":
-                place = next((p for p in self.map_result.places if p["id"].endswith(name)), None)
-                line = place_line(place, language) if place else record.text
-                details[wanted[name]].append(str(line))
-        return details
-
-    def _measure(self, searches: Mapping[str, ToolCall]) -> None:
-        """Note how far each place is from where it was searched around, if that has a name."""
-        for place in self.map_result.places[len(self.state.get("places", [])) :]:
-            call = searches.get(place["id"].partition(":")[2])
-            around = str(call["args"].get("location") or "").strip(" []^") if call else ""
-            known = next((p for p in self.map_result.places if p["source"] == around), None)
-            centre = _position(known) if known else parse_lnglat(around)
-            if centre and (name := known["name"] if known else self._name_of(centre)):
-                place["distance_m"] = round(distance_m(centre, _position(place)))
-                place["distance_from"] = name
-
-    def _name_of(self, position: tuple[float, float]) -> str:
-        """Return the words with which the topic located a position, or the place that is there."""
-        for around, name in self.map_result.names.items():
-            point = parse_lnglat(around)
-            if point and distance_m(point, position) < _SAME_SPOT_M:
-                return name
-        near = {distance_m(_position(p), position): p["name"] for p in self.map_result.places}
-        return near[min(near)] if near and min(near) < _BESIDE_M else ""
+        lookup = PlaceLookup(tools, self.map_result, self.meter, turn["language"], most)
+        records = await lookup.lines(map_calls, answers)
+        return {
+            id(call): "\n".join([*lines, str(answer.text)])
+            for call, answer, lines in zip(map_calls, answers, records, strict=True)
+        }
 
     async def _open_pages(self, done: Sequence[ToolCall]) -> dict[int, OpenedPage]:
         """Return the pages that were opened, by the identity of the call."""
@@ -457,13 +396,14 @@ class _Step:
     def _answer(
         self,
         call: ToolCall,
-        refusal: Refusal | None,
+        ruling: Ruling,
         results: "_Results",
     ) -> ToolMessage:
         language, page = self.state["turn"]["language"], results.opened.get(id(call))
-        if refusal is not None:
+        if ruling is not None:
             planned = say("punctuation.comma", language).join(self._planned())
-            text = say(f"deep_research.{refusal}", language, planned=planned)
+            values = {"planned": planned, "limit": str(MAX_CALLS)}
+            text = say(f"deep_research.{ruling}", language, **values)
         elif call["name"] == THINK:
             text = say("deep_research.noted", language)
         elif call["name"] == SEARCH:
@@ -485,7 +425,7 @@ class _Step:
             content=text,
             tool_call_id=call["id"] or "",
             name=call["name"],
-            status="error" if refusal or (page and page.failure) else "success",
+            status="error" if ruling or (page and page.failure) else "success",
         )
 
     def _share(self, results: int) -> int:
@@ -500,24 +440,25 @@ class _Step:
         answers: list[ToolMessage],
         results: "_Results",
         *,
+        moved: list[ToolCall],
         refused: int,
     ) -> DeepUpdate:
         state, map_result, by_query = self.state, self.map_result, results.found
         opened = [page for page in results.opened.values() if not page.failure]
-        intent = _intent_of(calls)
+        intent = _intent_of(calls, moved, opened)
         on_map = any(call["name"] not in OWN for call in calls)
         looked_up = bool(by_query or opened or results.own or intent or on_map)
         queries = [*by_query, *(own.query for own in results.own.values())]
         passages = [source for own in results.own.values() for source in own.sources]
         round_ = len(state.get("search_results", [])) + 1
         return DeepUpdate(
-            messages=cast(list[Any], answers),
+            topic_messages=inner(answers),
             intent=intent,
             fruitless=0 if looked_up else state["fruitless"] + 1,
             searched=state["searched"] or bool(by_query or opened),
             pages_found=[
                 *(page for each in by_query.values() for page in each.pages),
-                *map(_found_page, opened),
+                *map(_opened_page, opened),
             ],
             links_found=[url for page in opened for url in page.links],
             queries=[PlannedQuery(query=query, map=None, round=round_) for query in queries],
@@ -527,13 +468,15 @@ class _Step:
             weather=map_result.weather,
             places_rejected=map_result.rejected,
             gaps=[*results.gaps, *map_result.gaps],
-            counts=Counts(
-                thoughts=len(self._thoughts(calls)),
-                refused_calls=refused,
-                pages_opened=len(opened),
-            ),
+            counts=self._counts(calls, opened, refused),
             usage=self.meter.usage,
         )
+
+    def _counts(
+        self, calls: Sequence[ToolCall], opened: Sequence[OpenedPage], refused: int
+    ) -> Counts:
+        thoughts = len(self._thoughts(calls))
+        return Counts(thoughts=thoughts, refused_calls=refused, pages_opened=len(opened))
 
 
 @dataclass(frozen=True)
@@ -556,35 +499,32 @@ class _Results:
         return len(self.found) + len(self.mapped) + len(self.opened) + len(self.own)
 
 
-def _pages(state: DeepState) -> list[FoundPage]:
-    """Return every page that was shown: the present topic's, and what others kept."""
-    useful = [
-        page for entry in state.get("search_results", []) for page in entry["useful_webpages"]
-    ]
-    return [*state.get("pages_found", []), *useful]
+def _pages(state: DeepState) -> list[ShownPage]:
+    """Return every page that this turn has shown."""
+    return [*state.get("pages_found", []), *kept_pages(state), *state.get("pages_left", [])]
 
 
-def _found_page(page: OpenedPage) -> FoundPage:
+def _opened_page(page: OpenedPage) -> FoundPage:
     """Return a page that was opened like one that a search returned."""
-    return FoundPage(
-        url=page.url,
-        title=page.title or page.url,
-        site=(urlsplit(page.url).hostname or "").removeprefix("www."),
-        snippet=" ".join(page.best.split())[:MAX_SNIPPET],
-        published=None,
-        provider="web",
-        opened=True,
-    )
+    excerpt = " ".join(page.best.split())[:MAX_SNIPPET]
+    return found_page(page.url, page.title or page.url, excerpt, opened=True)
 
 
-def _intent_of(calls: Sequence[ToolCall]) -> Intent | None:
-    """Return the change or end among the allowed calls: at most one."""
+def _intent_of(
+    calls: Sequence[ToolCall], moved: list[ToolCall], opened: Sequence[OpenedPage]
+) -> Intent | None:
+    """Return the change or end among the allowed calls: at most one.
+
+    A page that was opened beside it is useful as well: the model asked for it.
+    """
     for call in calls:
         if call["name"] in (CHANGE, END):
+            named = urls_of(call)
             return Intent(
                 kind="change" if call["name"] == CHANGE else "end",
                 new_topic=new_topic_of(call) if call["name"] == CHANGE else "",
                 reason=reason_of(call),
-                urls=urls_of(call),
+                urls=[*named, *(page.url for page in opened)] if named else named,
+                calls=moved,
             )
     return None

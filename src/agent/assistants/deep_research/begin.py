@@ -66,7 +66,7 @@ async def begin(
 
 
 def _abandoned_messages(state: DeepState) -> list[AnyMessage]:
-    """Return the messages of an earlier question that was given up while it was explored."""
+    """Return the messages of a question that was given up, in a thread of an earlier version."""
     if not state.get("exploring"):
         return []
     nudges = {say("deep_research.nudge", "zh"), say("deep_research.nudge", "en")}

@@ -33,6 +33,7 @@ from agent.core.errors import AgentError
 from agent.core.progress import Emit, event
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.citations import MARKER, cited_ids
+from agent.evidence.claims.evidence import passages
 from agent.evidence.queries import clean_text
 from agent.evidence.references import is_domain
 from agent.evidence.types import Gap, Source
@@ -125,6 +126,7 @@ _NOTHING_OPEN = re.compile(
     re.IGNORECASE,
 )
 _MAX_OPEN, _MAX_QUOTE, _LIKE = 400, 500, 0.15
+_FIGURE, _NEAREST = re.compile(r"\d[\d,.]*\d"), 3
 
 
 @dataclass(frozen=True)
@@ -194,18 +196,12 @@ class _Branch:
         else:
             notes, failed = await self._compress(pages)
             gaps += failed
-        if partial := sum(read.partial for read in pages):
-            values = {"count": str(partial)}
-            gaps.append(
-                run_gap(
-                    "deep_research.page_partial", turn["language"], query=result["topic"], **values
-                )
-            )
         for gap in gaps:
             self.emit(event("gap", NODE, id=name, text=gap["message"]))
         seconds = time.monotonic() - began
         self.emit(event("compressed", NODE, id=name, text=result["topic"], count=count,
                         seconds=seconds))  # fmt: skip
+        partial = sum(read.partial for read in pages)
         log.info("turn=%s %s %s: %d pages, %d partial, %.1f s",
                  turn["id"], NODE, name, count, partial, seconds)  # fmt: skip
         entry = _with_notes(result, pages, notes)
@@ -213,7 +209,7 @@ class _Branch:
         return DeepUpdate(
             search_results=[entry],
             sources_gathered=await asyncio.to_thread(_sources, pages, notes.text),
-            pages_read=[PageText(id=read.page["id"], text=read.text) for read in pages],
+            pages_read=await asyncio.to_thread(_page_texts, pages, notes.text, whole=is_small),
             counts=Counts(unknown_notes=notes.unknown),
             gaps=gaps,
             usage=self.meter.usage,
@@ -362,6 +358,42 @@ def _sources(pages: list[ReadPage], notes: str) -> list[Source]:
         )
         for read in pages
     ]
+
+
+def _page_texts(pages: list[ReadPage], notes: str, *, whole: bool) -> list[PageText]:
+    """Return what is kept of each page until the report is checked.
+
+    The writer sees notes, or short pages as a whole; of the others what bears the notes is enough.
+    """
+    sentences, figures = quotes_by_id(notes), _figures(notes)
+    return [
+        PageText(
+            id=read.page["id"],
+            text=read.text
+            if whole
+            else _borne(read.text, sentences.get(read.page["id"], []), figures),
+        )
+        for read in pages
+    ]
+
+
+def _borne(text: str, noted: Sequence[str], figures: frozenset[str]) -> str:
+    """Return the passages of a page that are nearest to its notes, or have a figure of theirs."""
+    own = list(passages(text))
+    bm25, places = Bm25(own), set[int]()
+    for sentence in noted:
+        best = [at for at, score in best_first(bm25.scores(sentence))[:_NEAREST] if score > 0]
+        places |= {near for at in best for near in (at - 1, at, at + 1)}
+    return "\n".join(
+        passage
+        for at, passage in enumerate(own)
+        if at in places or not figures.isdisjoint(_figures(passage))
+    )
+
+
+def _figures(text: str) -> frozenset[str]:
+    """Return the figures of two digits or more, without separators of thousands."""
+    return frozenset(figure.replace(",", "") for figure in _FIGURE.findall(MARKER.sub("", text)))
 
 
 def _own_words(read: ReadPage, noted: Sequence[str]) -> list[str]:

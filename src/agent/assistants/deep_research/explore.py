@@ -4,7 +4,7 @@ import logging
 from collections.abc import Awaitable
 from typing import Any, cast
 
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 from pydantic import BaseModel
@@ -32,6 +32,7 @@ from agent.assistants.deep_research.state import (
     DeepUpdate,
     Intent,
     configuration_of,
+    topic_messages,
 )
 from agent.assistants.deep_research.tools import EXPLORING, SEARCH, THINK, offers_maps, reads_left
 from agent.configuration import Configuration
@@ -44,6 +45,7 @@ from agent.evidence.types import Gap
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Reply
 from agent.prompts import render
+from agent.state import inner
 from agent.texts import say
 
 _TOOLS = 850
@@ -52,11 +54,6 @@ _MAP_TOOLS = 1500
 _RECORD, _BEGINNING = 400, 200
 _NAME = 120
 """Characters of a question that stands for a topic without a name."""
-
-
-def topic_messages(state: DeepState) -> list[AnyMessage]:
-    """Return the messages of the present topic."""
-    return state["messages"][state["base"] :]
 
 
 def explore_prompt(state: DeepState, configuration: Configuration) -> list[BaseMessage]:
@@ -237,7 +234,7 @@ def _step_update(state: DeepState, message: AIMessage, gaps: list[Gap], meter: M
         messages.append(HumanMessage(say("deep_research.nudge", state["turn"]["language"])))
     fruitless = state["fruitless"] if message.tool_calls else state["fruitless"] + 1
     return DeepUpdate(
-        messages=messages,
+        topic_messages=inner(messages),
         rounds=state["rounds"] + 1,
         topic_rounds=state["topic_rounds"] + 1,
         fruitless=fruitless,
@@ -254,7 +251,7 @@ def _end_update(state: DeepState, gap: Gap, runtime: Runtime[Configuration]) -> 
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
     gaps = [] if is_known else [gap]
     if not state["searched"]:
-        return DeepUpdate(messages=[_own_words(state)], gaps=gaps, searched=True)
+        return DeepUpdate(topic_messages=inner([_own_words(state)]), gaps=gaps, searched=True)
     return DeepUpdate(intent=_intent("end", gap["message"]), gaps=gaps)
 
 

@@ -75,7 +75,7 @@ def build_graph(get_services: GetServices = process_services) -> Graph:
     graph.add_conditional_edges("explore", after_explore, ["act", "switch_topic", "explore"])
     graph.add_conditional_edges("act", after_act, ["switch_topic", "explore"])
     graph.add_conditional_edges(
-        "switch_topic", after_switch, ["explore", "compress_topic", "review_notes"]
+        "switch_topic", after_switch, ["explore", "act", "compress_topic", "review_notes"]
     )
     graph.add_edge("compress_topic", "review_notes")
     graph.add_conditional_edges("review_notes", after_notes, ["explore", "write_report"])

@@ -89,6 +89,8 @@ def _is_worth_it(
 ) -> bool:
     """Return whether there are several notes, or open ones, and enough is left to look up more.
 
+    Where the topics are spent, what is missing can still be told.
+
     `asked`: the person has just asked for something besides.
     """
     noted = [entry for entry in state.get("search_results", []) if entry["compressed_content"]]
@@ -98,8 +100,6 @@ def _is_worth_it(
     if any(gap["code"] in ENDING for gap in state.get("gaps", [])):
         return False
     if state["rounds"] + _LEAST_ROUNDS > configuration.max_exploration_rounds:
-        return False
-    if len(state.get("search_results", [])) >= configuration.max_topics:
         return False
     return not share_spent(_SHARE, state.get("usage"), configuration, meter)
 

@@ -131,18 +131,22 @@ def _shown(state: DeepState) -> list[dict[str, Any]]:
 def _estimate(
     topics: Sequence[Any], state: DeepState, configuration: Configuration, services: Services
 ) -> Estimate:
-    """Estimate a research: each topic's exploration and its notes, then the report."""
-    count, rounds = len(topics), configuration.max_exploration_rounds
-    searches = (2 * count, 5 * count)
-    web = searches if searched_by_google(configuration) else (0, 0)
     model = state["turn"]["reasoning_model"] or configuration.answer_model
+    calls = planned_calls(len(topics), configuration, model)
+    searches = 2 * len(topics)
+    return estimate(
+        calls, state["turn"], configuration, services, state.get("usage"), searches=searches
+    )
+
+
+def planned_calls(count: int, configuration: Configuration, model: str) -> list[Calls]:
+    """Return the calls of so many topics: their exploration and notes, then the report."""
+    rounds = configuration.max_exploration_rounds
+    web = (2 * count, 5 * count) if searched_by_google(configuration) else (0, 0)
     explored = (min(2 * count, rounds), min(4 * count + 2, rounds))
-    calls = [
+    return [
         Calls(configuration.research_model, _EXPLORED, explored),
         Calls(configuration.research_model, WEB_CALL, web),
         Calls(configuration.reflection_model, _COMPRESSED, (count, count)),
         Calls(model, _WRITTEN, (1, 1)),
     ]
-    return estimate(
-        calls, state["turn"], configuration, services, state.get("usage"), searches=searches[0]
-    )

@@ -5,7 +5,7 @@ from typing import Literal
 from langchain_core.messages import AIMessage
 from langgraph.types import Send
 
-from agent.assistants.deep_research.state import DeepState, TopicBranch
+from agent.assistants.deep_research.state import DeepState, TopicBranch, topic_messages
 from agent.core.budget import no_usage
 
 
@@ -13,8 +13,7 @@ def after_explore(state: DeepState) -> Literal["act", "switch_topic", "explore"]
     """Route to what the model or a limit asked for; back where the model only talked."""
     if state.get("intent"):
         return "switch_topic"
-    last = state["messages"][-1]
-    return "act" if isinstance(last, AIMessage) and last.tool_calls else "explore"
+    return "act" if _has_calls(state) else "explore"
 
 
 def after_act(state: DeepState) -> Literal["switch_topic", "explore"]:
@@ -22,12 +21,18 @@ def after_act(state: DeepState) -> Literal["switch_topic", "explore"]:
     return "switch_topic" if state.get("intent") else "explore"
 
 
-def after_switch(state: DeepState) -> list[Send] | Literal["explore", "review_notes"]:
+def after_switch(state: DeepState) -> list[Send] | Literal["explore", "act", "review_notes"]:
     """Route on with the research, to a branch for each topic without notes, or to their review."""
     if state["exploring"]:
-        return "explore"
+        return "act" if _has_calls(state) else "explore"
     branches = [Send("compress_topic", branch) for branch in topic_branches(state)]
     return branches or "review_notes"
+
+
+def _has_calls(state: DeepState) -> bool:
+    """Return whether the topic's last message asks for something."""
+    last = next(reversed(topic_messages(state)), None)
+    return isinstance(last, AIMessage) and bool(last.tool_calls)
 
 
 def after_notes(state: DeepState) -> Literal["explore", "write_report"]:

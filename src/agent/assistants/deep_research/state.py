@@ -1,11 +1,13 @@
 """State of `deep_research`: exploration in topics, what each left, and the report.
 
-`messages` holds the present topic's calls and answers while it is explored; `switch_topic` takes
-them out and leaves an entry in `search_results`.
+`topic_messages` holds the present topic's calls and answers while it is explored; `switch_topic`
+takes them out and leaves an entry in `search_results`. `messages` is the conversation alone.
 """
 
 from typing import Annotated, Any, Literal, NotRequired, cast
+from urllib.parse import urlsplit
 
+from langchain_core.messages import AnyMessage, ToolCall
 from langgraph.runtime import Runtime
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -56,11 +58,16 @@ class PlannedTopic(TypedDict):
     status: TopicStatus
 
 
-class FoundPage(TypedDict):
-    """A page a search of the present topic returned."""
+class ShownPage(TypedDict):
+    """A page that the model was shown."""
 
     url: str
     title: str
+
+
+class FoundPage(ShownPage):
+    """A page a search of the present topic returned."""
+
     site: str
     snippet: str
     published: str | None
@@ -93,7 +100,7 @@ class TopicResult(TypedDict):
 
 
 class PageText(TypedDict):
-    """The text of a page as it was read; kept until the report is written."""
+    """Text of a page until the report is written: all of a short topic's page, else passages."""
 
     id: str
     text: str
@@ -108,6 +115,8 @@ class Intent(TypedDict):
     reason: str
     urls: list[str] | None
     """What the model names as useful; None where a limit decided."""
+    calls: NotRequired[list[ToolCall]]
+    """Calls behind a change in the same reply: the next topic begins with them."""
 
 
 class Counts(TypedDict, total=False):
@@ -148,6 +157,8 @@ class DeepState(AgentInput, Gathered, total=False):
     conversation: str
     base: int
     """How many messages the thread had when the question was asked."""
+    topic_messages: Annotated[list[AnyMessage], extend]
+    """Calls and answers of the present topic."""
     topic: str
     rounds: int
     """Model calls of the exploration, in this turn."""
@@ -161,6 +172,8 @@ class DeepState(AgentInput, Gathered, total=False):
     """Whether the notes were judged as a whole; they are once in a turn."""
     intent: Intent | None
     pages_found: Annotated[list[FoundPage], extend]
+    pages_left: Annotated[list[ShownPage], extend]
+    """What earlier topics found and did not keep; a later one may name or open it."""
     links_found: Annotated[list[str], extend]
     """What the pages opened in the present topic link to, as far as the model was shown it."""
     search_results: Annotated[list[TopicResult], merge_topics]
@@ -173,6 +186,32 @@ class DeepUpdate(DeepState, total=False):
     """The update a node returns."""
 
 
+def topic_messages(state: DeepState) -> list[AnyMessage]:
+    """Return the messages of the present topic.
+
+    Runs that an earlier version began have them behind the thread's.
+    """
+    return [*state["messages"][state["base"] :], *state.get("topic_messages", [])]
+
+
+def found_page(url: str, title: str, excerpt: str = "", *, opened: bool = False) -> FoundPage:
+    """Return a page that is known without a search's result like one that a search returned."""
+    page = FoundPage(
+        url=url,
+        title=title,
+        site=(urlsplit(url).hostname or "").removeprefix("www."),
+        snippet=excerpt,
+        published=None,
+        provider="web",
+    )
+    return FoundPage(**page, opened=True) if opened else page
+
+
+def kept_pages(state: DeepState) -> list[UsefulPage]:
+    """Return the pages that topics keep."""
+    return [page for entry in state.get("search_results", []) for page in entry["useful_webpages"]]
+
+
 class TopicBranch(TypedDict):
     """The input of one branch of reading and compressing."""
 
@@ -183,7 +222,8 @@ class TopicBranch(TypedDict):
 
 
 _OF_A_QUESTION = (
-    "pages_found", "links_found", "search_results", "pages_read", "counts", "intent",
+    "pages_found", "pages_left", "links_found", "search_results", "pages_read", "counts", "intent",
+    "topic_messages",
 )  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """Archive what the present topic found and take its messages out of the conversation."""
 
 import logging
+from collections.abc import Sequence
 from typing import Any, cast
 
 from langchain_core.messages import AnyMessage, RemoveMessage, ToolMessage
@@ -9,7 +10,7 @@ from langgraph.runtime import Runtime
 from agent.assistants.common.gaps import run_gap
 from agent.assistants.common.reading import READ, canonical
 from agent.assistants.deep_research.compress_topic import Compression
-from agent.assistants.deep_research.explore import topic_messages, topic_name
+from agent.assistants.deep_research.explore import topic_name
 from agent.assistants.deep_research.plan import (
     begun,
     next_planned,
@@ -24,22 +25,27 @@ from agent.assistants.deep_research.state import (
     FoundPage,
     Intent,
     PlannedTopic,
+    ShownPage,
     TopicResult,
     UsefulPage,
     add_counts,
     configuration_of,
+    found_page,
+    kept_pages,
     merge_topics,
+    topic_messages,
 )
-from agent.assistants.deep_research.tools import SEARCH, last_thought, looked_up
+from agent.assistants.deep_research.tools import SEARCH, last_thought, looked_up, moved_calls
 from agent.configuration import Configuration
 from agent.core.budget import add_usage
-from agent.core.progress import event
+from agent.core.progress import Emit, event
 from agent.evidence.types import Gap
 from agent.state import replaced
 
 log = logging.getLogger(__name__)
 NODE = "switch_topic"
 _MAX_NAMED, _UNNAMED = 20, 6
+_MAX_LEFT = 16
 _MAX_THOUGHT = 400
 
 
@@ -57,20 +63,18 @@ async def switch_topic(
     if intent["kind"] == "change" and not goes_on:
         values = {"limit": str(limit), "topic": new_topic}
         gaps.append(run_gap("deep_research.topics_spent", state["turn"]["language"], **values))
-    for gap in gaps:
-        runtime.stream_writer(event("gap", NODE, text=gap["message"]))
-    if entry:
-        count = len(entry["useful_webpages"])
-        runtime.stream_writer(event("topic_done", NODE, text=entry["topic"], count=count))
     topic = new_topic if goes_on and new_topic else state["topic"]
+    _tell(entry, gaps, runtime.stream_writer)
     if goes_on and intent["kind"] == "change":
         runtime.stream_writer(event("topic_started", NODE, text=topic, count=entries))
     log.info("turn=%s %s: %s, %d topics", state["turn"]["id"], NODE, intent["kind"], entries)
-    removed: list[Any] = [RemoveMessage(id=message.id or "") for message in messages]
+    calls = moved_calls(intent.get("calls", [])) if goes_on else []
     switched = DeepUpdate(
-        messages=removed,
+        messages=_removals(state),
+        topic_messages=replaced(calls),
         search_results=[entry] if entry else [],
         pages_found=replaced([]),
+        pages_left=replaced(_pages_left(state, entry)),
         links_found=replaced([]),
         topic=topic,
         plan=_plan(state, topic if goes_on else "", messages),
@@ -83,6 +87,20 @@ async def switch_topic(
     if goes_on and intent["kind"] == "change":
         return await _with_notes(state, switched, runtime, compression)
     return switched
+
+
+def _removals(state: DeepState) -> list[Any]:
+    """Take out the messages that a run of an earlier version left among the thread's."""
+    return [RemoveMessage(id=message.id or "") for message in state["messages"][state["base"] :]]
+
+
+def _tell(entry: TopicResult | None, gaps: Sequence[Gap], emit: Emit) -> None:
+    """Emit what is missing, and the topic that is closed."""
+    for gap in gaps:
+        emit(event("gap", NODE, text=gap["message"]))
+    if entry:
+        count = len(entry["useful_webpages"])
+        emit(event("topic_done", NODE, text=entry["topic"], count=count))
 
 
 async def _with_notes(
@@ -142,16 +160,17 @@ def _archive(
 ) -> tuple[TopicResult | None, int]:
     """Return the topic's entry with its useful pages, and how many named URLs no search returned.
 
-    None where nothing was searched or opened in this topic: a change then only names it; and
-    where the person dropped it.
+    None where nothing was searched or opened in this topic, nor a page of an earlier one named: a
+    change then only names it; and where the person dropped it.
     """
     planned = topic_named(state.get("plan", []), topic_name(state))
     if planned and planned["status"] == "dropped":
         return None, 0
-    if not any(isinstance(m, ToolMessage) and m.name in (SEARCH, READ) and m.status == "success"
-               for m in messages):  # fmt: skip
+    chosen, invented = _useful(state, intent["urls"])
+    looked = any(isinstance(m, ToolMessage) and m.name in (SEARCH, READ) and m.status == "success"
+                 for m in messages)  # fmt: skip
+    if not looked and not chosen:
         return None, 0
-    chosen, invented = _useful(state["pages_found"], intent["urls"])
     entries, name = state.get("search_results", []), topic_name(state)
     place = next((n for n, e in enumerate(entries) if e["topic"] == name), len(entries))
     earlier = entries[place]["useful_webpages"] if place < len(entries) else []
@@ -176,21 +195,35 @@ def _is_new(state: DeepState, entry: TopicResult | None) -> bool:
     return entry is not None and entry["topic"] not in topics
 
 
-def _useful(found: list[FoundPage], named: list[str] | None) -> tuple[list[FoundPage], int]:
-    """Return the named pages that this topic brought, and how many named ones it did not.
+def _useful(state: DeepState, named: list[str] | None) -> tuple[list[FoundPage], int]:
+    """Return the named pages that this turn brought, and how many named ones nothing brought.
 
-    Where none is named, those the model opened and the first of the others stand for them.
+    Where none is named, those of this topic that the model opened and the first of the others
+    stand for them. What another topic keeps stays there.
     """
     by_url: dict[str, FoundPage] = {}
-    for page in found:
+    for page in state["pages_found"]:
         first = by_url.setdefault(canonical(page["url"]), page)
         if page.get("opened"):
             by_url[canonical(page["url"])] = {**first, "opened": True}
+    left = [found_page(page["url"], page["title"]) for page in state.get("pages_left", [])]
+    known = {canonical(page["url"]): page for page in left} | by_url
+    elsewhere = {canonical(page["url"]) for page in kept_pages(state)}
     addresses = dict.fromkeys(canonical(url) for url in named or [])
-    chosen = [by_url[url] for url in addresses if url in by_url][:_MAX_NAMED]
-    invented = sum(url not in by_url for url in addresses)
+    chosen = [known[url] for url in addresses if url in known][:_MAX_NAMED]
+    invented = sum(url not in known and url not in elsewhere for url in addresses)
     unnamed = sorted(by_url.values(), key=lambda page: not page.get("opened"))
     return chosen or unnamed[:_UNNAMED], invented
+
+
+def _pages_left(state: DeepState, entry: TopicResult | None) -> list[ShownPage]:
+    """Return what this turn's searches brought and no topic keeps, the latest last."""
+    useful = [*kept_pages(state), *(entry["useful_webpages"] if entry else [])]
+    taken = {canonical(page["url"]) for page in useful}
+    pages = [*state.get("pages_left", []), *state.get("pages_found", [])]
+    by_url = {canonical(page["url"]): page for page in pages}
+    left = [page for url, page in by_url.items() if url not in taken]
+    return [ShownPage(url=page["url"], title=page["title"]) for page in left[-_MAX_LEFT:]]
 
 
 def _gaps(state: DeepState, entry: TopicResult | None) -> list[Gap]:

@@ -6,7 +6,7 @@ They are only described here: `act` executes searches, `switch_topic` changes an
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 from langchain_core.tools import BaseTool, tool
@@ -123,9 +123,15 @@ Refusal = Literal[
     "no_topic",
     "planned_left",
     "second_change",
-    "leaving",
+    "unseen",
+    "too_many",
     "unknown_tool",
 ]
+Ruling = Refusal | Literal["moved"] | None
+"""Refused, left to the topic that a change begins, or allowed."""
+MOVED: Final = "moved"
+MAX_CALLS = 12
+"""Calls of one message that are done."""
 
 
 @dataclass(frozen=True)
@@ -147,6 +153,8 @@ class TopicHistory:
     """The names of the map's tools, where they are offered."""
     documents: bool = False
     """Whether own documents may be searched."""
+    moved: bool = False
+    """Whether these calls stood behind the change that began the topic, with its thought."""
 
 
 def thought_since_search(messages: Sequence[AnyMessage]) -> bool:
@@ -196,10 +204,30 @@ def same_topic(one: str, other: str) -> bool:
     return _plain(one) == _plain(other)
 
 
-def ruled(calls: Sequence[ToolCall], history: TopicHistory) -> list[Refusal | None]:
-    """Return for each call in order why it is refused, or None where it is allowed."""
-    order = _Order(history)
-    return [order.judge(call) for call in calls]
+def moved_calls(calls: Sequence[ToolCall]) -> list[AnyMessage]:
+    """Return the message with which a topic begins: calls that stood behind the change to it."""
+    return [AIMessage("", tool_calls=list(calls), id=f"{MOVED}-{calls[0]['id']}")] if calls else []
+
+
+def were_moved(message: AnyMessage) -> bool:
+    """Return whether a message was made by `moved_calls`."""
+    return (message.id or "").startswith(f"{MOVED}-")
+
+
+def ruled(calls: Sequence[ToolCall], history: TopicHistory) -> list[Ruling]:
+    """Return for each call in order why it is refused, or None where it is allowed.
+
+    What stands behind a change belongs to the topic that it begins.
+    """
+    order, rulings = _Order(history), list[Ruling]()
+    for number, call in enumerate(calls):
+        if order.changed:
+            rulings.append(MOVED)
+        elif number >= MAX_CALLS:
+            rulings.append("too_many")
+        else:
+            rulings.append(order.judge(call, calls[number + 1 :]))
+    return rulings
 
 
 class _Order:
@@ -207,20 +235,19 @@ class _Order:
 
     def __init__(self, history: TopicHistory) -> None:
         self._history = history
-        self._thought, self._leaving, self._searching = history.thought, False, False
+        self._thought = history.thought or history.moved
+        self._ending, self._searching, self.changed = False, False, False
 
-    def judge(self, call: ToolCall) -> Refusal | None:
+    def judge(self, call: ToolCall, following: Sequence[ToolCall]) -> Refusal | None:
         name = call["name"]
         if name not in OWN and name not in self._history.maps:
             return "unknown_tool"
         if name == SEARCH_DOCUMENTS and not self._history.documents:
             return "unknown_tool"
         if name in (CHANGE, END):
-            return self._closing(call)
+            return self._closing(call, following)
         if name == THINK:
             return self._thinking(call)
-        if self._leaving:
-            return "leaving"
         if name == SEARCH_DOCUMENTS and not queries_of(call):
             return "empty_search"
         return self._search(call) if name == SEARCH else None
@@ -242,8 +269,8 @@ class _Order:
         self._thought, self._searching = False, True
         return None
 
-    def _closing(self, call: ToolCall) -> Refusal | None:
-        if self._leaving:
+    def _closing(self, call: ToolCall, following: Sequence[ToolCall]) -> Refusal | None:
+        if self._ending or self._history.moved:
             return "second_change"
         if not (self._thought or (thought_of(call) and not self._searching)):
             return "think_first"
@@ -253,7 +280,9 @@ class _Order:
             return "search_first"
         if call["name"] == END and self._history.planned and not self._history.reminded:
             return "planned_left"
-        self._leaving = True
+        if call["name"] == END and any(each["name"] == SEARCH for each in following):
+            return "unseen"
+        self.changed, self._ending = call["name"] == CHANGE, call["name"] == END
         return None
 
     def _unfit(self, topic: str) -> Refusal | None:

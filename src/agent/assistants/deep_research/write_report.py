@@ -21,10 +21,17 @@ from agent.assistants.common.writer import (
     write_or_quote,
 )
 from agent.assistants.deep_research.compress_topic import Compression, topic_element
-from agent.assistants.deep_research.state import DeepState, DeepUpdate, configuration_of
+from agent.assistants.deep_research.state import (
+    DeepState,
+    DeepUpdate,
+    TopicResult,
+    configuration_of,
+    kept_pages,
+)
 from agent.configuration import Configuration
 from agent.core.progress import event
 from agent.core.strings import cut_to_tokens
+from agent.evidence.citations import cited_ids
 from agent.evidence.geo import distance_m
 from agent.evidence.types import Gap, Place
 from agent.prompts import Raw, element, render
@@ -36,6 +43,7 @@ ASSISTANT = "deep_research"
 _COUNTS = ("thoughts", "refused_calls", "invented_urls", "forced_archives", "unknown_notes",
            "pages_opened")  # fmt: skip
 _MEASURED, _NEAREST = 12, 3
+_MAX_TITLE = 80
 _PER_TOPIC = 60
 """Tokens for a topic's tag."""
 
@@ -59,7 +67,7 @@ async def write_report(
         assistant=ASSISTANT,
         texts=_texts(state),
     )
-    if gap := _not_researched(state):
+    for gap in (*_not_researched(state), *_partly_read(state)):
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
         draft.gaps.append(gap)
     report = _Report(draft, state)
@@ -76,16 +84,26 @@ async def write_report(
     closing = await write_message(draft, parts)
     compression.close(draft.turn["id"])
     text = str(closing["messages"][-1].text).removeprefix(draft.notice)
-    written = {"pages_read": replaced([]), "report": text, "wishes": wishes}
+    gone = {"pages_read": replaced([]), "pages_left": replaced([])}
+    written = {**gone, "report": text, "wishes": wishes}
     return cast(DeepUpdate, {**closing, **written})
 
 
-def _not_researched(state: DeepState) -> Gap | None:
+def _not_researched(state: DeepState) -> list[Gap]:
     """Return which topics of the plan nobody looked into."""
     language = state["turn"]["language"]
     left = [topic["name"] for topic in state.get("plan", []) if topic["status"] == "planned"]
     names = say("punctuation.comma", language).join(left)
-    return run_gap("deep_research.not_researched", language, topics=names) if left else None
+    return [run_gap("deep_research.not_researched", language, topics=names)] if left else []
+
+
+def _partly_read(state: DeepState) -> list[Gap]:
+    """Return of how many pages in all topics only an excerpt could be had."""
+    language, count = (
+        state["turn"]["language"],
+        sum(p.get("partial", False) for p in kept_pages(state)),
+    )
+    return [run_gap("deep_research.page_partial", language, count=str(count))] if count else []
 
 
 @dataclass(frozen=True)
@@ -133,9 +151,10 @@ class _Report:
         values = {
             "today": turn["today"],
             "conversation": cut_to_tokens(self.state["conversation"], limit // 10),
-            "previous": previous_lines(self.draft.previous, limit // 10),
+            "previous": previous_lines(self.draft.earlier, limit // 10),
             "question": cut_to_tokens(turn["question"], limit // 5),
             "gaps": cut_to_tokens(gap_lines(self.draft.gaps), limit // 10),
+            "pages": cut_to_tokens(page_lines(self.state.get("search_results", [])), limit // 12),
         }
         system = SystemMessage(render("deep_report_system", language))
         bare = HumanMessage(render("deep_report", language, topics="", **values))
@@ -180,14 +199,28 @@ class _Report:
         return "\n\n".join(f"## {name}\n\n{notes}" for name, notes in self.topics() if notes)
 
 
+def page_lines(entries: Sequence[TopicResult]) -> str:
+    """Return title, site and date of each page that notes cite, so that sources can be weighed.
+
+    Pages of a topic without notes stand in the prompt themselves.
+    """
+    lines = []
+    for entry in entries:
+        noted = set() if entry.get("whole") else set(cited_ids(entry["compressed_content"] or ""))
+        for page in entry["useful_webpages"]:
+            if page["id"] in noted:
+                about = (page["title"][:_MAX_TITLE], page["site"], (page["published"] or "")[:10])
+                lines.append(f"[^{page['id']}] " + " | ".join(filter(None, about)))
+    return "\n".join(lines)
+
+
 def _texts(state: DeepState) -> dict[str, str]:
     """Return what each page says: its text where it was read, else what the search showed of it."""
     texts = {read["id"]: read["text"] for read in state.get("pages_read", [])}
     for entry in state.get("search_results", []):
         for page in entry["useful_webpages"]:
             read = texts.get(page["id"], "")
-            published = page["published"] or ""
-            texts[page["id"]] = "\n".join([page["title"], published, page["snippet"], read])
+            texts[page["id"]] = "\n".join([page["title"], page["snippet"], read])
     between = distance_lines(distinct_places(state.get("places", [])), state["turn"]["language"])
     for pair, line in between.items():
         texts |= {name: f"{texts.get(name, '')}\n{line}" for name in pair}
@@ -207,7 +240,7 @@ def distance_lines(places: Sequence[Place], language: Language) -> dict[tuple[st
         for metres, _, other in others[:_NEAREST]:
             if (other["source"], place["source"]) not in near:
                 values = {"begin": place["name"], "end": other["name"], "metres": metres}
-                line = say("team_answer.tools.straight", language, **values)
+                line = say("records.straight_line", language, **values)
                 ids = (place["source"], other["source"])
                 near[ids] = f"{line} [^{ids[0]}][^{ids[1]}]"
     return near

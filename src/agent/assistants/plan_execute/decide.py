@@ -21,6 +21,7 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
 from agent.assistants.common.gaps import ask_or_gap, run_gap
+from agent.assistants.common.place_lookup import PlaceLookup, located
 from agent.assistants.plan_execute.documents import crop_observation, documents_of, earlier_lines
 from agent.assistants.plan_execute.state import ExecutorState, SpecialSource, Task
 from agent.assistants.plan_execute.subject import (
@@ -34,6 +35,7 @@ from agent.assistants.plan_execute.subject import (
 from agent.assistants.plan_execute.task_run import OPTIONAL, ExecutorRun, ask_source
 from agent.core.errors import AgentError
 from agent.core.strings import cut_to_tokens
+from agent.evidence.places import limiting_cities
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap
 from agent.mcp.tools import subject_of
@@ -113,7 +115,7 @@ async def offered_tools(run: ExecutorRun, task: Task) -> tuple[list[BaseTool], l
         if run.maps is None:
             run.maps = await run.services.maps.tools(
                 run.map_result,
-                query,
+                query if limiting_cities(query) else run.turn["question"],
                 options=run.map_options,
                 meter=run.meter,
                 on_call=run.report_map_call,
@@ -286,6 +288,7 @@ async def optional_tools(state: ExecutorState, runtime: Runtime[ExecutorRun]) ->
     run = runtime.context
     message = cast(AIMessage, state["executor_messages"][-1])
     doing = _ToolExecutor(run, _asked_before(state), _tokens(run, len(message.tool_calls)))
+    run.map_result.names |= located(state["executor_messages"])
     outcomes = await doing.all(message.tool_calls)
     messages: list[AnyMessage] = [each.message(each.shown) for each in outcomes]
     return ExecutorState(
@@ -349,7 +352,11 @@ class _ToolExecutor:
         assert run.maps is not None
         before = len(run.map_result.gaps)
         answer = await run.maps.call(call)
-        text, gaps = str(answer.text), list(run.map_result.gaps[before:])
+        most = run.configuration.map_details + run.configuration.map_more_details
+        lookup = PlaceLookup(run.maps, run.map_result, run.meter, run.language, most)
+        [records] = await lookup.lines([call], [answer])
+        text = "\n".join([*records, str(answer.text)])
+        gaps = list(run.map_result.gaps[before:])
         line = f"{call['name']}: {subject_of(call['args'])}"
         excerpt = cut_to_tokens(text, self.tokens)
         return _ToolOutcome(call, text, excerpt, answer.status == "error", gaps, line)

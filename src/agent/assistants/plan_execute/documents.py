@@ -36,6 +36,8 @@ _TITLE, _TEXT, _SHORT = 300, 6000, 200
 _FIGURE = ("name", "value", "unit", "period", "url")
 _MAX_FIGURES = 60
 _DOI = re.compile(r"^(?:https?://(?:dx\.)?doi\.org/|doi:\s*)", re.IGNORECASE)
+_STEPS = 3
+"""Differences in shared words that outweigh the order of a search: thirds of a query."""
 _NOT_WORD = re.compile(r"[\W_]+")
 _LEAST_TITLE = 12
 """Characters (Chinese ones count three) of a title that names one paper only."""
@@ -67,17 +69,22 @@ def distinct(documents: Iterable[Document]) -> list[Document]:
 
 
 def concerning(documents: Iterable[Document], subject: Subject) -> list[Document]:
-    """Return those that concern the subject, the most bearing first within their kind.
+    """Return those that concern the subject, those first that have most of a query's words.
 
-    Filings and statements were looked up by their company.
+    Where about as many stand, the order of the search is kept. Filings and statements were looked
+    up by their company.
     """
     selection = [
         document
         for document in documents
         if document["kind"] in ("filing", "statement")
-        or subject.concerns(whole_text(document), background=document["kind"] != "page")
+        or subject.concerns(
+            whole_text(document), origin="page" if document["kind"] == "page" else "background"
+        )
     ]
-    return sorted(selection, key=lambda document: -subject.bearing(whole_text(document)))
+    return sorted(
+        selection, key=lambda document: -round(_STEPS * subject.bearing(whole_text(document)))
+    )
 
 
 def merged_over_tasks(

@@ -19,7 +19,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
-from agent.assistants.common.gaps import gap_of, run_gap
+from agent.assistants.common.gaps import TASK_GAPS, gap_of, run_gap
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.steering import dropped, new_wishes
 from agent.assistants.common.turn import meter_of
@@ -37,7 +37,7 @@ from agent.assistants.plan_execute.state import (
     TaskStatus,
     configuration_of,
 )
-from agent.assistants.plan_execute.subject import subject_of
+from agent.assistants.plan_execute.subject import companies_of, subject_of
 from agent.assistants.plan_execute.task_run import (
     NODE,
     REQUIRED,
@@ -258,8 +258,7 @@ class _Working:
             ended = _failed_result(task, error, turn["language"])
         result, seconds = ended["executor_result"], time.monotonic() - began
         if result["status"] == "empty":
-            query = task["query"]
-            gap = run_gap("plan_execute.task_empty", turn["language"], query=query, task=query)
+            gap = empty_gap(ended.get("task", task), ended.get("found", 0), turn["language"])
             ended["gaps"] = [*(ended.get("gaps") or []), gap]
         count = len(result["documents"])
         log.info("turn=%s %s %s: %s, %d documents, %d papers, %.1f s", turn["id"], NODE,
@@ -305,6 +304,16 @@ def _failed_result(task: Task, error: AgentError, language: Language) -> Executo
     return ExecutorState(executor_result=result, gaps=[gap])
 
 
+def empty_gap(task: Task, found: int, language: Language) -> Gap:
+    """Return that outside sources had nothing for a task, or nothing on its subject."""
+    query, companies = task["query"], companies_of(task.get("company", ""))
+    if not found:
+        return run_gap("plan_execute.task_empty", language, query=query, task=query)
+    subject = companies[0][0] if companies else query
+    values = {"subject": subject, "count": str(found)}
+    return run_gap("plan_execute.task_off_subject", language, query=query, **values)
+
+
 def _off_gaps(off: dict[str, str], language: Language) -> Iterable[Gap]:
     """Yield a gap for each source that is off and that every task should search."""
     for name in REQUIRED:
@@ -328,7 +337,7 @@ def _distinct(gaps: list[Gap], earlier: list[Gap]) -> list[Gap]:
 def _reason(gap: Gap) -> tuple[str, str]:
     if gap["code"].startswith("budget_"):
         return "", gap["code"]
-    return gap["provider"], gap["code"] + (gap["query"] if gap["code"] == "task_empty" else "")
+    return gap["provider"], gap["code"] + (gap["query"] if gap["code"] in TASK_GAPS else "")
 
 
 def _quotes(document: Document) -> list[str]:

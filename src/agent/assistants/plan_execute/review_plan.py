@@ -193,13 +193,8 @@ def _estimate(
     queries = sum(len(queries_of(task)) for task in tasks)
     undecided = sum("sources" not in task for task in tasks) + sum(bool(t["dep"]) for t in tasks)
     web = queries if "tavily" in asked and searched_by_google(configuration) else 0
-    model, count = state["turn"]["reasoning_model"] or configuration.answer_model, len(tasks)
-    calls = [
-        Calls(configuration.research_model, _DECIDED, (undecided, 2 * count)),
-        Calls(configuration.research_model, WEB_CALL, (web, 3 * web)),
-        Calls(configuration.query_generator_model, _DECIDED, (1, 1)),
-        Calls(model, _WRITTEN, (1, 1)),
-    ]
+    model = state["turn"]["reasoning_model"] or configuration.answer_model
+    calls = planned_calls(len(tasks), configuration, model, web=web, undecided=undecided)
     return estimate(
         calls,
         state["turn"],
@@ -209,3 +204,15 @@ def _estimate(
         searches=queries * len(asked) + special,
         map_calls=5 * sum("map" in task.get("sources", []) for task in tasks),
     )
+
+
+def planned_calls(
+    count: int, configuration: Configuration, model: str, *, web: int, undecided: int
+) -> list[Calls]:
+    """Return the calls of so many tasks: decisions and searches, then headings and the text."""
+    return [
+        Calls(configuration.research_model, _DECIDED, (undecided, 2 * count)),
+        Calls(configuration.research_model, WEB_CALL, (web, 3 * web)),
+        Calls(configuration.query_generator_model, _DECIDED, (1, 1)),
+        Calls(model, _WRITTEN, (1, 1)),
+    ]

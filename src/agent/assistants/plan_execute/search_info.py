@@ -40,6 +40,7 @@ from agent.assistants.plan_execute.state import (
     configuration_of,
 )
 from agent.assistants.plan_execute.subject import (
+    Origin,
     Subject,
     companies_of,
     names_company,
@@ -269,7 +270,27 @@ class _Searching:
         results = await asyncio.gather(
             *(self._search(n, target) for n, target in enumerate(targets))
         )
-        return pool, targets, list(results)
+        return pool, targets, [*results, await self._neighbours(results)]
+
+    async def _neighbours(self, results: Sequence[Found]) -> Found:
+        """Return what else own documents say that targets found, as far as there is room."""
+        hits_by_key = {_key(hit): hit for each in results for hit, _ in each.hits}
+        room = self.configuration.max_passages - len(hits_by_key)
+        ids = {
+            hit.document["id"]: None
+            for hit in hits_by_key.values()
+            if is_own(hit.document["collection"]) and hit.document["collection"] != PAGES
+        }
+        number, question = len(results), clean_text(self.turn["question"], _MAX_QUESTION)
+        if self.own is None or not ids or room <= 0:
+            return Found(number, question, [])
+        scope = replace(self.own, documents=tuple(ids))
+        limit = self.configuration.max_passages
+        lists = await asyncio.gather(
+            *(self._known(query, scope, limit) for query in (self.turn["question"], *self.queries))
+        )
+        others = {_key(hit): hit for hits in lists for hit in hits if _key(hit) not in hits_by_key}
+        return Found(number, question, [(hit, 0.0) for hit in list(others.values())[:room]])
 
     async def _read(self) -> PageIndex:
         """Return the web's best pages; those that could not be read are one gap."""
@@ -443,10 +464,12 @@ class _Searching:
         document = hits[0].document
         whole = self.pages.texts.get(document["id"])
         text = "\n".join([document["title"], *map(passage_text, hits)])
-        background = document["id"] in self.papers
-        if subject.concerns(whole or text, background=background):
+        origin: Origin = (
+            "page" if whole else "background" if document["id"] in self.papers else "own"
+        )
+        if subject.concerns(whole or text, origin=origin):
             return True
-        if whole or background:
+        if origin != "own":
             return False
         if not subject.companies:
             return any(map(is_near, hits))

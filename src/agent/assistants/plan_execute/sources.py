@@ -85,7 +85,8 @@ async def clean_and_rerank(state: ExecutorState, runtime: Runtime[ExecutorRun]) 
     log.info("turn=%s %s: %d found, %d distinct, %d on its subject, %d of %d scored kept",
              run.turn["id"], run.task["id"], len(state.get("search_results") or []), len(every),
              len(documents), len(ranked), len(papers))  # fmt: skip
-    return ExecutorState(reranked_results=sorted_by_kind([*ranked, *others]), rerank_note=note)
+    documents = sorted_by_kind([*ranked, *others])
+    return ExecutorState(found=len(every), reranked_results=documents, rerank_note=note)
 
 
 def _with_score(document: Document, score: float) -> Document:

@@ -21,6 +21,7 @@ from agent.evidence.intent import names_known_place
 from agent.evidence.types import Gap
 from agent.mcp.tools import BranchTools
 from agent.mcp.types import MapOptions, MapResult
+from agent.search.rules import rules_of
 from agent.state import Turn
 from agent.texts import Language, reason_of, say
 
@@ -83,7 +84,12 @@ class ExecutorRun:
     def map_options(self) -> MapOptions:
         """Return the map's options; ids of its records are `a2-0` … in task T2."""
         turn = self.turn
-        return MapOptions(prefix=f"a{self.number}", language=turn["language"], near=turn["near"])
+        return MapOptions(
+            prefix=f"a{self.number}",
+            language=turn["language"],
+            near=turn["near"],
+            on_found=lambda spots: self.tell("map_found", "", spots=spots),
+        )
 
     def tell(self, kind: EventType, text: str, **more: Any) -> None:
         """Emit a progress event of this task."""
@@ -141,6 +147,7 @@ async def _search_source(run: ExecutorRun, source: str, query: str) -> Any:
         meter=run.meter,
         model=run.configuration.research_model,
         choice=run.configuration.web_search,
+        rules=rules_of(run.configuration),
     )
 
 

@@ -9,7 +9,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.conversation import prompt_tokens
-from agent.assistants.common.gaps import gap_lines, readers_gaps, run_gap
+from agent.assistants.common.gaps import TASK_GAPS, gap_lines, readers_gaps, run_gap
 from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.steering import new_wishes, wished, with_wishes
@@ -19,7 +19,7 @@ from agent.assistants.plan_execute.documents import (
     figure_text,
     ids_of,
 )
-from agent.assistants.plan_execute.search_info import page_title
+from agent.assistants.plan_execute.search_info import distinct_questions, page_title
 from agent.assistants.plan_execute.state import (
     ExecutorResult,
     Passage,
@@ -156,11 +156,27 @@ async def write_dossier(
         assistant=ASSISTANT,
         texts=_texts(state),
     )
+    draft.gaps = task_gaps_told_once(draft.gaps, state)
     dossier = _Dossier(draft, state)
     parts = MessageParts(dossier.body, dossier.sections, dossier.metadata(), dossier.checks())
     closing = await write_message(draft, parts)
     text = str(closing["messages"][-1].text).removeprefix(draft.notice)
     return cast(PlanUpdate, {**closing, "dossier": text, "wishes": wishes})
+
+
+def task_gaps_told_once(gaps: Sequence[Gap], state: PlanState) -> list[Gap]:
+    """Return the gaps; those of tasks that documents answered as one, where no task has more."""
+    targets = {passage["target"] for passage in state.get("passages", [])}
+    every = [
+        Gap(**{**gap, "recovered": True})
+        if gap["code"] in TASK_GAPS and not targets.isdisjoint(distinct_questions([gap["query"]]))
+        else gap
+        for gap in gaps
+    ]
+    statuses = {result["status"] for result in state.get("executor_result", [])}
+    if targets and "empty" in statuses and statuses <= {"empty", "skipped"}:
+        every.append(run_gap("plan_execute.documents_alone", state["turn"]["language"]))
+    return every
 
 
 @dataclass(frozen=True)
@@ -240,11 +256,11 @@ class _Dossier:
         values = {
             "today": turn["today"],
             "conversation": cut_to_tokens(self.state["conversation"], limit // 10),
-            "previous": previous_lines(self.draft.previous, limit // 10),
+            "previous": previous_lines(self.draft.earlier, limit // 10),
             "question": cut_to_tokens(turn["question"], limit // 8),
             "figures": cut_to_tokens("\n".join(figures[:_SHOWN_FIGURES]), limit // 10),
             "places": cut_to_tokens(self.draft.record_lines(), limit // 10),
-            "gaps": cut_to_tokens(gap_lines(readers_gaps(self.draft.gaps)), limit // 20),
+            "gaps": cut_to_tokens(gap_lines(_untold(self.draft.gaps)), limit // 20),
         }
         system = SystemMessage(render("dossier_system", language))
         bare = render("dossier", language, tasks="", passages="", **values)
@@ -319,6 +335,10 @@ class _Dossier:
                 "\n".join([f"## {named}", "", *(f"- {r}" for r in records.split("\n"))])
             )
         return "\n\n".join(sections)
+
+
+def _untold(gaps: Sequence[Gap]) -> list[Gap]:
+    return [gap for gap in readers_gaps(gaps) if not gap.get("recovered")]
 
 
 def _under(passage: Passage, language: Language) -> str:

@@ -9,6 +9,9 @@ import re
 import unicodedata
 from decimal import ROUND_HALF_UP, Decimal
 
+from agent.evidence.claims.facts import amount
+from agent.evidence.figures import figures
+
 _QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "「": "」", "『": "』", "`": "`"}
 _GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
 _NUMBER = re.compile(r"([+-]?)(0|[1-9][0-9]*)(?:\.([0-9]+))?")
@@ -32,6 +35,10 @@ _WITH_UNIT = re.compile(
 )
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _WORD = re.compile(r"[0-9]+(?:\.[0-9]+)?|[^\W\d_\u3400-\u9fff]+|[\u3400-\u9fff]")
+_DOUBT = re.compile(
+    r"\b(?:not|or|neither|maybe|perhaps)\b|不是|并非|或|还是|也许|可能", re.IGNORECASE
+)
+"""Words with which an answer is none, or one of several."""
 _MAX_WORDS = 12
 _DECIMALS = re.compile(
     r"([0-9]|[一二两三四五]|one|two|three|four)\s*(?:位小数|decimal)", re.IGNORECASE
@@ -92,12 +99,39 @@ def unmet(answer: str, requirement: str) -> bool:
 
 
 def same_answer(one: str, other: str) -> bool:
-    """Return True if two bare answers say the same: equal, one within the other, or one figure."""
-    words = [set(_WORD.findall(formatted(text).replace(",", ""))) for text in (one, other)]
-    figures = [{float(word) for word in each if word[0].isdigit()} for each in words]
-    compared: list[set[str]] | list[set[float]] = figures if all(figures) else words
-    first, second = compared
-    return bool(first and second) and (first <= second or second <= first)
+    """Return True if two bare answers say the same: one within the other, by measures or words."""
+    if bool(_DOUBT.search(one)) != bool(_DOUBT.search(other)):
+        return False
+    measured = [_measures(text) for text in (one, other)]
+    if all(measured):
+        return measured[0] <= measured[1] or measured[1] <= measured[0]
+    first, second = (_numbers(text) for text in (one, other))
+    if first and second:
+        return first == second or (_is_dated(one, other) and (first <= second or second <= first))
+    words, more = (set(_WORD.findall(formatted(text))) for text in (one, other))
+    return bool(words and more) and (words <= more or more <= words)
+
+
+def _measures(text: str) -> set[tuple[str, Decimal]]:
+    """Return the figures that have a unit, as the unit's kind and the amount in its base unit."""
+    return {(figure.kind, amount(figure)) for figure in figures(text) if figure.kind}
+
+
+def _numbers(text: str) -> set[Decimal]:
+    """Return the numbers in the text, of dates each part; 1.2 million is one number."""
+    numbers: set[Decimal] = set()
+    for figure in figures(text):
+        if figure.kind == "percent":
+            numbers.add(figure.value / 100)
+        elif figure.date or figure.clock is not None:
+            numbers |= {Decimal(part) for part in re.findall(r"[0-9]+", figure.text)}
+        else:
+            numbers.add(figure.value * (1 if figure.kind else figure.scale))
+    return numbers
+
+
+def _is_dated(*texts: str) -> bool:
+    return any(figure.date for text in texts for figure in figures(text))
 
 
 def shows_capitals(requirement: str) -> bool:

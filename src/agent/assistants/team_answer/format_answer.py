@@ -4,7 +4,7 @@ Rules bring the answer into its form; a model is asked only where they see that 
 """
 
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import cast
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
@@ -28,8 +28,14 @@ from agent.assistants.team_answer.state import (
     TraceEntry,
     configuration_of,
 )
-from agent.assistants.team_answer.synthesize import lookups
-from agent.assistants.team_answer.tools import map_arguments, measurement, searches_saved
+from agent.assistants.team_answer.synthesize import agreed_answer, lookups
+from agent.assistants.team_answer.tools import (
+    map_arguments,
+    measurement,
+    rounded,
+    searches_saved,
+    shown_calculations,
+)
 from agent.configuration import Configuration
 from agent.core.progress import event
 from agent.core.strings import cut_to_tokens
@@ -89,23 +95,23 @@ def map_section(used: Sequence[Evidence], pool: Sequence[Evidence], language: La
     return "\n".join([say("team_answer.answer.on_map", language), *lines]) if lines else ""
 
 
-def calculation_section(used: Sequence[Evidence], language: Language) -> str:
-    """Return the programs an answer rests on, each with its result; empty where there is none."""
-    if not used:
-        return ""
-    calculations = [_calculation(evidence, language) for evidence in used]
-    return "\n\n".join([say("team_answer.answer.calculated", language), *calculations])
+def calculation_section(names: Iterable[str], pool: Sequence[Evidence], language: Language) -> str:
+    """Return the programs of these ids, each once with its number and result; empty without any."""
+    blocks = shown_calculations(names, pool)
+    return "\n\n".join(_calculation(n, each, language) for n, each in enumerate(blocks, 1))
 
 
-def _calculation(evidence: Evidence, language: Language) -> str:
+def _calculation(number: int, evidence: Evidence, language: Language) -> str:
     program = evidence["asked"].strip()
     lines = program[:_SHOWN_CHARACTERS].rstrip().splitlines()[:_SHOWN_LINES]
     if "\n".join(lines) != program:
         lines.append(say("team_answer.answer.cut", language))
     longest = max((len(run) for run in _TICKS.findall(program)), default=0)
     fence = "`" * max(3, longest + 1)
-    result = say("team_answer.answer.result", language, text=inert(evidence["text"][:_RESULT]))
-    return "\n".join([f"{fence}python", *lines, fence, "", result])
+    text = inert(rounded(evidence["text"])[:_RESULT])
+    head = say("team_answer.answer.calculated", language, number=str(number))
+    result = say("team_answer.answer.result", language, text=text)
+    return "\n".join([head, "", f"{fence}python", *lines, fence, "", result])
 
 
 async def format_answer(
@@ -119,7 +125,7 @@ async def format_answer(
         runtime.stream_writer,
         node=NODE,
         assistant=ASSISTANT,
-        known=[lookup["text"] for lookup in lookups(state)],
+        known=_known(state),
     )
     if _all_failed(state):
         gaps = [gap for gap in draft.gaps if gap["provider"] != ASSISTANT]
@@ -147,6 +153,16 @@ async def format_answer(
     trace = [TraceEntry(step=NODE, text=final or "–")]
     settled = {"final_answer": final, "verified": verified, "reasoning_trace": trace}
     return cast(TeamUpdate, {**closing, **settled})
+
+
+def _known(state: TeamState) -> list[str]:
+    """Return what the text says without a source: results of lookups, numbers of calculations."""
+    results, language = lookups(state), state["turn"]["language"]
+    count = len(shown_calculations(state.get("answer_evidence", []), results))
+    return [
+        *(text for each in results for text in (each["text"], rounded(each["text"]))),
+        *(say("team_answer.answer.calculation", language, number=str(n + 1)) for n in range(count)),
+    ]
 
 
 def _checks(state: TeamState, verified: bool) -> dict[str, int]:
@@ -177,7 +193,8 @@ async def _body(
         "unsettled" if state.get("unsettled") else "",
     ]
     for key in filter(None, remarks if answer else []):
-        yield f"\n\n{say(f'team_answer.answer.{key}', language)}"
+        values = {"agreed": agreed_answer(state)} if key == "unverified_other" else {}
+        yield f"\n\n{say(f'team_answer.answer.{key}', language, **values)}"
     if explanation := state.get("explanation", ""):
         yield "\n\n" + draft.cited(explanation)
     if markers := _uncited_gap(state, explanation):
@@ -198,10 +215,9 @@ def _sections(draft: Draft, state: TeamState, answer: str) -> list[str]:
         return [tried(state.get("evidence_pool", []), draft.language)]
     names = set(state.get("answer_evidence", []))
     used = [each for each in lookups(state) if each["id"] in names]
-    programs = [each for each in used if each["kind"] == "code"]
     measured = [each for each in used if each["kind"] == "map"]
     sections = (
-        calculation_section(programs, draft.language),
+        calculation_section(names, lookups(state), draft.language),
         map_section(measured, state.get("evidence_pool", []), draft.language),
     )
     return [draft.cited(section) for section in sections if section]

@@ -89,15 +89,20 @@ async def review_plan(
 def _estimate(
     steps: Sequence[str], state: TeamState, configuration: Configuration, services: Services
 ) -> Estimate:
-    """Estimate a discussion: a researcher's and the verifier's turns, each with its lookups."""
-    count, searches = len(steps), (len(steps) + 1, 3 * len(steps) + 2)
-    web = searches if searched_by_google(configuration) else (0, 0)
-    calls = [
+    model = state["turn"]["reasoning_model"] or configuration.answer_model
+    calls = planned_calls(len(steps), configuration, model)
+    searches = len(steps) + 1
+    return estimate(
+        calls, state["turn"], configuration, services, state.get("usage"), searches=searches
+    )
+
+
+def planned_calls(count: int, configuration: Configuration, model: str) -> list[Calls]:
+    """Return the calls of so many steps: a researcher's and the verifier's turns, with lookups."""
+    web = (count + 1, 3 * count + 2) if searched_by_google(configuration) else (0, 0)
+    return [
         Calls(configuration.research_model, _SPOKEN, (1 + count, 5 + 2 * count)),
         Calls(configuration.reflection_model, _SPOKEN, (2, 5 + count)),
         Calls(configuration.research_model, WEB_CALL, web),
-        Calls(state["turn"]["reasoning_model"] or configuration.answer_model, _SETTLED, (1, 1)),
+        Calls(model, _SETTLED, (1, 1)),
     ]
-    return estimate(
-        calls, state["turn"], configuration, services, state.get("usage"), searches=searches[0]
-    )

@@ -22,7 +22,7 @@ from langchain_core.messages import (
 from langchain_core.tools import BaseTool
 
 from agent.assistants.common.conversation import prompt_tokens, tools_tokens
-from agent.assistants.common.previous import NO_PREVIOUS, previous_lines
+from agent.assistants.common.previous import NO_PREVIOUS, previous_lines, with_ids_of
 from agent.assistants.common.steering import with_wishes
 from agent.assistants.team_answer.state import SPEAKERS, ChatTurn, Speaker, TeamState, ToolNote
 from agent.configuration import Configuration
@@ -372,13 +372,15 @@ def about(state: TeamState, limit: int) -> dict[str, str]:
         f"{number}. {cut_to_tokens(text, limit // 40)}" for number, text in enumerate(steps, 1)
     ]
     gaps = dict.fromkeys(gap["message"] for gap in state.get("gaps", []))
+    gathered = state.get("sources_gathered", [])
+    previous = with_ids_of(gathered, state.get("previous") or NO_PREVIOUS)
     return {
         "today": turn["today"],
         "question": cut_to_tokens(turn["question"], limit // 5),
         "asked": cut_to_tokens(analysis["asked"], limit // 20),
         "format_requirement": cut_to_tokens(analysis["format_requirement"], limit // 20),
         "sub_questions": cut_to_tokens("\n".join(questions if len(steps) > 1 else []), limit // 10),
-        "previous": previous_lines(state.get("previous") or NO_PREVIOUS, limit // 20),
+        "previous": previous_lines(previous, limit // 20),
         "hypotheses": cut_to_tokens(hypothesis_lines(state.get("hypotheses", [])), limit // 8),
         "gaps": cut_to_tokens("\n".join(gaps), limit // 20),
     }

@@ -2,8 +2,9 @@
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
@@ -33,7 +34,7 @@ from agent.assistants.team_answer.state import (
     TraceEntry,
     configuration_of,
 )
-from agent.assistants.team_answer.tools import measurement
+from agent.assistants.team_answer.tools import calculation_numbers, measurement, rounded
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.progress import event
@@ -53,6 +54,8 @@ _SNIPPET, _CITED_SNIPPET = 160, 400
 _LIKELY = 0.5
 _BRACKET = re.compile(r"\s?\[\^([^\[\]\n]{1,200})\]")
 _LOOKUP = re.compile(r"[ac]\d+")
+_SENTENCE_ENDS = re.compile(r"(?<=[。！？；])|(?<=[.!?;])\s+|\n+")
+_NOT_LETTER = re.compile(r"[\W_]+")
 _OUTCOMES: dict[str, Outcome] = {"answer": "answer", "premise_false": "premise_false"}
 _ID = re.compile(r"[a-z]+\d+(?:-\d+)?")
 _NO_ANSWER = re.compile(
@@ -99,10 +102,15 @@ def settled(reply: Settled, state: TeamState) -> SynthesizedAnswer:
     outcome = _OUTCOMES.get(reply.outcome.strip().lower(), "not_found")
     claimed = outcome != "not_found" and bool(answer) and not _NO_ANSWER.fullmatch(answer)
     is_answer = claimed and bool(evidence)
+    numbers = calculation_numbers(evidence if is_answer else (), lookups(state))
+    references = {
+        name: say("team_answer.answer.calculation", state["turn"]["language"], number=str(number))
+        for name, number in numbers.items()
+    }
     return SynthesizedAnswer(
         outcome=outcome if is_answer else "not_found",
         answer=answer if is_answer else "",
-        explanation=_BRACKET.sub(_without_lookups, explanation),
+        explanation=_BRACKET.sub(partial(_with_lookups_named, references), explanation),
         evidence=list(evidence) if is_answer else [],
         unknown=unknown,
         unsupported=claimed and not evidence,
@@ -143,6 +151,12 @@ def unverified_reason(synthesized: SynthesizedAnswer, state: TeamState) -> str:
     if not has_looked(state.get("transcript") or []):
         return "unverified_unlooked"
     return "unverified_figures" if missing_figures(synthesized, state) else ""
+
+
+def agreed_answer(state: TeamState) -> str:
+    """Return what the verifier agreed to; empty if it has not agreed."""
+    agreement = _agreement(state)
+    return agreement.get("agreed", "") if agreement else ""
 
 
 def agrees(agreed: str, synthesized: SynthesizedAnswer) -> bool:
@@ -188,8 +202,7 @@ def problem_of(synthesized: SynthesizedAnswer, state: TeamState) -> str:
         return say("team_answer.problem_unsupported", language)
     if missing := missing_figures(synthesized, state):
         return say("team_answer.problem_figures", language, figures=", ".join(missing))
-    agreement = _agreement(state)
-    agreed = agreement.get("agreed", "") if agreement else ""
+    agreed = agreed_answer(state)
     if agreed and not agrees(agreed, synthesized):
         return say("team_answer.problem_agreed", language, agreed=agreed)
     return ""
@@ -249,16 +262,33 @@ def lookups(state: TeamState) -> list[Evidence]:
 
 
 def _page_line(source: Source, length: int) -> str:
-    snippet = " ".join(" … ".join(source["quotes"]).split())[:length]
+    snippet = " ".join(" … ".join(_once(source["quotes"])).split())[:length]
     dated = f" ({date[:10]})" if (date := source.get("published")) else ""
     return f"[^{source['id']}] {source['title']}{dated}" + (f" — {snippet}" if snippet else "")
+
+
+def _once(quotes: Sequence[str]) -> list[str]:
+    """Return quotes of one page without the sentences that an earlier one has."""
+    fresh, before = list[str](), ""
+    for quote in quotes:
+        sentences = []
+        for sentence in _SENTENCE_ENDS.split(quote):
+            letters = _NOT_LETTER.sub("", sentence)
+            if letters and letters not in before:
+                sentences.append(sentence.strip())
+                before += f"\n{letters}"
+        if sentences:
+            fresh.append(" ".join(sentences))
+    return fresh
 
 
 def _lookup_line(lookup: Evidence, state: TeamState) -> str:
     if lookup["kind"] == "map":
         words = measurement(lookup, state.get("evidence_pool", []), state["turn"]["language"])
         return f"{lookup['id']}: {cut_to_tokens(words, 200)}"
-    request, result = (" ".join(text.split()) for text in (lookup["asked"], lookup["text"]))
+    request, result = (
+        " ".join(text.split()) for text in (lookup["asked"], rounded(lookup["text"]))
+    )
     return f"{lookup['id']}: {cut_to_tokens(request, 150)} ⇒ {cut_to_tokens(result, 100)}"
 
 
@@ -286,13 +316,17 @@ def _marker_ids(text: str) -> list[str]:
     return [match[1] for match in _BRACKET.finditer(text)]
 
 
-def _without_lookups(match: re.Match[str]) -> str:
-    """Return a marker without ids of calculations and map lookups, which have no link."""
+def _with_lookups_named(references: Mapping[str, str], match: re.Match[str]) -> str:
+    """Return a marker with calculations as `references` to their blocks: they have no link.
+
+    Map lookups are left out.
+    """
     names = [name.strip(" ^") for name in re.split(r"[,;，；、\s]+", match[1])]
     linked = [name for name in names if name and not _LOOKUP.fullmatch(name)]
     if len(linked) == len(names):
         return match[0]
-    return "".join(f"[^{name}]" for name in linked)
+    calculations = dict.fromkeys(references[name] for name in names if name in references)
+    return "".join([*(f"[^{name}]" for name in linked), *calculations])
 
 
 log = logging.getLogger(__name__)

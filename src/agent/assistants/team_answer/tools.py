@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from decimal import Context, Decimal
 from typing import Any
 
 from langchain_core.messages import ToolCall
@@ -77,7 +78,7 @@ def engines_of(web: WebSearch, configuration: Configuration, turn: Turn) -> Engi
     by_choice: dict[WebChoice, SearchProvider] = {}
     for tier in _AUTO if choice == "auto" else ((choice,),):
         with suppress(ConfigurationError):
-            by_choice = by_choice or providers_of(web, tier, model=model)
+            by_choice = by_choice or providers_of(web, tier, configuration)
     providers: dict[str, SearchProvider] = {}
     for chosen, service in by_choice.items():
         providers.setdefault(_CHOICES[chosen], service)
@@ -135,30 +136,30 @@ def measurement(lookup: Evidence, pool: Iterable[Evidence], language: Language) 
 
     Points have the names under which other lookups of the pool located them.
     """
-    names = {point: name for each in pool for name, point in _located(each)}
+    lines = [
+        say("team_answer.tools.located", language, name=name, point=point)
+        for name, point in _located(lookup)
+    ]
+    if lookup["tool"] == "maps_distance":
+        names = {point: name for each in pool for name, point in _located(each)}
+        lines = _straight_lines(lookup, names, language)
+    return say("punctuation.semicolon", language).join(lines) or " ".join(lookup["text"].split())
+
+
+def _straight_lines(lookup: Evidence, names: Mapping[str, str], language: Language) -> list[str]:
+    """Return a line for each distance of a lookup; none where its result cannot be read."""
     arguments = map_arguments(lookup["asked"])
     try:
-        rows = json.loads(lookup["text"])
-        if lookup["tool"] == "maps_distance":
-            ends = [arguments["origins"].split("|"), [arguments["destination"]]]
-            begins, [end] = ([names.get(point, point) for point in points] for points in ends)
-            lines = [
-                say(
-                    "team_answer.tools.straight",
-                    language,
-                    begin=begin,
-                    end=end,
-                    metres=str(int(row["distance"])),
-                )
-                for begin, row in zip(begins, rows["results"], strict=True)
-            ]
-            return say("punctuation.semicolon", language).join(lines)
-    except (AttributeError, KeyError, TypeError, ValueError):
-        return " ".join(lookup["text"].split())
-    if located := _located(lookup):
-        listed = [say("team_answer.tools.located", language, name=n, point=p) for n, p in located]
-        return say("punctuation.semicolon", language).join(listed)
-    return " ".join(lookup["text"].split())
+        begins, end = arguments["origins"].split("|"), arguments["destination"]
+        rows = json.loads(lookup["text"])["results"]
+        ends = [(begin, str(int(r["distance"]))) for begin, r in zip(begins, rows, strict=True)]
+    except (KeyError, TypeError, ValueError):
+        return []
+    return [
+        say("records.straight_line", language, begin=names.get(begin, begin),
+            end=names.get(end, end), metres=metres)
+        for begin, metres in ends
+    ]  # fmt: skip
 
 
 def map_arguments(call: str) -> dict[str, str]:
@@ -209,6 +210,64 @@ def _cut_row(line: str, length: int) -> str:
     if row is None or len(row[2]) <= length:
         return line
     return f"{row[1]}{row[2][: length - 1].rstrip()}…{row[3]}"
+
+
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_FLOAT = re.compile(r"(?<![\w.])-?(?:0|[1-9]\d{0,11})\.\d+(?![\w.])")
+_DIGITS, _FLOAT_DIGITS = 12, range(15, 19)
+"""Significant digits that are shown, and those of a binary fraction that Python prints."""
+
+
+def shown_calculations(names: Iterable[str], pool: Sequence[Evidence]) -> list[Evidence]:
+    """Return those of these calculations that do not repeat a part of another one."""
+    every = _calculations(names, pool)
+    blocks = []
+    for at, each in enumerate(every):
+        # Of two that repeat each other the first stays.
+        others = [*every[:at], *(other for other in every[at + 1 :] if not _repeats(other, each))]
+        if not any(_repeats(each, other) for other in others):
+            blocks.append(each)
+    return blocks
+
+
+def calculation_numbers(names: Iterable[str], pool: Sequence[Evidence]) -> dict[str, int]:
+    """Return which of the shown ones, from 1, has each of these calculations: `{c0: 1, c2: 1}`."""
+    ids = list(names)
+    blocks = shown_calculations(ids, pool)
+    return {
+        each["id"]: next(n for n, block in enumerate(blocks, 1) if _repeats(each, block))
+        for each in _calculations(ids, pool)
+    }
+
+
+def _calculations(names: Iterable[str], pool: Sequence[Evidence]) -> list[Evidence]:
+    ids = set(names)
+    return [each for each in pool if each["kind"] == "code" and each["id"] in ids]
+
+
+def _repeats(calculation: Evidence, other: Evidence) -> bool:
+    """Return True if the other one has every number of this program and of its result."""
+    if calculation["id"] == other["id"]:
+        return True
+    program, result = (set(_NUMBER.findall(calculation[key])) for key in ("asked", "text"))
+    has_all = program <= set(_NUMBER.findall(other["asked"]))
+    return bool(result) and has_all and result <= set(_NUMBER.findall(other["text"]))
+
+
+def rounded(text: str) -> str:
+    """Return a result with its binary fractions at 12 significant digits: -6.4, not -6.3999….
+
+    Numbers with more digits were printed on purpose, and stay.
+    """
+    return _FLOAT.sub(lambda match: _rounded(match[0]), text)
+
+
+def _rounded(number: str) -> str:
+    value = Decimal(number)
+    if len(value.as_tuple().digits) not in _FLOAT_DIGITS:
+        return number
+    plain = format(Context(prec=_DIGITS).create_decimal(number), "f")
+    return plain.rstrip("0").rstrip(".")
 
 
 CODE = "run_code"

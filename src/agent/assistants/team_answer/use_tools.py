@@ -185,7 +185,12 @@ class ToolExecutor:
 
     async def _ask_map(self, job: Job) -> None:
         turn, map_result = self.turn, MapResult()
-        options = MapOptions(prefix=job.id, language=turn["language"], near=turn["near"])
+        options = MapOptions(
+            prefix=job.id,
+            language=turn["language"],
+            near=turn["near"],
+            on_found=lambda spots: self.tell("map_found", job, "", spots=spots),
+        )
         self.map_results[job.id] = map_result
         try:
             maps = await self.services.maps.tools(

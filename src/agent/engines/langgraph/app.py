@@ -10,7 +10,7 @@ import contextlib
 import logging
 import os
 import sqlite3
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,131 +22,96 @@ from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import NotFoundError
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.requests import Request
-from starlette.responses import JSONResponse
-from starlette.routing import Route
 
-from agent.assistants.common.services import LOOKED_FOR
 from agent.core.errors import AgentError, StoreFailed
-from agent.core.redaction import scrub
 from agent.engines.langgraph.checkpoints import close_after_runs, forgetting, on_platform
 from agent.engines.langgraph.recovery import RunWatch
 from agent.engines.langgraph.request_heads import limited_heads
 from agent.retention import ThreadArchive
+from agent.runs.engine import IN_PROCESS, RunRequest, client_over, use_engine
 from agent.runs.reply_cache import ReplyCache
 from agent.runs.run_log import RunLog
 from agent.runs.sql import Place
 from agent.runs.threads import data_folder, memory_place, server_saver, serving
-from agent.server.auth.api_keys import access, use_transport
+from agent.server import application
+from agent.server.auth.api_keys import access
 from agent.server.auth.guard import Guard
-from agent.server.auth.rate_limit import RateLimit
 from agent.server.half_characters import ReplaceHalfCharacters
-from agent.server.health import settings_or_reason
-from agent.server.mcp_endpoint import McpEndpoint
-from agent.server.page_routes import page_routes
-from agent.services import close_process_services, process_services
+from agent.services import process_services
 from agent.settings import RetentionSettings
 
 log = logging.getLogger(__name__)
 _PRUNE_SECONDS = 3600.0
-_mcp = McpEndpoint()
-_rate_limit = RateLimit()
 
 
-class ScrubbingFormatter(logging.Formatter):
-    """Remove every key from another formatter's finished text."""
+class LangGraphServer:
+    """Offer what differs of LangGraph's own server (`runs.engine.Engine`)."""
 
-    def __init__(self, inner: logging.Formatter | None) -> None:
-        super().__init__()
-        self._inner = inner or logging.Formatter()
+    rules_its_own_calls = False
 
-    def format(self, record: logging.LogRecord) -> str:
-        return scrub(self._inner.format(record))
+    def client(self, owner: str) -> LangGraphClient:
+        """Return the SDK's client in the process, which passes by every rule."""
+        return get_client()
 
+    def client_with(self, app: Any, headers: Mapping[str, str]) -> LangGraphClient:
+        # The server's own transport: httpx's gives an answer only when it has ended.
+        from langgraph_api.asgi_transport import ASGITransport  # type: ignore[import-untyped]
 
-class _PlainEnd(logging.Filter):
-    """Keep what is expected free of tracebacks.
+        return client_over(ASGITransport(app, client=IN_PROCESS), headers)
 
-    Runs that the server ends with are continued by its next start; our own errors say in one line
-    what to do.
-    """
+    def calling_owner(self, headers: Mapping[str, str]) -> str | None:
+        """Return None: calls of this process come through no rule."""
+        return None
 
-    def filter(self, record: logging.LogRecord) -> bool:
-        message = record.msg
-        if isinstance(message, str) and message.startswith("Traceback"):
-            # A start that fails: Starlette hands the whole trace on as the message.
-            record.msg = _own_error(message.splitlines()) or message
-        elif isinstance(message, dict) and "exception" in message:
-            lines = str(message["exception"]).splitlines()
-            if error := _own_error(lines):
-                record.msg = {**message, "exception": error}
-            elif lines and lines[-1].endswith("CancelledError"):
-                record.msg = {name: value for name, value in message.items() if name != "exception"}
-        return True
+    def identity(self, owner: str) -> str:
+        return owner
 
+    def request_of(self, value: Mapping[str, Any]) -> RunRequest:
+        """Read a cron's request, which is in `payload` as it was sent, or a run's in `kwargs`.
 
-def _own_error(trace: Sequence[str]) -> str:
-    """Return the last line of a trace that is an error of ours; empty where none is."""
-    errors = [line for line in trace if line.startswith(f"{AgentError.__module__}.")]
-    return errors[-1] if errors else ""
+        Into a run's config the server has put names of its own, and what was sent there into the
+        context.
+        """
+        if payload := value.get("payload"):
+            fields = {"metadata": value.get("metadata"), **payload}
+            return RunRequest(fields, payload, payload.get("assistant_id"))
+        kwargs = value.get("kwargs") or {}
+        fields = {**kwargs, **{name: value.get(name) for name in ("metadata", "after_seconds")}}
+        return RunRequest(fields, {"context": kwargs.get("context")}, value.get("assistant_id"))
 
+    async def admit(self, value: Any) -> None:
+        """Have each step kept; the server itself sees to one run at a time on a thread.
 
-_plain_end = _PlainEnd()
-# Here, for a start may fail before the lifespan begins.
-logging.getLogger("uvicorn.error").addFilter(_plain_end)
+        A step not yet on disk when the process dies would be paid for again. A run without a
+        thread writes none, and the library fails where it waits for that.
+        """
+        kwargs = value.get("kwargs") or {}
+        if not kwargs.get("temporary"):
+            kwargs["durability"] = "sync"
 
-
-def scrub_logs() -> None:
-    """Keep keys out of the log writers of this process; httpx would write whole addresses."""
-    writers = [w for name in (None, "uvicorn") for w in logging.getLogger(name).handlers]
-    for writer in writers:
-        if not isinstance(writer.formatter, ScrubbingFormatter):
-            writer.setFormatter(ScrubbingFormatter(writer.formatter))
-    logging.getLogger("httpx").setLevel(logging.WARNING)
-    logging.getLogger("langgraph_api.worker").addFilter(_plain_end)
+    def close_after_runs(self, close: Callable[[], Awaitable[None]]) -> bool:
+        return close_after_runs(close)
 
 
-def announce() -> None:
-    """Log one line on what this server will answer from, and one on whom it answers."""
-    _announce_access()
-    settings, reason = settings_or_reason()
-    if settings is None:
-        log.error("every run will fail until this is corrected: %s", reason)
-        return
-    logging.getLogger("agent").setLevel(settings.tanlu_log_level)
-    if settings.mode == "offline":
-        log.info("offline: answers come from bundled sample data; looked for %s", LOOKED_FOR)
-    else:
-        log.info("online")
-
-
-def _announce_access() -> None:
-    rules = access()
-    careless = rules.open and rules.is_exposed
-    level = logging.ERROR if rules.problem else logging.WARNING if careless else logging.INFO
-    log.log(level, "%s", rules.summary)
+use_engine(LangGraphServer())
 
 
 @asynccontextmanager
 async def lifespan(app: Starlette) -> AsyncIterator[None]:
     """Recover at the start; close everything outside at the end and before a hot reload."""
-    from langgraph_api.asgi_transport import ASGITransport  # type: ignore[import-untyped]
+    async with application.serving(_recovering(), worker_log="langgraph_api.worker"):
+        yield
 
-    use_transport(ASGITransport)
-    scrub_logs()
-    announce()
-    closes_later = close_after_runs(close_process_services)
-    try:
-        async with contextlib.AsyncExitStack() as stack:
-            if not on_platform():
-                rules = access()
-                stack.enter_context(limited_heads(rules.header_seconds, rules.waiting_connections))
-                await stack.enter_async_context(_watched())
-            await stack.enter_async_context(_mcp.running())
+
+@asynccontextmanager
+async def _recovering() -> AsyncIterator[None]:
+    if on_platform():
+        yield
+        return
+    rules = access()
+    with limited_heads(rules.header_seconds, rules.waiting_connections):
+        async with _watched():
             yield
-    finally:
-        if not closes_later:
-            await close_process_services()
 
 
 @asynccontextmanager
@@ -236,24 +201,12 @@ def _log_failure(task: asyncio.Task[None]) -> None:
         log.error("%s: does not go on: %s", task.get_name(), error, exc_info=error)
 
 
-async def healthz(_: Request) -> JSONResponse:
-    """Answer 200 with the mode where runs can work, 503 with the reason where they cannot."""
-    settings, reason = settings_or_reason()
-    reason = reason or access().problem
-    if settings is None or reason:
-        return JSONResponse({"ok": False, "reason": reason}, status_code=503)
-    return JSONResponse({"ok": True, "mode": settings.mode})
-
-
-# Two routes, not a mount: a mount would send clients of `/mcp` on to `/mcp/`, and some do not go.
 app = Starlette(
-    routes=[
-        Route("/healthz", healthz),
-        Route("/mcp", _mcp),
-        Route("/mcp/", _mcp),
-        *page_routes(_rate_limit),
+    routes=application.routes(),
+    middleware=[
+        Middleware(Guard, rate_limit=application.rate_limit),
+        Middleware(ReplaceHalfCharacters),
     ],
-    middleware=[Middleware(Guard, rate_limit=_rate_limit), Middleware(ReplaceHalfCharacters)],
     lifespan=lifespan,
 )
 

@@ -46,14 +46,20 @@ _TARIFF = re.compile(r"起步|每公里|\b(?:base fare|flag\s?fall|(?:per|a|each
 CURRENCIES = frozenset({"yuan", "dollar", "euro", "sterling", "yen"})
 _MAX_FARE = 6
 _MAX_OPERANDS = 5
-_CONSTANTS = frozenset({7, 10, 12, 24, 30, 60, 100, 365, 1000, 3600, 86400})
+_CONSTANTS = frozenset(
+    {*(7, 10, 12, 24, 30, 31, 52, 60, 100, 365, 366, 720, 730, 1000, 1440, 3600, 8760)}
+    | {43_200, 43_800, 86_400, 525_600, 1_000_000, 2_592_000}
+)
+"""What units have of each other: the hours of a month, the minutes of a day."""
 _TERM = r"(?:[¥$€£]\s?)?\d[\d,]*(?:\.\d+)?(?:\s?(?:million|billion|万|亿|%|元|m|km))?"
 _FORMULA = re.compile(rf"[(（\[]*{_TERM}(?:\s*[)）]?\s*[+\-−*×x·÷/]\s*[(（]?\s*{_TERM}[)）]?)+")
 _RANGE = re.compile(r"\s?[–~]\s?(\d[\d,.]*\d|\d)")
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
-_OPERATOR_BEFORE = re.compile(r"[+\-−*×·÷/][\s(（]*$")
+_OPERATOR_BEFORE = re.compile(r"(?:[+−*×·÷/]|-(?![A-Za-z]))[^\d，。；：,;:=＝]{0,20}$")
+_OPEN_FORMULA = re.compile(r"km|[+\-−][^×÷*/]*%")
 _EQUALS = re.compile(r"\s?(?:[^\W\d]{1,3}\s?)?[=＝]\s?[¥$€£]?")
 _SCALED = {"million": "000000", "billion": "000000000", "万": "0000", "亿": "00000000"}
+_FACTORS = {"%": "0.01"} | {word: f"1{zeros}" for word, zeros in _SCALED.items()}
 _OPERATORS: dict[type[ast.operator], Callable[[Decimal, Decimal], Decimal]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
 }  # fmt: skip
@@ -71,21 +77,46 @@ def formula_values(text: str) -> Iterator[tuple[Decimal, list[Decimal]]]:
                 yield value, [Decimal(n.replace(",", "")) for n in _NUMBER.findall(formula)]
 
 
-def formula_before(text: str, figure: Figure) -> tuple[Decimal, list[Decimal]] | None:
-    """Return the value and terms of the formula whose result the text says the figure is."""
+def is_in_formula(text: str, figure: Figure) -> bool:
+    """Return whether a figure is a term of a formula that a text writes out, or its result."""
+    return any(
+        figure.value in terms or alike(abs(value), figure, hedge(text, figure))
+        for value, terms in formula_values(text)
+    )
+
+
+def right_result(text: str, figure: Figure) -> str | None:
+    """Return a figure as it should be written, where the formula before it comes to another.
+
+    None where it is right, or where units, or a percentage that is added, leave the value open.
+    """
+    written, value = _NUMBER.search(figure.text), _value_before(text, figure)
+    if value is None or value < 0 or written is None or figure.scale != 1:
+        return None
+    if figure.date or figure.clock is not None:
+        return None
+    if figure.kind == "percent":
+        value *= 100
+    result = round(value, len(written[0].partition(".")[2]))
+    if alike(value, figure, hedge(text, figure)) or not result:
+        return None
+    digits = f"{result:,f}" if "," in written[0] else f"{result:f}"
+    return figure.text.replace(written[0], digits, 1)
+
+
+def _value_before(text: str, figure: Figure) -> Decimal | None:
+    """Return the value of the formula whose result the text says the figure is."""
     for match in _FORMULA.finditer(text, 0, figure.start):
         part_of_another = _OPERATOR_BEFORE.search(text, 0, match.start())
         if not part_of_another and _EQUALS.fullmatch(text, match.end(), figure.start):
-            value = _evaluate(match[0])
-            terms = [Decimal(number.replace(",", "")) for number in _NUMBER.findall(match[0])]
-            return None if value is None else (value, terms)
+            return None if _OPEN_FORMULA.search(match[0]) else _evaluate(match[0])
     return None
 
 
 def _evaluate(formula: str) -> Decimal | None:
     plain = formula.translate(str.maketrans("（）−×x·÷", "()-***/")).replace("[", "(")
-    for word, zeros in _SCALED.items():
-        plain = re.sub(rf"(\d)\s?{word}", rf"\1*1{zeros}", plain)
+    for word, factor in _FACTORS.items():
+        plain = re.sub(rf"(\d[\d,.]*)\s?{word}", rf"(\1*{factor})", plain)
     plain = re.sub(r"[^\d.()+\-*/]", "", plain)
     plain += ")" * (plain.count("(") - plain.count(")"))
     plain = plain if plain.count("(") == plain.count(")") else plain.replace(")", "", 1)
@@ -116,18 +147,29 @@ def is_computed(
     hedged = hedge(text, figure)
     bare = replace(figure, scale=_word_scale(figure))
     for value, terms in formula_values(text):
-        if not all(t < 13 or int(t) in _CONSTANTS or grounded(t) for t in terms):
+        if not all(_is_small(t) or t in _CONSTANTS or grounded(t) for t in terms):
             continue
-        if figure.value in terms and (figure.value < 13 or int(figure.value) in _CONSTANTS):
+        if figure.value in terms and (_is_small(figure.value) or _is_constant(figure)):
             return True
         if alike(abs(value), bare, hedged):
             return True
         if figure.kind == "percent" and alike(abs(value) * 100, bare, hedged):
             return True
+        in_its_scale = any(grounded(term * figure.scale) for term in terms)
+        if not figure.kind and in_its_scale and alike(abs(value) * figure.scale, figure, hedged):
+            return True
     return any(
         (kind == figure.kind or (not kind and not figure.kind)) and alike(value, figure, hedged)
         for value, kind in _derive(operands, text)
     )
+
+
+def _is_small(number: Decimal) -> bool:
+    return number < 13
+
+
+def _is_constant(figure: Figure) -> bool:
+    return figure.value in _CONSTANTS and figure.kind not in CURRENCIES
 
 
 def follows_from_pair(
@@ -262,9 +304,10 @@ def _derive(operands: Sequence[Figure], text: str) -> Iterator[tuple[Decimal, st
             low, high = sorted((a, b))
             yield from _shares(low, high)
     yield from _fares(numbers, text)
-    alike_ones = [amount(f) for f in numbers if f.kind == (numbers[0].kind if numbers else None)]
-    if len(alike_ones) > 2:
-        yield sum(alike_ones, Decimal(0)), numbers[0].kind
+    for kind in {f.kind for f in numbers}:
+        alike_ones = [amount(f) for f in numbers if f.kind == kind]
+        if len(alike_ones) > 2:
+            yield sum(alike_ones, Decimal(0)), kind
 
 
 def _counts(text: str) -> list[Decimal]:
@@ -289,3 +332,5 @@ def _shares(low: Decimal, high: Decimal) -> Iterable[tuple[Decimal, str]]:
     yield (high - low) / high * 100, "percent"
     yield (high - low) / low * 100, "percent"
     yield high / low, ""
+    yield high / low, "times"
+    yield high / low - 1, "times"

@@ -5,37 +5,33 @@ the cited records; what follows from them by arithmetic counts. What rules canno
 doubtful and may go to a model (`doubts`).
 """
 
-import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal
 
 from agent.evidence.claims.arithmetic import (
     calculated,
-    formula_before,
     formula_values,
     is_estimate,
+    is_in_formula,
     reckoned,
+    right_result,
 )
 from agent.evidence.claims.claim import (
     LEAST_OVERLAP,
     MAX_FIGURES,
     Claim,
     alike_in_kind,
-    among,
-    figure_words,
     same_kind,
 )
+from agent.evidence.claims.doubt import doubt
 from agent.evidence.claims.evidence import Evidence, without_origins
 from agent.evidence.claims.facts import (
     Passage,
     amount,
     bounds,
-    clause_spans,
-    han_names,
     hedge,
-    names,
     rounded,
     scripts,
     telling_figures,
@@ -48,7 +44,6 @@ from agent.evidence.claims.refutations import (
     is_of_another_citation,
     is_swapped,
     refutation,
-    without_borne_hours,
 )
 from agent.evidence.claims.sentences import (
     MARKED,
@@ -58,7 +53,8 @@ from agent.evidence.claims.sentences import (
     is_advice,
     is_assumption,
     is_label,
-    sentences,
+    statements,
+    supposed,
     weighs_sources,
 )
 from agent.evidence.figures import Figure, figures
@@ -87,7 +83,7 @@ class Finding:
     doubt: int = 0
     """The weight of what rules could not decide; 0 for no doubt."""
     text: str | None = None
-    """What the sentence was repaired to."""
+    """What the sentence was repaired to; a marked one has its sign to be added."""
     contradicted: bool = False
     """Its quote says otherwise; else, where it is marked, nothing says it."""
 
@@ -99,17 +95,19 @@ _MAX_ATTACHED = 4
 
 
 def check(text: str, evidence: Evidence, notation: Notation = MARKED) -> list[Finding]:
-    """Return what rules find of each sentence of a text, in order; an overlong one passes."""
-    findings, rows, results = list[Finding](), list[list[Figure]](), list[Figure]()
-    listed = _listed(text, evidence)
-    for sentence in sentences(text, notation):
+    """Return what rules find of each statement of a text, in order; an overlong one passes."""
+    findings, rows = list[Finding](), list[list[Figure]]()
+    listed, of_text = _listed(text, evidence), [*statements(text, notation)]
+    results = [figure for sentence in of_text for figure in _assumed(sentence)]
+    for sentence in of_text:
         if len(sentence.text) > _MAX_SENTENCE:
             findings.append(Finding(sentence, "quoted" if sentence.cited else "own"))
             continue
         claim = _Judge(sentence, evidence)
+        claim.premises = [*results]
         claim.earlier = [figure for figures in rows[-_SENTENCES_BEFORE:] for figure in figures]
         findings.append(claim.finding(listed))
-        results += claim.figures if is_assumption(sentence.text) else claim.results
+        results += claim.results
         rows.append([f for f in claim.figures if claim.borne(f, evidence.passages)])
     return [_with_results(finding, results) for finding in findings]
 
@@ -119,10 +117,17 @@ def _with_results(finding: Finding, results: Sequence[Figure]) -> Finding:
     if finding.verdict != "marked" or not finding.missing:
         return finding
     for figure in finding.missing:
-        low, high = bounds(figure)
+        low, high = bounds(figure, hedge(finding.sentence.plain, figure))
         if not any(low <= amount(f) <= high and alike_in_kind(f, figure) for f in results):
             return finding
-    return replace(finding, verdict="computed", missing=(), contradicted=False)
+    verdict: Verdict = "repaired" if finding.text else "computed"
+    return replace(finding, verdict=verdict, missing=(), contradicted=False)
+
+
+def _assumed(sentence: Sentence) -> list[Figure]:
+    """Return the figures that a sentence says the writer assumes."""
+    said = supposed(sentence.plain)
+    return [figure for figure in telling_figures(sentence.plain) if figure.start in said]
 
 
 def _listed(text: str, evidence: Evidence) -> list[Place]:
@@ -142,6 +147,15 @@ class _Judge(Claim):
 
     def finding(self, listed: Sequence[Place] = ()) -> Finding:
         """Return the verdict of the rules; `listed` are the places that the answer names."""
+        if again := self._calculated_again():
+            finding = again.finding(listed)
+            self.results = again.results
+            verdict: Verdict = "marked" if finding.verdict == "marked" else "repaired"
+            text = finding.text or again.sentence.text
+            return replace(
+                finding, sentence=self.sentence, verdict=verdict, text=text, cite=(), doubt=0
+            )
+        self.facts = [f for f in self.facts if f.start not in supposed(self.text)]
         bare = not self.figures and not words(self.text)
         if bare or (not self.sentence.cited and self._states_nothing()):
             return self._finding("own")
@@ -194,20 +208,19 @@ class _Judge(Claim):
         shares = {100 - f.value for f in figures(self.text) if f.kind == "percent"}
 
         def given(number: Decimal) -> bool:
-            return number in shares or self._is_given(number) or self._is_left_of_share(number)
+            own = number in shares or self.assumes(number)
+            return own or self._is_given(number) or self._is_left_of_share(number)
 
         computed, rest = list[Figure](), list[Figure]()
         for figure in (f for f in self.facts if not self.borne(f, everything)):
-            grounded = reckoned(figure, [*operands, *computed], self.text, given) or (
-                figure.kind == "percent" and self._is_share(figure)
+            grounded = (
+                self.is_premise(figure)
+                or reckoned(figure, [*operands, *computed], self.text, given)
+                or (figure.kind == "percent" and self._is_share(figure))
             )
             (computed if grounded else rest).append(figure)
         if rest:
-            known = {figure.value for figure in (*operands, *computed)}
-            corrected = self._calculated_again(rest[0], known) if len(rest) == 1 else None
-            if corrected:
-                self.results = [*computed, *figures(corrected)]
-                return replace(self._finding("repaired"), text=corrected)
+            self.results = computed
             return replace(self._finding("marked", self.best(everything)), missing=tuple(rest))
         if self._foreign_names():
             return self._finding("marked", self.best(everything))
@@ -229,17 +242,17 @@ class _Judge(Claim):
         terms = (term for _, terms in formula_values(self.text) for term in terms)
         return self._is_left_of_share(figure.value) or 100 - figure.value in terms
 
-    def _calculated_again(self, figure: Figure, known: Container[Decimal]) -> str | None:
-        """Return the sentence with the right result of its formula, whose terms must be known."""
-        formula = formula_before(self.text, figure)
-        written = _DIGITS.search(figure.text)
-        if formula is None or written is None or figure.scale != 1:
-            return None
-        if any(term not in known for term in formula[1]):
-            return None
-        result = f"{round(formula[0], len(written[0].partition('.')[2])):f}"
-        whole, right = self.sentence.text, figure.text.replace(written[0], result, 1)
-        return whole[: figure.start] + right + whole[figure.end :]
+    def _calculated_again(self) -> "_Judge | None":
+        """Return the claim with the right result of a formula, whatever its terms rest on."""
+        everything = self.evidence.passages
+        for figure in self.facts:
+            right = right_result(self.text, figure)
+            if right is None or self.borne(figure, everything) or self.is_premise(figure):
+                continue
+            again = _Judge(self.sentence.with_text(figure.start, figure.end, right), self.evidence)
+            again.premises, again.earlier = self.premises, self.earlier
+            return again
+        return None
 
     def _judge_uncited(self) -> Finding:
         everything = self.evidence.passages
@@ -252,9 +265,8 @@ class _Judge(Claim):
             return self._contrary_to_its_place(foreign)
         if not self.facts and not self.names:
             return self._finding("own")
-        telling = self.facts or len(self.names) > 1
-        if telling and not is_advice(self.text):
-            if self.facts and (several := self._named_bearers()):
+        if self.facts and not is_advice(self.text):
+            if several := self._named_bearers():
                 quote = self.best(self.evidence.of(several))
                 return replace(self._finding("attached", quote), attach=several)
             if source := self._only_bearer(everything):
@@ -326,7 +338,7 @@ class _Judge(Claim):
             return self._finding("doubtful", doubt=6)
         if swapped:
             return replace(self._finding("marked"), missing=tuple(swapped), contradicted=True)
-        if not self.figures and (other := self._better()) is not None:
+        if not self.figures and (other := self._better() or self._only_namer()) is not None:
             return self._gives_way(other)
         if weight := doubt(self) or 4 * self.unsure:
             return self._finding("doubtful", doubt=weight)
@@ -352,21 +364,40 @@ class _Judge(Claim):
         _, nowhere = self.rest(self.evidence.passages)
         if nowhere:
             return replace(self._finding("marked"), missing=tuple(nowhere))
+        if self._is_behind_citations(rest):
+            return self._uncited_part(rest)
         other = self._only_bearer_of(rest)
         if other is not None and len(rest) == len(self.facts) and len(self.sentence.citations) == 1:
             return self._gives_way(other)
         if other is not None:
             return replace(self._finding("attached", other), attach=(other.source,))
+        if all(is_in_formula(self.text, figure) for figure in rest):
+            return self._finding("computed")
         own = {(f.kind, amount(f)) for f in self.figures}
         unsaid = [f for p in self.cited for f in p.figures if (f.kind, amount(f)) not in own]
         if any(same_kind(figure, other) for figure in rest for other in unsaid):
             return replace(self._finding("marked"), missing=tuple(rest), contradicted=True)
         return replace(self._finding("doubtful", doubt=6), missing=tuple(rest))
 
+    def _is_behind_citations(self, rest: Sequence[Figure]) -> bool:
+        """Return whether figures stand in a last part of the sentence that cites nothing."""
+        cited_up_to = max(c.end for c in self.sentence.citations) - self.sentence.start
+        begins = self.text.replace("；", ";").find(";", cited_up_to)
+        apart = begins >= 0 and not self.sentence.row
+        return apart and all(figure.start > begins for figure in rest)
+
+    def _uncited_part(self, rest: Sequence[Figure]) -> Finding:
+        """Return the verdict on figures that cite nothing: their own sources, or that none is."""
+        bearers = [other for f in rest if (other := self._only_bearer_of([f]))]
+        if not bearers:
+            return replace(self._finding("marked"), missing=tuple(rest))
+        attach = tuple(dict.fromkeys(other.source for other in bearers))
+        return replace(self._finding("attached", bearers[0]), attach=attach)
+
     def _only_bearer_of(self, rest: Sequence[Figure]) -> Passage | None:
         """Return the passage of the one other source that gives these figures of the same thing."""
-        bearers: dict[str, Passage] = {}
-        have = [self.bearers(figure) for figure in rest]
+        bearers, of_kind = dict[str, Passage](), dict[str, Passage]()
+        have, kinds = [self.bearers(figure) for figure in rest], {f.kind for f in rest}
         hedged = [hedge(self.text, figure) for figure in rest]
         for passage in self.others:
             if not all(passage in these for these in have):
@@ -376,6 +407,9 @@ class _Judge(Claim):
             common = frozenset[str]().union(*(part.words for part in parts)) & self.words
             if len(common) >= 2:
                 bearers.setdefault(passage.source, passage)
+                if kinds <= {f.kind for part in parts for f in part.figures}:
+                    of_kind.setdefault(passage.source, passage)
+        bearers = of_kind or bearers
         return next(iter(bearers.values())) if len(bearers) == 1 else None
 
     def _better(self) -> Passage | None:
@@ -386,6 +420,22 @@ class _Judge(Claim):
         mine, its = len(self.words & best.words), len(self.words & other.words)
         clearly = its >= 4 and its >= 2 * mine and its >= _MUCH_OVERLAP * len(self.words)
         return other if clearly and all(other.names(name) for name in self.names) else None
+
+    def _only_namer(self) -> Passage | None:
+        """Return the passage of the one other source that has the names, if those cited have none.
+
+        It has to say more of the sentence than they do, whose script is that of the names.
+        """
+        best, own = self.best(self.cited), self.names
+        if not own or best is None or len(self.sentence.citations) != 1:
+            return None
+        if any(p.names(part) for name in own for part in name.split() for p in self.cited):
+            return None
+        other = self._only_bearer(self.others)
+        if other is None or not all(scripts(name) & best.scripts for name in own):
+            return None
+        mine, its = len(self.words & best.words), len(self.words & other.words)
+        return other if its > mine and 2 * its >= len(self.words) else None
 
     def _of_other_places(self, passages: Sequence[Passage]) -> list[Figure]:
         """Return the figures of places that only other places' records have."""
@@ -406,161 +456,3 @@ class _Judge(Claim):
         )
         finding = self._finding("marked", contrary or self.best(self.evidence.passages))
         return replace(finding, missing=tuple(foreign), contradicted=contrary is not None)
-
-
-_STRONG = re.compile(
-    r"所有|全部|一律|从来|从不|永远|必须|只有|唯一|最好|一定|绝对|证实|都必须|任何"
-    r"|\b(?:all|always|never|every|only|any|must|best|guarantee\w*|entire\w*|proven?|everyone)\b",
-    re.I,
-)
-_NEGATION = re.compile(
-    r"[不没无未非别]|取消|禁止|停业|暂停|\b(?:not|no|never|none|nobody|nothing|neither|nor|without|cannot|isn't|"
-    r"doesn't|don't|didn't|wasn't|won't|can't|against|unlimited|disagrees?|fails?)\b",
-    re.I,
-)
-_LIMIT = re.compile(r"只能|只有|至少|最多|必须|不能|\b(?:only|at most|at least|none|up to)\b", re.I)
-_DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
-_WEEKDAY = re.compile(r"周[一二三四五六日]|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b", re.I)
-_PICKS = re.compile(
-    r"首选|优选|推荐|可以?[去选到]|建议去|不妨|优先|值得"
-    r"|\b(?:picks?|choose|try|start with|(?:go|head) (?:to|for)|best (?:choice|bet|pick)"
-    r"|recommend\w*)\b",
-    re.I,
-)
-_WORDS_ONLY = re.compile(r"[\W_]+")
-
-
-def doubt(claim: Claim) -> int:
-    """Return how doubtful a sentence is whose figures all stand in what it cites."""
-    all_words = frozenset[str]().union(*(p.words for p in claim.cited))
-    foreign = len(claim.words & all_words) < LEAST_OVERLAP * len(claim.words)
-    if _recommends(claim):
-        return 0
-    claim = claim.narrowed(without_borne_hours(claim))
-    best = claim.best(claim.cited)
-    if best is None or not claim.words:
-        return 0
-    if not scripts(claim.text) & best.scripts:
-        return 3 if _NEGATION.search(claim.text) else 2
-    if _is_quoted(claim, best):
-        return 0
-    negations = len(_NEGATION.findall(claim.text))
-    return sum(
-        weight
-        for weight, doubtful in (
-            (4, negations != len(_NEGATION.findall(best.text))),
-            (1, negations > 0),
-            (5, any(w.lower() not in best.folded for w in _STRONG.findall(claim.text))),
-            (2, any(w.lower() not in claim.text.lower() for w in _LIMIT.findall(best.text))),
-            (3, any(not any(p.names(n) for p in claim.cited) for n in claim.all_names())),
-            (3, any(not any(day in p.folded for p in claim.cited) for day in _weekdays(claim))),
-            (2, foreign),
-            (3, _is_turned(claim, best)),
-            (1, _is_one_of_several(claim)),
-        )
-        if doubtful
-    )
-
-
-def _recommends(claim: Claim) -> bool:
-    """Return whether a sentence only picks places that have records, for what was asked."""
-    if claim.figures or not claim.evidence.places_in(claim.text):
-        return False
-    common = claim.evidence.question_words.union(*(p.words for p in claim.cited))
-    for _, clause in clause_spans(claim.text):
-        own = words(clause)
-        if claim.evidence.places_in(clause):
-            picked = _PICKS.search(clause) and not _NEGATION.search(clause)
-        else:
-            picked = 2 * len(own & common) >= len(own)
-        if not picked:
-            return False
-    return True
-
-
-def bears_figures(sentence: Sentence, evidence: Evidence) -> bool:
-    """Return whether a cited sentence has its figures and names from its sources.
-
-    What it says besides is a remark.
-    """
-    cited, has_figures = evidence.of(sentence.cited), False
-    for _, clause in clause_spans(sentence.plain.replace("\0", " ")):
-        stated = telling_figures(clause)
-        own = words(clause) - figure_words(clause)
-        bearing = [
-            p
-            for p in cited
-            if all(p.has(f, hedge(clause, f)) for f in stated)
-            and all(p.names(name) for name in names(clause))
-        ]
-        if stated:
-            has_figures = True
-            bearing = [
-                p
-                for p in bearing
-                if 2 * len(own & p.words) >= len(own)
-                and len(_NEGATION.findall(clause)) <= len(_NEGATION.findall(p.text))
-            ]
-        if not bearing:
-            return False
-    return has_figures
-
-
-def agrees(sentence: Sentence, quote: Passage, whole: Passage, evidence: Evidence) -> bool:
-    """Return whether a quote gives a sentence's figures and nothing in it speaks against them.
-
-    `whole` is the passage the quote stands in.
-    """
-    claim = Claim(sentence, evidence)
-    stated, own = claim.figures, Passage("", claim.text)
-    theirs = [figure for figure in quote.figures if figure.telling]
-    sources = claim.cited or evidence.passages
-    if not stated or not theirs or not all(claim.borne(f, sources) for f in claim.facts):
-        return False
-    same = all(quote.has(f, hedge(claim.text, f)) for f in stated) or all(map(own.has, theirs))
-    denials = {_denials_of_figures(text) for text in (claim.text, quote.text)}
-    stronger = any(word.lower() not in whole.folded for word in _STRONG.findall(claim.text))
-    return (
-        same
-        and len(denials) == 1
-        and not stronger
-        and all(any(p.names(name) for p in (whole, *evidence.known)) for name in claim.names)
-        and not _is_turned(claim, whole)
-    )
-
-
-def _denials_of_figures(text: str) -> int:
-    """Return how many negations stand in clauses with figures."""
-    clauses = (clause for _, clause in clause_spans(text) if telling_figures(clause))
-    return sum(len(_NEGATION.findall(clause)) for clause in clauses)
-
-
-def _is_one_of_several(claim: Claim) -> bool:
-    """Return whether the cited words give more figures of a kind than the sentence does."""
-    own = figures(claim.text)
-    return any(
-        not among(rival, own)
-        for index in claim.evidence.clauses(claim.sentence.cited)
-        for figure in claim.facts
-        for part in index.bearing(figure)
-        for rival in index.of_kind(figure.kind or "").get(part, ())
-    )
-
-
-def _is_quoted(claim: Claim, best: Passage) -> bool:
-    """Return whether the sentence is the passage's own words, in their order."""
-    plain = _WORDS_ONLY.sub("", claim.text).casefold()
-    return bool(plain) and plain in _WORDS_ONLY.sub("", best.folded)
-
-
-def _weekdays(claim: Claim) -> list[str]:
-    return [day.casefold() for day in _WEEKDAY.findall(claim.text)]
-
-
-def _is_turned(claim: Claim, best: Passage) -> bool:
-    """Return whether the sentence tells two things in another order than its passage."""
-    named = list(dict.fromkeys([*claim.all_names(), *_weekdays(claim), *han_names(claim.text)]))
-    here = Passage("", claim.text)
-    places = [(here.at(name), best.at(name)) for name in named]
-    order = sorted(pair for pair in places if min(pair) >= 0)
-    return [there for _, there in order] != sorted(there for _, there in order)

@@ -16,9 +16,11 @@ from agent.evidence.claims.arithmetic import (
 from agent.evidence.claims.evidence import Evidence
 from agent.evidence.claims.facts import (
     Passage,
+    alike,
     amount,
     hedge,
-    in_chinese,
+    in_words,
+    kinds_agree,
     names,
     telling_figures,
     words,
@@ -54,13 +56,15 @@ class Claim:
         self.names = names(self.text)
         self.words = words(self.text) - figure_words(self.text)
         self.cited = evidence.of(self.sentence.cited)
-        own = plan_times(self.text)
+        own = plan_times(self.text, sentence.head)
         self.facts = [
             figure
             for figure in self.figures
             if not evidence.knows(figure) and not any(figure.start in span for span in own)
         ]
         """The figures that the question and today's date do not have, and that are no plan's."""
+        self.premises: Sequence[Figure] = ()
+        """What the answer assumes, and what its calculations before this sentence come to."""
         self.earlier: Sequence[Figure] = ()
         """The figures that evidence bears of the sentences before it."""
         self.unsure = False
@@ -94,8 +98,9 @@ class Claim:
         if figure not in self._bearing:
             hedged = hedge(self.text, figure)
             bearing = self.evidence.index.bearing(figure, hedged)
-            if not bearing and (written := in_chinese(figure)):
-                bearing = frozenset(p for p in self.evidence.passages if written in p.text)
+            if not bearing and (written := in_words(figure)):
+                passages = self.evidence.passages
+                bearing = frozenset(p for p in passages if any(w in p.folded for w in written))
             self._bearing[figure] = bearing
         return self._bearing[figure]
 
@@ -105,9 +110,11 @@ class Claim:
     def rest(self, passages: Sequence[Passage]) -> tuple[list[Figure], list[Figure]]:
         """Return the figures that follow from the passages' by arithmetic, and the unfounded."""
         with_number = self.evidence.index.with_number
+        terms = [term for _, terms in formula_values(self.text) for term in terms]
 
         def has_number(number: Decimal) -> bool:
-            return not with_number(number).isdisjoint(passages)
+            has = not with_number(number).isdisjoint(passages)
+            return has or self.assumes(number) or self.evidence.asks(number)
 
         operands = [
             figure
@@ -118,7 +125,8 @@ class Claim:
         strange = [figure for figure in self.facts if not self.borne(figure, passages)]
         for figure in sorted(strange, key=lambda f: f.kind == "percent"):
             if (
-                is_computed(figure, operands, self.text, has_number)
+                (figure.value in terms and self.is_premise(figure))
+                or is_computed(figure, operands, self.text, has_number)
                 or (passages is self.cited and self._follows_from_passage(figure, operands))
                 or self._follows_from_earlier(figure, has_number)
             ):
@@ -127,6 +135,19 @@ class Claim:
             else:
                 unfounded.append(figure)
         return computed, sorted(unfounded, key=lambda figure: figure.start)
+
+    def assumes(self, number: Decimal) -> bool:
+        """Return whether a number is among the premises."""
+        return any(number in (amount(premise), premise.value) for premise in self.premises)
+
+    def is_premise(self, figure: Figure) -> bool:
+        """Return whether a figure is among the premises; one of the two may have no unit."""
+        return any(
+            alike(amount(premise), figure)
+            and (premise.kind in (figure.kind, "") or not figure.kind)
+            for premise in self.premises
+            if not premise.date and premise.clock is None and figure.clock is None
+        )
 
     def _follows_from_passage(self, figure: Figure, operands: Sequence[Figure]) -> bool:
         """Return whether a cited passage gives what the figure is computed from, unsaid here."""
@@ -168,7 +189,7 @@ def among(figure: Figure, others: Iterable[Figure]) -> bool:
 def same_kind(one: Figure, other: Figure) -> bool:
     if one.date or other.date or one.clock is not None or other.clock is not None:
         return False
-    return bool(one.kind) and one.kind == other.kind
+    return bool(one.kind) and one.kind == other.kind and kinds_agree(one, other)
 
 
 def alike_in_kind(one: Figure, other: Figure) -> bool:
@@ -182,7 +203,7 @@ def alike_in_kind(one: Figure, other: Figure) -> bool:
         return abs(one.clock - other.clock) <= _NEAR_MINUTES
     if one.clock is not None or other.clock is not None:
         return False
-    return one.kind == other.kind
+    return one.kind == other.kind and kinds_agree(one, other)
 
 
 _BEFORE_END = re.compile(

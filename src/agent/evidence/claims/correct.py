@@ -8,11 +8,22 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any
 
-from agent.evidence.claims.check import Finding, Verdict, agrees, bears_figures
+from agent.evidence.claims.check import Finding, Verdict
 from agent.evidence.claims.claim import alike_in_kind, ends_at, figure_words
+from agent.evidence.claims.doubt import agrees, bears_figures
 from agent.evidence.claims.evidence import Evidence
-from agent.evidence.claims.facts import Passage, amount, hedge, names, telling_figures, words
-from agent.evidence.claims.sentences import Notation, asserted, sentences
+from agent.evidence.claims.facts import (
+    Passage,
+    amount,
+    clause_spans,
+    han_names,
+    hedge,
+    names,
+    rounded,
+    telling_figures,
+    words,
+)
+from agent.evidence.claims.sentences import Notation, asserted
 from agent.evidence.figures import Figure, figures
 from agent.evidence.types import Source
 
@@ -25,9 +36,9 @@ _MAX_QUOTE, _MAX_STATEMENTS = 160, 4000
 _SHOWN_PASSAGES = 3
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _ENDS_IN_LATIN = re.compile(r"[A-Za-z0-9`)%*]\W*$")
-_LEAST_COMMON = 3
-"""Words that a clause and a sentence about the same thing share."""
-_LABEL = re.compile(r"\*\*[^*\n]{1,40}\*\*(?:\s*[:：–-])?\s*")
+_LEAST_COMMON, _MOST = 3, 0.75
+"""Words, and their share of a clause, that it has in common with one about the same thing."""
+_SIGN = re.compile(rf"\s?([{MARK}{CONTRADICTED}])")
 LINKED = Notation(
     re.compile(r"\[\d{1,4}\](?:\([^()\s]{1,2000}\))?"), lambda match: (match[0],), str
 )
@@ -56,17 +67,18 @@ def corrected(text: str, findings: Sequence[Finding], notation: Notation) -> lis
 
 def _as_it_should_stand(finding: Finding, notation: Notation) -> str:
     sentence = finding.sentence
-    if finding.text is not None:
-        return finding.text
     sign = CONTRADICTED if finding.contradicted else MARK
-    is_marked_line = finding.verdict == "marked" and not sentence.row
-    at = _end_of_missing(finding) if is_marked_line else None
-    changes = [(at, at, sign)] if at else []
+    if finding.text is not None:
+        is_bare = finding.verdict != "marked"
+        return finding.text if is_bare else _before_end(finding.text, sign, row=sentence.row)
+    ends = _ends_of_missing(finding) if finding.verdict == "marked" else []
+    changes = [(end, end, f" {sign}" if sentence.row else sign) for end in ends]
     for citation, source in finding.cite:
         begin, end = citation.start - sentence.start, citation.end - sentence.start
         changes.append((begin, end, notation.write(source) if source else ""))
     text = sentence.text
-    changes += [(*span, "") for span in _false_citations(finding, at or 0)]
+    stop = ends[0] if ends and not sentence.row else 0
+    changes += [(*span, "") for span in _false_citations(finding, stop)]
     for begin, end, new in sorted(changes, reverse=True):
         text = text[:begin] + new + text[end:]
     if finding.attach:
@@ -74,9 +86,8 @@ def _as_it_should_stand(finding: Finding, notation: Notation) -> str:
         text = _before_end(
             text, blank + "".join(map(notation.write, finding.attach)), row=sentence.row
         )
-    if finding.verdict == "marked" and sentence.row:
-        return _marked_row(text, finding, sign)
-    return _before_end(text, sign, row=False) if is_marked_line and not at else text
+    unsigned = finding.verdict == "marked" and not ends
+    return _before_end(text, sign, row=sentence.row) if unsigned else text
 
 
 def _false_citations(finding: Finding, stop: int) -> list[tuple[int, int]]:
@@ -91,16 +102,23 @@ def _false_citations(finding: Finding, stop: int) -> list[tuple[int, int]]:
     return [(len(plain[:at].rstrip(" \0")), end) for at, end in spans if end <= stop]
 
 
-def _end_of_missing(finding: Finding) -> int | None:
-    """Return where the clause ends that has all figures nothing bears, and is not the last."""
+def _ends_of_missing(finding: Finding) -> list[int]:
+    """Return where signs stand: behind each cell of a row with a figure that nothing bears.
+
+    Of a sentence it is the end of the clause that has all of them, where that is not the last.
+    """
     if not finding.missing:
-        return None
-    plain, last = finding.sentence.plain, max(figure.end for figure in finding.missing)
+        return []
+    text, plain = finding.sentence.text, finding.sentence.plain
+    if finding.sentence.row:
+        bars = {text.find("|", figure.end) for figure in finding.missing}
+        return [len(text[:bar].rstrip()) for bar in bars if bar >= 0]
+    last = max(figure.end for figure in finding.missing)
     begins = [clause.end() for clause in _COMMA.finditer(plain) if clause.end() <= last]
     stop = _COMMA.search(plain, last)
     if stop is None or min(f.start for f in finding.missing) < max(begins, default=0):
-        return None
-    return stop.start()
+        return []
+    return [stop.start()]
 
 
 _COMMA = re.compile(r"[，；;]|,(?=\s)")
@@ -127,29 +145,9 @@ def _before_end(text: str, sign: str, *, row: bool) -> str:
     return text[:at] + sign + text[at:]
 
 
-def without_marked(text: str) -> str:
-    """Return an answer without its marked sentences and cells; bold names that begin them stay."""
-    out, at = list[str](), 0
-    for sentence in sentences(text, LINKED):
-        if is_marked(sentence.text):
-            cells = sentence.text.split("|")
-            label = _LABEL.match(sentence.text)
-            rest = label[0] if label and not is_marked(label[0]) else ""
-            if sentence.row:
-                rest = "|".join(" " if is_marked(cell) else cell for cell in cells)
-            out += [text[at : sentence.start], rest]
-            at = sentence.end
-    return "".join([*out, text[at:]])
-
-
-def _marked_row(text: str, finding: Finding, sign: str) -> str:
-    """Return a row with the sign in the cell of the first figure that nothing bears."""
-    figure = finding.missing[0].text if finding.missing else ""
-    at = text.find(figure) if figure else -1
-    bar = text.find("|", at) if at >= 0 else -1
-    if bar < 0:
-        return _before_end(text, sign, row=True)
-    return f"{text[:bar].rstrip()} {sign} {text[bar:]}"
+def with_words_for_signs(text: str, meanings: Mapping[str, str]) -> str:
+    """Return an answer with words in place of the signs, and of the blanks before them."""
+    return _SIGN.sub(lambda match: meanings[match[1]], text)
 
 
 def renumbered(text: str, used: Sequence[Source]) -> tuple[str, list[Source]]:
@@ -249,14 +247,14 @@ def _standing(quote: str, passages: Iterable[Passage]) -> Passage | None:
 
 
 def _with_figure_of(finding: Finding, quote: str) -> str | None:
-    """Return the sentence with its one strange figure replaced by the quote's one of that kind."""
+    """Return the sentence with its one strange figure, a slip, as the quote has it."""
     text, quoted = finding.sentence.plain.replace("\0", " "), Passage("", quote)
     strange = [f for f in telling_figures(text) if not quoted.has(f, hedge(text, f))]
     if len(strange) != 1:
         return None
     own = Passage("", text)
     rivals = [f for f in quoted.figures if alike_in_kind(f, strange[0]) and not own.has(f)]
-    if len(rivals) != 1:
+    if len(rivals) != 1 or rivals[0].per != strange[0].per or not is_slip(strange[0], rivals[0]):
         return None
     start, end = strange[0].start, strange[0].end
     whole = finding.sentence.text
@@ -293,9 +291,9 @@ def marked_where_named(findings: Iterable[Finding], names: Sequence[str]) -> lis
 
 
 def with_source_figures(findings: Iterable[Finding], evidence: Evidence) -> list[Finding]:
-    """Return the findings; a wrong figure is its source's, where that has one for the same thing.
+    """Return the findings; a slip in a cited figure is set right, where the source leaves no doubt.
 
-    Where the cited passages leave a choice, the sentence is only contradicted by them.
+    Another figure that the source gives for the same thing only contradicts the sentence.
     """
     return [_with_source_figure(finding, evidence) for finding in findings]
 
@@ -303,7 +301,9 @@ def with_source_figures(findings: Iterable[Finding], evidence: Evidence) -> list
 def _with_source_figure(finding: Finding, evidence: Evidence) -> Finding:
     sentence, missing = finding.sentence, finding.missing
     cited = evidence.of(sentence.cited)
-    if finding.verdict != "marked" or finding.cite or len(missing) != 1 or not cited:
+    if finding.verdict != "marked" or finding.text or finding.cite:
+        return finding
+    if len(missing) != 1 or not cited:
         return finding
     wrong, text = missing[0], sentence.plain.replace("\0", " ")
     if any(passage.has(wrong, hedge(text, wrong)) for passage in cited):
@@ -315,32 +315,94 @@ def _with_source_figure(finding: Finding, evidence: Evidence) -> Finding:
     if not rivals:
         return finding
     (figure, passage), *others = rivals.values()
-    if others or figure.scale != wrong.scale:
+    if others or passage.source not in _cited_behind(finding, wrong) or not is_slip(wrong, figure):
         return replace(finding, quote=passage, contradicted=True)
     right = _written_like(figure, wrong)
     repaired = sentence.text[: wrong.start] + right + sentence.text[wrong.end :]
     return replace(finding, verdict="repaired", text=repaired, quote=passage, missing=())
 
 
+def _cited_behind(finding: Finding, figure: Figure) -> set[str]:
+    """Return the sources cited behind a figure, before a semicolon; of a row, all of its own."""
+    sentence = finding.sentence
+    if sentence.row:
+        return set(sentence.cited)
+    stop = _SEMICOLON.search(sentence.plain, figure.end)
+    end = stop.start() if stop else len(sentence.plain)
+    behind = (c for c in sentence.citations if figure.end <= c.start - sentence.start < end)
+    return {name for citation in behind for name in citation.ids}
+
+
+_SEMICOLON = re.compile("[；;]")
+
+
 def _rivals(
     wrong: Figure, text: str, cited: Sequence[str], evidence: Evidence
 ) -> Iterator[tuple[Passage, Figure]]:
-    """Yield the unsaid figures like a wrong one that the cited passages give for the same thing."""
-    own, whole = words(text) - words(wrong.text), Passage("", text)
-    named = evidence.places_in(text)
+    """Yield the unsaid figures of a wrong one's unit that cited clauses give for the same thing."""
+    clause = next((c for at, c in clause_spans(text) if at <= wrong.start < at + len(c)), text)
+    whole, named = Passage("", text), evidence.places_in(text)
     for passage in evidence.of(cited):
         of_place = passage.source in named and wrong.kind != "metre"
         for part in passage.clauses:
-            if not of_place and len(own & part.words) < _LEAST_COMMON:
+            if not of_place and not _is_about_the_same(clause, wrong, part):
                 continue
             for figure in part.figures:
                 alike_written = ("." in figure.text) == ("." in wrong.text)
-                same_kind = alike_in_kind(figure, wrong) and (figure.kind or alike_written)
+                same_unit = alike_in_kind(figure, wrong) and figure.per == wrong.per
                 told_too = whole.has(figure) if figure.clock is None else figure.text in text
                 if figure.clock is not None and ends_at(part.text, figure) != ends_at(text, wrong):
                     continue
-                if figure.telling and same_kind and not told_too:
+                if not figure.kind and not alike_written:
+                    continue
+                if figure.telling and same_unit and not told_too:
                     yield passage, figure
+
+
+def _is_about_the_same(clause: str, wrong: Figure, part: Passage) -> bool:
+    """Return whether a source's clause has the names, most words and other figures of a clause."""
+    own = words(clause) - words(wrong.text)
+    common = len(own & part.words)
+    others = [f for f in telling_figures(clause) if f.text != wrong.text]
+    return (
+        common >= _LEAST_COMMON
+        and common >= _MOST * len(own)
+        and all(part.names(name) for name in (*names(clause), *han_names(clause)))
+        and all(part.has(figure, hedge(clause, figure)) for figure in others)
+    )
+
+
+def is_slip(one: Figure, other: Figure) -> bool:
+    """Return whether two figures differ by one digit, two exchanged ones, a rounding or zeros."""
+    if one.date or other.date or one.clock is not None or other.clock is not None:
+        return _is_misspelt(_digits_of_time(one), _digits_of_time(other))
+    if one.scale != other.scale:
+        return False
+    pair = [re.sub(r"[^\d.]", "", figure.text) for figure in (one, other)]
+    bare = [digits.replace(".", "") for digits in pair]
+    coarse = rounded(one)
+    return (
+        bare[0].strip("0") == bare[1].strip("0")
+        or (coarse is not None and coarse[0] <= amount(other) <= coarse[1])
+        or (pair[0].find(".") == pair[1].find(".") and _is_misspelt(*bare))
+    )
+
+
+def _digits_of_time(figure: Figure) -> str:
+    if figure.clock is not None:
+        return f"{figure.clock // 60:02}{figure.clock % 60:02}"
+    return "".join(f"{part or 0:04}" for part in figure.date or ())
+
+
+def _is_misspelt(one: str, other: str) -> bool:
+    """Return whether one digit of several is another, or two neighbours are exchanged."""
+    if len(one) != len(other) or not one.lstrip("0")[1:]:
+        return False
+    at = [i for i, (a, b) in enumerate(zip(one, other, strict=True)) if a != b]
+    if len(at) == 1:
+        return True
+    exchanged = len(at) == 2 and at[1] == at[0] + 1
+    return exchanged and one[at[0]] == other[at[1]] and one[at[1]] == other[at[0]]
 
 
 def counts(findings: Sequence[Finding]) -> dict[str, int]:

@@ -11,7 +11,17 @@ from functools import cached_property
 from itertools import islice
 
 from agent.evidence.citations import MARKER
-from agent.evidence.claims.facts import Passage, amount, bounds, kinds_agree, words, year_of
+from agent.evidence.claims.facts import (
+    Passage,
+    amount,
+    as_share,
+    bounds,
+    is_same_share,
+    kinds_agree,
+    words,
+    year_of,
+)
+from agent.evidence.claims.sentences import is_table_rule
 from agent.evidence.figures import Date, Figure
 from agent.evidence.places import mentioned
 from agent.evidence.types import Place
@@ -37,25 +47,42 @@ class Record:
 
 def record(name: str, texts: Iterable[str], place: Place | None = None) -> Record:
     """Return the record of a source, its texts cut into passages, without markers."""
-    pieces = dict.fromkeys(piece for text in texts for piece in passages(MARKER.sub("", text)))
-    return Record(name, tuple(Passage(name, piece) for piece in pieces), place)
+    pieces = dict(piece for text in texts for piece in _with_heads(MARKER.sub("", text)))
+    return Record(name, tuple(Passage(name, piece, head) for piece, head in pieces.items()), place)
 
 
-def passages(text: str) -> Iterator[str]:
-    """Yield the lines of a text; a long one in runs of sentences."""
-    for line in _LINES.split(text):
-        if len(line) <= _LONG:
-            if line.strip():
-                yield line.strip()
+def passages(text: str) -> list[str]:
+    """Return the lines of a text, a long one in runs of sentences."""
+    return [piece for piece, _ in _with_heads(text)]
+
+
+def _with_heads(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the lines of a text, a long one in runs of sentences, and the head of each row."""
+    head, lines = "", _LINES.split(text)
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        row = line.lstrip().startswith("|")
+        if row and is_table_rule(line):
             continue
-        pending = ""
-        for sentence in _SENTENCE.split(line):
-            if pending and len(pending) + len(sentence) > _LONG:
-                yield pending.strip()
-                pending = ""
-            pending += f"{sentence} " if sentence[-1:].isascii() else sentence
-        if pending.strip():
+        head = head if row else ""
+        for piece in _pieces(line):
+            yield piece, head
+        if row and is_table_rule(following):
+            head = line.strip()
+
+
+def _pieces(line: str) -> Iterator[str]:
+    if len(line) <= _LONG:
+        if line.strip():
+            yield line.strip()
+        return
+    pending = ""
+    for sentence in _SENTENCE.split(line):
+        if pending and len(pending) + len(sentence) > _LONG:
             yield pending.strip()
+            pending = ""
+        pending += f"{sentence} " if sentence[-1:].isascii() else sentence
+    if pending.strip():
+        yield pending.strip()
 
 
 class PassageIndex:
@@ -96,17 +123,21 @@ class PassageIndex:
             return self._of_date(figure.date)
         if figure.clock is not None:
             return frozenset(self._clocks.get(figure.clock, ()))
-        low, high = bounds(figure, hedged)
-        passages = set[Passage]()
-        for value, other, passage in islice(
-            self._numbers, bisect_left(self._numbers, low, key=_first), None
-        ):
-            if value > high:
-                break
-            if passage not in passages and kinds_agree(figure, other):
-                passages.add(passage)
+        passages = {p for other, p in self._near(figure, hedged) if kinds_agree(figure, other)}
+        if share := as_share(figure):
+            near = self._near(share, hedged)
+            passages |= {passage for other, passage in near if is_same_share(share, other)}
         year = year_of(figure)
         return frozenset(passages | self._of_date((year, None, None)) if year else passages)
+
+    def _near(self, figure: Figure, hedged: str) -> Iterator[tuple[Figure, Passage]]:
+        """Yield the numbers with a figure's value, as it is rounded or hedged."""
+        low, high = bounds(figure, hedged)
+        begin = bisect_left(self._numbers, low, key=_first)
+        for value, other, passage in islice(self._numbers, begin, None):
+            if value > high:
+                break
+            yield other, passage
 
     def _of_date(self, date: Date) -> frozenset[Passage]:
         year, month, day = date
@@ -117,9 +148,13 @@ class PassageIndex:
         """Return the passages that have a number, with its scale or without."""
         return self._values.get(number, set())
 
-    def of_kind(self, kind: str) -> Mapping[Passage, Sequence[Figure]]:
-        """Return the passages with figures of a kind of unit, and these figures."""
-        return self._kinds.get(kind, {})
+    def of_kind(self, figure: Figure) -> Mapping[Passage, Sequence[Figure]]:
+        """Return the passages with figures of the same kind of unit, and these figures."""
+        alike = {
+            passage: [other for other in others if kinds_agree(figure, other)]
+            for passage, others in self._kinds.get(figure.kind or "", {}).items()
+        }
+        return {passage: others for passage, others in alike.items() if others}
 
 
 def _first(row: tuple[Decimal, Figure, Passage]) -> Decimal:
@@ -185,6 +220,10 @@ class Evidence:
         low, high = (end / figure.scale for end in bounds(figure))
         results = (other for p in self.known for other in p.figures if other.kind == "")
         return any(low <= other.value <= high for other in results if other.scale == 1)
+
+    def asks(self, number: Decimal) -> bool:
+        """Return whether the question, or what else is known, has a number."""
+        return bool(self._known_index.with_number(number))
 
     def places_in(self, text: str) -> set[str]:
         """Return the ids of the records of the places that a text is about.

@@ -2,11 +2,11 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
-from itertools import islice
+from itertools import islice, takewhile, zip_longest
 from operator import add
 
 from agent.evidence.figures import Date, Figure, figures
@@ -86,22 +86,50 @@ def rounded(figure: Figure) -> tuple[Decimal, Decimal] | None:
     return amount(figure) - step / 2, amount(figure) + step / 2
 
 
-def in_chinese(figure: Figure) -> str:
-    """Return a whole number with a Chinese unit in Chinese numerals (16周岁: 十六周岁), or ""."""
+def in_words(figure: Figure) -> Sequence[str]:
+    """Return how a whole number may stand in words: 16周岁 as 十六周岁, 3x as "three times"."""
     unit = re.sub(r"[\d\s,.]", "", figure.text)
     value = int(figure.value) if figure.value == int(figure.value) else 0
+    if figure.kind == "times":
+        return _TIMES_IN_WORDS.get(value, ())
     if not 0 < value < 10_000 or figure.date or not re.match(r"[\u4e00-\u9fff]", unit):
-        return ""
+        return ()
     digits, places = "零一二三四五六七八九", ("", "十", "百", "千")
     written = "".join(
         digits[int(digit)] + (places[place] if digit != "0" else "")
         for place, digit in zip(range(len(str(value)) - 1, -1, -1), str(value), strict=True)
     )
-    return re.sub("^一十", "十", re.sub("零+", "零", written).rstrip("零")) + unit
+    return (re.sub("^一十", "十", re.sub("零+", "零", written).rstrip("零")) + unit,)
+
+
+_TIMES_IN_WORDS: dict[int, Sequence[str]] = {
+    1: ("一倍", "double", "twice"),
+    2: ("两倍", "二倍", "一倍", "翻番", "twice", "double", "two times", "two-fold", "twofold"),
+    3: ("三倍", "three times", "three-fold", "threefold", "triple"),
+    4: ("四倍", "four times", "four-fold", "fourfold", "quadruple"),
+    5: ("五倍", "five times", "five-fold", "fivefold"),
+    10: ("十倍", "ten times", "ten-fold", "tenfold", "order of magnitude"),
+}
+
+
+def as_share(figure: Figure) -> Figure | None:
+    """Return a share as it may also be written: 86.5 % as 0.865, and 0.865 as 86.5 %."""
+    if figure.kind == "percent":
+        return replace(figure, kind="", scale=figure.scale / 100)
+    if figure.kind == "" and "." in figure.text and figure.value < 1 and figure.scale == 1:
+        return replace(figure, kind="percent", scale=Decimal(100))
+    return None
+
+
+def is_same_share(one: Figure, other: Figure) -> bool:
+    """Return whether two figures can be the same share, both percentages or both fractions."""
+    return one.kind == other.kind and (other.kind == "percent" or other.value < 1)
 
 
 def kinds_agree(one: Figure, other: Figure) -> bool:
     """Return whether two figures can be of one kind; a figure without a unit can be of any."""
+    if one.per and other.per and one.per != other.per:
+        return False
     if one.kind == other.kind:
         return True
     if "percent" in (one.kind, other.kind):
@@ -324,10 +352,12 @@ class Passage:
 
     source: str
     text: str
+    head: str = ""
+    """Of a row, the head of its table."""
 
     @cached_property
     def figures(self) -> list[Figure]:
-        return figures(_CODE.sub(" ", self.text))
+        return figures(_CODE.sub(" ", "|".join(self._cells) if self._cells else self.text))
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -344,7 +374,24 @@ class Passage:
     @cached_property
     def clauses(self) -> list["Passage"]:
         """Return its clauses, as passages of their own."""
-        return [Passage(self.source, part) for part in split_clauses(self.text, colons=False)]
+        if len(self._cells) > 1:
+            label, *cells = (cell.strip() for cell in self._cells)
+            heads = [head.strip() for head in _cells(self.head)[1:]]
+            named = zip_longest(heads[: len(cells)], cells, fillvalue="")
+            parts = [label, *(f"{label} {head} {cell}" for head, cell in named)]
+        else:
+            parts = split_clauses(self.text, colons=False)
+        return [Passage(self.source, part) for part in parts]
+
+    @cached_property
+    def _cells(self) -> list[str]:
+        """Return the cells of a row below a head, with the units that its label or head names."""
+        if not self.head or not self.text.startswith("|"):
+            return []
+        row, heads = _cells(self.text), _cells(self.head)
+        units = [_unit_in(head) or _unit_in(row[0]) for head in heads]
+        named = zip_longest(row[1:], units[1 : len(row)], fillvalue="")
+        return [row[0], *(_with_unit(cell, unit) for cell, unit in named)]
 
     def has(self, figure: Figure, hedged: str = "") -> bool:
         """Return whether the figure stands here, after units, dates and rounding."""
@@ -352,15 +399,19 @@ class Passage:
             return self.has_date(figure.date)
         if figure.clock is not None:
             return any(figure.clock in f.clocks for f in self.figures)
-        low, high = bounds(figure, hedged)
-        begin = bisect_left(self.numbers, low, key=amount)
-        for other in islice(self.numbers, begin, None):
-            if amount(other) > high:
-                break
-            if kinds_agree(figure, other):
-                return True
+        if any(kinds_agree(figure, other) for other in self._near(figure, hedged)):
+            return True
+        share = as_share(figure)
+        if share and any(is_same_share(share, other) for other in self._near(share, hedged)):
+            return True
         year = year_of(figure)
         return year is not None and self.has_date((year, None, None))
+
+    def _near(self, figure: Figure, hedged: str) -> Iterator[Figure]:
+        """Yield the numbers with a figure's value, as it is rounded or hedged."""
+        low, high = bounds(figure, hedged)
+        begin = bisect_left(self.numbers, low, key=amount)
+        return takewhile(lambda n: amount(n) <= high, islice(self.numbers, begin, None))
 
     @cached_property
     def numbers(self) -> list[Figure]:
@@ -395,6 +446,31 @@ class Passage:
         """Return where a name stands as a whole word; -1 where it does not."""
         match = re.search(rf"(?<![A-Za-z0-9]){re.escape(name.casefold())}", self.folded)
         return match.start() if match else -1
+
+
+_UNIT_IN_HEAD = re.compile(r"[，,(（]\s*([^，,()（）\d\s]{1,12}?)\s*[)）]?\s*$")
+
+
+def _cells(row: str) -> list[str]:
+    return row.strip().strip("|").split("|")
+
+
+def _unit_in(head: str) -> str:
+    """Return the unit that the label of a row or the head of a column names: 价格，元/Wh."""
+    match = _UNIT_IN_HEAD.search(head)
+    read = figures(f"1 {match[1]}") if match else []
+    if not match or len(read) != 1 or not read[0].kind:
+        return ""
+    rest = f"1 {match[1]}"[read[0].end :]
+    return match[1] if not rest or rest.startswith("/") else ""
+
+
+def _with_unit(cell: str, unit: str) -> str:
+    """Return a cell with the unit behind its bare numbers."""
+    for figure in reversed(figures(cell) if unit else []):
+        if figure.kind == "" and figure.scale == 1 and not figure.date and figure.clock is None:
+            cell = f"{cell[: figure.end]} {unit}{cell[figure.end :]}"
+    return cell
 
 
 def year_of(figure: Figure) -> int | None:

@@ -429,13 +429,17 @@ def is_swapped(claim: Claim, figure: Figure) -> bool:
     for index in claim.evidence.clauses(claim.sentence.cited):
         these = index.bearing(figure, hedged)
         bearing |= these
-        for part, rivals in index.of_kind(figure.kind or "").items():
+        for part, rivals in index.of_kind(figure).items():
             if part not in these and not all(among(f, own_figures) for f in rivals):
                 differing.add(part)
     most = max((len(own & part.words) for part in bearing), default=0)
     other = max((len(own & part.words) for part in differing), default=0)
     if other >= 2 and (most == 0 or other >= most + 2):
-        return not any(_carries_on(claim, own, one, two) for one in differing for two in bearing)
+        return not any(
+            _carries_on(claim, own, one, two) or _adds_up_to(figure, one)
+            for one in differing
+            for two in bearing
+        )
     return _of_another_day(claim, figure) or any(
         any(part.names(name) for part in differing)
         and not any(part.names(name) for part in bearing)
@@ -453,6 +457,12 @@ def _carries_on(claim: Claim, own: frozenset[str] | set[str], one: Passage, two:
     first, second = ("".join(part.text.split()).strip("，,；;") for part in (one, two))
     texts = ("".join(passage.text.split()) for passage in claim.cited)
     return any(f"{first}{mark}{second}" in text for text in texts for mark in "，,；;")
+
+
+def _adds_up_to(figure: Figure, part: Passage) -> bool:
+    """Return whether a clause gives what a figure is the total of: `票45元和券30元，合计75元`."""
+    addends = [amount(other) for other in part.figures if same_kind(other, figure)]
+    return len(addends) > 1 and sum(addends) == amount(figure)
 
 
 def is_of_another_citation(claim: Claim, figure: Figure) -> bool:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent.evidence.citations import MARKER, source_key
 from agent.evidence.markdown import link_url
@@ -27,10 +27,22 @@ class Sentence:
     start: int
     citations: tuple[Citation, ...]
     row: bool = False
+    head: str = ""
+    """Of a row, the head of its table."""
 
     @property
     def end(self) -> int:
         return self.start + len(self.text)
+
+    def with_text(self, start: int, end: int, new: str) -> "Sentence":
+        """Return the sentence with other words in one span, the citations behind it moved."""
+        by, behind = len(new) - (end - start), self.start + end
+        citations = tuple(
+            replace(c, start=c.start + by, end=c.end + by) if c.start >= behind else c
+            for c in self.citations
+        )
+        text, plain = (t[:start] + new + t[end:] for t in (self.text, self.plain))
+        return replace(self, text=text, plain=plain, citations=citations)
 
     @property
     def cited(self) -> tuple[str, ...]:
@@ -92,7 +104,7 @@ _DATE_AROUND = re.compile(r"\b(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\
 def sentences(text: str, notation: Notation) -> Iterator[Sentence]:
     """Yield the sentences of an answer; headings, table heads and fenced code are none."""
     blanked, citations = _blank(text, notation)
-    at, fence = 0, ""
+    at, fence, head = 0, "", ""
     lines = text.splitlines(keepends=True)
     for index, line in enumerate(lines):
         start, at = at, at + len(line)
@@ -103,12 +115,20 @@ def sentences(text: str, notation: Notation) -> Iterator[Sentence]:
         if fence or line.lstrip().startswith("#") or not line.strip():
             continue
         row = line.lstrip().startswith("|")
-        if row and (
-            _SEPARATOR.match(line) or _SEPARATOR.match("".join(lines[index + 1 : index + 2]))
-        ):
+        if row and is_table_rule("".join(lines[index + 1 : index + 2])):
+            head = blanked[start:at].replace("\0", "").strip()
             continue
+        if row and is_table_rule(line):
+            continue
+        head = head if row else ""
         for begin, end in _spans(blanked[start:at], row=row):
-            yield _sentence(text, blanked, citations, start + begin, start + end, row=row)
+            sentence = _sentence(text, blanked, citations, start + begin, start + end, row=row)
+            yield replace(sentence, head=head) if head else sentence
+
+
+def is_table_rule(line: str) -> bool:
+    """Return whether a line is the rule below a table's head."""
+    return _SEPARATOR.match(line) is not None
 
 
 def _blank(text: str, notation: Notation) -> tuple[str, list[Citation]]:
@@ -184,8 +204,16 @@ _ABSENT = re.compile(
     re.I,
 )
 _ABOUT_WHAT = re.compile(r"\W*(?:for|about|on|as for|regarding|关于|对于)\b", re.I)
+_LABEL_ALONE = re.compile(r"[*_\s]*[^\W\d_]{1,12}(?: [a-z]{1,12})?[*_\s]*[:：][*_\s\0,;.，、；。]*")
 _LABEL = re.compile(r"\W*\*\*[^*\n]{1,60}\*\*[:：]?")
-_ASSUMPTION = re.compile(r"\W*(?:assum\w+|按?(?:什么)?假[设定])\W{0,3}[:：]", re.I)
+_ASSUMPTION = re.compile(
+    r"\W*(?:(?:(?:our|my|the) )?assum\w+|[^，。；:：\d]{0,12}假[设定])\W{0,3}[:：]", re.I
+)
+_SUPPOSED = re.compile(
+    r"\W*(?:(?:(?:i|we) assume|assum(?:e|ed|ing)|suppos(?:e|ing))\b|假[设定如]|若按)"
+    r"(?:[^，。；;,]|,(?=\d))+",
+    re.I,
+)
 _ADVICE = re.compile(
     r"\W*(?:(?:my|our) )?(?:advice|tips?|recommendations?|suggestions?|how to choose"
     r"|rule of thumb|which (?:one )?to (?:pick|choose|take))\s*(?:\*\*)?\s*[:：–—]"
@@ -208,11 +236,44 @@ _PLANNED = (
     re.compile(rf"\W*({_TIME}(?:\s*[-–—~～至到]\s*{_TIME})?)(?=[\s*:：，,])", re.I),
 )
 _HOURS = re.compile(r"[开营闭关]|[周每]|[-–—~～至到]\s*\d|\b(?:open|clos|until|daily|from)", re.I)
+_CLAUSE_BEGINS = r"(?:^|[|，,；;。.])[\s*]*"
+_DAY_PART = r"(?:第.天|当天|次日|周[一二三四五六日])?(?:清晨|早上|上午|中午|下午|傍晚|晚上)?"
+_GOES = (
+    r"(?:打车|出发|乘|坐|前往|抵达|到达?|去|登|游|逛|看|吃|入住|退房|集合|返?回|取|离开|走|骑|步行)"
+    r"(?!\s?\d|凌晨|清晨|早|上午|中午|下午|傍晚|晚|夜|深夜|次日|闭|关|打烊)"
+)
+_GO = (
+    r"(?:take|walk|ride|go|head|leave|board|visit|climb|arrive|check in|check out|have|return"
+    r"|set off|start|drive|meet|be there|be at)"
+)
+_GOING = (
+    re.compile(
+        rf"{_CLAUSE_BEGINS}{_DAY_PART}\s?({_TIME})\s?(?:左右|前后|再|就|先)?"
+        rf"(?:从[^，。；|\d]{{1,12}}?)?{_GOES}"
+    ),
+    re.compile(rf"{_CLAUSE_BEGINS}(?:(?:at|by|around) )?({_TIME}),?\s+{_GO}\b", re.I),
+    re.compile(
+        rf"{_CLAUSE_BEGINS}(?:then )?{_GO}\b[^|;,.\d]{{0,40}}?\b(?:at|by|around|before) ({_TIME})",
+        re.I,
+    ),
+)
+_STAY = re.compile(
+    r"(?:[，,；;]\s*|(?:停留|逗留|游览|参观|逛|玩|\b(?:stay|allow|spend))\s?)"
+    r"(?:约|大约|about |around )?"
+    r"(\d+(?:\.\d+)?\s?(?:个?小时|分钟|hours?|minutes?))(?:左右)?\s*(?=$|[|，,；;。.])",
+    re.I,
+)
+_ITINERARY = re.compile(
+    r"第[一二三四五\d]+天|[上下中]午|傍晚|晚上|\b(?:day \d|morning|afternoon|evening)\b", re.I
+)
 _HOURS_BEHIND = re.compile(r"\W*(?:开|营业|闭|关|open|clos)", re.I)
 
 
-def plan_times(text: str) -> list[range]:
-    """Return where an item of a plan says at what time one should be there."""
+def plan_times(text: str, head: str = "") -> list[range]:
+    """Return where a plan says at what time one should go or be somewhere, and for how long.
+
+    `head` is that of the table whose row the text is.
+    """
     spans = list[range]()
     for pattern, hours in zip(_PLANNED, (_HOURS, None), strict=True):
         match = pattern.match(text)
@@ -220,6 +281,9 @@ def plan_times(text: str) -> list[range]:
             continue
         if hours is None or not hours.search(match[1]):
             spans.append(range(*match.span(1)))
+    spans += [range(*match.span(1)) for going in _GOING for match in going.finditer(text)]
+    if spans or _ITINERARY.search(f"{head} {text[1:].partition('|')[0]}" if head else ""):
+        spans += [range(*match.span(1)) for match in _STAY.finditer(text)]
     return spans
 
 
@@ -254,6 +318,13 @@ def is_label(text: str) -> bool:
     return _LABEL.fullmatch(text.strip()) is not None or text.rstrip(" *").endswith((":", "："))
 
 
+def statements(text: str, notation: Notation) -> Iterator[Sentence]:
+    """Yield the sentences that are more than a label with a colon and citations behind it."""
+    for sentence in sentences(text, notation):
+        if not _LABEL_ALONE.fullmatch(sentence.plain):
+            yield sentence
+
+
 def is_advice(text: str) -> bool:
     """Return whether a sentence says that it is the writer's advice."""
     return _ADVICE.match(text) is not None
@@ -262,6 +333,12 @@ def is_advice(text: str) -> bool:
 def is_assumption(text: str) -> bool:
     """Return whether a sentence says what the writer assumes, where the question left it open."""
     return _ASSUMPTION.match(text) is not None
+
+
+def supposed(text: str) -> range:
+    """Return where a sentence says what the writer assumes: all of it, or its first clause."""
+    clause = _SUPPOSED.match(text)
+    return range(len(text) if is_assumption(text) else clause.end() if clause else 0)
 
 
 def weighs_sources(text: str) -> bool:

@@ -123,6 +123,7 @@ class Anchor:
     location: Location
     city: str | None = None
     adcode: str | None = None
+    district: str | None = None
     detail: dict[str, Any] | None = None
     """The looked-up place, where it took that to find it."""
 
@@ -179,7 +180,8 @@ async def _geocoded(call: CallTool, place: str, city: str | None, *, wide: bool)
         if not problem:
             log.info("map: %s is at %s (%s)", place, candidate["location"], candidate.get("level"))
             town = text_or_none(candidate.get("city")) or text_or_none(candidate.get("province"))
-            return Anchor(place, location, town, text_or_none(candidate.get("adcode")))
+            adcode, district = (text_or_none(candidate.get(one)) for one in ("adcode", "district"))
+            return Anchor(place, location, town, adcode, district)
     raise _refused(place, problem)
 
 
@@ -264,7 +266,7 @@ class AmapPrefetch(Prefetch):
     async def _nearby(self) -> None:
         anchor = await self._centre()
         result = self._result
-        result.centre, result.centre_name = anchor.location, anchor.name
+        self._records.set_centre(anchor.name, anchor.location, anchor.district)
         radius = self._task.get("radius_m") or DEFAULT_RADIUS_M
         result.radius_m = min(max(radius, RADIUS_M[0]), RADIUS_M[1])
         words = self._keywords() or [""]

@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
-from agent.evidence.geo import parse_lnglat
+from agent.evidence.geo import parse_lnglat, wgs84_of
 from agent.evidence.records import ride_text
 from agent.evidence.types import (
+    Anchor,
     Crs,
     Location,
     Place,
@@ -211,6 +212,8 @@ def _wind(day: dict[str, Any]) -> str | None:
 
 
 _BASE = "https://uri.amap.com"
+_MOST_MARKS = 10
+_LONGEST_MARK = 6
 _CALLER = {"src": "tanlu", "callnative": "0"}
 _MODES: dict[TravelMode, str] = {
     "walking": "walk",
@@ -236,6 +239,17 @@ def route_link(origin: str, destination: str, mode: TravelMode, names: tuple[str
     start, end = (name.replace(",", " ") for name in names)
     values = {"from": f"{origin},{start}", "to": f"{destination},{end}", "mode": _MODES[mode]}
     return _link("navigation", {**values, "coordinate": "gaode"})
+
+
+def stops_link(stops: Sequence[tuple[str, Location]]) -> str:
+    """Return the link of a map of several named positions, at most ten, in their order.
+
+    Names are cut, so that a QR code of the link can be read off a screen.
+    A way over more than one stop between its ends is no link of Amap's for browsers.
+    """
+    names = (re.sub(r"[,|]", " ", name)[:_LONGEST_MARK] for name, _ in stops)
+    marks = [f"{lnglat(location)},{name}" for name, (_, location) in zip(names, stops, strict=True)]
+    return _link("marker", {"markers": "|".join(marks[:_MOST_MARKS]), "coordinate": "gaode"})
 
 
 def _way_link(mode: RouteMode, ends: tuple[str, str], names: tuple[str, str]) -> str:
@@ -363,6 +377,8 @@ class AmapReader:
         )
         if english := english_name(detail):
             place["name_en"] = english
+        if phone := text_or_none(detail.get("tel")):
+            place["phone"] = phone
         return self.records.add_place(place, keywords)
 
     def add_route(
@@ -380,6 +396,7 @@ class AmapReader:
             return None
         for step in steps:
             step["instruction"] = step["instruction"] or ride_text(step, self._language)
+        located = [location_of(end) for end in ends]
         route = Route(
             id=f"{PROVIDER}:{mode}:{ends[0]}:{ends[1]}",
             mode=mode,
@@ -391,6 +408,11 @@ class AmapReader:
             url=_way_link(mode, ends, names),
             source="",
             fetched_at="",
+            ends=[
+                Anchor(name=name, wgs84=wgs84_of(location), location=location)
+                for name, location in zip(names, located, strict=True)
+                if location
+            ],
         )
         return self.records.add_route(route)
 

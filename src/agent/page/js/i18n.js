@@ -1,11 +1,15 @@
 /** The page's language, and texts in it; the server makes `texts.js` of what `texts/*.toml` has for it. */
 
+import { preference } from "./preferences.js";
 import { TEXTS } from "./texts.js";
 
-/** Follows the browser's languages. @type {Language} */
-export const language = (navigator.languages ?? [navigator.language])
-  .map((tag) => tag.slice(0, 2).toLowerCase())
+/** Follows the reader's choice, else the browser's languages. @type {Language} */
+export const language = [preference("language"), ...(navigator.languages ?? [navigator.language])]
+  .map((tag) => tag?.slice(0, 2).toLowerCase())
   .find(/** @returns {tag is Language} */ (tag) => tag === "zh" || tag === "en") ?? "en";
+
+/** Tells the language of a text that is not the page's: Chinese on an English page. @param {string} words */
+export const foreign = (words) => (language === "en" && /\p{Script=Han}/u.test(words) ? "zh" : null);
 
 /**
  * Returns a text with each `{name}` replaced by the value of that name.

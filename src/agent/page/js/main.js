@@ -1,26 +1,22 @@
-/** The page starts: who is here, what the server offers, then the page itself. */
+/** The page starts: what is seen first at once, then all that answers questions. */
 
-import { readConfig, ServerError } from "./run/server.js";
-import { part } from "./shell/layout.js";
-import { showFailedStart, showNotices } from "./shell/notice.js";
-import { Page } from "./shell/page.js";
-import { signInDialog } from "./shell/sign_in.js";
+import { locale } from "./i18n.js";
+import { preference, showTheme } from "./preferences.js";
+import { welcome } from "./shell/welcome.js";
 
-async function start() {
-  const signIn = signInDialog();
-  try {
-    const config = await readConfig();
-    showNotices(part("notice"), config);
-    if ("events" in config) await new Page(config, signIn).begin();
-    else signIn.open();
-  } catch (error) {
-    if (!(error instanceof ServerError)) {
-      showFailedStart(part("notice"), String(error), () => location.reload());
-      throw error;
-    }
-    if (error.status === 401) signIn.open();
-    else showFailedStart(part("notice"), error.message, () => location.reload());
-  }
+/** @import { Example } from "./shell/welcome.js" */
+/** @import { Page } from "./shell/page.js" */
+
+showTheme(preference("theme"));
+document.documentElement.lang = locale;
+const first = welcome({ onExample: ask });
+const hasThread = new URLSearchParams(location.search).has("thread");
+if (!hasThread) document.querySelector(".turns")?.append(first.node);
+document.querySelector(".talk")?.append(first.cards);
+/** @type {Promise<Page|null>} */
+const page = import("./shell/start.js").then(({ start }) => start(first.node));
+
+/** Asks once the page can; a click may come before. @param {Example} example */
+async function ask(example) {
+  (await page)?.ask(example);
 }
-
-start();

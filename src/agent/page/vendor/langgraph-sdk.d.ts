@@ -18,6 +18,7 @@ export class Client {
     delete(threadId: string): Promise<void>;
     get(threadId: string, options?: Cancellable): Promise<Thread & { error?: Failure }>;
     getState(threadId: string, checkpoint?: undefined, options?: Cancellable): Promise<ThreadState>;
+    update(threadId: string, payload: { metadata: Metadata }): Promise<Thread>;
     search(query: {
       limit: number; offset: number; metadata: Metadata; sortBy: "updated_at"; sortOrder: "desc";
       select: string[];

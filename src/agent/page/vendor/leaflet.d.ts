@@ -28,6 +28,8 @@ export namespace L {
     getSize(): PixelPoint;
     getBounds(): Bounds;
     getCenter(): GeoPoint;
+    getZoom(): number;
+    getMaxZoom(): number;
     setView(at: At, zoom: number): this;
     fitBounds(bounds: Bounds, options: Padding): this;
     panInside(at: At, options: Padding): this;
@@ -40,6 +42,7 @@ export namespace L {
   }
   interface Layer {
     addTo(parent: Map | Group): this;
+    remove(): this;
     on(event: string, act: () => void): this;
   }
   interface Group extends Layer { clearLayers(): this }
@@ -63,9 +66,12 @@ export namespace L {
   function marker(at: At, options: {
     icon: Icon; keyboard?: boolean; riseOnHover?: boolean; zIndexOffset?: number;
   }): Marker;
+  interface Line extends Layer { bindTooltip(content: HTMLElement, options: object): this }
+  function polyline(points: At[], options: object): Line;
   function circle(at: At, options: object): Layer;
   function tileLayer(url: string, options: {
-    subdomains: string | string[]; maxZoom: number; referrerPolicy: ReferrerPolicy;
+    subdomains: string | string[]; maxZoom: number; maxNativeZoom: number;
+    referrerPolicy: ReferrerPolicy;
   }): Layer;
   const control: {
     (options: { position: string }): Control;

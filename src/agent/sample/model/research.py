@@ -143,14 +143,18 @@ def answer(turn: Turn) -> Answer:
     places = sorted(records(block(user, "places")), key=lambda place: -len(place.fields))
     places = places or [p for p in records(block(user, "previous_places")) if p.name in question]
     places, unfit = _by_demands(places, language)
+    if outing := lines(user, "outing"):
+        places, unfit = [], []
     facts = [*records(block(user, "routes"))[:1], *records(block(user, "weather"))[:DAYS]]
     findings = [s for s in sentences(block(user, "findings")) if s.ids and s.ids[0][0] != "a"]
     if places:
         findings = [s for s in findings if not any(place.name in s.bare for place in unfit)]
     web = _by_source(in_language(findings, language), topic_of(plain), language)
-    if not (places or unfit or facts or web):
+    if not (places or unfit or facts or web or outing):
         return Answer(text=nothing_on(plain, language))
     parts = [say("sample.quotation", language)]
+    if outing:
+        parts.append(say("sample.outing", language))
 
     def add(key: str, rows: list[Record], most: int = FACTS) -> None:
         opening = say(f"sample.{key}", language, question=short(plain), count=len(rows))

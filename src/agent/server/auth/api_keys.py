@@ -3,17 +3,16 @@
 import hashlib
 import ipaddress
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-import httpx
-from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 from starlette.requests import Request, cookie_parser
 
 from agent.core.errors import ConfigurationError
 from agent.core.redaction import hide
+from agent.runs.engine import engine
 from agent.server.auth.hosts import Host, parse_host, parse_origin
 from agent.settings import AccessSettings, read_access_settings
 
@@ -28,10 +27,10 @@ TOO_MANY = "too many wrong keys from this address; try again in a minute"
 HEALTH_PATHS = frozenset({"/ok", "/healthz", "/readyz"})
 """What supervisors ask, under whatever name they know the server by."""
 OPEN_PATHS = {
-    "/", "/ok", "/app", "/app/", "/app/favicon.svg", "/app/config.json", "/app/sign-in",
+    "/", "/ok", "/app", "/app/", "/app/config.json", "/app/sign-in",
     "/app/sign-out", "/app/csp-report",
 }  # fmt: skip
-OPEN_FOLDERS = ("/app/style/", "/app/js/", "/app/vendor/")
+OPEN_FOLDERS = ("/app/files/",)
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _KEY = re.compile(r"[\x21-\x2b\x2d-\x7e]+")
 """What fits into a header: printable ASCII without spaces; a comma would end the entry."""
@@ -196,22 +195,6 @@ def _origin(text: str) -> str:
 
 
 _CARRIED = ("x-api-key", "authorization", "cookie")
-_IN_PROCESS = ("in process", 0)
-"""An address of its own: wrong keys from others must not be in the way of its right one."""
-_WAITS = httpx.Timeout(connect=5, read=300, write=300, pool=5)
-"""As the SDK's own client; a run's stream is never silent for so long."""
-
-
-_transport: Callable[..., httpx.AsyncBaseTransport] = httpx.ASGITransport
-
-
-def use_transport(transport: Callable[..., httpx.AsyncBaseTransport]) -> None:
-    """Reach the server's own API in this process by the transport of its engine.
-
-    httpx's own gives an answer only when it has ended.
-    """
-    global _transport
-    _transport = transport
 
 
 def client_for(request: Request) -> LangGraphClient:
@@ -219,14 +202,9 @@ def client_for(request: Request) -> LangGraphClient:
 
     The one place for access checks of what `serving` offers: everything it lists, reads, starts
     and cancels goes through the client returned here. With keys it is a caller like any other and
-    carries the request's own; the SDK's in-process client would pass by every rule.
+    carries the request's own; the in-process client of an open server passes by every rule.
     """
     if access().open:
-        return get_client()
+        return engine().client(OPEN_OWNER)
     carried = {name: request.headers[name] for name in _CARRIED if name in request.headers}
-    transport = _transport(request.app, client=_IN_PROCESS)
-    return LangGraphClient(
-        httpx.AsyncClient(
-            base_url="http://localhost", transport=transport, headers=carried, timeout=_WAITS
-        )
-    )
+    return engine().client_with(request.app, carried)

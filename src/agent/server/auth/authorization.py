@@ -9,12 +9,13 @@ from contextlib import contextmanager
 from typing import Any, TypeAlias, cast
 from urllib.parse import quote
 
-from langgraph_sdk import Auth, get_client
+from langgraph_sdk import Auth
 from langgraph_sdk.errors import APIStatusError, NotFoundError
 
 from agent.assistants.registry import ASSISTANTS
 from agent.core.errors import ConfigurationError
 from agent.core.metadata_keys import OWNER
+from agent.runs.engine import RunRequest, ThreadBusy, engine
 from agent.runs.threads import askers_of
 from agent.server.auth.admission import (
     check_choices,
@@ -25,6 +26,8 @@ from agent.server.auth.admission import (
     goes_to_node,
 )
 from agent.server.auth.api_keys import access, identify, needs_no_key
+from agent.server.auth.audit import audit
+from agent.server.auth.owner_limits import TooMany, language_of, owner_limits
 
 auth = Auth()
 
@@ -46,13 +49,15 @@ async def authenticate(headers: Mapping[Any, Any], path: str = "") -> Auth.types
 
     The guard has refused strangers before, except on the few paths that need no key; every rule
     below refuses them, too."""
-    rules = access()
-    owner = identify(_texts(headers), rules)
+    rules, texts = access(), _texts(headers)
+    owner = engine().calling_owner(texts)
+    if owner is None:
+        owner = identify(texts, rules)
     if owner is None and not (needs_no_key(path) or rules.problem):
         raise Auth.exceptions.HTTPException(401, "a key is needed")
     if owner is None:
         return {"identity": NOBODY, "is_authenticated": False}
-    return {"identity": owner}
+    return {"identity": engine().identity(owner)}
 
 
 @auth.on
@@ -89,7 +94,7 @@ async def delete_thread(ctx: Auth.types.AuthContext, value: Value) -> Filter:
     it is on, and only then looks whether there is such a run."""
     own = _own(ctx, value)
     if run_id := value.get("run_id"):
-        async with get_client() as client:
+        async with engine().client(_caller(ctx)) as client:
             try:
                 await client.runs.get(str(value["thread_id"]), str(run_id))
             except NotFoundError:
@@ -100,24 +105,43 @@ async def delete_thread(ctx: Auth.types.AuthContext, value: Value) -> Filter:
 @auth.on.threads.create_run
 async def create_run(ctx: Auth.types.AuthContext, value: Value) -> Filter:
     """Check every run, however asked for: over REST, by the event protocol, of a cron, alone."""
-    kwargs = value.get("kwargs") or {}
+    request = engine().request_of(value)
+    names = ("thread_id", "run_id")
+    what = {name.removesuffix("_id"): value.get(name) for name in names}
+    what["assistant"] = request.assistant
+    owner = "" if access().open else ctx.user.identity
+    try:
+        owned = await _admit_run(ctx, value, request)
+    except Auth.exceptions.HTTPException as refusal:
+        await audit("run", "refused", owner, status=refusal.status_code, **what)
+        raise
+    await audit("run", "accepted", owner, **what)
+    return owned
+
+
+async def _admit_run(ctx: Auth.types.AuthContext, value: Value, request: RunRequest) -> Filter:
+    """Check a run and take a place for it; raise HTTPException with what is in the way."""
 
     def check(_: Mapping[str, Any]) -> None:
-        check_run({**kwargs, **{name: value.get(name) for name in ("metadata", "after_seconds")}})
+        check_run(request.fields)
 
-    owned = _check_new(ctx, value, check)
-    # The server has put its own names into the config, and what was sent there into the context.
-    await _check_choices(
-        _caller(ctx), {"context": kwargs.get("context")}, value.get("assistant_id")
-    )
-    if command := kwargs.get("command"):
-        await _check_command(_caller(ctx), command, value)
-    if not await _is_claimable(_caller(ctx), value.get("thread_id")):
+    owned, owner = _check_new(ctx, value, check), _caller(ctx)
+    await _check_choices(owner, request.settings, request.assistant)
+    if request.command:
+        await _check_command(owner, request, value.get("thread_id"))
+    if not await _is_claimable(owner, value.get("thread_id")):
         raise Auth.exceptions.HTTPException(404, "Thread or assistant not found.")
-    # A step not yet on disk when the process dies would be paid for again. A run without a thread
-    # writes none, and the library fails where it waits for that.
-    if not kwargs.get("temporary"):
-        kwargs["durability"] = "sync"
+    try:
+        await owner_limits().admit(owner, str(value.get("thread_id") or ""))
+    except TooMany as too_many:
+        words = too_many.words(language_of(request.fields))
+        raise Auth.exceptions.HTTPException(
+            429, words, headers={"Retry-After": str(too_many.retry_after)}
+        ) from None
+    try:
+        await engine().admit(value)
+    except ThreadBusy as busy:
+        raise Auth.exceptions.HTTPException(409, str(busy)) from None
     return owned
 
 
@@ -159,18 +183,18 @@ async def crons(ctx: Auth.types.AuthContext, value: Value) -> Filter:
 @auth.on.crons.create
 async def create_cron(ctx: Auth.types.AuthContext, value: Value) -> Filter:
     """Check now what it asks, and again each time it runs."""
-    owned, payload = _check_new(ctx, value, _check_cron), value.get("payload") or {}
-    await _check_choices(_caller(ctx), payload, payload.get("assistant_id"))
+    owned, request = _check_new(ctx, value, _check_cron), engine().request_of(value)
+    await _check_choices(_caller(ctx), request.settings, request.assistant)
     return owned
 
 
 @auth.on.crons.update
 async def update_cron(ctx: Auth.types.AuthContext, value: Value) -> Filter:
     """Allow own ones; which assistant one runs cannot be changed."""
-    owned, payload = _check_change(ctx, value, _check_cron), value.get("payload") or {}
-    if chosen_settings(payload):
+    owned, request = _check_change(ctx, value, _check_cron), engine().request_of(value)
+    if chosen_settings(request.settings):
         cron = await _visible(_caller(ctx), f"/runs/crons/{value['cron_id']}")
-        await _check_choices(_caller(ctx), payload, cron.get("assistant_id"))
+        await _check_choices(_caller(ctx), request.settings, cron.get("assistant_id"))
     return owned
 
 
@@ -234,7 +258,7 @@ async def _is_claimable(owner: str, thread_id: Any) -> bool:
     askers = await askers_of(str(thread_id))
     if not askers or owner in askers:
         return True
-    async with get_client() as client:
+    async with engine().client(owner) as client:
         try:
             await client.threads.get(str(thread_id))
         except NotFoundError:
@@ -270,13 +294,13 @@ async def _check_choices(owner: str, request: Mapping[str, Any], assistant: Any)
             check_choices(graph_id, choices)
 
 
-async def _check_command(owner: str, command: Mapping[str, Any], value: Value) -> None:
+async def _check_command(owner: str, request: RunRequest, thread_id: Any) -> None:
     """Answer 422 with the part of a command that the graph would fail on or has no start for."""
-    graph_id = await _graph_of(owner, value.get("assistant_id"))
+    graph_id = await _graph_of(owner, request.assistant)
     with _as_422():
-        check_command(graph_id, command)
-    if graph_id in ASSISTANTS and goes_to_node(command):
-        thread = await _visible(owner, f"/threads/{value.get('thread_id')}")
+        check_command(graph_id, request.command)
+    if graph_id in ASSISTANTS and goes_to_node(request.command):
+        thread = await _visible(owner, f"/threads/{thread_id}")
         if "turn" not in (thread.get("values") or {}):
             problem = "command.goto: there is no earlier run on this thread; send an input"
             raise Auth.exceptions.HTTPException(422, problem)
@@ -292,7 +316,7 @@ async def _graph_of(owner: str, assistant: Any) -> str:
 
 async def _visible(owner: str, path: str) -> Mapping[str, Any]:
     """Return what the server has there if it is the owner's or everybody's; else nothing."""
-    async with get_client() as client:
+    async with engine().client(owner) as client:
         try:
             row: Mapping[str, Any] = await client.http.get(path)
         except APIStatusError:
@@ -309,7 +333,7 @@ def _check_assistant(value: Mapping[str, Any]) -> None:
 
 
 def _check_cron(value: Mapping[str, Any]) -> None:
-    check_run({"metadata": value.get("metadata"), **(value.get("payload") or {})})
+    check_run(engine().request_of(value).fields)
 
 
 def _texts(headers: Mapping[Any, Any]) -> dict[str, str]:

@@ -24,6 +24,7 @@ from agent.server.auth.api_keys import (
     needs_no_key,
     sent_key,
 )
+from agent.server.auth.audit import auditing_deletions
 from agent.server.auth.hosts import Host, Origin, is_loopback, parse_host, parse_origin
 from agent.server.auth.rate_limit import RateLimit, peer_of
 
@@ -118,6 +119,8 @@ class Guard:
             return
         connection, rules = HTTPConnection(scope), access()
         reply = with_cors(_listed_origin(connection, rules), _nosniff(send))
+        if scope["type"] == "http":
+            reply = auditing_deletions(scope, reply)
         if denied := refusal(connection, rules, self._rate_limit):
             await _refuse(denied, scope, receive, reply)
         elif is_preflight(_method(scope), connection.headers):

@@ -80,7 +80,7 @@ export class AnswerView {
     const { sources, gaps, places, routes, weather } = answer;
     const elsewhere = { notice: noticeOf(answer), sources, gaps, places, routes, weather };
     const body = answerBody(answer.text, { question, ...elsewhere });
-    this.#showText(body, sources, quotesOfStatements(answer));
+    this.#showText(body, answer);
   }
 
   /** Renders blocks that have ended once; the last one anew each time. @param {string} markdown */
@@ -96,10 +96,13 @@ export class AnswerView {
     this.#body.append(last);
   }
 
-  /** @param {string} markdown @param {Source[]} sources @param {Map<string, string>} quotes */
-  #showText(markdown, sources, quotes = new Map()) {
+  /** @param {string} markdown @param {Answer} answer */
+  #showText(markdown, answer) {
     this.#settled = { text: "", nodes: 0 };
+    const { sources } = answer;
+    const quotes = quotesOfStatements(answer);
     const fragment = renderMarkdown(markdown, { sources });
+    if (answer.final_answer && answer.outcome === "answer") markHeadline(fragment, answer.verified);
     giveQuotes(citationsIn(fragment), quotes);
     explainMarks(fragment);
     for (const anchor of citationsIn(fragment)) {
@@ -137,6 +140,19 @@ export class AnswerView {
     const place = this.#turn?.answer?.places.find((each) => each.source === source.id);
     return { source, show: place ? (/** @type {ChoiceReason} */ why) => this.#onPlace(place.id, why) : null };
   }
+}
+
+/**
+ * Makes the first line, which gives the exact answer, a headline that says whether it was verified.
+ * @param {DocumentFragment} fragment @param {boolean} isVerified
+ */
+function markHeadline(fragment, isVerified) {
+  const line = fragment.firstElementChild;
+  const value = line?.firstElementChild;
+  if (!line || value?.localName !== "strong" || line.childNodes.length > 1) return;
+  line.className = "final-answer";
+  line.append(" ", el("span", { class: "badge", dataset: { verified: String(isVerified) } },
+    say(isVerified ? "verified" : "unverified")));
 }
 
 /** @param {string} mark */

@@ -1,6 +1,7 @@
-/** The foot of an answer: what was not found, Google's suggestions, files to take along. */
+/** What goes with an answer: what was not found, Google's suggestions, its use, ways to take it along. */
 
-import { el, fill } from "../dom.js";
+import { disclosure } from "../disclosure.js";
+import { el, fill, icon } from "../dom.js";
 import { translator } from "../i18n.js";
 import { runAddress, threadPath } from "../run/server.js";
 import { usageDetail } from "./usage.js";
@@ -8,9 +9,28 @@ import { usageDetail } from "./usage.js";
 const say = translator("page.answer_footer");
 const MOST_QUERIES = 4;
 const OF_PLACES = new Set(["geojson", "gpx"]);
+const OF_OUTING = new Set(["ics", "pocket"]);
 const FILES = /** @type {const} */ ([
-  ["markdown", "answer.md"], ["html", "report.html"], ["geojson", "places.geojson"], ["gpx", "places.gpx"],
+  ["pdf", "report.pdf"], ["markdown", "answer.md"], ["html", "report.html"],
+  ["geojson", "places.geojson"], ["gpx", "places.gpx"], ["ics", "outing.ics"], ["pocket", "outing.svg"],
 ]);
+
+/**
+ * Offers to make a day of the answer's places; the style shows it below the last answer only.
+ * @param {{onAsk: (question: string) => void}} links
+ * @returns {View}
+ */
+export function outingView({ onAsk }) {
+  const onclick = () => onAsk(say("outing_question"));
+  const node = el("p", { class: "outing-offer", dataset: { part: "outing" }, hidden: true },
+    el("button", { class: "button", type: "button", onclick }, say("outing")));
+  /** @param {Turn} turn */
+  function update({ answer }) {
+    const isOf = (answer?.assistant ?? "agent") === "agent";
+    node.hidden = !answer || !isOf || Boolean(answer.outing) || answer.places.length < 2;
+  }
+  return { node, update };
+}
 
 /** Shows what could not be found out, and why. @returns {View} */
 export function gapsView() {
@@ -91,12 +111,31 @@ function frame(number, src) {
   });
 }
 
-/** Offers the answer as files, and a link to the thread. @param {AnswerLinks} links @returns {View} */
-export function exportsView({ threadId }) {
-  const ways = el("div", { class: "export-ways", role: "group", "aria-label": say("exports") });
-  const name = el("span", { class: "exports-name", "aria-hidden": "true" }, say("exports"));
-  const used = el("p", { class: "usage" });
-  const node = el("footer", { class: "exports", dataset: { part: "exports" }, hidden: true }, ways, used);
+/** Says what the run has used. @returns {View} */
+export function usageView() {
+  const node = el("p", { class: "usage" });
+  /** @param {Turn} turn */
+  function update({ answer }) { node.textContent = answer ? usageDetail(answer.usage) : ""; }
+  return { node, update };
+}
+
+/**
+ * Offers to copy the answer, its link, and the answer as files.
+ * @param {AnswerLinks} links
+ * @param {Pick<Config, "pdf">} config
+ * @returns {View}
+ */
+export function toolbarView({ threadId }, config) {
+  const files = el("div", { class: "choices" });
+  const status = el("span", { class: "small muted", role: "status" });
+  const label = el("span", {}, icon("export"), el("span", { class: "wide" }, say("exports")));
+  const exports = disclosure({ label, panel: files, name: say("as") });
+  const link = () => location.origin + threadPath(threadId() ?? "");
+  const node = el("div", {
+    class: "toolbar", role: "group", "aria-label": say("take"), dataset: { part: "exports" }, hidden: true,
+  },
+    tool("copy", say("copy_answer"), () => copy(shown?.text ?? "", status)),
+    tool("share", say("copy"), () => copy(link(), status)), exports.node, status);
   /** @type {Answer|null} */
   let shown = null;
   /** @param {Turn} turn */
@@ -105,15 +144,25 @@ export function exportsView({ threadId }) {
     shown = turn.answer;
     node.hidden = shown === null;
     if (!shown) return;
-    fill(ways, name, ...fileLinks(shown, threadId() ?? "", turn.messageId), ...copyLink(threadId));
-    used.textContent = usageDetail(shown.usage);
+    fill(files, ...fileLinks(shown, threadId() ?? "", turn.messageId, config),
+      el("button", { class: "button quiet", type: "button", onclick: () => print() }, say("print")));
   }
   return { node, update };
 }
 
-/** @param {Answer} answer @param {string} threadId @param {string|null} messageId */
-function fileLinks(answer, threadId, messageId) {
-  const files = FILES.filter(([kind]) => answer.places.length > 0 || !OF_PLACES.has(kind));
+/** @param {IconName} sign @param {string} name @param {() => void} onclick */
+function tool(sign, name, onclick) {
+  const named = { class: "button quiet", type: "button", title: name, "aria-label": name };
+  return el("button", { ...named, onclick }, icon(sign));
+}
+
+/**
+ * @param {Answer} answer @param {string} threadId @param {string|null} messageId
+ * @param {Pick<Config, "pdf">} config
+ */
+function fileLinks(answer, threadId, messageId, { pdf }) {
+  const files = FILES.filter(([kind]) => (answer.places.length > 0 || !OF_PLACES.has(kind)) &&
+    (answer.outing || !OF_OUTING.has(kind)) && (pdf || kind !== "pdf"));
   return files.map(([kind, name]) => {
     const href = runAddress(threadId, name, messageId);
     const opens = kind === "html" ? { target: "_blank", rel: "noopener" } : { download: "" };
@@ -122,22 +171,18 @@ function fileLinks(answer, threadId, messageId) {
 }
 
 /**
- * Offers the link; where the clipboard is closed to the page (no https), it is shown to be copied by hand.
- * @param {AnswerLinks["threadId"]} threadId
+ * Copies; where the clipboard is closed to the page (no https), shows the text to be copied by hand.
+ * @param {string} text
+ * @param {HTMLElement} status
  */
-function copyLink(threadId) {
-  const status = el("span", { class: "small muted", role: "status" });
-  const copy = async () => {
-    const address = location.origin + threadPath(threadId() ?? "");
-    try {
-      await navigator.clipboard.writeText(address);
-      fill(status, say("copied"));
-    } catch {
-      const shown = { readonly: true, value: address, "aria-label": say("by_hand") };
-      const field = el("input", { class: "field", ...shown });
-      fill(status, field);
-      field.select();
-    }
-  };
-  return [el("button", { class: "button quiet", type: "button", onclick: copy }, say("copy")), status];
+async function copy(text, status) {
+  try {
+    await navigator.clipboard.writeText(text);
+    fill(status, say("copied"));
+  } catch {
+    const field = el("textarea", { readonly: true, rows: 1, class: "field", "aria-label": say("by_hand") });
+    field.value = text;
+    fill(status, field);
+    field.select();
+  }
 }

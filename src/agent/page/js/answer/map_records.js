@@ -2,6 +2,7 @@
 
 import { el, fill, link } from "../dom.js";
 import { language, locale, translator } from "../i18n.js";
+import { amapLink } from "../map/navigation.js";
 import { credit, metres } from "../map/place_facts.js";
 import { nameCitation, tellSources } from "./citation.js";
 import { numbered } from "./sources.js";
@@ -28,7 +29,9 @@ export function routesView() {
     const routes = [...new Map((shown?.routes ?? []).map((route) => [route.id, route])).values()];
     node.hidden = routes.length === 0;
     sources.take(shown?.sources ?? []);
-    fill(list, ...routes.map((route) => routeItem(route, sources.cite(route.source))));
+    const first = routes.filter((route, at) => routes.findIndex((other) => isSameWay(other, route)) === at);
+    fill(list, ...first.map((one) =>
+      wayItem(routes.filter((route) => isSameWay(route, one)), sources.cite)));
     // A forecast or a list of places that follows says the same.
     const isSaid = shown?.places.length || shown?.weather.length;
     owner.textContent = isSaid ? "" : credit(routes, language);
@@ -36,17 +39,57 @@ export function routesView() {
   return { node, update };
 }
 
+/**
+ * Shows the modes of one way: each on a tab with its time, where there are several.
+ * @param {Route[]} modes
+ * @param {(id: string) => HTMLElement|null} cite
+ */
+function wayItem(modes, cite) {
+  const panels = modes.map((route) => el("div", {}, ...routeParts(route, cite(route.source))));
+  /** @param {number} chosen */
+  const choose = (chosen) => {
+    panels.forEach((panel, index) => { panel.hidden = index !== chosen; });
+    tabs.forEach((tab, index) => tab.setAttribute("aria-pressed", String(index === chosen)));
+  };
+  const tabs = modes.map((route, index) => el("button", { type: "button", class: "button",
+    onclick: () => choose(index) }, [modeOf(route), minutes(route.duration_s)].filter(Boolean).join(" ")));
+  choose(0);
+  return el("li", { class: "route" },
+    tabs.length > 1 && el("div", { class: "tabs", role: "group", "aria-label": say("modes") }, ...tabs),
+    ...panels, wayLinks(modes));
+}
+
+/** @param {Route} one @param {Route} other */
+function isSameWay(one, other) {
+  return one.origin === other.origin && one.destination === other.destination;
+}
+
+/** Leads on to Amap, in modes that were not asked and from where the person is. @param {Route[]} modes */
+function wayLinks(modes) {
+  const [from, to] = modes[0].ends ?? [];
+  if (!from || !to) return null;
+  const known = new Set(modes.map(({ mode }) => mode));
+  const others = /** @type {const} */ (["walking", "transit", "driving"]).filter((mode) => !known.has(mode));
+  const links = [
+    ...others.map((mode) => link(amapLink(to, { from, mode }), say("in_amap", { mode: say(mode) }),
+      { class: "place-way" })),
+    link(amapLink(to, { mode: modes[0].mode }), say("from_here"), { class: "place-way" }),
+  ];
+  return el("p", {}, ...links);
+}
+
 /** @param {Route} route @param {HTMLElement|null} citation */
-function routeItem(route, citation) {
+function routeParts(route, citation) {
   const facts = [metres(route.distance_m), minutes(route.duration_s)].filter(Boolean).join(" · ");
   const steps = route.steps ?? [];
-  return el("li", { class: "route" },
+  return [
     el("p", {}, el("span", { class: "tag" }, modeOf(route)), " ",
       el("strong", {}, `${route.origin} → ${route.destination}`), " ",
       el("span", { class: "muted" }, facts), " ", citation),
     steps.length > 0 && el("details", {}, el("summary", {}, say("steps", { n: steps.length })),
       el("ol", {}, ...steps.map((step) => el("li", {}, stepText(step))))),
-    el("p", {}, link(route.url, say("open"), { class: "place-open" })));
+    el("p", {}, link(route.url, say("open"), { class: "place-open" })),
+  ];
 }
 
 /** @param {Route} route */

@@ -3,7 +3,7 @@
 import MarkdownIt from "../../vendor/markdown-it.js";
 import purify from "../../vendor/purify.js";
 import { el, LINK_REL, safeUrl } from "../dom.js";
-import { translator } from "../i18n.js";
+import { foreign, translator } from "../i18n.js";
 
 /** @import { Token } from "../../vendor/markdown-it.js" */
 /** @typedef {{sources?: {number?: number|null}[]}} NumberedSources */
@@ -11,7 +11,7 @@ import { translator } from "../i18n.js";
 const say = translator("page.render_markdown");
 /** Matches a number, an amount, a date or a time, which stays on one line. */
 const FIGURE = /^[-+–~¥$€%°\d.,:/ ]{1,24}$/;
-const TOP_LEVEL = 3; // Below the page's title and the question.
+const TOP_LEVEL = 3; // Below the page's title and the question; a report's own title is not shown.
 const PURE = {
   RETURN_DOM_FRAGMENT: true,
   ALLOWED_TAGS: [
@@ -42,9 +42,25 @@ export function renderMarkdown(text, { sources = [] } = {}) {
     if (safeUrl(anchor.getAttribute("href")) === null) anchor.replaceWith(...anchor.childNodes);
     else Object.assign(anchor, { target: "_blank", rel: LINK_REL });
   }
-  for (const table of fragment.querySelectorAll("table")) scrollable(table, say("table"));
+  for (const table of fragment.querySelectorAll("table")) scrollable(table, nameOf(table));
   for (const code of fragment.querySelectorAll("pre")) scrollable(code, say("code"));
+  for (const text of textsOf(fragment)) text.replaceWith(...withLanguage(text.data));
   return fragment;
+}
+
+/** Returns the texts that are not in the page's language. @param {DocumentFragment} fragment */
+function textsOf(fragment) {
+  const walker = document.createTreeWalker(fragment, NodeFilter.SHOW_TEXT);
+  /** @type {Text[]} */
+  const texts = [];
+  while (walker.nextNode()) texts.push(/** @type {Text} */ (walker.currentNode));
+  return texts.filter(({ data }) => foreign(data));
+}
+
+/** Parts a text so that its Chinese words say what they are. @param {string} text */
+function withLanguage(text) {
+  return text.split(/(\p{Script=Han}+)/u).filter(Boolean)
+    .map((part) => (foreign(part) ? el("span", { lang: "zh" }, part) : part));
 }
 
 /** Returns where the last top-level block of a Markdown text begins, in characters. @param {string} text */
@@ -66,6 +82,17 @@ export function answerHtml(text, { sources = [] } = {}) {
   return parser.render(text, { numbers });
 }
 
+/**
+ * Names a table after the heading above and its columns, so that no two are called the same.
+ * @param {Element} table
+ */
+function nameOf(table) {
+  let above = table.previousElementSibling;
+  while (above && !/^h\d$/.test(above.localName)) above = above.previousElementSibling;
+  const columns = [...table.querySelectorAll("th")].map((cell) => cell.textContent);
+  return [say("table"), above?.textContent, ...columns].filter(Boolean).join(" · ");
+}
+
 /** @param {Element} wide @param {string} label */
 function scrollable(wide, label) {
   const box = el("div", { class: "wide", role: "region", tabindex: "0", "aria-label": label });
@@ -77,7 +104,7 @@ function scrollable(wide, label) {
 function show(tokens, numbers) {
   for (const [index, token] of tokens.entries()) {
     if (token.type === "heading_open" || token.type === "heading_close") {
-      token.tag = `h${Math.min(6, Number(token.tag[1]) + TOP_LEVEL - 1)}`;
+      token.tag = `h${Math.min(6, Math.max(TOP_LEVEL, Number(token.tag[1]) + TOP_LEVEL - 2))}`;
     }
     const isCell = token.type === "th_open" || token.type === "td_open";
     if (isCell) alignByClass(token, tokens[index + 1].content);

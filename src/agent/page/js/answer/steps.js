@@ -45,6 +45,7 @@ export class Steps {
    * @param {RunEvent} event
    */
   take(event) {
+    if (event.type === "map_found") return null;
     const before = this.#last;
     this.#last = event;
     const begun = ENDS[event.type];

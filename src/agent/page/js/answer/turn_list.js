@@ -6,7 +6,8 @@ import { PlacesView } from "../map/places.js";
 import { failed } from "../shell/notice.js";
 import { reviewView } from "../shell/review.js";
 import { AnswerView } from "./answer.js";
-import { exportsView, gapsView, suggestionsView } from "./answer_footer.js";
+import { gapsView, outingView, suggestionsView, toolbarView, usageView } from "./answer_footer.js";
+import { outlineView } from "./outline.js";
 import { routesView, weatherView } from "./map_records.js";
 import { sourcesView } from "./sources.js";
 import { Timeline } from "./timeline.js";
@@ -20,6 +21,7 @@ const say = translator("page.turn_list");
  * @property {(answer: Decision) => Promise<void>} onReview
  * @property {(turn: Turn) => void} onAgain
  * @property {(turn: Turn) => void} onNear
+ * @property {(question: string) => void} onAsk asks a follow-up
  */
 
 class TurnView {
@@ -34,18 +36,24 @@ class TurnView {
   #onNear;
 
   /** @param {Config} config @param {TurnOptions} options */
-  constructor(config, { threadId, onPlace, onReview, onAgain, onNear }) {
+  constructor(config, { threadId, onPlace, onReview, onAgain, onNear, onAsk }) {
     this.#onAgain = onAgain;
     this.#onNear = onNear;
     /** @type {ChoosePlace} */
     const choose = (placeId, why) => { if (this.#turn) onPlace(this.#turn.id, placeId, why); };
     const links = { threadId, onPlace: choose };
     this.#places = new PlacesView(config, { onSelect: choose });
-    this.#views = [
-      new Timeline(config), reviewView({ onAnswer: onReview }), new AnswerView(config, links), routesView(),
-      weatherView(), this.#places, gapsView(), sourcesView(), suggestionsView(links), exportsView(links),
+    const [toolbar, answer] = [toolbarView(links, config), new AnswerView(config, links)];
+    const outline = outlineView(answer.node);
+    const views = [
+      new Timeline(config), reviewView({ onAnswer: onReview }), answer, routesView(),
+      weatherView(), this.#places, outingView({ onAsk }), gapsView(), sourcesView(), suggestionsView(links),
+      usageView(),
     ];
-    this.node = el("article", { class: "turn" }, this.#question, ...this.#views.map((view) => view.node));
+    this.#views = [toolbar, ...views, outline];
+    this.node = el("article", { class: "turn" },
+      el("div", { class: "turn-head" }, this.#question, toolbar.node), ...views.map((view) => view.node));
+    answer.node.before(outline.node);
     this.node.insertBefore(this.#end, this.#places.node);
   }
 

@@ -29,9 +29,10 @@ const CENTRE = 10;
 /**
  * Arranges the pins whenever the map comes to rest.
  * @param {L.Map} map
+ * @param {(pins: Pin[], selected: L.Marker|null) => Pin[]} cluster returns what is to be placed of many pins
  * @returns {{show(pins: Pin[], centre: Centre|null): void, select(marker: L.Marker|null): void}}
  */
-export function pinLabels(map) {
+export function pinLabels(map, cluster) {
   /** @type {{pins: Pin[], centre: Centre|null}} */
   let shown = { pins: [], centre: null };
   /** @type {L.Marker|null} */
@@ -39,7 +40,10 @@ export function pinLabels(map) {
   const size = { width: 1, height: 1 };
   const node = svg("svg", { class: "map-names leaflet-zoom-hide", "aria-hidden": "true", ...size });
   map.createPane(PANE).append(node);
-  const draw = () => node.replaceChildren(...layOut(map, shown, selected));
+  const draw = () => {
+    const pins = cluster(shown.pins, selected);
+    node.replaceChildren(...layOut(map, { pins, centre: shown.centre }, selected));
+  };
   map.on("zoomend moveend resize viewreset", draw);
   return {
     show(pins, centre) {
@@ -103,12 +107,13 @@ function labels(map, named, centre, spots) {
   });
 }
 
-/** Returns where the map's controls lie, in the upper corners of the view. @param {Box} view */
-function controlBoxes({ left, top, right }) {
+/** Returns where the map's controls lie, in the corners of the view. @param {Box} view */
+function controlBoxes({ left, top, right, bottom }) {
   return [
     { left, top, right: left + 130, bottom: top + 32 },
     { left: right - 90, top, right, bottom: top + 56 },
     { left: right - 56, top, right, bottom: top + 164 },
+    { left, top: bottom - 52, right: left + 240, bottom },
   ];
 }
 
@@ -147,6 +152,23 @@ export function spreadApart(spots, gap) {
     placed.push(spot);
   }
   return placed;
+}
+
+/**
+ * Groups spots around the first of each group, in their order.
+ * @param {Spot[]} spots
+ * @param {number} gap the least distance of two groups' first spots
+ * @returns {number[][]} indices
+ */
+export function groupNear(spots, gap) {
+  /** @type {number[][]} */
+  const groups = [];
+  spots.forEach((spot, index) => {
+    const near = groups.find(([first]) => Math.hypot(spots[first].x - spot.x, spots[first].y - spot.y) < gap);
+    if (near) near.push(index);
+    else groups.push([index]);
+  });
+  return groups;
 }
 
 /** Returns what a pin covers whose tip is at the spot. @param {Spot} spot @returns {Box} */

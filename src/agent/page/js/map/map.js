@@ -3,11 +3,17 @@
 import { L } from "../../vendor/leaflet.js";
 import { el, fill } from "../dom.js";
 import { language, translator } from "../i18n.js";
-import { attribution, layGround, zoomRange } from "./base_layer.js";
+import { attribution, layGround, ZOOM } from "./base_layer.js";
+import { clustering } from "./clusters.js";
 import { fromLayer, inLayer, isPoint, lngNear } from "./coordinates.js";
 import { pinLabels } from "./declutter_labels.js";
-import { anchorMarker, placeMarker, positionMarkers, showSelected } from "./markers.js";
-import { byMention, credit } from "./place_facts.js";
+import {
+  anchorMarker, endMarker, placeMarker, positionMarkers, showSelected, straightLine,
+} from "./markers.js";
+import { credit } from "./place_facts.js";
+import { districtsOf, sceneOf } from "./scene.js";
+
+/** @import { Scene, Way } from "./scene.js" */
 
 const say = translator("page.map");
 /** @type {{at: LatLng, zoom: number}} */
@@ -19,8 +25,6 @@ const FIT = { paddingTopLeft: [44, 72], paddingBottomRight: [64, 76], maxZoom: 1
 /** @type {L.Padding} */
 const KEEP_IN = { paddingTopLeft: [48, 80], paddingBottomRight: [64, 88] };
 
-/** @typedef {{places: {place: Place, number: number}[], anchor: Anchor|null}} Scene what can be drawn */
-
 export class MapView {
   #config;
   #onSelect;
@@ -31,6 +35,10 @@ export class MapView {
   #shown = "";
   /** @type {Answer|null} */
   #drawn = null;
+  /** The turn that is drawn. @type {string|null} */
+  #turn = null;
+  /** @type {Place[]} */
+  #places = [];
   /** @type {LatLng[]} */
   #bounds = [];
   /** @type {LatLng|null} */
@@ -57,20 +65,21 @@ export class MapView {
   constructor(config, { onSelect }) {
     this.#config = config;
     this.#onSelect = onSelect;
-    this.#map = newMap(this.#canvas, config.tiles);
-    this.#ground = layGround(this.#map, config.tiles);
+    this.#map = newMap(this.#canvas);
+    this.#ground = layGround(this.#map, config.tiles, () => this.#credit());
+    this.#frame.append(this.#ground.node);
     this.#answer = L.featureGroup().addTo(this.#map);
-    this.#labels = pinLabels(this.#map);
+    this.#labels = pinLabels(this.#map, clustering(this.#map));
     this.#person = L.layerGroup().addTo(this.#map);
     this.#picker = spotPicker(this.#map, this.#frame);
     addControls(this.#map, () => this.fit());
     this.#watch();
-    this.#credit([]);
+    this.#credit();
   }
 
   /** Tells whether the map shows anything by which a person finds a spot. */
   get pickable() {
-    return Boolean(this.#config.tiles) || this.#markers.size > 0;
+    return this.#ground.hasStreets || this.#markers.size > 0;
   }
 
   /** Lets the person choose a spot; null when cancelled. @returns {Promise<Point|null>} WGS-84 */
@@ -85,11 +94,15 @@ export class MapView {
     if (answer && answer === this.#drawn) return;
     this.#drawn = answer;
     this.#message.textContent = say(answer ? "none" : "empty");
-    const scene = sceneOf(answer);
+    const scene = sceneOf(turn);
     const shown = JSON.stringify(scene);
     if (shown === this.#shown) return;
     this.#shown = shown;
+    // Pins that drop in one by one do not take the map from under a person who moves it.
+    const keeps = this.#moved && turn?.id === this.#turn;
+    this.#turn = turn?.id ?? null;
     this.#draw(scene);
+    if (!keeps) this.fit();
   }
 
   /** @param {string|null} id */
@@ -133,40 +146,55 @@ export class MapView {
   }
 
   /** @param {Scene} scene */
-  #draw({ places, anchor }) {
-    const selected = this.#selected;
+  #draw({ places, anchor, ways, path }) {
+    const [selected, before] = [this.#selected, new Set(this.#markers.keys())];
     this.#selected = null;
     this.#answer.clearLayers();
     this.#markers.clear();
-    const first = places[0]?.place ?? anchor;
+    const first = places[0]?.place ?? anchor ?? ways[0]?.ends[0];
     this.#middle = first ? inLayer(first, this.#ground.crs).lng : 0;
     const centre = anchor && this.#at(anchor);
     if (anchor && centre) anchorMarker(anchor, centre).addTo(this.#answer);
     const pins = places.map(({ place, number }) => {
       const [at, onSelect] = [this.#at(place), () => this.#chosen(place.id)];
-      const marker = placeMarker({ place, number, at, onSelect }).addTo(this.#answer);
-      this.#markers.set(place.id, marker);
-      return { marker, at, name: place.name, strong: place.mentioned };
+      const marker = placeMarker({ place, number, at, isNew: !before.has(place.id), onSelect });
+      this.#markers.set(place.id, marker.addTo(this.#answer));
+      return { marker, at, name: place.name, strong: place.mentioned || number === null };
     });
-    this.#aim(places.map(({ place }) => place), centre);
+    if (path.length > 1) straightLine(path.map((place) => this.#at(place))).addTo(this.#answer);
+    pins.push(...ways.flatMap((way) => this.#drawWay(way)));
+    this.#aim(places.map(({ place }) => place), [...ways.flatMap(({ ends }) => ends), anchor]);
     this.#labels.show(pins, anchor && centre && { at: centre, name: anchor.name });
     if (selected && this.#markers.has(selected)) this.select(selected);
   }
 
+  /** @param {Way} way */
+  #drawWay({ ends, letters }) {
+    const points = ends.map((end) => this.#at(end));
+    straightLine(points).addTo(this.#answer);
+    return ends.map(({ name }, index) => {
+      const at = points[index];
+      const marker = endMarker({ name, letter: letters[index], at }).addTo(this.#answer);
+      return { marker, at, name, strong: true };
+    });
+  }
+
   /**
-   * Sets what has to be in view, and from where the grid counts.
+   * Sets what has to be in view, and from where distances are counted.
    * @param {Place[]} places
-   * @param {LatLng|null} centre
+   * @param {(Anchor|null)[]} others the last one is what the places lie around
    */
-  #aim(places, centre) {
+  #aim(places, others) {
     const named = places.filter((place) => place.mentioned);
-    this.#bounds = (named.length ? named : places).map((place) => this.#at(place));
-    if (centre) this.#bounds.push(centre);
+    const centre = others.at(-1);
+    const aims = [...(named.length ? named : places), ...others].filter((each) => each !== null);
+    this.#bounds = aims.map((each) => this.#at(each));
     this.#tellWhenEmpty();
-    const origin = centre ?? (this.#bounds.length ? L.latLngBounds(this.#bounds).getCenter() : null);
-    this.#ground.setOrigin(origin && L.latLng(origin));
-    this.#credit(places);
-    this.fit();
+    const districts = districtsOf([...places, ...(centre ? [centre] : [])])
+      .map(({ name, wgs84 }) => ({ name, at: this.#at({ wgs84 }) }));
+    this.#ground.show({ centre: centre ? this.#at(centre) : null, districts });
+    this.#places = places;
+    this.#credit();
   }
 
   #tellWhenEmpty() {
@@ -198,9 +226,10 @@ export class MapView {
     if (selected) this.#map.whenReady(() => this.#map.panInside(marker.getLatLng(), KEEP_IN));
   }
 
-  /** @param {Place[]} places */
-  #credit(places) {
-    const parts = [credit(places, language), attribution(this.#config.tiles)].filter(Boolean);
+  #credit() {
+    const { tiles } = this.#config;
+    const streets = tiles && this.#ground.hasStreets && attribution(tiles);
+    const parts = [credit(this.#places, language), streets].filter(Boolean);
     fill(this.#owner, ...parts.map((part) => el("span", {}, part)));
     this.#owner.hidden = parts.length === 0;
   }
@@ -216,37 +245,11 @@ export class MapView {
   }
 }
 
-/**
- * Returns what of an answer can be drawn, in the list's numbers.
- * @param {Answer|null} answer
- * @returns {Scene}
- */
-function sceneOf(answer) {
-  const places = byMention(answer?.places ?? [])
-    .map((place, index) => ({ place, number: index + 1 }))
-    .filter(({ place }) => isPoint(place.wgs84));
-  return { places, anchor: answer && places.length ? anchorOf(answer) : null };
-}
-
-/**
- * Returns what the places lie around: as the run says it, else from its collection of features.
- * @param {Answer} answer
- * @returns {Anchor|null}
- */
-function anchorOf(answer) {
-  if (answer.anchor && isPoint(answer.anchor.wgs84)) return answer.anchor;
-  const feature = answer.geojson?.features?.find(({ properties }) => properties?.role === "anchor");
-  if (!feature) return null;
-  const [lng, lat] = feature.geometry.coordinates;
-  const { name = "", gcj02 } = feature.properties ?? {};
-  return { name, wgs84: { lng, lat }, ...(gcj02 && { location: { ...gcj02, crs: "GCJ-02" } }) };
-}
-
-/** @param {HTMLElement} canvas @param {Tiles|null} tiles */
-function newMap(canvas, tiles) {
+/** @param {HTMLElement} canvas */
+function newMap(canvas) {
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
   return L.map(canvas, {
-    ...zoomRange(tiles), zoomControl: false, attributionControl: false, worldCopyJump: true,
+    ...ZOOM, zoomControl: false, attributionControl: false, worldCopyJump: true,
     zoomAnimation: !calm, fadeAnimation: !calm, markerZoomAnimation: !calm, inertia: !calm,
   });
 }

@@ -12,31 +12,58 @@ const say = translator("page.markers");
 
 /**
  * Makes a pin that a keyboard reaches; Enter and Space choose it as a click does.
- * @param {{place: Place, number: number, at: LatLng, onSelect(): void}} pin
+ * @param {{place: Place, number: number|null, at: LatLng, isNew: boolean, onSelect(): void}} pin
+ *   `number`: null for one that was just found, which is hollow until it is named
  */
-export function placeMarker({ place, number, at, onSelect }) {
-  const shape = svg(
-    "svg",
-    { viewBox: `0 0 ${PIN.width} ${PIN.height}`, ...PIN, "aria-hidden": "true" },
-    svg("path", { d: PIN_SHAPE }),
-    svg("text", { x: 15, y: 18, "text-anchor": "middle" }, String(number)),
-  );
+export function placeMarker({ place, number, at, isNew, onSelect }) {
+  const kinds = ["map-pin", !place.mentioned && "faint", number === null && "found", isNew && "new"];
   const marker = L.marker(at, {
-    icon: L.divIcon({
-      className: place.mentioned ? "map-pin" : "map-pin faint",
-      html: shape,
-      iconSize: [PIN.width, PIN.height],
-      iconAnchor: [PIN.width / 2, PIN.height - 1],
-      tooltipAnchor: [15, -20],
-    }),
+    icon: pinIcon(kinds.filter(Boolean).join(" "), number ?? "•"),
     keyboard: true,
     riseOnHover: true,
     zIndexOffset: resting(place.mentioned),
   });
-  marker.on("click", onSelect);
-  marker.on("add", () => makeButton(marker, place, number, onSelect));
+  pressable(marker, pinName(place, number), onSelect);
+  marker.on("add", () => describe(marker, place));
   marker.bindTooltip(tooltip(place), { direction: "auto", className: "map-tip" });
   return marker;
+}
+
+/**
+ * Marks an end of a way with its letter.
+ * @param {{name: string, letter: string, at: LatLng}} end
+ */
+export function endMarker({ name, letter, at }) {
+  const marker = L.marker(at, { icon: pinIcon("map-pin end", letter), keyboard: false, zIndexOffset: 300 });
+  return labelled(marker, say("end", { letter, name }));
+}
+
+/**
+ * Draws a dashed line, which says that it is no road, below pins and names; `points` in the layer's system.
+ * @param {LatLng[]} points two or more
+ */
+export function straightLine(points) {
+  const line = L.polyline(points, { className: "map-way", interactive: false });
+  return line.bindTooltip(el("span", {}, say("straight")), {
+    permanent: true, direction: "center", className: "map-way-tip", pane: "shadowPane",
+  });
+}
+
+/** @param {string} className @param {string|number} text */
+function pinIcon(className, text) {
+  const shape = svg(
+    "svg",
+    { viewBox: `0 0 ${PIN.width} ${PIN.height}`, ...PIN, "aria-hidden": "true" },
+    svg("path", { d: PIN_SHAPE }),
+    svg("text", { x: 15, y: 18, "text-anchor": "middle" }, String(text)),
+  );
+  return L.divIcon({
+    className,
+    html: shape,
+    iconSize: [PIN.width, PIN.height],
+    iconAnchor: [PIN.width / 2, PIN.height - 1],
+    tooltipAnchor: [15, -20],
+  });
 }
 
 /**
@@ -79,29 +106,54 @@ function resting(mentioned) {
 /** @param {string} className @param {string} text @param {LatLng} at */
 function dotMarker(className, text, at) {
   const icon = L.divIcon({ className, html: el("span"), iconSize: [18, 18] });
-  const marker = L.marker(at, { icon, keyboard: false, zIndexOffset: 100 });
-  marker.on("add", () => {
-    marker.getElement()?.setAttribute("role", "img");
-    marker.getElement()?.setAttribute("aria-label", text);
-  });
+  const marker = labelled(L.marker(at, { icon, keyboard: false, zIndexOffset: 100 }), text);
   const look = { direction: "bottom", className: "map-tip", offset: [0, 8] };
   return marker.bindTooltip(el("span", {}, text), look);
 }
 
-/** @param {L.Marker} marker @param {Place} place @param {number} number @param {() => void} onSelect */
-function makeButton(marker, place, number, onSelect) {
+/** @param {L.Marker} marker @param {string} text */
+function labelled(marker, text) {
+  marker.on("add", () => {
+    marker.getElement()?.setAttribute("role", "img");
+    marker.getElement()?.setAttribute("aria-label", text);
+  });
+  return marker;
+}
+
+/**
+ * Lets a keyboard press a marker as a click does: by Enter and Space.
+ * @param {L.Marker} marker
+ * @param {string} name
+ * @param {() => void} act
+ */
+export function pressable(marker, name, act) {
+  marker.on("click", act);
+  marker.on("add", () => {
+    const node = marker.getElement();
+    node?.setAttribute("aria-label", name);
+    node?.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      event.stopPropagation();
+      act();
+    });
+  });
+}
+
+/** @param {Place} place @param {number|null} number */
+function pinName(place, number) {
+  const { name, mentioned } = place;
+  const listed = say("pin", { number, name }) + (mentioned ? "" : say("others"));
+  const about = number === null ? say("found", { name }) : listed;
+  return [about, ...shortFacts(place, language)].join(", ");
+}
+
+/** @param {L.Marker} marker @param {Place} place */
+function describe(marker, place) {
   const node = marker.getElement();
   if (!node) return;
-  const about = say("pin", { number, name: place.name }) + (place.mentioned ? "" : say("others"));
-  node.setAttribute("aria-label", [about, ...shortFacts(place, language)].join(", "));
   node.setAttribute("aria-pressed", "false");
   node.dataset.placeId = place.id;
-  node.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" && event.key !== " ") return;
-    event.preventDefault();
-    event.stopPropagation();
-    onSelect();
-  });
 }
 
 /** @param {Place} place */

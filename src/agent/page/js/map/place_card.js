@@ -2,10 +2,16 @@
 
 import { el, fill, link } from "../dom.js";
 import { language, translator } from "../i18n.js";
-import { cost, distanceText, photoUrl, rating, sourceNumbers } from "./place_facts.js";
+import { navigationLinks, qrCode } from "./navigation.js";
+import { cost, distanceText, isOpen, photoUrl, rating, sourceNumbers } from "./place_facts.js";
 
 const say = translator("page.place_card");
 const SHORT_HOURS = 28;
+/** Names the facts that a verdict goes by. @type {Map<string|undefined, string>} */
+const FIELDS = new Map([
+  ["cost", "field_cost"], ["open_time", "field_open_time"], ["distance_m", "field_distance_m"],
+  ["category", "field_category"], ["name", "field_name"],
+]);
 
 /** @typedef {(event: Event, number: number) => void} OnSource */
 /** @typedef {{node: HTMLElement, expand(open: boolean): void}} PlaceCard */
@@ -23,19 +29,28 @@ export function placeCard({ place, number, sources, photos, id }, { onChoose, on
     "button",
     { type: "button", class: "place-line", "aria-expanded": "false", "aria-controls": id, onclick: onChoose },
     el("span", { class: "place-number", "aria-hidden": "true" }, number),
-    el("span", { class: "place-text" }, el("span", { class: "place-name" }, place.name), facts(place)),
+    el("span", { class: "place-text" }, el("span", { class: "place-name" }, place.name), sound(place),
+      facts(place)),
   );
   const node = el("li", { class: place.mentioned ? "place" : "place faint", value: number,
     dataset: { placeId: place.id } }, button, panel);
   return {
     node,
     expand(open) {
-      if (open && !panel.hasChildNodes()) fill(panel, ...more(place, sources, photos, onSource));
+      // Anew each time: whether it is open changes.
+      if (open) fill(panel, ...more(place, sources, photos, onSource));
       panel.hidden = !open;
       node.classList.toggle("selected", open);
       button.setAttribute("aria-expanded", String(open));
     },
   };
+}
+
+/** Tells English readers the English name, or how the Chinese one sounds. @param {Place} place */
+function sound(place) {
+  const gloss = language === "en" && (place.name_en ?? place.name_pinyin);
+  const lang = place.name_en ? null : "zh-Latn";
+  return gloss && el("span", { class: "place-sound small muted", lang }, gloss);
 }
 
 /** @param {Place} place */
@@ -60,6 +75,12 @@ function shortHours(place) {
   return (told?.length ?? 0) <= SHORT_HOURS ? told : null;
 }
 
+/** @param {boolean} open */
+function openTag(open) {
+  const text = say(open ? "open_now" : "closed_now");
+  return el("span", { class: "tag", dataset: { open: String(open) } }, text);
+}
+
 /** Tells the hours in the page's language where the record has them so. @param {Place} place */
 function hours(place) {
   return (language === "en" && place.open_time_en) || place.open_time;
@@ -74,11 +95,14 @@ function hours(place) {
  */
 function more(place, sources, photos, onSource) {
   const address = photos ? photoUrl(place.photo) : null;
+  const open = isOpen(place, new Date());
   const rows = [
-    !shortHours(place) && row("hours", hours(place)),
+    row("demands", verdicts(place)),
+    row("hours", [open !== null && openTag(open), hours(place)]),
+    row("phone", phones(place)),
     row("address", [place.district, place.address].filter(Boolean).join(" ")),
     row("category", (language === "en" && place.category_en) || place.category),
-    row("demands", verdicts(place)),
+    row("navigate", navigation(place)),
     row("sources", sourceLinks(place, sources, onSource)),
   ].filter(Boolean);
   return [
@@ -89,16 +113,45 @@ function more(place, sources, photos, onSource) {
   ];
 }
 
-/** @param {"hours"|"address"|"category"|"demands"|"sources"} name @param {Child|Child[]} content */
+/** @param {string} name the key of its text @param {Child|Child[]} content */
 function row(name, content) {
   const parts = [content].flat().filter(Boolean);
   return parts.length > 0 && el("div", {}, el("dt", {}, say(name)), el("dd", {}, ...parts));
 }
 
-/** Tells whether the place meets what was asked for, one line each. @param {Place} place */
+/** Tells whether the place meets what was asked for, one line each, and by what. @param {Place} place */
 function verdicts(place) {
-  return (place.verdicts ?? []).map(({ verdict, text }) =>
-    el("div", { dataset: { verdict } }, text));
+  return (place.verdicts ?? []).map(({ verdict, text, field }) => {
+    const name = FIELDS.get(field);
+    return el("div", { dataset: { verdict } }, text, " ",
+      name && el("span", { class: "muted small" }, say("by", { field: say(name) })));
+  });
+}
+
+/** Links the numbers of the record; what else it says stays text. @param {Place} place */
+function phones(place) {
+  const numbers = (place.phone ?? "").split(/[;；,，]/).map((number) => number.trim()).filter(Boolean);
+  return numbers.map((number) => {
+    const plain = number.replaceAll(/[\s()-]/g, "");
+    const isNumber = /^\+?\d{3,15}$/.test(plain);
+    return el("div", {}, isNumber ? el("a", { href: `tel:${plain}` }, number) : number);
+  });
+}
+
+/** Offers the way there, and a code to open it on a phone. @param {Place} place */
+function navigation(place) {
+  const links = navigationLinks(place);
+  const picture = () => el("img", { class: "place-qr", alt: say("qr_alt"), width: 144, height: 144,
+    src: qrCode(links[0][1]) });
+  const code = el("div", {});
+  const show = () => {
+    const shown = !code.hasChildNodes();
+    fill(code, shown && picture());
+    button.setAttribute("aria-expanded", String(shown));
+  };
+  const button = el("button", { type: "button", class: "button quiet", "aria-expanded": "false",
+    onclick: show }, say("qr"));
+  return [...links.map(([name, url]) => link(url, say(name), { class: "place-way" })), button, code];
 }
 
 /** @param {Place} place @param {Source[]} sources @param {OnSource} onSource */

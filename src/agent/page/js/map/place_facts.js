@@ -57,6 +57,24 @@ export function shortFacts(place, language) {
   return [distanceText(place, language), stars && `★ ${stars}`, cost(place, language)].filter(Boolean);
 }
 
+const CHINA_MS = 8 * 3_600_000;
+const DAY_MINUTES = 1440;
+
+/**
+ * Tells whether the record's hours hold at a moment, by China's clock; null where they are not known.
+ * @param {Pick<Place, "opening">} place
+ * @param {Date} now
+ */
+export function isOpen({ opening }, now) {
+  if (!opening) return null;
+  const china = new Date(now.getTime() + CHINA_MS);
+  const minute = china.getUTCHours() * 60 + china.getUTCMinutes();
+  const [today, yesterday] = [china.getUTCDay() || 7, (china.getUTCDay() + 6) % 7 || 7];
+  return opening.some(({ days, start, end }) =>
+    (days.includes(today) && minute >= start && minute < end)
+    || (days.includes(yesterday) && minute + DAY_MINUTES < end));
+}
+
 /**
  * Tells an ISO 8601 moment as "2026-11-21 19:40" on the reader's clock; the text itself if it is none.
  * @param {string} iso

@@ -10,7 +10,7 @@ const TRIES = 8;
 const POLLS = 60;
 const LONGEST_WAIT_MS = 5000;
 /** The server sends a sign of life every 5 s; without any for this long the connection is dead. */
-const SILENCE_MS = 25_000;
+const SILENCE_MS = 15_000;
 const FINAL = new Set([401, 403, 404, 422]);
 
 /** Says that the server that came back does not know the run: it may go on under another id. */

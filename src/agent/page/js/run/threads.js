@@ -4,8 +4,8 @@ import { client as pageClient, serverError, statusOf } from "./server.js";
 import { startedBy, TURN } from "./turns.js";
 
 /**
- * @typedef {Pick<Thread, "thread_id"|"updated_at"> & {title: string, status: Thread["status"]|"stopped"}
- *   } ThreadSummary
+ * @typedef {Pick<Thread, "thread_id"|"updated_at"> & {title: string, assistant: string,
+ *   status: Thread["status"]|"stopped"}} ThreadSummary
  */
 
 const FIELDS = ["thread_id", "metadata", "status", "updated_at", "interrupts"];
@@ -31,12 +31,23 @@ export async function recentThreads({ limit = 20, offset = 0 } = {}) {
   }));
   return threads.map((thread) => ({
     thread_id: thread.thread_id, title: thread.metadata?.title ?? "", updated_at: thread.updated_at,
+    assistant: thread.metadata?.graph_id ?? "",
     status: thread.status === "interrupted" && !waits(thread) ? "stopped" : thread.status,
   }));
 }
 
 /** Tells a thread that waits for a person from one that was stopped. @param {Thread} thread */
-const waits = ({ interrupts }) => Object.values(interrupts ?? {}).some((asked) => asked.length > 0);
+const waits = ({ interrupts }) =>
+  // Aegra lists no interrupts, and calls no stopped thread interrupted.
+  interrupts === undefined || Object.values(interrupts).some((asked) => asked.length > 0);
+
+/**
+ * Gives a thread another title. Throws ServerError.
+ * @param {string} threadId @param {string} title
+ */
+export async function renameThread(threadId, title) {
+  await orServerError(pageClient.threads.update(threadId, { metadata: { title: cut(title) } }));
+}
 
 /**
  * Deletes a thread with everything on it; what runs there is stopped first. Throws ServerError.
@@ -77,8 +88,11 @@ export async function makeThread(client, turn) {
 
 /** Returns the metadata of a thread begun here. @param {string} question */
 function metadataOf(question) {
-  return { title: [...question].slice(0, TITLE_LENGTH).join(""), asked_over: "page" };
+  return { title: cut(question), asked_over: "page" };
 }
+
+/** @param {string} title */
+const cut = (title) => [...title].slice(0, TITLE_LENGTH).join("");
 
 /**
  * Starts a run for the turn; finds it again where the server took it but its reply was lost.

@@ -54,6 +54,7 @@ export function answerOf(message, values = {}) {
     weather: fields.weather ?? [],
     gaps: fields.gaps ?? [],
     queries: fields.queries ?? [],
+    outing: fields.outing ?? null,
     search_entry_points: fields.search_entry_points ?? [],
     text: textOf(message.content),
     usage: fields.usage ?? {},
@@ -63,6 +64,9 @@ export function answerOf(message, values = {}) {
     needs: fields.needs ?? null,
     mode: fields.mode ?? "online",
     degraded: Boolean(fields.degraded),
+    final_answer: fields.final_answer ?? "",
+    outcome: fields.outcome ?? "",
+    verified: Boolean(fields.verified),
     progress: fields.progress ?? [],
   };
 }
@@ -127,12 +131,18 @@ export function turnsOf(values, runs, assistant) {
   return turns;
 }
 
+/** Returns what a run was begun with. @param {Run} run @returns {RunRecord} */
+const requestOf = (run) => run.kwargs ?? run;
+
+/** Tells whether a run answers a pause; Aegra keeps no command. @param {Run} run */
+const isReply = (run) => (run.kwargs ? Boolean(run.kwargs.command) : run.input === null);
+
 /**
  * Finds the last turn that no run was asked for, where this one goes on with what was lost.
  * @param {Run} run @param {Run[]} runs @param {Turn[]} turns
  */
 function continuedTurn(run, runs, turns) {
-  if (!run.metadata?.[MARK] || run.kwargs?.command) return null;
+  if (!run.metadata?.[MARK] || isReply(run)) return null;
   const questions = runs.map(questionOf);
   const last = turns.at(-1);
   return !last || questions.some((question) => question && isAsked(last, question)) ? null : last;
@@ -157,7 +167,7 @@ export const idsOf = (run) => ({ runId: run.run_id, firstRunId: run.metadata?.[M
 function takeRun(turn, run) {
   if (!turn.runId) turn.startedAt = turn.began = Date.parse(run.created_at);
   Object.assign(turn, idsOf(run));
-  turn.settings = run.kwargs?.context ?? {};
+  turn.settings = requestOf(run).context ?? {};
   turn.assistant = turn.answer?.assistant ?? run.metadata?.graph_id ?? turn.assistant;
   turn.endedAt = isActive(run) ? null : Date.parse(run.updated_at);
   if (isActive(run)) turn.status = "running";
@@ -169,7 +179,7 @@ function takeRun(turn, run) {
  * @param {Run} run @param {Turn} turn @param {RunPayload} payload
  */
 export function startedBy(run, turn, payload) {
-  if (payload.command) return isActive(run) && Boolean(run.kwargs?.command);
+  if (payload.command) return isActive(run) && isReply(run);
   return questionOf(run)?.id === turn.id;
 }
 
@@ -180,7 +190,7 @@ export function startedBy(run, turn, payload) {
  * @param {Run} run @returns {Question|null}
  */
 function questionOf(run) {
-  const human = (run.kwargs?.input?.messages ?? [])
+  const human = (requestOf(run).input?.messages ?? [])
     .findLast(({ type, role }) => ["human", "user"].includes(type ?? role ?? ""));
   return human ? { id: human.id, text: textOf(human.content) } : null;
 }

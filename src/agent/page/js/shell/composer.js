@@ -4,8 +4,17 @@ import { el, fill, icon } from "../dom.js";
 import { translator } from "../i18n.js";
 import { isBusy } from "../run/turns.js";
 import { AssistantChoice } from "./assistant_choice.js";
+import { SourceRules } from "./source_rules.js";
 
 const say = translator("page.composer");
+/**
+ * @typedef {object} Asked
+ * @property {string} question
+ * @property {string} assistant
+ * @property {boolean} review whether the plan is wanted first
+ * @property {Record<string, string>} [settings] of the run
+ */
+
 const NEARLY_FULL = 200;
 const LONGEST_WISH = 500;
 
@@ -14,6 +23,7 @@ export class Composer {
   #onAsk;
   #onStop;
   #onSteer;
+  #lastQuestion;
   #text;
   #send;
   #steer;
@@ -21,6 +31,7 @@ export class Composer {
   #planBox;
   #plan;
   #assistant;
+  #rules = new SourceRules();
   #busy = false;
   #waiting = false;
   #stopping = false;
@@ -29,14 +40,15 @@ export class Composer {
 
   /**
    * @param {Config} config
-   * @param {{onAsk: (asked: {question: string, assistant: string, review: boolean}) => void,
-   *   onStop: () => Promise<void>, onSteer: (wish: Wish) => Promise<void>}} options
+   * @param {{onAsk: (asked: Asked) => void, onStop: () => Promise<void>,
+   *   onSteer: (wish: Wish) => Promise<void>, lastQuestion: () => string}} options
    */
-  constructor(config, { onAsk, onStop, onSteer }) {
+  constructor(config, { onAsk, onStop, onSteer, lastQuestion }) {
     this.#config = config;
     this.#onAsk = onAsk;
     this.#onStop = onStop;
     this.#onSteer = onSteer;
+    this.#lastQuestion = lastQuestion;
     this.#assistant = new AssistantChoice();
     this.#planBox = el("input", { type: "checkbox", role: "switch" });
     this.#plan = el("label", { class: "switch button quiet", title: say("plan_hint") },
@@ -48,17 +60,19 @@ export class Composer {
       { class: "button", type: "button", hidden: true, onclick: () => this.#add() }, say("add"));
     this.node = el("div", { class: "composer-box" }, this.#text, this.#note,
       el("div", { class: "composer-row" },
-        el("div", { class: "composer-options" }, this.#assistant.node, this.#plan), this.#steer, this.#send));
+        el("div", { class: "composer-options" }, this.#assistant.node, this.#rules.node, this.#plan),
+        this.#steer, this.#send));
     this.#show();
   }
 
-  /** Returns who would be asked now, and whether the plan is wanted first. */
+  /** Returns who would be asked now, of which pages, and whether the plan is wanted first. */
   get options() {
-    return { assistant: this.#assistant.chosen.value, review: this.#planBox.checked };
+    const settings = this.#rules.settings;
+    return { assistant: this.#assistant.chosen.value, review: this.#planBox.checked, settings };
   }
 
   /** Adds another control beside the assistant's. @param {HTMLElement} control */
-  add(control) { this.#plan.before(control); }
+  add(control) { this.#rules.node.before(control); }
 
   /** Offers who may be asked, from the server. @param {Assistant[]} assistants */
   offer(assistants) { this.#assistant.offer(assistants); }
@@ -100,6 +114,11 @@ export class Composer {
 
   /** @param {KeyboardEvent} event */
   #key(event) {
+    if (event.key === "ArrowUp" && !this.#text.value && !this.#busy) {
+      event.preventDefault();
+      this.giveBack(this.#lastQuestion());
+      return;
+    }
     // 229: Safari tells of the Enter that ends a composition only after it has ended.
     if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
     event.preventDefault();

@@ -1,7 +1,7 @@
 /** The layout: the drawer of threads, the map beside or instead of the answer. */
 
 import { el, fill, icon } from "../dom.js";
-import { locale, translator } from "../i18n.js";
+import { translator } from "../i18n.js";
 
 const say = translator("page.layout");
 const BESIDE_MAP = matchMedia("(min-width: 60rem)");
@@ -26,7 +26,6 @@ export class Layout {
 
   /** @param {{onNew: () => void}} options */
   constructor({ onNew }) {
-    document.documentElement.lang = locale;
     fill(part("skip"), say("skip"));
     this.#name();
     this.#tabs.append(this.#tabButton("answer"), this.#tabButton("map"));
@@ -66,7 +65,9 @@ export class Layout {
     this.#apply();
   }
 
+  /** Opens the drawer, where the list has no column of its own. */
   openThreads() {
+    if (BESIDE_THREADS.matches) return;
     document.body.classList.add("drawer-open");
     this.#scrim.hidden = false;
     this.#opener.setAttribute("aria-expanded", "true");

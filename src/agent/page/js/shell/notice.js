@@ -15,7 +15,7 @@ const SHORT = 120;
  */
 export function showNotices(place, config) {
   const lines = [
-    config.mode === "offline" && notice(say("offline"), "sample", config.notice?.[language]),
+    config.mode === "offline" && sampleNotice(config.notice?.[language] ?? ""),
     config.mode === "broken" && notice(say("broken", { reason: config.reason?.[language] ?? "" }), "warn"),
   ];
   fill(place, ...lines);
@@ -33,19 +33,28 @@ export function showFailedStart(place, text, again) {
 
 /**
  * Shows an error in one line, with the one thing that may help; what follows an arrow in its text is that.
- * @param {{text: string, again?: (() => void)|null, lead?: string}} options
- *   `lead`: stands for a long text, which is folded away
+ * @param {{text: string, again?: (() => void)|null, label?: string, lead?: string}} options `label` names
+ *   the way on; `lead` stands for a long text, which is folded away
  */
-export function failed({ text, again, lead }) {
+export function failed({ text, again, label, lead }) {
   const [reason, remedy] = text.split(" → ");
   const isFolded = lead && !remedy && text.length > SHORT;
   return el("div", { class: "notice warn", role: "alert" },
     el("span", {}, ...(remedy ? [el("strong", {}, reason), el("br"), remedy] : [isFolded ? lead : text])),
     isFolded && el("details", { class: "reason" }, el("summary", {}, say("reason")), text),
-    again && el("button", { class: "button", type: "button", onclick: again }, icon("again"), say("again")));
+    again && el("button", { class: "button", type: "button", onclick: again },
+      icon(label ? "new" : "again"), label ?? say("again")));
 }
 
-/** @param {string} text @param {string} kind @param {string} [more] */
-function notice(text, kind, more) {
-  return el("p", { class: `notice ${kind}`, title: more, dataset: { notice: kind } }, text);
+/** @param {string} text @param {string} kind */
+function notice(text, kind) {
+  return el("p", { class: `notice ${kind}`, dataset: { notice: kind } }, text);
+}
+
+/** Says that answers are samples, and unfolds how to get live ones. @param {string} more */
+function sampleNotice(more) {
+  return el("details", { class: "notice sample", dataset: { notice: "sample" } },
+    el("summary", {}, say("offline"), " ", el("span", { class: "as-link" }, say("connect"))),
+    el("p", {}, more), el("p", {}, say("connect_how")), el("pre", {}, say("connect_lines")),
+    el("p", {}, say("connect_then")));
 }

@@ -1,18 +1,21 @@
 /** Conversation, question box, lists and map, tied together; the address names the thread. */
 
 import { opening, TurnList } from "../answer/turn_list.js";
-import { el, fill, icon } from "../dom.js";
-import { language, translator } from "../i18n.js";
+import { fill } from "../dom.js";
+import { translator } from "../i18n.js";
 import { NearView } from "../map/location.js";
 import { MapView } from "../map/map.js";
+import { hasScene } from "../map/scene.js";
 import { Conversation } from "../run/conversation.js";
 import { assistants, statusOf, threadPath } from "../run/server.js";
 import { Composer } from "./composer.js";
 import { Layout, part } from "./layout.js";
+import { menu, notifyEnd } from "./menu.js";
 import { failed } from "./notice.js";
-import { hasPlaces, Selection } from "./selection.js";
+import { Selection } from "./selection.js";
 import { Sidebar } from "./sidebar.js";
-import { accountMenu } from "./sign_in.js";
+
+/** @import { Example } from "./welcome.js" */
 
 const say = translator("page.page");
 const NAME = document.title;
@@ -34,8 +37,9 @@ export class Page {
   /**
    * @param {Config} config
    * @param {ReturnType<typeof import("./sign_in.js").signInDialog>} signIn asks for a key
+   * @param {HTMLElement} welcome what stands there before the first question
    */
-  constructor(config, signIn) {
+  constructor(config, signIn, welcome) {
     this.#config = config;
     this.#signIn = signIn;
     this.conversation = new Conversation({ maxQuestion: config.max_question });
@@ -47,7 +51,8 @@ export class Page {
       onReview: (answer) => this.#decide(answer),
       onAgain: (turn) => this.#again(turn),
       onNear: (turn) => this.near.request(() => this.#again(turn)),
-      empty: welcome(config, { onExample: (question) => this.#ask({ ...this.composer.options, question }) }),
+      onAsk: (question) => this.#ask({ question, assistant: "agent", review: false }),
+      empty: welcome,
     });
     this.selection = new Selection({ map: this.map, turns: this.turns, layout: this.layout });
     this.near = new NearView({
@@ -59,6 +64,7 @@ export class Page {
       onAsk: (question) => this.#ask(question),
       onStop: () => this.conversation.stop(),
       onSteer: (wish) => this.conversation.steer(wish),
+      lastQuestion: () => this.conversation.current?.question ?? "",
     });
     this.composer.add(this.near.node);
     this.sidebar = new Sidebar({
@@ -74,21 +80,41 @@ export class Page {
     part("threads").append(...this.sidebar.nodes);
     part("map-column").append(...this.selection.nodes);
     part("composer").replaceChildren(this.composer.node);
-    if (this.#config.user) part("bar-end").append(accountMenu(this.#config.user));
+    part("bar-end").append(menu(this.#config.user));
     history.scrollRestoration = "manual";
     this.#listen();
     this.sidebar.refresh();
     assistants().then((list) => this.composer.offer(list), () => {});
     await this.#follow();
+    const isFree = document.activeElement === document.body && !document.querySelector("dialog[open]");
+    if (isFree && !this.conversation.threadId && matchMedia("(pointer: fine)").matches) this.composer.focus();
+  }
+
+  /** Asks one of the questions to try. @param {Example} example */
+  ask({ question, assistant }) {
+    this.composer.choose(assistant);
+    this.#ask({ ...this.composer.options, question, assistant });
   }
 
   #listen() {
+    document.addEventListener("keydown", (event) => this.#key(event));
     this.conversation.addEventListener("change", () => this.#show());
     this.conversation.addEventListener("thread", () => this.#named());
     this.conversation.addEventListener("signin", () => this.#signIn.open(this.#config.user));
     addEventListener("popstate", () => this.#follow());
     document.addEventListener("visibilitychange", () => this.#catchUp());
     addEventListener("online", () => this.#catchUp());
+  }
+
+  /** Takes shortcuts: "/" leads to the question box, Ctrl+K to the list. @param {KeyboardEvent} event */
+  #key(event) {
+    const isWriting = event.target instanceof Element && event.target.closest("input, textarea, dialog");
+    if (event.key === "/" && !isWriting) this.composer.focus();
+    else if (event.key === "k" && (event.ctrlKey || event.metaKey)) {
+      this.layout.openThreads();
+      this.sidebar.focus();
+    } else return;
+    event.preventDefault();
   }
 
   /** Takes up what other windows did meanwhile. */
@@ -118,9 +144,10 @@ export class Page {
         this.#signIn.open(this.#config.user);
         return;
       }
-      const again = status === 404 ? null : () => this.#follow();
+      const way = status === 404
+        ? { again: () => this.#new(), label: say("new") } : { again: () => this.#follow() };
       const reason = error instanceof Error ? error.message : String(error);
-      this.#instead = failed({ text: say("lost", { reason }), again });
+      this.#instead = failed({ text: say("lost", { reason }), ...way });
       this.#show();
     }
   }
@@ -150,10 +177,10 @@ export class Page {
     this.sidebar.refresh();
   }
 
-  /** @param {{question: string, assistant: string, review: boolean}} asked */
-  async #ask({ question, assistant, review }) {
+  /** @param {import("./composer.js").Asked} asked */
+  async #ask({ question, assistant, review, settings }) {
     const near = this.near.value && { lng: this.near.value.lng, lat: this.near.value.lat };
-    const asking = this.conversation.ask(question, { assistant, near, review });
+    const asking = this.conversation.ask(question, { assistant, near, review, settings });
     this.layout.show("answer");
     this.#show();
     this.turns.showLast();
@@ -171,7 +198,7 @@ export class Page {
 
   /** @param {Turn} turn */
   #again(turn) {
-    this.#ask({ question: turn.question, assistant: turn.assistant, review: this.composer.options.review });
+    this.#ask({ ...this.composer.options, question: turn.question, assistant: turn.assistant });
   }
 
   /** @param {Position|null} position */
@@ -198,24 +225,16 @@ export class Page {
     this.turns.update(turns, this.#instead);
     this.composer.update(current);
     this.selection.update(turns);
-    this.layout.hasMap(this.#needsMap(turns, current));
+    this.layout.hasMap(this.#needsMap(turns));
     this.#tell(current);
     document.title = current ? `${turns[0].question.slice(0, TITLE_LENGTH)} · ${NAME}` : NAME;
     if (!current) this.sidebar.mark(null);
   }
 
-  /**
-   * Tells whether to show a map. Once shown it stays for the thread, so that nothing jumps when an answer
-   * has no places.
-   * @param {Turn[]} turns
-   * @param {Turn|null} current
-   */
-  #needsMap(turns, current) {
-    if (!turns.length && !this.near.value) return this.#picking;
-    if (this.layout.withMap || this.#picking) return true;
-    const looksForPlaces = current?.events.some((event) => event.type === "map_started");
+  /** Tells whether there is anything to draw, or to choose on a map. @param {Turn[]} turns */
+  #needsMap(turns) {
     const position = this.near.value && this.#config.tiles;
-    return Boolean(looksForPlaces || position || turns.some(hasPlaces));
+    return Boolean(this.#picking || position || turns.some(hasScene));
   }
 
   /** Says how a run ended, once, for those who do not see it. @param {Turn|null} current */
@@ -226,21 +245,7 @@ export class Page {
     this.#announced = now ?? "";
     const end = isKnown && current ? ENDS.get(current.status) : undefined;
     fill(part("status"), end && say(end));
+    if (end && current) notifyEnd(current, say(end));
     if (isKnown) this.sidebar.refresh();
   }
-}
-
-/**
- * Shows before the first question what this is for, and questions to try.
- * @param {Pick<Config, "examples">} config
- * @param {{onExample: (question: string) => void}} options
- */
-function welcome(config, { onExample }) {
-  /** @param {string} question */
-  const example = (question) => el("li", {},
-    el("button", { class: "example", type: "button", onclick: () => onExample(question) },
-      el("span", {}, question), icon("send")));
-  const examples = config.examples[language].map(example);
-  return el("section", { class: "welcome" }, el("h2", {}, say("title")), el("p", {}, say("lead")),
-    el("ul", { class: "examples", "aria-label": say("examples") }, ...examples));
 }

@@ -2,6 +2,7 @@
 
 import { el, fill, icon } from "../dom.js";
 import { translator } from "../i18n.js";
+import { hasScene } from "../map/scene.js";
 
 const say = translator("page.selection");
 
@@ -68,7 +69,7 @@ export class Selection {
 
   #showTurn() {
     const shown = this.#turns.find((turn) => turn.id === this.#chosenTurn)
-      ?? this.#turns.findLast(hasPlaces) ?? this.#turns.at(-1) ?? null;
+      ?? this.#turns.findLast(hasScene) ?? this.#turns.at(-1) ?? null;
     if (shown?.id !== this.#shown?.id) this.#bar.hidden = true;
     this.#shown = shown;
     this.#map.update(shown);
@@ -100,9 +101,4 @@ export class Selection {
       this.#busy = false;
     }
   }
-}
-
-/** Tells whether a turn has anything to draw. @param {Turn} turn */
-export function hasPlaces(turn) {
-  return Boolean(turn.answer?.places?.length || turn.answer?.geojson?.features?.length);
 }

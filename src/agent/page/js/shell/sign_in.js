@@ -1,7 +1,6 @@
 /** Signing in with a key, and out again; the key itself stays in a cookie no script can read. */
 
-import { disclosure } from "../disclosure.js";
-import { el, fill, icon } from "../dom.js";
+import { el, fill } from "../dom.js";
 import { translator } from "../i18n.js";
 import { serverError, signIn, signOut } from "../run/server.js";
 
@@ -68,14 +67,13 @@ export function signInDialog() {
 }
 
 /** Says who is signed in, and offers the way out. @param {string} user */
-export function accountMenu(user) {
+export function accountParts(user) {
   // Where it fails the page comes back signed in, which tells as much.
   const leave = () => signOut().catch(() => {}).then(() => location.assign("/app"));
-  const panel = el("div", { class: "choices" },
+  return [
     el("p", { class: "small muted" }, user),
-    el("button", { class: "button", type: "button", onclick: leave }, say("out")));
-  const label = el("span", {}, icon("person"), el("span", { class: "wide" }, user));
-  return disclosure({ label, panel, name: say("account") }).node;
+    el("button", { class: "button", type: "button", onclick: leave }, say("out")),
+  ];
 }
 
 /** @param {unknown} error */

@@ -1,0 +1,1 @@
+"""Serve from several machines: what Aegra loads, over Postgres and Redis (`tanlu[aegra]`)."""

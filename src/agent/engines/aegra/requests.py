@@ -1,0 +1,85 @@
+"""Read requests as Aegra has them, and take them as LangGraph's server takes them.
+
+A stream's disconnect does not stop its run, unless its client says so; every step is kept before
+the next one; which fields of a thread are wanted is a wish, not an error.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from agent.runs.engine import RunRequest
+from agent.server.half_characters import read_body, replay
+
+_RUNS = re.compile(r"(/threads/[^/]+)?/runs(/stream|/wait|/crons|/crons/[^/]+)?/?")
+_SEARCH = re.compile(r"/threads/search/?")
+_DURABILITY = ("durability", "checkpoint_during")
+
+
+class AsLangGraphTakesThem:
+    """Adapt JSON bodies of requests for runs and for threads; ASGI middleware."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] in ("POST", "PATCH"):
+            path = str(scope["path"])
+            if _RUNS.fullmatch(path) or _SEARCH.fullmatch(path):
+                body = adapted(path, await read_body(receive))
+                scope = {**scope, "headers": _with_length(scope["headers"], len(body))}
+                receive = replay(body, receive)
+        await self._app(scope, receive, send)
+
+
+def adapted(path: str, body: bytes) -> bytes:
+    """Return the body as Aegra is to see it; one that is no JSON object stays as it is."""
+    try:
+        request = json.loads(body)
+    except (ValueError, RecursionError):
+        return body
+    if not isinstance(request, dict):
+        return body
+    if _SEARCH.fullmatch(path):
+        changed = {name: value for name, value in request.items() if name != "select"}
+    else:
+        changed = _as_run(request)
+    return json.dumps(changed).encode()
+
+
+def _as_run(request: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {name: value for name, value in request.items() if name not in _DURABILITY}
+    return {**kept, "on_disconnect": request.get("on_disconnect") or "continue"}
+
+
+def _with_length(headers: list[tuple[bytes, bytes]], length: int) -> list[tuple[bytes, bytes]]:
+    others = [(name, value) for name, value in headers if name != b"content-length"]
+    return [*others, (b"content-length", str(length).encode())]
+
+
+_SENT = ("input", "command", "config", "context", "metadata", "webhook", "feedback_keys",
+         "interrupt_before", "interrupt_after", "after_seconds")  # fmt: skip
+
+
+def read_request(value: Mapping[str, Any]) -> RunRequest:
+    """Return a run or a cron as it was sent, over REST or as a command of the event protocol."""
+    sent = _sent(value)
+    fields = {name: sent.get(name) for name in _SENT}
+    if value.get("method") == "input.respond":
+        resume = sent.get("responses") or sent.get("response")
+        fields["command"] = {"resume": resume, **{n: sent.get(n) for n in ("update", "goto")}}
+    return RunRequest(fields, sent, sent.get("assistant_id"))
+
+
+def strategy_of(value: Mapping[str, Any]) -> str:
+    """Return what a request wants on a busy thread; by default to wait."""
+    sent = _sent(value)
+    return str(sent.get("multitask_strategy") or sent.get("multitaskStrategy") or "enqueue")
+
+
+def _sent(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    params = value.get("params")
+    return params if "method" in value and isinstance(params, Mapping) else value

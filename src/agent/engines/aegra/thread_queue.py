@@ -1,0 +1,154 @@
+"""See to it that a thread has one run at a time, over all instances, in the order they were asked.
+
+Aegra stores a run's `multitask_strategy` and begins the run at once. Here a run waits for the
+earlier ones of its thread, and for the thread's advisory lock, which Postgres drops with the
+process. The lock keeps two runs apart whose order is told too late, and two processes that hold
+one run.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import psycopg
+from aegra_api.core.database import db_manager
+from pydantic import SecretStr
+
+from agent.runs.engine import ThreadBusy
+from agent.runs.postgres import parameters_of
+
+log = logging.getLogger(__name__)
+
+MOST_WAITING = 3
+"""Runs that may wait on one thread; each takes a place of a worker."""
+_LOOK_SECONDS = 0.15
+_START = "(start)"
+"""No thread's id: of the lock of an instance that starts."""
+_ACTIVE = (
+    "SELECT count(*) AS active FROM runs WHERE thread_id = %s AND status IN ('pending', 'running')"
+)
+_EARLIER = (
+    "SELECT 1 FROM runs AS r JOIN runs AS mine ON mine.run_id = %s AND r.thread_id = mine.thread_id"
+    " WHERE r.status IN ('pending', 'running')"
+    " AND (r.created_at, r.run_id) < (mine.created_at, mine.run_id) LIMIT 1"
+)
+_KEY = "hashtextextended('tanlu thread ' || %s, 0)"
+_LOCK, _UNLOCK = f"SELECT pg_try_advisory_lock({_KEY})", f"SELECT pg_advisory_unlock({_KEY})"
+
+
+async def refuse_if_busy(thread_id: str, strategy: str) -> None:
+    """Raise ThreadBusy where a thread takes no further run now."""
+    if db_manager.lg_pool is None:
+        return
+    async with db_manager.lg_pool.connection() as connection:
+        row: Any = await (await connection.execute(_ACTIVE, (thread_id,))).fetchone()
+    active: int = row["active"]
+    if active and strategy == "reject":
+        raise ThreadBusy("a run is under way on this thread")
+    if active and strategy in ("interrupt", "rollback"):
+        raise ThreadBusy("a run is under way on this thread: cancel it first, or ask to enqueue")
+    if active > MOST_WAITING:
+        raise ThreadBusy(f"{MOST_WAITING} runs wait on this thread already: ask again later")
+
+
+class ThreadLocks:
+    """Hold the locks of the threads on which this process works, all by one connection."""
+
+    def __init__(self) -> None:
+        self._connection: psycopg.AsyncConnection[Any] | None = None
+        self._opening = asyncio.Lock()
+        self._claimed: set[str] = set()
+        """Threads that this process works on or tries for: a connection gets its own lock twice."""
+        self._locked: set[str] = set()
+
+    @asynccontextmanager
+    async def turn(self, thread_id: str, run_id: str) -> AsyncIterator[None]:
+        """Wait for the run's turn on its thread, and keep the thread until the context ends."""
+        while True:
+            if await self._taken(thread_id, run_id):
+                break
+            await asyncio.sleep(_LOOK_SECONDS)
+        try:
+            yield
+        finally:
+            await asyncio.shield(self._give_back(thread_id))
+
+    async def start_alone(self) -> None:
+        """Wait until no other instance starts: two would create the tables at once, and fail.
+
+        It asks again and again: a statement that waits in the database would be waited for by the
+        CREATE INDEX CONCURRENTLY of the one that starts.
+        """
+        while True:
+            if await self._locks(_START):
+                break
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def started(self) -> None:
+        """Let the next instance start."""
+        await self._give_back(_START)
+
+    async def aclose(self) -> None:
+        """Close the connection; every lock falls with it."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.close()
+
+    async def _taken(self, thread_id: str, run_id: str) -> bool:
+        if thread_id in self._claimed:
+            return False
+        self._claimed.add(thread_id)
+        taken = False
+        try:
+            taken = await self._locks(thread_id) and not await self._is_later(run_id)
+        except psycopg.OperationalError as error:
+            # The run waits as long as its database is away; nothing of it could be kept meanwhile.
+            log.warning("the thread's lock cannot be taken now: %s", error)
+            await self.aclose()
+        finally:
+            if not taken:
+                await asyncio.shield(self._give_back(thread_id))
+        return taken
+
+    async def _locks(self, thread_id: str) -> bool:
+        connection = await self._open()
+        if locked := await _one(connection, _LOCK, thread_id):
+            self._locked.add(thread_id)
+        return locked
+
+    async def _is_later(self, run_id: str) -> bool:
+        """Return whether an earlier run of the thread has not ended."""
+        return await _one(await self._open(), _EARLIER, run_id)
+
+    async def _give_back(self, thread_id: str) -> None:
+        if thread_id in self._locked and self._connection is not None:
+            with contextlib.suppress(psycopg.Error):
+                await _one(self._connection, _UNLOCK, thread_id)
+        self._locked.discard(thread_id)
+        self._claimed.discard(thread_id)
+
+    async def _open(self) -> psycopg.AsyncConnection[Any]:
+        async with self._opening:
+            if self._connection is None or self._connection.closed:
+                url = SecretStr(os.environ["DATABASE_URL"])
+                opened = await psycopg.AsyncConnection.connect(
+                    **parameters_of(url), autocommit=True, prepare_threshold=None
+                )
+                for thread_id in self._locked:
+                    await _one(opened, _LOCK, thread_id)
+                self._connection = opened
+            return self._connection
+
+
+async def _one(connection: psycopg.AsyncConnection[Any], sql: str, value: str) -> bool:
+    """Return the truth of a statement's only value; False for no row."""
+    row = await (await connection.execute(sql.encode(), (value,))).fetchone()
+    return bool(row and row[0])
+
+
+LOCKS = ThreadLocks()
+"""Of this process: Aegra executes the file of the graphs once for each of them."""

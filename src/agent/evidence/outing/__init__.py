@@ -1,0 +1,1 @@
+"""Plan an outing: what is wished for, stops in the best order, and the plan in words."""

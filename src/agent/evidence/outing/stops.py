@@ -1,0 +1,305 @@
+"""Turn places into the visits of a day, and the best order of them into a plan with reasons."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from itertools import pairwise
+from math import ceil
+from statistics import median
+
+from agent.evidence.constraints import Opening, opening_hours
+from agent.evidence.geo import distance_m, distance_text
+from agent.evidence.outing.schedule import MEALS, MOST_VISITS, Day, Step, Visit, Window, best_plan
+from agent.evidence.records import hours_text
+from agent.evidence.types import (
+    LeftOut,
+    LeftOutReason,
+    Leg,
+    Outing,
+    OutingWish,
+    Place,
+    Point,
+    Stop,
+)
+from agent.texts import Language, say
+
+HERE = ""
+"""Stands for where the day begins, among the ids of places."""
+Legs = Mapping[tuple[str, str], Leg]
+"""Measured ways by the ids of their ends."""
+BEGINS, ENDS = "09:30", "21:00"
+WALKABLE_S = 25 * 60
+_DAY = 24 * 60
+_STEP = 5
+"""Minutes: a timetable to the minute would promise too much."""
+_TOO_FAR_M = 30_000
+_WALKING, _RIDING, _WAITING_S = 1.25, 5.0, 600
+"""Metres a second on foot and in a bus or train, and seconds to reach and await that."""
+_DETOUR = 1.3
+_NO_STOP = re.compile(
+    r"停车|地铁|轻轨|公交|火车站|高铁|机场|码头|汽车站|厕所|酒店|宾馆|旅馆|民宿|医院|诊所|药|银行"
+    r"|加油|充电|出租|售票|咨询|派出所|公司|住宅|写字楼|地名|出入口"
+)
+_NO_MEAL = re.compile(r"咖啡|茶|甜品|冷饮|糕饼|面包|蛋糕|酒吧|酒馆|小吃街|步行街|市场")
+_MEAL = re.compile(r"餐|菜|火锅|酒楼|饭|食府|面馆|烤鸭|小吃|料理|老字号|牛扒|烧烤|海鲜")
+_MINUTES = (
+    (re.compile(r"主题公园|迪士尼|环球影城"), 300),
+    (re.compile(r"动物园|海洋|水族|植物园"), 150),
+    (re.compile(r"博物|美术馆|科技馆|展览|纪念馆|天文馆|故宫|剧院|剧场|影|音乐厅|游乐"), 120),
+    (re.compile(r"风景|景点|名胜|寺|庙|观|塔|宫|园林|古镇|遗产"), 90),
+    (re.compile(r"专营|礼品|专卖|旗舰店|书店|便利|超市|咖啡|甜品|糕饼|冷饮|茶餐厅"), 45),
+)
+_MINUTES_ELSE = 60
+_EVENING = re.compile(r"酒吧|夜店|夜总会|酒馆")
+_EVENING_BEGINS = 18 * 60
+
+
+def is_stop(place: Place) -> bool:
+    """Return whether one goes there for its own sake: not to a car park, a station, a hotel."""
+    return not _NO_STOP.search(place["category"] or "")
+
+
+def minutes_of(clock: str) -> int:
+    """Return a time `HH:MM` as minutes since midnight."""
+    hours, _, minutes = clock.partition(":")
+    return int(hours) * 60 + int(minutes)
+
+
+def clock_of(minutes: int) -> str:
+    """Return minutes since midnight as `HH:MM`; beyond midnight it begins at 00 again."""
+    return f"{minutes // 60 % 24:02}:{minutes % 60:02}"
+
+
+def estimated_leg(start: Point, end: Point) -> Leg:
+    """Return the way from the straight line: on foot where that is short, else by bus or train."""
+    line = distance_m((start["lng"], start["lat"]), (end["lng"], end["lat"]))
+    metres = round(line * _DETOUR)
+    on_foot = round(metres / _WALKING)
+    if on_foot <= WALKABLE_S:
+        return Leg(mode="walking", distance_m=metres, duration_s=on_foot, estimated=True)
+    seconds = round(_WAITING_S + metres / _RIDING)
+    return Leg(mode="transit", distance_m=metres, duration_s=seconds, estimated=True)
+
+
+def plan(
+    places: Sequence[Place],
+    wish: OutingWish,
+    legs: Legs,
+    *,
+    near: Point | None,
+    language: Language,
+) -> Outing | None:
+    """Return the best day over these places, most wanted first; None where no stop fits.
+
+    `wish` needs a day. It begins and ends at `near`, if that is given.
+    """
+    planner = _Planner(list(places), wish, legs, near, language)
+    return planner.outing()
+
+
+class _Planner:
+    """Plan one day."""
+
+    def __init__(
+        self,
+        places: list[Place],
+        wish: OutingWish,
+        legs: Legs,
+        near: Point | None,
+        language: Language,
+    ) -> None:
+        self._wish, self._legs, self._near, self._language = wish, legs, near, language
+        self._weekday = date.fromisoformat(wish["day"]).isoweekday()
+        self._begins = minutes_of(wish.get("begins", BEGINS))
+        self._ends = minutes_of(wish.get("back_by", ENDS))
+        self.left_out: list[LeftOut] = []
+        self._places: list[Place] = []
+        self._visits: list[Visit] = []
+        for place in _without_far(places, self._leave_out):
+            if visit := self._visit(place):
+                self._places.append(place)
+                self._visits.append(visit)
+        for place in self._places[MOST_VISITS:]:
+            self._leave_out(place, "time")
+        del self._places[MOST_VISITS:], self._visits[MOST_VISITS:]
+
+    def outing(self) -> Outing | None:
+        steps = best_plan(self._day())
+        if not steps:
+            return None
+        stops = self._stops(steps)
+        for at, place in enumerate(self._places):
+            if all(step.visit != at for step in steps):
+                self._leave_out_of(steps, at, place)
+        first, last = stops[0], stops[-1]
+        back = self._leg(last["place"], HERE) if self._near else None
+        way_out = _minutes(first["leg"]) if "leg" in first else 0
+        begins = minutes_of(first["begins"]) - way_out
+        ends = steps[-1].ends + (_minutes(back) if back else 0)
+        outing = Outing(
+            wish=self._wish, day=self._wish["day"], begins=clock_of(begins), ends=clock_of(ends),
+            stops=stops, left_out=self.left_out, url="",
+        )  # fmt: skip
+        if back:
+            outing["back"] = back
+        return outing
+
+    def _leave_out(self, place: Place, reason: LeftOutReason, **values: str) -> None:
+        text = values.get("text") or say(f"outing.left_out.{reason}", self._language, **values)
+        left = LeftOut(
+            place=place["id"], name=place["name"], source=place["source"],
+            reason=reason, text=text,
+        )  # fmt: skip
+        self.left_out.append(left)
+
+    def _visit(self, place: Place) -> Visit | None:
+        """Return the visit; None, with the reason noted, where there can be none on this day."""
+        if place["id"] in self._wish.get("without", ()):
+            self._leave_out(place, "unwanted")
+            return None
+        for verdict in place.get("verdicts", []):
+            if verdict["verdict"] == "violated" and not verdict["constraint"].startswith("open"):
+                self._leave_out(place, "unfit", text=verdict["text"])
+                return None
+        minutes = stay(place)
+        hours = opening_hours(place["open_time"] or "")
+        opened = _opened(hours, self._weekday)
+        if not opened:
+            self._leave_out(place, "closed", **self._when(place))
+            return None
+        windows = [w for span in opened for w in self._windows(place, span, minutes)]
+        if not windows:
+            self._leave_out(place, "hours", **self._when(place))
+            return None
+        return Visit(minutes, tuple(windows), worth=1000 - len(self._visits))
+
+    def _when(self, place: Place) -> dict[str, str]:
+        day = say(f"records.weekdays.{self._weekday}", self._language)
+        hours = hours_text(place, self._language) or say("outing.hours_unknown", self._language)
+        return {"day": day, "hours": hours}
+
+    def _windows(self, place: Place, span: tuple[int, int], minutes: int) -> list[Window]:
+        """Return when a visit may begin while the place is open, and within what is wished for."""
+        id, wish = place["id"], self._wish
+        first, last = span[0], max(span[1] - minutes, span[0])
+        first = max(first, self._begins, minutes_of(wish.get("not_before", {}).get(id, "00:00")))
+        if id in wish.get("not_after", {}):
+            last = min(last, minutes_of(wish["not_after"][id]))
+        if _EVENING.search(f"{place['category']}"):
+            first = max(first, _EVENING_BEGINS)
+        last = min(last, self._ends - minutes)
+        if is_meal(place):
+            meals = [Window(max(first, a), min(last, b), meal) for meal, (a, b) in MEALS.items()]
+        else:
+            meals = [Window(first, last)]
+        return [window for window in meals if window.earliest <= window.latest]
+
+    def _day(self) -> Day:
+        ids = [place["id"] for place in self._places]
+        ends = self._near is not None
+        return Day(
+            visits=self._visits,
+            ways=[[0 if a == b else _minutes(self._leg(a, b)) for b in ids] for a in ids],
+            out=[_minutes(self._leg(HERE, b)) if ends else 0 for b in ids],
+            back=[_minutes(self._leg(a, HERE)) if ends else 0 for a in ids],
+            begins=self._begins,
+            ends=self._ends,
+        )
+
+    def _leg(self, start: str, end: str) -> Leg:
+        """Return the measured way; one that is too long to walk only where it is not ridden."""
+        estimated = estimated_leg(self._point(start), self._point(end))
+        measured = self._legs.get((start, end))
+        if measured is None:
+            return estimated
+        too_long = measured["mode"] == "walking" and measured["duration_s"] > WALKABLE_S
+        return estimated if too_long and estimated["mode"] == "transit" else measured
+
+    def _point(self, id: str) -> Point:
+        if id == HERE and self._near:
+            return self._near
+        return next(place["wgs84"] for place in self._places if place["id"] == id)
+
+    def _stops(self, steps: Sequence[Step]) -> list[Stop]:
+        stops: list[Stop] = []
+        before = HERE if self._near else None
+        for step in steps:
+            stop = Stop(
+                name=say("outing.own_choice", self._language),
+                begins=clock_of(step.begins),
+                ends=clock_of(step.ends),
+            )
+            if step.visit is not None:
+                place = self._places[step.visit]
+                stop["place"], stop["name"] = place["id"], place["name"]
+                stop["source"] = place["source"]
+                if before is not None:
+                    stop["leg"] = self._leg(before, place["id"])
+                if opening_hours(place["open_time"] or "") is None:
+                    stop["hours_unknown"] = True
+                before = place["id"]
+            if step.meal:
+                stop["meal"] = step.meal
+            stops.append(stop)
+        return stops
+
+    def _leave_out_of(self, steps: Sequence[Step], at: int, place: Place) -> None:
+        """Note why a place that is open on this day did not get into the plan."""
+        meals = {step.meal for step in steps}
+        windows = self._visits[at].windows
+        if all(window.meal in meals for window in windows if window.meal) and is_meal(place):
+            self._leave_out(place, "meals")
+        else:
+            self._leave_out(place, "time")
+
+
+def is_meal(place: Place) -> bool:
+    """Return whether one has lunch or dinner there."""
+    kind = place["category"] or ""
+    return bool(_MEAL.search(kind)) and not _NO_MEAL.search(kind)
+
+
+def stay(place: Place) -> int:
+    """Return for how many minutes one usually stays at such a place: a rough estimate."""
+    if is_meal(place):
+        return _MINUTES_ELSE
+    about = f"{place['category'] or ''} {place['name']}"
+    return next((minutes for words, minutes in _MINUTES if words.search(about)), _MINUTES_ELSE)
+
+
+def _opened(hours: Sequence[Opening] | None, weekday: int) -> list[tuple[int, int]]:
+    """Return from when to when a place is open on a day; all day where that is not known."""
+    if hours is None:
+        return [(0, _DAY)]
+    return [(each.start, each.end) for each in hours if weekday in each.days]
+
+
+def _without_far(places: list[Place], leave_out: Callable[..., None]) -> list[Place]:
+    """Return the places that lie together; the others are left out with their distance."""
+    if len(places) < 3:
+        return places
+    middle = (
+        median(place["wgs84"]["lng"] for place in places),
+        median(place["wgs84"]["lat"] for place in places),
+    )
+    close: list[Place] = []
+    for place in places:
+        far = distance_m(middle, (place["wgs84"]["lng"], place["wgs84"]["lat"]))
+        if far > _TOO_FAR_M:
+            leave_out(place, "far", distance=distance_text(round(far)))
+        else:
+            close.append(place)
+    return close
+
+
+def _minutes(leg: Leg) -> int:
+    """Return the minutes of a way as the timetable counts them, in whole steps."""
+    return max(1, ceil(leg["duration_s"] / 60 / _STEP)) * _STEP
+
+
+def used_legs(outing: Outing) -> list[tuple[str, str]]:
+    """Return the ids of the ends of each way that the plan goes, in its order."""
+    ids = [stop["place"] for stop in outing["stops"] if "place" in stop]
+    if "back" in outing:
+        ids = [HERE, *ids, HERE]
+    return list(pairwise(ids))

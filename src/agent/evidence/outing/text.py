@@ -1,0 +1,105 @@
+"""Put a planned day into words: as a section of the answer, and as lines for a model."""
+
+from datetime import date
+
+from agent.evidence.citations import inert
+from agent.evidence.geo import distance_text, duration_text
+from agent.evidence.types import LeftOut, Leg, Outing, Stop
+from agent.texts import Language, say
+
+
+def day_title(outing: Outing, language: Language) -> str:
+    """Return the date with its weekday, and from when to when one is out."""
+    weekday = say(f"records.weekdays.{date.fromisoformat(outing['day']).isoweekday()}", language)
+    values = {"day": outing["day"], "weekday": weekday}
+    return say("outing.title", language, begins=outing["begins"], ends=outing["ends"], **values)
+
+
+def leg_text(leg: Leg, language: Language) -> str:
+    """Return "on foot 850 m, 12 min", with a word that says so where it is an estimate."""
+    key = "outing.estimated_leg" if leg["estimated"] else "outing.leg"
+    return say(
+        key,
+        language,
+        mode=say(f"records.modes.{leg['mode']}", language),
+        distance=distance_text(leg["distance_m"]),
+        time=duration_text(leg["duration_s"], language),
+    )
+
+
+def stop_text(stop: Stop, language: Language) -> str:
+    """Return the name of a stop, with the meal that one has there."""
+    if "meal" not in stop:
+        return _cell(stop["name"])
+    meal = say(f"outing.meals.{stop['meal']}", language)
+    return say("outing.meal_at", language, meal=meal, name=_cell(stop["name"]))
+
+
+def numbers(outing: Outing) -> list[int | None]:
+    """Return the number of each stop, as it stands on the map; meals anywhere have none."""
+    count = 0
+    counted: list[int | None] = []
+    for stop in outing["stops"]:
+        count += "place" in stop
+        counted.append(count if "place" in stop else None)
+    return counted
+
+
+def outing_section(outing: Outing, language: Language) -> str:
+    """Return the plan as a marked section: its title, a table of the stops, and remarks."""
+    header = [say(f"outing.columns.{column}", language) for column in ("time", "stop", "way")]
+    rows = [header, ["---"] * len(header)]
+    for number, stop in zip(numbers(outing), outing["stops"], strict=True):
+        name = stop_text(stop, language)
+        if number:
+            name = f"{number}. {name} [^{stop['source']}]"
+        way = leg_text(stop["leg"], language) if "leg" in stop else ""
+        rows.append([f"{stop['begins']}–{stop['ends']}", name, way])
+    if "back" in outing:
+        back = leg_text(outing["back"], language)
+        rows.append([outing["ends"], say("outing.back", language), back])
+    table = "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
+    parts = [f"**{day_title(outing, language)}**", table, *_left_out(outing, language)]
+    return "\n\n".join([*parts, f"*{_remarks(outing, language)}*"])
+
+
+def _left_out(outing: Outing, language: Language) -> list[str]:
+    if not outing["left_out"]:
+        return []
+    lines = [f"- {_left_out_line(left, language)}" for left in outing["left_out"]]
+    return ["\n".join([say("outing.without", language), *lines])]
+
+
+def _remarks(outing: Outing, language: Language) -> str:
+    """Return what the plan's figures rest on, and which opening hours nobody knows."""
+    legs = [stop["leg"] for stop in outing["stops"] if "leg" in stop]
+    legs += [outing["back"]] if "back" in outing else []
+    remarks = [say("outing.stays_estimated", language)]
+    if any(leg["estimated"] for leg in legs):
+        remarks.append(say("outing.legs_estimated", language))
+    unknown = [stop["name"] for stop in outing["stops"] if stop.get("hours_unknown")]
+    if unknown:
+        names = say("punctuation.comma", language).join(map(_cell, unknown))
+        remarks.append(say("outing.hours_not_known", language, names=names))
+    return say("punctuation.space", language).join(remarks)
+
+
+def outing_lines(outing: Outing, language: Language) -> str:
+    """Return the plan for a model, a line a stop with its marker, then what to do with it."""
+    lines = [day_title(outing, language)]
+    for stop in outing["stops"]:
+        way = f" ({leg_text(stop['leg'], language)})" if "leg" in stop else ""
+        marker = f" [^{stop['source']}]" if "source" in stop else ""
+        lines.append(f"{stop['begins']}–{stop['ends']} {stop_text(stop, language)}{marker}{way}")
+    lines += [_left_out_line(left, language) for left in outing["left_out"]]
+    return "\n".join([*lines, say("outing.task", language)])
+
+
+def _left_out_line(left: LeftOut, language: Language) -> str:
+    line = say("outing.left_out_line", language, name=_cell(left["name"]), reason=left["text"])
+    return f"{line} [^{left['source']}]"
+
+
+def _cell(name: str) -> str:
+    """Return a map's name so that it stays one cell of a table, and text."""
+    return inert(name).replace("|", "/")

@@ -1,0 +1,179 @@
+"""Export a planned day: as a calendar (RFC 5545), and as a one-page pocket map (SVG)."""
+
+import io
+import re
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from html import escape
+
+import segno
+
+from agent.core.errors import AgentError
+from agent.evidence.outing.stops import minutes_of
+from agent.evidence.outing.text import day_title, leg_text, numbers, stop_text
+from agent.evidence.types import Outing, Place, Stop
+from agent.export.finished import FinishedAnswer, credit
+from agent.export.geojson import has_sane_axes
+from agent.export.svg_map import HEIGHT, WIDTH, Pin, draw_map, text_width
+from agent.texts import Language, say
+
+_CHINA = timezone(timedelta(hours=8))
+"""Of the places: the map's are in China."""
+_LONGEST_LINE = 73
+"""Octets of a line; with the space before a continued one it stays within 75."""
+
+
+def outing_of(answer: FinishedAnswer) -> Outing:
+    """Return the planned day; raise AgentError (`no_outing`) where the answer has none."""
+    if answer.outing is None:
+        raise AgentError(say("export.no_outing", answer.language), code="no_outing")
+    return answer.outing
+
+
+def calendar(answer: FinishedAnswer) -> str:
+    """Return the day as iCalendar: an event for each stop, its hours in the description."""
+    outing = outing_of(answer)
+    places = {place["id"]: place for place in answer.places}
+    lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Tanlu//Tanlu//EN", "CALSCALE:GREGORIAN"]
+    for at, stop in enumerate(outing["stops"]):
+        lines += _event(at, stop, outing["day"], places.get(stop.get("place", "")), answer)
+    return "".join(f"{_folded(line)}\r\n" for line in [*lines, "END:VCALENDAR"])
+
+
+def _event(at: int, stop: Stop, day: str, place: Place | None, answer: FinishedAnswer) -> list[str]:
+    language = answer.language
+    about = [leg_text(stop["leg"], language)] if "leg" in stop else []
+    lines = [
+        "BEGIN:VEVENT",
+        f"UID:{day}-{at}-{re.sub(r'[^0-9A-Za-z]', '', stop.get('place', 'meal'))}@tanlu",
+        f"DTSTAMP:{_stamp(datetime.fromisoformat(answer.generated_at))}",
+        f"DTSTART:{_moment(day, stop['begins'])}",
+        f"DTEND:{_moment(day, stop['ends'])}",
+        f"SUMMARY:{_escaped(stop_text(stop, language))}",
+    ]
+    if place:
+        point = place["wgs84"]
+        lines.append(f"GEO:{point['lat']:.6f};{point['lng']:.6f}")
+        if place["address"]:
+            lines.append(f"LOCATION:{_escaped(place['address'])}")
+        about += [place["open_time"]] if place["open_time"] else []
+    about += [answer.notice] if answer.notice else []
+    if about:
+        lines.append(f"DESCRIPTION:{_escaped(chr(10).join(about))}")
+    return [*lines, "END:VEVENT"]
+
+
+def _moment(day: str, clock: str) -> str:
+    """Return a time of the day in UTC, which every calendar shows in its own zone."""
+    begin = datetime.combine(date.fromisoformat(day), time(), _CHINA)
+    return _stamp(begin + timedelta(minutes=minutes_of(clock)))
+
+
+def _stamp(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y%m%dT%H%M%SZ}"
+
+
+def _escaped(text: str) -> str:
+    plain = "".join(c for c in text if c.isprintable() or c == "\n")
+    return re.sub(r"([\\;,])", r"\\\1", plain).replace("\n", "\\n")
+
+
+def _folded(line: str) -> str:
+    """Return a line in parts of at most 75 octets, none of which cuts a character."""
+    parts = [""]
+    for character in line:
+        if len((parts[-1] + character).encode()) > _LONGEST_LINE:
+            parts.append("")
+        parts[-1] += character
+    return "\r\n ".join(parts)
+
+
+_SMALLER = 12 / 13
+"""A note's letters beside those of the map, which `text_width` measures."""
+_TITLE, _ROW, _QR, _MARGIN = 56.0, 40.0, 150.0, 20.0
+_STYLE = """
+text { font-family: system-ui, "Noto Sans CJK SC", "PingFang SC", sans-serif; fill: #17211d; }
+.ground { fill: #eef1ec; } .grid { stroke: #dde3db; fill: none; }
+.scale, .north, .leader { stroke: #5d6b64; fill: none; stroke-width: 1.5; }
+.path { stroke: #14746a; fill: none; stroke-width: 2.5; stroke-dasharray: 6 5; }
+.pin path { fill: #14746a; stroke: #fff; } .pin text { fill: #fff; font-size: 11.5px; }
+.label, .scale-text { font-size: 12px; } .title { font-size: 20px; font-weight: 700; }
+.time { font-size: 14px; font-weight: 700; } .name { font-size: 14px; }
+.way, .note { font-size: 12px; fill: #5d6b64; }
+"""
+
+
+def pocket_map(answer: FinishedAnswer) -> str:
+    """Return one page: the stops on a map in their order, the timetable, a code for the phone."""
+    outing, language = outing_of(answer), answer.language
+    top = _TITLE + HEIGHT + _MARGIN
+    rows = "".join(
+        _row(number, stop, top + at * _ROW, language)
+        for at, (number, stop) in enumerate(zip(numbers(outing), outing["stops"], strict=True))
+    )
+    height = top + max(len(outing["stops"]) * _ROW, _QR + _ROW)
+    title = escape(day_title(outing, language))
+    drawing = draw_map(stop_pins(answer), language, path=len(outing["stops"]))
+    notes = [credit(answer.places, language), *([answer.notice] if answer.notice else [])]
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" lang="{language}" '
+        f'viewBox="0 0 {WIDTH:.0f} {height + _ROW:.0f}" width="{WIDTH:.0f}" '
+        f'height="{height + _ROW:.0f}"><style>{_STYLE}</style>'
+        f'<rect width="100%" height="100%" fill="#fff"/>'
+        f'<text class="title" x="{_MARGIN}" y="36">{title}</text>'
+        + drawing.replace("<svg ", f'<svg y="{_TITLE}" width="{WIDTH}" height="{HEIGHT}" ', 1)
+        + rows
+        + _code(outing["url"], top, language)
+        + "".join(_note(note, height + 4 + at * 16) for at, note in enumerate(notes))
+        + "</svg>\n"
+    )
+
+
+def _note(text: str, y: float) -> str:
+    """Return one small line at the foot, cut where the page ends."""
+    while text_width(text) * _SMALLER > WIDTH - 2 * _MARGIN:
+        text = f"{text[:-2]}…"
+    return f'<text class="note" x="{_MARGIN}" y="{y:.0f}">{escape(text)}</text>'
+
+
+def stop_pins(answer: FinishedAnswer) -> list[Pin]:
+    """Return the stops of the planned day as numbered points."""
+    outing, places = outing_of(answer), {place["id"]: place for place in answer.places}
+    return [
+        Pin(**place["wgs84"], name=place["name"], number=number)
+        for number, stop in zip(numbers(outing), outing["stops"], strict=True)
+        if number and (place := places.get(stop["place"])) and has_sane_axes(place)
+    ]
+
+
+def _row(number: int | None, stop: Stop, y: float, language: Language) -> str:
+    """Return a stop's line: when, what, and below it how to get there."""
+    name = f"{number}. {stop_text(stop, language)}" if number else stop_text(stop, language)
+    way = leg_text(stop["leg"], language) if "leg" in stop else ""
+    left = _MARGIN + 110
+    return (
+        f'<text class="time" x="{_MARGIN}" y="{y + 16}">{stop["begins"]}–{stop["ends"]}</text>'
+        f'<text class="name" x="{left}" y="{y + 16}">{escape(name)}</text>'
+        f'<text class="way" x="{left}" y="{y + 32}">{escape(way)}</text>'
+    )
+
+
+def _code(url: str, y: float, language: Language) -> str:
+    """Return the QR code of an address with a line below it; nothing without an address."""
+    if not url:
+        return ""
+    x, caption = WIDTH - _QR - _MARGIN, escape(say("export.open_on_phone", language))
+    code = qr_svg(url).replace("<svg ", f'<svg x="{x}" y="{y}" width="{_QR}" height="{_QR}" ', 1)
+    middle = x + _QR / 2
+    text = (
+        f'<text class="note" x="{middle}" y="{y + _QR + 16}" text-anchor="middle">{caption}</text>'
+    )
+    return code + text
+
+
+def qr_svg(text: str) -> str:
+    """Return the QR code of a text as an SVG element without a size of its own."""
+    buffer = io.BytesIO()
+    segno.make(text, error="l", micro=False).save(
+        buffer, kind="svg", xmldecl=False, nl=False, border=2, omitsize=True, light="#fff"
+    )
+    return buffer.getvalue().decode()

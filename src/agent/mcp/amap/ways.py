@@ -1,0 +1,90 @@
+"""Measure the ways between the stops of an outing with Amap's tools, and link to all stops."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+from agent.core.errors import BudgetExceeded, ProviderError
+from agent.evidence.geo import distance_m
+from agent.evidence.types import Leg, Location
+from agent.mcp.amap.records import path_of, records, stops_link, whole_or_none
+from agent.mcp.amap.tools import ROUTE_TOOLS
+from agent.mcp.map_server import NamedStop
+from agent.mcp.records import lnglat
+from agent.mcp.types import BranchCalls
+
+log = logging.getLogger(__name__)
+_WALKABLE_M = 5000
+"""Straight line, metres, up to which Amap measures ways on foot."""
+
+
+class AmapWays:
+    """Measure by the distance tool, which takes many origins at once, and the transit planner."""
+
+    async def on_foot(
+        self, points: Sequence[Location], call: BranchCalls
+    ) -> dict[tuple[int, int], Leg]:
+        """Return the ways between points by their indices, those of the calls that succeed.
+
+        One call for each point but the first; a way is taken to be as long there as back.
+        """
+        pairs = {
+            end: starts
+            for end in range(1, len(points))
+            if (starts := [a for a in range(end) if _apart(points[a], points[end]) <= _WALKABLE_M])
+        }
+        found = await asyncio.gather(
+            *(self._to(points, starts, end, call) for end, starts in pairs.items())
+        )
+        legs: dict[tuple[int, int], Leg] = {}
+        for measured in found:
+            for (start, end), leg in measured.items():
+                legs[start, end] = legs[end, start] = leg
+        return legs
+
+    async def _to(
+        self, points: Sequence[Location], starts: Sequence[int], end: int, call: BranchCalls
+    ) -> dict[tuple[int, int], Leg]:
+        origins = "|".join(lnglat(points[start]) for start in starts)
+        arguments = {"origins": origins, "destination": lnglat(points[end]), "type": "3"}
+        try:
+            reply = await call("maps_distance", arguments)
+        except (ProviderError, BudgetExceeded) as error:
+            log.info("map: ways on foot are not measured: %s", error)
+            return {}
+        legs: dict[tuple[int, int], Leg] = {}
+        for row in records(reply, "results"):
+            number = whole_or_none(row.get("origin_id"))
+            leg = _leg(whole_or_none(row.get("distance")), whole_or_none(row.get("duration")))
+            if leg and number and 0 < number <= len(starts):
+                legs[starts[number - 1], end] = leg
+        return legs
+
+    async def by_transit(
+        self, start: Location, end: Location, city: str, call: BranchCalls
+    ) -> Leg | None:
+        """Return the way by bus and train within a city; None where there is none or it fails."""
+        tool = ROUTE_TOOLS["transit"]
+        ends = {"origin": lnglat(start), "destination": lnglat(end)}
+        try:
+            reply = await call(tool, {**ends, "city": city, "cityd": city})
+        except (ProviderError, BudgetExceeded) as error:
+            log.info("map: a ride is not measured: %s", error)
+            return None
+        metres, seconds, _ = path_of(tool, reply)
+        leg = _leg(metres, seconds)
+        return Leg(**{**leg, "mode": "transit"}) if leg else None
+
+    def link(self, stops: Sequence[NamedStop]) -> str:
+        """Return the address of a map of all stops in their order."""
+        return stops_link(stops)
+
+
+def _leg(metres: int | None, seconds: int | None) -> Leg | None:
+    if metres is None or not seconds:
+        return None
+    return Leg(mode="walking", distance_m=metres, duration_s=seconds, estimated=False)
+
+
+def _apart(one: Location, other: Location) -> float:
+    return distance_m((one["lng"], one["lat"]), (other["lng"], other["lat"]))

@@ -1,0 +1,125 @@
+"""Order the places into a day, by code: which stops, when, and how to get from one to the next."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+from langgraph.runtime import Runtime
+
+from agent.assistants.common.gaps import run_gap
+from agent.assistants.common.previous import NO_PREVIOUS
+from agent.assistants.common.services import GetServices, Services
+from agent.assistants.common.turn import open_meter
+from agent.assistants.common.writer import distinct_places
+from agent.configuration import Configuration
+from agent.core.budget import Meter
+from agent.core.progress import Emit, event
+from agent.evidence.constraints import judged
+from agent.evidence.geo import wgs84_to_gcj02
+from agent.evidence.outing.schedule import MOST_VISITS
+from agent.evidence.outing.stops import HERE, Legs, is_stop, plan, used_legs
+from agent.evidence.types import Leg, Location, Outing, Place
+from agent.state import OverallState, Turn, Update
+from agent.texts import say
+
+log = logging.getLogger(__name__)
+NODE = "plan_outing"
+ID = "outing"
+"""Of its events."""
+_MOST_RIDES = 8
+"""Ways by bus and train that are measured for one plan; the others stay estimates."""
+
+
+async def plan_outing(
+    state: OverallState, runtime: Runtime[Configuration], *, get_services: GetServices
+) -> Update:
+    """Plan the day that was wished for; leave a gap where fewer than two places are known."""
+    services, turn = get_services(), state["turn"]
+    places = _candidates(state)
+    meter = open_meter(turn, runtime.context or Configuration(), services, spent=state.get("usage"))
+    emit, text = runtime.stream_writer, say("outing.name", turn["language"])
+    emit(event("map_started", NODE, id=ID, text=text))
+    planner = _Planner(turn, places, services, meter, emit)
+    outing = await planner.outing() if len(places) > 1 else None
+    count = sum("place" in stop for stop in outing["stops"]) if outing else 0
+    log.info("turn=%s %s: %d of %d places", turn["id"], NODE, count, len(places))
+    emit(event("map_done", NODE, id=ID, text=text, count=count))
+    gaps = [] if outing else [run_gap("outing.outing_too_few", turn["language"])]
+    for gap in gaps:
+        emit(event("gap", NODE, text=gap["message"]))
+    return Update(outing=outing, gaps=gaps, usage=meter.usage)
+
+
+def _candidates(state: OverallState) -> list[Place]:
+    """Return the places of this turn, or of the last answer, that are worth a stop of their own."""
+    if state["turn"].get("replans"):
+        places = (state.get("previous") or NO_PREVIOUS)["places"]
+    else:
+        places = distinct_places(state.get("places", []))
+    turn = state["turn"]
+    checked = judged(places, turn.get("constraints", {}), turn["language"])
+    return [place for place in checked if is_stop(place)]
+
+
+class _Planner:
+    """Plan one day: over ways on foot, then once more with the rides that the plan needs."""
+
+    def __init__(
+        self, turn: Turn, places: Sequence[Place], services: Services, meter: Meter, emit: Emit
+    ) -> None:
+        self._turn, self._places, self._maps = turn, places, services.maps
+        self._meter, self._emit = meter, emit
+        self._near = turn["near"]
+
+    async def outing(self) -> Outing | None:
+        """Return the plan, linked to the map; None where no stop fits into the day."""
+        walks = await self._walks()
+        outing = await self._planned(walks)
+        if outing and (rides := await self._rides(outing)):
+            outing = await self._planned({**walks, **rides})
+        if outing:
+            by_id = {place["id"]: place for place in self._places}
+            stops = [by_id[stop["place"]] for stop in outing["stops"] if "place" in stop]
+            named = [(place["name"], place["location"]) for place in stops]
+            outing["url"] = self._maps.stops_link(named)
+        return outing
+
+    async def _planned(self, legs: Legs) -> Outing | None:
+        """Return the plan over these ways; the search takes the processor for up to seconds."""
+        turn = self._turn
+        return await asyncio.to_thread(
+            plan, self._places, turn["outing"], legs, near=self._near, language=turn["language"]
+        )
+
+    async def _walks(self) -> dict[tuple[str, str], Leg]:
+        ids = [place["id"] for place in self._places[:MOST_VISITS]]
+        points = [place["location"] for place in self._places[:MOST_VISITS]]
+        if self._near:
+            lng, lat = wgs84_to_gcj02(self._near["lng"], self._near["lat"])
+            ids, points = [HERE, *ids], [Location(lng=lng, lat=lat, crs="GCJ-02"), *points]
+        legs = await self._maps.walks(points, meter=self._meter, on_call=self._on_call)
+        return {(ids[start], ids[end]): leg for (start, end), leg in legs.items()}
+
+    async def _rides(self, outing: Outing) -> dict[tuple[str, str], Leg]:
+        """Return the measured rides of a plan, where it goes by bus or train."""
+        by_id = {place["id"]: place for place in self._places}
+        legs = [stop["leg"] for stop in outing["stops"] if "leg" in stop]
+        legs += [outing["back"]] if "back" in outing else []
+        wanted = [
+            ends
+            for ends, leg in zip(used_legs(outing), legs, strict=True)
+            if leg["mode"] == "transit" and leg["estimated"] and HERE not in ends
+        ]
+        rides: dict[tuple[str, str], Leg] = {}
+        for start, end in wanted[:_MOST_RIDES]:
+            one, other = by_id[start], by_id[end]
+            ride = await self._maps.ride(
+                one["location"], other["location"], one["city"] or "",
+                meter=self._meter, on_call=self._on_call,
+            )  # fmt: skip
+            if ride:
+                rides[start, end] = ride
+        return rides
+
+    def _on_call(self, call: str) -> None:
+        self._emit(event("map_call", NODE, id=ID, text=call))

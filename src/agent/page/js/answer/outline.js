@@ -1,0 +1,35 @@
+/** The outline of a long answer: its headings, beside it where there is room, else folded above it. */
+
+import { el, fill } from "../dom.js";
+import { translator } from "../i18n.js";
+
+const say = translator("page.outline");
+const FEWEST = 4;
+const BESIDE = matchMedia("(min-width: 87.5rem)");
+
+/**
+ * @param {Element} body the answer's text, which has been shown before this is updated
+ * @returns {View}
+ */
+export function outlineView(body) {
+  const list = el("ol", {});
+  const fold = el("details", { open: BESIDE.matches }, el("summary", {}, say("outline")), list);
+  const node = el("nav", { class: "outline", "aria-label": say("outline"), hidden: true }, fold);
+  BESIDE.addEventListener("change", () => { fold.open = BESIDE.matches; });
+  /** @type {Answer|null} */
+  let shown = null;
+  /** @param {Turn} turn */
+  function update({ id, answer, question }) {
+    if (answer === shown) return;
+    shown = answer;
+    const headings = answer ? [...body.querySelectorAll("h3, h4")] : [];
+    node.hidden = headings.length < FEWEST;
+    if (node.hidden) return;
+    node.setAttribute("aria-label", `${say("outline")}: ${question}`);
+    fill(list, ...headings.map((heading, at) => {
+      heading.id = `part-${id}-${at}`;
+      return el("li", { class: heading.localName }, el("a", { href: `#${heading.id}` }, heading.textContent));
+    }));
+  }
+  return { node, update };
+}

@@ -1,0 +1,107 @@
+/** What of a turn can be drawn: first what its events have located, then what its answer has. Pure. */
+
+import { isPoint } from "./coordinates.js";
+import { byMention } from "./place_facts.js";
+
+/** @typedef {{id: string, ends: [Anchor, Anchor], letters: [string, string]}} Way */
+/**
+ * @typedef {object} Scene
+ * @property {{place: Place, number: number|null}[]} places in the list's numbers; null while there is no list
+ * @property {Anchor|null} anchor what the places lie around
+ * @property {Way[]} ways
+ * @property {Place[]} path the stops of a planned day in their order
+ */
+
+/**
+ * Returns what there is to draw of a turn.
+ * @param {Turn|null} turn
+ * @returns {Scene}
+ */
+export function sceneOf(turn) {
+  if (!turn?.answer) return turn ? foundScene(turn) : { places: [], anchor: null, ways: [], path: [] };
+  const { answer } = turn;
+  const places = byMention(answer.places ?? [])
+    .map((place, index) => ({ place, number: index + 1 }))
+    .filter(({ place }) => isPoint(place.wgs84));
+  const ends = (answer.routes ?? []).map((route) => route.ends ?? []);
+  const path = (answer.outing?.stops ?? []).flatMap((stop) =>
+    places.filter(({ place }) => place.id === stop.place).map(({ place }) => place));
+  return { places, anchor: places.length ? anchorOf(answer) : null, ways: waysOf(ends), path };
+}
+
+/** Tells whether a turn has anything to draw. @param {Turn} turn */
+export function hasScene(turn) {
+  const { places, anchor, ways } = sceneOf(turn);
+  return places.length + ways.length > 0 || anchor !== null;
+}
+
+/**
+ * Returns what the events of a turn without an answer have located; a place counts as named once the text
+ * that is being written names it.
+ * @param {Turn} turn
+ * @returns {Scene}
+ */
+function foundScene({ events, text }) {
+  const spots = events.flatMap((event) => event.spots ?? []).filter(isPoint);
+  const located = spots.map(({ role, id, name, lng, lat }) => ({ role, id, name, wgs84: { lng, lat } }));
+  /** @param {SpotRole} role */
+  const those = (role) => located.filter((spot) => spot.role === role);
+  const places = new Map(those("place").map((spot) => [spot.id, spot]));
+  const destinations = those("destination");
+  return {
+    places: [...places.values()].map((spot) => ({ place: foundPlace(spot, text), number: null })),
+    anchor: those("anchor")[0] ?? null,
+    ways: waysOf(those("origin").map((origin, index) => [origin, destinations[index]])),
+    path: [],
+  };
+}
+
+/**
+ * Names the districts that the places and their centre lie in, each where the middle of its own is.
+ * @param {(Located & {district?: string|null})[]} located
+ * @returns {Anchor[]}
+ */
+export function districtsOf(located) {
+  const names = [...new Set(located.map(({ district }) => district))].filter((name) => name);
+  return names.map((name) => {
+    const own = located.filter(({ district }) => district === name).map(({ wgs84 }) => wgs84);
+    /** @param {"lng"|"lat"} axis */
+    const mean = (axis) => own.reduce((sum, point) => sum + point[axis], 0) / own.length;
+    return { name: String(name), wgs84: { lng: mean("lng"), lat: mean("lat") } };
+  });
+}
+
+/** @param {Anchor & {id?: string}} spot @param {string} text */
+function foundPlace({ id = "", name, wgs84 }, text) {
+  return /** @type {Place} */ ({ id, name, wgs84, mentioned: text.includes(name) });
+}
+
+/** Returns a line for each two ends, however one goes between them. @param {(Anchor|undefined)[][]} pairs */
+function waysOf(pairs) {
+  /** @type {Map<string, Way>} */
+  const ways = new Map();
+  /** @type {string[]} */
+  const known = [];
+  for (const [from, to] of pairs) {
+    if (!from || !to || !isPoint(from.wgs84) || !isPoint(to.wgs84)) continue;
+    const keys = [from, to].map(({ wgs84 }) => `${wgs84.lng},${wgs84.lat}`);
+    for (const key of keys) if (!known.includes(key)) known.push(key);
+    const [a, b] = keys.map((key) => String.fromCharCode(65 + known.indexOf(key) % 26));
+    ways.set(keys.join(" "), { id: keys.join(" "), ends: [from, to], letters: [a, b] });
+  }
+  return [...ways.values()];
+}
+
+/**
+ * Returns what the places lie around: as the run says it, else from its collection of features.
+ * @param {Answer} answer
+ * @returns {Anchor|null}
+ */
+function anchorOf(answer) {
+  if (answer.anchor && isPoint(answer.anchor.wgs84)) return answer.anchor;
+  const feature = answer.geojson?.features?.find(({ properties }) => properties?.role === "anchor");
+  if (!feature) return null;
+  const [lng, lat] = feature.geometry.coordinates;
+  const { name = "", gcj02 } = feature.properties ?? {};
+  return { name, wgs84: { lng, lat }, ...(gcj02 && { location: { ...gcj02, crs: "GCJ-02" } }) };
+}

@@ -1,0 +1,115 @@
+"""The map beside an answer: filled while it works, with ways, and gone where it has nothing."""
+
+import json
+import re
+from typing import Any
+
+from tests.support.browser import BROWSER, Visits, expect
+from tests.support.browser_page import ask, ends, part
+from tests.support.command_line import ZH
+from tests.support.dev_server import DevServer
+from tests.support.page_server import answered_thread
+
+pytestmark = BROWSER
+_WATCH = """() => {
+  globalThis.drawn = [];
+  new MutationObserver(() => {
+    const count = (kind) => document.querySelectorAll(kind).length;
+    const turn = document.querySelector("article.turn");
+    drawn.push([count(".map-anchor"), count(".map-pin.found"), turn?.dataset.status]);
+  }).observe(document.body, { subtree: true, childList: true });
+}"""
+
+
+def test_centre_and_pins_drop_in_while_the_question_is_worked_on(visit: Visits) -> None:
+    page = visit().tab()
+    page.evaluate(_WATCH)
+    turn = ends(ask(page, ZH))
+    drawn = page.evaluate("drawn")
+    centre = next(i for i, (anchors, _, _) in enumerate(drawn) if anchors)
+    pins = [(i, found, status) for i, (_, found, status) in enumerate(drawn) if found]
+    assert pins
+    assert centre <= pins[0][0], "both at once where the server remembers them"
+    assert pins[0][2] in ("starting", "running")
+    assert 0 < pins[0][1] < max(found for _, found, _ in pins), "not all at once"
+    expect(part(page, "map").locator(".map-pin.found")).to_have_count(0)
+    assert part(page, "map").locator(".map-pin").count() == turn.locator(".place").count()
+
+
+def test_a_way_has_both_ends_and_a_line_that_says_it_is_straight(visit: Visits) -> None:
+    page = visit().tab()
+    ends(ask(page, "从王府井到故宫怎么走？"))
+    drawn = part(page, "map")
+    expect(drawn.get_by_role("img", name="A：王府井")).to_be_visible()
+    expect(drawn.get_by_role("img", name="B：故宫")).to_be_visible()
+    expect(drawn.locator("path.map-way")).to_have_count(1)
+    # A note of the drawing before may still be fading.
+    expect(drawn.get_by_text("直线示意，不是路线")).to_have_count(1)
+    expect(drawn.get_by_text("直线示意，不是路线")).to_be_visible()
+
+
+def test_there_is_no_map_where_there_is_nothing_to_draw(visit: Visits) -> None:
+    page = visit().tab()
+    ends(ask(page, "北京周六天气怎么样？"))
+    expect(part(page, "map")).to_be_hidden()
+    expect(page.locator("body")).not_to_have_class(re.compile("with-map"))
+
+
+def test_without_streets_there_are_rings_of_distance_and_it_says_why(visit: Visits) -> None:
+    page = visit().tab()
+    ends(ask(page, ZH))
+    drawn = part(page, "map")
+    expect(part(page, "streets")).to_have_text("没有街道：这台服务器没有设置底图。")
+    figures = drawn.locator(".map-ring").all_text_contents()
+    assert len(figures) > 1
+    assert all(re.fullmatch(r"\d[\d.,]* k?m", figure) for figure in figures)
+    assert drawn.locator(".map-sheet circle").count() >= len(figures)
+    expect(drawn.locator(".map-district").first).to_have_text("东城区")
+    expect(drawn.locator(".map-north")).to_be_visible()
+    expect(drawn.locator(".leaflet-control-scale-line")).to_be_visible()
+
+
+def test_many_places_are_grouped_until_one_looks_closer(visit: Visits, server: DevServer) -> None:
+    def multiplied(route: Any) -> None:
+        """The same answer with sixty places, each ten metres from the next."""
+        state = json.loads(route.fetch().text())
+        places = state["values"]["messages"][-1]["additional_kwargs"]["places"]
+        one = places[0]
+        east = [{**one["wgs84"], "lng": one["wgs84"]["lng"] + 0.0001 * n} for n in range(60)]
+        places[:] = [{**one, "id": f"amap:{n}", "wgs84": at} for n, at in enumerate(east)]
+        route.fulfill(body=json.dumps(state), content_type="application/json")
+
+    person = visit()
+    person.context.route(re.compile(r"/threads/[^/]+/state"), multiplied)
+    page = person.tab(f"/app?thread={answered_thread(server, ZH)}")
+    groups = part(page, "map").locator(".map-cluster")
+    expect(groups.first).to_be_visible()
+    assert 1 < groups.count() < 20
+    hidden = page.locator(".map-pin[hidden]").count()
+    assert hidden == sum(int(text) for text in groups.all_inner_texts())
+    groups.first.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function(
+        "(before) => document.querySelectorAll('.map-pin[hidden]').length < before", arg=hidden
+    )
+    page.locator(".place-line").last.click()
+    expect(page.locator(".map-pin.selected")).to_be_visible()
+
+
+def test_a_place_says_whether_it_is_open_and_leads_there(visit: Visits) -> None:
+    page = visit().tab()
+    turn = ends(ask(page, "王府井附近人均100元以内的餐厅"))
+    place = part(turn, "places").locator(".place").first
+    place.locator(".place-line").click()
+    rows = place.locator(".place-rows dt")
+    expect(rows.first).to_have_text("要求")
+    expect(place.locator("[data-verdict]").first).to_contain_text("依据：价格")
+    expect(place.locator(".tag")).to_have_text(re.compile("^现在(不)?营业$"))
+    for name, host in (("高德", "uri.amap"), ("苹果地图", "maps.apple"), ("谷歌地图", "google")):
+        expect(place.get_by_role("link", name=name, exact=True)).to_have_attribute(
+            "href", re.compile(host)
+        )
+    place.get_by_role("button", name="二维码").click()
+    code = place.locator("img.place-qr")
+    expect(code).to_be_visible()
+    assert code.evaluate("(one) => one.decode().then(() => one.naturalWidth)") > 0

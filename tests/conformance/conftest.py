@@ -1,0 +1,82 @@
+"""The servers that have to behave alike: `langgraph dev`, and two instances of Aegra."""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from langgraph_sdk import get_client
+from langgraph_sdk.client import LangGraphClient
+
+from tests.support.cluster import Instance, aegra_python_fixture, cluster
+from tests.support.dev_server import dev_server
+from tests.support.postgres import postgres_fixture
+from tests.support.two_owners import ALICE, BOB, KEYS
+
+__all__ = ["aegra_python_fixture", "postgres_fixture"]
+
+
+@dataclass
+class Served:
+    """One server, by one or more addresses, with keys of two owners."""
+
+    engine: str
+    urls: list[str]
+    instances: list[Instance] = field(default_factory=list)
+    """Of Aegra."""
+
+    def client(self, number: int = 0, key: str = ALICE) -> LangGraphClient:
+        return get_client(url=self.urls[number % len(self.urls)], api_key=key)
+
+    def http(self, number: int = 0, key: str = ALICE) -> httpx.AsyncClient:
+        headers = {"x-api-key": key} if key else {}
+        url = self.urls[number % len(self.urls)]
+        return httpx.AsyncClient(base_url=url, headers=headers, trust_env=False, timeout=60)
+
+
+@contextmanager
+def _dev(folder: Path) -> Iterator[Served]:
+    with dev_server(folder, env=KEYS) as server:
+        yield Served("dev", [server.url])
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run each test on the engine that was asked for; on none where none was."""
+    if "engine" in metafunc.fixturenames:
+        asked = metafunc.config.getoption("--engine")
+        reason = "asked for with --engine dev or --engine aegra (make conformance)"
+        none = pytest.param("", marks=pytest.mark.skip(reason=reason))
+        metafunc.parametrize("engine", [asked or none], scope="session")
+
+
+@pytest.fixture(scope="session", name="served")
+def served_fixture(
+    engine: str, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Served]:
+    """The engine's server, for all tests."""
+    folder = tmp_path_factory.mktemp(engine)
+    if engine == "dev":
+        with _dev(folder) as served:
+            yield served
+        return
+    python: str = request.getfixturevalue("aegra_python")
+    postgres: Any = request.getfixturevalue("postgres")
+    with cluster(folder, postgres, python=python, **KEYS) as started:
+        yield Served("aegra", started.urls, started.instances)
+
+
+@pytest.fixture(name="anna")
+async def anna_fixture(served: Served) -> AsyncIterator[LangGraphClient]:
+    """The first owner's client of the first address."""
+    async with served.client() as client:
+        yield client
+
+
+@pytest.fixture(name="bo")
+async def bo_fixture(served: Served) -> AsyncIterator[LangGraphClient]:
+    """The second owner's client."""
+    async with served.client(key=BOB) as client:
+        yield client

@@ -1,0 +1,89 @@
+"""A planned day through the whole graph: over the real map server and the sample's records."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.support.lab import ZH, Lab, answer_of, laboratory, told
+
+pytestmark = pytest.mark.node
+_MEASURES = ("/v3/distance", "/v3/direction/transit/integrated")
+
+
+@pytest.fixture
+async def lab() -> AsyncIterator[Lab]:
+    async with laboratory() as built:
+        yield built
+
+
+def stops(state):
+    return [stop["name"] for stop in told(state)["outing"]["stops"] if "place" in stop]
+
+
+def measured(lab: Lab) -> int:
+    return sum(request.path in _MEASURES for request in lab.amap.requests)
+
+
+async def test_an_answers_places_become_a_day_without_any_new_search(lab: Lab) -> None:
+    first = await lab.ask(ZH)
+    assert told(first)["outing"] is None
+    searches = len(lab.gemini.requests)
+    state = await lab.ask("把这些排成一日游")
+    outing = told(state)["outing"]
+    places = {place["name"] for place in told(first)["places"]}
+    assert len(outing["stops"]) >= 3
+    assert set(stops(state)) <= places
+    assert state["queries"] == []
+    assert len(lab.gemini.requests) - searches <= 2, "the answer, and its check"
+    assert 0 < measured(lab) < 12
+    assert outing["url"].startswith("https://uri.amap.com/marker?markers=")
+    assert not any(leg["estimated"] for stop in outing["stops"] if (leg := stop.get("leg")))
+
+
+async def test_the_table_is_cited_and_the_map_counts_as_the_plan_does(lab: Lab) -> None:
+    state = await lab.ask(ZH, context={"outing": "on"})
+    text, listed = str(answer_of(state).text), told(state)["places"]
+    assert [place["name"] for place in listed][: len(stops(state))] == stops(state)
+    rows = [line for line in text.splitlines() if line.startswith("| ") and "–" in line]
+    assert all("](" in row for row in rows if "附近自选" not in row)
+    assert told(state)["checks"]["unverified_figures"] == 0
+
+
+async def test_a_follow_up_moves_a_stop_of_the_plan(lab: Lab) -> None:
+    first = await lab.ask(ZH, context={"outing": "on"})
+    name = stops(first)[0]
+    begins = told(first)["outing"]["stops"][0]["begins"]
+    state = await lab.ask("第一个晚一点去")
+    moved = next(stop for stop in told(state)["outing"]["stops"] if stop["name"] == name)
+    assert moved["begins"] > begins
+    dropped = await lab.ask(f"不去{name}了")
+    assert name not in stops(dropped)
+    assert told(dropped)["outing"]["left_out"][0]["text"] == "您说了不去"
+
+
+async def test_a_client_that_sends_the_messages_itself_can_change_the_plan(lab: Lab) -> None:
+    first = await lab.ask(ZH, context={"outing": "on"})
+    messages = [*first["messages"], {"role": "user", "content": "不去第一个"}]
+    state = await lab.ask(messages, thread="another")
+    assert stops(first)[0] not in stops(state)
+
+
+async def test_without_two_places_it_says_that_there_is_no_plan(lab: Lab) -> None:
+    state = await lab.ask(ZH, context={"outing": "on", "geo_routing": "never"})
+    assert told(state)["outing"] is None
+    assert "outing_too_few" in [gap["code"] for gap in told(state)["gaps"]]
+
+
+async def test_a_day_without_a_place_asks_where(lab: Lab) -> None:
+    assert told(await lab.ask("帮我安排一天的行程"))["needs"] == "place"
+
+
+async def test_a_map_that_measures_nothing_leaves_estimates_that_say_so(lab: Lab) -> None:
+    first = await lab.ask(ZH)
+    assert told(first)["places"]
+    lab.amap.failing = "ROUTE_FAIL"
+    state = await lab.ask("把这些排成一日游")
+    assert all(
+        leg["estimated"] for stop in told(state)["outing"]["stops"] if (leg := stop.get("leg"))
+    )
+    assert "按直线估算" in str(answer_of(state).text)

@@ -1,0 +1,47 @@
+/** Links to a place in other maps, and whether it is open. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { amapLink, navigationLinks, qrCode } from "../../src/agent/page/js/map/navigation.js";
+import { isOpen } from "../../src/agent/page/js/map/place_facts.js";
+
+const WGS84 = { lng: 116.405042, lat: 39.912386 };
+const PLACE = { name: "和平菓局", wgs84: WGS84, location: { lng: 116.411284, lat: 39.913789, crs: "GCJ-02" } };
+const linksOf = (place) => Object.fromEntries(navigationLinks(place).map(([name, url]) => [name, new URL(url)]));
+
+test("each map is led to the position in its own datum", () => {
+  const { amap, apple, google } = linksOf(PLACE);
+  assert.equal(amap.searchParams.get("to"), "116.411284,39.913789,和平菓局");
+  assert.equal(amap.searchParams.get("coordinate"), "gaode");
+  assert.equal(apple.searchParams.get("daddr"), "39.913789,116.411284");
+  assert.equal(google.searchParams.get("destination"), "39.913789,116.411284");
+});
+
+test("where the map's own position is WGS-84 nothing is moved", () => {
+  const abroad = { name: "台北101", wgs84: { lng: 121.56, lat: 25.03 },
+    location: { lng: 121.56, lat: 25.03, crs: "WGS-84" } };
+  const { amap, google } = linksOf(abroad);
+  assert.equal(amap.searchParams.get("coordinate"), "wgs84");
+  assert.equal(google.searchParams.get("destination"), "25.03,121.56");
+});
+
+test("no name breaks a link", () => {
+  const amap = new URL(amapLink({ ...PLACE, name: "a,b|c&to=1,1" }, { mode: "transit", from: PLACE }));
+  assert.equal(amap.searchParams.get("to"), "116.411284,39.913789,a b c&to=1 1");
+  assert.equal(amap.searchParams.get("mode"), "bus");
+  assert.ok(amap.searchParams.get("from").endsWith("和平菓局"));
+  assert.equal(new URL(qrCode(amap.href), "http://x").searchParams.get("url"), amap.href);
+});
+
+test("whether a place is open is told by China's clock, past midnight too", () => {
+  const opening = [{ days: [5], start: 18 * 60, end: 26 * 60 }];
+  const at = (iso) => isOpen({ opening }, new Date(iso));
+  assert.equal(at("2026-11-27T17:59:00+08:00"), false);
+  assert.equal(at("2026-11-27T18:00:00+08:00"), true);
+  assert.equal(at("2026-11-28T01:59:00+08:00"), true);
+  assert.equal(at("2026-11-28T02:00:00+08:00"), false);
+  assert.equal(at("2026-11-28T18:00:00+08:00"), false);
+  assert.equal(at("2026-11-27T17:00:00Z"), true);
+  assert.equal(isOpen({}, new Date()), null);
+});

@@ -1,0 +1,54 @@
+/** What of a turn can be drawn, while it works and after. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { hasScene, sceneOf } from "../../src/agent/page/js/map/scene.js";
+
+const spot = (role, name, lng, more = {}) => ({ role, name, lng, lat: 39.9, ...more });
+const turn = (fields) => ({ answer: null, text: "", events: [], ...fields });
+const FOUND = turn({
+  events: [
+    { type: "map_started", text: "王府井 书店" },
+    { type: "map_found", spots: [spot("anchor", "王府井", 116.41)] },
+    { type: "map_found", spots: [spot("place", "王府井书店", 116.411, { id: "amap:1" })] },
+    { type: "map_found", spots: [spot("place", "涵芬楼", 116.412, { id: "amap:2" })] },
+    { type: "map_found", spots: [spot("place", "涵芬楼", 116.412, { id: "amap:2" })] },
+  ],
+});
+
+test("what was located is drawn at once, each place once, without a number yet", () => {
+  const { places, anchor } = sceneOf(FOUND);
+  assert.deepEqual(places.map(({ place, number }) => [place.id, number]), [["amap:1", null], ["amap:2", null]]);
+  assert.deepEqual(anchor.wgs84, { lng: 116.41, lat: 39.9 });
+});
+
+test("a place that the growing answer names is no longer hollow", () => {
+  const { places } = sceneOf({ ...FOUND, text: "- 涵芬楼 [1](https://uri.amap.com/)" });
+  assert.deepEqual(places.map(({ place }) => place.mentioned), [false, true]);
+});
+
+test("nothing is drawn of what has no position", () => {
+  assert.equal(hasScene(turn({ events: [{ type: "map_started", text: "?" }] })), false);
+  const broken = [{ type: "map_found", spots: [spot("place", "?", Number.NaN, { id: "x" })] }];
+  assert.equal(hasScene(turn({ events: broken })), false);
+  assert.equal(hasScene(turn({ answer: { places: [], routes: [], anchor: { name: "a", wgs84: { lng: 1, lat: 1 } } } })),
+    false, "a centre around which nothing lies");
+  assert.equal(hasScene(turn({ events: [{ type: "map_found", spots: [spot("anchor", "王府井", 116)] }] })), true);
+});
+
+test("ways of several modes between the same ends are one line, and each end has one letter", () => {
+  const end = (name, lng) => ({ name, wgs84: { lng, lat: 39.9 } });
+  const route = (from, to, mode) => ({ mode, ends: [from, to] });
+  const [a, b, c] = [end("王府井", 116.41), end("故宫", 116.39), end("天坛", 116.42)];
+  const routes = [route(a, b, "walking"), route(a, b, "transit"), route(b, c, "walking"), { mode: "walking" }];
+  const { ways } = sceneOf(turn({ answer: { places: [], routes } }));
+  assert.deepEqual(ways.map(({ letters }) => letters), [["A", "B"], ["B", "C"]]);
+});
+
+test("the stops of a planned day are a path in their order", () => {
+  const places = ["amap:1", "amap:2"].map((id, at) => ({ id, name: id, mentioned: true, wgs84: { lng: 116 + at / 10, lat: 39.9 } }));
+  const stops = [{ place: "amap:2", name: "b" }, { name: "lunch" }, { place: "amap:1", name: "a" }];
+  const { path } = sceneOf(turn({ answer: { places, outing: { stops } } }));
+  assert.deepEqual(path.map(({ id }) => id), ["amap:2", "amap:1"]);
+});

@@ -1,0 +1,143 @@
+"""A calculation that an answer shows rests on what it assumes, and is calculated again."""
+
+import pytest
+
+from agent.evidence.claims.check import Finding, check
+from agent.evidence.claims.correct import corrected, with_source_figures
+from agent.evidence.claims.evidence import Evidence, record
+from agent.evidence.claims.sentences import MARKED
+from tests.unit.test_claims import PRICES, evidence, only
+
+PAGES = {
+    "p0-1": [
+        "Deployment: $0.005 per run; uptime $0.0036 per minute (production).",
+        "Plus $39 per seat per month; 10k base traces included.",
+    ],
+    "p0-2": [
+        "| Instance | Price per hour |\n| db.t4g.small | $0.032 |",
+        "gp3 $0.115 per GB-month.",
+    ],
+    "p0-3": [
+        "Essentials: 1M Actions; greater of $100/month",
+        "| First 5M | $50 |",
+        "| Next | $45 |",
+    ],
+}
+ASSUMED = "Assumed: 20 steps a run, so 100,000 runs a month; three developers.\n\n"
+RUNS = "Our estimate: 100,000 × 0.005 = $500 for runs"
+
+
+def billed() -> Evidence:
+    records = {name: record(name, texts) for name, texts in PAGES.items()}
+    return Evidence(records, question="What does each cost for 2 million steps a month?")
+
+
+def checked(answer: str) -> list[Finding]:
+    return with_source_figures(check(answer, billed()), billed())
+
+
+def as_corrected(answer: str) -> str:
+    return "".join(part.text for part in corrected(answer, checked(answer), MARKED))
+
+
+@pytest.mark.parametrize(
+    "assumed",
+    [
+        ASSUMED,
+        "Assuming 100,000 runs a month, the bill has three parts.\n\n",
+        "按这些条件假设：每月100,000次运行。\n\n",
+        "假设每月10万次运行，账单有三项。\n\n",
+    ],
+)
+def test_what_an_answer_assumes_is_a_term_of_its_calculations(assumed: str) -> None:
+    assert [f.verdict for f in checked(f"{assumed}{RUNS}.")] == ["own", "computed"]
+    assert [f.verdict for f in checked(f"{RUNS}.\n\n{assumed}")] == ["computed", "own"]
+    [alone] = checked(f"{RUNS}.")
+    assert [figure.text for figure in alone.missing] == ["100,000"]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Our estimate: 0.032 × 730 = $23.36 a month.",
+        "Our estimate: 0.032 × 730 + 10 × 0.115 = $24.51 a month, and 24.51 + 100 = $124.51.",
+        "Our estimate: 0.0036 × 60 × 730 = $157.68 for uptime.",
+        "Our estimate: 0.0036 × 43,800 = $157.68 for uptime.",
+        "Our estimate: 0.115 × 24 × 365 = $1,007.40.",
+    ],
+)
+def test_what_units_have_of_each_other_is_a_term_of_a_calculation(sentence: str) -> None:
+    assert checked(sentence)[0].verdict == "computed"
+
+
+def test_a_price_is_no_constant_of_units() -> None:
+    assert checked("Our estimate: 3 × $730 = $2,190.")[0].verdict == "marked"
+
+
+def test_a_calculation_goes_on_from_the_result_of_the_one_before() -> None:
+    first = "Our estimate: 2,000,000 + 100,000 = 2,100,000 Actions. "
+    answer = f"{ASSUMED}{first}Our estimate: 2.1 × 3 = 6.3 million Actions."
+    assert [f.verdict for f in checked(answer)] == ["own", "computed", "computed"]
+    assert checked("Our estimate: 2.1 × 3 = 6.3 million Actions.")[0].verdict == "marked"
+
+
+def test_the_bill_of_a_played_answer_is_borne_and_its_one_slip_corrected() -> None:
+    bill = (
+        f"{RUNS}, 0.0036 × 60 × 730 = $157.86 for uptime and 3 × 39 = $117 for seats, "
+        "together $774.68."
+    )
+    summary = "LangGraph costs about $775 because it bills runs [^p0-1].\n\n"
+    assert as_corrected(f"{summary}{ASSUMED}{bill}") == f"{summary}{ASSUMED}{bill}".replace(
+        "157.86", "157.68"
+    )
+
+
+@pytest.mark.parametrize(
+    ("sentence", "right"),
+    [
+        ("Our estimate: 100,000 × 0.005 = $600 for runs.", "= $500 for runs †."),
+        ("Runs cost 100,000 × 0.005 = $2,600 more.", "= $500 more †."),
+        ("Our estimate: 3 × 39 = $118 for seats.", "= $117 for seats."),
+        ("Our estimate: 2,000,000 × 0.005 = $12,000.", "= $10,000."),
+        ("据此推算：39×3=118美元。", "=117美元。"),
+        ("据此推算：45000×30%=13000美元。", "=13500美元†。"),
+        ("| Seats | 3 × 39 = $118 | $700 |", "| 3 × 39 = $117 | $700 † |"),
+    ],
+)
+def test_a_wrong_result_is_calculated_again_and_only_an_unknown_term_marks_it(
+    sentence: str, right: str
+) -> None:
+    assert (
+        as_corrected(sentence)
+        .replace("†", " †")
+        .replace("  ", " ")
+        .endswith(right.replace("†", " †").replace("  ", " "))
+    )
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Our estimate: 1,300 + 10% = 1,430.",
+        "Our estimate: 39 / 100,000 × 1 km = 20 m.",
+        "Our estimate: 50 / 25% = 200.",
+        "据此推算：门票40元×2人+船票55元×2人=190元。",
+        "Our estimate: 400 ÷ 30 = 13.3 a day.",
+        "Our estimate: (2 + 3) × 400 = 2 November 2026.",
+    ],
+)
+def test_a_right_result_or_one_in_open_units_stays_as_it_is_written(sentence: str) -> None:
+    assert checked(sentence)[0].text is None
+
+
+def test_a_result_that_a_source_gives_is_not_calculated_again() -> None:
+    page = {"t0-0": ["By their own count 3 × 39 = $118."]}
+    assert only("They say 3 × 39 = $118 [^t0-0].", evidence(page)).text is None
+
+
+def test_an_estimate_s_wrong_product_of_a_source_s_price_is_corrected() -> None:
+    finding = only("Our estimate: 2 × $25 = $60 a month [^t0-0].", evidence(PRICES))
+    assert (finding.verdict, finding.text) == (
+        "repaired",
+        "Our estimate: 2 × $25 = $50 a month [^t0-0].",
+    )

@@ -1,0 +1,120 @@
+"""A planned day as files: calendar, route, pocket map, and what an answer without one says."""
+
+import io
+from xml.etree import ElementTree
+
+import pypdf
+import pytest
+
+from agent.core.errors import AgentError
+from agent.evidence.types import Leg, Outing, Stop
+from agent.export.finished import FinishedAnswer
+from agent.export.gpx import gpx
+from agent.export.html import html_page
+from agent.export.outing import calendar, pocket_map
+from agent.export.pdf import pocket_document
+from agent.mcp.amap.records import stops_link
+from tests.unit.export_samples import NOTICE, place
+from tests.unit.test_page_routes_exports import QUESTION, Threads, asked, get, said
+
+LEG = Leg(mode="walking", distance_m=850, duration_s=700, estimated=True)
+LONG = "一家名字特别特别长，里面有逗号；也有分号的老字号餐厅（王府井大街东侧总店）"
+
+
+def outing() -> Outing:
+    stops = [
+        Stop(place="amap:B2", name="博物馆", source="a0-2", begins="09:30", ends="11:30"),
+        Stop(place="amap:B1", name=LONG, source="a0-1", begins="11:45", ends="12:45", meal="lunch",
+             leg=LEG),
+        Stop(name="附近自选", begins="18:00", ends="19:00", meal="dinner"),
+    ]  # fmt: skip
+    link = stops_link([("博物馆", place(2)["location"]), (LONG, place(1)["location"])])
+    return Outing(wish={"day": "2026-11-24"}, day="2026-11-24", begins="09:30", ends="19:00",
+                  stops=stops, left_out=[], url=link)  # fmt: skip
+
+
+def places():
+    return [{**place(number), "id": f"amap:B{number}"} for number in (2, 1)]
+
+
+def answer(**changed) -> FinishedAnswer:
+    fields = {
+        "question": "一日游", "answer": "好的。", "language": "zh",
+        "generated_at": "2026-11-23T12:00:00+00:00", "places": places(), "outing": outing(),
+    }  # fmt: skip
+    return FinishedAnswer(**{**fields, **changed})
+
+
+def unfolded(text: str) -> list[str]:
+    return text.replace("\r\n ", "").split("\r\n")
+
+
+def test_each_stop_is_an_event_at_its_time_in_utc():
+    lines = unfolded(calendar(answer()))
+    assert lines[0] == "BEGIN:VCALENDAR"
+    assert lines[-2:] == ["END:VCALENDAR", ""]
+    begins = [line for line in lines if line.startswith("DTSTART")]
+    assert begins == [f"DTSTART:20261124T{clock}00Z" for clock in ("0130", "0345", "1000")]
+    assert len({line for line in lines if line.startswith("UID")}) == 3
+
+
+def test_a_calendars_lines_are_short_and_their_texts_escaped():
+    text = calendar(answer(notice=NOTICE))
+    assert all(len(line.encode()) <= 75 for line in text.split("\r\n"))
+    assert f"SUMMARY:午餐：{LONG}" in unfolded(text)
+    escaped = calendar(answer(notice="a, b; c\\d"))
+    assert "a\\, b\\; c\\\\d" in "".join(unfolded(escaped))
+
+
+def test_the_pocket_map_is_one_drawing_with_stops_path_and_code():
+    root = ElementTree.fromstring(pocket_map(answer(notice=NOTICE)))
+    texts = ["".join(node.itertext()) for node in root.iter() if node.tag.endswith("text")]
+    assert "行程：2026-11-24 周二，09:30–19:00" in texts
+    assert f"2. 午餐：{LONG}" in texts
+    assert any(text.startswith(NOTICE[:10]) for text in texts)
+    classes = [node.get("class") for node in root.iter()]
+    assert classes.count("pin") == 2
+    assert classes.count("path") == 1
+    assert any("qr" in str(name) for name in classes)
+
+
+def test_the_route_goes_over_the_stops_in_their_order():
+    text = gpx(places(), title="x", generated_at="2026", outing=outing())
+    route = ElementTree.fromstring(text.encode()).find("{*}rte")
+    assert route is not None
+    names = [node.findtext("{*}name") for node in route.findall("{*}rtept")]
+    assert names == ["09:30 博物馆", f"11:45 {LONG}"]
+
+
+def test_the_pocket_map_is_one_page_as_pdf():
+    pages = pypdf.PdfReader(io.BytesIO(pocket_document(answer()))).pages
+    assert len(pages) == 1
+    assert "09:30–11:30" in pages[0].extract_text()
+
+
+def test_the_page_of_an_answer_joins_its_stops():
+    assert 'class="path"' in html_page(answer())
+    assert 'class="path"' not in html_page(answer(outing=None))
+
+
+@pytest.mark.parametrize("export", [calendar, pocket_map, pocket_document])
+def test_an_answer_without_a_day_says_so(export):
+    with pytest.raises(AgentError, match="没有排好的行程"):
+        export(answer(outing=None))
+
+
+def test_a_link_opens_ten_stops_at_most_with_short_names():
+    link = stops_link([("一二三四五六七八|,", place(1)["location"])] * 11)
+    assert link.count("%7C") == 9
+    assert "%E4%B8%83" not in link
+
+
+async def test_the_server_offers_the_days_files_of_an_answer_that_has_one(monkeypatch):
+    with_day = said(1, "好的。", outing=outing(), places=places())
+    values = {"messages": [asked(QUESTION), with_day], "turn": {"language": "zh"}}
+    reply = await get(monkeypatch, "outing.ics", Threads(values))
+    assert reply.headers["content-type"].startswith("text/calendar")
+    assert "BEGIN:VEVENT" in reply.text
+    drawn = await get(monkeypatch, "outing.svg", Threads(values))
+    assert drawn.headers["content-disposition"].startswith("attachment")
+    assert (await get(monkeypatch, "outing.ics")).status_code == 404

@@ -1,0 +1,188 @@
+"""The best order of a day's visits, held against trying every order."""
+
+from itertools import pairwise, permutations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agent.evidence.outing.schedule import (
+    MEAL_MINUTES,
+    MEALS,
+    WITH_LUNCH,
+    Day,
+    Step,
+    Visit,
+    Window,
+    best_plan,
+)
+
+NINE, FIVE = 9 * 60, 17 * 60
+
+
+def day(visits, ways=None, *, begins=NINE, ends=21 * 60, out=None, back=None):
+    count = len(visits)
+    ways = ways or [[10] * count for _ in visits]
+    return Day(visits, ways, out or [0] * count, back or [0] * count, begins, ends)
+
+
+def open_all_day(minutes=60, worth=1):
+    return Visit(minutes, (Window(0, 24 * 60),), worth)
+
+
+def visits_of(steps):
+    return [step.visit for step in steps if step.visit is not None]
+
+
+def test_a_place_that_closes_early_comes_first():
+    early = Visit(60, (Window(NINE, 10 * 60),))
+    assert visits_of(best_plan(day([open_all_day(), early]))) == [1, 0]
+
+
+def test_the_shortest_way_decides_between_equal_days():
+    ways = [[0, 50, 5], [50, 0, 5], [5, 5, 0]]
+    steps = best_plan(day([open_all_day()] * 3, ways, ends=16 * 60))
+    assert visits_of(steps) in ([0, 2, 1], [1, 2, 0])
+
+
+def test_what_has_no_room_is_left_out_and_the_worthier_stays():
+    visits = [open_all_day(180, worth=5), open_all_day(180, worth=6)]
+    assert visits_of(best_plan(day(visits, ends=NINE + 200))) == [1]
+
+
+def test_nothing_fits_where_everything_opens_too_late():
+    assert best_plan(day([Visit(60, (Window(22 * 60, 23 * 60),))])) == []
+
+
+def test_the_way_back_has_to_end_in_time():
+    visits = [open_all_day(60), open_all_day(60)]
+    steps = best_plan(day(visits, out=[30, 30], back=[30, 30], ends=NINE + 30 + 60 + 30))
+    assert len(steps) == 1
+
+
+def test_a_long_day_has_lunch_somewhere_of_ones_own_choice():
+    steps = best_plan(day([open_all_day(120)] * 3))
+    lunch = next(step for step in steps if step.visit is None)
+    assert lunch.meal == "lunch"
+    assert MEALS["lunch"][0] <= lunch.begins <= MEALS["lunch"][1]
+
+
+def test_a_restaurant_is_the_lunch():
+    first, last = MEALS["lunch"]
+    restaurant = Visit(60, (Window(first, last, "lunch"),))
+    steps = best_plan(day([open_all_day(150), restaurant, open_all_day(120)]))
+    assert [step.meal for step in steps if step.meal] == ["lunch"]
+    assert all(step.visit is not None for step in steps)
+
+
+def test_a_day_at_a_theme_park_has_its_lunch_there():
+    assert [step.visit for step in best_plan(day([open_all_day(300)]))] == [0]
+
+
+def test_one_meal_is_had_once():
+    first, last = MEALS["lunch"]
+    restaurant = Visit(60, (Window(first, last, "lunch"),))
+    assert len(best_plan(day([restaurant, restaurant]))) == 1
+
+
+def test_more_visits_than_can_be_searched_are_refused():
+    with pytest.raises(ValueError, match="at most"):
+        best_plan(day([open_all_day(10)] * 13))
+
+
+def brute_force(plan):
+    """Return the rank of the best plan over every order, window and meal."""
+    best = None
+    for size in range(1, len(plan.visits) + 1):
+        for order in permutations(range(len(plan.visits)), size):
+            for end, travel, _ in _ends(plan, order, 0, plan.begins, 0, frozenset(), -1):
+                worth = sum(plan.visits[at].worth for at in order)
+                rank = (-worth, end, travel)
+                best = rank if best is None else min(best, rank)
+    return best
+
+
+def _ends(plan, order, at, now, travel, meals, last):
+    """Yield the end and the travel of every way to make these visits in this order."""
+    for meal, (first, latest) in MEALS.items():
+        if meal not in meals and max(now, first) <= latest:
+            later = max(now, first) + MEAL_MINUTES
+            yield from _ends(plan, order, at, later, travel, meals | {meal}, last)
+    if at == len(order):
+        yield now + plan.back[last], travel + plan.back[last], meals
+        return
+    visit = order[at]
+    way = plan.out[visit] if last < 0 else plan.ways[last][visit]
+    for window in plan.visits[visit].windows:
+        begins = max(now + way, window.earliest)
+        ends = begins + plan.visits[visit].minutes
+        if begins > window.latest or ends + plan.back[visit] > plan.ends or window.meal in meals:
+            continue
+        had = meals | ({window.meal} if window.meal else set())
+        if window.meal is None and plan.visits[visit].minutes >= WITH_LUNCH:
+            had |= {"lunch"} if begins <= MEALS["lunch"][1] else set()
+        hungry = any(
+            plan.begins <= first and ends > latest + MEAL_MINUTES and meal not in had
+            for meal, (first, latest) in MEALS.items()
+        )
+        if not hungry:
+            yield from _ends(plan, order, at + 1, ends, travel + way, had, visit)
+
+
+@st.composite
+def days(draw):
+    count = draw(st.integers(1, 4))
+    minutes = st.integers(0, 60)
+
+    def visit():
+        if draw(st.booleans()) and draw(st.booleans()):
+            windows = tuple(Window(*span, meal) for meal, span in MEALS.items())
+        else:
+            first = draw(st.integers(8 * 60, 18 * 60))
+            windows = (Window(first, first + draw(st.integers(0, 300))),)
+        return Visit(draw(st.integers(20, 300)), windows, draw(st.integers(1, 5)))
+
+    visits = [visit() for _ in range(count)]
+    ways = [[draw(minutes) for _ in visits] for _ in visits]
+    out, back = ([draw(minutes) for _ in visits] for _ in range(2))
+    begins = draw(st.integers(8 * 60, 13 * 60))
+    return Day(visits, ways, out, back, begins, begins + draw(st.integers(60, 700)))
+
+
+@settings(max_examples=150, deadline=None)
+@given(days())
+def test_no_order_is_better_than_the_plan(plan):
+    steps = best_plan(plan)
+    expected = brute_force(plan)
+    if expected is None:
+        assert steps == []
+        return
+    assert _rank_of(plan, steps) == expected
+    _assert_holds(plan, steps)
+
+
+def _rank_of(plan, steps):
+    order = visits_of(steps)
+    travel = plan.out[order[0]] + plan.back[order[-1]]
+    travel += sum(plan.ways[a][b] for a, b in pairwise(order))
+    worth = sum(plan.visits[at].worth for at in order)
+    return -worth, steps[-1].ends + plan.back[order[-1]], travel
+
+
+def _assert_holds(plan, steps: list[Step]):
+    """Hold every step to its window, its way and its length."""
+    now, last, meals = plan.begins, None, []
+    for step in steps:
+        if step.visit is not None:
+            visit = plan.visits[step.visit]
+            way = plan.out[step.visit] if last is None else plan.ways[last][step.visit]
+            assert step.begins >= now + way
+            assert any(w.earliest <= step.begins <= w.latest for w in visit.windows)
+            assert step.ends == step.begins + visit.minutes
+            last = step.visit
+        else:
+            assert step.begins >= now
+        meals += [step.meal] if step.meal else []
+        now = step.ends
+    assert len(meals) == len(set(meals))
+    assert now + plan.back[last] <= plan.ends

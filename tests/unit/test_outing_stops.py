@@ -1,0 +1,154 @@
+"""A day over places: their hours, meals and ways, and why a place is left out."""
+
+from typing import Any
+
+import pytest
+
+from agent.evidence.outing.stops import HERE, estimated_leg, is_stop, plan, used_legs
+from agent.evidence.outing.text import outing_lines, outing_section
+from agent.evidence.types import Leg, Place, Point, Verdict
+from tests.unit.export_samples import place as sample_place
+
+TUESDAY, MONDAY = "2026-11-24", "2026-11-23"
+NEAR = Point(lng=116.40, lat=39.91)
+
+
+def place(
+    number: int, name: str, kind: str = "博物馆", hours: str | None = None, **more: Any
+) -> Place:
+    changed: dict[str, Any] = {
+        "id": f"amap:{number}", "source": f"a0-{number}", "category": kind, "open_time": hours,
+        "wgs84": Point(lng=116.40 + number / 1000, lat=39.91),
+    }  # fmt: skip
+    return sample_place(number, name, **{**changed, **more})
+
+
+MUSEUM = place(1, "国家博物馆", hours="周二至周日 09:00-17:00")
+PARK = place(2, "东单公园", "公园", "周一至周日 06:00-22:00")
+HOTPOT = place(3, "海底捞", "火锅店", "周一至周日 10:00-22:00")
+NOODLES = place(4, "老北京炸酱面", "中餐厅", "周一至周日 10:00-22:00")
+DUCK = place(5, "全聚德", "中餐厅", "周一至周日 10:00-22:00")
+
+
+def planned(*places: Place, day: str = TUESDAY, near: Point | None = None, **wish: Any):
+    legs = wish.pop("legs", {})
+    outing = plan(places, {"day": day, **wish}, legs, near=near, language="zh")
+    assert outing is not None
+    return outing
+
+
+def names(outing) -> list[str]:
+    return [stop["name"] for stop in outing["stops"]]
+
+
+def reasons(outing) -> dict[str, str]:
+    return {left["name"]: left["reason"] for left in outing["left_out"]}
+
+
+def test_a_place_that_is_closed_on_the_day_is_left_out_with_its_hours():
+    outing = planned(MUSEUM, PARK, HOTPOT, day=MONDAY)
+    assert reasons(outing) == {"国家博物馆": "closed"}
+    assert outing["left_out"][0]["text"] == "周一不开放（周二至周日 09:00-17:00）"
+
+
+def test_restaurants_are_lunch_and_dinner_and_a_third_has_no_meal_left():
+    outing = planned(MUSEUM, HOTPOT, NOODLES, DUCK)
+    assert [stop.get("meal") for stop in outing["stops"]] == [None, "lunch", "dinner"]
+    assert reasons(outing) == {"全聚德": "meals"}
+
+
+def test_a_day_over_noon_without_a_restaurant_has_lunch_somewhere():
+    outing = planned(MUSEUM, place(6, "科技馆"), place(7, "美术馆"))
+    lunch = next(stop for stop in outing["stops"] if "meal" in stop)
+    assert lunch["name"] == "附近自选"
+    assert "place" not in lunch
+
+
+def test_who_has_to_be_back_early_sees_less_and_is_back_in_time():
+    outing = planned(MUSEUM, PARK, place(6, "科技馆"), near=NEAR, begins="10:00", back_by="13:30")
+    assert outing["ends"] <= "13:30"
+    assert "back" in outing
+    assert "time" in reasons(outing).values()
+
+
+def test_a_stop_is_moved_and_another_dropped_as_wished():
+    outing = planned(MUSEUM, PARK, HOTPOT, not_before={"amap:1": "14:00"}, without=["amap:2"])
+    stop = next(stop for stop in outing["stops"] if stop["name"] == "国家博物馆")
+    assert stop["begins"] >= "14:00"
+    assert reasons(outing) == {"东单公园": "unwanted"}
+
+
+def test_what_breaks_a_demand_is_left_out_for_that_reason():
+    dear = Verdict(constraint="max_cost", verdict="violated", field="cost", text="人均 ¥300，超出")
+    outing = planned(MUSEUM, PARK, {**HOTPOT, "verdicts": [dear]})
+    assert outing["left_out"][0]["text"] == "人均 ¥300，超出"
+
+
+def test_a_place_in_another_region_is_left_out_with_its_distance():
+    away = place(9, "四川医院旧址", wgs84=Point(lng=104.0, lat=30.6))
+    assert reasons(planned(MUSEUM, PARK, away)) == {"四川医院旧址": "far"}
+
+
+def test_unknown_hours_are_told_and_do_not_keep_a_place_out():
+    outing = planned(place(6, "胡同"), PARK)
+    assert [stop.get("hours_unknown", False) for stop in outing["stops"]] in (
+        [True, False], [False, True],
+    )  # fmt: skip
+    assert "开放时间不明，请先确认：胡同" in outing_section(outing, "zh")
+
+
+def test_measured_ways_are_told_as_they_are_and_others_as_estimates():
+    leg = Leg(mode="walking", distance_m=850, duration_s=700, estimated=False)
+    measured = planned(MUSEUM, PARK, legs={("amap:1", "amap:2"): leg, ("amap:2", "amap:1"): leg})
+    assert "| 步行 850 m，12 分钟 |" in outing_section(measured, "zh")
+    estimated = outing_section(planned(MUSEUM, PARK), "zh")
+    assert "步行约" in estimated
+    assert "按直线估算" in estimated
+
+
+def test_a_long_way_is_ridden_even_where_the_walk_was_measured():
+    far = place(6, "颐和园", "国家级景点", wgs84=Point(lng=116.27, lat=40.0))
+    walk = Leg(mode="walking", distance_m=18_000, duration_s=14_000, estimated=False)
+    outing = planned(MUSEUM, far, legs={("amap:1", "amap:6"): walk, ("amap:6", "amap:1"): walk})
+    legs = [stop["leg"] for stop in outing["stops"] if "leg" in stop]
+    assert [leg["mode"] for leg in legs] == ["transit"]
+
+
+def test_times_stand_in_steps_of_five_minutes():
+    outing = planned(MUSEUM, PARK, HOTPOT, near=NEAR)
+    clocks = [time for stop in outing["stops"] for time in (stop["begins"], stop["ends"])]
+    assert all(int(clock[-1]) % 5 == 0 for clock in [*clocks, outing["begins"], outing["ends"]])
+
+
+def test_the_ways_of_a_plan_are_named_in_its_order():
+    outing = planned(MUSEUM, PARK, near=NEAR)
+    ids = [stop["place"] for stop in outing["stops"] if "place" in stop]
+    assert used_legs(outing) == [(HERE, ids[0]), (ids[0], ids[1]), (ids[1], HERE)]
+
+
+def test_nothing_is_planned_where_everything_is_closed():
+    assert plan([MUSEUM], {"day": MONDAY}, {}, near=None, language="zh") is None
+
+
+@pytest.mark.parametrize("kind", ["停车场", "地铁站", "五星级宾馆", "公共厕所"])
+def test_a_car_park_is_no_stop(kind):
+    assert not is_stop(place(1, "某处", kind))
+
+
+def test_near_places_are_walked_to_and_far_ones_ridden_to():
+    assert estimated_leg(NEAR, Point(lng=116.41, lat=39.91))["mode"] == "walking"
+    assert estimated_leg(NEAR, Point(lng=116.50, lat=39.91))["mode"] == "transit"
+
+
+def test_a_name_cannot_break_out_of_the_table():
+    outing = planned(place(6, "a|b [x](https://evil.example)"), PARK)
+    rows = [line for line in outing_section(outing, "en").splitlines() if line.startswith("|")]
+    assert all(row.count("|") == 4 for row in rows)
+    assert "evil.example" not in "".join(rows)
+
+
+def test_a_model_reads_stops_with_their_marker_and_what_to_do():
+    lines = outing_lines(planned(MUSEUM, PARK, HOTPOT), "en").splitlines()
+    assert lines[0].startswith("Plan: Tue 2026-11-24, 09:30–")
+    assert any("[^a0-1]" in line for line in lines)
+    assert "worked out by code" in lines[-1]

@@ -1,0 +1,57 @@
+"""What a reader of a dossier is told of tasks that outside sources did not answer."""
+
+from typing import Any, cast
+
+from agent.assistants.common.gaps import gap_lines, reader_note, run_gap
+from agent.assistants.plan_execute.execute import empty_gap
+from agent.assistants.plan_execute.state import PlanState, Task
+from agent.assistants.plan_execute.write_dossier import task_gaps_told_once
+from agent.evidence.types import Gap
+
+COST, LIFE = "澄远储能 成本", "澄远储能 循环寿命"
+
+
+def task(query: str, company: str = "") -> Task:
+    return Task(id="T1", query=query, dep=[], company=company)
+
+
+def state(targets: list[str], statuses: list[str]) -> PlanState:
+    turn = {"id": "t", "question": "?", "language": "zh", "today": "2026-11-21"}
+    results = [{"task": f"T{n}", "status": status} for n, status in enumerate(statuses)]
+    passages = [{"id": f"d{n}-0", "target": target} for n, target in enumerate(targets)]
+    found: dict[str, Any] = {"turn": turn, "executor_result": results, "passages": passages}
+    return cast(PlanState, found)
+
+
+def gap(query: str) -> Gap:
+    return run_gap("plan_execute.task_empty", "zh", query=query, task=query)
+
+
+def test_what_was_found_on_another_subject_is_not_said_to_be_missing() -> None:
+    nothing, other = (
+        empty_gap(task(COST), 0, "zh"),
+        empty_gap(task(COST, "澄远储能 / CY"), 14, "zh"),
+    )
+    assert nothing["message"] == "外部来源里没有“澄远储能 成本”的资料。"
+    assert other["message"] == "外部来源查到 14 条资料，没有一条讲的是“澄远储能”。"
+    english = empty_gap(task("Customs rules"), 3, "en")
+    assert english["message"] == "Of 3 results from outside sources none is about “Customs rules”."
+
+
+def test_a_reader_learns_that_a_dossier_rests_on_own_documents_alone() -> None:
+    gaps = task_gaps_told_once([gap(COST), gap(LIFE)], state([COST, LIFE], ["empty", "empty"]))
+    text = "成本为 0.0773 元/kWh。现场的循环寿命没有查到。"
+    note = reader_note(gaps, text, "zh")
+    assert note == "*另：外部来源没有带来可用的资料，以上只依据资料库里的文档。*"
+
+
+def test_a_task_that_documents_answered_is_no_gap_beside_one_that_pages_answered() -> None:
+    gaps = task_gaps_told_once([gap(LIFE)], state([LIFE], ["empty", "done"]))
+    assert reader_note(gaps, "寿命取 7,500 次。", "zh") == ""
+    assert LIFE in gap_lines(gaps)
+
+
+def test_that_something_else_was_not_found_does_not_hide_a_task_without_material() -> None:
+    gaps = task_gaps_told_once([gap(LIFE)], state([], ["empty", "done"]))
+    assert LIFE in reader_note(gaps, "违约金的约定没有查到。", "zh")
+    assert reader_note(gaps, "澄远储能的循环寿命没有查到。", "zh") == ""
