@@ -32,7 +32,7 @@ from agent.settings import load_env_file, read_settings
 pytestmark = pytest.mark.node
 NODES = {
     "generate_query", "review_plan", "web_research", "amap_research", "document_research",
-    "reflection", "finalize_answer",
+    "reflection", "plan_outing", "finalize_answer",
 }  # fmt: skip
 # (question, whether the map helps, whether a place or a spatial relation is named)
 INTENTS = (

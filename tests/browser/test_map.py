@@ -19,17 +19,19 @@ _WATCH = """() => {
     drawn.push([count(".map-anchor"), count(".map-pin.found"), turn?.dataset.status]);
   }).observe(document.body, { subtree: true, childList: true });
 }"""
+ELSEWHERE = "宽窄巷子附近适合遛娃的好去处"
+"""A question no other test asks: the server they share still has to look its places up."""
 
 
 def test_centre_and_pins_drop_in_while_the_question_is_worked_on(visit: Visits) -> None:
     page = visit().tab()
     page.evaluate(_WATCH)
-    turn = ends(ask(page, ZH))
+    turn = ends(ask(page, ELSEWHERE))
     drawn = page.evaluate("drawn")
     centre = next(i for i, (anchors, _, _) in enumerate(drawn) if anchors)
     pins = [(i, found, status) for i, (_, found, status) in enumerate(drawn) if found]
     assert pins
-    assert centre <= pins[0][0], "both at once where the server remembers them"
+    assert centre < pins[0][0]
     assert pins[0][2] in ("starting", "running")
     assert 0 < pins[0][1] < max(found for _, found, _ in pins), "not all at once"
     expect(part(page, "map").locator(".map-pin.found")).to_have_count(0)

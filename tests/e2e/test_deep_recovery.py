@@ -11,13 +11,14 @@ import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
+from langgraph_sdk.errors import NotFoundError
 
 from tests.support.command_line import Cli, cli_fixture, until
 from tests.support.dev_server import DevServer, dev_server
@@ -89,12 +90,13 @@ def replies(folder: Path) -> int:
 
 
 async def finished(client: LangGraphClient, thread_id: str) -> Any:
-    """The thread's values once its report is there."""
+    """The thread's values once its report is there; a server just started may not know it yet."""
     async with asyncio.timeout(120):
         while True:
-            state = await client.threads.get_state(thread_id)
-            if (state["values"] or {}).get("report") and not state["next"]:
-                return state["values"]
+            with suppress(NotFoundError):
+                state = await client.threads.get_state(thread_id)
+                if (state["values"] or {}).get("report") and not state["next"]:
+                    return state["values"]
             await asyncio.sleep(0.1)
 
 
