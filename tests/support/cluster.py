@@ -123,7 +123,7 @@ class Instance:
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / "server.log").open("ab") as log:
             self.process = subprocess.Popen(
-                [self.python, "-m", "agent.cli", "serve", "--engine", "aegra", "--offline",
+                [self.python, "-m", "agent.cli", "serve", "--engine", "aegra",
                  "--port", str(self.port)],
                 cwd=self.folder, env=clean_environment(**self.env), stdin=subprocess.DEVNULL,
                 stdout=log, stderr=log,
@@ -184,6 +184,7 @@ def cluster(
     shared = {
         "DATABASE_URL": database,
         "TANLU_REDIS_URL": redis.url,
+        "TANLU_MODE": "offline",
         "WORKER_DRAIN_TIMEOUT": "20",
         **_FAST_LEASES,
         **env,
