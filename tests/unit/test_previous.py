@@ -15,6 +15,8 @@ from agent.assistants.common.previous import (
     previous_of,
     with_ids_of,
 )
+from agent.core.strings import estimated_tokens
+from agent.evidence.claims.evidence import record as evidence_record
 from agent.evidence.types import Place, Source
 from agent.state import OverallState, Previous, Turn
 from tests.unit.test_constraints import record
@@ -169,3 +171,60 @@ def test_a_page_that_is_found_again_is_shown_under_its_new_id_only() -> None:
     assert "甲是 12 米[^w5-3]。" in shown
     assert "[^p0-1]" not in shown
     assert "[^p0-0]" in shown
+
+
+LIST_OF_PRICES = "\n".join(
+    [
+        "# Prices",
+        *(f"On {letter}: " + "general words on the service. " * 9 for letter in "abcdefghijklmn"),
+        "## Pay as you go",
+        "| Actions a month | Price a million |",
+        "|---|---|",
+        *(f"| Step {n} | ${60 - 5 * n} |" for n in range(1, 8)),
+        "Last updated in July.",
+    ]
+)
+
+
+def test_the_words_around_cited_figures_are_kept_first_wherever_the_page_has_them() -> None:
+    page = source("t0-0", "https://prices", title="Prices", quotes=["Last updated in July."])
+    citing = {"t0-0": ["Beyond the included million a million costs $50, later $45."]}
+    knowledge = Knowledge([page], [page], [], [], {"t0-0": LIST_OF_PRICES}, citing)
+    kept = "\n".join(left(knowledge)["sources"][0]["quotes"])
+    assert "Actions a month | Price a million |\n|---|---|\n| Step 1 | $55 |" in kept
+    assert "| Step 3 | $45 |" in kept
+    assert "Last updated in July." in kept
+    assert 0 < kept.count("On ") < 6, "the rest takes what room is left"
+    # The next check reads the row with the head of its table.
+    passages = evidence_record("p0-0", [kept]).passages
+    assert any("$50" in p.text and "Price a million" in p.head for p in passages)
+
+
+def test_no_title_and_no_sentence_is_kept_twice() -> None:
+    line = "The plan costs $75 a month for 5 million actions."
+    page = source("t0-0", "https://plans", title="Plans of the cloud", quotes=[line])
+    texts = {"t0-0": f"Plans of the cloud\n{line}\n# Plans of the cloud\n{line}\nSince August."}
+    previous = left(Knowledge([page], [page], [], [], texts))
+    kept = "\n".join(previous["sources"][0]["quotes"])
+    assert (kept.count(line), kept.count("Plans of the cloud")) == (1, 0)
+    assert previous_lines(previous, 1000).count("Plans of the cloud") == 1
+
+
+def test_every_cited_page_keeps_its_figures_before_one_keeps_all_it_says() -> None:
+    prose = "Words without any figure about what this is and whom it serves. " * 5
+    pages = [source(f"t0-{n}", f"https://{n}.example", title=f"P{n}") for n in range(24)]
+    texts = {p["id"]: "\n".join([prose] * 9 + [f"It costs ${n}00."]) for n, p in enumerate(pages)}
+    previous = left(Knowledge(pages, pages, [], [], texts), limit=16_000)
+    kept = ["\n".join(s["quotes"]) for s in previous["sources"]]
+    assert [f"${n}00" in text for n, text in enumerate(kept)] == [True] * 24
+
+
+def test_lines_of_the_last_turn_share_the_room_and_keep_the_rows_of_tables() -> None:
+    pages = [source(f"t0-{n}", f"https://{n}.example", title=f"P{n}") for n in range(6)]
+    texts = {p["id"]: f"{LIST_OF_PRICES}\nOnly page {n}." for n, p in enumerate(pages)}
+    citing = {p["id"]: ["Its last step costs $25."] for p in pages}
+    previous = left(Knowledge(pages, pages, [], [], texts, citing))
+    shown = previous_lines(previous, 1200)
+    assert [f"[^p0-{n}] P{n}" in shown for n in range(6)] == [True] * 6
+    assert estimated_tokens(shown) <= 1200
+    assert "| Step 1 | $55 |" in previous_lines(previous, 20_000).splitlines()

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
 # Controls (but tab and line ends), bidirectional embeddings, overrides and isolates, halves of
@@ -85,3 +86,13 @@ def cut_to_tokens(text: str, tokens: int) -> str:
         end += step
     end -= left < 0
     return text[:end].rstrip() + _CUT if end > 0 else ""
+
+
+def cut_to_shares(texts: Sequence[str], tokens: int) -> list[str]:
+    """Cut texts to fit into `tokens` together; what short ones leave goes to longer ones."""
+    cut: dict[int, str] = {}
+    order = sorted(range(len(texts)), key=lambda n: len(texts[n]))
+    for position, place in enumerate(order):
+        cut[place] = cut_to_tokens(texts[place], max(0, tokens) // (len(order) - position))
+        tokens -= estimated_tokens(cut[place])
+    return [cut[n] for n in range(len(texts))]

@@ -101,6 +101,17 @@ class ClaimCheck:
         self.sources = {**self.sources, **self.earlier}
         self._notation = numbered(self.used, self.sources)
 
+    @property
+    def citing(self) -> dict[str, list[str]]:
+        """Return the sentences that cite each source, by its id; a row with its table's head."""
+        citing: dict[str, list[str]] = {}
+        for finding in self.findings:
+            sentence = finding.sentence
+            for name in (*sentence.cited, *finding.attach):
+                words = f"{sentence.head} {sentence.plain}".replace("\0", " ")
+                citing.setdefault(name, []).append(words)
+        return citing
+
     async def decide(self, *, seconds: float) -> None:
         """Check by rules, in a thread; a text too long for the time stays as it was written."""
         try:

@@ -12,23 +12,25 @@ from langchain_core.messages import AIMessage, AnyMessage
 from pydantic import TypeAdapter, ValidationError
 
 from agent.assistants.common.conversation import KEPT_MESSAGES
-from agent.core.strings import cut_to_tokens
+from agent.core.strings import cut_to_shares, cut_to_tokens, estimated_tokens
 from agent.evidence.citations import MARKER, carry_over, source_key
+from agent.evidence.claims.evidence import with_heads
+from agent.evidence.claims.facts import telling_figures
 from agent.evidence.places import source_ids
 from agent.evidence.types import Outing, Place, Source
+from agent.knowledge.ranking import Bm25, best_first
 from agent.state import AgentInput, Previous, Turn
 
 _SOURCES = TypeAdapter(list[Source])
 _PLACES = TypeAdapter(list[Place])
 _OUTING = TypeAdapter(Outing)
 _MOST_PLACES = 12
-_LONGEST_TEXT = 1200
-"""Characters kept of a source: of its text where that is a passage, else of its quotes."""
-_PASSAGE = 4000
-"""Characters of a text that is a passage and not a whole page."""
+_LONGEST_TEXT = 1600
+"""Characters kept of a source's words."""
+_NEAREST, _LIKE = 2, 0.1
+"""Pieces of a text kept for a sentence that cites it, and the least bearing they have on it."""
 _NOTES_SHARE = 0.6
 """The part of the room behind citations and places that notes may take."""
-_SHOWN_TEXT = 600
 NO_PREVIOUS = Previous(sources=[], places=[])
 _ABOUT = 600
 """Bytes for what is neither a source, a place nor a note."""
@@ -75,20 +77,27 @@ def with_ids_of(gathered: Iterable[Source], previous: Previous) -> Previous:
 def previous_lines(previous: Previous, tokens: int) -> str:
     """Return notes and sources of the last turn for a model, within so many tokens.
 
-    Of a source's words those stand there that are in no note.
+    Of a source's words those stand there that are in no note, of each as much as of others.
     """
     notes = previous.get("notes", [])
-    noted = " ".join(" ".join(notes).split())
-    lines = [
-        " — ".join(filter(None, [f"[^{source['id']}] {source['title']}", _words(source, noted)]))
-        for source in page_sources(previous)
-    ]
-    return cut_to_tokens("\n\n".join(filter(None, [*notes, "\n".join(lines)])), tokens)
+    noted, sources = " ".join(" ".join(notes).split()), page_sources(previous)
+    heads = [f"[^{source['id']}] {source['title']}" for source in sources]
+    before = "\n\n".join([*notes, ""]) if notes else ""
+    free = tokens - estimated_tokens("\n".join([before, *heads])) - 3 * len(heads)
+    words = cut_to_shares([_words(source, noted) for source in sources], free)
+    lines = [" — ".join(filter(None, pair)) for pair in zip(heads, words, strict=True)]
+    return cut_to_tokens((before + "\n".join(lines)).rstrip(), tokens)
 
 
 def _words(source: Source, noted: str) -> str:
-    quotes = (" ".join(quote.split()) for quote in source["quotes"])
-    return " / ".join(q for q in quotes if q.rstrip("。.") not in noted)[:_SHOWN_TEXT]
+    """Return a source's words that are not noted; the rows of a table are lines of their own."""
+    lines = [line for quote in source["quotes"] for line in quote.splitlines()]
+    new = [" ".join(line.split()) for line in lines]
+    text = ""
+    for line in (line for line in new if line.rstrip("。.") not in noted):
+        row = line.startswith("|")
+        text += ("\n" if row or text.endswith("|") else " / ") * bool(text or row) + line
+    return text
 
 
 def earlier_pages(messages: Sequence[AnyMessage], known: Iterable[Source]) -> dict[str, Source]:
@@ -114,44 +123,104 @@ class Knowledge:
     places: Sequence[Place]
     notes: Sequence[str]
     texts: Mapping[str, str] = field(default_factory=dict)
-    """What a source says, by its id; its quotes where that is a whole page or nothing."""
+    """What a source says, by its id; its quotes where that is nothing."""
+    citing: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The sentences of the answer that cite a source, by its id."""
 
 
 def carried(knowledge: Knowledge, turn: Turn, *, answer: str, limit: int) -> Previous:
     """Return what the next turn begins with: at most `limit` bytes as JSON.
 
-    First what was cited, then places, notes with their sources, and the other sources.
+    First the words that bear what was cited and those with figures, then places, notes with their
+    sources, and the rest.
     """
     room = _Room(limit - _ABOUT)
     every = {s["id"]: s for s in [*knowledge.gathered, *knowledge.cited]}
     first = _first_ids([*knowledge.cited, *every.values()])
-    words: dict[str, list[str]] = {}
+    choice = _Choice(room, {name: every[name] for name in first.values()})
+    choice.add(first[s["id"]] for s in knowledge.cited)
     for each in every.values():
-        words.setdefault(first[each["id"]], []).extend(_words_kept(each, knowledge))
-    chosen: dict[str, Source] = {}
-
-    def add(sources: Iterable[Source]) -> None:
-        for source in sources:
-            name = first[source["id"]]
-            entry = _with_words(every[name], words[name])
-            if name not in chosen and room.takes(entry):
-                chosen[name] = entry
-
-    add(knowledge.cited)
+        choice.know(first[each["id"]], _pieces(each, knowledge))
+    choice.fill(_FIGURES)
     places = list[Place]()
     for place in knowledge.places[:_MOST_PLACES]:
         if room.takes(place):
-            add(every[id] for id in source_ids(place) if id in every)
+            choice.add(first[id] for id in source_ids(place) if id in every)
             places.append(place)
     notes = _fitting(knowledge.notes, int(room.left * _NOTES_SHARE))
     for note in notes:
         room.takes(note)
-    add(every[name] for note in notes for name in MARKER.findall(note) if name in every)
-    add(s for s in knowledge.gathered if s["quotes"] or knowledge.texts.get(s["id"]))
-    previous = _renamed(list(chosen.values()), places, notes, first)
+    choice.fill(_REST)
+    choice.add(first[name] for note in notes for name in MARKER.findall(note) if name in every)
+    telling = (s["id"] for s in knowledge.gathered if s["quotes"] or knowledge.texts.get(s["id"]))
+    choice.add(first[name] for name in telling)
+    choice.fill(_REST)
+    previous = _renamed(choice.sources(), places, notes, first)
     previous["answer"], previous["near"] = answer, turn["near"]
     previous["constraints"] = turn.get("constraints", {})
     return previous
+
+
+_RULE = "|---|---|"
+_CITED, _FIGURES, _REST = range(3)
+"""The worth of a piece of text: it bears the answer, has figures, or neither."""
+
+
+@dataclass
+class _Piece:
+    """Hold a line of a source, or a run of its sentences, with the head of a table's row."""
+
+    text: str
+    head: str = ""
+    worth: int = _REST
+    taken: bool = False
+
+
+class _Choice:
+    """Choose sources, and of their words the best of all of them before more of one."""
+
+    def __init__(self, room: "_Room", sources: Mapping[str, Source]) -> None:
+        self._room, self._sources = room, sources
+        self._pieces: dict[str, list[_Piece]] = {}
+        self._left: dict[str, int] = {}
+        """The characters that each chosen source may still get."""
+
+    def know(self, name: str, pieces: Iterable[_Piece]) -> None:
+        """Add pieces of a source that may be kept, without those that are there already."""
+        own = self._pieces.setdefault(name, [])
+        for piece in pieces:
+            if not any(piece.text in other.text for other in own):
+                own.append(piece)
+
+    def add(self, names: Iterable[str]) -> None:
+        """Choose sources, without words yet, as far as there is room."""
+        for name in names:
+            bare = Source(**{**self._sources[name], "quotes": []})
+            if name not in self._left and self._room.takes(bare):
+                self._left[name] = _LONGEST_TEXT
+
+    def fill(self, worth: int) -> None:
+        """Take pieces of the chosen sources, up to a worth, those that are worth most first."""
+        for level in range(worth + 1):
+            for name in self._left:
+                for piece in self._pieces.get(name, []):
+                    if piece.worth == level:
+                        self._take(name, piece)
+
+    def _take(self, name: str, piece: _Piece) -> None:
+        has_head = any(p.taken and p.head == piece.head for p in self._pieces[name])
+        text = piece.text if has_head else piece.text + piece.head
+        fits = not piece.taken and len(text) <= self._left[name]
+        if fits and self._room.takes([text, _RULE]):
+            piece.taken = True
+            self._left[name] -= len(text)
+
+    def sources(self) -> list[Source]:
+        """Return the chosen sources with their words, in the order of the text."""
+        return [
+            Source(**{**self._sources[name], "quotes": _quotes(self._pieces.get(name, []))})
+            for name in self._left
+        ]
 
 
 @dataclass
@@ -181,20 +250,42 @@ def _first_ids(sources: Iterable[Source]) -> dict[str, str]:
     }
 
 
-def _words_kept(source: Source, knowledge: Knowledge) -> list[str]:
-    """Return a source's own words: its text where that is a passage, else its quotes."""
-    text = knowledge.texts.get(source["id"], "")
-    return [text] if text and len(text) <= _PASSAGE else source["quotes"]
+def _pieces(source: Source, knowledge: Knowledge) -> list[_Piece]:
+    """Return a source's own words in pieces, and what each is worth; its title is none."""
+    title = source["title"].casefold()
+    text = [
+        _Piece(piece, head)
+        for piece, head in with_heads(knowledge.texts.get(source["id"], ""))
+        if piece.lstrip("# ").casefold() != title
+    ]
+    quotes = [quote for quote in source["quotes"] if not any(quote in p.text for p in text)]
+    pieces = [*(_Piece(quote[:_LONGEST_TEXT], worth=_CITED) for quote in quotes), *text]
+    bm25 = Bm25([f"{piece.head} {piece.text}" for piece in pieces])
+    for sentence in knowledge.citing.get(source["id"], ()):
+        for at, score in best_first(bm25.scores(sentence))[:_NEAREST]:
+            pieces[at].worth = _CITED if score >= _LIKE else pieces[at].worth
+    for piece in pieces:
+        if any(quote in piece.text for quote in source["quotes"]):
+            piece.worth = _CITED
+        if piece.worth == _REST and telling_figures(piece.text):
+            piece.worth = _FIGURES
+    return pieces
 
 
-def _with_words(source: Source, words: Iterable[str]) -> Source:
-    """Return the source with as much of its words as is kept, each once."""
-    quotes, left = list[str](), _LONGEST_TEXT
-    for quote in dict.fromkeys(words):
-        if left > 0:
-            quotes.append(quote[:left])
-            left -= len(quote)
-    return Source(**{**source, "quotes": quotes})
+def _quotes(pieces: Iterable[_Piece]) -> list[str]:
+    """Return the pieces that are kept; the rows of a table are one text below its head."""
+    quotes, head = list[str](), ""
+    for piece in pieces:
+        if not piece.taken:
+            continue
+        if piece.head and piece.head == head:
+            quotes[-1] += f"\n{piece.text}"
+        elif piece.head:
+            quotes.append(f"{piece.head}\n{_RULE}\n{piece.text}")
+        else:
+            quotes.append(piece.text)
+        head = piece.head
+    return quotes
 
 
 def _fitting(notes: Sequence[str], size: int) -> list[str]:
@@ -220,7 +311,7 @@ def _renamed(
 ) -> Previous:
     """Return them under new ids; a marker of none of the sources is taken out.
 
-    `first` is the id under which each id's source is kept.
+    `first` is the id under which each id's source is choice.
     """
     fresh = carry_over(sources, "p0")
     kept = {old["id"]: new["id"] for old, new in zip(sources, fresh, strict=True)}

@@ -314,7 +314,8 @@ def _carried(
 ) -> Previous:
     """Return what this turn leaves to the next one."""
     gathered = draft.state.get("sources_gathered", [])
-    knowledge = Knowledge(cited, gathered, places, parts.notes, draft.texts)
+    citing = draft.claims.citing if draft.claims else {}
+    knowledge = Knowledge(cited, gathered, places, parts.notes, draft.texts, citing)
     limit = draft.configuration.max_previous_bytes
     return carried(knowledge, draft.turn, answer=answer, limit=limit)
 

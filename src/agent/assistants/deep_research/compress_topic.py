@@ -31,7 +31,7 @@ from agent.core.budget import Meter
 from agent.core.concurrency import Lanes, TurnTasks
 from agent.core.errors import AgentError
 from agent.core.progress import Emit, event
-from agent.core.strings import cut_to_tokens, estimated_tokens
+from agent.core.strings import cut_to_shares, cut_to_tokens, estimated_tokens
 from agent.evidence.citations import MARKER, cited_ids
 from agent.evidence.claims.evidence import passages
 from agent.evidence.queries import clean_text
@@ -261,7 +261,7 @@ class _Branch:
 
 def page_elements(pages: Sequence[ReadPage], tokens: int) -> Raw:
     """Return pages as a model reads them, each cut to its share of so many tokens."""
-    shares = _shares([read.text for read in pages], tokens - _PER_PAGE * len(pages))
+    shares = cut_to_shares([read.text for read in pages], tokens - _PER_PAGE * len(pages))
     rows = [_page_element(read, text) for read, text in zip(pages, shares, strict=True)]
     return Raw("\n".join(rows))
 
@@ -301,16 +301,6 @@ def _without_open(text: str) -> tuple[str, str]:
         return text, ""
     said = clean_text(MARKER.sub("", matches[-1][1]), _MAX_OPEN)
     return _OPEN.sub("", text), "" if _NOTHING_OPEN.fullmatch(said) else said
-
-
-def _shares(texts: list[str], free: int) -> list[str]:
-    """Cut the texts to fit together; what short ones leave goes to longer ones."""
-    cut: dict[int, str] = {}
-    order = sorted(range(len(texts)), key=lambda n: len(texts[n]))
-    for position, place in enumerate(order):
-        cut[place] = cut_to_tokens(texts[place], max(0, free) // (len(order) - position))
-        free -= estimated_tokens(cut[place])
-    return [cut[n] for n in range(len(texts))]
 
 
 def _page_element(read: ReadPage, text: str) -> str:

@@ -35,6 +35,7 @@ from agent.evidence.citations import cited_ids
 from agent.evidence.geo import distance_m
 from agent.evidence.types import Gap, Place
 from agent.prompts import Raw, element, render
+from agent.search.hits import SENTENCE_END
 from agent.state import replaced
 from agent.texts import Language, say
 
@@ -79,7 +80,7 @@ async def write_report(
         draft.record_sections,
         report.metadata(),
         report.checks(),
-        notes=[f"## {name}\n{notes}" for name, notes in report.topics() if notes],
+        notes=report.notes(),
     )
     closing = await write_message(draft, parts)
     compression.close(draft.turn["id"])
@@ -151,7 +152,7 @@ class _Report:
         values = {
             "today": turn["today"],
             "conversation": cut_to_tokens(self.state["conversation"], limit // 10),
-            "previous": previous_lines(self.draft.earlier, limit // 10),
+            "previous": previous_lines(self.draft.earlier, limit // 4),
             "question": cut_to_tokens(turn["question"], limit // 5),
             "gaps": cut_to_tokens(gap_lines(self.draft.gaps), limit // 10),
             "pages": cut_to_tokens(page_lines(self.state.get("search_results", [])), limit // 12),
@@ -182,6 +183,14 @@ class _Report:
         if own := self.own_lines():
             topics.append((say("plan_execute.own", self.draft.language), own))
         return topics if any(notes for _, notes in topics) else []
+
+    def notes(self) -> list[str]:
+        """Return the notes for the next turn; short pages are known by their sources."""
+        return [
+            f"## {entry['topic']}\n{entry['compressed_content']}"
+            for entry in self.state.get("search_results", [])
+            if entry["compressed_content"] and not entry.get("whole")
+        ]
 
     def own_lines(self) -> str:
         """Return the passages of own documents that were found, each page of a document once."""
@@ -220,11 +229,18 @@ def _texts(state: DeepState) -> dict[str, str]:
     for entry in state.get("search_results", []):
         for page in entry["useful_webpages"]:
             read = texts.get(page["id"], "")
-            texts[page["id"]] = "\n".join([page["title"], page["snippet"], read])
+            texts[page["id"]] = "\n".join([*_only_in(page["snippet"], read), read])
     between = distance_lines(distinct_places(state.get("places", [])), state["turn"]["language"])
     for pair, line in between.items():
         texts |= {name: f"{texts.get(name, '')}\n{line}" for name in pair}
     return texts
+
+
+def _only_in(snippet: str, text: str) -> list[str]:
+    """Return the sentences of a search's excerpt that the page's text has not."""
+    plain = " ".join(text.split())
+    parts = (" ".join(part.split()) for part in SENTENCE_END.split(snippet))
+    return [part for part in parts if part and part not in plain]
 
 
 def distance_lines(places: Sequence[Place], language: Language) -> dict[tuple[str, str], str]:

@@ -47,16 +47,16 @@ class Record:
 
 def record(name: str, texts: Iterable[str], place: Place | None = None) -> Record:
     """Return the record of a source, its texts cut into passages, without markers."""
-    pieces = dict(piece for text in texts for piece in _with_heads(MARKER.sub("", text)))
+    pieces = dict(piece for text in texts for piece in with_heads(MARKER.sub("", text)))
     return Record(name, tuple(Passage(name, piece, head) for piece, head in pieces.items()), place)
 
 
 def passages(text: str) -> list[str]:
     """Return the lines of a text, a long one in runs of sentences."""
-    return [piece for piece, _ in _with_heads(text)]
+    return [piece for piece, _ in with_heads(text)]
 
 
-def _with_heads(text: str) -> Iterator[tuple[str, str]]:
+def with_heads(text: str) -> Iterator[tuple[str, str]]:
     """Yield the lines of a text, a long one in runs of sentences, and the head of each row."""
     head, lines = "", _LINES.split(text)
     for line, following in zip(lines, [*lines[1:], ""], strict=True):
