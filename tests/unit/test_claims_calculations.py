@@ -141,3 +141,58 @@ def test_an_estimate_s_wrong_product_of_a_source_s_price_is_corrected() -> None:
         "repaired",
         "Our estimate: 2 × $25 = $50 a month [^t0-0].",
     )
+
+
+OFFER = {
+    "d0": ["2025 年合同承诺 800 MWh，实际交付 540 MWh。"],
+    "d1": ["2025 年末货币资金 2.35 亿元，一年内到期的借款 3.10 亿元。"],
+    "d2": ["每年最低采购量 300 MWh。", "2027 年 0.46 元/Wh（不含税）。", "每年预付货款的 30%。"],
+    "d3": ["循环次数: 2000; 容量保持率(%): 94.6", "循环次数: 3200; 容量保持率(%): 91.8"],
+    "d4": ["Valkey pushed to 999.8k RPS on SETs, Redis 8.0 got 729.4k RPS on SETs."],
+    "d5": ["Temporal Cloud: EUR 900 a month for 10 million actions."],
+}
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "据此推算：兑现率 540÷800=67.5%。",
+        "据此推算：仅偿还到期借款就缺 3.10−2.35=0.75 亿元。",
+        "据此推算：货值 300 MWh×0.46 元/Wh=1.38 亿元。",
+        "据此推算：货值 300 MWh×0.46 元/Wh=1.38 亿元，预付 30% 为 1.38×30%=0.414 亿元。",
+        "据此推算：从 2,000 次到 3,200 次下降 94.6−91.8=2.8 个百分点。",
+        "Our estimate: 999.8 ÷ 729.4 = 1.37, that is 37% more.",
+        "Our estimate: over three years 900 × 36 = EUR 32,400.",
+    ],
+)
+def test_the_terms_of_a_calculation_stand_without_the_units_of_their_sources(
+    sentence: str,
+) -> None:
+    [finding] = check(sentence, evidence(OFFER))
+    assert (finding.verdict, finding.text) == ("computed", None)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "missing"),
+    [
+        ("据此推算：兑现率 510÷800=63.75%。", ["510", "63.75%"]),
+        ("据此推算：缺口 3.10−2.35=0.85 亿元。", ["0.85 亿元"]),
+        ("据此推算：货值 300 MWh×0.46 元/Wh=1.52 亿元。", ["1.52 亿元"]),
+        ("Our estimate: over three years 900 × 41 = EUR 36,900.", ["EUR 36,900"]),
+        ("据此推算：下降 94.6−91.8=2.9 个百分点。", []),
+    ],
+)
+def test_terms_and_results_that_no_source_has_are_still_told(
+    sentence: str, missing: list[str]
+) -> None:
+    [finding] = check(sentence, evidence(OFFER))
+    assert [figure.text for figure in finding.missing] == missing
+    assert finding.verdict == ("marked" if missing else "repaired")
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["据此推算：下降 94.6−91.8=2.8 个百分点。", "Our estimate: 94.6 − 91.8 = 2.8% less."],
+)
+def test_a_difference_of_percentages_is_not_made_a_hundred_times_larger(sentence: str) -> None:
+    assert only(sentence, evidence(OFFER)).text is None

@@ -47,10 +47,10 @@ CURRENCIES = frozenset({"yuan", "dollar", "euro", "sterling", "yen"})
 _MAX_FARE = 6
 _MAX_OPERANDS = 5
 _CONSTANTS = frozenset(
-    {*(7, 10, 12, 24, 30, 31, 52, 60, 100, 365, 366, 720, 730, 1000, 1440, 3600, 8760)}
+    {*(7, 10, 12, 24, 30, 31, 36, 48, 52, 60, 100, 365, 366, 720, 730, 1000, 1440, 3600, 8760)}
     | {43_200, 43_800, 86_400, 525_600, 1_000_000, 2_592_000}
 )
-"""What units have of each other: the hours of a month, the minutes of a day."""
+"""What units have of each other: the hours of a month, the months of three years."""
 _TERM = r"(?:[¥$€£]\s?)?\d[\d,]*(?:\.\d+)?(?:\s?(?:million|billion|万|亿|%|元|m|km))?"
 _FORMULA = re.compile(rf"[(（\[]*{_TERM}(?:\s*[)）]?\s*[+\-−*×x·÷/]\s*[(（]?\s*{_TERM}[)）]?)+")
 _RANGE = re.compile(r"\s?[–~]\s?(\d[\d,.]*\d|\d)")
@@ -90,12 +90,13 @@ def right_result(text: str, figure: Figure) -> str | None:
 
     None where it is right, or where units, or a percentage that is added, leave the value open.
     """
-    written, value = _NUMBER.search(figure.text), _value_before(text, figure)
-    if value is None or value < 0 or written is None or figure.scale != 1:
+    written, formula = _NUMBER.search(figure.text), _formula_before(text, figure)
+    value = _evaluate(formula) if formula else None
+    if not formula or value is None or value < 0 or written is None or figure.scale != 1:
         return None
     if figure.date or figure.clock is not None:
         return None
-    if figure.kind == "percent":
+    if figure.kind == "percent" and not _is_of_percentages(formula):
         value *= 100
     result = round(value, len(written[0].partition(".")[2]))
     if alike(value, figure, hedge(text, figure)) or not result:
@@ -104,13 +105,22 @@ def right_result(text: str, figure: Figure) -> str | None:
     return figure.text.replace(written[0], digits, 1)
 
 
-def _value_before(text: str, figure: Figure) -> Decimal | None:
-    """Return the value of the formula whose result the text says the figure is."""
+def _formula_before(text: str, figure: Figure) -> str | None:
+    """Return the formula whose result the text says the figure is."""
     for match in _FORMULA.finditer(text, 0, figure.start):
         part_of_another = _OPERATOR_BEFORE.search(text, 0, match.start())
         if not part_of_another and _EQUALS.fullmatch(text, match.end(), figure.start):
-            return None if _OPEN_FORMULA.search(match[0]) else _evaluate(match[0])
+            return None if _OPEN_FORMULA.search(match[0]) else match[0]
     return None
+
+
+def _is_of_percentages(formula: str) -> bool:
+    """Return whether a formula adds or subtracts percentages that are written without their sign.
+
+    Shares, such as 0.92 - 0.85, are no percentages.
+    """
+    terms = [Decimal(term.replace(",", "")) for term in _NUMBER.findall(formula)]
+    return "%" not in formula and not re.search(r"[×*x·÷/]", formula) and max(terms) > 1
 
 
 def _evaluate(formula: str) -> Decimal | None:
@@ -156,7 +166,8 @@ def is_computed(
         if figure.kind == "percent" and alike(abs(value) * 100, bare, hedged):
             return True
         in_its_scale = any(grounded(term * figure.scale) for term in terms)
-        if not figure.kind and in_its_scale and alike(abs(value) * figure.scale, figure, hedged):
+        counts_or_pays = not figure.kind or figure.kind in CURRENCIES
+        if counts_or_pays and in_its_scale and alike(abs(value) * figure.scale, figure, hedged):
             return True
     return any(
         (kind == figure.kind or (not kind and not figure.kind)) and alike(value, figure, hedged)
@@ -212,10 +223,23 @@ def reckoned(
     bare = _without_units(text)
     if amount(figure) in _ROUND and re.search(rf"[/÷×*]\s*{amount(figure):f}(?!\d)", bare):
         return True
+    if any(
+        kind == figure.kind and alike(value, figure, hedge(text, figure))
+        for value, kind in _priced(operands)
+    ):
+        return True
     return any(
         is_computed(figure, operands, form, lambda t: t in amounts or t in _ROUND or grounded(t))
         for form in (text, bare)
     )
+
+
+def _priced(operands: Sequence[Figure]) -> Iterator[tuple[Decimal, str | None]]:
+    """Yield what amounts cost at prices for their unit: 300 MWh at 0.46 yuan per Wh."""
+    for price in operands:
+        for one in operands if price.per else ():
+            if price.per and one.kind == price.per[0]:
+                yield amount(one) * amount(price) / price.per[1], price.kind
 
 
 def _without_units(text: str) -> str:

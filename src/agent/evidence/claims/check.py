@@ -203,7 +203,9 @@ class _Judge(Claim):
         operands = [
             figure
             for figure in figures(self.text)[:MAX_FIGURES]
-            if self.evidence.knows(figure) or self.borne(figure, everything)
+            if self.evidence.knows(figure)
+            or self.borne(figure, everything)
+            or self._is_given_term(figure)
         ]
         shares = {100 - f.value for f in figures(self.text) if f.kind == "percent"}
 
@@ -212,7 +214,9 @@ class _Judge(Claim):
             return own or self._is_given(number) or self._is_left_of_share(number)
 
         computed, rest = list[Figure](), list[Figure]()
-        for figure in (f for f in self.facts if not self.borne(f, everything)):
+        for figure in self.facts:
+            if self.borne(figure, everything) or self._is_given_term(figure):
+                continue
             grounded = (
                 self.is_premise(figure)
                 or reckoned(figure, [*operands, *computed], self.text, given)
@@ -230,6 +234,12 @@ class _Judge(Claim):
     def _is_given(self, number: Decimal) -> bool:
         """Return whether a record has a number."""
         return bool(self.evidence.index.with_number(number))
+
+    def _is_given_term(self, figure: Figure) -> bool:
+        """Return whether it is a bare term of a formula: 540 for a record's 540 MWh."""
+        bare = not figure.kind and figure.scale == 1 and not figure.date and figure.clock is None
+        terms = (term for _, terms in formula_values(self.text) for term in terms)
+        return bare and figure.value in terms and self._is_given(figure.value)
 
     def _is_left_of_share(self, number: Decimal) -> bool:
         """Return whether a record has the percentage that leaves this one of the whole."""
