@@ -1,4 +1,4 @@
-.PHONY: help dev test conformance cluster test-fast check types format pins bench eval image vendor shots basemap
+.PHONY: help dev test conformance cluster campaign test-fast check types format pins bench eval image vendor shots basemap
 TSC := tools/page_types/node_modules/.bin/tsc
 help:            ## what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/ —/'
@@ -11,6 +11,8 @@ conformance:     ## what every engine must do: langgraph dev, then two instances
 	uv run pytest -n 0 tests/conformance --engine aegra
 cluster:         ## three instances on this machine (Postgres, Redis, nginx from the system; Python 3.12): make cluster N=2
 	uv run python -m tools.cluster --instances $(if $(N),$(N),3) $(if $(PORT),--port $(PORT))
+campaign:        ## 200 + 40 kills of instances at random under questions, Redis and Postgres failing; half an hour
+	uv run python -m benchmarks.campaign
 test-fast:       ## unit, contract, architecture and the page's own tests: no server, no browser; under 2 minutes
 	uv run pytest tests/unit tests/contract tests/architecture
 check:           ## the static checks CI runs before the tests

@@ -5,6 +5,7 @@ import re
 import threading
 from typing import Any
 
+from agent.sample.model.reply import SampleModel
 from agent.sample.model.request import Answer, GroundedSentence, Page, Turn
 
 _TASK = re.compile(r"<task>(\w+)</task>")
@@ -47,13 +48,19 @@ def run_of(text: str) -> int:
     return int(found[1]) if found else -1
 
 
+TASKS = (
+    "generate_query", "web_research", "amap_research", "reflection", "answer", "claim_check",
+)  # fmt: skip
+"""Prompts that the script knows; the sample's model replies to all others."""
+
+
 class Script:
     """A Model; `ungrounded` is the share of web answers that come without any source."""
 
     def __init__(self, *, ungrounded: float = 0.0, seed: int = 7) -> None:
         self.ungrounded = ungrounded
         self._random = random.Random(seed)
-        self._lock = threading.Lock()
+        self._lock, self._others = threading.Lock(), SampleModel()
 
     def respond(self, turn: Turn) -> Answer:
         """The same answer to the same kind of prompt, however often it is asked."""
@@ -72,7 +79,7 @@ class Script:
                 return Answer(text=answer_text())
             case "claim_check":
                 return Answer(json={"verdicts": []})
-        return Answer(text="好的。")
+        return self._others.respond(turn)
 
     def _web(self, turn: Turn) -> Answer:
         with self._lock:

@@ -4,6 +4,7 @@ Run as `python -m benchmarks.standins OPTIONS-AS-JSON`; it prints its ports and 
 """
 
 import asyncio
+import hashlib
 import json
 import os
 import random
@@ -19,11 +20,11 @@ from typing import Any
 from aiohttp import web
 from tests.support.programs import REPOSITORY, Program
 from tests.support.standin import Speed
-from tests.support.standins import AmapService, GeminiService, gemini_error
+from tests.support.standins import AmapService, GeminiService, TavilyService, gemini_error
 
 from agent.sample.service import BODY, Handler
 from benchmarks.latencies import Latencies
-from benchmarks.script import Script, run_of, task_of
+from benchmarks.script import TASKS, Script, run_of, task_of
 
 KEY = "benchmark-key"
 _SEED = 11
@@ -31,13 +32,17 @@ _SEED = 11
 
 @dataclass(frozen=True)
 class StandinOptions:
-    """Shares are of all model calls (`ungrounded`: of web answers); `amap_qps` 0 is unlimited."""
+    """Shares are of all model calls (`ungrounded`: of web answers); `amap_qps` 0 is unlimited.
+
+    `other` is the seconds of a prompt that is none of the main assistant's, before `scale`.
+    """
 
     scale: float = 1.0
     refused: float = 0.0
     hanging: float = 0.0
     ungrounded: float = 0.0
     amap_qps: int = 0
+    other: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,8 @@ class Call:
     arrived: float
     ended: float
     status: int
+    key: str = ""
+    """Equal for requests that ask for the same."""
 
 
 class Recorder:
@@ -69,11 +76,21 @@ class Recorder:
             response = await handler(request)
             status = response.status
         finally:
-            text = _prompt(request.get(BODY))
-            call = Call(task_of(text), run_of(text), arrived, time.monotonic(), status)
+            body = request.get(BODY)
+            text = _prompt(body)
+            whole = f"{request.path} {json.dumps(body, sort_keys=True, ensure_ascii=False)}"
+            call = Call(
+                task_of(text), run_of(whole), arrived, time.monotonic(), status, _key(whole)
+            )
             self.calls.append(call)
             self._service.requests.clear()
         return response
+
+
+def _key(request: str) -> str:
+    # The model numbers its tool calls anew each time.
+    same = re.sub(r"call-\d+", "call", request)
+    return hashlib.sha256(same.encode()).hexdigest()[:16]
 
 
 def _prompt(body: Any) -> str:
@@ -92,7 +109,7 @@ def _gemini(options: StandinOptions) -> GeminiService:
     service = GeminiService(
         Script(ungrounded=options.ungrounded),
         key=KEY,
-        latency=lambda request, body: latencies.of(task_of(_prompt(body))),
+        latency=lambda request, body: _seconds(latencies, options, task_of(_prompt(body))),
         speed=lambda turn: speed,
     )
     dice = random.Random(_SEED)
@@ -106,6 +123,12 @@ def _gemini(options: StandinOptions) -> GeminiService:
     return service
 
 
+def _seconds(latencies: Latencies, options: StandinOptions, task: str) -> float:
+    if task in TASKS:
+        return latencies.of(task)
+    return options.other * options.scale
+
+
 def _sometimes(dice: random.Random, share: float) -> Callable[[web.Request, Any], bool]:
     return lambda request, body: share > 0 and dice.random() < share
 
@@ -114,7 +137,8 @@ async def _serve(options: StandinOptions) -> None:
     gemini = _gemini(options)
     seconds = Latencies().amap * options.scale
     amap = AmapService(key=KEY, qps=options.amap_qps or None, latency=lambda r, b: seconds)
-    records = {"gemini": Recorder(gemini), "amap": Recorder(amap)}
+    search = TavilyService(key=KEY, latency=lambda r, b: options.other * options.scale)
+    records = {"gemini": Recorder(gemini), "amap": Recorder(amap), "tavily": Recorder(search)}
 
     async def stats(request: web.Request) -> web.Response:
         told: dict[str, Any] = {
@@ -130,7 +154,8 @@ async def _serve(options: StandinOptions) -> None:
     control = web.Application()
     control.router.add_get("/stats", stats)
     ports = {}
-    for name, app in (("gemini", gemini.app), ("amap", amap.app), ("control", control)):
+    apps = {"gemini": gemini.app, "amap": amap.app, "tavily": search.app, "control": control}
+    for name, app in apps.items():
         runner = web.AppRunner(app, access_log=None, handler_cancellation=True)
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", 0, backlog=1024).start()
@@ -169,7 +194,7 @@ class Standins:
         self._process.end()
 
     def url(self, name: str) -> str:
-        """The base address of `gemini`, `amap` or `control`."""
+        """The base address of `gemini`, `amap`, `tavily` or `control`."""
         return f"http://127.0.0.1:{self._ports[name]}"
 
     @property

@@ -19,9 +19,11 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from tests.support.cluster import Cluster, cluster, environment
+from tests.support.ports import free_port
 from tests.support.postgres import PostgresServer
 from tests.support.programs import REPOSITORY, clean_environment
 
@@ -33,9 +35,9 @@ _TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 
 def local_site(site: str, listen: int, ports: Sequence[int]) -> str:
     """Return the site of compose.yaml's proxy with the addresses of this machine."""
-    instances = "\n".join(f"    server 127.0.0.1:{port};" for port in ports)
+    instances = "\n".join(rf"    server 127.0.0.1:{port}\1;" for port in ports)
     site = re.sub(r"resolver .*\n", "", site)
-    site = re.sub(r" *server tanlu:\d+ resolve;", instances, site)
+    site = re.sub(r" *server tanlu:\d+ resolve(.*);", instances, site)
     return re.sub(r"listen \d+;", f"listen 127.0.0.1:{listen};", site)
 
 
@@ -46,7 +48,7 @@ def nginx_file(folder: Path, site: str) -> Path:
     inner = "\n".join(f"    {line}" if line else "" for line in site.splitlines())
     written = folder / "nginx.conf"
     written.write_text(
-        f"daemon off;\nworker_processes 1;\npid {folder}/pid;\nerror_log stderr warn;\n"
+        f"daemon off;\nworker_processes 1;\npid {folder}/pid;\nerror_log {folder}/error.log warn;\n"
         "events { worker_connections 1024; }\n"
         f"http {{\n    access_log off;\n{paths}\n{inner}\n}}\n",
         "utf-8",
@@ -70,9 +72,19 @@ def proxy(folder: Path, listen: int, ports: Sequence[int]) -> Iterator[str | Non
         process.wait(timeout=30)
 
 
+@dataclass(frozen=True)
+class Whole:
+    """Everything that runs; `address` is the proxy's, or the first instance's without nginx."""
+
+    cluster: Cluster
+    postgres: PostgresServer
+    address: str
+    proxied: bool
+
+
 @contextlib.contextmanager
-def whole_cluster(count: int, port: int, **env: str) -> Iterator[tuple[Cluster, str | None]]:
-    """Run Postgres, Redis, the instances and the proxy; end them all at the end."""
+def whole_cluster(count: int, port: int, **env: str) -> Iterator[Whole]:
+    """Run Postgres, Redis, the instances and the proxy (port 0: any); end them all at the end."""
     with tempfile.TemporaryDirectory(prefix="tanlu-cluster-", ignore_cleanup_errors=True) as made:
         folder = Path(made)
         # Postgres does not run as root, and whoever it runs as has to get through.
@@ -80,12 +92,12 @@ def whole_cluster(count: int, port: int, **env: str) -> Iterator[tuple[Cluster, 
         postgres = PostgresServer(folder / "postgres")
         postgres.create()
         try:
-            python = environment(folder)
+            python, port = environment(folder), port or free_port()
             with (
                 cluster(folder, postgres, python=python, count=count, **env) as started,
                 proxy(folder / "proxy", port, [i.port for i in started.instances]) as address,
             ):
-                yield started, address
+                yield Whole(started, postgres, address or started.urls[0], address is not None)
         finally:
             postgres.stop()
 
@@ -103,11 +115,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     settings.setdefault("TANLU_ALLOWED_HOSTS", f"127.0.0.1:{told.port},localhost:{told.port}")
     key = settings.setdefault("TANLU_API_KEYS", f"me:{secrets.token_hex(12)}")
     print("starts Postgres, Redis and the instances; that takes a minute", flush=True)
-    with whole_cluster(told.instances, told.port, **settings) as (started, address):
-        for instance in started.instances:
+    with whole_cluster(told.instances, told.port, **settings) as whole:
+        for instance in whole.cluster.instances:
             assert instance.process is not None
             print(f"instance  {instance.url}  pid {instance.process.pid}")
-        print(f"proxy     {address or 'none: there is no nginx here'}")
+        print(f"proxy     {whole.address if whole.proxied else 'none: there is no nginx here'}")
         print(f"keys      {key}")
         print("Ctrl-C ends them", flush=True)
         ended = threading.Event()

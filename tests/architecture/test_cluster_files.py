@@ -116,7 +116,7 @@ def test_streams_stay_open_and_the_proxy_says_for_whom_it_asks() -> None:
 def test_the_proxy_of_this_machine_is_the_same_with_other_addresses() -> None:
     local = local_site(SITE, 2024, [3001, 3002])
     assert "listen 127.0.0.1:2024;" in local
-    assert re.findall(r"server (127\S+);", local) == ["127.0.0.1:3001", "127.0.0.1:3002"]
+    assert re.findall(r"server (127\S+) max_fails=2", local) == ["127.0.0.1:3001", "127.0.0.1:3002"]
     assert "resolve" not in local
     ours = [line for line in SITE.splitlines() if "proxy_" in line]
     assert [line for line in local.splitlines() if "proxy_" in line] == ours

@@ -168,6 +168,7 @@ class Cluster:
 
     instances: list[Instance]
     database: str
+    redis: RedisServer
 
     @property
     def urls(self) -> list[str]:
@@ -189,7 +190,7 @@ def cluster(
         **_FAST_LEASES,
         **env,
     }
-    started = Cluster([], database)
+    started = Cluster([], database, redis)
     try:
         for number in range(count):
             own = folder / f"instance-{number}"

@@ -1,0 +1,333 @@
+"""Kill instances of a cluster at random while people ask, and count what was lost or paid twice.
+
+`uv run python -m benchmarks.campaign [--kills 200] [--long 40]` (`make campaign`): three instances
+behind nginx over one Postgres and one Redis, all of this machine. Who asks follows each run as
+`tanlu --url` does. The stand-ins know which calls they answered to the end. Besides `kill -9` of
+one instance or two: Redis killed, Postgres restarted, an instance told to end (SIGTERM).
+"""
+
+import argparse
+import asyncio
+import contextlib
+import itertools
+import random
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+from langgraph_sdk import get_client
+from langgraph_sdk.client import LangGraphClient
+from tests.support.cluster import Instance
+from tools.cluster import Whole, whole_cluster
+
+from agent.client.connection import find_assistant
+from agent.client.follow import FollowLimits, RunFollower, RunRequest
+from benchmarks.runs import median
+from benchmarks.script import question
+from benchmarks.standins import KEY, Call, StandinOptions, Standins
+from benchmarks.table import Line, header, show
+
+ASKER = "campaign-key-0123456789"
+LONG = ("deep_research", "team_answer", "plan_execute")
+_ALWAYS: Mapping[str, Any] = {"geo_routing": "never", "claim_check": False}
+_CONTEXT = {
+    "agent": {**_ALWAYS, "web_search": "google"},
+    "deep_research": {**_ALWAYS, "web_search": "tavily", "small_topic_tokens": 0},
+    "team_answer": {**_ALWAYS, "web_search": "tavily"},
+    "plan_execute": {**_ALWAYS, "web_search": "tavily"},
+}
+_TOPICS = ("西湖", "外滩", "王府井", "宽窄巷子")
+_CUT_SECONDS = 0.5
+"""A call that ends unanswered so soon after a kill was cut off by it."""
+_LAST_TASKS = ("answer", "deep_report", "dossier", "team_synthesize")
+
+
+@dataclass
+class Asked:
+    """One question and what came of it."""
+
+    assistant: str
+    thread: str
+    error: str = ""
+    seconds: float = 0.0
+    answers: int = 0
+
+
+@dataclass
+class Course:
+    """What happened: questions, calls of the stand-ins, and what was done to the cluster."""
+
+    asked: list[Asked] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    kills: list[float] = field(default_factory=list)
+    faults: Counter[str] = field(default_factory=Counter)
+    busy: bool = True
+
+
+def ask_for(assistant: str, number: int) -> str:
+    """Return a question of its own for each run: its number is in every prompt."""
+    if assistant == "agent":
+        return question(number)
+    return f"{_TOPICS[number % len(_TOPICS)]}一日游怎么安排，交通和门票（编号{number}）"
+
+
+async def ask(
+    client: LangGraphClient, course: Course, assistant: Mapping[str, Any], number: int
+) -> None:
+    """Ask one question on a thread of its own and follow it to its end, whatever dies."""
+    name = str(assistant["graph_id"])
+    one = Asked(name, str(uuid4()))
+    course.asked.append(one)
+    began = time.monotonic()
+    try:
+        request = RunRequest(
+            assistant,
+            one.thread,
+            input={"messages": [{"role": "user", "content": ask_for(name, number)}]},
+            context=_CONTEXT[name],
+            owns_thread=True,
+        )
+        limits = FollowLimits(run=600)
+        run = await RunFollower(client, request, server="the cluster", limits=limits).follow()
+        one.error = str(run.error or "")
+        said = [m for m in run.values.get("messages", []) if m.get("type") == "ai"]
+        one.answers = sum(bool(message.get("content")) for message in said)
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is counted
+        one.error = f"{type(error).__name__}: {error}"[:300]
+    one.seconds = time.monotonic() - began
+
+
+async def keep_asking(
+    url: str, course: Course, assistants: Sequence[Mapping[str, Any]], numbers: Iterator[int]
+) -> None:
+    """Ask one question after another until the campaign is over."""
+    async with get_client(url=url, api_key=ASKER) as client:
+        while course.busy:
+            number = next(numbers)
+            await ask(client, course, assistants[number % len(assistants)], number)
+
+
+async def note_calls(standins: Standins, course: Course) -> None:
+    """Take what the stand-ins saw since the last time."""
+    told = await asyncio.to_thread(standins.stats)
+    course.calls += [Call(**call) for name in ("gemini", "tavily") for call in told[name]["calls"]]
+
+
+class Killer:
+    """Do to the cluster what a bad day does."""
+
+    def __init__(self, whole: Whole, course: Course, seed: int) -> None:
+        self._whole, self._course, self._random = whole, course, random.Random(seed)
+
+    async def kill(self, count: int) -> None:
+        """kill -9 at random moments, one instance or two at once, `count` in all."""
+        done = 0
+        while done < count:
+            await asyncio.sleep(self._random.uniform(0.2, 3.0))
+            several = 2 if self._random.random() < 0.15 else 1
+            chosen = self._random.sample(self._whole.cluster.instances, several)
+            await self._end(chosen)
+            done += several
+            print(f"  killed {done} of {count}", file=sys.stderr, flush=True)
+
+    async def _end(self, instances: Sequence[Instance]) -> None:
+        for instance in instances:
+            self._course.kills.append(time.monotonic())
+            await asyncio.to_thread(instance.kill)
+        self._course.faults["kill -9"] += len(instances)
+        await asyncio.sleep(self._random.uniform(0, 1))
+        for instance in instances:
+            await self._start(instance)
+
+    async def _start(self, instance: Instance) -> None:
+        instance.start()
+        await asyncio.to_thread(instance.ready)
+
+    async def others(self) -> None:
+        """Kill Redis, restart Postgres, and tell each instance to end, once."""
+        redis, postgres = self._whole.cluster.redis, self._whole.postgres
+        self._course.kills.append(time.monotonic())
+        await asyncio.to_thread(redis.kill)
+        await asyncio.sleep(4)
+        redis.start()
+        self._course.faults["Redis killed, back after 4 s"] += 1
+        await asyncio.sleep(8)
+        self._course.kills.append(time.monotonic())
+        await asyncio.to_thread(postgres.stop)
+        await asyncio.to_thread(postgres.start)
+        self._course.faults["Postgres stopped at once and started"] += 1
+        await asyncio.sleep(8)
+        for instance in self._whole.cluster.instances:
+            self._course.kills.append(time.monotonic())
+            await asyncio.to_thread(instance.stop)
+            await self._start(instance)
+            self._course.faults["SIGTERM"] += 1
+
+
+async def campaign(
+    whole: Whole, standins: Standins, course: Course, plan: Sequence[tuple[Sequence[str], int]],
+    *, askers: int, seed: int, others: bool,
+) -> None:  # fmt: skip
+    """Ask and kill: for each part of the plan these assistants, under so many kills."""
+    killer, numbers = Killer(whole, course, seed), itertools.count(1)
+    async with get_client(url=whole.address, api_key=ASKER) as client:
+        known = {name: await find_assistant(client, name) for name in ("agent", *LONG)}
+    noting = asyncio.create_task(_note_regularly(standins, course))
+    for assistants, kills in plan:
+        course.busy = True
+        asking = [
+            asyncio.create_task(
+                keep_asking(whole.address, course, [known[name] for name in assistants], numbers)
+            )
+            for _ in range(askers)
+        ]
+        await killer.kill(kills)
+        if others and assistants[0] == "agent":
+            await killer.others()
+        course.busy = False
+        await asyncio.gather(*asking)
+    noting.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await noting
+    await note_calls(standins, course)
+
+
+async def _note_regularly(standins: Standins, course: Course) -> None:
+    while True:
+        await asyncio.sleep(5)
+        await note_calls(standins, course)
+
+
+def statuses(database: str) -> Counter[str]:
+    """Return how many runs the database holds by their status."""
+    with psycopg.connect(database) as connection:
+        rows = connection.execute("SELECT status, count(*) FROM runs GROUP BY status").fetchall()
+    return Counter({str(name): int(count) for name, count in rows})
+
+
+def paid_again(calls: Sequence[Call]) -> list[tuple[Call, Call]]:
+    """Return calls that were answered, each with the same one answered again.
+
+    A search whose words name no run may be the same in several.
+    """
+    answered: defaultdict[str, list[Call]] = defaultdict(list)
+    for call in sorted(calls, key=lambda call: call.ended):
+        if call.status == 200 and call.run >= 0:
+            answered[call.key].append(call)
+    return [pair for group in answered.values() for pair in itertools.pairwise(group)]
+
+
+def told_of(pairs: Sequence[tuple[Call, Call]], kills: Sequence[float]) -> str:
+    """Return what was paid again, with the milliseconds from its answer to what was killed next."""
+    told = []
+    for first, _ in pairs:
+        after = min((kill - first.ended for kill in kills if kill >= first.ended), default=0)
+        told.append(f"{first.task or 'search'} {1000 * after:.0f} ms before a kill")
+    return ", ".join(told[:6])
+
+
+def resumed(calls: Sequence[Call], kills: Sequence[float]) -> list[float]:
+    """Return the seconds from a kill to the next call of each run that it cut off."""
+    by_run: defaultdict[int, list[Call]] = defaultdict(list)
+    for call in sorted(calls, key=lambda call: call.arrived):
+        by_run[call.run].append(call)
+    seconds = []
+    for run, made in by_run.items():
+        for kill in kills if run >= 0 else ():
+            cut = [c for c in made if c.status == 0 and 0 <= c.ended - kill <= _CUT_SECONDS]
+            later = [call.arrived for call in made if call.arrived > kill]
+            if cut and later:
+                seconds.append(min(later) - kill)
+    return seconds
+
+
+def figures(course: Course, left: Counter[str]) -> list[Line]:
+    """Return the table of what happened."""
+    lines = [
+        Line("done to it", name, count, digits=0) for name, count in sorted(course.faults.items())
+    ]
+    for assistant in dict.fromkeys(one.assistant for one in course.asked):
+        asked = [one for one in course.asked if one.assistant == assistant]
+        failed = [one for one in asked if one.error]
+        wrong = [one for one in asked if not one.error and one.answers != 1]
+        lines += [
+            Line(assistant, "questions", len(asked), digits=0),
+            Line(assistant, "lost or failed", len(failed), 0, failed[0].error if failed else "",
+                 digits=0),
+            Line(assistant, "not exactly one answer", len(wrong), 0,
+                 ", ".join(one.thread for one in wrong[:3]), digits=0),
+            Line(assistant, "seconds, median", median(one.seconds for one in asked), digits=1),
+            Line(assistant, "seconds, longest", max(one.seconds for one in asked), digits=1),
+        ]  # fmt: skip
+    again = paid_again(course.calls)
+    last = [pair for pair in again if pair[0].task in _LAST_TASKS]
+    others = [pair for pair in again if pair not in last]
+    cut = sum(call.status == 0 for call in course.calls)
+    waits = resumed(course.calls, course.kills)
+    return [
+        *lines,
+        Line("runs", "not success in the database", left.total() - left["success"], 0,
+             ", ".join(f"{name} {count}" for name, count in left.items()), digits=0),
+        Line("calls", "made", len(course.calls), digits=0),
+        Line("calls", "cut off", cut, digits=0),
+        Line("calls", "answered and made again", len(others), 0,
+             told_of(others, course.kills), digits=0),
+        Line("calls", "of last answers, streamed", len(last), note=told_of(last, course.kills),
+             digits=0),
+        Line("going on", "seconds, median", median(waits) if waits else 0, digits=1),
+        Line("going on", "seconds, longest", max(waits, default=0), digits=1),
+    ]  # fmt: skip
+
+
+def settings(standins: Standins) -> dict[str, str]:
+    """Return what instances need to ask the stand-ins, and nobody else."""
+    return {
+        "TANLU_MODE": "online",
+        "TANLU_API_KEYS": f"campaign:{ASKER}",
+        "GEMINI_API_KEY": KEY,
+        "GOOGLE_GEMINI_BASE_URL": standins.url("gemini"),
+        "TAVILY_API_KEY": KEY,
+        "TAVILY_BASE_URL": standins.url("tavily"),
+        # Encyclopedia and papers are not asked: nothing of the machine's outside is.
+        "WIKIPEDIA_USER_AGENT": "Campaign/1",
+        "SEMANTIC_SCHOLAR_BASE_URL": standins.url("control"),
+    }
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Return 0 if nothing was lost and nothing was paid twice."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kills", type=int, default=200, help="under questions to `agent`")
+    parser.add_argument("--long", type=int, default=40, help="under questions to the long ones")
+    parser.add_argument("--askers", type=int, default=12)
+    parser.add_argument("--instances", type=int, default=3)
+    parser.add_argument("--scale", type=float, default=0.25, help="times realistic latencies")
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--kills-only", action="store_true", help="no Redis, Postgres, SIGTERM")
+    told = parser.parse_args(argv)
+    plan = [(("agent",), told.kills), (LONG, told.long)]
+    course = Course()
+    with (
+        Standins(StandinOptions(scale=told.scale, other=1.0)) as standins,
+        whole_cluster(told.instances, 0, **settings(standins)) as whole,
+    ):
+        asyncio.run(
+            campaign(
+                whole, standins, course, [part for part in plan if part[1]],
+                askers=told.askers, seed=told.seed, others=not told.kills_only,
+            )
+        )  # fmt: skip
+        left = statuses(whole.cluster.database)
+    lines = figures(course, left)
+    print(header())
+    show(lines)
+    return int(any(line.holds is False for line in lines))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
