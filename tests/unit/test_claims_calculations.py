@@ -196,3 +196,62 @@ def test_terms_and_results_that_no_source_has_are_still_told(
 )
 def test_a_difference_of_percentages_is_not_made_a_hundred_times_larger(sentence: str) -> None:
     assert only(sentence, evidence(OFFER)).text is None
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        # What is left of what a plan includes; one more operation a step; runs of another length.
+        "Traces beyond what is included come to 90,000 ÷ 1,000 × 2.50 = $225.",
+        "Our estimate: with one state access a step it is 4,100,000 ÷ 5,000,000 = 82 %.",
+        "With 5 steps a run instead of 20 there are 400,000 runs, and those cost "
+        "400,000 × 0.005 = $2,000; with 200 steps a run it is 10,000 × 0.005 = $50.",
+    ],
+)
+def test_a_term_may_follow_in_one_step_from_what_is_asked_assumed_or_supposed(
+    sentence: str,
+) -> None:
+    pages = {**PAGES, "p0-4": ["Base traces beyond: $2.50 per 1k", "Plus: 10k base traces"]}
+    pages["p0-5"] = ["Starter: 5 million actions."]
+    records = {name: record(name, texts) for name, texts in pages.items()}
+    known = Evidence(records, question="What does each cost for 2 million steps a month?")
+    before = f"{ASSUMED}Our estimate: 2,000,000 + 100,000 = 2,100,000 Actions.\n\n"
+    assert [f.missing for f in check(before + sentence, known)][2:] == [()]
+    assert [f.verdict for f in check(sentence, known)] == ["marked"], "nothing is assumed"
+
+
+def test_no_term_follows_from_figures_that_only_sources_have() -> None:
+    [_, finding] = checked(f"{ASSUMED}Our estimate: 9,961 × 0.005 = $49.81.")
+    assert finding.verdict == "marked"
+
+
+def test_a_total_adds_what_the_calculation_before_had_as_a_term() -> None:
+    findings = checked(
+        f"{ASSUMED}Our estimate: 1.1 × 50 = $55 above the included million, so 100 + 55 = $155.\n"
+        "The real figure is likely higher.\n"
+        "Our estimate: 5 × 50 + 0.3 × 45 = $263.50 above it, together about $365."
+    )
+    assert [f.verdict for f in findings][-1] == "computed"
+    alone = checked("Our estimate: 5 × 50 + 0.3 × 45 = $263.50 above it, together about $990.")
+    assert [f.text for f in alone[0].missing] == ["$990"]
+
+
+def test_a_difference_of_two_results_is_computed_wherever_it_is_told() -> None:
+    bills = (
+        f"{ASSUMED}Our estimate: 1.1 × 50 = $55, so 100 + 55 = $155.\n"
+        "Our estimate: 3 × 39 = $117 for seats.\n"
+    )
+    findings = checked(f"{bills}The first is $38 dearer than the seats.")
+    assert findings[-1].verdict == "computed"
+    assert checked(f"{bills}A licence is $38.")[-1].verdict == "marked"
+
+
+def test_what_a_calculation_is_made_at_is_an_assumption_of_the_reader_s_to_see() -> None:
+    hotel = Evidence({"t0-0": record("t0-0", ["全季湖滨约450元起，周末上浮30%—60%。"])})
+    answer = (
+        "据此推算：两间450×2=900元，市内打车按每程20元、6程120元，合计1020元。\n"
+        "周末去，房费按上浮45%算要多出约405元。\n"
+    )
+    assert [f.missing for f in check(answer, hotel)] == [(), ()]
+    stated = check("周末房费要上浮45%。", hotel)
+    assert [f.verdict for f in stated] == ["marked"]

@@ -76,3 +76,13 @@ def test_what_no_source_bears_is_remembered_as_such(
     messages = [HumanMessage(question), AIMessage(answer), HumanMessage(question)]
     assert conversation(messages, []).partition("assistant: ")[2] == remembered
     assert not any("9" in words or "300" in words for words in known_words(messages))
+
+
+def test_what_the_last_answer_calculated_is_known_to_the_next_one() -> None:
+    answer = (
+        "Our estimate: 2,000,000 ÷ 2,592,000 = 0.77 steps a second.\n\n"
+        "It has 4,711 users. It costs 12 × 99 = $1,188†."
+    )
+    words = " ".join(known_words([HumanMessage("q"), AIMessage(answer), HumanMessage("q2")]))
+    assert "0.77" in words
+    assert not any(figure in words for figure in ("4,711", "1,188"))

@@ -10,6 +10,7 @@ from langchain_core.tools import BaseTool
 from agent.core.errors import InputError
 from agent.core.strings import estimated_tokens
 from agent.evidence.citations import renumber_for_prompt
+from agent.evidence.claims.arithmetic import formula_values
 from agent.evidence.claims.correct import (
     CONTRADICTED,
     LINKED,
@@ -117,7 +118,10 @@ def _message_text(message: AnyMessage, language: Language) -> str:
 
 
 def known_words(messages: Sequence[AnyMessage]) -> list[str]:
-    """Return what an answer may say without a source: the user's words, the last cited ones."""
+    """Return what an answer may say without a source: the user's words, the last answer's facts.
+
+    Those are its sentences that cite something, and what it calculated, without what is marked.
+    """
     questions = [
         clean_text(str(m.text), MAX_QUESTION) for m in messages if isinstance(m, HumanMessage)
     ]
@@ -126,7 +130,8 @@ def known_words(messages: Sequence[AnyMessage]) -> list[str]:
         sentence.plain.replace("\0", "")
         for answer in answers[-1:]
         for sentence in sentences(answer, LINKED)
-        if sentence.citations and not is_marked(sentence.text)
+        if (sentence.citations or any(formula_values(sentence.plain)))
+        and not is_marked(sentence.text)
     ]
     return [*questions[-KEPT_MESSAGES:], *cited]
 

@@ -34,7 +34,6 @@ from agent.evidence.claims.facts import (
     hedge,
     rounded,
     scripts,
-    telling_figures,
     words,
 )
 from agent.evidence.claims.places import with_right_places
@@ -127,7 +126,7 @@ def _with_results(finding: Finding, results: Sequence[Figure]) -> Finding:
 def _assumed(sentence: Sentence) -> list[Figure]:
     """Return the figures that a sentence says the writer assumes."""
     said = supposed(sentence.plain)
-    return [figure for figure in telling_figures(sentence.plain) if figure.start in said]
+    return [figure for figure in figures(sentence.plain) if figure.start in said]
 
 
 def _listed(text: str, evidence: Evidence) -> list[Place]:
@@ -155,7 +154,8 @@ class _Judge(Claim):
             return replace(
                 finding, sentence=self.sentence, verdict=verdict, text=text, cite=(), doubt=0
             )
-        self.facts = [f for f in self.facts if f.start not in supposed(self.text)]
+        own = supposed(self.text)
+        self.facts = [f for f in self.facts if f.start not in own and f not in self.hypotheses]
         bare = not self.figures and not words(self.text)
         if bare or (not self.sentence.cited and self._states_nothing()):
             return self._finding("own")
@@ -206,20 +206,24 @@ class _Judge(Claim):
             if self.evidence.knows(figure)
             or self.borne(figure, everything)
             or self._is_given_term(figure)
+            or self.is_premise(figure)
         ]
         shares = {100 - f.value for f in figures(self.text) if f.kind == "percent"}
 
         def given(number: Decimal) -> bool:
-            own = number in shares or self.assumes(number)
+            own = number in shares or self.assumes(number) or self.derives(number)
             return own or self._is_given(number) or self._is_left_of_share(number)
 
         computed, rest = list[Figure](), list[Figure]()
+        terms = [t for _, terms in formula_values(self.text) for t in terms]
         for figure in self.facts:
             if self.borne(figure, everything) or self._is_given_term(figure):
                 continue
             grounded = (
                 self.is_premise(figure)
+                or (figure.value in terms and self.derives(figure.value))
                 or reckoned(figure, [*operands, *computed], self.text, given)
+                or self.follows_from_premises(figure, computed)
                 or (figure.kind == "percent" and self._is_share(figure))
             )
             (computed if grounded else rest).append(figure)
@@ -228,7 +232,8 @@ class _Judge(Claim):
             return replace(self._finding("marked", self.best(everything)), missing=tuple(rest))
         if self._foreign_names():
             return self._finding("marked", self.best(everything))
-        self.results = computed
+        # What is added to a result later may be a term of this calculation.
+        self.results = [*computed, *(f for f in operands if computed and f.value in terms)]
         return self._finding("computed" if computed else "quoted" if self.sentence.cited else "own")
 
     def _is_given(self, number: Decimal) -> bool:
@@ -282,6 +287,7 @@ class _Judge(Claim):
             if source := self._only_bearer(everything):
                 return replace(self._finding("attached", source), attach=(source.source,))
         if computed:
+            self.results = computed
             return self._finding("computed")
         if self._foreign_names():
             return self._finding("marked", self.best(everything))

@@ -25,15 +25,17 @@ from agent.evidence.claims.facts import (
     telling_figures,
     words,
 )
-from agent.evidence.claims.sentences import Sentence, asserted, plan_times
+from agent.evidence.claims.sentences import Sentence, asserted, hypotheses, plan_times
 from agent.evidence.figures import Figure, figures
 
 _ARITHMETIC = re.compile(
     r"[高低多少长短快慢贵占省增减降升差倍共]|合计|总计|平均"
     r"|\b(?:total|sum|together|differ\w*|more|less|fewer|sav\w+|share|times|twice|average"
+    r"|premium|gap|dearer|moves?\b[^.;]{0,30}\bby"
     r"|(?:long|short|high|low|tall|cheap|fast|slow|larg|small|bigg|old|lat|earli)er)\b",
     re.I,
 )
+_TOTAL = re.compile(r"合计|总计|总共|一共|共计?|\b(?:total\w*|together|in all|altogether)\b", re.I)
 _OF_A_WHOLE = re.compile(
     r"一整?[年周]|全年|每[年周]|\b(?:over|for|in|per) (?:an? |the )?(?:year|week)\b", re.I
 )
@@ -42,6 +44,7 @@ _NEAR_MINUTES = 180
 LEAST_OVERLAP = 0.2
 """The least share of a sentence's words that a passage about the same thing has."""
 _MAX_OPERANDS, _NEAR_PASSAGES = 12, 3
+_COUNTED, _FEW_SOURCES = 13, 3
 
 
 class Claim:
@@ -114,18 +117,21 @@ class Claim:
 
         def has_number(number: Decimal) -> bool:
             has = not with_number(number).isdisjoint(passages)
-            return has or self.assumes(number) or self.evidence.asks(number)
+            return has or self.assumes(number) or self.evidence.asks(number) or self.derives(number)
 
         operands = [
             figure
             for figure in figures(self.text)[:MAX_FIGURES]
-            if self.borne(figure, passages) or self.evidence.knows(figure)
+            if self.borne(figure, passages)
+            or self.evidence.knows(figure)
+            or figure in self.hypotheses
         ]
         computed, unfounded = list[Figure](), list[Figure]()
         strange = [figure for figure in self.facts if not self.borne(figure, passages)]
         for figure in sorted(strange, key=lambda f: f.kind == "percent"):
             if (
-                (figure.value in terms and self.is_premise(figure))
+                (figure.value in terms and (self.is_premise(figure) or self.derives(figure.value)))
+                or self.follows_from_premises(figure, computed)
                 or is_computed(figure, operands, self.text, has_number)
                 or (passages is self.cited and self._follows_from_passage(figure, operands))
                 or self._follows_from_earlier(figure, has_number)
@@ -137,15 +143,97 @@ class Claim:
         return computed, sorted(unfounded, key=lambda figure: figure.start)
 
     def assumes(self, number: Decimal) -> bool:
-        """Return whether a number is among the premises."""
-        return any(number in (amount(premise), premise.value) for premise in self.premises)
+        """Return whether a number is among the premises, or what the sentence supposes."""
+        premises = (*self.premises, *self.hypotheses)
+        return any(number in (amount(premise), premise.value) for premise in premises)
+
+    @cached_property
+    def hypotheses(self) -> list[Figure]:
+        """Return the figures that the sentence says it calculates with, as cases of its own."""
+        spans = hypotheses(self.text)
+        return [f for f in figures(self.text) if any(f.start in span for span in spans)]
+
+    @cached_property
+    def _own_numbers(self) -> set[Decimal]:
+        """Return what is asked, assumed or supposed, as numbers."""
+        asked_figures = (f for passage in self.evidence.known[:1] for f in passage.figures)
+        own = [*self.premises, *self.hypotheses, *asked_figures]
+        return {amount(f) for f in own if not f.date and f.clock is None and amount(f)}
+
+    def derives(self, number: Decimal) -> bool:
+        """Return whether one step leads to a number from what is asked, assumed or supposed.
+
+        The other number may be a figure of a source that has another term of the same formula.
+        """
+        own = self._own_numbers
+        if not own or not self.premises:
+            return False
+        others = own | {f.value for f in figures(self.text) if 1 < f.value < _COUNTED}
+        return any(number in _results(one, other) for one in own for other in others) or any(
+            number in (one + other, one - other) for one in own for other in self._beside(number)
+        )
+
+    def _beside(self, number: Decimal) -> set[Decimal]:
+        """Return the numbers of the sources that have another term of the number's formula."""
+        terms = {t for _, terms in formula_values(self.text) if number in terms for t in terms}
+        of_terms = (self.evidence.index.with_number(t) for t in terms - {number} if t % 10)
+        names = {passage.source for passages in of_terms for passage in passages}
+        if len(names) > _FEW_SOURCES:
+            return set()
+        return {amount(f) for passage in self.evidence.of(names) for f in passage.numbers}
+
+    def follows_from_premises(self, figure: Figure, computed: Sequence[Figure]) -> bool:
+        """Return whether it is a total, a difference or a product of what the answer rests on."""
+        if not figure.kind or figure.date or figure.clock is not None:
+            return False
+        hedged, value = hedge(self.text, figure), self._total_before(figure, computed)
+        if value is not None and alike(value, figure, hedged):
+            return True
+        of_kind = [p for p in self.premises if p.kind in (figure.kind, "", None)]
+        if _TOTAL.search(self.text) and any(
+            alike(amount(one) + amount(other), figure, hedged)
+            for one in computed
+            for other in of_kind
+        ):
+            return True
+        typed = [amount(premise) for premise in of_kind if premise.kind]
+        if _ARITHMETIC.search(self.text) and any(
+            alike(one - other, figure) for one in typed for other in typed if one != other
+        ):
+            return True
+        counts = [f.value for f in figures(self.text) if 1 < f.value < _COUNTED]
+        shares = [f.value / 100 for f in self.hypotheses if f.kind == "percent"]
+        supposed = [amount(f) for f in self.hypotheses if f.kind == figure.kind]
+        return any(alike(a * b, figure, hedged) for a in typed for b in shares) or any(
+            alike(a * b, figure, hedged) for a in supposed for b in counts
+        )
+
+    def _total_before(self, figure: Figure, computed: Sequence[Figure]) -> Decimal | None:
+        """Return the sum of the figures before one that a text calls their total, if all hold."""
+        if not _TOTAL.search(self.text[: figure.start].rpartition("，")[2][-24:]):
+            return None
+        terms = {term for _, terms in formula_values(self.text) for term in terms}
+        parts = [
+            f
+            for f in figures(self.text)
+            if f.end <= figure.start and f.kind == figure.kind and f not in self.hypotheses
+        ]
+        parts = [part for part in parts if part.value not in terms]
+        everything = self.evidence.passages
+        known = all(
+            part in computed or self.is_premise(part) or self.borne(part, everything)
+            for part in parts
+        )
+        return (
+            sum((amount(part) for part in parts), Decimal(0)) if len(parts) > 1 and known else None
+        )
 
     def is_premise(self, figure: Figure) -> bool:
         """Return whether a figure is among the premises; one of the two may have no unit."""
         return any(
             alike(amount(premise), figure)
             and (premise.kind in (figure.kind, "") or not figure.kind)
-            for premise in self.premises
+            for premise in (*self.premises, *self.hypotheses)
             if not premise.date and premise.clock is None and figure.clock is None
         )
 
@@ -180,6 +268,11 @@ class Claim:
             for p in self.evidence.passages
         )
         return [*self.names, first[1]] if first and is_name else self.names
+
+
+def _results(one: Decimal, other: Decimal) -> tuple[Decimal, ...]:
+    quotient = (one / other,) if other else ()
+    return (one + other, one - other, one * other, *quotient)
 
 
 def among(figure: Figure, others: Iterable[Figure]) -> bool:

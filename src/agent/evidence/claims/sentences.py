@@ -214,6 +214,15 @@ _SUPPOSED = re.compile(
     r"(?:[^，。；;,]|,(?=\d))+",
     re.I,
 )
+_MADE_AT = re.compile(
+    r"按(?:照)?[^\d，。；、]{0,8}\d[\d,.]*[^\d，。；、]{0,6}(?=[算计估]|[、，][^，。；]{0,12}\d)"
+)
+_CASE = re.compile(
+    r"\b(?:with|if|for|instead of|at) (?:only |about |say )?\d[\d,.]*(?![\d,.]|\s?[%$€£¥])", re.I
+)
+_CALCULATION = re.compile(
+    r"\d\s*[×÷+*/−-]\s*[$€£]?\d[^;。；]{0,40}?=|据此[推估]算|\bour estimate\b", re.I
+)
 _ADVICE = re.compile(
     r"\W*(?:(?:my|our) )?(?:advice|tips?|recommendations?|suggestions?|how to choose"
     r"|rule of thumb|which (?:one )?to (?:pick|choose|take))\s*(?:\*\*)?\s*[:：–—]"
@@ -339,6 +348,17 @@ def supposed(text: str) -> range:
     """Return where a sentence says what the writer assumes: all of it, or its first clause."""
     clause = _SUPPOSED.match(text)
     return range(len(text) if is_assumption(text) else clause.end() if clause else 0)
+
+
+def hypotheses(text: str) -> list[range]:
+    """Return where a calculation says with which numbers of its own it is made.
+
+    A price or a share needs words for that ("按45%算"), not "with" alone.
+    """
+    spans = [range(*match.span()) for match in _MADE_AT.finditer(text)]
+    if _CALCULATION.search(text):
+        spans += [range(*match.span()) for match in _CASE.finditer(text)]
+    return spans
 
 
 def weighs_sources(text: str) -> bool:
