@@ -1,4 +1,8 @@
-"""What every test gets: an environment without keys, settings or a `.env`, and its own data."""
+"""What every test gets: an environment without keys, settings or a `.env`, and its own data.
+
+What imports the product is imported where it is used: the process that only hands tests out to
+workers, and that they all wait for at the beginning, does without it.
+"""
 
 import functools
 import gc
@@ -8,17 +12,15 @@ import os
 import signal
 import ssl
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
-from agent.cli import environment as logs
-from agent.configuration import Configuration
-from agent.core import calls, redaction
-from agent.core.errors import ProviderError
-from agent.server.auth.api_keys import access
-from agent.settings import Settings
+if TYPE_CHECKING:
+    from agent.core import calls
+    from agent.core.errors import ProviderError
 
 pytest.register_assert_rewrite("tests.support")
 # Imports make millions of objects that stay; looking through them again and again takes a second.
@@ -28,9 +30,6 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 # Begun in the background, a suite ignores Ctrl-C, and what it starts would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-_backoff = calls._delay
 # Clients are made by the hundred; each would read the authorities of TLS, 30 ms of CPU, anew.
 ssl.create_default_context = functools.cache(ssl.create_default_context)
 
@@ -40,23 +39,33 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--engine", choices=["dev", "aegra"], help="the conformance of one engine")
 
 
-def pytest_configure() -> None:
-    """Let tests see and break what the sample mode runs."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Let tests see and break what the sample mode runs, and retries wait a hundredth as long."""
+    if config.getoption("tx", None) and not hasattr(config, "workerinput"):
+        return
+    from agent.core import calls
     from tests.support.standins import observe_sample
 
     observe_sample()
-    calls._delay = _delay
+    calls._delay = _shorter(calls._delay)
 
 
-def _delay(policy: calls.Policy, error: ProviderError, attempt: int) -> float | None:
+def _shorter(back_off: "Callable[..., float | None]") -> "Callable[..., float | None]":
     """Wait a hundredth as long before another attempt; what a service asks for is waited whole."""
-    return _backoff(replace(policy, base_delay=policy.base_delay / 100), error, attempt)
+
+    @functools.wraps(back_off)
+    def delay(policy: "calls.Policy", error: "ProviderError", attempt: int) -> float | None:
+        return back_off(replace(policy, base_delay=policy.base_delay / 100), error, attempt)
+
+    return delay
 
 
 @pytest.fixture
 def whole_back_off(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let retries wait as they do for a user."""
-    monkeypatch.setattr(calls, "_delay", _backoff)
+    from agent.core import calls
+
+    monkeypatch.setattr(calls, "_delay", calls._delay.__wrapped__)  # type: ignore[attr-defined]
 
 
 def pytest_collection_finish() -> None:
@@ -81,18 +90,25 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 _COMPUTING = ("tests/unit", "tests/contract", "tests/architecture")
 
 
-_OURS = {name.upper() for name in (*Settings.model_fields, *Configuration.model_fields)}
 _FOREIGN = {"GOOGLE_GENAI_USE_VERTEXAI", "LANGSMITH_API_KEY", "LANGSMITH_GATEWAY",
             "UV_RUN_RECURSION_DEPTH"}  # fmt: skip
 _PROXIES = {f"{kind}_PROXY" for kind in ("HTTP", "HTTPS", "ALL", "NO")}
 
 
-_NO_PART_OF_A_TEST = _OURS | _FOREIGN | _PROXIES
 _numbers = itertools.count()
 
 
+@functools.cache
+def _no_part_of_a_test() -> set[str]:
+    from agent.configuration import Configuration
+    from agent.settings import Settings
+
+    ours = {name.upper() for name in (*Settings.model_fields, *Configuration.model_fields)}
+    return ours | _FOREIGN | _PROXIES
+
+
 def _told_by_environment() -> list[str]:
-    return [name for name in os.environ if name.upper() in _NO_PART_OF_A_TEST]
+    return [name for name in os.environ if name.upper() in _no_part_of_a_test()]
 
 
 @pytest.fixture(autouse=True)
@@ -100,6 +116,9 @@ def clean_environment(
     monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[None]:
     """No test sees the machine's keys or proxies, and none writes to the user's data."""
+    from agent.core import redaction
+    from agent.server.auth.api_keys import access
+
     for name in _told_by_environment():
         monkeypatch.delenv(name)
     # A folder of its own that is there once somebody writes: most write nothing.
@@ -141,6 +160,8 @@ def _hear_every_logger() -> None:
 @functools.lru_cache(1)
 def _loggers(count: int) -> list[logging.Logger]:
     """Return those that commands change, of so many that there are."""
+    from agent.cli import environment as logs
+
     names = list(logging.root.manager.loggerDict)
     ours = (name for name in names if name.partition(".")[0] == "agent" or name in logs._LOUD)
     return [logging.getLogger(name) for name in ours]

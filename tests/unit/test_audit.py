@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import stat
 from collections.abc import Iterator
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import Any
 
@@ -135,15 +136,18 @@ def test_after_the_file_was_moved_away_there_is_a_new_one(path: Path) -> None:
     assert [row["event"] for row in rows(path)] == ["deletion"]
 
 
-def _append_many(path: str, name: str) -> None:
-    log = AuditLog(Path(path))
+def _append_many(path: Path, name: str, begin: Barrier) -> None:
+    log = AuditLog(path)
+    begin.wait(timeout=60)
     for number in range(25):
         log.append({"name": name, "number": number})
 
 
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_processes_that_share_the_file_do_not_mix_their_lines(path: Path) -> None:
-    context = multiprocessing.get_context("spawn")
-    processes = [context.Process(target=_append_many, args=(str(path), n)) for n in "ab"]
+    context = multiprocessing.get_context("fork")
+    begin = context.Barrier(2)
+    processes = [context.Process(target=_append_many, args=(path, n, begin)) for n in "ab"]
     for process in processes:
         process.start()
     for process in processes:
