@@ -172,7 +172,10 @@ class Configuration(BaseModel):
         0.1, ge=0, le=1, description="Papers scored below are dropped; 1 is the best possible."
     )
     max_passages: int = Field(
-        24, ge=0, le=200, description="Passages of own documents and papers shown to the writer."
+        24,
+        ge=0,
+        le=200,
+        description="Passages of documents shown to the writer, and as many of web pages.",
     )
 
     def __init__(self, **values: Any) -> None:

@@ -337,6 +337,17 @@ async def test_a_passage_is_shown_under_its_headings(lab: PlanLab) -> None:
     assert "] (网页" in shown
 
 
+async def test_what_passages_of_a_page_say_is_not_shown_again_as_its_excerpt(lab: PlanLab) -> None:
+    llm = plays(lab)
+    state = await lab.ask(max_task_pages=1, max_passages=100)
+    prompt = llm.asked("dossier")[0].user
+    excerpts = [line for line in block(prompt, "tasks").splitlines() if "→" in line]
+    read = {p["path"]: p["id"] for p in state["passages"] if p["path"].startswith("https://pages.")}
+    assert len(excerpts) == len(read)
+    assert all(f"[^{name}]" in "".join(excerpts) for name in read.values())
+    assert all(line.count(" — ") == 0 for line in excerpts)
+
+
 async def test_papers_that_earlier_questions_left_do_not_pass(lab: PlanLab) -> None:
     lab.services.knowledge().put("锂电池的技术路线与同行比较", NOTE, collection="papers")
     state = await lab.ask()
@@ -359,6 +370,17 @@ async def test_own_documents_of_another_company_do_not_pass(lab: PlanLab) -> Non
     assert told(state)["gaps"] == []
 
 
+async def test_documents_of_a_named_collection_need_not_name_the_company(lab: PlanLab) -> None:
+    knowledge = lab.services.knowledge()
+    knowledge.put("到货记录", "电池交付延期 28 天，最大客户优先供货。", collection="青岚")
+    knowledge.put("别家", "白石电池有限公司：电池交付延期，最大客户占 9%。", collection="青岚")
+    task = {"query": "青岚公司 最大客户 电池交付", "company": "青岚公司", "sources": ["documents"]}
+    plays(lab, task, rewrite_headings=lambda turn: Answer(json={"questions": []}))
+    state = await lab.ask(inputs={"collections": ["青岚"]})
+    assert own_titles(state) == {"到货记录"}
+    assert own_titles(await lab.ask(thread="all")) == set()
+
+
 async def test_the_rest_of_a_document_that_was_found_comes_where_there_is_room(
     lab: PlanLab,
 ) -> None:
@@ -370,7 +392,7 @@ async def test_the_rest_of_a_document_that_was_found_comes_where_there_is_room(
     texts = {p["text"] for p in state["passages"] if p["title"] == "尽调"}
     assert len(texts) == 7
     few = await lab.ask(max_passages=3)
-    assert len(few["passages"]) == 3
+    assert sum(passage["path"].startswith("notes/") for passage in few["passages"]) == 3
 
 
 async def test_a_company_that_nothing_names_is_said_not_to_be_found(lab: PlanLab) -> None:

@@ -52,6 +52,13 @@ def test_every_target_gets_its_best_before_any_gets_its_second() -> None:
     ]  # fmt: skip
 
 
+def test_web_pages_take_no_room_from_documents() -> None:
+    pages = found(0, *(hit("https://x.example/", n, collection="pages") for n in range(5)))
+    assert ids(pages, found(1, hit("a", 0), hit("a", 1), hit("a", 2)), limit=2) == [
+        "d0-0", "d0-1", "d1-0", "d1-1",
+    ]  # fmt: skip
+
+
 def test_no_passages_where_none_are_wanted_or_found() -> None:
     assert ids(found(0, hit("a")), limit=0) == []
     assert ids() == []

@@ -86,6 +86,8 @@ class Readable:
     collections: list[Collected] = field(default_factory=list)
     """All that the owner may read, where they were looked up."""
     gaps: list[Gap] = field(default_factory=list)
+    named: bool = False
+    """Whether the question or the settings name the collections."""
 
 
 def own_scope(readable: Sequence[str], owner: str, runtime: Runtime[Configuration]) -> Scope | None:
@@ -126,7 +128,7 @@ async def readable_collections(
         if name not in names:
             there = ", ".join(sorted(names)[:SHOWN_COLLECTIONS]) or "none"
             raise InputError("collections", f"there is no {name[:80]!r}; there are: {there}")
-    return Readable(owner, list(dict.fromkeys(chosen)), collections)
+    return Readable(owner, list(dict.fromkeys(chosen)), collections, named=True)
 
 
 def _named(state: QuestionInput, configuration: Configuration) -> list[str] | None:

@@ -247,6 +247,7 @@ async def plan(
     opened["turn"] = waiting(turn, configuration, services)
     opened["previous"], opened["conversation"] = previous, discussion
     opened["owner"], opened["readable"] = owner, readable.names
+    opened["collections_named"] = readable.named
     opened["tasks"], opened["plan_note"] = tasks, note
     opened["gaps"] = replaced([*gaps, *request.gaps])
     opened["usage"] = Usage(**meter.usage, first=True)

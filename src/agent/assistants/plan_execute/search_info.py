@@ -77,15 +77,19 @@ class Found:
 
 
 def passages_of(results: Sequence[Found], limit: int) -> list[tuple[Passage, Hit]]:
-    """Return at most `limit` passages, each once: every target's best first, then the second ones.
+    """Return passages, each once: every target's best first, then the second ones.
 
-    In the order of targets; ids are `d{target}-{n}`.
+    At most `limit` of documents and as many of web pages, in the order of targets; ids are
+    `d{target}-{n}`.
     """
     owner: dict[tuple[str, int], int] = {}
+    room = {True: limit, False: limit}
     for row in zip_longest(*(each.hits for each in results)):
         for each, hit in zip(results, row, strict=True):
-            if hit is not None and len(owner) < limit:
-                owner.setdefault(_key(hit[0]), each.number)
+            if hit is None or _key(hit[0]) in owner or not room[_is_page(hit[0])]:
+                continue
+            room[_is_page(hit[0])] -= 1
+            owner[_key(hit[0])] = each.number
     return [
         (_passage(f"d{each.number}-{n}", each.target, hit, score), hit)
         for each in results
@@ -125,7 +129,7 @@ def _passage(name: str, target: str, hit: Hit, score: float) -> Passage:
 
 def _source(passage: Passage, hit: Hit, language: Language) -> Source:
     source = passage_source(passage["id"], hit, language)
-    is_page = hit.document["collection"] == PAGES
+    is_page = _is_page(hit)
     metadata = hit.document.get("metadata", {})
     provider = "documents" if is_own(hit.document["collection"]) else "papers"
     if is_page:
@@ -136,6 +140,10 @@ def _source(passage: Passage, hit: Hit, language: Language) -> Source:
     source["provider"] = source_name(provider, language)
     source["quotes"] = [quote] if quote else []
     return source
+
+
+def _is_page(hit: Hit) -> bool:
+    return hit.document["collection"] == PAGES
 
 
 def _key(hit: Hit) -> tuple[str, int]:
@@ -227,6 +235,7 @@ def _searching(
         # Papers of earlier questions are on other subjects.
         full_texts=Scope(full_texts, state["owner"], tuple(papers)) if papers else None,
         papers=papers,
+        collections_named=state.get("collections_named", False),
     )
 
 
@@ -244,6 +253,8 @@ class _Searching:
     full_texts: Scope | None
     papers: dict[str, str]
     """Titles of this run's papers, by their ids in the knowledge base."""
+    collections_named: bool
+    """Whether the question names the collections that own documents are of."""
     pages: PageIndex = field(default_factory=PageIndex)
     gaps: list[Gap] = field(default_factory=list)
     named: dict[tuple[str, str], bool] = field(default_factory=dict)
@@ -273,24 +284,23 @@ class _Searching:
         return pool, targets, [*results, await self._neighbours(results)]
 
     async def _neighbours(self, results: Sequence[Found]) -> Found:
-        """Return what else own documents say that targets found, as far as there is room."""
+        """Return what else the own documents and pages say that targets found.
+
+        As far as there is room: of pages those passages that a task's words stand in.
+        """
         hits_by_key = {_key(hit): hit for each in results for hit, _ in each.hits}
-        room = self.configuration.max_passages - len(hits_by_key)
-        ids = {
-            hit.document["id"]: None
-            for hit in hits_by_key.values()
-            if is_own(hit.document["collection"]) and hit.document["collection"] != PAGES
-        }
-        number, question = len(results), clean_text(self.turn["question"], _MAX_QUESTION)
-        if self.own is None or not ids or room <= 0:
-            return Found(number, question, [])
-        scope = replace(self.own, documents=tuple(ids))
-        limit = self.configuration.max_passages
-        lists = await asyncio.gather(
-            *(self._known(query, scope, limit) for query in (self.turn["question"], *self.queries))
-        )
-        others = {_key(hit): hit for hits in lists for hit in hits if _key(hit) not in hits_by_key}
-        return Found(number, question, [(hit, 0.0) for hit in list(others.values())[:room]])
+        ids = {hit.document["id"]: _is_page(hit) for hit in hits_by_key.values()}
+        own = [id for id, page in ids.items() if not page and id not in self.papers]
+        queries, limit = (self.turn["question"], *self.queries), self.configuration.max_passages
+        lists = [self.pages.search(query, limit) for query in queries]
+        lists = [[hit for hit in hits if hit.document["id"] in ids] for hits in lists]
+        if self.own is not None and own:
+            scope = replace(self.own, documents=tuple(own))
+            lists += await asyncio.gather(*(self._known(each, scope, limit) for each in queries))
+        in_turn = (hit for row in zip_longest(*lists) for hit in row if hit is not None)
+        others = {_key(hit): hit for hit in in_turn if _key(hit) not in hits_by_key}
+        question = clean_text(self.turn["question"], _MAX_QUESTION)
+        return Found(len(results), question, [(hit, 0.0) for hit in others.values()])
 
     async def _read(self) -> PageIndex:
         """Return the web's best pages; those that could not be read are one gap."""
@@ -464,12 +474,11 @@ class _Searching:
         document = hits[0].document
         whole = self.pages.texts.get(document["id"])
         text = "\n".join([document["title"], *map(passage_text, hits)])
-        origin: Origin = (
-            "page" if whole else "background" if document["id"] in self.papers else "own"
-        )
+        own: Origin = "named" if self.collections_named else "own"
+        origin: Origin = "page" if whole else "background" if document["id"] in self.papers else own
         if subject.concerns(whole or text, origin=origin):
             return True
-        if origin != "own":
+        if origin != own:
             return False
         if not subject.companies:
             return any(map(is_near, hits))

@@ -133,6 +133,8 @@ class PlanState(AgentInput, Gathered, total=False):
     conversation: str
     plan_note: str
     """Why the plan is not as the model wrote it; empty where it is."""
+    collections_named: bool
+    """Whether the question or the settings name the collections to read."""
     tasks: list[Task]
     executor_result: list[ExecutorResult]
     downloaded_papers: list[DownloadedPaper]

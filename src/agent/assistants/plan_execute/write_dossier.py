@@ -11,6 +11,7 @@ from langgraph.runtime import Runtime
 from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.gaps import TASK_GAPS, gap_lines, readers_gaps, run_gap
 from agent.assistants.common.previous import previous_lines
+from agent.assistants.common.reading import canonical
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.steering import new_wishes, wished, with_wishes
 from agent.assistants.common.writer import Draft, MessageParts, write_message, write_or_quote
@@ -28,8 +29,9 @@ from agent.assistants.plan_execute.state import (
     configuration_of,
 )
 from agent.configuration import Configuration
-from agent.core.strings import cut_to_tokens, estimated_tokens
+from agent.core.strings import cut_to_shares, cut_to_tokens, estimated_tokens
 from agent.evidence.citations import inert
+from agent.evidence.claims.facts import words
 from agent.evidence.types import Gap, Source
 from agent.prompts import Raw, element, render
 from agent.search.documents import Document, Figure
@@ -136,6 +138,8 @@ def cell(text: str) -> str:
 
 _SHOWN_FIGURES = 40
 _PER_TASK, _PER_DOCUMENT, _LEAST = 40, 40, 40
+_SAID = 0.9
+"""The share of an excerpt's words with which passages of its page say it."""
 _EXCERPTS = 4
 """Excerpts of each task, where no model can write."""
 
@@ -287,17 +291,32 @@ class _Dossier:
         return "\n".join(elements)
 
     def _document_line(self, name: str, document: Document, tokens: int) -> str:
+        """Return a document with its text; of one whose passages say it all, their ids."""
         text = cut_to_tokens(" ".join(document["text"].split()), tokens)
         head = f"[^{name}] ({about(document, self.draft.language)}) {document['title']}"
+        if passages := self._passages_with(document):
+            markers = "".join(f"[^{passage['id']}]" for passage in passages)
+            return f"{head} → {markers}"
         return f"{head} — {text}" if text else head
 
+    def _passages_with(self, document: Document) -> list[Passage]:
+        """Return the passages of a page that was read, if they have the words of its excerpt."""
+        url = canonical(document["url"])
+        sources = self.draft.sources
+        passages = [p for p in self.passages if url and canonical(sources[p["id"]]["url"]) == url]
+        excerpt = words(document["text"])
+        whole = words("\n".join(f"{_under(p, 'en')}\n{p['text']}" for p in passages))
+        return passages if excerpt and len(excerpt & whole) >= _SAID * len(excerpt) else []
+
     def _passage_lines(self, tokens: int) -> str:
-        share = max(_LEAST, tokens // max(1, len(self.passages)) - _PER_DOCUMENT)
-        lines = [
+        """Return the passages, long ones cut so that all have room."""
+        heads = [
             f"[^{passage['id']}] ({self._kind(passage)}) {_under(passage, self.draft.language)}: "
-            + cut_to_tokens(" ".join(passage["text"].split()), share)
             for passage in self.passages
         ]
+        texts = [" ".join(passage["text"].split()) for passage in self.passages]
+        texts = cut_to_shares(texts, tokens - estimated_tokens("\n".join(heads)) - len(heads))
+        lines = [head + text for head, text in zip(heads, texts, strict=True)]
         return cut_to_tokens("\n".join(lines), tokens)
 
     def _kind(self, passage: Passage) -> str:
