@@ -88,7 +88,7 @@ def measure(
         cold=cold,
     )
     assert process.stderr is not None
-    samples = _watched(process, folder / "answers.jsonl")
+    samples = watched(process, folder / "answers.jsonl")
     said = process.stderr.read()
     process.stderr.close()
     rows = [json.loads(line) for line in (folder / "answers.jsonl").read_text("utf-8").splitlines()]
@@ -96,7 +96,7 @@ def measure(
     return Measured(process.wait(), samples, answered, said, concurrency)
 
 
-def _watched(process: Program, answers: Path) -> list[Sample]:
+def watched(process: Program, answers: Path) -> list[Sample]:
     """Rows, memory and CPU of a process, ten times a second, until it ends."""
     samples: list[Sample] = []
     pause = threading.Event()
