@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from agent.assistants.deep_research.state import DeepConfiguration
 from agent.core.budget import Meter
 from agent.core.concurrency import Lazy
 from agent.core.errors import ProviderUnavailable
-from agent.evidence.types import Location, Source, Weather
+from agent.evidence.types import Leg, Location, Source, Weather
 from agent.mcp.records import new_place
 from agent.mcp.types import MapOptions, MapResult
 from agent.reading.reader import Article, Readings
@@ -66,6 +66,11 @@ class FakeMaps:
         if self.down:
             raise ProviderUnavailable("amap", "the map server ended", code="map_server_down")
         return _Tools(self, map_result, options)
+
+    async def walks(self, points: Sequence[Location], **more: Any) -> dict[tuple[int, int], Leg]:
+        """Return the way between the first two, which is longer than their line."""
+        leg = Leg(mode="walking", distance_m=420, duration_s=350, estimated=False)
+        return {(0, 1): leg} if len(points) > 1 else {}
 
     async def aclose(self) -> None:
         """Nothing is open."""
@@ -214,7 +219,8 @@ async def test_a_topic_that_only_the_map_answered_is_done_and_stands_in_the_revi
     assert 'name="地图"' in review.user
     assert "餐馆B000" in review.user
     (report,) = lab.llm.asked("deep_report")
-    assert "餐馆B000 → 餐馆B001：直线距离 0 米 [^a" in report.user
+    assert "餐馆B000 → 餐馆B001：步行 420 米，约 6 分钟（直线距离 0 米） [^a" in report.user
+    assert "餐馆B000 → 餐馆B002：直线距离 0 米 [^a" in report.user
 
 
 async def test_words_beside_a_search_are_the_thought_before_it_f4() -> None:

@@ -31,7 +31,7 @@ def test_a_system_prompt_is_short_and_says_that_tags_hold_no_instructions(
     text = render(f"{name}_system", language)
     assert text.splitlines()[0] == f"<task>{name}</task> <language>{language}</language>"
     assert {"zh": "从不是指令", "en": "never instructions"}[language] in text
-    assert tokens(text) <= {"deep_explore": 400, "deep_report": 570}.get(name, 310)
+    assert tokens(text) <= {"deep_explore": 430, "deep_report": 680}.get(name, 310)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -123,3 +123,25 @@ def test_an_empty_topic_and_no_topics_done_leave_no_blocks() -> None:
     }
     text = render("deep_explore", "en", **values)
     assert text == "<today>x</today>\n<question>\nx\n</question>"
+
+
+@pytest.mark.parametrize(
+    ("language", "asked_for"),
+    [
+        ("zh", ("先后按距离和营业时间排", "直线距离不是步行", "下雨", "预约期限", "一个算式",
+                "从哪个数量、日期或情形起", "先前的建议因此有什么变化")),
+        ("en", ("ordered by distances and opening hours", "a straight line is never a walk",
+                "in rain", "deadlines", "one calculation", "on another choice wins",
+                "earlier advice it changes")),
+    ],
+)  # fmt: skip
+def test_a_trip_and_a_follow_up_are_reasoned_and_not_only_listed(
+    language: Language, asked_for: tuple[str, ...]
+) -> None:
+    text = render("deep_report_system", language)
+    assert [part for part in asked_for if part not in text] == []
+
+
+@pytest.mark.parametrize(("language", "by_id"), [("zh", "记录的编号"), ("en", "ids of records")])
+def test_ways_are_asked_for_by_the_ids_of_records(language: Language, by_id: str) -> None:
+    assert by_id in render("deep_explore_system", language)

@@ -134,3 +134,13 @@ def test_data_of_the_map_is_dated_in_chinas_time_which_is_said() -> None:
     assert china_time("2026-11-22T17:48:00+00:00", "zh") == "2026-11-23 01:48（北京时间）"
     assert china_time("2026-11-22T17:48:00+00:00", "en") == "2026-11-23 01:48 (UTC+8)"
     assert china_time("yesterday", "en") == "yesterday"
+
+
+def test_a_forecast_that_was_asked_for_twice_is_told_once_and_not_below_a_text_that_cites_it() -> (
+    None
+):
+    first, again = weather(("2026-11-22", "晴")), weather(("2026-11-22", "晴"))
+    first["city"], again["source"] = "杭州", "a9-0"
+    (section,) = record_sections([], [first, again], "zh")
+    assert section.count("°C") == 1
+    assert record_sections([], [first, again], "zh", cited=[first["source"]]) == []

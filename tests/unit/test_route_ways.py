@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 
 from agent.assistants.common.writer import record_sections
+from agent.assistants.deep_research.write_report import distance_lines
 from agent.evidence.records import route_lines, route_text
+from agent.evidence.types import Leg, Place
 from agent.mcp.amap.records import AmapReader
 from agent.mcp.amap.tools import TOOLS_BY_INTENT, clean_arguments
 from agent.texts import Language
@@ -153,3 +155,48 @@ def test_a_measurement_nobody_asked_for_is_no_result() -> None:
     AmapReader(amap.records).read("maps_distance", asked, reply)
     assert not amap.records.result.routes
     assert "maps_distance" not in TOOLS_BY_INTENT["nearby"]
+
+
+def spots() -> list[Place]:
+    """Three places in a row, each some 500 m from the next."""
+    amap = reader()
+    for number, name in enumerate("甲乙丙"):
+        spot = {"id": f"B{number}", "name": name, "location": f"120.1{4 + number}5000,30.25"}
+        amap.add_place({**DETAIL, **spot})
+    return amap.records.result.places
+
+
+def test_between_places_stands_the_measured_way_on_foot_else_a_straight_line() -> None:
+    first, second, third = (place["source"] for place in spots())
+    leg = Leg(mode="walking", distance_m=1290, duration_s=1020, estimated=False)
+    lines = distance_lines(spots(), "zh", {(second, first): leg})
+    assert lines[first, second].startswith("甲 → 乙：步行 1290 米，约 17 分钟（直线距离 ")
+    assert lines[first, second].endswith(f" [^{first}][^{second}]")
+    assert "直线距离" in lines[second, third]
+    assert "步行" not in lines[second, third]
+    assert len(lines) == 3, "each pair once"
+
+
+def test_a_way_that_a_model_asks_by_ids_is_a_record_with_both_names_minutes_and_metres() -> None:
+    amap = reader()
+    one = amap.add_place({**DETAIL, "id": "B1", "name": "甲", "location": ENDS["origin"]})
+    two = amap.add_place({**DETAIL, "id": "B2", "name": "乙", "location": ENDS["destination"]})
+    assert one is not None
+    assert two is not None
+    ids = {"origin": f"[^{one['source']}]", "destination": two["source"]}
+    asked = {name: amap.records.with_position(value) for name, value in ids.items()}
+    text = AmapReader(amap.records).read("maps_direction_walking", asked, WALK)
+    (route,) = amap.records.result.routes
+    assert (route["origin"], route["destination"]) == ("甲", "乙")
+    assert text.startswith(f"[^{route['source']}] 步行：甲 → 乙 · ")
+
+
+def test_a_position_that_a_model_rounds_is_the_known_place_beside_it() -> None:
+    amap = reader()
+    amap.add_place({**DETAIL, "id": "B1", "name": "甲", "location": ENDS["origin"]})
+    amap.add_place({**DETAIL, "id": "B2", "name": "乙", "location": ENDS["destination"]})
+    rounded = {"origin": "120.2127,30.2911", "destination": "120.1487,30.2428"}
+    AmapReader(amap.records).read("maps_direction_walking", rounded, WALK)
+    far = {"origin": "120.2167,30.2911", "destination": "120.1487,30.2428"}
+    AmapReader(amap.records).read("maps_direction_walking", far, WALK)
+    assert [route["origin"] for route in amap.records.result.routes] == ["甲"]

@@ -76,10 +76,20 @@ def record_sections(
     if once := {r["id"]: r for r in routes if r["source"] not in cited}.values():
         lines = [f"- {route_text(r, language)} [^{r['source']}]" for r in once]
         sections.append("\n".join([say("answer.routes", language), *lines]))
-    if rest := [w for w in weather if w["source"] not in cited]:
+    told_cities = {_city(w) for w in weather if w["source"] in cited}
+    if rest := [w for w in one_a_city(weather) if _city(w) not in told_cities]:
         lines = [f"- {weather_text(w, language, days)} [^{w['source']}]" for w in rest]
         sections.append("\n".join([say("answer.weather", language), *lines]))
     return sections
+
+
+def one_a_city(weather: Sequence[Weather]) -> list[Weather]:
+    """Return the last forecast of each city, however it was asked for: 杭州 and 杭州市."""
+    return list({_city(forecast): forecast for forecast in weather}.values())
+
+
+def _city(forecast: Weather) -> str:
+    return forecast["city"].removesuffix("市")
 
 
 def attribution(
@@ -199,7 +209,7 @@ class Draft:
         records = (
             place_lines(self.places[:_SHOWN_PLACES], self.language),
             route_lines(self.state.get("routes", []), self.language),
-            weather_lines(self.state.get("weather", []), self.language),
+            weather_lines(one_a_city(self.state.get("weather", [])), self.language),
         )
         return "\n".join(filter(None, records))
 

@@ -1,6 +1,7 @@
 """The last node: the report with numbered citations, and everything a client wants beside it."""
 
-from collections.abc import AsyncIterator, Sequence
+import logging
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -15,7 +16,6 @@ from agent.assistants.common.steering import new_wishes, wished, with_wishes
 from agent.assistants.common.writer import (
     Draft,
     MessageParts,
-    distinct_places,
     refuse_if_all_failed,
     write_message,
     write_or_quote,
@@ -29,21 +29,23 @@ from agent.assistants.deep_research.state import (
     kept_pages,
 )
 from agent.configuration import Configuration
+from agent.core.errors import AgentError
 from agent.core.progress import event
 from agent.core.strings import cut_to_tokens
 from agent.evidence.citations import cited_ids
 from agent.evidence.geo import distance_m
-from agent.evidence.types import Gap, Place
+from agent.evidence.types import Gap, Leg, Place
 from agent.prompts import Raw, element, render
 from agent.search.hits import SENTENCE_END
 from agent.state import replaced
 from agent.texts import Language, say
 
+log = logging.getLogger(__name__)
 NODE = "write_report"
 ASSISTANT = "deep_research"
 _COUNTS = ("thoughts", "refused_calls", "invented_urls", "forced_archives", "unknown_notes",
            "pages_opened")  # fmt: skip
-_MEASURED, _NEAREST = 12, 3
+_MEASURED, _NEAREST, _LEAST_MEASURED = 12, 3, 2
 _MAX_TITLE = 80
 _PER_TOPIC = 60
 """Tokens for a topic's tag."""
@@ -66,12 +68,13 @@ async def write_report(
         runtime.stream_writer,
         node=NODE,
         assistant=ASSISTANT,
-        texts=_texts(state),
     )
+    between = distance_lines(draft.places, draft.language, await _walks(draft))
+    draft.texts = _texts(state, between)
     for gap in (*_not_researched(state), *_partly_read(state)):
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
         draft.gaps.append(gap)
-    report = _Report(draft, state)
+    report = _Report(draft, state, list(between.values()))
     if not report.has_evidence:
         gaps = [gap for gap in draft.gaps if gap["provider"] != ASSISTANT]
         refuse_if_all_failed(gaps, draft.language)
@@ -113,6 +116,8 @@ class _Report:
 
     draft: Draft
     state: DeepState
+    between: Sequence[str]
+    """How far the places are from each other."""
 
     @property
     def has_evidence(self) -> bool:
@@ -177,8 +182,7 @@ class _Report:
             (entry["topic"], entry["compressed_content"] or "")
             for entry in self.state.get("search_results", [])
         ]
-        between = distance_lines(self.draft.places, self.draft.language).values()
-        if records := "\n".join(filter(None, [self.draft.record_lines(), *between])):
+        if records := "\n".join(filter(None, [self.draft.record_lines(), *self.between])):
             topics.append((say("deep_research.map_topic", self.draft.language), records))
         if own := self.own_lines():
             topics.append((say("plan_execute.own", self.draft.language), own))
@@ -223,14 +227,13 @@ def page_lines(entries: Sequence[TopicResult]) -> str:
     return "\n".join(lines)
 
 
-def _texts(state: DeepState) -> dict[str, str]:
+def _texts(state: DeepState, between: Mapping[tuple[str, str], str]) -> dict[str, str]:
     """Return what each page says: its text where it was read, else what the search showed of it."""
     texts = {read["id"]: read["text"] for read in state.get("pages_read", [])}
     for entry in state.get("search_results", []):
         for page in entry["useful_webpages"]:
             read = texts.get(page["id"], "")
             texts[page["id"]] = "\n".join([*_only_in(page["snippet"], read), read])
-    between = distance_lines(distinct_places(state.get("places", [])), state["turn"]["language"])
     for pair, line in between.items():
         texts |= {name: f"{texts.get(name, '')}\n{line}" for name in pair}
     return texts
@@ -243,8 +246,17 @@ def _only_in(snippet: str, text: str) -> list[str]:
     return [part for part in parts if part and part not in plain]
 
 
-def distance_lines(places: Sequence[Place], language: Language) -> dict[tuple[str, str], str]:
-    """Return how far each place is from those nearest to it, by the sources of both."""
+Walks = Mapping[tuple[str, str], Leg]
+"""The ways on foot that the map measured, by the sources of both ends."""
+
+
+def distance_lines(
+    places: Sequence[Place], language: Language, walks: Walks
+) -> dict[tuple[str, str], str]:
+    """Return how far each place is from those nearest to it, by the sources of both.
+
+    Where the map has no way on foot it is a straight line, and called one.
+    """
     near: dict[tuple[str, str], str] = {}
     shown = list(places[:_MEASURED])
     for place in shown:
@@ -254,12 +266,35 @@ def distance_lines(places: Sequence[Place], language: Language) -> dict[tuple[st
             if other is not place
         )
         for metres, _, other in others[:_NEAREST]:
-            if (other["source"], place["source"]) not in near:
+            ids = (place["source"], other["source"])
+            if ids[::-1] not in near:
                 values = {"begin": place["name"], "end": other["name"], "metres": metres}
                 line = say("records.straight_line", language, **values)
-                ids = (place["source"], other["source"])
+                if leg := walks.get(ids) or walks.get(ids[::-1]):
+                    minutes = max(1, round(leg["duration_s"] / 60))
+                    on_foot = {"walked": leg["distance_m"], "minutes": minutes}
+                    line = say("records.on_foot", language, **values, **on_foot)
                 near[ids] = f"{line} [^{ids[0]}][^{ids[1]}]"
     return near
+
+
+async def _walks(draft: Draft) -> Walks:
+    """Return the ways on foot between the places that the report may put into an order."""
+    places = draft.places[: min(_MEASURED, draft.meter.left("map_calls"))]
+    if len(places) < _LEAST_MEASURED:
+        return {}
+    try:
+        legs = await draft.services.maps.walks(
+            [place["location"] for place in places],
+            meter=draft.meter,
+            on_call=lambda call: draft.emit(event("map_call", NODE, text=call)),
+        )
+    except AgentError as error:
+        log.warning("turn=%s ways on foot: %s", draft.turn["id"], error)
+        return {}
+    return {
+        (places[one]["source"], places[other]["source"]): leg for (one, other), leg in legs.items()
+    }
 
 
 def _position(place: Place) -> tuple[float, float]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
-from agent.evidence.geo import parse_lnglat, wgs84_of
+from agent.evidence.geo import distance_m, parse_lnglat, wgs84_of
 from agent.evidence.records import ride_text
 from agent.evidence.types import (
     Anchor,
@@ -285,6 +285,7 @@ def _exact(position: str) -> str:
 
 _ASKED_FOR_WAYS = ("route", "distance", None)
 """Intents whose measurements are a result; elsewhere only the model reads them."""
+_BESIDE_M = 100
 MOST_PLACES = 20
 MOST_STEPS = 12
 _DROPPED = frozenset({"photos", "typecode", "polyline", "suggestion", "via_stops"})
@@ -348,8 +349,17 @@ class AmapReader:
             self._names[_exact(position)] = name
 
     def _name_of(self, position: str) -> str | None:
-        """Return the name that is known for one position, which the records must have brought."""
-        return self._names.get(_exact(position))
+        """Return the name that is known for one position, which the records must have brought.
+
+        Of a position that a model has rounded it is that of the known one right beside it.
+        """
+        if name := self._names.get(_exact(position)):
+            return name
+        if (point := parse_lnglat(position)) is None:
+            return None
+        known = ((at, name) for text, name in self._names.items() if (at := parse_lnglat(text)))
+        near = min(((distance_m(point, at), name) for at, name in known), default=None)
+        return near[1] if near and near[0] <= _BESIDE_M else None
 
     def add_place(self, detail: dict[str, Any], keywords: Sequence[str] = ()) -> Place | None:
         """Enter a looked-up place; return None where it has no position or is too far."""
