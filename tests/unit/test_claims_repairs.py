@@ -1,6 +1,7 @@
 """A wrong figure in a cited sentence becomes the one that its source gives, or is marked."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import cast
 
 import pytest
@@ -8,12 +9,14 @@ import pytest
 from agent.assistants.common.claims import Checked, ClaimCheck
 from agent.evidence.claims.check import Finding, check
 from agent.evidence.claims.correct import (
+    corrected,
     counts,
     judged,
     shown_passages,
     with_source_figures,
 )
 from agent.evidence.claims.evidence import Evidence, record
+from agent.evidence.claims.sentences import MARKED
 from agent.evidence.types import Place, Source
 from agent.texts import Language
 from tests.unit.test_claims import LINES, evidence, source
@@ -447,3 +450,43 @@ def test_a_label_alone_is_no_statement_and_keeps_its_citations() -> None:
     known = evidence({"w0-0": LINES})
     assert check("依据：[^w0-0]\n\n**Basis:** [^w0-0]\n\n结论：", known) == []
     assert len(check("依据：上海有城墙[^w0-0]。", known)) == 1
+
+
+def test_a_row_is_judged_by_the_passages_of_each_cell_below_the_heads_of_their_tables() -> None:
+    praise = "The cloud bills a plan, and its plan is what the cloud bills a team that plans {}."
+    records = {
+        "t0-0": [
+            *(praise.format(word) for word in ("early", "late", "well", "ahead")),
+            "| Actions a month | Each further million |\n|---|---|\n| First 5M | $50 |",
+        ],
+        "t1-0": [
+            *(praise.format(word) for word in ("more", "less", "little", "much")),
+            "Beyond the included executors the request is refused.",
+        ],
+    }
+    known = Evidence({name: record(name, texts) for name, texts in records.items()})
+    text = (
+        "| | Alpha cloud | Beta cloud |\n|---|---|---|\n"
+        "| What the cloud bills beyond its plan | $50 each further million [^t0-0] "
+        "| nothing, executors are refused [^t1-0] |"
+    )
+    shown = shown_passages(_only(text, known), known)
+    assert "| First 5M | $50 |" in [p.text for p in shown[:2]]
+    assert "Beyond the included executors the request is refused." in [p.text for p in shown[:2]]
+
+
+def test_a_page_beside_those_cited_is_shown_where_they_say_nothing_of_it_and_is_cited_then() -> (
+    None
+):
+    records = {
+        "p0-0": ["A single server can sustain a throughput of many writes."],
+        "p0-1": ["In the end we had far more billed Actions than the team had counted before."],
+    }
+    known = Evidence({name: record(name, texts) for name, texts in records.items()})
+    text = "A team had far more billed Actions than it had counted before [^p0-0]."
+    finding = replace(_only(text, known), verdict="doubtful", doubt=4, cite=(), quote=None)
+    assert [p.source for p in shown_passages(finding, known)][-1] == "p0-1"
+    quote = "we had far more billed Actions than the team had counted before"
+    again = judged(finding, "supported", quote, known)
+    assert again.verdict == "rematched"
+    assert "[^p0-1]" in "".join(part.text for part in corrected(text, [again], MARKED))

@@ -196,16 +196,16 @@ class Claim:
             for other in of_kind
         ):
             return True
-        typed = [amount(premise) for premise in of_kind if premise.kind]
+        with_unit = [amount(premise) for premise in of_kind if premise.kind]
         if _ARITHMETIC.search(self.text) and any(
-            alike(one - other, figure) for one in typed for other in typed if one != other
+            alike(one - other, figure) for one in with_unit for other in with_unit if one != other
         ):
             return True
         counts = [f.value for f in figures(self.text) if 1 < f.value < _COUNTED]
         shares = [f.value / 100 for f in self.hypotheses if f.kind == "percent"]
-        supposed = [amount(f) for f in self.hypotheses if f.kind == figure.kind]
-        return any(alike(a * b, figure, hedged) for a in typed for b in shares) or any(
-            alike(a * b, figure, hedged) for a in supposed for b in counts
+        cases = [amount(f) for f in self.hypotheses if f.kind == figure.kind]
+        return any(alike(a * b, figure, hedged) for a in with_unit for b in shares) or any(
+            alike(a * b, figure, hedged) for a in cases for b in counts
         )
 
     def _total_before(self, figure: Figure, computed: Sequence[Figure]) -> Decimal | None:
@@ -220,12 +220,14 @@ class Claim:
         ]
         parts = [part for part in parts if part.value not in terms]
         everything = self.evidence.passages
-        known = all(
+        all_hold = all(
             part in computed or self.is_premise(part) or self.borne(part, everything)
             for part in parts
         )
         return (
-            sum((amount(part) for part in parts), Decimal(0)) if len(parts) > 1 and known else None
+            sum((amount(part) for part in parts), Decimal(0))
+            if len(parts) > 1 and all_hold
+            else None
         )
 
     def is_premise(self, figure: Figure) -> bool:

@@ -23,7 +23,7 @@ from agent.evidence.claims.facts import (
     telling_figures,
     words,
 )
-from agent.evidence.claims.sentences import Notation, asserted
+from agent.evidence.claims.sentences import Notation, Sentence, asserted
 from agent.evidence.figures import Figure, figures
 from agent.evidence.types import Source
 
@@ -180,8 +180,12 @@ def shown_passages(finding: Finding, evidence: Evidence) -> list[Passage]:
     own = words(finding.sentence.plain.replace("\0", " "))
     cited = finding.sentence.cited
     pools = [evidence.of([name]) for name in cited] if cited else [evidence.passages]
-    ranked = [_nearest(pool, own) for pool in pools]
-    first = [finding.quote] if finding.quote else []
+    parts = {name: text for names, text in _cited_parts(finding.sentence) for name in names}
+    ranked = [
+        _nearest(pool, parts.get(name, finding.sentence.plain.replace("\0", " ")))
+        for pool, name in zip(pools, cited or ("",), strict=True)
+    ]
+    first = [finding.quote] if finding.quote and not finding.sentence.row else []
     in_turn = [p for rank in zip_longest(*ranked) for p in rank if p is not None]
     passages = list[Passage]()
     for passage in (*first, *in_turn):
@@ -196,18 +200,55 @@ def shown_passages(finding: Finding, evidence: Evidence) -> list[Passage]:
     # Words of another script rank nothing: more of the source is shown.
     ranks = any(len(own & passage.words) > 1 for pool in pools for passage in pool)
     least = _SHOWN_PASSAGES if ranks else 2 * _SHOWN_PASSAGES
-    return passages[: min(max(least, len(cited)), 2 * _SHOWN_PASSAGES)]
+    each = 2 if finding.sentence.row else 1
+    shown = passages[: min(max(least, each * len(cited)), 2 * _SHOWN_PASSAGES)]
+    return [*shown, *_beside(finding.sentence, shown, evidence)]
 
 
-def _nearest(pool: Sequence[Passage], own: frozenset[str]) -> list[Passage]:
-    """Return passages by the sentence's words they have; a word that few of them have weighs more.
+def _cited_parts(sentence: Sentence) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the sources of each citation with the words before it; of a row those of its cell.
+
+    These have the row's label and the column's head with them.
+    """
+    plain, begin, end, before = sentence.plain, 0, 0, ""
+    heads, label = sentence.head.split("|"), plain.split("|")[1:2]
+    for citation in sentence.citations:
+        at = citation.start - sentence.start
+        if plain[end:at].strip("\0 "):
+            begin = max(end, plain.rfind("|", 0, at) + 1)
+            before = plain[begin:at]
+            if sentence.row:
+                column = plain.count("|", 0, at)
+                before = " ".join([*label, *heads[column : column + 1], before])
+        end = citation.end - sentence.start
+        yield citation.ids, before.replace("\0", " ")
+
+
+def _beside(sentence: Sentence, shown: Sequence[Passage], evidence: Evidence) -> list[Passage]:
+    """Return the passage of another source that says more, where the one cited says little."""
+    own = words(sentence.plain.replace("\0", " "))
+    if len(sentence.cited) != 1 or sentence.row:
+        return []
+    most = max((len(own & passage.words) for passage in shown), default=0)
+    others = [p for p in evidence.passages if p.source not in sentence.cited]
+    best = max(others, key=lambda p: len(own & p.words), default=None)
+    if best is None or 4 * most > len(own) or len(own & best.words) <= most:
+        return []
+    return [best]
+
+
+def _nearest(pool: Sequence[Passage], text: str) -> list[Passage]:
+    """Return passages by the text's figures and words they have; rare words weigh more.
 
     So a short line that decides goes before a long one that repeats the subject.
     """
-    often = Counter(word for passage in pool for word in own & passage.words)
+    own, own_figures = words(text), telling_figures(text)
+    have = {p: own & (p.words | words(p.head) if p.head else p.words) for p in pool}
+    often = Counter(word for common in have.values() for word in common)
 
     def score(passage: Passage) -> float:
-        return sum(1 / often[word] for word in own & passage.words)
+        count = sum(passage.has(figure, hedge(text, figure)) for figure in own_figures)
+        return 2 * count + sum(1 / often[word] for word in have[passage])
 
     return sorted(pool, key=lambda p: (-score(p), -len(p.words)))
 
@@ -220,7 +261,11 @@ def judged(finding: Finding, verdict: str, quote: str, evidence: Evidence) -> Fi
     """
     passage = _standing(quote, shown_passages(finding, evidence))
     if verdict == "supported":
-        kind: Verdict = "quoted" if finding.sentence.cited else "own"
+        citations = finding.sentence.citations
+        if passage and citations and passage.source not in finding.sentence.cited:
+            change = ((citations[0], passage.source),)
+            return replace(finding, verdict="rematched", cite=change, quote=passage, doubt=0)
+        kind: Verdict = "quoted" if citations else "own"
         return replace(finding, verdict=kind, quote=passage or finding.quote, doubt=0)
     remark = verdict == "not_there" and bears_figures(finding.sentence, evidence)
     if (remark or verdict in ("partly", "nothing_to_check")) and not finding.missing:

@@ -357,8 +357,8 @@ class AmapReader:
             return name
         if (point := parse_lnglat(position)) is None:
             return None
-        known = ((at, name) for text, name in self._names.items() if (at := parse_lnglat(text)))
-        near = min(((distance_m(point, at), name) for at, name in known), default=None)
+        positions = ((at, name) for text, name in self._names.items() if (at := parse_lnglat(text)))
+        near = min(((distance_m(point, at), name) for at, name in positions), default=None)
         return near[1] if near and near[0] <= _BESIDE_M else None
 
     def add_place(self, detail: dict[str, Any], keywords: Sequence[str] = ()) -> Place | None:
