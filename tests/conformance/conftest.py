@@ -11,7 +11,10 @@ import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
+from agent.sample.service import serve
+from tests.conformance.paid_calls import PaidModel
 from tests.support.cluster import Instance, aegra_python_fixture, cluster
+from tests.support.command_line import CANARY
 from tests.support.dev_server import dev_server
 from tests.support.postgres import postgres_fixture
 from tests.support.two_owners import ALICE, BOB, KEYS
@@ -25,6 +28,8 @@ class Served:
 
     engine: str
     urls: list[str]
+    model: PaidModel
+    """What all instances ask."""
     instances: list[Instance] = field(default_factory=list)
     """Of Aegra."""
 
@@ -38,9 +43,9 @@ class Served:
 
 
 @contextmanager
-def _dev(folder: Path) -> Iterator[Served]:
-    with dev_server(folder, env=KEYS) as server:
-        yield Served("dev", [server.url])
+def _dev(folder: Path, model: PaidModel, env: dict[str, str]) -> Iterator[Served]:
+    with dev_server(folder, env=env) as server:
+        yield Served("dev", [server.url], model)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -57,15 +62,17 @@ def served_fixture(
     engine: str, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Served]:
     """The engine's server, for all tests."""
-    folder = tmp_path_factory.mktemp(engine)
-    if engine == "dev":
-        with _dev(folder) as served:
-            yield served
-        return
-    python: str = request.getfixturevalue("aegra_python")
-    postgres: Any = request.getfixturevalue("postgres")
-    with cluster(folder, postgres, python=python, **KEYS) as started:
-        yield Served("aegra", started.urls, started.instances)
+    folder, model = tmp_path_factory.mktemp(engine), PaidModel()
+    with serve(model.app) as running:
+        env = {**KEYS, "GEMINI_API_KEY": CANARY, "GOOGLE_GEMINI_BASE_URL": running.url}
+        if engine == "dev":
+            with _dev(folder, model, env) as served:
+                yield served
+            return
+        python: str = request.getfixturevalue("aegra_python")
+        postgres: Any = request.getfixturevalue("postgres")
+        with cluster(folder, postgres, python=python, TANLU_MODE="auto", **env) as started:
+            yield Served("aegra", started.urls, model, started.instances)
 
 
 @pytest.fixture(name="anna")

@@ -80,6 +80,40 @@ def _text(part: Any) -> str:
     return str(part.data[0]["content"]) if part.event == "messages" else ""
 
 
+async def test_a_stream_goes_on_where_its_listener_was_at_another_address(served: Served) -> None:
+    """Events that share an id with the last one heard may come again, none is missing."""
+    async with served.client() as here, served.client(1) as there:
+        thread = (await here.threads.create())["thread_id"]
+        run = await here.runs.create(
+            thread, "agent", input=asked(), context=PLAIN, stream_mode=MODES, stream_resumable=True
+        )
+        whole = [part async for part in _joined(here, thread, run["run_id"])]
+        heard = whole[len(whole) // 2]
+        last = max(n for n, part in enumerate(whole) if part.id == heard.id)
+        rest = there.runs.join_stream(thread, run["run_id"], last_event_id=heard.id)
+        missed = [part async for part in rest]
+    assert [part.event for part in missed] == [part.event for part in whole[last + 1 :]]
+    assert [_text(part) for part in missed] == [_text(part) for part in whole[last + 1 :]]
+
+
+async def test_newer_clients_hear_a_run_by_the_event_protocol(anna: LangGraphClient) -> None:
+    text, told, values = "", set(), {}
+    async with anna.threads.stream(assistant_id="agent") as thread:
+        await thread.run.start(input=asked(), config={"configurable": PLAIN})
+        async for event in thread.subscribe(["messages", "custom", "values", "lifecycle"]):
+            data = event["params"]["data"]
+            if event["method"] == "messages" and data["event"] == "content-block-delta":
+                text += data["delta"]["text"]
+            elif event["method"] == "custom":
+                # Aegra wraps what a graph tells, as the protocol's specification has it.
+                told.add(data.get("payload", data)["type"])
+            elif event["method"] == "values":
+                values = data
+    assert {"queries", "answering", "done"} <= told
+    assert text[:200] in values["messages"][-1]["content"]
+    assert text
+
+
 async def test_a_follow_up_knows_the_conversation(anna: LangGraphClient) -> None:
     thread = (await anna.threads.create())["thread_id"]
     for text in (QUESTION, "And how long do they last?"):
@@ -88,18 +122,18 @@ async def test_a_follow_up_knows_the_conversation(anna: LangGraphClient) -> None
     assert await kinds(anna, thread) == ["human", "ai", "human", "ai"]
 
 
-async def test_a_plan_waits_for_its_review_and_goes_on(anna: LangGraphClient) -> None:
-    thread = (await anna.threads.create())["thread_id"]
+async def test_a_plan_waits_for_its_review_and_goes_on_at_another_address(served: Served) -> None:
     context = {**PLAIN, "review_plan": True}
-    run = await anna.runs.create(thread, "agent", input=asked(), context=context)
-    await ended(anna, thread, run["run_id"])
-    state = await state_of(anna, thread)
-    assert state["interrupts"]
-    assert (await anna.threads.get(thread))["status"] == "interrupted"
-    command: Any = {"resume": {"decisions": [{"type": "approve"}]}}
-    run = await anna.runs.create(thread, "agent", command=command, context=context)
-    assert await ended(anna, thread, run["run_id"]) == "success"
-    assert await kinds(anna, thread) == ["human", "ai"]
+    async with served.client() as here, served.client(1) as there:
+        thread = (await here.threads.create())["thread_id"]
+        run = await here.runs.create(thread, "agent", input=asked(), context=context)
+        await ended(here, thread, run["run_id"])
+        assert (await state_of(there, thread))["interrupts"]
+        assert (await there.threads.get(thread))["status"] == "interrupted"
+        command: Any = {"resume": {"decisions": [{"type": "approve"}]}}
+        run = await there.runs.create(thread, "agent", command=command, context=context)
+        assert await ended(there, thread, run["run_id"]) == "success"
+        assert await kinds(there, thread) == ["human", "ai"]
 
 
 async def test_a_run_is_stopped_from_another_address_and_the_thread_goes_on(served: Served) -> None:
@@ -228,11 +262,23 @@ async def test_items_of_the_store_are_kept(anna: LangGraphClient) -> None:
 async def test_a_terminated_instance_ends_its_runs_or_hands_them_on(served: Served) -> None:
     if served.engine != "aegra":
         pytest.skip("one server: tests/e2e/test_server_ends.py ends it")
+    served.model.pace(seconds=0.3, tokens_per_second=200)
     async with served.client(1) as there:
-        thread = (await there.threads.create())["thread_id"]
-        run = await there.runs.create(thread, "agent", input=asked(), context=PLAIN)
+        runs = [await _begun(served.client(number), number) for number in range(6)]
         await asyncio.to_thread(served.instances[0].stop)
-        assert await ended(there, thread, run["run_id"]) == "success"
-        assert await kinds(there, thread) == ["human", "ai"]
+        ends = [await ended(there, thread, run) for thread, run in runs]
+        served.model.pace()
         served.instances[0].start()
         await asyncio.to_thread(served.instances[0].ready)
+    async with served.client(0) as back:
+        conversations = [await kinds(back, thread) for thread, _ in runs]
+    assert ends == ["success"] * 6
+    assert conversations == [["human", "ai"]] * 6
+
+
+async def _begun(opened: LangGraphClient, number: int) -> tuple[str, str]:
+    async with opened as client:
+        thread = (await client.threads.create())["thread_id"]
+        question = asked(f"How do sodium-ion batteries work in {number}?")
+        run = await client.runs.create(thread, "agent", input=question, context=PLAIN)
+        return thread, run["run_id"]

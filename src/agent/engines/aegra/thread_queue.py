@@ -18,8 +18,9 @@ import psycopg
 from aegra_api.core.database import db_manager
 from pydantic import SecretStr
 
+from agent.core.errors import ConfigurationError
 from agent.runs.engine import ThreadBusy
-from agent.runs.postgres import parameters_of
+from agent.runs.postgres import NAME, SCHEMA, parameters_of
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +37,13 @@ _EARLIER = (
     " WHERE r.status IN ('pending', 'running')"
     " AND (r.created_at, r.run_id) < (mine.created_at, mine.run_id) LIMIT 1"
 )
+_OUR_SCHEMA_FIRST = (
+    "SELECT current_user = %s AND position('$user' IN current_setting('search_path')) > 0"
+)
+_SEE_PUBLIC = "SET search_path TO public"
+_ALWAYS = f"""DO $$ BEGIN
+    EXECUTE format('ALTER ROLE %I IN DATABASE %I {_SEE_PUBLIC}', current_user, current_database());
+END $$"""
 _KEY = "hashtextextended('tanlu thread ' || %s, 0)"
 _LOCK, _UNLOCK = f"SELECT pg_try_advisory_lock({_KEY})", f"SELECT pg_advisory_unlock({_KEY})"
 
@@ -138,10 +146,28 @@ class ThreadLocks:
                 opened = await psycopg.AsyncConnection.connect(
                     **parameters_of(url), autocommit=True, prepare_threshold=None
                 )
+                await _see_public(opened)
                 for thread_id in self._locked:
                     await _one(opened, _LOCK, thread_id)
                 self._connection = opened
             return self._connection
+
+
+async def _see_public(connection: psycopg.AsyncConnection[Any]) -> None:
+    """Keep a role that is called as our schema from finding tables there before Aegra's.
+
+    Postgres looks into a schema of the role's name first. The first instance creates its tables in
+    `public`, our schema comes after that, and the next instance would begin with empty tables.
+    """
+    if not await _one(connection, _OUR_SCHEMA_FIRST, SCHEMA):
+        return
+    try:
+        await connection.execute(_ALWAYS.encode())
+        await connection.execute(_SEE_PUBLIC.encode())
+    except psycopg.Error:
+        raise ConfigurationError(
+            NAME, f"names a role called {SCHEMA}, as our tables' schema: use another role"
+        ) from None
 
 
 async def _one(connection: psycopg.AsyncConnection[Any], sql: str, value: str) -> bool:
