@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from agent.core.calls import Calls
 from agent.core.errors import ProviderRefused, ProviderUnavailable
 from agent.models.client import ModelClient
 from agent.sample.model.request import Answer
@@ -17,6 +18,7 @@ from tests.support.gemini_client import (
     llm_fixture,
     said,
 )
+from tests.support.memory_reply_cache import MemoryReplyCache
 from tests.support.scripted import ASK, Scripted, client_for, meter
 from tests.support.standin import Speed
 from tests.support.standins import GeminiService, gemini_error
@@ -129,6 +131,37 @@ async def test_a_reader_who_stops_ends_the_stream(
     stream = client.stream(FLASH, ASK, meter=meter(), fallback=None)
     assert await anext(stream)
     await stream.aclose()  # type: ignore[attr-defined]
+
+
+async def test_a_complete_answer_is_paid_for_once_in_a_turn(
+    gemini: GeminiService,
+) -> None:
+    """A new meter knows nothing of the turn's earlier life."""
+    spent, texts = [], []
+    async with client_for(gemini, calls=Calls(reply_cache=MemoryReplyCache())) as client:
+        for _ in range(2):
+            used = meter()
+            pieces = [t async for t in client.stream(FLASH, ASK, meter=used, fallback=None)]
+            texts.append("".join(pieces))
+            spent.append(used.usage)
+    assert texts == ["Scripted answer."] * 2
+    assert len(gemini.requests) == 1
+    assert spent[0] == spent[1]
+    assert spent[0]["output_tokens"] > 0
+
+
+async def test_an_answer_that_nobody_heard_to_its_end_is_asked_for_again(
+    gemini: GeminiService,
+) -> None:
+    gemini.speed = lambda turn: Speed(chunk_tokens=1)
+    calls = Calls(reply_cache=MemoryReplyCache())
+    async with client_for(gemini, calls=calls) as client:
+        stream = client.stream(FLASH, ASK, meter=meter(), fallback=None)
+        assert await anext(stream)
+        await stream.aclose()  # type: ignore[attr-defined]
+        whole = [t async for t in client.stream(FLASH, ASK, meter=meter(), fallback=None)]
+    assert "".join(whole) == "Scripted answer."
+    assert len(gemini.requests) == 2
 
 
 async def test_inner_calls_are_invisible_to_a_graphs_message_stream(client: ModelClient) -> None:

@@ -99,23 +99,33 @@ class Calls:
         `request` is anything JSON-like that identifies it; replies come back as text so that they
         can be kept, as `valid_text`. `tokens` are filled in by `send`.
         """
-        key = request_key(policy.provider, request)
-        if (
-            self._reply_cache
-            and (reply := await self._reply_cache.load(meter.turn_id, key)) is not None
-        ):
-            log.info("turn=%s %s: reply already paid for", meter.turn_id, policy.provider)
-            if policy.spends:
-                meter.recall(policy.spends, key)
-            tell(Exchange(policy.provider, request, reply, reused=True, turn_id=meter.turn_id))
-            return reply
+        if (earlier := await self.recall(policy, request, meter)) is not None:
+            return earlier
         with exchanged(policy.provider, request, meter.turn_id, tokens or Tokens()) as ended:
             reply = valid_text(await self.call(policy, send, meter=meter, failures=ended.failures))
             ended.reply = reply
+        await self.save(policy, request, meter, reply)
+        return reply
+
+    async def recall(self, policy: Policy, request: Any, meter: Meter) -> str | None:
+        """Return the reply that the turn has paid for already, and count it; None without one."""
+        key = request_key(policy.provider, request)
+        if self._reply_cache is None:
+            return None
+        if (reply := await self._reply_cache.load(meter.turn_id, key)) is None:
+            return None
+        log.info("turn=%s %s: reply already paid for", meter.turn_id, policy.provider)
+        if policy.spends:
+            meter.recall(policy.spends, key)
+        tell(Exchange(policy.provider, request, reply, reused=True, turn_id=meter.turn_id))
+        return reply
+
+    async def save(self, policy: Policy, request: Any, meter: Meter, reply: str) -> None:
+        """Keep a reply until its turn has ended."""
+        key = request_key(policy.provider, request)
         meter.budget.paid.add(key)
         if self._reply_cache:
             await self._reply_cache.save(meter.turn_id, key, reply)
-        return reply
 
     async def call(
         self,

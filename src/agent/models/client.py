@@ -30,7 +30,7 @@ from agent.models import catalogue
 from agent.models.catalogue import ModelName, Provider, parse
 from agent.models.google import Google
 from agent.models.streaming import AnswerStream
-from agent.models.types import LISTING, Finish, Reply, Request, Response, Thinking, Vendor
+from agent.models.types import LISTING, Finish, Piece, Reply, Request, Response, Thinking, Vendor
 from agent.models.validation import judge, parse_reply, repair_request, schema_of, unusable_once
 from agent.settings import Settings
 
@@ -192,27 +192,45 @@ class ModelClient:
         """Yield the reply's text; `fallback` answers if the model fails before any text.
 
         A reply cut off half-way is continued once; cut off again, ProviderUnavailable with code
-        `model_cut_off` is raised after the text there is.
+        `model_cut_off` is raised after the text there is. A complete one is kept for a process
+        that has to write it again.
         """
         names = [self._current(model)]
         if fallback and (second := self._current(fallback)) != names[0]:
             names.append(second)
         level = thinking or catalogue.DEFAULT_THINKING["answer"]
-        tokens = Tokens()
+        policy = self._policy(names[0])
+        request = _identity(Request(names[0].id, tuple(messages), thinking=level))
+        if (earlier := await self._calls.recall(policy, request, meter)) is not None:
+            yield self._earlier_answer(earlier, meter)
+            return
+        tokens, bill = Tokens(), list[list[Any]]()
 
-        def account(name: ModelName, meter: Meter, spent: Any) -> None:
-            tokens.add(spent)
-            self._account(name, meter, spent)
+        def account(name: ModelName, meter: Meter, usage: Piece) -> None:
+            tokens.add(usage)
+            bill.append(
+                [name.provider, name.id, usage.input_tokens, usage.output_tokens, usage.served_by]
+            )
+            self._account(name, meter, usage)
 
         answer_stream = AnswerStream(
             self._calls, self._vendor, self._policy, account, meter=meter, thinking=level
         )
-        request = _identity(Request(names[0].id, tuple(messages), thinking=level))
-        with exchanged(f"model:{names[0].provider}", request, meter.turn_id, tokens) as ended:
+        with exchanged(policy.provider, request, meter.turn_id, tokens) as ended:
             async with aclosing(answer_stream.tell(names, messages)) as texts:
                 async for text in texts:
                     ended.reply += text
                     yield text
+        answer = json.dumps({"text": ended.reply, "bill": bill}, ensure_ascii=False)
+        await self._calls.save(policy, request, meter, answer)
+
+    def _earlier_answer(self, reply: str, meter: Meter) -> str:
+        """Return the text of an answer that this turn has paid for, and account for it."""
+        answer = json.loads(reply)
+        for provider, model, *tokens, served_by in answer["bill"]:
+            usage = Piece(input_tokens=tokens[0], output_tokens=tokens[1], served_by=served_by)
+            self._account(ModelName(provider, model), meter, usage, again=True)
+        return str(answer["text"])
 
     def _current(self, model: str) -> ModelName:
         """Return the model to ask, which is the successor where the named one is retired."""
