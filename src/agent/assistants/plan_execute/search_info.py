@@ -284,16 +284,15 @@ class _Searching:
         return pool, targets, [*results, await self._neighbours(results)]
 
     async def _neighbours(self, results: Sequence[Found]) -> Found:
-        """Return what else the own documents and pages say that targets found.
+        """Return what else the pages say, and the own documents that targets found.
 
-        As far as there is room: of pages those passages that a task's words stand in.
+        Of pages, which concern a task each, those passages that a task's words stand in.
         """
         hits_by_key = {_key(hit): hit for each in results for hit, _ in each.hits}
-        ids = {hit.document["id"]: _is_page(hit) for hit in hits_by_key.values()}
-        own = [id for id, page in ids.items() if not page and id not in self.papers]
+        ids = dict.fromkeys(h.document["id"] for h in hits_by_key.values() if not _is_page(h))
+        own = [id for id in ids if id not in self.papers]
         queries, limit = (self.turn["question"], *self.queries), self.configuration.max_passages
         lists = [self.pages.search(query, limit) for query in queries]
-        lists = [[hit for hit in hits if hit.document["id"] in ids] for hits in lists]
         if self.own is not None and own:
             scope = replace(self.own, documents=tuple(own))
             lists += await asyncio.gather(*(self._known(each, scope, limit) for each in queries))
