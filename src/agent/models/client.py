@@ -7,7 +7,7 @@ import json
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, date, datetime
 from typing import Any, TypeVar, cast
 
@@ -195,9 +195,7 @@ class ModelClient:
         `model_cut_off` is raised after the text there is. A complete one is kept for a process
         that has to write it again.
         """
-        names = [self._current(model)]
-        if fallback and (second := self._current(fallback)) != names[0]:
-            names.append(second)
+        names = list(dict.fromkeys(self._current(name) for name in (model, fallback) if name))
         level = thinking or catalogue.DEFAULT_THINKING["answer"]
         policy = self._policy(names[0])
         request = _identity(Request(names[0].id, tuple(messages), thinking=level))
@@ -208,9 +206,7 @@ class ModelClient:
 
         def account(name: ModelName, meter: Meter, usage: Piece) -> None:
             tokens.add(usage)
-            bill.append(
-                [name.provider, name.id, usage.input_tokens, usage.output_tokens, usage.served_by]
-            )
+            bill.append([name.provider, name.id, asdict(usage)])
             self._account(name, meter, usage)
 
         answer_stream = AnswerStream(
@@ -227,9 +223,8 @@ class ModelClient:
     def _earlier_answer(self, reply: str, meter: Meter) -> str:
         """Return the text of an answer that this turn has paid for, and account for it."""
         answer = json.loads(reply)
-        for provider, model, *tokens, served_by in answer["bill"]:
-            usage = Piece(input_tokens=tokens[0], output_tokens=tokens[1], served_by=served_by)
-            self._account(ModelName(provider, model), meter, usage, again=True)
+        for provider, model, usage in answer["bill"]:
+            self._account(ModelName(provider, model), meter, Piece(**usage), again=True)
         return str(answer["text"])
 
     def _current(self, model: str) -> ModelName:
