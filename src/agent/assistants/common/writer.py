@@ -303,7 +303,7 @@ async def write_message(
         gaps=draft.gaps[len(state.get("gaps", [])) :],
         usage=draft.meter.usage,
         progress=replaced([]),
-        previous=_carried(draft, parts, cited, places, answer=message.id or ""),
+        previous=await _carried(draft, parts, cited, places, answer=message.id or ""),
     )
 
 
@@ -314,7 +314,7 @@ def _tell_end(draft: Draft, checked: Checked, seconds: float) -> None:
         tell_end(RunEnd(step, "success", seconds, codes, claims))
 
 
-def _carried(
+async def _carried(
     draft: Draft,
     parts: MessageParts,
     cited: Sequence[Source],
@@ -327,7 +327,8 @@ def _carried(
     citing = draft.claims.citing if draft.claims else {}
     knowledge = Knowledge(cited, gathered, places, parts.notes, draft.texts, citing)
     limit = draft.configuration.max_previous_bytes
-    return carried(knowledge, draft.turn, answer=answer, limit=limit)
+    # Long pages are gone through for what bears the answer, which takes the processor.
+    return await asyncio.to_thread(carried, knowledge, draft.turn, answer=answer, limit=limit)
 
 
 async def _pieces(draft: Draft, parts: MessageParts) -> AsyncIterator[str]:
