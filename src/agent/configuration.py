@@ -172,7 +172,7 @@ class Configuration(BaseModel):
         0.1, ge=0, le=1, description="Papers scored below are dropped; 1 is the best possible."
     )
     max_passages: int = Field(
-        24,
+        40,
         ge=0,
         le=200,
         description="Passages of documents shown to the writer, and as many of web pages.",
