@@ -1,6 +1,7 @@
 """The page on a phone and on a desk, by day and by night; its pictures for people."""
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +18,19 @@ from tests.support.page_looks import faint, moves, overflow, small, watch_moves
 from tests.support.page_server import answered_thread
 
 pytestmark = BROWSER
-HEIGHTS = {360: 740, 1440: 900}
+HEIGHTS = {360: 740, 390: 844, 1024: 768, 1440: 900}
+SCHEMES = ("light", "dark")
+EN = "Where can children play near Wangfujing, Beijing?"
+LOOKS = [("zh-CN", width, scheme) for width in (360, 1440) for scheme in SCHEMES]
+LOOKS.append(("en-US", 390, "light"))
+if os.environ.get("TANLU_SHOTS"):
+    LOOKS = [
+        (locale, width, scheme)
+        for locale in ("zh-CN", "en-US") for width in (390, 1024, 1440) for scheme in SCHEMES
+    ]  # fmt: skip
+"""The extremes; `make shots` takes pictures of all."""
+MAP, THREADS = re.compile("^(地图|Map)$"), re.compile("^(打开问题列表|Open the list of questions)$")
+WHO, PLAN = re.compile("^(由谁来答|Who answers)"), re.compile("^(先看计划|Plan first)$")
 STILL = {"reduced_motion": "reduce"}
 TOUCH = 44
 """Pixels a finger needs."""
@@ -27,21 +40,31 @@ FIRST_PAINT_MS = 3000
 """A second is meant; machines that run many servers at once take longer."""
 
 
-@pytest.fixture(scope="module", name="thread")
-def thread_fixture(server: DevServer) -> str:
-    """Answered, and in the list of the page."""
-    thread = answered_thread(server, ZH)
+def titled(server: DevServer, question: str) -> str:
+    """A thread with an answer, in the list of the page."""
+    thread = answered_thread(server, question)
     with get_sync_client(url=server.url) as client:
-        client.threads.update(thread, metadata={"title": ZH, "asked_over": "page"})
+        client.threads.update(thread, metadata={"title": question, "asked_over": "page"})
     return thread
 
 
-def states(page: Page, thread: str) -> Iterator[str]:
+@pytest.fixture(scope="module", name="thread")
+def thread_fixture(server: DevServer) -> str:
+    return titled(server, ZH)
+
+
+@pytest.fixture(scope="module", name="threads")
+def threads_fixture(server: DevServer, thread: str) -> dict[str, str]:
+    """A thread in each language."""
+    return {"zh-CN": thread, "en-US": titled(server, EN)}
+
+
+def states(page: Page, thread: str, question: str = ZH) -> Iterator[str]:
     """Brings the page from one state to the next, and names it."""
     page.goto("/app")
     expect(page.locator(".example").first).to_be_visible()
     yield "welcome"
-    page.get_by_role("button", name="由谁来答").click()
+    page.get_by_role("button", name=WHO).click()
     yield "assistants"
     page.goto(f"/app?thread={thread}")
     ends(page.locator("article.turn"))
@@ -57,16 +80,16 @@ def states(page: Page, thread: str) -> Iterator[str]:
     part(page, "near").get_by_role("button").first.click()
     yield "near"
     page.keyboard.press("Escape")
-    if page.get_by_role("button", name="地图", exact=True).is_visible():
-        page.get_by_role("button", name="地图", exact=True).click()
+    if page.get_by_role("button", name=MAP).is_visible():
+        page.get_by_role("button", name=MAP).click()
         yield "map"
-        page.get_by_role("button", name="打开问题列表").click()
+        page.get_by_role("button", name=THREADS).click()
         expect(part(page, "threads")).to_be_focused()
         expect(part(page, "threads")).to_have_css("transform", "none")
         yield "threads"
     page.goto("/app")
-    page.get_by_role("switch", name="先看计划").check()
-    ends(ask(page, ZH), "waiting")
+    page.get_by_role("switch", name=PLAN).check()
+    ends(ask(page, question), "waiting")
     yield "review"
 
 
@@ -85,16 +108,16 @@ def assert_none(wrong: dict[str, list[str]]) -> None:
     assert not told, json.dumps(told, ensure_ascii=False, indent=1)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", HEIGHTS)
+@pytest.mark.parametrize(("locale", "width", "scheme"), LOOKS)
 def test_nothing_sticks_out_and_all_can_be_read(
-    visit: Visits, thread: str, tmp_path: Path, width: int, scheme: str
+    visit: Visits, threads: dict[str, str], tmp_path: Path, locale: str, width: int, scheme: str
 ) -> None:
     viewport = {"width": width, "height": HEIGHTS[width]}
-    page = visit(viewport=viewport, color_scheme=scheme, **STILL).tab()
+    page = visit(viewport=viewport, color_scheme=scheme, locale=locale, **STILL).tab()
     wrong = {}
-    for state in states(page, thread):
-        page.screenshot(path=artifacts(tmp_path) / f"{state}-{width}-{scheme}.png")
+    for state in states(page, threads[locale], EN if locale == "en-US" else ZH):
+        picture = f"{state}-{locale[:2]}-{width}-{scheme}.png"
+        page.screenshot(path=artifacts(tmp_path) / picture)
         wrong[state] = overflow(page) + faint(page)
     assert_none(wrong)
 
@@ -122,6 +145,28 @@ def test_it_can_be_zoomed(visit: Visits, thread: str, zoom: int) -> None:
     page = visit(viewport=viewport, device_scale_factor=zoom, **STILL).tab()
     wrong = {state: overflow(page) for state in states(page, thread)}
     assert_none(wrong)
+
+
+def test_on_an_english_phone_the_options_are_one_row(visit: Visits) -> None:
+    page = visit(viewport={"width": 390, "height": 844}, locale="en-US", **STILL).tab()
+    options = page.locator(".composer-options > :visible")
+    expect(options).to_have_count(4)
+    assert len({round(box_of(options.nth(at))["y"]) for at in range(4)}) == 1
+
+
+def test_a_follow_up_begins_below_what_stays_at_the_top(
+    visit: Visits, threads: dict[str, str]
+) -> None:
+    page = visit(viewport={"width": 390, "height": 844}, locale="en-US", **STILL).tab(
+        f"/app?thread={threads['en-US']}"
+    )
+    ends(page.locator("article.turn"))
+    page.get_by_role("button", name="Make a day of it").click()
+    turns = page.locator("article.turn")
+    expect(turns).to_have_count(2)
+    ends(turns.nth(1))
+    top = box_of(part(page, "top"))
+    assert box_of(turns.nth(1))["y"] >= top["y"] + top["height"]
 
 
 @pytest.mark.parametrize(("width", "height"), [(640, 512), (800, 360)], ids=["zoomed", "sideways"])

@@ -1,5 +1,6 @@
 """A planned day through the whole graph: over the real map server and the sample's records."""
 
+import re
 from collections.abc import AsyncIterator
 
 import pytest
@@ -72,6 +73,13 @@ async def test_without_two_places_it_says_that_there_is_no_plan(lab: Lab) -> Non
     state = await lab.ask(ZH, context={"outing": "on", "geo_routing": "never"})
     assert told(state)["outing"] is None
     assert "outing_too_few" in [gap["code"] for gap in told(state)["gaps"]]
+
+
+async def test_an_english_readers_stops_say_how_their_names_sound(lab: Lab) -> None:
+    state = await lab.ask("Plan a day with kids near Wangfujing", context={"outing": "on"})
+    named = [stop["name"] for stop in told(state)["outing"]["stops"] if "place" in stop]
+    assert len(named) > 1
+    assert all(re.search(r"[\u4e00-\u9fff].* \([A-Z][^()]*", name) for name in named)
 
 
 async def test_a_day_without_a_place_asks_where(lab: Lab) -> None:

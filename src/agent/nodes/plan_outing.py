@@ -18,6 +18,7 @@ from agent.evidence.constraints import judged
 from agent.evidence.geo import wgs84_to_gcj02
 from agent.evidence.outing.schedule import MOST_VISITS
 from agent.evidence.outing.stops import HERE, Legs, is_stop, plan, used_legs
+from agent.evidence.records import with_pinyin
 from agent.evidence.types import Leg, Location, Outing, Place
 from agent.state import OverallState, Turn, Update
 from agent.texts import say
@@ -39,6 +40,8 @@ async def plan_outing(
     meter = open_meter(turn, runtime.context or Configuration(), services, spent=state.get("usage"))
     emit, text = runtime.stream_writer, say("outing.name", turn["language"])
     emit(event("map_started", NODE, id=ID, text=text))
+    if turn["language"] == "en":
+        places = await asyncio.to_thread(with_pinyin, places)
     planner = _Planner(turn, places, services, meter, emit)
     outing = await planner.outing() if len(places) > 1 else None
     count = sum("place" in stop for stop in outing["stops"]) if outing else 0

@@ -10,7 +10,7 @@ from statistics import median
 from agent.evidence.constraints import Opening, opening_hours
 from agent.evidence.geo import distance_m, distance_text
 from agent.evidence.outing.schedule import MEALS, MOST_VISITS, Day, Step, Visit, Window, best_plan
-from agent.evidence.records import hours_text
+from agent.evidence.records import hours_text, name_text
 from agent.evidence.types import (
     LeftOut,
     LeftOutReason,
@@ -147,7 +147,7 @@ class _Planner:
     def _leave_out(self, place: Place, reason: LeftOutReason, **values: str) -> None:
         text = values.get("text") or say(f"outing.left_out.{reason}", self._language, **values)
         left = LeftOut(
-            place=place["id"], name=place["name"], source=place["source"],
+            place=place["id"], name=name_text(place, self._language), source=place["source"],
             reason=reason, text=text,
         )  # fmt: skip
         self.left_out.append(left)
@@ -231,7 +231,7 @@ class _Planner:
             )
             if step.visit is not None:
                 place = self._places[step.visit]
-                stop["place"], stop["name"] = place["id"], place["name"]
+                stop["place"], stop["name"] = place["id"], name_text(place, self._language)
                 stop["source"] = place["source"]
                 if before is not None:
                     stop["leg"] = self._leg(before, place["id"])

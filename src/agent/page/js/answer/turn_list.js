@@ -141,8 +141,12 @@ export class TurnList {
   showLast() {
     const last = [...this.#views.values()].at(-1);
     if (!last) return;
-    if (this.#views.size > 1) last.node.scrollIntoView({ block: "start" });
-    else scrollTo(0, 0);
+    const show = () => last.node.scrollIntoView({ block: "start" });
+    if (this.#views.size > 1) {
+      show();
+      // Earlier turns get other heights once they are out of view.
+      requestAnimationFrame(show);
+    } else scrollTo(0, 0);
     // A phone's keyboard would hide what is to be read.
     const hasKeyboard = !matchMedia("(pointer: coarse)").matches;
     if (!(hasKeyboard && document.activeElement?.matches("textarea"))) last.focus();
