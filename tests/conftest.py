@@ -12,11 +12,14 @@ import os
 import signal
 import ssl
 import sys
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from xdist.scheduler import LoadFileScheduling
 
 if TYPE_CHECKING:
     from agent.core import calls
@@ -78,15 +81,47 @@ def pytest_collection_finish() -> None:
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Return how many workers: none for a single file, else more than there are cores.
 
-    Tests wait for servers and browsers, and some for a time limit: one or two more have work.
+    Tests wait for servers and browsers, and some for a time limit: a few more have work.
     """
     if len(config.args) == 1 and ".py" in config.args[0]:
         return 0
     cores = os.cpu_count() or 1
     computes = all(any(name in path for name in _COMPUTING) for path in config.args)
-    return min(cores + (1 if computes else 2), 8)
+    return min(cores + (1 if computes else 3), 8)
 
 
+class _Scheduling(LoadFileScheduling):  # type: ignore[misc]
+    """Give each worker whole files, and all that needs a browser to two of them."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        path: str = super()._split_scope(nodeid)
+        if not path.startswith("tests/browser/"):
+            return path
+        # Each worker with a browser has a Chromium and a server for them all.
+        return f"tests/browser/{zlib.crc32(path.encode()) % 2}"
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _Scheduling | None:
+    """Schedule by file as above."""
+    return _Scheduling(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mix files that wait with files that compute, and end with short ones."""
+    files: dict[str, dict[str, list[pytest.Item]]] = {}
+    for item in items:
+        path = item.nodeid.partition("::")[0]
+        files.setdefault(path.rpartition("/")[0], {}).setdefault(path, []).append(item)
+    order: list[tuple[float, list[pytest.Item]]] = []
+    for folder, tests in files.items():
+        begin, end = _PLACES.get(folder, (1, 2))
+        step = (end - begin) / len(tests)
+        order += [(begin + step * n, tests[path]) for n, path in enumerate(tests)]
+    items[:] = [item for _, tests in sorted(order, key=itemgetter(0)) for item in tests]
+
+
+_PLACES = {"tests/browser": (-1, -1), "tests/e2e": (0, 0.8), "tests/integration": (0, 1)}
+"""Where the files of a folder stand among all; others stand behind them."""
 _COMPUTING = ("tests/unit", "tests/contract", "tests/architecture")
 
 

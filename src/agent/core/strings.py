@@ -60,7 +60,9 @@ def one_line(text: str, *, longest: int = _LONGEST) -> str:
     return line if len(line) <= longest else line[: longest - 1] + "…"
 
 
-_WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
+_NARROW = re.compile(
+    "[^\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]+"
+)
 _CUT = "…"
 
 
@@ -70,8 +72,8 @@ def estimated_tokens(text: str) -> int:
 
 
 def _weight(text: str) -> float:
-    wide = len(_WIDE.findall(text))
-    return wide / 1.5 + (len(text) - wide) / 4
+    narrow = sum(map(len, _NARROW.findall(text)))
+    return (len(text) - narrow) / 1.5 + narrow / 4
 
 
 def cut_to_tokens(text: str, tokens: int) -> str:
