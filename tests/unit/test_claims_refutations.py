@@ -143,3 +143,25 @@ def test_what_is_not_known_and_a_heading_need_no_judge(sentence: str) -> None:
     cafes = evidence({"w0-0": ["Cafés near the river open early."]})
     [finding] = check(sentence, cafes)
     assert (finding.verdict, finding.doubt) == ("own", 0)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "verdict"),
+    [
+        ("从雷峰塔步行约920米到三潭印月[^t0-0]。", "marked"),
+        ("It is a walk of 920 m from the tower to the island [^t0-1].", "marked"),
+        ("雷峰塔到三潭印月直线距离920米，走不过去[^t0-0]。", None),
+        ("从断桥步行736米到白堤，约10分钟[^t0-2]。", None),
+    ],
+)
+def test_a_straight_line_is_never_a_walk(sentence: str, verdict: str | None) -> None:
+    lines = evidence(
+        {
+            "t0-0": ["雷峰塔 → 三潭印月：直线距离 920 米"],
+            "t0-1": ["Tower → island: 920 m in a straight line"],
+            "t0-2": ["断桥 → 白堤：步行 736 米，约 10 分钟（直线距离 567 米）"],
+        }
+    )
+    [finding] = check(sentence, lines)
+    assert (finding.verdict == "marked") == (verdict == "marked")
+    assert finding.contradicted == (verdict == "marked")

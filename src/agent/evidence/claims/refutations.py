@@ -201,11 +201,33 @@ def refutation(claim: Claim, listed: Sequence[Place]) -> Refutation | None:
     """Return what refutes a sentence; `listed` are the places that the answer lists."""
     return (
         _against_rates(claim)
+        or _against_straight_lines(claim)
         or _against_closing(claim)
         or _against_limits(claim)
         or _against_superlatives(claim, listed)
         or _against_ranks(claim)
     )
+
+
+_WALKED = re.compile(r"步行|走路|徒步|\b(?:on foot|walk\w*)\b", re.I)
+_STRAIGHT = re.compile(r"直线|\bstraight\b|\bas the crow flies\b", re.I)
+
+
+def _against_straight_lines(claim: Claim) -> Refutation | None:
+    """Return the lengths of walks that the cited records have of straight lines only."""
+    walks = [
+        figure
+        for at, clause in clause_spans(claim.text)
+        if _WALKED.search(clause) and not _STRAIGHT.search(clause)
+        for figure in claim.facts
+        if figure.kind == "metre" and at <= figure.start < at + len(clause)
+    ]
+    for figure in walks:
+        bearing = claim.bearers(figure).intersection(claim.cited)
+        parts = [part for p in bearing for part in p.clauses if part.has(figure)]
+        if parts and all(_STRAIGHT.search(part.text) for part in parts):
+            return Refutation(next(iter(bearing)), (figure,), contradicted=True)
+    return None
 
 
 _PERIODS = {
