@@ -49,12 +49,10 @@ def _dev(folder: Path, model: PaidModel, env: dict[str, str]) -> Iterator[Served
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run each test on the engine that was asked for; on none where none was."""
+    """Run each test on the engine that was asked for, in the ordinary suite on `langgraph dev`."""
     if "engine" in metafunc.fixturenames:
-        asked = metafunc.config.getoption("--engine")
-        reason = "asked for with --engine dev or --engine aegra (make conformance)"
-        none = pytest.param("", marks=pytest.mark.skip(reason=reason))
-        metafunc.parametrize("engine", [asked or none], scope="session")
+        engine = metafunc.config.getoption("--engine") or "dev"
+        metafunc.parametrize("engine", [engine], scope="session")
 
 
 @pytest.fixture(scope="session", name="served")

@@ -122,6 +122,20 @@ async def test_a_follow_up_knows_the_conversation(anna: LangGraphClient) -> None
     assert await kinds(anna, thread) == ["human", "ai", "human", "ai"]
 
 
+async def test_a_thread_keeps_the_last_checkpoint_of_its_turns(anna: LangGraphClient) -> None:
+    thread = (await anna.threads.create())["thread_id"]
+    first = ""
+    for text in (QUESTION, "And how long do they last?"):
+        run = await anna.runs.create(thread, "agent", input=asked(text), context=PLAIN)
+        assert await ended(anna, thread, run["run_id"]) == "success"
+        history = await anna.threads.get_history(thread, limit=50)
+        assert len(history) == 1
+        first = first or str(history[0]["checkpoint"]["checkpoint_id"])
+    with pytest.raises(ConflictError, match="does not keep that checkpoint"):
+        await anna.runs.create(thread, "agent", input=asked(), context=PLAIN, checkpoint_id=first)
+    assert await kinds(anna, thread) == ["human", "ai", "human", "ai"]
+
+
 async def test_a_plan_waits_for_its_review_and_goes_on_at_another_address(served: Served) -> None:
     context = {**PLAIN, "review_plan": True}
     async with served.client() as here, served.client(1) as there:

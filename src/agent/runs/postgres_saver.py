@@ -188,26 +188,9 @@ class PostgresThreads(BasePostgresSaver):
         What a later run has written stays. `keep_history` leaves that of each run, with the one
         before it, from which its answer was written.
         """
-        values: dict[str, Any] = {"thread": thread_id, "run": run_id, "waits": INTERRUPT}
-        kept = f" AND checkpoint_id NOT IN ({_ENDS_AND_PARENTS})" if keep_history else ""
-
-        def work(connection: Connection) -> None:
-            with connection.transaction():
-                (values["last"],) = connection.execute(_LAST_OF_RUN, values).fetchone() or (None,)
-                if values["last"] is None or connection.execute(_WAITS, values).fetchone():
-                    return
-                earlier = (
-                    "SELECT checkpoint_id FROM checkpoints"  # noqa: S608
-                    f" WHERE thread_id = %(thread)s AND checkpoint_id < %(last)s{kept}"
-                )
-                rows = connection.execute(earlier, values).fetchall()
-                gone = {**values, "gone": [checkpoint for (checkpoint,) in rows]}
-                connection.execute(f"DELETE FROM checkpoint_writes WHERE {_EARLIER}", gone)  # noqa: S608
-                connection.execute(f"DELETE FROM checkpoints WHERE {_EARLIER}", gone)  # noqa: S608
-                connection.execute(_WITHOUT_PARENT, gone)
-                connection.execute(_UNUSED_VALUES, ([thread_id],))
-
-        await self._run(work)
+        await self._run(
+            lambda connection: shorten_in(connection, thread_id, run_id, keep_history=keep_history)
+        )
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
@@ -238,6 +221,28 @@ class PostgresThreads(BasePostgresSaver):
             session.was_open = self._works
             self._sessions.append(session)
         return session.run(work)
+
+
+def shorten_in(
+    connection: Connection, thread_id: str, run_id: str, *, keep_history: bool = False
+) -> None:
+    """Do what `PostgresThreads.shorten` does, where the connection finds the checkpoints."""
+    values: dict[str, Any] = {"thread": thread_id, "run": run_id, "waits": INTERRUPT}
+    kept = f" AND checkpoint_id NOT IN ({_ENDS_AND_PARENTS})" if keep_history else ""
+    with connection.transaction():
+        (values["last"],) = connection.execute(_LAST_OF_RUN, values).fetchone() or (None,)
+        if values["last"] is None or connection.execute(_WAITS, values).fetchone():
+            return
+        earlier = (
+            "SELECT checkpoint_id FROM checkpoints"  # noqa: S608
+            f" WHERE thread_id = %(thread)s AND checkpoint_id < %(last)s{kept}"
+        )
+        rows = connection.execute(earlier, values).fetchall()
+        gone = {**values, "gone": [checkpoint for (checkpoint,) in rows]}
+        connection.execute(f"DELETE FROM checkpoint_writes WHERE {_EARLIER}", gone)  # noqa: S608
+        connection.execute(f"DELETE FROM checkpoints WHERE {_EARLIER}", gone)  # noqa: S608
+        connection.execute(_WITHOUT_PARENT, gone)
+        connection.execute(_UNUSED_VALUES, ([thread_id],))
 
 
 @asynccontextmanager

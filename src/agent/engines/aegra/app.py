@@ -22,8 +22,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agent.core.errors import ConfigurationError
 from agent.core.metadata_keys import EVERYBODY
-from agent.engines.aegra.requests import AsLangGraphTakesThem, read_request, strategy_of
-from agent.engines.aegra.thread_queue import LOCKS, refuse_if_busy
+from agent.engines.aegra.requests import (
+    AsLangGraphTakesThem,
+    checkpoint_of,
+    read_request,
+    strategy_of,
+)
+from agent.engines.aegra.thread_queue import LOCKS, refuse_if_busy, refuse_without_checkpoint
 from agent.engines.aegra.transport import InProcessTransport
 from agent.runs.engine import RunRequest, client_over, use_engine
 from agent.server import application
@@ -68,6 +73,8 @@ class AegraServer:
         """Refuse a run that its thread cannot take; that each step is kept says aegra.json."""
         if thread_id := value.get("thread_id"):
             await refuse_if_busy(str(thread_id), strategy_of(value))
+            if checkpoint_id := checkpoint_of(value):
+                await refuse_without_checkpoint(str(thread_id), checkpoint_id)
 
     def close_after_runs(self, close: Callable[[], Awaitable[None]]) -> bool:
         """Have `close` called once Aegra has handed its runs on, which comes after our lifespan."""

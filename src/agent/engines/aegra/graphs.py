@@ -14,7 +14,7 @@ from langgraph_sdk.runtime import ServerRuntime
 from agent.assistants.deep_research.graph import graph as _deep_research
 from agent.assistants.plan_execute.graph import graph as _plan_execute
 from agent.assistants.team_answer.graph import graph as _team_answer
-from agent.engines.aegra.thread_queue import LOCKS
+from agent.engines.aegra.thread_queue import LOCKS, shorten
 from agent.graph import graph as _agent
 
 Graph = Pregel[Any, Any, Any, Any]
@@ -31,8 +31,10 @@ def _factory(name: str, compiled: Any) -> Factory:
             yield graph
             return
         run = config["configurable"]
-        async with LOCKS.turn(str(run["thread_id"]), str(run["run_id"])):
+        thread_id, run_id = str(run["thread_id"]), str(run["run_id"])
+        async with LOCKS.turn(thread_id, run_id):
             yield graph
+            await shorten(thread_id, run_id)
 
     return made
 

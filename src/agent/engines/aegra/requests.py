@@ -80,6 +80,14 @@ def strategy_of(value: Mapping[str, Any]) -> str:
     return str(sent.get("multitask_strategy") or sent.get("multitaskStrategy") or "enqueue")
 
 
+def checkpoint_of(value: Mapping[str, Any]) -> str:
+    """Return the checkpoint that a run is to begin from; empty for the thread's last one."""
+    sent = _sent(value)
+    position = sent.get("checkpoint")
+    named = position.get("checkpoint_id") if isinstance(position, Mapping) else None
+    return str(named or sent.get("checkpoint_id") or "")
+
+
 def _sent(value: Mapping[str, Any]) -> Mapping[str, Any]:
     params = value.get("params")
     return params if "method" in value and isinstance(params, Mapping) else value

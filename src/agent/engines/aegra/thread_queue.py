@@ -19,8 +19,12 @@ from aegra_api.core.database import db_manager
 from pydantic import SecretStr
 
 from agent.core.errors import ConfigurationError
+from agent.core.metadata_keys import EVERYBODY, OWNER
 from agent.runs.engine import ThreadBusy
-from agent.runs.postgres import NAME, SCHEMA, parameters_of
+from agent.runs.postgres import NAME, SCHEMA, one_line, parameters_of
+from agent.runs.postgres_saver import shorten_in
+from agent.runs.threads import NOT_KEPT
+from agent.settings import RetentionSettings
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +40,12 @@ _EARLIER = (
     "SELECT 1 FROM runs AS r JOIN runs AS mine ON mine.run_id = %s AND r.thread_id = mine.thread_id"
     " WHERE r.status IN ('pending', 'running')"
     " AND (r.created_at, r.run_id) < (mine.created_at, mine.run_id) LIMIT 1"
+)
+_HAS_CHECKPOINT = "SELECT 1 FROM checkpoints WHERE thread_id = %s AND checkpoint_id = %s"
+_OWNED = (
+    f"UPDATE thread SET metadata_json = metadata_json || jsonb_build_object('{OWNER}', user_id)"  # noqa: S608
+    f" WHERE thread_id = %s AND user_id <> '{EVERYBODY}' AND NOT metadata_json ? '{OWNER}'"
+    " RETURNING 1"
 )
 _OUR_SCHEMA_FIRST = (
     "SELECT current_user = %s AND position('$user' IN current_setting('search_path')) > 0"
@@ -63,6 +73,40 @@ async def refuse_if_busy(thread_id: str, strategy: str) -> None:
         raise ThreadBusy(f"{MOST_WAITING} runs wait on this thread already: ask again later")
 
 
+async def refuse_without_checkpoint(thread_id: str, checkpoint_id: str) -> None:
+    """Raise ThreadBusy where a run is to begin from a checkpoint that is not kept any more.
+
+    It would begin with an empty thread, and the conversation would be gone.
+    """
+    if db_manager.lg_pool is None:
+        return
+    async with db_manager.lg_pool.connection() as connection:
+        cursor = await connection.execute(_HAS_CHECKPOINT, (thread_id, checkpoint_id))
+        if await cursor.fetchone() is None:
+            raise ThreadBusy(NOT_KEPT)
+
+
+async def shorten(thread_id: str, run_id: str) -> None:
+    """Leave a thread its last checkpoint, after a run that ended and waits for nobody.
+
+    A failure is logged: the next run's end makes up for it, as it does for a killed process.
+    """
+    try:
+        await asyncio.to_thread(_shorten, thread_id, run_id)
+    except psycopg.Error as error:
+        log.warning("the earlier checkpoints of thread=%s stay: %s", thread_id, one_line(error))
+
+
+def _shorten(thread_id: str, run_id: str) -> None:
+    keep = RetentionSettings().tanlu_keep_history
+    parameters = parameters_of(SecretStr(os.environ["DATABASE_URL"]))
+    with psycopg.connect(**parameters, autocommit=True) as connection:
+        row = connection.execute(_ACTIVE.encode(), (thread_id,)).fetchone()
+        # One that waits may begin from an earlier checkpoint; its own end shortens the thread.
+        if row == (1,):
+            shorten_in(connection, thread_id, run_id, keep_history=keep)
+
+
 class ThreadLocks:
     """Hold the locks of the threads on which this process works, all by one connection."""
 
@@ -81,6 +125,8 @@ class ThreadLocks:
                 break
             await asyncio.sleep(_LOOK_SECONDS)
         try:
+            # A thread that was made with its first run has no owner yet.
+            await _one(await self._open(), _OWNED, thread_id)
             yield
         finally:
             await asyncio.shield(self._give_back(thread_id))

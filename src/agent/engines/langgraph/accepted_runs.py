@@ -20,17 +20,13 @@ from agent.core.metadata_keys import MARK
 from agent.engines.langgraph.dev_server import check_runtime
 from agent.engines.langgraph.recovery import RunWatch
 from agent.runs.run_log import AcceptedRun, End
-from agent.runs.threads import has_checkpoint, shorten
+from agent.runs.threads import NOT_KEPT, has_checkpoint, shorten
 
 _WRAPPED = "ce20cb9ebd764015"
 """Digest of the sources of `_functions()`."""
 _EVENT_PROTOCOL = "__event_streaming_v2"
 """Set by the server on runs of the event protocol, whose stream modes its REST routes refuse."""
 _POSITION = ("checkpoint_id", "checkpoint_ns", "checkpoint_map")
-_NOT_KEPT = (
-    "this thread does not keep that checkpoint any more: ask without one, or have earlier ones"
-    " kept from now on with TANLU_KEEP_HISTORY=1"
-)
 _INTERNAL = ("thread_id", "run_id", *_POSITION)
 _SERVERS_OWN = ("__", "langgraph_")
 """How names begin that the server sets, as the caller's: for a continued run nobody would."""
@@ -85,7 +81,7 @@ async def _refuse_without_checkpoint(kwargs: Mapping[str, Any], thread_id: Any) 
     if "checkpoint_id" not in position or thread_id is None:
         return
     if not await has_checkpoint(str(thread_id), position):
-        raise HTTPException(409, _NOT_KEPT)
+        raise HTTPException(409, NOT_KEPT)
 
 
 def _position(configurable: Mapping[str, Any]) -> dict[str, Any]:
