@@ -4,12 +4,13 @@ import asyncio
 import threading
 from contextlib import aclosing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agent.core.errors import StoreFailed
 from agent.core.redaction import hide
-from agent.runs.reply_cache import ReplyCache
+from agent.runs.reply_cache import AFTER_RUN, ReplyCache
 from agent.runs.run_log import MAX_ATTEMPTS, RunLog
 from agent.runs.sql import KEEP_SECONDS, Place
 from tests.support.postgres import database_fixture, postgres_fixture, where_fixture, written_down
@@ -26,6 +27,22 @@ async def test_a_reply_is_found_again_only_in_its_own_turn(where: Place) -> None
     await reply_cache.forget("turn-1")
     assert await reply_cache.load("turn-1", "key") is None
     await reply_cache.aclose()
+
+
+async def test_a_closed_turn_keeps_its_replies_until_its_last_step_is_saved(where: Place) -> None:
+    async def close_in_a_run(reply_cache: ReplyCache, after_run: list[Any]) -> None:
+        AFTER_RUN.set(after_run)
+        await reply_cache.close_turn("turn")
+
+    async with aclosing(ReplyCache(where)) as reply_cache:
+        await reply_cache.save("turn", "key", "paid")
+        after_run: list[Any] = []
+        # A task, as a step of a run is: what it sets is seen there alone.
+        await asyncio.create_task(close_in_a_run(reply_cache, after_run))
+        assert await reply_cache.load("turn", "key") == "paid"
+        for work in after_run:
+            await work()
+        assert await reply_cache.load("turn", "key") is None
 
 
 async def test_a_reply_that_cannot_be_written_costs_nothing(

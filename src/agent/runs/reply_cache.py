@@ -8,13 +8,18 @@ file. With a DATABASE_URL the same tables are in Postgres (`agent.runs.postgres`
 import logging
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 
 from agent.core.errors import ConfigurationError, ProviderError, StoreFailed
 from agent.runs.sql import KEEP_SECONDS, Place, T, Tables, open_database
 
 log = logging.getLogger(__name__)
 
+AFTER_RUN: ContextVar[list[Callable[[], Awaitable[None]]] | None] = ContextVar(
+    "after_run", default=None
+)
+"""What is to be done once the last step of a run is saved; None where nobody would do it."""
 _OPEN_TURNS = 10_000
 
 _SAVE = (
@@ -100,6 +105,13 @@ class ReplyCache:
             self._unsaved.pop((turn, key), None)
             self._known.get(turn, set()).add(key)
         _remember(self._tried, turn_id, True)
+
+    async def close_turn(self, turn_id: str) -> None:
+        """Forget a turn, once its last step is saved where the engine tells when that is."""
+        if (after_run := AFTER_RUN.get()) is not None:
+            after_run.append(lambda: self.forget(turn_id))
+        else:
+            await self.forget(turn_id)
 
     async def forget(self, turn_id: str) -> None:
         """Forget a turn that has ended: its replies are in its answer, and may stay for a while."""

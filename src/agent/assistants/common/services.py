@@ -94,7 +94,7 @@ class Services:
         """Forget what was kept for a turn that is over."""
         self.budgets.close(turn_id)
         if self.reply_cache:
-            await self.reply_cache.forget(turn_id)
+            await self.reply_cache.close_turn(turn_id)
         if self.wishes:
             try:
                 await self.wishes.forget(turn_id)

@@ -3,7 +3,7 @@
 Aegra enters a factory before it starts the graph, and leaves it when the run has ended.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
@@ -16,6 +16,7 @@ from agent.assistants.plan_execute.graph import graph as _plan_execute
 from agent.assistants.team_answer.graph import graph as _team_answer
 from agent.engines.aegra.thread_queue import LOCKS, shorten
 from agent.graph import graph as _agent
+from agent.runs.reply_cache import AFTER_RUN
 
 Graph = Pregel[Any, Any, Any, Any]
 Factory = Callable[[RunnableConfig, ServerRuntime[Any]], AbstractAsyncContextManager[Graph]]
@@ -32,9 +33,14 @@ def _factory(name: str, compiled: Any) -> Factory:
             return
         run = config["configurable"]
         thread_id, run_id = str(run["thread_id"]), str(run["run_id"])
+        # The steps of the run are tasks begun below, which see the same list.
+        after_run: list[Callable[[], Awaitable[None]]] = []
+        AFTER_RUN.set(after_run)
         async with LOCKS.turn(thread_id, run_id):
             yield graph
             await shorten(thread_id, run_id)
+        for work in after_run:
+            await work()
 
     return made
 
