@@ -171,6 +171,18 @@ def test_a_narrow_terminal_keeps_every_word() -> None:
     assert 'tanlu ask --thread T "…"' in shown
 
 
+def test_a_terminal_says_each_place_once_with_its_number() -> None:
+    park = source(1, "https://uri.amap.com/marker?poiid=B1", "[示例] 儿童乐园")
+    page = source(2, title="儿童乐园的介绍")
+    listed = [f"{s['number']}. [{s['title'].strip('[]')}]({s['url']})" for s in (park, page)]
+    text = "\n".join(["去儿童乐园[1]。", "", "数据 © 高德地图", "", "**来源**", "", *listed])
+    shown = pretty(outcome(text, sources=[park, page], places=[place(1, source=park["id"])]))
+    assert "[1]\N{NO-BREAK SPACE}儿童乐园" in shown
+    assert "示例] 儿童乐园" not in shown
+    assert "[2] 儿童乐园的介绍" in shown
+    assert shown.count("高德地图") == 1
+
+
 def test_a_pipe_gets_markdown(capsys: pytest.CaptureFixture[str]) -> None:
     print_outcome(outcome(), follow_up="tanlu ask --thread T")
     shown = capsys.readouterr().out

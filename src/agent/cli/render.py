@@ -3,7 +3,7 @@
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from rich.console import Console, Group
 from rich.markdown import Markdown
@@ -13,6 +13,7 @@ from rich.text import Text
 from agent.cli.console import is_utf8, printable
 from agent.client.run_result import Outcome
 from agent.evidence.records import hours_text, name_text, verdict_texts
+from agent.evidence.references import strip_references
 from agent.evidence.types import Place
 from agent.export.finished import (
     by_mention,
@@ -32,6 +33,10 @@ _LINK = re.compile(
 _SHORT_URL = 100
 _NARROW = 80
 """Columns below which a table is unreadable."""
+_REFERENCE = re.compile(r"(\d+)\. (.*)")
+Numbers = Mapping[str, int | None]
+"""Of the cited sources, by their ids."""
+_NO_BREAK = "\N{NO-BREAK SPACE}"
 _UNSEEN = re.compile(r"[\x7f-\x9f]")
 
 
@@ -97,14 +102,22 @@ def _print_plain(outcome: Outcome, follow_up: str) -> None:
 def _print_pretty(console: Console, outcome: Outcome, follow_up: str, notice: str) -> None:
     console.print()
     answer = printable(without_notice(outcome.answer, notice))
-    console.print(Markdown(_for_terminal(answer), hyperlinks=True))
+    console.print(Markdown(_for_terminal(strip_references(answer)), hyperlinks=True))
     if line := statement_line(outcome.finished()):
         console.print(Text(line, style="dim"))
+    numbers = {source["id"]: source.get("number") for source in outcome.sources}
     if places := shown_places(outcome.places):
         console.print()
         as_table = console.width >= _NARROW
         show = _place_table if as_table else _place_list
-        console.print(show(places, outcome.language))
+        console.print(show(places, numbers, outcome.language))
+        if say("records.attribution", outcome.language) not in answer:
+            console.print(Text(credit(places, outcome.language), style="dim"))
+    # A place of the table carries its source's number there.
+    tabled = {numbers.get(place["source"]) for place in places}
+    if listed := _other_references(answer, tabled):
+        console.print()
+        console.print(Markdown(_for_terminal(listed), hyperlinks=True))
     if not follow_up:
         return
     console.print()
@@ -119,19 +132,31 @@ def shown_places(places: Sequence[Place]) -> list[Place]:
     return ordered[: max(named, MOST_PLACES)]
 
 
-def _place_list(places: Sequence[Place], language: Language) -> Group:
+def _other_references(answer: str, shown: Collection[int | None]) -> str:
+    """Return the answer's list of sources without those of these numbers; "" if none is left."""
+    title, *lines = answer[len(strip_references(answer)) :].strip().splitlines() or [""]
+    matches = [match for line in lines if (match := _REFERENCE.match(line))]
+    others = [f"\\[{m[1]}\\] {m[2]}  " for m in matches if int(m[1]) not in shown]
+    return "\n".join([title, "", *others]) if others else ""
+
+
+def _numbered(place: Place, numbers: Numbers, language: Language) -> str:
+    number = numbers.get(place["source"])
+    return f"{f'[{number}]{_NO_BREAK}' if number else ''}{name_text(place, language)}"
+
+
+def _place_list(places: Sequence[Place], numbers: Numbers, language: Language) -> Group:
     lines = []
     for place in places:
         facts = (metres(place["distance_m"]), rating(place), hours_text(place, language),
                  place["address"], *verdict_texts(place, language))  # fmt: skip
-        text = " · ".join(filter(None, (name_text(place, language), *facts)))
+        text = " · ".join(filter(None, (_numbered(place, numbers, language), *facts)))
         lines.append(Text(f"- {printable(text)}", style="" if place["mentioned"] else "dim"))
-    return Group(*lines, Text(credit(list(places), language), style="dim"))
+    return Group(*lines)
 
 
-def _place_table(places: Sequence[Place], language: Language) -> Table:
-    caption = Text(credit(list(places), language), style="dim")
-    table = Table(title=None, caption=caption, caption_justify="left", header_style="bold")
+def _place_table(places: Sequence[Place], numbers: Numbers, language: Language) -> Table:
+    table = Table(header_style="bold")
     demands = ["demands"] if any(place.get("verdicts") for place in places) else []
     for key in ("name", "distance", "rating", "hours", "address", *demands):
         number = key in ("distance", "rating")
@@ -143,7 +168,7 @@ def _place_table(places: Sequence[Place], language: Language) -> Table:
         )
     for place in places:
         style = "" if place["mentioned"] else "dim"
-        cells = [name_text(place, language), metres(place["distance_m"]), rating(place),
+        cells = [_numbered(place, numbers, language), metres(place["distance_m"]), rating(place),
                  hours_text(place, language), place["address"] or ""]  # fmt: skip
         cells += [" · ".join(verdict_texts(place, language))] if demands else []
         table.add_row(*(Text(printable(cell)) for cell in cells), style=style)
