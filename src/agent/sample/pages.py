@@ -4,6 +4,7 @@ A paper's source (`data/papers/*.md`) is a title (`# `), headings (`## `) and pa
 `---` begins a page. Latin text is set in Helvetica, Chinese in the song type that viewers bring.
 """
 
+import os
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
@@ -105,10 +106,8 @@ def sample_documents() -> Path:
 @cache
 def paper_names() -> tuple[str, ...]:
     """Return the names of the papers, without ending."""
-    folder = DATA / "papers"
-    return tuple(
-        sorted(e.name.removesuffix(".md") for e in folder.iterdir() if e.name[-3:] == ".md")
-    )
+    files = os.listdir(str(DATA / "papers"))
+    return tuple(sorted(name.removesuffix(".md") for name in files if name.endswith(".md")))
 
 
 @cache

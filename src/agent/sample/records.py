@@ -1,6 +1,7 @@
 """Load the records of the bundled sample, and normalize the words of look-ups."""
 
 import json
+import os
 import re
 import unicodedata
 from collections.abc import Collection
@@ -252,8 +253,7 @@ def _read(name: str) -> Row:
 
 def read_sheets(prefix: str) -> list[Row]:
     """Return the contents of the files whose names begin so, in their order."""
-    names = sorted(entry.name for entry in DATA.iterdir() if entry.name.startswith(prefix))
-    return [_read(name) for name in names]
+    return [_read(name) for name in sorted(os.listdir(str(DATA))) if name.startswith(prefix)]
 
 
 def frozen(row: Row) -> Row:
