@@ -11,6 +11,8 @@ import httpx
 from agent.server.page_routes import ENTRY, FILES, FOLDER, LATER, TEXTS, texts_module
 from tests.unit.page_client import page_client
 
+SETTINGS = "/app/config.json"
+"""Asked for while the page loads; its answer is the server's, no file."""
 MOST = 300_000
 """Bytes, compressed: on a phone's network, before anything is seen."""
 _IMPORT = re.compile(r"""(?:\bfrom\s*|\bimport\s*\(?\s*)(["'])(?P<name>[^"'\n]+)\1""")
@@ -64,7 +66,7 @@ def loaded_files() -> dict[str, bytes]:
     waiting = [f"{FILES}index.html"]
     while waiting:
         path = waiting.pop()
-        if path in found or path.removeprefix(FILES) in LATER:
+        if path in found or path == SETTINGS or path.removeprefix(FILES) in LATER:
             continue
         assert path.startswith(FILES), f"{path} is loaded from elsewhere"
         found[path] = body_of(path.removeprefix(FILES))
