@@ -36,7 +36,6 @@ _NARROW = 80
 _REFERENCE = re.compile(r"(\d+)\. (.*)")
 Numbers = Mapping[str, int | None]
 """Of the cited sources, by their ids."""
-_NO_BREAK = "\N{NO-BREAK SPACE}"
 _UNSEEN = re.compile(r"[\x7f-\x9f]")
 
 
@@ -140,9 +139,9 @@ def _other_references(answer: str, shown: Collection[int | None]) -> str:
     return "\n".join([title, "", *others]) if others else ""
 
 
-def _numbered(place: Place, numbers: Numbers, language: Language) -> str:
+def _number(place: Place, numbers: Numbers) -> str:
     number = numbers.get(place["source"])
-    return f"{f'[{number}]{_NO_BREAK}' if number else ''}{name_text(place, language)}"
+    return f"[{number}]" if number else ""
 
 
 def _place_list(places: Sequence[Place], numbers: Numbers, language: Language) -> Group:
@@ -150,13 +149,15 @@ def _place_list(places: Sequence[Place], numbers: Numbers, language: Language) -
     for place in places:
         facts = (metres(place["distance_m"]), rating(place), hours_text(place, language),
                  place["address"], *verdict_texts(place, language))  # fmt: skip
-        text = " · ".join(filter(None, (_numbered(place, numbers, language), *facts)))
-        lines.append(Text(f"- {printable(text)}", style="" if place["mentioned"] else "dim"))
+        text = " · ".join(filter(None, (name_text(place, language), *facts)))
+        number = _number(place, numbers) or "-"
+        lines.append(Text(f"{number} {printable(text)}", style="" if place["mentioned"] else "dim"))
     return Group(*lines)
 
 
 def _place_table(places: Sequence[Place], numbers: Numbers, language: Language) -> Table:
     table = Table(header_style="bold")
+    table.add_column("", no_wrap=True)
     demands = ["demands"] if any(place.get("verdicts") for place in places) else []
     for key in ("name", "distance", "rating", "hours", "address", *demands):
         number = key in ("distance", "rating")
@@ -168,7 +169,7 @@ def _place_table(places: Sequence[Place], numbers: Numbers, language: Language) 
         )
     for place in places:
         style = "" if place["mentioned"] else "dim"
-        cells = [_numbered(place, numbers, language), metres(place["distance_m"]), rating(place),
+        cells = [_number(place, numbers), name_text(place, language), metres(place["distance_m"]), rating(place),
                  hours_text(place, language), place["address"] or ""]  # fmt: skip
         cells += [" · ".join(verdict_texts(place, language))] if demands else []
         table.add_row(*(Text(printable(cell)) for cell in cells), style=style)
