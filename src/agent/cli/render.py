@@ -169,8 +169,8 @@ def _place_table(places: Sequence[Place], numbers: Numbers, language: Language) 
         )
     for place in places:
         style = "" if place["mentioned"] else "dim"
-        cells = [_number(place, numbers), name_text(place, language), metres(place["distance_m"]), rating(place),
-                 hours_text(place, language), place["address"] or ""]  # fmt: skip
+        cells = [_number(place, numbers), name_text(place, language), metres(place["distance_m"]),
+                 rating(place), hours_text(place, language), place["address"] or ""]  # fmt: skip
         cells += [" · ".join(verdict_texts(place, language))] if demands else []
         table.add_row(*(Text(printable(cell)) for cell in cells), style=style)
     return table
