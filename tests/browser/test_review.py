@@ -58,7 +58,7 @@ def test_a_changed_plan_is_what_is_searched(visit: Visits) -> None:
     assert queries(turn) == PLAN
     expect(review.get_by_role("checkbox", name="查地图")).to_be_checked()
     expect(review).to_contain_text("网页搜索 3 次 · 地图 7 次 · 模型 6 次")
-    expect(review).to_contain_text("不花钱")
+    expect(review).to_contain_text("免费")
     review.get_by_role("button", name="删除第 2 条").click()
     expect(review.get_by_role("textbox", name="第 2 条", exact=True)).to_be_focused()
     review.get_by_role("textbox", name="第 2 条", exact=True).fill("王府井 避坑")

@@ -252,8 +252,8 @@ def test_progress_is_told_in_the_question_s_language() -> None:
     assert event_line(queries, "zh") == "检索词：a；b"
     assert event_line(queries, "en") == "Queries: a; b"
     done = event("search_done", "n", text="{count}\x1b", count=3, seconds=1.24)
-    assert event_line(done, "en") == "Searched, sources found: 3: {count} (1.2 s)"
-    assert event_line(event("reflection", "n", text="", count=0), "zh") == "反思：资料已足够"
+    assert event_line(done, "en") == "3 sources for “{count} ” (1.2 s)"
+    assert event_line(event("reflection", "n", text="", count=0), "zh") == "资料够了，开始写答案"
     assert event_line(event("done", "n", count=1), "zh") == ""
     assert event_line({"type": "unheard of"}, "zh") == ""
 
@@ -293,7 +293,7 @@ def test_live_progress_keeps_finished_steps_and_the_end_of_the_answer() -> None:
     assert isinstance(kept, io.StringIO)
     assert watcher.notice_shown
     assert "sample data" in kept.getvalue()
-    assert "Searched, sources found: 2: tea" in kept.getvalue()
+    assert "2 sources for “tea”" in kept.getvalue()
     with console.capture() as now:
         console.print(watcher)
     assert "Searching: tea" in now.get()

@@ -200,11 +200,13 @@ def event_line(event: Mapping[str, Any], language: Language) -> str:
         return one_line(text)
     if kind == "reflection" and not event.get("count"):
         kind = "short" if text else "enough"
+    if event.get("count") == 1 and has(f"progress.events.{kind}_one"):
+        kind += "_one"
     if not has(f"progress.events.{kind}"):
         return ""
     if kind == "map_call":
         text = _map_call(text, language)
-    if kind in ("queries", "sub_questions", "tasks"):
+    if event.get("type") in ("queries", "sub_questions", "tasks"):
         text = say("punctuation.semicolon", language).join(text.splitlines())
     speaker, count = str(event.get("speaker") or ""), event.get("count", 0)
     if has(f"progress.speakers.{speaker}"):

@@ -48,7 +48,8 @@ export function oneLine(text, longest) {
 /** @param {RunEvent} event @param {Record<string, string>} templates */
 function templateOf(event, templates) {
   const ending = event.text ? "short" : "enough";
-  const kind = event.type === "reflection" && !event.count ? ending : event.type;
+  const most = event.type === "reflection" && !event.count ? ending : event.type;
+  const kind = event.count === 1 && Object.hasOwn(templates, `${most}_one`) ? `${most}_one` : most;
   return Object.hasOwn(templates, kind) ? templates[kind] : undefined;
 }
 
