@@ -253,7 +253,7 @@ def test_progress_is_told_in_the_question_s_language() -> None:
     assert event_line(queries, "en") == "Queries: a; b"
     done = event("search_done", "n", text="{count}\x1b", count=3, seconds=1.24)
     assert event_line(done, "en") == "3 sources for “{count} ” (1.2 s)"
-    assert event_line(event("reflection", "n", text="", count=0), "zh") == "资料够了，开始写答案"
+    assert event_line(event("reflection", "n", text="", count=0), "zh") == "资料够了"
     assert event_line(event("done", "n", count=1), "zh") == ""
     assert event_line({"type": "unheard of"}, "zh") == ""
 

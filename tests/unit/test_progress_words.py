@@ -26,7 +26,7 @@ def test_calls_of_the_map_are_told_without_the_names_of_its_tools(
 def test_enough_was_found_is_said_only_where_a_model_said_so() -> None:
     enough = event("reflection", "reflection", text="", count=0)
     short = event("reflection", "reflection", text="the ticket price of 2026", count=0)
-    assert event_line(enough, "en") == "Enough found; writing"
+    assert event_line(enough, "en") == "Enough found"
     assert event_line(short, "en") == "Still missing: the ticket price of 2026"
     assert event_line(short, "zh") == "还缺 the ticket price of 2026"
 
