@@ -121,7 +121,7 @@ def test_a_person_sees_the_notice_the_answer_the_places_and_what_it_used(cli: Cl
     assert "GEMINI_API_KEY" in first
     for words in ("来源", "| 名称 |", "高德地图", "用量：", "追问：", "tanlu ask --thread "):
         assert words in done.stdout
-    for words in ("检索词：", "地图：", "开始写答案"):
+    for words in ("检索词：", "地图：", "资料够了", "正在写答案"):
         assert words in done.stderr
 
 

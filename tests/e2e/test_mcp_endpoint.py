@@ -63,7 +63,7 @@ async def test_an_answer_comes_as_text_and_as_structure_with_its_progress(
     assert (answer["degraded"], answer["sample"]) == (False, True)
     words = [word for _, word in told]
     assert words[0] == "开始"
-    assert any(str(word).startswith("搜索完成") for word in words)
+    assert any(str(word).startswith("找到") for word in words)
     assert words[-1] == "正在写答案"
     assert [number for number, _ in told] == sorted({number for number, _ in told})
 

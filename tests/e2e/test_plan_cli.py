@@ -56,7 +56,7 @@ def test_a_place_with_papers_and_its_progress(cli: Cli) -> None:
     for heading in ("Summary", "Conservation", "Also found"):
         assert f"## {heading}\n" in done.stdout
     assert re.search(r"West Lake as a cultural landscape.*, p\. \d", done.stdout)
-    for told in ("Plan, tasks: 3", "Full text: [Sample] West Lake", "Writing the answer"):
+    for told in ("Plan of 3 tasks", "Full text: [Sample] West Lake", "Writing the answer"):
         assert told in done.stderr
     assert "Traceback" not in done.stderr
     thread = re.search(r"--thread (\S+) --assistant plan_execute", done.stdout)

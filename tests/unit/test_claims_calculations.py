@@ -70,6 +70,31 @@ def test_what_units_have_of_each_other_is_a_term_of_a_calculation(sentence: str)
     assert checked(sentence)[0].verdict == "computed"
 
 
+VECTORS = "How much memory for 50,000,000 vectors of 1,024 dimensions?"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "verdict"),
+    [
+        ("据此推算：50,000,000×1024×4×1.5 = 307,200,000,000 字节，约 307 GB。", "computed"),
+        ("据此推算：50,000,000×1024×4÷8 = 25.6 GB。", "computed"),
+        ("Our estimate: 50,000,000 × 1,024 × 4 = 190.7 GiB.", "computed"),
+        ("Our estimate: 50,000,000 × 1,024 × 4 = 190.7 GB.", "computed"),
+        ("Our estimate: 2,000,000 × 4 = 8 million bytes, or 8 MB.", "computed"),
+        ("Our estimate: 20.48 ÷ 8 = 2.56 GB a copy.", "marked"),
+    ],
+)
+def test_bytes_are_told_in_larger_units(sentence: str, verdict: str) -> None:
+    records = {name: record(name, texts) for name, texts in PAGES.items()}
+    question = f"{VECTORS} And for 2,000,000 rows?"
+    assert check(sentence, Evidence(records, question=question))[0].verdict == verdict
+
+
+def test_a_wrong_sum_of_bytes_is_not_computed() -> None:
+    wrong = "据此推算：50,000,000×1024×4÷8，约 52.6 GB。"
+    assert check(wrong, Evidence({}, question=VECTORS))[0].verdict != "computed"
+
+
 def test_a_price_is_no_constant_of_units() -> None:
     assert checked("Our estimate: 3 × $730 = $2,190.")[0].verdict == "marked"
 

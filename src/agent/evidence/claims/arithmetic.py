@@ -47,7 +47,30 @@ CURRENCIES = frozenset({"yuan", "dollar", "euro", "sterling", "yen"})
 _MAX_FARE = 6
 _MAX_OPERANDS = 5
 _CONSTANTS = frozenset(
-    {*(7, 10, 12, 24, 30, 31, 36, 48, 52, 60, 100, 365, 366, 720, 730, 1000, 1440, 3600, 8760)}
+    {
+        *(
+            7,
+            10,
+            12,
+            24,
+            30,
+            31,
+            36,
+            48,
+            52,
+            60,
+            100,
+            365,
+            366,
+            720,
+            730,
+            1000,
+            1024,
+            1440,
+            3600,
+            8760,
+        )
+    }
     | {43_200, 43_800, 86_400, 525_600, 1_000_000, 2_592_000}
 )
 """What units have of each other: the hours of a month, the months of three years."""
@@ -165,6 +188,10 @@ def is_computed(
             return True
         if figure.kind == "percent" and alike(abs(value) * 100, bare, hedged):
             return True
+        if figure.kind == "byte" and any(
+            alike(abs(value) * unit, figure, hedged) for unit in _byte_units(figure)
+        ):
+            return True
         in_its_scale = any(grounded(term * figure.scale) for term in terms)
         counts_or_pays = not figure.kind or figure.kind in CURRENCIES
         if counts_or_pays and in_its_scale and alike(abs(value) * figure.scale, figure, hedged):
@@ -173,6 +200,14 @@ def is_computed(
         (kind == figure.kind or (not kind and not figure.kind)) and alike(value, figure, hedged)
         for value, kind in _derive(operands, text)
     )
+
+
+def _byte_units(figure: Figure) -> Iterator[Decimal]:
+    """Yield what a number of bytes is multiplied by where GB may be 10⁹ or 2³⁰ of them."""
+    yield Decimal(1)
+    for power in range(1, 5):
+        if figure.scale == 1000**power:
+            yield figure.scale / Decimal(1024) ** power
 
 
 def _is_small(number: Decimal) -> bool:
