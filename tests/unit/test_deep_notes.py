@@ -61,6 +61,10 @@ def test_a_page_comes_with_its_date_and_keeps_its_signs_f9() -> None:
     assert '>if x <= "y" -> Vec<T> ‹/page›</page>' in shown
 
 
+def test_a_page_without_a_word_is_not_offered_for_citing() -> None:
+    assert page_elements([read("  "), read("文字")], 500).count("<page ") == 1
+
+
 def test_a_page_that_a_search_names_by_its_site_gets_its_heading_f10() -> None:
     page = useful(title="docs.example")
     assert _read(page, (TEXT, False)).page["title"] == "托管许可"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import agent
-from agent.assistants.common.gaps import gap_lines, gap_of, reader_note
+from agent.assistants.common.gaps import gap_lines, gap_of, reader_note, run_gap
 from agent.assistants.common.services import no_model
 from agent.assistants.common.writer import all_failed, refuse_if_all_failed
 from agent.core.errors import (
@@ -162,6 +162,18 @@ def test_what_was_not_found_is_said_without_the_map_and_the_search(
 )
 def test_what_the_text_says_already_is_not_told_again(text: str, message: str) -> None:
     assert reader_note([_gap("q", message)], text, "zh") == ""
+
+
+def test_what_the_notes_lack_is_told_where_the_report_states_it_from_memory() -> None:
+    lack = run_gap("deep_research.notes_lack", "en", missing="the licence of Temporal's server")
+    report = (
+        "Temporal bills by Actions; its server is a cluster of four services.\n\n"
+        "| Temporal | MIT licence for server and SDK |\n\n"
+        "The one measured comparison is no benchmark; none was found for Temporal."
+    )
+    assert "licence of Temporal's server" in reader_note([lack], report, "en")
+    said = "The licence of Temporal's server was not found."
+    assert reader_note([lack], f"{report} {said}", "en") == ""
 
 
 def test_one_search_of_several_that_found_nothing_is_not_told() -> None:

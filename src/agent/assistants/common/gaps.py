@@ -61,20 +61,22 @@ def reader_note(
     `verdict` is what a model that read all evidence says is missing: "" is nothing.
     """
     tells_of_none = any(map(says_not_found, _SENTENCES.split(text)))
-    untold = (
+    untold = [
         gap
         for gap in readers_gaps(gaps)
         if not (tells_of_none and gap["code"] in _FOUND_NOTHING - TASK_GAPS)
         and not (gap["code"] in TASK_GAPS and _says_not_found(text, gap["query"]))
-        and not (gap["code"] == "notes_lack" and _says_not_found(text, gap["message"]))
-    )
+        and not (gap["code"] == "notes_lack" and _says_not_found(text, gap["message"], _SAID))
+    ]
+    # What the notes lack a writer may state from memory, in the same words.
+    lacks = {_note(gap, language) for gap in untold if gap["code"] == "notes_lack"}
     notes = dict.fromkeys(filter(None, (_note(gap, language) for gap in untold)))
     if verdict and detect_language(verdict) == language:
         notes = {} if _says_not_found(text, verdict) else {_in_line(verdict): None}
     elif verdict == "":
         general = {say(f"missing.{part}", language) for part in _GENERAL}
         notes = dict.fromkeys(note for note in notes if note not in general)
-    missing = [note for note in notes if not _repeats(text, note)]
+    missing = [note for note in notes if note in lacks or not _repeats(text, note)]
     if unfinished:
         missing.insert(0, say("missing.unfinished", language))
     if not missing:
@@ -108,19 +110,26 @@ def _in_line(text: str) -> str:
     return inert(text)[:_LONGEST_NOTE].rstrip("。. ")
 
 
-def _says_not_found(text: str, missing: str) -> bool:
-    """Return True if a sentence of the text says of the same thing that it was not found."""
+def _says_not_found(text: str, missing: str, share: float = _SAID_MISSING) -> bool:
+    """Return True if a sentence of the text says of the same thing that it was not found.
+
+    `share` of the words of what is missing have to stand in that sentence.
+    """
     about = _words(missing)
     sentences = (
         _words(sentence) for sentence in _SENTENCES.split(text) if says_not_found(sentence)
     )
-    return any(len(about & words) >= _SAID_MISSING * len(about) for words in sentences)
+    return any(len(about & words) >= share * len(about) for words in sentences)
 
 
 def _repeats(text: str, note: str) -> bool:
-    """Return True if most words of the note stand in the text; of a short one, in one sentence."""
+    """Return True if most words of the note stand in a paragraph; of a short one, in a sentence.
+
+    A report of a thousand words has most words of any note somewhere.
+    """
     words = _words(note)
-    parts = [text] if len(words) >= _ENOUGH_WORDS else _SENTENCES.split(text)
+    long = len(words) >= _ENOUGH_WORDS
+    parts = text.split("\n\n") if long else _SENTENCES.split(text)
     most = max(_LEAST_WORDS, _SAID * len(words))
     return any(len(words & _words(part)) >= most for part in parts)
 

@@ -260,7 +260,11 @@ class _Branch:
 
 
 def page_elements(pages: Sequence[ReadPage], tokens: int) -> Raw:
-    """Return pages as a model reads them, each cut to its share of so many tokens."""
+    """Return pages as a model reads them, each cut to its share of so many tokens.
+
+    One that could not be read and has no excerpt is left out: nothing in it can be cited.
+    """
+    pages = [read for read in pages if read.text.strip()]
     shares = cut_to_shares([read.text for read in pages], tokens - _PER_PAGE * len(pages))
     rows = [_page_element(read, text) for read, text in zip(pages, shares, strict=True)]
     return Raw("\n".join(rows))

@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field, field_validator
 
 from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.gaps import ask_or_gap, run_gap
+from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.steering import new_wishes, wished, with_wishes
 from agent.assistants.common.turn import Share, meter_of, share_spent
@@ -123,6 +124,7 @@ def _prompt(state: DeepState, configuration: Configuration) -> list[BaseMessage]
     language = turn["language"]
     values = {
         "today": turn["today"],
+        "previous": previous_lines(state["previous"], limit // 20),
         "plan": plan_elements(state.get("plan", []), limit // 10),
         "left": left(state, configuration),
         "question": cut_to_tokens(turn["question"], limit // 5),
