@@ -79,15 +79,22 @@ def test_the_whole_page_is_light_enough_for_a_phone() -> None:
     assert sum(sizes.values()) < MOST, sorted(sizes.items(), key=lambda size: -size[1])[:5]
 
 
-async def test_every_module_is_named_once_so_that_all_load_at_once() -> None:
+async def test_every_module_is_named_once_those_of_the_first_view_before_it_starts() -> None:
     async with page_client() as http:
         page = (await http.get("/app")).text
-    named = re.findall(r'<link rel="modulepreload" .*?href="/app/files/[0-9a-f]+/([^"]+)">', page)
+    line = r'<link rel="modulepreload" href="/app/files/[0-9a-f]+/([^"]+)">'
+    head, body = page.split(f'/{ENTRY}"></script>')
+    first, others = re.findall(line, head), re.findall(line, body)
     modules = {path.removeprefix(FILES) for path in loaded_files() if path.endswith(".js")}
-    assert sorted([*named, ENTRY]) == sorted(modules)
-    libraries = [path.startswith("vendor/") for path in named]
+    assert sorted([*first, *others, ENTRY]) == sorted(modules)
+    assert (
+        {"js/shell/welcome.js", "js/i18n.js", TEXTS}
+        <= set(first)
+        <= {path for path in modules if "/" not in path.removeprefix("js/").removeprefix("shell/")}
+    )
+    assert re.search(r'<template data-part="modules">\s*<link', body)
+    libraries = [path.startswith("vendor/") for path in others]
     assert libraries == sorted(libraries, reverse=True)
-    assert page.rindex("modulepreload") < page.index(f'/{ENTRY}"></script>')
 
 
 async def test_everything_it_loads_is_served_as_what_it_is() -> None:

@@ -55,7 +55,10 @@ def run(arguments: Namespace) -> int:
     for name, value in ({} if arguments.verbose else _QUIET).items():
         os.environ.setdefault(name, value)
     url = f"http://{_EVERYWHERE.get(arguments.host, arguments.host)}:{port}"
-    up = threading.Thread(target=_announce, args=(url, language, arguments.open), daemon=True)
+    # Made here: the server's libraries replace parts of `ssl` while they are imported.
+    client = httpx.Client(trust_env=False, timeout=5)
+    call = (client, url, language, arguments.open)
+    up = threading.Thread(target=_announce, args=call, daemon=True)
     up.start()
     try:
         _serve(arguments.engine, arguments.host, port)
@@ -107,9 +110,9 @@ def _free_port(host: str, first: int) -> int:
     raise ConfigurationError("--port", f"{_MOST_PORTS} ports from {first} on are taken")
 
 
-def _announce(url: str, language: Language, open_page: bool) -> None:
+def _announce(client: httpx.Client, url: str, language: Language, open_page: bool) -> None:
     """Print where the page and Studio are and what answers, once the server does."""
-    with httpx.Client(trust_env=False, timeout=5) as client:
+    with client:
         while not _answers(client, f"{url}/ok"):
             time.sleep(0.1)
     _say(say("serve.page", language, url=f"{url}/app"))

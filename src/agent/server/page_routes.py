@@ -10,8 +10,9 @@ Who may ask is decided before: what needs a key and what does not, `security.acc
 import gzip
 import json
 import logging
+import posixpath
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
@@ -68,8 +69,10 @@ FOLDERS: Final = ("style", "js", "vendor")
 """What of the page is served, besides `INDEX` and `ICON`."""
 FILES: Final = "/app/files/"
 """Where they are, each below the hash of all; `INDEX` names them without it."""
-_START = f'<script type="module" src="{FILES}{ENTRY}">'
-_PRELOAD = f'<link rel="modulepreload" fetchpriority="low" href="{FILES}{{}}">\n    '
+_PRELOAD = f'<link rel="modulepreload" href="{FILES}{{}}">\n    '
+_FIRST_MODULES, _OTHER_MODULES = "<!-- first modules -->", "<!-- other modules -->"
+"""Where `INDEX` has the lines of the modules that the first view needs, and of all others."""
+_STATIC_IMPORT = re.compile(rb'^import [^;]*?"([./][^"]+)";', re.MULTILINE)
 LATER: Final = frozenset({"js/map/vector_tiles.js", "vendor/protomaps-leaflet.js"})
 """Modules that are only loaded where streets are drawn from vector tiles."""
 _CODED, _LONGEST_CODED = "https://uri.amap.com/", 500
@@ -158,22 +161,38 @@ def _release(version: _Version, bodies: Mapping[str, bytes]) -> _Release:
     hash = sha256(told.encode()).hexdigest()[:16]
     files = {name: _page_file(body, TYPES[Path(name).suffix]) for name, body in bodies.items()}
     if INDEX in bodies:
-        index = _index(bodies[INDEX], _modules(bodies), hash)
+        index = _index(bodies[INDEX], bodies, hash)
         files[INDEX] = _page_file(index, TYPES[".html"])
     return _Release(version, hash, files)
 
 
 def _modules(names: Iterable[str]) -> list[str]:
-    """Return the addresses of all modules but the first, those of the libraries before ours."""
+    """Return the addresses of all modules but the entry, those of the libraries before ours."""
     at_once = (name for name in names if name != ENTRY and name not in LATER)
     modules = sorted(name for name in at_once if name.endswith(".js"))
     return sorted(modules, key=lambda name: not name.startswith("vendor/"))
 
 
-def _index(body: bytes, modules: Sequence[str], hash: str) -> bytes:
-    """Return the page with a line for each module before the one that starts it."""
-    lines = "".join(_PRELOAD.format(name) for name in modules)
-    page = body.replace(_START.encode(), (lines + _START).encode())
+def _needed(bodies: Mapping[str, bytes]) -> set[str]:
+    """Return the modules that the entry imports, and those that they import, by its first view."""
+    needed, open_ = set[str](), [ENTRY]
+    while open_:
+        name = open_.pop()
+        for match in _STATIC_IMPORT.finditer(bodies.get(name, b"")):
+            other = posixpath.normpath(posixpath.join(posixpath.dirname(name), match[1].decode()))
+            if other not in needed:
+                needed.add(other)
+                open_.append(other)
+    return needed
+
+
+def _index(body: bytes, bodies: Mapping[str, bytes], hash: str) -> bytes:
+    """Return the page with a line for each module, those of the first view apart."""
+    needed, modules = _needed(bodies), _modules(bodies)
+    first = "".join(_PRELOAD.format(name) for name in modules if name in needed)
+    others = "".join(_PRELOAD.format(name) for name in modules if name not in needed)
+    page = body.replace(_FIRST_MODULES.encode(), first.strip().encode())
+    page = page.replace(_OTHER_MODULES.encode(), others.strip().encode())
     return page.replace(FILES.encode(), f"{FILES}{hash}/".encode())
 
 
