@@ -284,7 +284,7 @@ async def test_a_figure_that_no_cited_page_has_is_marked() -> None:
     text = str(answer_of(state).text)
     assert re.search(r"成本降到999美元\[1\]\(\S+\)†。", text)
     assert text.count("†") == 2
-    assert "† 没有来源这样说" in text
+    assert "† 来源里没有这样说" in text
     assert told(state)["checks"]["claims"]["marked"] == 1
     assert told(state)["checks"]["unverified_figures"] == 1
 

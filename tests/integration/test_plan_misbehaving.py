@@ -144,7 +144,7 @@ async def test_a_figure_that_no_cited_source_has_is_marked(lab: PlanLab) -> None
     state = await lab.ask()
     text = str(answer_of(state).text)
     assert re.search(r"7777 亿元\S+†。", text)
-    assert "† 没有来源这样说" in text
+    assert "† 来源里没有这样说" in text
     assert told(state)["checks"]["unverified_figures"] >= 1
 
 

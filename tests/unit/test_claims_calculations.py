@@ -280,3 +280,42 @@ def test_what_a_calculation_is_made_at_is_an_assumption_of_the_reader_s_to_see()
     assert [f.missing for f in check(answer, hotel)] == [(), ()]
     stated = check("周末房费要上浮45%。", hotel)
     assert [f.verdict for f in stated] == ["marked"]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "会改变结论的：用 200 条真实问题测，若 p95 超过 250 毫秒，就换 Qdrant。",
+        "团队超过 10 人、或每天超过 6 万次运行，就该换 Temporal。",
+        "到 1300 万条时再演练迁移。",
+        "Test it with 170 real questions; if p95 exceeds 250 ms, switch to Qdrant.",
+        "Once you pass 60,000 runs a day, consider Temporal.",
+    ],
+)
+def test_from_which_number_on_another_choice_wins_is_the_writer_s_own(sentence: str) -> None:
+    assert checked(sentence)[0].verdict != "marked"
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "若超过 17 小时需付 333 元。",
+        "If you stay over 17 nights, the price is $333.",
+        "身高超过 1.37 米的儿童要买票。",
+        "It is switched off once it is above 250 m [^p0-1].",
+    ],
+)
+def test_a_rule_that_names_a_number_is_no_advice(sentence: str) -> None:
+    assert checked(sentence)[0].verdict == "marked"
+
+
+def test_what_a_calculation_came_to_is_a_term_of_the_next_and_a_machine_is_larger() -> None:
+    asked_for = Evidence({}, question="500万条 1024 维的向量要多大的机器？")
+    chain = "据此推算：5,000,000×1024×4 = 20.48 GB，20.48÷8 = 2.56 GB，16 GB 的机器够用。"
+    each = "据此推算：每条 1024×2 = 2048 字节，500 万条约 10.2 GB。"
+    assert [f.verdict for f in check(f"{chain}{each}", asked_for)] == ["computed", "computed"]
+    then = "据此推算：5,000,000×1024×4 = 20.48 GB。所以要一台 {} GB 的机器。"
+    verdicts = [check(then.format(size), asked_for)[1].verdict for size in (32, 8, 512)]
+    assert [verdict == "marked" for verdict in verdicts] == [False, True, True]
+    wrong = "据此推算：每条 1024×2 = 2048 字节，500 万条约 13.7 GB。"
+    assert check(wrong, asked_for)[0].verdict == "marked"

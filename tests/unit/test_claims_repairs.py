@@ -227,11 +227,11 @@ async def test_a_line_below_says_that_a_source_says_otherwise_where_one_does() -
     done = await checked(SWAPPED, known)
     assert "[1](https://w0-0.example/)‡." in done.text
     assert "\n\n‡ a source says otherwise" in done.text
-    assert "no source says this" not in done.text
+    assert "not in the sources" not in done.text
     both = await checked(f"{SWAPPED} A horse takes 900 minutes.", known)
     assert "‡." in both.text
     assert "900 minutes†." in both.text
-    assert "\n\n† no source says this; ‡ a source says otherwise" in both.text
+    assert "\n\n† not in the sources; ‡ a source says otherwise" in both.text
     zh = await checked(SWAPPED, known, language="zh")
     assert "‡ 有来源的说法不同" in zh.text
 

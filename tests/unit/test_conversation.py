@@ -58,14 +58,14 @@ def test_only_older_answers_are_cut_short_and_the_last_is_kept_as_far_as_it_deci
         (
             "And then?",
             "Fine [1](u). It costs 9 yuan†. Go.",
-            "Fine . It costs 9 yuan (no source). Go.",
+            "Fine . It costs 9 yuan (not in the sources). Go.",
         ),
         (
             "还有呢？",
             "1. **和平菓局**：300米†。适合孩子。",
-            "1. **和平菓局**：300米（没有来源）。适合孩子。",
+            "1. **和平菓局**：300米（来源里没有）。适合孩子。",
         ),
-        ("And?", "| c | ¥9 † |", "| c | ¥9 (no source) |"),
+        ("And?", "| c | ¥9 † |", "| c | ¥9 (not in the sources) |"),
         ("And?", "It is 9 km‡.", "It is 9 km (a source says otherwise)."),
         ("And?", "No sign here.", "No sign here."),
     ],

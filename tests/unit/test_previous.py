@@ -228,3 +228,23 @@ def test_lines_of_the_last_turn_share_the_room_and_keep_the_rows_of_tables() -> 
     assert [f"[^p0-{n}] P{n}" in shown for n in range(6)] == [True] * 6
     assert estimated_tokens(shown) <= 1200
     assert "| Step 1 | $55 |" in previous_lines(previous, 20_000).splitlines()
+
+
+def test_where_room_is_short_the_lines_nearest_to_the_new_question_stay() -> None:
+    page = source("t0-0", "https://licence.example", title="LICENSE")
+    prose = [f"Paragraph {n} is about warranties and liability of the authors." for n in range(30)]
+    prose.insert(17, "Additional Use Grant: no third parties may be offered it as a platform.")
+    previous = left(Knowledge([page], [page], [], [], {"t0-0": "\n".join(prose)}))
+    shown = previous_lines(previous, 120, "May we offer it to third parties as a platform?")
+    assert "Additional Use Grant" in shown
+    assert estimated_tokens(shown) <= 120
+    assert "Additional Use Grant" not in previous_lines(previous, 120)
+
+
+def test_a_page_that_was_not_cited_keeps_some_words_beside_many_that_were() -> None:
+    prose = "Words with a figure, $7, about what this is and whom it serves in all its length. " * 4
+    pages = [source(f"t0-{n}", f"https://{n}.example", title=f"P{n}") for n in range(20)]
+    texts = {p["id"]: "\n".join([prose] * 5) for p in pages} | {"t1-0": "A pause is a new run."}
+    other = source("t1-0", "https://billing.example", title="Billing")
+    previous = left(Knowledge(pages, [*pages, other], [], [], texts), limit=16_000)
+    assert ["A pause is a new run."] in [s["quotes"] for s in previous["sources"]]

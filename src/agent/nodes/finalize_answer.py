@@ -125,7 +125,7 @@ def _prompt(draft: Draft, state: OverallState) -> list[BaseMessage]:
         "weather": weather_lines(state.get("weather", []), language),
         "outing": outing_lines(outing, language) if (outing := state.get("outing")) else "",
         "gaps": gap_lines(draft.gaps),
-        "previous_sources": previous_lines(previous, share),
+        "previous_sources": previous_lines(previous, share, draft.turn["question"]),
         "previous_places": place_lines(_not_among(draft.places, previous["places"]), language),
     }
     prompt = [

@@ -129,7 +129,7 @@ def _prompt(
         "today": turn.get("now", turn["today"]),
         "count": str(turn["count"]),
         "conversation": conversation(messages, previous["sources"]),
-        "previous_sources": previous_lines(previous, share),
+        "previous_sources": previous_lines(previous, share, turn["question"]),
         "previous_places": place_lines(previous["places"], language),
         "user_location": position,
         "question": turn["question"],

@@ -32,6 +32,8 @@ _NEAREST, _LIKE = 2, 0.1
 _NOTES_SHARE = 0.6
 """The part of the room behind citations and places that notes may take."""
 NO_PREVIOUS = Previous(sources=[], places=[])
+_UNCITED_SHARE = 0.2
+"""The part of the room behind what bears the answer that is kept for what it did not cite."""
 _ABOUT = 600
 """Bytes for what is neither a source, a place nor a note."""
 
@@ -63,8 +65,8 @@ def page_sources(previous: Previous) -> list[Source]:
 
 def with_ids_of(gathered: Iterable[Source], previous: Previous) -> Previous:
     """Return it with the ids that its pages have where this turn found them again."""
-    found = {source_key(s): s["id"] for s in gathered if s["kind"] == "page" and s["url"]}
-    names = {s["id"]: found.get(source_key(s), s["id"]) for s in previous["sources"]}
+    ids = {source_key(s): s["id"] for s in gathered if s["kind"] == "page" and s["url"]}
+    names = {s["id"]: ids.get(source_key(s), s["id"]) for s in previous["sources"]}
     return Previous(
         **{
             **previous,
@@ -74,30 +76,61 @@ def with_ids_of(gathered: Iterable[Source], previous: Previous) -> Previous:
     )
 
 
-def previous_lines(previous: Previous, tokens: int) -> str:
+def previous_lines(previous: Previous, tokens: int, question: str = "") -> str:
     """Return notes and sources of the last turn for a model, within so many tokens.
 
-    Of a source's words those stand there that are in no note, of each as much as of others.
+    Of a source's words those stand there that are in no note, of each as much as of others: the
+    lines nearest to the question where there is no room for all.
     """
     notes = previous.get("notes", [])
     noted, sources = " ".join(" ".join(notes).split()), page_sources(previous)
     heads = [f"[^{source['id']}] {source['title']}" for source in sources]
     before = "\n\n".join([*notes, ""]) if notes else ""
     free = tokens - estimated_tokens("\n".join([before, *heads])) - 3 * len(heads)
-    words = cut_to_shares([_words(source, noted) for source in sources], free)
-    lines = [" — ".join(filter(None, pair)) for pair in zip(heads, words, strict=True)]
-    return cut_to_tokens((before + "\n".join(lines)).rstrip(), tokens)
+    lines = [_lines(source, noted) for source in sources]
+    words = [
+        cut if cut == (whole := _joined(own)) or not question
+        else cut_to_tokens(_nearest(own, question, len(cut) / len(whole)), estimated_tokens(cut))
+        for own, cut in zip(lines, cut_to_shares([*map(_joined, lines)], free), strict=True)
+    ]  # fmt: skip
+    rows = [" — ".join(filter(None, pair)) for pair in zip(heads, words, strict=True)]
+    return cut_to_tokens((before + "\n".join(rows)).rstrip(), tokens)
 
 
-def _words(source: Source, noted: str) -> str:
-    """Return a source's words that are not noted; the rows of a table are lines of their own."""
-    lines = [line for quote in source["quotes"] for line in quote.splitlines()]
-    new = [" ".join(line.split()) for line in lines]
+def _lines(source: Source, noted: str) -> list[str]:
+    """Return a source's lines that are not noted."""
+    lines = (" ".join(line.split()) for quote in source["quotes"] for line in quote.splitlines())
+    return [line for line in lines if line.rstrip("。.") not in noted]
+
+
+def _joined(lines: Iterable[str]) -> str:
+    """Return lines as one; the rows of a table stay lines of their own."""
     text = ""
-    for line in (line for line in new if line.rstrip("。.") not in noted):
+    for line in lines:
         row = line.startswith("|")
         text += ("\n" if row or text.endswith("|") else " / ") * bool(text or row) + line
     return text
+
+
+def _nearest(lines: Sequence[str], question: str, share: float) -> str:
+    """Return the lines nearest to a question, a share of their length, in their order.
+
+    The first of a table's rows is its head, and comes with each of the others.
+    """
+    head, heads = -1, list[int]()
+    for at, line in enumerate(lines):
+        is_row = line.startswith("|")
+        head = at if is_row and head < 0 else head if is_row else -1
+        heads.append(head)
+    left, indexes = share * sum(map(len, lines)), set[int]()
+    for at, _ in best_first(Bm25(lines).scores(question)):
+        table = range(heads[at], heads[at] + 2) if heads[at] >= 0 else ()
+        new = {at, *table}.intersection(range(len(lines))) - indexes
+        size = sum(len(lines[n]) for n in new)
+        if size <= left:
+            indexes |= new
+            left -= size
+    return _joined(lines[n] for n in sorted(indexes))
 
 
 def earlier_pages(messages: Sequence[AnyMessage], known: Iterable[Source]) -> dict[str, Source]:
@@ -141,6 +174,11 @@ def carried(knowledge: Knowledge, turn: Turn, *, answer: str, limit: int) -> Pre
     choice.add(first[s["id"]] for s in knowledge.cited)
     for each in every.values():
         choice.know(first[each["id"]], _pieces(each, knowledge))
+    telling = [s["id"] for s in knowledge.gathered if s["quotes"] or knowledge.texts.get(s["id"])]
+    choice.fill(_CITED)
+    # The next question may be about what this answer did not use.
+    reserve = int(room.left * _UNCITED_SHARE) if len(telling) > len(knowledge.cited) else 0
+    room.left -= reserve
     choice.fill(_FIGURES)
     places = list[Place]()
     for place in knowledge.places[:_MOST_PLACES]:
@@ -152,7 +190,7 @@ def carried(knowledge: Knowledge, turn: Turn, *, answer: str, limit: int) -> Pre
         room.takes(note)
     choice.fill(_REST)
     choice.add(first[name] for note in notes for name in MARKER.findall(note) if name in every)
-    telling = (s["id"] for s in knowledge.gathered if s["quotes"] or knowledge.texts.get(s["id"]))
+    room.left += reserve
     choice.add(first[name] for name in telling)
     choice.fill(_REST)
     previous = _renamed(choice.sources(), places, notes, first)

@@ -106,7 +106,7 @@ def _failures(readings: Readings, language: Language) -> list[Gap]:
 
 
 def _read(page: UsefulPage, text_found: tuple[str, bool] | None) -> ReadPage:
-    text, partial = text_found or (page["snippet"], True)
+    text, partial = text_found if text_found and text_found[0].strip() else (page["snippet"], True)
     if text_found and is_domain(page["title"]) and (heading := _HEADING.search(text)):
         # Google names a page by its site alone.
         page = UsefulPage(**{**page, "title": only_known(heading[1].strip(), ())[:_MAX_TITLE]})

@@ -52,6 +52,8 @@ _TOOLS = 850
 """Tokens for the descriptions of our own tools, a reply's beginning and separators."""
 _MAP_TOOLS = 1500
 _RECORD, _BEGINNING = 400, 200
+_PREVIOUS = 40
+"""The part of the limit, one in …, for the last turn, which each round is sent again."""
 _NAME = 120
 """Characters of a question that stands for a topic without a name."""
 
@@ -60,10 +62,11 @@ def explore_prompt(state: DeepState, configuration: Configuration) -> list[BaseM
     """Return instructions, the question with what is done and left, and the topic's messages."""
     turn, limit = state["turn"], configuration.context_token_limit
     language = turn["language"]
+    asked = f"{turn['question']}\n{state['topic']}"
     values = {
         "today": turn["today"],
         "conversation": cut_to_tokens(state["conversation"], limit // 10),
-        "previous": previous_lines(state["previous"], limit // 20),
+        "previous": previous_lines(state["previous"], limit // _PREVIOUS, asked),
         "plan": plan_elements(state.get("plan", []), limit // 10),
         "topics_done": cut_to_tokens(topics_done(state), limit // 6),
         "topic": state["topic"],

@@ -60,7 +60,7 @@ async def planned_topics(
     values = {
         "today": turn["today"],
         "conversation": cut_to_tokens(opened["conversation"], limit // 10),
-        "previous": previous_lines(opened["previous"], limit // 10),
+        "previous": previous_lines(opened["previous"], limit // 10, turn["question"]),
         "limit": str(configuration.max_topics),
         "question": cut_to_tokens(turn["question"], limit // 2),
     }

@@ -124,7 +124,7 @@ def _prompt(state: DeepState, configuration: Configuration) -> list[BaseMessage]
     language = turn["language"]
     values = {
         "today": turn["today"],
-        "previous": previous_lines(state["previous"], limit // 20),
+        "previous": previous_lines(state["previous"], limit // 20, turn["question"]),
         "plan": plan_elements(state.get("plan", []), limit // 10),
         "left": left(state, configuration),
         "question": cut_to_tokens(turn["question"], limit // 5),

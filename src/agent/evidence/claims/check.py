@@ -29,6 +29,7 @@ from agent.evidence.claims.doubt import doubt
 from agent.evidence.claims.evidence import Evidence, without_origins
 from agent.evidence.claims.facts import (
     Passage,
+    alike,
     amount,
     bounds,
     hedge,
@@ -52,8 +53,10 @@ from agent.evidence.claims.sentences import (
     is_advice,
     is_assumption,
     is_label,
+    provides,
     statements,
     supposed,
+    thresholds,
     weighs_sources,
 )
 from agent.evidence.figures import Figure, figures
@@ -91,6 +94,8 @@ _MAX_SENTENCE = 1500
 _MUCH_OVERLAP = 0.6
 _SENTENCES_BEFORE = 2
 _MAX_ATTACHED = 4
+_MOST_PROVIDED = 8
+"""How many times the need a machine or a budget may be."""
 
 
 def check(text: str, evidence: Evidence, notation: Notation = MARKED) -> list[Finding]:
@@ -156,6 +161,9 @@ class _Judge(Claim):
             )
         own = supposed(self.text)
         self.facts = [f for f in self.facts if f.start not in own and f not in self.hypotheses]
+        if not self.sentence.cited:
+            at = thresholds(self.text)
+            self.facts = [f for f in self.facts if not any(f.start in span for span in at)]
         bare = not self.figures and not words(self.text)
         if bare or (not self.sentence.cited and self._states_nothing()):
             return self._finding("own")
@@ -212,7 +220,8 @@ class _Judge(Claim):
 
         def given(number: Decimal) -> bool:
             own = number in shares or self.assumes(number) or self.derives(number)
-            return own or self._is_given(number) or self._is_left_of_share(number)
+            result = any(number in (f.value, amount(f)) for f in computed)
+            return own or result or self._is_given(number) or self._is_left_of_share(number)
 
         computed, rest = list[Figure](), list[Figure]()
         terms = [t for _, terms in formula_values(self.text) for t in terms]
@@ -225,6 +234,7 @@ class _Judge(Claim):
                 or reckoned(figure, [*operands, *computed], self.text, given)
                 or self.follows_from_premises(figure, computed)
                 or (figure.kind == "percent" and self._is_share(figure))
+                or self._builds_on(computed, figure, operands)
             )
             (computed if grounded else rest).append(figure)
         if rest:
@@ -272,6 +282,7 @@ class _Judge(Claim):
     def _judge_uncited(self) -> Finding:
         everything = self.evidence.passages
         computed, rest = self.rest(everything)
+        rest = [figure for figure in rest if not self._is_provision(figure)]
         if rest and not everything and self._is_calculated(rest):
             return self._finding("computed")
         if rest:
@@ -292,6 +303,27 @@ class _Judge(Claim):
         if self._foreign_names():
             return self._finding("marked", self.best(everything))
         return self._finding("doubtful", self.best(everything), doubt=2 if self.facts else 1)
+
+    def _is_provision(self, figure: Figure, computed: Sequence[Figure] = ()) -> bool:
+        """Return whether it is the size that advice takes for a need calculated before."""
+        needs = [f for f in (*self.premises, *computed) if f.kind and f.kind == figure.kind]
+        return provides(self.text) and any(
+            amount(need) <= amount(figure) <= _MOST_PROVIDED * amount(need) for need in needs
+        )
+
+    def _builds_on(
+        self, computed: Sequence[Figure], figure: Figure, operands: Sequence[Figure]
+    ) -> bool:
+        """Return whether it is a result again, one for each of so many, or what to take for it."""
+        if not figure.kind:
+            return any(figure.value in (f.value, amount(f)) for f in computed)
+        hedged = hedge(self.text, figure)
+        return self._is_provision(figure, computed) or any(
+            alike(amount(one) * amount(count), figure, hedged)
+            for one in computed
+            for count in operands
+            if one.kind == figure.kind != count.kind
+        )
 
     def _is_calculated(self, rest: Sequence[Figure]) -> bool:
         """Return whether figures follow from the question's, where nothing was looked up."""

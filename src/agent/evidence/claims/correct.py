@@ -232,7 +232,7 @@ def _beside(sentence: Sentence, shown: Sequence[Passage], evidence: Evidence) ->
     most = max((len(own & passage.words) for passage in shown), default=0)
     others = [p for p in evidence.passages if p.source not in sentence.cited]
     best = max(others, key=lambda p: len(own & p.words), default=None)
-    if best is None or 4 * most > len(own) or len(own & best.words) <= most:
+    if best is None or 2 * most > len(own) or len(own & best.words) <= most:
         return []
     return [best]
 

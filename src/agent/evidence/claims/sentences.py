@@ -220,6 +220,34 @@ _MADE_AT = re.compile(
 _CASE = re.compile(
     r"\b(?:with|if|for|instead of|at) (?:only |about |say )?\d[\d,.]*(?![\d,.]|\s?[%$€£¥])", re.I
 )
+_PAST = r"(?:超过|超出|低于|高于|大于|小于|少于|多于|不到|达到|[涨增]到)"
+_THRESHOLD = re.compile(
+    rf"(?:若|如果|一旦|要是|除非|只要|直到|等到)[^，。；,;]{{0,40}}?(?:{_PAST}|到了?)[^，。；,;]{{0,16}}"
+    rf"|(?:{_PAST}|到)\s?\d[^，。；,;]{{0,24}}?(?=时)"
+    rf"|{_PAST}\s?\d[^，。；;]{{0,40}}?(?=[，,]?(?:就|再|才|则))"
+    r"|\b(?:if|once|unless|until|when|as soon as)\b[^,.;]{0,60}?"
+    r"\b(?:exceeds?|above|below|over|under|(?:more|fewer|less) than|beyond|past"
+    r"|reach(?:es)?|pass(?:es)?)\b"
+    r"(?:[^,.;]|[.,](?=\d)){0,24}",
+    re.I,
+)
+_TRIAL = re.compile(
+    r"用\s?\d[^，。；]{0,20}?(?:测(?![得出到])|试)"
+    r"|\b(?:test|measure|benchmark|try)\b[^,.;]{0,20} (?:with|on|against) \d[^,.;]{0,30}",
+    re.I,
+)
+_CHOOSES = re.compile(
+    r"[换迁]|改[用选为]|[选用]|考虑|建议|重新|演练|另[找选]|划算|值得"
+    r"|\b(?:choose|switch|move|migrat\w+|(?:re)?consider|revisit|prefer|pick|use|go (?:with|for)"
+    r"|worth|pays? off|wins?|change)\b",
+    re.I,
+)
+_PROVIDES = re.compile(
+    r"一台|[一两]个节点|机器|实例|配置?|预?留出?|预算|备(?:好|足|出)"
+    r"|\b(?:machines?|instances?|nodes?|servers?|budget|allow|reserve|set aside|provision"
+    r"|plan for)\b",
+    re.I,
+)
 _CALCULATION = re.compile(
     r"\d\s*[×÷+*/−-]\s*[$€£]?\d[^;。；]{0,40}?=|据此[推估]算|\bour estimate\b", re.I
 )
@@ -359,6 +387,19 @@ def hypotheses(text: str) -> list[range]:
     if _CALCULATION.search(text):
         spans += [range(*match.span()) for match in _CASE.finditer(text)]
     return spans
+
+
+def thresholds(text: str) -> list[range]:
+    """Return where advice says from which number on another choice is better, and how to test."""
+    spans = [range(*match.span()) for match in _THRESHOLD.finditer(text)]
+    if not spans or not _CHOOSES.search(text):
+        return []
+    return [*spans, *(range(*match.span()) for match in _TRIAL.finditer(text))]
+
+
+def provides(text: str) -> bool:
+    """Return whether a sentence says what size to take or how much to set aside."""
+    return _PROVIDES.search(text) is not None
 
 
 def weighs_sources(text: str) -> bool:
