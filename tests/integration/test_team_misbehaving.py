@@ -195,6 +195,22 @@ async def test_a_verifier_that_agrees_without_looking_is_told_to_look_once(engin
     assert "只对照过同样的资料" in answer_of(state).text
 
 
+async def test_what_both_only_remember_goes_back_to_be_looked_up_once(engine: str) -> None:
+    def careless(turn: Turn) -> Answer:
+        if "凭记忆" in turn.user and not turn.tool_results:
+            return Answer(calls=(google("青岚大桥 建成"),))
+        return Answer(text="1987年[^s0-0]。" if turn.tool_results else "我记得是1987年。")
+
+    agrees = says("看来对。\nVERDICT: AGREE 1987年\nTERMINATE")
+    state = await discussed(Team(team_researcher=careless, team_verifier=agrees), engine)
+    assert speakers(state) == ["researcher", "verifier", "researcher", "verifier"]
+    assert state["final_answer"] == "1987年"
+    lazy = Team(team_researcher=says("我记得是1987年。"), team_verifier=agrees)
+    state = await discussed(lazy, engine)
+    assert speakers(state) == ["researcher", "verifier", "researcher", "verifier"]
+    assert state["final_answer"] == ""
+
+
 async def test_a_verifier_that_forgot_its_verdict_is_asked_for_that_line_alone(
     engine: str,
 ) -> None:

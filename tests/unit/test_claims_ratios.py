@@ -5,6 +5,7 @@ import pytest
 from agent.assistants.common.claims import ClaimCheck
 from agent.evidence.claims.check import check
 from agent.evidence.claims.correct import corrected, shown_passages
+from agent.evidence.claims.evidence import Evidence, record
 from agent.evidence.claims.sentences import MARKED
 from agent.sample.model.text import block
 from tests.unit.test_claims import evidence, only
@@ -79,3 +80,60 @@ def test_a_row_is_judged_with_the_head_of_its_table_on_both_sides() -> None:
 def test_the_head_of_a_source_s_table_is_evidence_too() -> None:
     known = evidence({"w0-0": ["| Year | 2024 |\n|---|---|\n| Cost | 77 dollars |"]})
     assert only("Its cost in 2024 is told [^w0-0].", known).verdict != "marked"
+
+
+FLAT = (
+    "The record is 574.8 km/h (357.2 mph), achieved on 3 April 2007. Speeds: | Date | Train "
+    "| Speed | |---|---|---| | 18 May 1990 | TGV 325 | 515.3 km/h | "
+    "| 3 April 2007 | V150 | 574.8 km/h |"
+)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "verdict"),
+    [
+        ("The V150 train reached 574.8 km/h on 3 April 2007 [^s0-2].", "quoted"),
+        ("The V150 train reached 515.3 km/h on 3 April 2007 [^s0-2].", "marked"),
+    ],
+)
+def test_the_rows_of_a_table_that_a_search_gives_in_one_line_are_told_apart(
+    sentence: str, verdict: str
+) -> None:
+    known = Evidence({"s0-2": record("s0-2", [FLAT])}, question="How fast was it?")
+    assert only(sentence, known).verdict == verdict
+
+
+def test_what_code_says_itself_is_no_claim() -> None:
+    remark = "*Not verified: the check agreed to “born on March 25, 1941”; check it before use.*"
+    records = {"s0-0": record("s0-0", ["Born on March 25, 1940."])}
+    known = Evidence(records, question="When was he born?", known=[remark])
+    assert only(remark, known).verdict == "own"
+    assert only(remark, Evidence(records, question="When was he born?")).verdict == "marked"
+
+
+TOWERS = {
+    "s0-0": "At 828 metres tall, it is as high as Taipei 101 with the Eiffel Tower perched on top.",
+    "s1-0": "The Eiffel Tower grew from 324 meters tall to 330 meters.",
+}
+BOTH = "The Burj Khalifa is 828 m tall [^s0-0] and the Eiffel Tower 330 m [^s1-0]."
+RATIO = "828 / 330 is 2.51 (calculation 1), a little more than two and a half."
+
+
+def towers(*calculations: str) -> Evidence:
+    records = {name: record(name, [text]) for name, text in TOWERS.items()}
+    known = ["2.50909090909 True"]
+    return Evidence(records, question="Higher?", known=known, calculations=calculations)
+
+
+def test_two_things_in_one_sentence_each_have_their_own_figure() -> None:
+    assert not only(BOTH, towers()).contradicted
+    assert only(BOTH, towers()).verdict != "marked"
+    turned = BOTH.replace("330 m", "324 m").replace("828 m", "330 m")
+    assert only(turned, towers()).verdict not in ("quoted", "computed")
+
+
+def test_what_a_calculation_below_the_answer_came_to_is_not_asked_of_the_pages() -> None:
+    assert only(RATIO, towers("(calculation 1)")).verdict == "computed"
+    assert only(RATIO, towers()).verdict == "doubtful"
+    wrong = RATIO.replace("2.51", "2.61")
+    assert only(wrong, towers("(calculation 1)")).verdict in ("marked", "repaired")

@@ -48,6 +48,10 @@ def missing_in(sentence: str, texts: list[str]) -> list[str]:
         ("成人40元", "| 成人 | 40 | 儿童 | 20 |"),
         ("人均80元", "人均80起"),
         ("18th century", "18世纪"),
+        ("25.03.1940", "born on March 25, 1940"),
+        ("13/4/2007", "13 April 2007"),
+        ("4/13/2007.", "2007-04-13"),
+        ("574.8 km/h", "reached 574,8 km/h (375 mph)"),
     ],
 )
 def test_a_figure_written_differently_is_found(sentence: str, source: str) -> None:

@@ -211,6 +211,12 @@ def test_rules_see_where_a_form_is_not_met(answer: str, requirement: str, missed
         ("not 45", "45", False),
         ("44 or 45", "45", False),
         ("5 of 12", "12", False),
+        ("25.03.1940", "Jean Ichbiah was born on March 25, 1940", True),
+        ("25.03.1940", "26 March 1940", False),
+        ("2448.51万人", "2448.51万", True),
+        ("2448.51万人（2448.51万）", "2448.51万", True),
+        ("2448.51万人", "2448.51", True),
+        ("2448.51万人", "2484.51万", False),
     ],
 )
 def test_two_answers_are_the_same_by_their_figures_or_words(

@@ -124,7 +124,8 @@ MONTHS = (
 
 Date = tuple[int | None, int | None, int | None]
 """Year, month and day; None for what is not said."""
-_MIN_DIGITS = 3
+_MIN_DIGITS, _GROUP = 3, 3
+_MONTHS_A_YEAR = 12
 _HOUR, _LATE_NOON, _HALF_DAY, _DAY = 60, 240, 720, 1440
 
 
@@ -142,10 +143,15 @@ _TIMES = (
     r"|times(?=\ (?:as|more|less|fewer|the|that|what|its|[a-z]+er)(?![A-Za-z]))"
 )
 """The words behind a ratio; "3 times" alone only counts how often."""
-_AMOUNT = r"\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?"
+_DECIMAL_COMMA = (
+    rf"\d{{1,3}},\d{{1,2}}(?=\ ?(?:{_any([word for word in UNITS if word.isascii()])}))"
+)
+"""European: 574,8 km/h. Only before a unit: otherwise a comma lists."""
+_AMOUNT = rf"\d{{1,3}}(?:,\d{{3}})+(?!\d)(?:\.\d+)?|{_DECIMAL_COMMA}|\d+(?:\.\d+)?"
 _FIGURE = re.compile(
     rf"""(?<![A-Za-z0-9_.])(?<![A-Za-z]-)(?<!第)(?<!第\ )(?:
     (?P<iso>\d{{4}}([-/.])\d{{1,2}}\2\d{{1,2}}(?!\d))
+    |(?P<dayfirst>\d{{1,2}}([-/.])\d{{1,2}}\4[12]\d{{3}}(?!\.?\d))
     |(?P<han>[12]\d{{3}}\ ?年(?:\ ?\d{{1,2}}\ ?月(?:\ ?\d{{1,2}}\ ?[日号])?)?
         |\d{{1,2}}\ ?月(?:\ ?\d{{1,2}}\ ?[日号])?
         |(?<!提前)(?<!提前\ )(?<!为期)(?<!连续)\d{{1,2}}\ ?日(?!内|游|以内|之内))
@@ -324,6 +330,8 @@ def _read(match: re.Match[str], plain: str, places: Sequence[int], text: str) ->
     own = text[began:ended]
     if written := match["iso"] or match["han"] or match["named"]:
         return Figure(own, began, ended, date=_date(written))
+    if written := match["dayfirst"]:
+        return Figure(own, began, ended, date=_day_first(written))
     if match["clock"]:
         clock, ambiguous = _time(match["clock"])
         return Figure(own, began, ended, clock=clock, ambiguous=ambiguous)
@@ -332,12 +340,19 @@ def _read(match: re.Match[str], plain: str, places: Sequence[int], text: str) ->
     if kind is None and not plain[end : end + 2].lstrip()[:1].isalpha():
         kind = ""
     scale = SCALES.get(match["scale"] or "", Decimal(1)) * factor
-    value = Decimal(match["amount"].replace(",", ""))
+    value = _number(match["amount"])
     prefixed = bool(match["prefix"])
     per = _per(plain, end) if kind else None
     return Figure(
         own, began, ended, value=value, scale=scale, kind=kind, prefixed=prefixed, per=per
     )
+
+
+def _number(written: str) -> Decimal:
+    """Return a number without its groups; a comma before one or two digits is a decimal one."""
+    whole, comma, decimals = written.rpartition(",")
+    is_decimal = comma and len(decimals) < _GROUP and decimals.isdigit()
+    return Decimal(f"{whole}.{decimals}" if is_decimal else written.replace(",", ""))
 
 
 def _per(plain: str, end: int) -> tuple[str, Decimal] | None:
@@ -365,6 +380,16 @@ def _date(written: str) -> Date:
         numbers = [0, *numbers]
     year, month, day = (*numbers, 0, 0)[:3]
     return year or None, month or None, day or None
+
+
+def _day_first(written: str) -> Date:
+    """Return the date of 25.03.1940; where 3/4/2007 may be either, the year alone."""
+    first, second, year = (int(number) for number in re.findall(r"\d+", written))
+    if max(first, second) > 31 or min(first, second) > _MONTHS_A_YEAR or not min(first, second):
+        return year, None, None
+    if first > _MONTHS_A_YEAR or "." in written or first == second:
+        return (year, second, first) if second <= _MONTHS_A_YEAR else (year, first, second)
+    return (year, first, second) if second > _MONTHS_A_YEAR else (year, None, None)
 
 
 def _time(written: str) -> tuple[int, bool]:

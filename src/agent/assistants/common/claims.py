@@ -246,11 +246,16 @@ def _with_quotes(
 
 
 def evidence_of(
-    state: Gathered, sources: Mapping[str, Source], texts: Mapping[str, str], known: Iterable[str]
+    state: Gathered,
+    sources: Mapping[str, Source],
+    texts: Mapping[str, str],
+    known: Iterable[str],
+    calculations: Iterable[str] = (),
 ) -> Evidence:
     """Return what an answer may rest on: quotes, pages, and the map's records, by source id.
 
-    `texts` is what else each source says; `known` are words that need no source.
+    `texts` is what else each source says; `known` are words that need no source, `calculations`
+    those that refer to one below the text.
     """
     turn, previous = state["turn"], state.get("previous")
     places = [*(previous["places"] if previous else []), *state.get("places", [])]
@@ -269,7 +274,11 @@ def evidence_of(
     }
     user_words = known_words(cast(Mapping[str, Any], state).get("messages", []))
     return Evidence(
-        records, question=turn["question"], today=turn["today"], known=[*user_words, *known]
+        records,
+        question=turn["question"],
+        today=turn["today"],
+        known=[*user_words, *known],
+        calculations=calculations,
     )
 
 

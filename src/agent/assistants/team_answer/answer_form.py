@@ -105,9 +105,12 @@ def same_answer(one: str, other: str) -> bool:
     measured = [_measures(text) for text in (one, other)]
     if all(measured):
         return measured[0] <= measured[1] or measured[1] <= measured[0]
-    first, second = (_numbers(text) for text in (one, other))
-    if first and second:
-        return first == second or (_is_dated(one, other) and (first <= second or second <= first))
+    numbers = [(_numbers(text, whole=False), _numbers(text, whole=True)) for text in (one, other)]
+    if all(written for written, _ in numbers):
+        (first, _), (second, _) = numbers
+        if _is_dated(one, other) and (first <= second or second <= first):
+            return True
+        return any(mine == its for mine in numbers[0] for its in numbers[1])
     words, more = (set(_WORD.findall(formatted(text))) for text in (one, other))
     return bool(words and more) and (words <= more or more <= words)
 
@@ -117,16 +120,21 @@ def _measures(text: str) -> set[tuple[str, Decimal]]:
     return {(figure.kind, amount(figure)) for figure in figures(text) if figure.kind}
 
 
-def _numbers(text: str) -> set[Decimal]:
-    """Return the numbers in the text, of dates each part; 1.2 million is one number."""
+def _numbers(text: str, *, whole: bool) -> set[Decimal]:
+    """Return the numbers in the text, of dates each part; 1.2 million is one number.
+
+    One with a unit is as it is written, or, if `whole`, in the unit's base: 3万人 is 30,000.
+    """
     numbers: set[Decimal] = set()
     for figure in figures(text):
         if figure.kind == "percent":
             numbers.add(figure.value / 100)
-        elif figure.date or figure.clock is not None:
+        elif figure.date:
+            numbers |= {Decimal(part) for part in figure.date if part}
+        elif figure.clock is not None:
             numbers |= {Decimal(part) for part in re.findall(r"[0-9]+", figure.text)}
         else:
-            numbers.add(figure.value * (1 if figure.kind else figure.scale))
+            numbers.add(figure.value * (1 if figure.kind and not whole else figure.scale))
     return numbers
 
 

@@ -126,6 +126,7 @@ async def format_answer(
         node=NODE,
         assistant=ASSISTANT,
         known=_known(state),
+        calculations=_calculations(state),
     )
     if _all_failed(state):
         gaps = [gap for gap in draft.gaps if gap["provider"] != ASSISTANT]
@@ -156,12 +157,17 @@ async def format_answer(
 
 
 def _known(state: TeamState) -> list[str]:
-    """Return what the text says without a source: results of lookups, numbers of calculations."""
-    results, language = lookups(state), state["turn"]["language"]
-    count = len(shown_calculations(state.get("answer_evidence", []), results))
+    """Return what the text says without a source: results of lookups, and code's own remarks."""
+    texts = (text for each in lookups(state) for text in (each["text"], rounded(each["text"])))
+    return [*texts, *_calculations(state), *_remarks(state, state["turn"]["language"])]
+
+
+def _calculations(state: TeamState) -> list[str]:
+    """Return how the text refers to the calculations that are shown below it."""
+    count = len(shown_calculations(state.get("answer_evidence", []), lookups(state)))
+    language = state["turn"]["language"]
     return [
-        *(text for each in results for text in (each["text"], rounded(each["text"]))),
-        *(say("team_answer.answer.calculation", language, number=str(n + 1)) for n in range(count)),
+        say("team_answer.answer.calculation", language, number=str(n + 1)) for n in range(count)
     ]
 
 
@@ -187,18 +193,26 @@ async def _body(
     """Yield the answer in the form people read, and what it rests on."""
     language = draft.language
     yield headline(answer, outcome, language)
-    remarks = [
-        (state.get("unverified_reason") or "unverified_none") if not state.get("verified") else "",
-        "contested" if state.get("contested") else "",
-        "unsettled" if state.get("unsettled") else "",
-    ]
-    for key in filter(None, remarks if answer else []):
-        values = {"agreed": agreed_answer(state)} if key == "unverified_other" else {}
-        yield f"\n\n{say(f'team_answer.answer.{key}', language, **values)}"
+    for remark in _remarks(state, language) if answer else []:
+        yield f"\n\n{remark}"
     if explanation := state.get("explanation", ""):
         yield "\n\n" + draft.cited(explanation)
     if markers := _uncited_gap(state, explanation):
         yield "\n\n" + draft.cited(say("team_answer.answer.rests_on", language) + markers)
+
+
+def _remarks(state: TeamState, language: Language) -> list[str]:
+    """Return what code says of the answer below it: why it is not verified, who contests it."""
+    keys = [
+        (state.get("unverified_reason") or "unverified_none") if not state.get("verified") else "",
+        "contested" if state.get("contested") else "",
+        "unsettled" if state.get("unsettled") else "",
+    ]
+    agreed = {"agreed": agreed_answer(state)}
+    return [
+        say(f"team_answer.answer.{key}", language, **(agreed if key == "unverified_other" else {}))
+        for key in filter(None, keys)
+    ]
 
 
 def _uncited_gap(state: TeamState, explanation: str) -> str:

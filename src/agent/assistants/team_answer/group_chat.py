@@ -18,6 +18,7 @@ from agent.assistants.team_answer.speakers import (
     has_looked,
     next_by_rules,
     next_in_turn,
+    previous_sources,
     select_prompt,
     spoken,
     turn_prompt,
@@ -231,6 +232,7 @@ class _Step:
     def _turn_update(self, speaker: Speaker, text: str) -> TeamUpdate:
         """Return the turn for the transcript; the end where the verifier or a limit says so."""
         verdict = verdict_of(text) if speaker == "verifier" else None
+        from_memory = verdict == "agree" and self._has_nothing()
         turn = ChatTurn(
             round=self._round,
             speaker=speaker,
@@ -238,7 +240,7 @@ class _Step:
             tools=self.state.get("pending_tools") or [],
             verdict=verdict,
             agreed=agreed_of(text) if verdict == "agree" else "",
-            ends=verdict == "agree",
+            ends=verdict == "agree" and not from_memory,
         )
         ended = self._end_after(turn)
         self.emit(
@@ -251,9 +253,18 @@ class _Step:
         update = self._update(
             **_NOBODY, failures=0, transcript=[turn], reasoning_trace=[_trace(turn)], ended=ended
         )
+        if from_memory:
+            update["instruction"] = say("team_answer.look_up", self._language)
         if speaker == "analyst":
             update["hypotheses"] = updated_hypotheses(text, self.state.get("hypotheses") or [])
         return update
+
+    def _has_nothing(self) -> bool:
+        """Return True if no evidence was gathered though tools are there; at one agreement only."""
+        known = [e for e in self.state.get("evidence_pool") or [] if not e["failed"]]
+        agreed = any(turn["verdict"] == "agree" for turn in self.state.get("transcript") or [])
+        may_look = self.configuration.max_tool_rounds > 0
+        return may_look and not (known or agreed or previous_sources(self.state))
 
     def _end_after(self, turn: ChatTurn) -> str | None:
         """Return the reason why the discussion ends with this turn, and tell of it; else None."""

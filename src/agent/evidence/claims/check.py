@@ -164,7 +164,7 @@ class _Judge(Claim):
         if not self.sentence.cited:
             at = thresholds(self.text)
             self.facts = [f for f in self.facts if not any(f.start in span for span in at)]
-        bare = not self.figures and not words(self.text)
+        bare = self.evidence.says(self.sentence) or not (self.figures or words(self.text))
         if bare or (not self.sentence.cited and self._states_nothing()):
             return self._finding("own")
         self._leave_out_borne_times()
@@ -289,6 +289,8 @@ class _Judge(Claim):
             return replace(self._finding("marked", self.best(everything)), missing=tuple(rest))
         if foreign := self._of_other_places(everything):
             return self._contrary_to_its_place(foreign)
+        if self.evidence.has_calculated(self.text):
+            return self._finding("computed")
         if not self.facts and not self.names:
             return self._finding("own")
         if self.facts and not is_advice(self.text):
@@ -388,6 +390,8 @@ class _Judge(Claim):
             return replace(self._finding("marked"), missing=tuple(swapped), contradicted=True)
         if not self.figures and (other := self._better() or self._only_namer()) is not None:
             return self._gives_way(other)
+        if self.evidence.has_calculated(self.text):
+            return self._finding("computed")
         if weight := doubt(self) or 4 * self.unsure:
             return self._finding("doubtful", doubt=weight)
         return self._finding("computed" if computed else "quoted")

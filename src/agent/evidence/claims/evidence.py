@@ -21,13 +21,15 @@ from agent.evidence.claims.facts import (
     words,
     year_of,
 )
-from agent.evidence.claims.sentences import is_table_rule
+from agent.evidence.claims.sentences import Sentence, is_table_rule
 from agent.evidence.figures import Date, Figure
 from agent.evidence.places import mentioned
 from agent.evidence.types import Place
 
 _LINES = re.compile(r"\n+")
 _SENTENCE = re.compile(r"(?<=[。！？])|(?<=[.!?])\s+")
+_FLAT_TABLE = re.compile(r"\|(?:\s*:?-{3,}:?\s*\|)+")
+_ROW_END = re.compile(r"(?<=\|)[ \t]+(?=\|)")
 _LONG = 400
 _NEAR_DAYS = 7
 
@@ -58,7 +60,7 @@ def passages(text: str) -> list[str]:
 
 def with_heads(text: str) -> Iterator[tuple[str, str]]:
     """Yield the lines of a text, a long one in runs of sentences, and the head of each row."""
-    head, lines = "", _LINES.split(text)
+    head, lines = "", _LINES.split(_with_rows(text))
     for line, following in zip(lines, [*lines[1:], ""], strict=True):
         row = line.lstrip().startswith("|")
         if row and is_table_rule(line):
@@ -68,6 +70,17 @@ def with_heads(text: str) -> Iterator[tuple[str, str]]:
             yield piece, head
         if row and is_table_rule(following):
             head = line.strip()
+
+
+def _with_rows(text: str) -> str:
+    """Return a text with the rows of a table on lines of their own where it has them in one."""
+    rule = _FLAT_TABLE.search(text)
+    begin = rule.start() if rule else -1
+    for _ in range(rule[0].count("|") if rule else 0):
+        begin = text.rfind("|", 0, max(begin, 0))
+    if rule is None or begin < 0 or "\n" in text[begin : rule.end()]:
+        return text
+    return f"{text[:begin].rstrip()}\n{_ROW_END.sub(chr(10), text[begin:])}"
 
 
 def _pieces(line: str) -> Iterator[str]:
@@ -171,8 +184,11 @@ class Evidence:
         question: str = "",
         today: str = "",
         known: Iterable[str] = (),
+        calculations: Iterable[str] = (),
     ) -> None:
+        """Take words that need no source, and how the text refers to calculations."""
         self.records, self.today = records, today
+        self._calculations = [*calculations]
         self.question_words = words(question)
         texts = [question, *known, *_near_days(today)]
         self.known = [Passage("", text) for text in texts]
@@ -220,6 +236,15 @@ class Evidence:
         low, high = (end / figure.scale for end in bounds(figure))
         results = (other for p in self.known for other in p.figures if other.kind == "")
         return any(low <= other.value <= high for other in results if other.scale == 1)
+
+    def says(self, sentence: Sentence) -> bool:
+        """Return whether a sentence that cites nothing is said like that in what is known."""
+        own = sentence.text.strip("*_ ")
+        return not sentence.citations and any(own in passage.text for passage in self.known)
+
+    def has_calculated(self, text: str) -> bool:
+        """Return whether a text refers to a calculation that is shown below the answer."""
+        return any(reference in text for reference in self._calculations)
 
     def asks(self, number: Decimal) -> bool:
         """Return whether the question, or what else is known, has a number."""

@@ -435,9 +435,28 @@ def _clause_of(claim: Claim, figure: Figure) -> str:
         start = claim.text.find(clause, at)
         at = start + len(clause)
         if start <= figure.start < at:
-            first = clauses[0] if claim.sentence.row and clause != clauses[0] else ""
+            if not claim.sentence.row:
+                return _part_of(clause, figure.start - start, figure)
+            first = clauses[0] if clause != clauses[0] else ""
             return f"{first} {clause}".strip()
     return claim.text
+
+
+_AND = re.compile(r"\s(?:and|but|while|whereas|versus|vs\.?)\s|而", re.I)
+
+
+def _part_of(clause: str, at: int, figure: Figure) -> str:
+    """Return the part of a clause that a figure stands in, where "and" joins one of its kind."""
+    begin, end = 0, len(clause)
+    for joint in _AND.finditer(clause):
+        rest = clause[joint.end() :] if joint.start() >= at else clause[: joint.start()]
+        if not any(same_kind(other, figure) for other in figures(rest)):
+            continue
+        if joint.start() >= at:
+            end = joint.start()
+            break
+        begin = joint.end()
+    return clause[begin:end]
 
 
 def is_swapped(claim: Claim, figure: Figure) -> bool:
