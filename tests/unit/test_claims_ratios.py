@@ -106,7 +106,7 @@ def test_the_rows_of_a_table_that_a_search_gives_in_one_line_are_told_apart(
 def test_what_code_says_itself_is_no_claim() -> None:
     remark = "*Not verified: the check agreed to “born on March 25, 1941”; check it before use.*"
     records = {"s0-0": record("s0-0", ["Born on March 25, 1940."])}
-    known = Evidence(records, question="When was he born?", known=[remark])
+    known = Evidence(records, question="When was he born?", own=[remark])
     assert only(remark, known).verdict == "own"
     assert only(remark, Evidence(records, question="When was he born?")).verdict == "marked"
 
@@ -119,10 +119,10 @@ BOTH = "The Burj Khalifa is 828 m tall [^s0-0] and the Eiffel Tower 330 m [^s1-0
 RATIO = "828 / 330 is 2.51 (calculation 1), a little more than two and a half."
 
 
-def towers(*calculations: str) -> Evidence:
+def towers(*own: str) -> Evidence:
     records = {name: record(name, [text]) for name, text in TOWERS.items()}
     known = ["2.50909090909 True"]
-    return Evidence(records, question="Higher?", known=known, calculations=calculations)
+    return Evidence(records, question="Higher?", known=known, own=own)
 
 
 def test_two_things_in_one_sentence_each_have_their_own_figure() -> None:
@@ -137,3 +137,25 @@ def test_what_a_calculation_below_the_answer_came_to_is_not_asked_of_the_pages()
     assert only(RATIO, towers()).verdict == "doubtful"
     wrong = RATIO.replace("2.51", "2.61")
     assert only(wrong, towers("(calculation 1)")).verdict in ("marked", "repaired")
+
+
+TOWER = (
+    "The Eiffel Tower, a monument of Paris, added six metres to its height. The feat has now taken "
+    "the height of the tower from 324m to 330 m. In 2000 an antenna added the height to 324 m, as "
+    "the official site of the Eiffel Tower says."
+)
+
+
+def test_a_clause_without_a_name_is_about_what_its_passage_is_about() -> None:
+    known = Evidence({"s1-1": record("s1-1", [TOWER, "2022-03-15"])}, question="How high?")
+    for sentence in ("is 330 m tall", "has been 330 m tall since March 2022"):
+        assert not only(f"The Eiffel Tower {sentence} [^s1-1].", known).contradicted
+    assert only("The Eiffel Tower is 342 m tall [^s1-1].", known).verdict == "marked"
+
+
+def test_dates_of_pages_in_other_languages_are_read() -> None:
+    page = "Gesticht op respectievelijk 8 en 9 januari 1632; le 14 juillet 1789; am 3. März 2020."
+    known = Evidence({"s0-0": record("s0-0", [page])}, question="When?")
+    for day in ("8 January 1632", "14 July 1789", "March 3, 2020"):
+        assert only(f"It was founded on {day} [^s0-0].", known).verdict != "marked"
+    assert only("It was founded on 10 January 1632 [^s0-0].", known).verdict == "marked"

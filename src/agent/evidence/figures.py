@@ -120,12 +120,26 @@ MONTHS = (
     *("January", "February", "March", "April", "May", "June", "July"),
     *("August", "September", "October", "November", "December"),
 )
+_FOREIGN_MONTHS = {
+    name: number
+    for names in (
+        "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
+        "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+        "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+        "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre "
+        "dicembre",
+        "januari februari maart april mei juni juli augustus september oktober november december",
+        "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
+    )
+    for number, name in enumerate(names.split(), 1)
+}
+"""German, French, Spanish, Italian, Dutch, Portuguese."""
 
 
 Date = tuple[int | None, int | None, int | None]
 """Year, month and day; None for what is not said."""
 _MIN_DIGITS, _GROUP = 3, 3
-_MONTHS_A_YEAR = 12
+_MONTHS_A_YEAR, _DAYS_A_MONTH = 12, 31
 _HOUR, _LATE_NOON, _HALF_DAY, _DAY = 60, 240, 720, 1440
 
 
@@ -138,6 +152,7 @@ def _any(words: Iterable[str]) -> str:
 
 
 _MONTH = "(?:" + "|".join(f"{name[:3]}(?:{name[3:]})?" for name in MONTHS) + r")\.?"
+_ANY_FOREIGN = _any(list(_FOREIGN_MONTHS))
 _TIMES = (
     r"倍|x(?![A-Za-z]|\ ?\d)|fold(?![A-Za-z])|:1(?!\d|:)"
     r"|times(?=\ (?:as|more|less|fewer|the|that|what|its|[a-z]+er)(?![A-Za-z]))"
@@ -158,6 +173,8 @@ _FIGURE = re.compile(
     |(?P<named>{_MONTH}\ \d{{1,2}}(?:st|nd|rd|th)?(?:,?\ [12]\d{{3}})?(?!\d|:)
         |\d{{1,2}}(?:st|nd|rd|th)?\ (?:of\ )?{_MONTH}(?![a-z])(?:,?\ [12]\d{{3}}(?!\d))?
         |{_MONTH}\ [12]\d{{3}}(?!\d))
+    |(?P<foreign>\d{{1,2}}[.º]?\ (?:de\ )?(?:{_ANY_FOREIGN})(?:\ (?:del?\ )?[12]\d{{3}}(?!\d))?
+        |(?:{_ANY_FOREIGN})\ (?:del?\ )?[12]\d{{3}}(?!\d))
     |(?P<clock>\d{{1,2}}:\d{{2}}(?!\d)(?:\ ?[AaPp]\.?[Mm]\b)?
         |\d{{1,2}}\ ?点(?:(?:\d{{1,2}}\ ?分?|半))?(?!\d)|\d{{1,2}}\ ?[AaPp]\.?[Mm]\b)
     |(?:(?P<prefix>{_any(list(PREFIXES))})\ ?)?(?P<amount>{_AMOUNT})
@@ -174,7 +191,7 @@ _PER = re.compile(
     re.VERBOSE,
 )
 _DIGIT = re.compile(r"\d")
-_JOINED = re.compile(r"\s*(?:[-–—~/、至到和或]|to|and|or)\s*")
+_JOINED = re.compile(r"\s*(?:[-–—~/、至到和或]|to|and|or|en|und|et|y|e|bis|tot)\s*")
 
 
 @dataclass(frozen=True)
@@ -222,6 +239,9 @@ def figures(text: str) -> list[Figure]:
     read = [_read(match, plain, places, text) for match in _FIGURE.finditer(plain)]
     for i in range(len(read) - 1, 0, -1):
         left, right = read[i - 1], read[i]
+        if _JOINED.fullmatch(text, left.end, right.start) and _is_day_beside(left, right):
+            assert right.date
+            read[i - 1] = replace(left, date=(*right.date[:2], int(left.value)), kind=None)
         if left.kind or not right.kind or left.date or left.clock is not None or right.prefixed:
             continue
         if _JOINED.fullmatch(text, left.end, right.start):
@@ -233,6 +253,14 @@ def figures(text: str) -> list[Figure]:
         if joined and _JOINED.fullmatch(text, left.end, right.start):
             read[i + 1] = replace(right, kind=left.kind, prefixed=True)
     return _in_their_halves(read, text)
+
+
+def _is_day_beside(figure: Figure, other: Figure) -> bool:
+    """Return whether a number before a date is another day of its month: 8 and 9 January."""
+    is_number = not figure.date and figure.clock is None and not figure.kind and figure.scale == 1
+    day_first = other.date is not None and other.text[:1].isdigit() and bool(other.date[2])
+    is_day = figure.value == int(figure.value) and 0 < figure.value <= _DAYS_A_MONTH
+    return is_number and is_day and day_first and "-" not in other.text and "." not in figure.text
 
 
 _HALF_WORD = re.compile(
@@ -328,7 +356,7 @@ def _read(match: re.Match[str], plain: str, places: Sequence[int], text: str) ->
     start, end = match.span()
     began, ended = places[start], places[end - 1] + 1
     own = text[began:ended]
-    if written := match["iso"] or match["han"] or match["named"]:
+    if written := match["iso"] or match["han"] or match["named"] or match["foreign"]:
         return Figure(own, began, ended, date=_date(written))
     if written := match["dayfirst"]:
         return Figure(own, began, ended, date=_day_first(written))
@@ -370,6 +398,10 @@ def _per(plain: str, end: int) -> tuple[str, Decimal] | None:
 def _date(written: str) -> Date:
     """Return year, month and day; None for what is not said."""
     numbers = [int(number) for number in re.findall(r"\d+", written)]
+    foreign = re.search(_ANY_FOREIGN, written)
+    if foreign and (month := _FOREIGN_MONTHS[foreign[0]]):
+        day = next((number for number in numbers if number <= 31), None)
+        return next((number for number in numbers if number > 31), None), month, day
     if name := re.search(_MONTH, written):
         month = next(i for i, full in enumerate(MONTHS, 1) if full.startswith(name[0][:3]))
         year = next((number for number in numbers if number > 31), None)
@@ -385,7 +417,11 @@ def _date(written: str) -> Date:
 def _day_first(written: str) -> Date:
     """Return the date of 25.03.1940; where 3/4/2007 may be either, the year alone."""
     first, second, year = (int(number) for number in re.findall(r"\d+", written))
-    if max(first, second) > 31 or min(first, second) > _MONTHS_A_YEAR or not min(first, second):
+    if (
+        max(first, second) > _DAYS_A_MONTH
+        or min(first, second) > _MONTHS_A_YEAR
+        or not min(first, second)
+    ):
         return year, None, None
     if first > _MONTHS_A_YEAR or "." in written or first == second:
         return (year, second, first) if second <= _MONTHS_A_YEAR else (year, first, second)

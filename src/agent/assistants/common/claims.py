@@ -250,12 +250,12 @@ def evidence_of(
     sources: Mapping[str, Source],
     texts: Mapping[str, str],
     known: Iterable[str],
-    calculations: Iterable[str] = (),
+    own: Iterable[str] = (),
 ) -> Evidence:
     """Return what an answer may rest on: quotes, pages, and the map's records, by source id.
 
-    `texts` is what else each source says; `known` are words that need no source, `calculations`
-    those that refer to one below the text.
+    `texts` is what else each source says; `known` are words that need no source, `own` what
+    code says in the text.
     """
     turn, previous = state["turn"], state.get("previous")
     places = [*(previous["places"] if previous else []), *state.get("places", [])]
@@ -278,7 +278,7 @@ def evidence_of(
         question=turn["question"],
         today=turn["today"],
         known=[*user_words, *known],
-        calculations=calculations,
+        own=own,
     )
 
 

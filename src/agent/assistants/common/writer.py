@@ -134,7 +134,7 @@ class Draft:
     """Write the last message of a turn: its citations, gaps and records.
 
     `texts` is what each source says beside its quotes, by its id; `known` are words that need no
-    source, `calculations` those that refer to one below. The text is checked against all of it.
+    source, `own` what code says in the text. The text is checked against all of it.
     """
 
     def __init__(
@@ -148,7 +148,7 @@ class Draft:
         assistant: str,
         texts: Mapping[str, str] | None = None,
         known: Sequence[str] = (),
-        calculations: Sequence[str] = (),
+        own: Sequence[str] = (),
     ) -> None:
         self.state, self.configuration, self.services = state, configuration, services
         self.emit, self.node, self.assistant = emit, node, assistant
@@ -160,7 +160,7 @@ class Draft:
         self.citer = Citer(self.sources, omitted=say("answer.link_omitted", self.language))
         self.own_list = SourceListFilter()
         self.targets: dict[str, str | None] = {}
-        self.texts, self.known, self.calculations = texts or {}, known, calculations
+        self.texts, self.known, self.own = texts or {}, known, own
         self.claims: ClaimCheck | None = None
         places = distinct_places(state.get("places", []))
         self.places = judged(places, self.turn.get("constraints", {}), self.language)
@@ -232,9 +232,7 @@ class Draft:
     async def check(self, body: str) -> None:
         """Check the claims of the text: by rules, and by a model what those leave in doubt."""
         context = [*self.known, self.nothing_found]
-        evidence = evidence_of(
-            self.state, self.citer.sources, self.texts, context, self.calculations
-        )
+        evidence = evidence_of(self.state, self.citer.sources, self.texts, context, self.own)
         cited = self.citer.sources
         messages = cast(Mapping[str, Any], self.state).get("messages", [])
         earlier = earlier_pages(messages, cited.values())

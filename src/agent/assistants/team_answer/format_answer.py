@@ -126,7 +126,6 @@ async def format_answer(
         node=NODE,
         assistant=ASSISTANT,
         known=_known(state),
-        calculations=_calculations(state),
     )
     if _all_failed(state):
         gaps = [gap for gap in draft.gaps if gap["provider"] != ASSISTANT]
@@ -143,6 +142,7 @@ async def format_answer(
         answer, final = presentable(bare, requirement), formatted(bare, requirement)
     verified = bool(final) and state.get("verified", False)
     outcome: Outcome = (state.get("outcome") or "answer") if final else "not_found"
+    draft.own = _own(state, headline(answer, outcome, draft.language))
     metadata = {"final_answer": final, "answered": bool(final), "outcome": outcome}
     parts = MessageParts(
         body=lambda: _body(draft, state, answer, outcome),
@@ -157,9 +157,17 @@ async def format_answer(
 
 
 def _known(state: TeamState) -> list[str]:
-    """Return what the text says without a source: results of lookups, and code's own remarks."""
+    """Return what the text says without a source: results of lookups, numbers of calculations."""
     texts = (text for each in lookups(state) for text in (each["text"], rounded(each["text"])))
-    return [*texts, *_calculations(state), *_remarks(state, state["turn"]["language"])]
+    return [*texts, *_calculations(state)]
+
+
+def _own(state: TeamState, title: str) -> list[str]:
+    """Return what code says: the answer, which has its own checks, remarks, names of calculations.
+
+    The pages say no such lines.
+    """
+    return [title, *_remarks(state, state["turn"]["language"]), *_calculations(state)]
 
 
 def _calculations(state: TeamState) -> list[str]:

@@ -184,11 +184,11 @@ class Evidence:
         question: str = "",
         today: str = "",
         known: Iterable[str] = (),
-        calculations: Iterable[str] = (),
+        own: Iterable[str] = (),
     ) -> None:
-        """Take words that need no source, and how the text refers to calculations."""
+        """Take `known`, words that need no source, and `own`, what code says in the text itself."""
         self.records, self.today = records, today
-        self._calculations = [*calculations]
+        self._own = [*own]
         self.question_words = words(question)
         texts = [question, *known, *_near_days(today)]
         self.known = [Passage("", text) for text in texts]
@@ -238,13 +238,13 @@ class Evidence:
         return any(low <= other.value <= high for other in results if other.scale == 1)
 
     def says(self, sentence: Sentence) -> bool:
-        """Return whether a sentence that cites nothing is said like that in what is known."""
-        own = sentence.text.strip("*_ ")
-        return not sentence.citations and any(own in passage.text for passage in self.known)
+        """Return whether a sentence that cites nothing is code's own."""
+        plain = sentence.text.strip("*_ ")
+        return not sentence.citations and any(plain in text for text in self._own)
 
     def has_calculated(self, text: str) -> bool:
         """Return whether a text refers to a calculation that is shown below the answer."""
-        return any(reference in text for reference in self._calculations)
+        return any(reference in text for reference in self._own)
 
     def asks(self, number: Decimal) -> bool:
         """Return whether the question, or what else is known, has a number."""

@@ -1,7 +1,7 @@
 """Find what records refute: opening hours, rates, ranks, limits, and figures of another subject."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
@@ -481,11 +481,24 @@ def is_swapped(claim: Claim, figure: Figure) -> bool:
             for one in differing
             for two in bearing
         )
+    naming = [*bearing, *_whole_of(claim, figure, bearing)]
     return _of_another_day(claim, figure) or any(
-        any(part.names(name) for part in differing)
-        and not any(part.names(name) for part in bearing)
+        any(part.names(name) for part in differing) and not any(part.names(name) for part in naming)
         for name in own_names
     )
+
+
+def _whole_of(claim: Claim, figure: Figure, bearing: Collection[Passage]) -> list[Passage]:
+    """Return what else is about the bearing clauses' subject: their row, or the clauses beside.
+
+    These count only where no bearing clause has a name, and they have no figure of the kind.
+    """
+    passages = claim.bearers(figure).intersection(claim.cited)
+    rows = [passage for passage in passages if passage.head]
+    if any(names(part.text) for part in bearing):
+        return rows
+    beside = (part for passage in passages for part in passage.clauses)
+    return rows + [p for p in beside if not any(same_kind(f, figure) for f in p.figures)]
 
 
 def _carries_on(claim: Claim, own: frozenset[str] | set[str], one: Passage, two: Passage) -> bool:
@@ -543,7 +556,7 @@ def _of_another_day(claim: Claim, figure: Figure) -> bool:
     days = [f for f in claim.figures if f.date]
     if len(days) != 1 or figure.date:
         return False
-    that_day = claim.bearers(days[0])
+    that_day = {p for p in claim.bearers(days[0]) if any(same_kind(f, figure) for f in p.figures)}
     bearing = claim.bearers(figure).intersection(claim.cited)
     return not that_day.isdisjoint(claim.cited) and all(
         passage not in that_day and passage.dates for passage in bearing
