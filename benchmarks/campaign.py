@@ -1,32 +1,31 @@
-"""Kill instances of a cluster at random while people ask, and count what was lost or paid twice.
+"""Kill instances of a cluster while people ask, and count what was lost or paid twice.
 
-`uv run python -m benchmarks.campaign [--kills 200] [--long 40]` (`make campaign`): three instances
-behind nginx over one Postgres and one Redis, all of this machine. Who asks follows each run as
-`tanlu --url` does. The stand-ins know which calls they answered to the end. Besides `kill -9` of
-one instance or two: Redis killed, Postgres restarted, an instance told to end (SIGTERM).
+`uv run python -m benchmarks.campaign [--kills 200] [--long 40] [--exact 20]` (`make campaign`):
+three instances behind nginx over one Postgres and one Redis, all of this machine. Who asks follows
+each run as `tanlu --url` does. The stand-ins know which calls they answered to the end. Besides
+`kill -9` at random: kills at the worst moments, Redis killed, Postgres restarted, its disk full,
+instances told to end (`benchmarks.cluster_faults`).
 """
 
 import argparse
 import asyncio
 import contextlib
 import itertools
-import random
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
 import psycopg
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
-from tests.support.cluster import Instance
 from tools.cluster import Whole, whole_cluster
 
 from agent.client.connection import find_assistant
 from agent.client.follow import FollowLimits, RunFollower, RunRequest
+from benchmarks.cluster_faults import DISK_FULL, LAST_TASKS, Asked, Course, Killer
 from benchmarks.runs import median
 from benchmarks.script import question
 from benchmarks.standins import KEY, Call, StandinOptions, Standins
@@ -44,29 +43,7 @@ _CONTEXT = {
 _TOPICS = ("西湖", "外滩", "王府井", "宽窄巷子")
 _CUT_SECONDS = 0.5
 """A call that ends unanswered so soon after a kill was cut off by it."""
-_LAST_TASKS = ("answer", "deep_report", "dossier", "team_synthesize")
-
-
-@dataclass
-class Asked:
-    """One question and what came of it."""
-
-    assistant: str
-    thread: str
-    error: str = ""
-    seconds: float = 0.0
-    answers: int = 0
-
-
-@dataclass
-class Course:
-    """What happened: questions, calls of the stand-ins, and what was done to the cluster."""
-
-    asked: list[Asked] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)
-    kills: list[float] = field(default_factory=list)
-    faults: Counter[str] = field(default_factory=Counter)
-    busy: bool = True
+_DISK_MB = 1200
 
 
 def ask_for(assistant: str, number: int) -> str:
@@ -81,7 +58,7 @@ async def ask(
 ) -> None:
     """Ask one question on a thread of its own and follow it to its end, whatever dies."""
     name = str(assistant["graph_id"])
-    one = Asked(name, str(uuid4()))
+    one = Asked(course.row or name, str(uuid4()))
     course.asked.append(one)
     began = time.monotonic()
     try:
@@ -118,67 +95,34 @@ async def note_calls(standins: Standins, course: Course) -> None:
     course.calls += [Call(**call) for name in ("gemini", "tavily") for call in told[name]["calls"]]
 
 
-class Killer:
-    """Do to the cluster what a bad day does."""
+Part = tuple[Sequence[str], Callable[[Killer], Awaitable[None]]]
+"""The assistants that are asked, and what is done to the cluster meanwhile."""
 
-    def __init__(self, whole: Whole, course: Course, seed: int) -> None:
-        self._whole, self._course, self._random = whole, course, random.Random(seed)
 
-    async def kill(self, count: int) -> None:
-        """kill -9 at random moments, one instance or two at once, `count` in all."""
-        done = 0
-        while done < count:
-            await asyncio.sleep(self._random.uniform(0.2, 3.0))
-            several = 2 if self._random.random() < 0.15 else 1
-            chosen = self._random.sample(self._whole.cluster.instances, several)
-            await self._end(chosen)
-            done += several
-            print(f"  killed {done} of {count}", file=sys.stderr, flush=True)
-
-    async def _end(self, instances: Sequence[Instance]) -> None:
-        for instance in instances:
-            self._course.kills.append(time.monotonic())
-            await asyncio.to_thread(instance.kill)
-        self._course.faults["kill -9"] += len(instances)
-        await asyncio.sleep(self._random.uniform(0, 1))
-        for instance in instances:
-            await self._start(instance)
-
-    async def _start(self, instance: Instance) -> None:
-        instance.start()
-        await asyncio.to_thread(instance.ready)
-
-    async def others(self) -> None:
-        """Kill Redis, restart Postgres, and tell each instance to end, once."""
-        redis, postgres = self._whole.cluster.redis, self._whole.postgres
-        self._course.kills.append(time.monotonic())
-        await asyncio.to_thread(redis.kill)
-        await asyncio.sleep(4)
-        redis.start()
-        self._course.faults["Redis killed, back after 4 s"] += 1
-        await asyncio.sleep(8)
-        self._course.kills.append(time.monotonic())
-        await asyncio.to_thread(postgres.stop)
-        await asyncio.to_thread(postgres.start)
-        self._course.faults["Postgres stopped at once and started"] += 1
-        await asyncio.sleep(8)
-        for instance in self._whole.cluster.instances:
-            self._course.kills.append(time.monotonic())
-            await asyncio.to_thread(instance.stop)
-            await self._start(instance)
-            self._course.faults["SIGTERM"] += 1
+def parts(told: argparse.Namespace) -> list[Part]:
+    """Return the plan: kills under questions to the first assistant, then under the long ones."""
+    plan: list[Part] = [
+        (("agent",), lambda killer: killer.kill(told.kills)),
+        (LONG, lambda killer: killer.kill(told.long)),
+        (("agent", *LONG), lambda killer: killer.kill_after_last_byte(told.exact)),
+        (("agent", *LONG), lambda killer: killer.kill_before_put(told.exact)),
+    ]
+    if not told.kills_only:
+        plan.insert(1, (("agent",), lambda killer: killer.fail_stores()))
+        plan.append((("agent",), lambda killer: killer.fill_disk()))
+    return plan
 
 
 async def campaign(
-    whole: Whole, standins: Standins, course: Course, plan: Sequence[tuple[Sequence[str], int]],
-    *, askers: int, seed: int, others: bool,
+    whole: Whole, standins: Standins, course: Course, plan: Sequence[Part],
+    *, askers: int, seed: int,
 ) -> None:  # fmt: skip
-    """Ask and kill: for each part of the plan these assistants, under so many kills."""
-    killer, numbers = Killer(whole, course, seed), itertools.count(1)
+    """Ask these assistants while this is done to the cluster, for each part of the plan."""
+    killer, numbers = Killer(whole, standins, course, seed), itertools.count(1)
     async with get_client(url=whole.address, api_key=ASKER) as client:
         known = {name: await find_assistant(client, name) for name in ("agent", *LONG)}
     noting = asyncio.create_task(_note_regularly(standins, course))
-    for assistants, kills in plan:
+    for assistants, act in plan:
         course.busy = True
         asking = [
             asyncio.create_task(
@@ -186,15 +130,15 @@ async def campaign(
             )
             for _ in range(askers)
         ]
-        await killer.kill(kills)
-        if others and assistants[0] == "agent":
-            await killer.others()
+        await act(killer)
         course.busy = False
         await asyncio.gather(*asking)
+        await note_calls(standins, course)
+        # What is known so far, if the campaign is broken off.
+        show(figures(course, await asyncio.to_thread(statuses, whole.cluster.database)))
     noting.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await noting
-    await note_calls(standins, course)
 
 
 async def _note_regularly(standins: Standins, course: Course) -> None:
@@ -246,32 +190,40 @@ def resumed(calls: Sequence[Call], kills: Sequence[float]) -> list[float]:
     return seconds
 
 
+def of_questions(name: str, asked: Sequence[Asked]) -> list[Line]:
+    """Return what came of questions. Where nothing could be kept, they may be refused."""
+    failed = [one for one in asked if one.error]
+    wrong = [one for one in asked if not one.error and one.answers != 1]
+    most = None if name == DISK_FULL else 0
+    return [
+        Line(name, "questions", len(asked), digits=0),
+        Line(name, "lost or failed", len(failed), most, failed[0].error if failed else "",
+             digits=0),
+        Line(name, "not exactly one answer", len(wrong), 0,
+             ", ".join(one.thread for one in wrong[:3]), digits=0),
+        Line(name, "seconds, median", median(one.seconds for one in asked), digits=1),
+        Line(name, "seconds, longest", max(one.seconds for one in asked), digits=1),
+    ]  # fmt: skip
+
+
 def figures(course: Course, left: Counter[str]) -> list[Line]:
     """Return the table of what happened."""
     lines = [
-        Line("done to it", name, count, digits=0) for name, count in sorted(course.faults.items())
+        Line("done to it", name, count, note=course.notes.get(name, ""), digits=0)
+        for name, count in sorted(course.faults.items())
     ]
-    for assistant in dict.fromkeys(one.assistant for one in course.asked):
-        asked = [one for one in course.asked if one.assistant == assistant]
-        failed = [one for one in asked if one.error]
-        wrong = [one for one in asked if not one.error and one.answers != 1]
-        lines += [
-            Line(assistant, "questions", len(asked), digits=0),
-            Line(assistant, "lost or failed", len(failed), 0, failed[0].error if failed else "",
-                 digits=0),
-            Line(assistant, "not exactly one answer", len(wrong), 0,
-                 ", ".join(one.thread for one in wrong[:3]), digits=0),
-            Line(assistant, "seconds, median", median(one.seconds for one in asked), digits=1),
-            Line(assistant, "seconds, longest", max(one.seconds for one in asked), digits=1),
-        ]  # fmt: skip
+    for name in dict.fromkeys(one.assistant for one in course.asked):
+        lines += of_questions(name, [one for one in course.asked if one.assistant == name])
+    told = sum(bool(one.error) for one in course.asked if one.assistant == DISK_FULL)
+    left_over = max(0, left.total() - left["success"] - told)
     again = paid_again(course.calls)
-    last = [pair for pair in again if pair[0].task in _LAST_TASKS]
+    last = [pair for pair in again if pair[0].task in LAST_TASKS]
     others = [pair for pair in again if pair not in last]
     cut = sum(call.status == 0 for call in course.calls)
     waits = resumed(course.calls, course.kills)
     return [
         *lines,
-        Line("runs", "not success in the database", left.total() - left["success"], 0,
+        Line("runs", "not success in the database", left_over, 0,
              ", ".join(f"{name} {count}" for name, count in left.items()), digits=0),
         Line("calls", "made", len(course.calls), digits=0),
         Line("calls", "cut off", cut, digits=0),
@@ -304,24 +256,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=200, help="under questions to `agent`")
     parser.add_argument("--long", type=int, default=40, help="under questions to the long ones")
+    parser.add_argument("--exact", type=int, default=20, help="at each of the worst moments")
     parser.add_argument("--askers", type=int, default=12)
     parser.add_argument("--instances", type=int, default=3)
     parser.add_argument("--scale", type=float, default=0.25, help="times realistic latencies")
     parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--kills-only", action="store_true", help="no Redis, Postgres, SIGTERM")
+    parser.add_argument("--kills-only", action="store_true", help="Redis, Postgres are let be")
     told = parser.parse_args(argv)
-    plan = [(("agent",), told.kills), (LONG, told.long)]
     course = Course()
     with (
         Standins(StandinOptions(scale=told.scale, other=1.0)) as standins,
-        whole_cluster(told.instances, 0, **settings(standins)) as whole,
+        whole_cluster(told.instances, 0, disk_mb=_DISK_MB, **settings(standins)) as whole,
     ):
-        asyncio.run(
-            campaign(
-                whole, standins, course, [part for part in plan if part[1]],
-                askers=told.askers, seed=told.seed, others=not told.kills_only,
-            )
-        )  # fmt: skip
+        plan = parts(told)
+        asyncio.run(campaign(whole, standins, course, plan, askers=told.askers, seed=told.seed))
         left = statuses(whole.cluster.database)
     lines = figures(course, left)
     print(header())

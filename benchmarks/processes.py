@@ -71,6 +71,23 @@ def descendants(pid: int) -> set[int]:
     return found - {pid}
 
 
+def process_at(port: int, peer: int) -> int | None:
+    """Return the process that has the end `port` of a connection of this machine to `peer`."""
+    wanted = (f"0100007F:{port:04X}", f"0100007F:{peer:04X}")
+    try:
+        rows = [line.split() for line in (_PROC / "net/tcp").read_text().splitlines()[1:]]
+    except OSError:
+        return None
+    socket = next((f"socket:[{row[9]}]" for row in rows if (row[1], row[2]) == wanted), "")
+    for folder in _PROC.glob("[0-9]*") if socket else ():
+        try:
+            if any(os.readlink(file) == socket for file in (folder / "fd").iterdir()):
+                return int(folder.name)
+        except OSError:
+            continue
+    return None
+
+
 class MapServers:
     """Counts the map server processes below a process while it is open."""
 

@@ -4,16 +4,19 @@ Run as `python -m benchmarks.standins OPTIONS-AS-JSON`; it prints its ports and 
 """
 
 import asyncio
+import contextlib
 import hashlib
 import json
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
 import time
+import urllib.parse
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -24,10 +27,13 @@ from tests.support.standins import AmapService, GeminiService, TavilyService, ge
 
 from agent.sample.service import BODY, Handler
 from benchmarks.latencies import Latencies
+from benchmarks.processes import process_at
 from benchmarks.script import TASKS, Script, run_of, task_of
 
 KEY = "benchmark-key"
 _SEED = 11
+_ASKER = "benchmarks.asker"
+"""Of a request: the process that is to be killed after its reply."""
 
 
 @dataclass(frozen=True)
@@ -58,14 +64,44 @@ class Call:
     """Equal for requests that ask for the same."""
 
 
+class Trap:
+    """Kill -9 who asked for one of these tasks, a moment after its reply's last byte was sent."""
+
+    def __init__(self) -> None:
+        self.tasks: frozenset[str] = frozenset()
+        """Empty while it is not set."""
+        self.seconds = 0.0
+        self.killed: list[float] = []
+
+    async def asker(self, task: str, request: web.Request) -> int | None:
+        """Return the process that is to be killed; None where the trap is not set for the task."""
+        if task not in self.tasks or request.transport is None:
+            return None
+        here = request.transport.get_extra_info("sockname")
+        there = request.transport.get_extra_info("peername")
+        return await asyncio.to_thread(process_at, there[1], here[1])
+
+    async def spring(self, pid: int) -> None:
+        """Kill the process, unless the trap has had another one since."""
+        if self.seconds:
+            await asyncio.sleep(self.seconds)
+        if self.tasks:
+            self.tasks = frozenset()
+            self.killed.append(time.monotonic())
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
 class Recorder:
     """What arrived at a service: calls with their times, and distinct connections."""
 
-    def __init__(self, service: Any) -> None:
+    def __init__(self, service: Any, trap: Trap) -> None:
         self.calls: list[Call] = []
+        self._trap = trap
         self.peers: set[Any] = set()
         self._service = service
         service.app.middlewares.insert(0, self._measure)
+        service.app.middlewares.append(self._look_who_asks)
 
     @web.middleware
     async def _measure(self, request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -77,14 +113,22 @@ class Recorder:
             status = response.status
         finally:
             body = request.get(BODY)
-            text = _prompt(body)
             whole = f"{request.path} {json.dumps(body, sort_keys=True, ensure_ascii=False)}"
             call = Call(
-                task_of(text), run_of(whole), arrived, time.monotonic(), status, _key(whole)
-            )
+                task_of(_prompt(body)), run_of(whole), arrived, time.monotonic(), status,
+                _key(whole),
+            )  # fmt: skip
             self.calls.append(call)
             self._service.requests.clear()
+        if asker := request.get(_ASKER):
+            await self._trap.spring(asker)
         return response
+
+    @web.middleware
+    async def _look_who_asks(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        # Here the body has been read; at the end it would take too long to find out.
+        request[_ASKER] = await self._trap.asker(task_of(_prompt(request[BODY])), request)
+        return await handler(request)
 
 
 def _key(request: str) -> str:
@@ -138,7 +182,9 @@ async def _serve(options: StandinOptions) -> None:
     seconds = Latencies().amap * options.scale
     amap = AmapService(key=KEY, qps=options.amap_qps or None, latency=lambda r, b: seconds)
     search = TavilyService(key=KEY, latency=lambda r, b: options.other * options.scale)
-    records = {"gemini": Recorder(gemini), "amap": Recorder(amap), "tavily": Recorder(search)}
+    trap = Trap()
+    services = {"gemini": gemini, "amap": amap, "tavily": search}
+    records = {name: Recorder(service, trap) for name, service in services.items()}
 
     async def stats(request: web.Request) -> web.Response:
         told: dict[str, Any] = {
@@ -151,8 +197,18 @@ async def _serve(options: StandinOptions) -> None:
             record.calls.clear()
         return web.json_response(told)
 
+    async def set_trap(request: web.Request) -> web.Response:
+        trap.seconds = float(request.query["seconds"])
+        trap.tasks = frozenset(request.query["tasks"].split())
+        return web.json_response(None)
+
+    async def killed(request: web.Request) -> web.Response:
+        return web.json_response(trap.killed)
+
     control = web.Application()
     control.router.add_get("/stats", stats)
+    control.router.add_get("/trap", set_trap)
+    control.router.add_get("/killed", killed)
     ports = {}
     apps = {"gemini": gemini.app, "amap": amap.app, "tavily": search.app, "control": control}
     for name, app in apps.items():
@@ -203,10 +259,23 @@ class Standins:
 
     def stats(self) -> dict[str, Any]:
         """What arrived since the last call of this; connections are counted from the start."""
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(f"{self.url('control')}/stats", timeout=120) as reply:
-            told: dict[str, Any] = json.load(reply)
+        told: dict[str, Any] = self._told("stats")
         return told
+
+    def kill_next(self, tasks: Iterable[str], seconds: float) -> None:
+        """Kill who gets the next reply to one of these tasks, so long after its last byte."""
+        query = urllib.parse.urlencode({"tasks": " ".join(tasks), "seconds": seconds})
+        self._told(f"trap?{query}")
+
+    def killed(self) -> list[float]:
+        """When somebody was killed by `kill_next`."""
+        told: list[float] = self._told("killed")
+        return told
+
+    def _told(self, path: str) -> Any:
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(f"{self.url('control')}/{path}", timeout=120) as reply:
+            return json.load(reply)
 
 
 if __name__ == "__main__":

@@ -80,16 +80,38 @@ class Whole:
     postgres: PostgresServer
     address: str
     proxied: bool
+    disk: Path | None = None
+    """Where Postgres keeps everything, if that is a disk of its own that may be filled."""
 
 
 @contextlib.contextmanager
-def whole_cluster(count: int, port: int, **env: str) -> Iterator[Whole]:
-    """Run Postgres, Redis, the instances and the proxy (port 0: any); end them all at the end."""
-    with tempfile.TemporaryDirectory(prefix="tanlu-cluster-", ignore_cleanup_errors=True) as made:
+def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
+    """Mount a disk of this size in memory; only a folder where we may not, or with 0."""
+    folder.mkdir(mode=0o711)
+    folder.chmod(0o711)
+    command = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m,mode=711", "tmpfs", str(folder)]
+    mounted = megabytes > 0 and subprocess.run(command, check=False).returncode == 0
+    try:
+        yield folder
+    finally:
+        if mounted:
+            subprocess.run(["umount", "--lazy", str(folder)], check=False)
+
+
+@contextlib.contextmanager
+def whole_cluster(count: int, port: int, *, disk_mb: int = 0, **env: str) -> Iterator[Whole]:
+    """Run Postgres, Redis, the instances and the proxy (port 0: any); end them all at the end.
+
+    `disk_mb`: Postgres has a disk of that size for itself, where we may mount one.
+    """
+    with (
+        tempfile.TemporaryDirectory(prefix="tanlu-cluster-", ignore_cleanup_errors=True) as made,
+        small_disk(Path(made) / "disk", disk_mb) as disk,
+    ):
         folder = Path(made)
         # Postgres does not run as root, and whoever it runs as has to get through.
         folder.chmod(0o711)
-        postgres = PostgresServer(folder / "postgres")
+        postgres = PostgresServer(disk / "postgres")
         postgres.create()
         try:
             python, port = environment(folder), port or free_port()
@@ -97,7 +119,10 @@ def whole_cluster(count: int, port: int, **env: str) -> Iterator[Whole]:
                 cluster(folder, postgres, python=python, count=count, **env) as started,
                 proxy(folder / "proxy", port, [i.port for i in started.instances]) as address,
             ):
-                yield Whole(started, postgres, address or started.urls[0], address is not None)
+                yield Whole(
+                    started, postgres, address or started.urls[0], address is not None,
+                    disk if disk_mb and os.path.ismount(disk) else None,
+                )  # fmt: skip
         finally:
             postgres.stop()
 
