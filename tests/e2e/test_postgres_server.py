@@ -1,4 +1,4 @@
-"""Two `langgraph dev` in folders of their own, as on two machines, over one database."""
+"""`langgraph dev` over a database: one at a time, wherever it is started."""
 
 import asyncio
 from pathlib import Path
@@ -21,7 +21,7 @@ def files_of_threads(folder: Path) -> list[Path]:
     return list(folder.rglob("threads.sqlite"))
 
 
-async def test_after_kill_9_the_other_server_ends_the_run_and_knows_its_thread(
+async def test_after_kill_9_a_server_elsewhere_ends_the_run_and_knows_its_thread(
     tmp_path: Path, database: SecretStr
 ) -> None:
     with probe_service() as (probe, url):
@@ -40,6 +40,9 @@ async def test_after_kill_9_the_other_server_ends_the_run_and_knows_its_thread(
                 await client.runs.create(thread, "probe", input=question("turn"))
                 await asyncio.to_thread(probe.wait_for, "turn/work-2-again")
                 await until(lambda: rows(database, "SELECT count(*) FROM replies") == [(5,)])
+            refused = DevServer(tmp_path / "3", env=environment, config=graphs)
+            with pytest.raises(RuntimeError, match=r"another server uses this database.*aegra"):
+                await asyncio.to_thread(refused.start)
             one.kill()
             probe.held = set()
             await asyncio.to_thread(two.start)

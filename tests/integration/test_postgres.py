@@ -1,6 +1,7 @@
 """What only a database can do to us: races, losses, addresses. Shared behaviour: test_memory_*."""
 
 import asyncio
+import subprocess
 import sys
 from typing import Any
 from urllib.parse import quote
@@ -10,12 +11,13 @@ from pydantic import SecretStr
 
 from agent.cli import main
 from agent.cli.doctor import _data_folder
-from agent.core.errors import ConfigurationError, StoreFailed
+from agent.core.errors import AgentError, ConfigurationError, StoreFailed
 from agent.engines.langgraph.checkpoints import make
-from agent.engines.langgraph.recovery import RunWatch
+from agent.runs import lease
 from agent.runs import postgres as connections
+from agent.runs.lease import ServerLock, SeveralServers, only_server
 from agent.runs.reply_cache import ReplyCache
-from agent.runs.run_log import AcceptedRun, RunLog
+from agent.runs.run_log import RunLog
 from agent.runs.threads import open_saver, open_threads
 from agent.settings import Settings
 from tests.support.ports import free_port
@@ -216,37 +218,83 @@ async def test_a_turn_that_comes_back_from_another_process_is_not_paid_again(
     await there.aclose()
 
 
-class TakesUp(RunWatch):
-    """A server's watch that only notes what it would continue."""
-
-    def __init__(self, run_log: RunLog) -> None:
-        super().__init__(run_log, None)  # type: ignore[arg-type]
-        self.continued: asyncio.Queue[str] = asyncio.Queue()
-
-    async def _continue(self, run: AcceptedRun) -> None:
-        await self.continued.put(run.run_id)
-
-    async def close_ended(self) -> None:
-        return
-
-
-async def test_a_server_that_runs_takes_up_the_runs_of_one_that_dies(
+async def test_a_second_server_of_a_database_is_refused_with_the_way_to_several(
     fresh: SecretStr, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agent.engines.langgraph.recovery._POLL_SECONDS", 0.05)
-    monkeypatch.setattr("agent.engines.langgraph.recovery._MISSED_SECONDS", 0.3)
-    dying, living = RunLog(fresh, "server"), RunLog(fresh, "server")
-    run = a_run()
-    await dying.accept(run)
-    watch = TakesUp(living)
-    following = asyncio.create_task(watch.run())
-    await living.working()
-    assert watch.continued.empty()
-    await dying.aclose()
-    assert await asyncio.wait_for(watch.continued.get(), 120) == run.run_id
-    following.cancel()
-    await asyncio.gather(following, return_exceptions=True)
-    await living.aclose()
+    monkeypatch.setattr(lease, "_GONE_SECONDS", 0.3)
+    async with only_server(fresh):
+        with pytest.raises(AgentError, match=r"tanlu\[aegra\].*docs/deployment\.md") as refused:
+            async with only_server(fresh):
+                pass
+        assert "\n" not in str(refused.value)
+        async with open_threads(Settings(database_url=fresh)) as threads:
+            await threads.runs.accept(a_run())
+    async with only_server(fresh):
+        """The first one has ended."""
+
+
+SERVES = """
+import asyncio, sys
+from pydantic import SecretStr
+from agent.runs.lease import only_server
+
+async def main():
+    async with only_server(SecretStr(sys.argv[1])):
+        print("serves", flush=True)
+        await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+def serve_and_be_killed(database: SecretStr) -> None:
+    command = [sys.executable, "-c", SERVES, database.get_secret_value()]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "serves\n"
+        other.kill()
+
+
+async def test_a_server_that_was_killed_is_not_in_the_way_of_its_restart(fresh: SecretStr) -> None:
+    await asyncio.to_thread(serve_and_be_killed, fresh)
+    async with asyncio.timeout(30), only_server(fresh):
+        """It starts without being told to wait."""
+
+
+async def test_a_server_that_loses_its_connection_is_soon_the_only_one_again(
+    fresh: SecretStr, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "_BEAT_SECONDS", 0.05)
+    monkeypatch.setattr(lease, "_GONE_SECONDS", 0.0)
+    async with only_server(fresh):
+        await asyncio.to_thread(cut_off, fresh)
+        async with asyncio.timeout(60):
+            while not await is_refused(fresh):  # noqa: ASYNC110 - the other's thread changes it
+                await asyncio.sleep(0.02)
+
+
+async def is_refused(database: SecretStr) -> bool:
+    lock = ServerLock(database)
+    try:
+        await lock.take()
+    except SeveralServers:
+        return True
+    finally:
+        await lock.aclose()
+    return False
+
+
+async def test_servers_that_start_without_their_database_say_later_that_they_are_several(
+    fresh: SecretStr, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(lease, "_GONE_SECONDS", 0.0)
+    monkeypatch.setattr(lease, "_AWAY_SECONDS", 0.05)
+    await asyncio.to_thread(cut_off, fresh, for_good=True)
+    async with only_server(fresh), only_server(fresh):
+        await asyncio.to_thread(let_in, fresh)
+        async with asyncio.timeout(60):
+            while "tanlu[aegra]" not in caplog.text:  # noqa: ASYNC110 - another task logs it
+                await asyncio.sleep(0.02)
 
 
 async def test_a_role_that_owns_only_its_schema_is_enough(

@@ -1,5 +1,6 @@
 """Tell who works on a run, and whether that process still lives."""
 
+import asyncio
 import contextlib
 import hashlib
 import logging
@@ -7,19 +8,32 @@ import os
 import re
 import sqlite3
 import time
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Protocol
 from uuid import uuid4
 
+from agent.core.errors import AgentError, ConfigurationError, StoreFailed
 from agent.core.private_files import private_database
-from agent.runs.sql import Place, Tables
+from agent.runs.sql import Database, Place, Tables, open_database
 
 _HELD = (
     "SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks"
     " WHERE locktype = 'advisory' AND objsubid = 1 AND granted"
     " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
 )
+_SERVER = 0x7365727665
+"""The advisory lock of the one server of a database; like `_SET_UP` a number of ours."""
+_OTHER_SERVER = (
+    "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted"
+    " AND (classid::bigint << 32) | objid::bigint = ? AND pid <> pg_backend_pid()"
+    " AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) LIMIT 1"
+)
+_GONE_SECONDS = 5.0
+"""A database has noticed well within this time that a process of its machine was killed."""
+_LOOK_SECONDS = 0.25
+_AWAY_SECONDS = 5.0
 log = logging.getLogger(__name__)
 
 _claims: dict[Path, sqlite3.Connection] = {}
@@ -74,6 +88,82 @@ def claim(folder: Path) -> bool:
         undo.pop_all()
     _claims[path] = lock
     return True
+
+
+class SeveralServers(AgentError):
+    """A server that starts beside another one on its database."""
+
+
+@asynccontextmanager
+async def only_server(where: Place) -> AsyncIterator[None]:
+    """Be the only server of a database until the context ends; raise SeveralServers if one lives.
+
+    The database drops the lock with the process, so that a restart is never in its own way. One
+    that cannot be asked now is asked as soon as it can be; then the answer is only logged.
+    """
+    if isinstance(where, Path):
+        yield
+        return
+    lock = ServerLock(where)
+    later: asyncio.Task[None] | None = None
+    try:
+        try:
+            await lock.take()
+        except (ConfigurationError, StoreFailed):
+            # Whoever opens the threads says so.
+            later = asyncio.create_task(lock.take_later(), name="server's lock")
+        yield
+    finally:
+        if later is not None:
+            later.cancel()
+            await asyncio.gather(later, return_exceptions=True)
+        await lock.aclose()
+
+
+class ServerLock:
+    """Show by a lock of the database that a server uses it."""
+
+    def __init__(self, where: Place) -> None:
+        self._database: Database = open_database(where, self._opened, stays=True)
+        self._taken = False
+
+    def _opened(self, tables: Tables) -> None:
+        """Look and take: connections are set up one at a time, so nobody does so meanwhile."""
+        if not self._taken and tables.execute(_OTHER_SERVER, (_SERVER,)).fetchone():
+            raise SeveralServers(
+                "another server uses this database: several need the engine Aegra"
+                ' (pip install "tanlu[aegra]", docs/deployment.md); else stop that one'
+            )
+        # Shared: a new connection has it while the database still believes in the lost one.
+        tables.execute("SELECT pg_advisory_lock_shared(?)", (_SERVER,))
+        self._taken = True
+
+    async def take(self) -> None:
+        """Take the lock; raise SeveralServers if another process keeps it."""
+        until = time.monotonic() + _GONE_SECONDS
+        while True:
+            try:
+                await self._database.run(lambda tables: None)
+                return
+            except SeveralServers:
+                if time.monotonic() > until:
+                    raise
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def take_later(self) -> None:
+        """Take the lock once the database is there; log what keeps it from us."""
+        while True:
+            try:
+                await self.take()
+                return
+            except SeveralServers as error:
+                log.error("%s", error)
+                return
+            except (ConfigurationError, StoreFailed):
+                await asyncio.sleep(_AWAY_SECONDS)
+
+    async def aclose(self) -> None:
+        await self._database.aclose()
 
 
 def _new_id() -> str:

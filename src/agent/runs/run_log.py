@@ -96,7 +96,7 @@ class Pending:
 
 
 class RunLog:
-    """Log the runs of one place: the command line (`cli`), or the servers that share them."""
+    """Log the runs of one place: the command line (`cli`), or a server."""
 
     def __init__(
         self, where: Place, place: str = "cli", clock: Callable[[], float] = time.time
@@ -105,12 +105,6 @@ class RunLog:
         self._clock = clock
         self._owner = owner_in(where)
         self._database = open_database(where, self._prepare, stays=True)
-        self._missed: dict[str, float] = {}
-
-    @property
-    def shared(self) -> bool:
-        """Return whether other machines work on runs of this place, too."""
-        return self._database.shared
 
     def _prepare(self, db: Tables) -> None:
         for statement in (*_SCHEMA, wishes.SCHEMA):
@@ -173,19 +167,13 @@ class RunLog:
 
         return await self._database.run(work)
 
-    async def unfinished(self, *, missed: float = 0.0) -> list[AcceptedRun]:
-        """Open runs of this place whose process is gone, oldest first.
-
-        `missed`: only if it was gone in our eyes for so many seconds, as one that lost its
-        connection for a moment is not dead.
-        """
+    async def unfinished(self) -> list[AcceptedRun]:
+        """Open runs of this place whose process is gone, oldest first."""
 
         def work(db: Tables) -> list[AcceptedRun]:
             runs = self._open_runs(db)
             dead = self._owner.dead(db, {run.owner for run in runs})
-            now = time.monotonic()
-            self._missed = {owner: self._missed.get(owner, now) for owner in dead}
-            return [r for r in runs if r.owner in dead and now - self._missed[r.owner] >= missed]
+            return [run for run in runs if run.owner in dead]
 
         return await self._database.run(work)
 

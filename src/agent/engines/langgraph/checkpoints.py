@@ -16,7 +16,7 @@ from pathlib import Path
 from agent.core.errors import AgentError, ConfigurationError, StoreFailed
 from agent.core.private_files import private_tree
 from agent.engines.langgraph.dev_server import DeletedThreads, settle_ended
-from agent.runs.lease import claim
+from agent.runs.lease import claim, only_server
 from agent.runs.threads import Saver, memory_place, open_saver, serve_from, serving
 
 log = logging.getLogger(__name__)
@@ -42,7 +42,8 @@ async def make() -> AsyncIterator[Saver]:
         )
     await asyncio.to_thread(_own_files)
     await asyncio.to_thread(_correct_deletion)
-    async with open_saver(memory_place(), may_wait=True) as saver:
+    where = memory_place()
+    async with only_server(where), open_saver(where, may_wait=True) as saver:
         serve_from(saver)
         await _settle_ended()
         try:

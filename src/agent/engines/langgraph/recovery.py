@@ -2,8 +2,8 @@
 
 `langgraph dev` writes its threads and runs to disk every ten seconds; what came after that is
 unknown to it when it is killed. `accepted_runs` tells `RunWatch` of every run and of its end; at
-the start the watch continues the runs of a server that died. Where servers on several machines
-share the run log (Postgres), it also continues those of one that dies later.
+the start the watch continues the runs of a server that died. Several servers at a time have an
+engine of their own (`agent.engines.aegra`).
 """
 
 import asyncio
@@ -34,8 +34,6 @@ _HOLD_SECONDS = 5.0
 """A client's reply waits so long at most for each of the two things that write its run down."""
 _LISTED = 20
 _ACTIVE = ("pending", "running")
-_MISSED_SECONDS = 20.0
-"""A living server that lost its connection is back by then, and so is one that restarts."""
 
 
 class RunWatch:
@@ -87,16 +85,13 @@ class RunWatch:
                 pause = min(2 * pause, _LONGEST_PAUSE)
 
     async def _look_once(self) -> None:
-        shared = self._run_log.shared
         working = await self._run_log.working()
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_POLL_SECONDS if working or shared else None):
+            async with asyncio.timeout(_POLL_SECONDS if working else None):
                 await self._look.wait()
                 await asyncio.sleep(_SETTLE_SECONDS)
         self._look.clear()
         await self.close_ended()
-        if shared:
-            await self._take_up(await self._run_log.unfinished(missed=_MISSED_SECONDS))
 
     async def close_ended(self) -> None:
         """Close the rows of runs that ended unseen: cancelled while they waited, or deleted."""
@@ -129,10 +124,7 @@ class RunWatch:
         for thread_id, graph, asker in await self._run_log.lately_ended():
             with contextlib.suppress(APIStatusError):
                 await self._make_known(thread_id, graph, asker)
-        await self._take_up(await self._run_log.unfinished())
-
-    async def _take_up(self, left: list[AcceptedRun]) -> None:
-        for run in left:
+        for run in await self._run_log.unfinished():
             mine = await self._run_log.take(run)
             if mine is None:
                 continue
