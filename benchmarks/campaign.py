@@ -43,6 +43,9 @@ _CONTEXT = {
 _TOPICS = ("西湖", "外滩", "王府井", "宽窄巷子")
 _CUT_SECONDS = 0.5
 """A call that ends unanswered so soon after a kill was cut off by it."""
+_NOTICED_SECONDS = 0.05
+_ON_ITS_WAY_SECONDS = 0.1
+"""An answer may not have been read and kept when its reader dies so soon after."""
 _DISK_MB = 1200
 
 
@@ -166,12 +169,21 @@ def paid_again(calls: Sequence[Call]) -> list[tuple[Call, Call]]:
     return [pair for group in answered.values() for pair in itertools.pairwise(group)]
 
 
+def before_a_kill(call: Call, kills: Sequence[float]) -> float:
+    """Return the seconds from a call's answer to what was killed next; a few after it count, too.
+
+    Who is killed reads nothing more, and what answers it notices that later.
+    """
+    later = [kill - call.ended for kill in kills if kill >= call.ended - _NOTICED_SECONDS]
+    return min(later, default=float("inf"))
+
+
 def told_of(pairs: Sequence[tuple[Call, Call]], kills: Sequence[float]) -> str:
     """Return what was paid again, with the milliseconds from its answer to what was killed next."""
-    told = []
-    for first, _ in pairs:
-        after = min((kill - first.ended for kill in kills if kill >= first.ended), default=0)
-        told.append(f"{first.task or 'search'} {1000 * after:.0f} ms before a kill")
+    told = [
+        f"{first.task or 'search'} {1000 * before_a_kill(first, kills):.0f} ms before a kill"
+        for first, _ in pairs
+    ]
     return ", ".join(told[:6])
 
 
@@ -218,7 +230,11 @@ def figures(course: Course, left: Counter[str]) -> list[Line]:
     left_over = max(0, left.total() - left["success"] - told)
     again = paid_again(course.calls)
     last = [pair for pair in again if pair[0].task in LAST_TASKS]
-    others = [pair for pair in again if pair not in last]
+    late = [
+        pair for pair in again
+        if pair not in last and before_a_kill(pair[0], course.kills) <= _ON_ITS_WAY_SECONDS
+    ]  # fmt: skip
+    others = [pair for pair in again if pair not in last and pair not in late]
     cut = sum(call.status == 0 for call in course.calls)
     waits = resumed(course.calls, course.kills)
     return [
@@ -229,6 +245,8 @@ def figures(course: Course, left: Counter[str]) -> list[Line]:
         Line("calls", "cut off", cut, digits=0),
         Line("calls", "answered and made again", len(others), 0,
              told_of(others, course.kills), digits=0),
+        Line("calls", "of answers on their way at a kill", len(late),
+             note=told_of(late, course.kills), digits=0),
         Line("calls", "of last answers, streamed", len(last), note=told_of(last, course.kills),
              digits=0),
         Line("going on", "seconds, median", median(waits) if waits else 0, digits=1),

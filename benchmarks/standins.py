@@ -73,6 +73,16 @@ class Trap:
         self.seconds = 0.0
         self.killed: list[float] = []
 
+    async def set(self, request: web.Request) -> web.Response:
+        """Be told for which tasks it is set, and how long it waits."""
+        self.seconds = float(request.query["seconds"])
+        self.tasks = frozenset(request.query["tasks"].split())
+        return web.json_response(None)
+
+    async def tell(self, request: web.Request) -> web.Response:
+        """Tell when it killed."""
+        return web.json_response(self.killed)
+
     async def asker(self, task: str, request: web.Request) -> int | None:
         """Return the process that is to be killed; None where the trap is not set for the task."""
         if task not in self.tasks or request.transport is None:
@@ -197,18 +207,10 @@ async def _serve(options: StandinOptions) -> None:
             record.calls.clear()
         return web.json_response(told)
 
-    async def set_trap(request: web.Request) -> web.Response:
-        trap.seconds = float(request.query["seconds"])
-        trap.tasks = frozenset(request.query["tasks"].split())
-        return web.json_response(None)
-
-    async def killed(request: web.Request) -> web.Response:
-        return web.json_response(trap.killed)
-
     control = web.Application()
     control.router.add_get("/stats", stats)
-    control.router.add_get("/trap", set_trap)
-    control.router.add_get("/killed", killed)
+    control.router.add_get("/trap", trap.set)
+    control.router.add_get("/killed", trap.tell)
     ports = {}
     apps = {"gemini": gemini.app, "amap": amap.app, "tavily": search.app, "control": control}
     for name, app in apps.items():
