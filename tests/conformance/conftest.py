@@ -16,7 +16,7 @@ from tests.conformance.paid_calls import PaidModel
 from tests.support.cluster import Instance, aegra_python_fixture, cluster
 from tests.support.command_line import CANARY
 from tests.support.dev_server import dev_server
-from tests.support.postgres import postgres_fixture
+from tests.support.postgres import PostgresServer, postgres_fixture
 from tests.support.two_owners import ALICE, BOB, KEYS
 
 __all__ = ["aegra_python_fixture", "postgres_fixture"]
@@ -32,6 +32,8 @@ class Served:
     """What all instances ask."""
     instances: list[Instance] = field(default_factory=list)
     """Of Aegra."""
+    postgres: PostgresServer | None = None
+    """Of Aegra, where it may be stopped: nobody else is using it."""
 
     def client(self, number: int = 0, key: str = ALICE) -> LangGraphClient:
         return get_client(url=self.urls[number % len(self.urls)], api_key=key)
@@ -70,7 +72,7 @@ def served_fixture(
         python: str = request.getfixturevalue("aegra_python")
         postgres: Any = request.getfixturevalue("postgres")
         with cluster(folder, postgres, python=python, TANLU_MODE="auto", **env) as started:
-            yield Served("aegra", started.urls, model, started.instances)
+            yield Served("aegra", started.urls, model, started.instances, postgres)
 
 
 @pytest.fixture(name="anna")

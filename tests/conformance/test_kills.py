@@ -104,3 +104,21 @@ async def test_runs_of_killed_instances_end_once_and_nothing_is_paid_twice(
     assert len(campaign.names) == campaign.runs
     assert served.model.paid_again(campaign.killed, streamed=False) == {}
     assert served.model.paid_again(campaign.killed, streamed=True) == {}
+
+
+async def test_runs_outlive_a_restart_of_their_database(served: Served) -> None:
+    """It is back after a second; whoever held a connection has lost it."""
+    if served.postgres is None:
+        pytest.skip("one server: tests/integration/test_postgres.py cuts its connections")
+    served.model.pace(seconds=0.3, tokens_per_second=200)
+    campaign = Campaign(served, seed=41, runs=12, kills=0)
+    playing = asyncio.create_task(campaign.play())
+    try:
+        await asyncio.sleep(3)
+        await asyncio.to_thread(served.postgres.stop)
+        await asyncio.to_thread(served.postgres.start)
+        await playing
+    finally:
+        served.model.pace()
+    assert campaign.lost == []
+    assert len(campaign.names) == campaign.runs

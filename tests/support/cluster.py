@@ -180,7 +180,7 @@ def cluster(
     folder: Path, postgres: PostgresServer, *, python: str, count: int = 2, **env: str
 ) -> Iterator[Cluster]:
     """Start instances on a new database and a Redis of their own; end them all at the end."""
-    redis, database = RedisServer(folder), postgres.new_database()
+    redis, database = RedisServer(folder), postgres.new_database(keeps=True)
     redis.start()
     shared = {
         "DATABASE_URL": database,

@@ -83,13 +83,15 @@ class PostgresServer:
         quoted = quote(PASSWORD, safe="")
         return f"postgresql://{ROLE}:{quoted}@127.0.0.1:{self.port}/{database}"
 
-    def new_database(self) -> str:
-        """The address of a fresh database."""
+    def new_database(self, *, keeps: bool = False) -> str:
+        """The address of a fresh database; one that `keeps` loses no commit by `stop`."""
         import psycopg
 
         name = f"test_{uuid4().hex[:12]}"
         with psycopg.connect(self.url(), autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {name} STRATEGY file_copy".encode())
+            if keeps:
+                connection.execute(f"ALTER DATABASE {name} SET synchronous_commit = on".encode())
         return self.url(name)
 
     def _run(self, program: str, *arguments: str) -> None:

@@ -170,7 +170,7 @@ class Session:
             self._connection = None
 
 
-def one_line(error: psycopg.Error) -> str:
+def one_line(error: Exception) -> str:
     """Return what the database or the library said, shortened."""
     words = "; ".join(part.strip() for part in str(error).splitlines() if part.strip())
     return (words or type(error).__name__)[:300]

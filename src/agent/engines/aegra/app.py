@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agent.core.errors import ConfigurationError
 from agent.core.metadata_keys import EVERYBODY
+from agent.engines.aegra.checkpoints import PatientPool
 from agent.engines.aegra.requests import (
     AsLangGraphTakesThem,
     checkpoint_of,
@@ -42,13 +43,16 @@ _ROOT = "/noauth"
 """The guard lets calls through whose root it is; no request from outside can have one."""
 
 
+_pool = PatientPool()
+
+
 class AegraServer:
     """Offer what differs of Aegra (`runs.engine.Engine`)."""
 
     rules_its_own_calls = True
 
     def __init__(self) -> None:
-        self._close_last: list[Callable[[], Awaitable[None]]] = [LOCKS.aclose]
+        self._close_last: list[Callable[[], Awaitable[None]]] = [LOCKS.aclose, _pool.aclose]
 
     def client(self, owner: str) -> LangGraphClient:
         headers = {_IN_PROCESS_HEADER: f"{_SECRET}:{owner}"}
@@ -104,6 +108,8 @@ class Application(FastAPI):  # type: ignore[misc]
             return
 
         async def sent(message: Message) -> None:
+            if message["type"] == "lifespan.startup.complete":
+                await _pool.begin()
             if message["type"] in ("lifespan.startup.complete", "lifespan.startup.failed"):
                 await LOCKS.started()
             # Only now has Aegra drained its runs; they need what is outside until then.

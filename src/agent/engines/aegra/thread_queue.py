@@ -20,6 +20,7 @@ from pydantic import SecretStr
 
 from agent.core.errors import ConfigurationError
 from agent.core.metadata_keys import EVERYBODY, OWNER
+from agent.engines.aegra.checkpoints import again
 from agent.runs.engine import ThreadBusy
 from agent.runs.postgres import NAME, SCHEMA, one_line, parameters_of
 from agent.runs.postgres_saver import shorten_in
@@ -126,7 +127,7 @@ class ThreadLocks:
             await asyncio.sleep(_LOOK_SECONDS)
         try:
             # A thread that was made with its first run has no owner yet.
-            await _one(await self._open(), _OWNED, thread_id)
+            await again(lambda: self._owned(thread_id))
             yield
         finally:
             await asyncio.shield(self._give_back(thread_id))
@@ -151,6 +152,13 @@ class ThreadLocks:
         connection, self._connection = self._connection, None
         if connection is not None:
             await connection.close()
+
+    async def _owned(self, thread_id: str) -> None:
+        try:
+            await _one(await self._open(), _OWNED, thread_id)
+        except psycopg.OperationalError:
+            await self.aclose()
+            raise
 
     async def _taken(self, thread_id: str, run_id: str) -> bool:
         if thread_id in self._claimed:
