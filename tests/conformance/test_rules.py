@@ -39,6 +39,7 @@ _REFUSED: dict[str, dict[str, Any]] = {
     "config.recursion_limit": {"config": {"recursion_limit": 10**9}},
     "max_research_loops": {"context": {"max_research_loops": 99}},
     "input": {"input": {"messages": _CANARY * 2000}},
+    "webhook": {"webhook": f"http://127.0.0.1:9/{_CANARY}"},
 }
 _WAYS: dict[str, tuple[str, dict[str, Any]]] = {
     "a run": ("/threads/{thread}/runs", {}),

@@ -8,7 +8,12 @@ import pytest
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from agent.engines.aegra.requests import adapted, read_request, strategy_of
+from agent.engines.aegra.requests import (
+    AsLangGraphTakesThem,
+    adapted,
+    read_request,
+    strategy_of,
+)
 from agent.engines.aegra.transport import InProcessTransport
 from agent.server.auth.admission import check_run
 
@@ -30,6 +35,22 @@ def changed(path: str, **body: Any) -> dict[str, Any]:
 def test_what_no_run_may_ask_is_seen_whatever_the_shape(value: dict[str, Any]) -> None:
     with pytest.raises(Exception, match=r"context\.api_key"):
         check_run(read_request(value).fields)
+
+
+async def test_a_rule_is_shown_a_webhook_that_aegra_drops_and_nothing_of_other_requests() -> None:
+    """Aegra shows the rule its own model of the request, which has no such field."""
+    seen: list[Any] = []
+
+    async def aegra(scope: Scope, receive: Receive, send: Send) -> None:
+        seen.append(read_request({"assistant_id": "agent"}).fields["webhook"])
+        await StreamingResponse(iter(()))(scope, receive, send)
+
+    transport = httpx.ASGITransport(AsLangGraphTakesThem(aegra))
+    async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
+        await client.post("/threads/t/runs", json={"webhook": "http://10.0.0.1/"})
+        await client.post("/threads/t/runs", json={"input": {}})
+        await client.post("/threads/t/commands", json={"webhook": "http://10.0.0.1/"})
+    assert seen == ["http://10.0.0.1/", None, None]
 
 
 def test_a_reply_to_a_pause_is_a_command() -> None:

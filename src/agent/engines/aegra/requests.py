@@ -7,6 +7,7 @@ the next one; which fields of a thread are wanted is a wish, not an error.
 import json
 import re
 from collections.abc import Mapping
+from contextvars import ContextVar
 from typing import Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -17,6 +18,8 @@ from agent.server.half_characters import read_body, replay
 _RUNS = re.compile(r"(/threads/[^/]+)?/runs(/stream|/wait|/crons|/crons/[^/]+)?/?")
 _SEARCH = re.compile(r"/threads/search/?")
 _DURABILITY = ("durability", "checkpoint_during")
+_BODY: ContextVar[bytes] = ContextVar("body", default=b"")
+"""Of the request as it was sent; Aegra shows a rule only the fields that it knows."""
 
 
 class AsLangGraphTakesThem:
@@ -26,28 +29,41 @@ class AsLangGraphTakesThem:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["method"] in ("POST", "PATCH"):
-            path = str(scope["path"])
-            if _RUNS.fullmatch(path) or _SEARCH.fullmatch(path):
-                body = adapted(path, await read_body(receive))
-                scope = {**scope, "headers": _with_length(scope["headers"], len(body))}
-                receive = replay(body, receive)
-        await self._app(scope, receive, send)
+        path = str(scope.get("path", ""))
+        if not (_RUNS.fullmatch(path) or _SEARCH.fullmatch(path)) or not _changes(scope):
+            await self._app(scope, receive, send)
+            return
+        body = adapted(path, sent := await read_body(receive))
+        scope = {**scope, "headers": _with_length(scope["headers"], len(body))}
+        token = _BODY.set(sent)
+        try:
+            await self._app(scope, replay(body, receive), send)
+        finally:
+            _BODY.reset(token)
+
+
+def _changes(scope: Scope) -> bool:
+    return scope["type"] == "http" and scope["method"] in ("POST", "PATCH")
 
 
 def adapted(path: str, body: bytes) -> bytes:
     """Return the body as Aegra is to see it; one that is no JSON object stays as it is."""
-    try:
-        request = json.loads(body)
-    except (ValueError, RecursionError):
-        return body
-    if not isinstance(request, dict):
+    if not (request := _object(body)):
         return body
     if _SEARCH.fullmatch(path):
         changed = {name: value for name, value in request.items() if name != "select"}
     else:
         changed = _as_run(request)
     return json.dumps(changed).encode()
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    """Return what a body holds; nothing for one that is no JSON object."""
+    try:
+        request = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return request if isinstance(request, dict) else {}
 
 
 def _as_run(request: Mapping[str, Any]) -> dict[str, Any]:
@@ -66,7 +82,7 @@ _SENT = ("input", "command", "config", "context", "metadata", "webhook", "feedba
 
 def read_request(value: Mapping[str, Any]) -> RunRequest:
     """Return a run or a cron as it was sent, over REST or as a command of the event protocol."""
-    sent = _sent(value)
+    sent = {**_object(_BODY.get()), **_sent(value)}
     fields = {name: sent.get(name) for name in _SENT}
     if value.get("method") == "input.respond":
         resume = sent.get("responses") or sent.get("response")
