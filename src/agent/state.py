@@ -159,6 +159,8 @@ class Previous(TypedDict):
     """What its question demanded of a place."""
     outing: NotRequired[Outing]
     """The day it planned."""
+    names: NotRequired[dict[str, str]]
+    """Names of positions ("lng,lat", GCJ-02) that its calls of the map located."""
 
 
 class Records(TypedDict, total=False):

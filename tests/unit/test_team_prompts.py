@@ -1,5 +1,6 @@
 """The prompts around a discussion, and what of the models' words is kept."""
 
+import json
 import re
 from typing import Any, cast
 
@@ -29,7 +30,7 @@ from agent.assistants.team_answer.synthesize import (
     settled,
     unverified_reason,
 )
-from agent.assistants.team_answer.tools import calculation_numbers, rounded
+from agent.assistants.team_answer.tools import calculation_numbers, known_positions, rounded
 from agent.core.errors import InputError
 from agent.evidence.types import Source
 from agent.prompts import render
@@ -271,7 +272,7 @@ def test_a_page_found_opened_and_excerpted_is_shown_once() -> None:
     ]
     page = {**source("s0-0"), "quotes": quotes}
     (line,) = evidence_lines(state(sources_gathered=[page], evidence_pool=[]), 1000).splitlines()
-    assert line == f"[^s0-0] 页 s0-0 — 杭州湾跨海大桥。 {row} … 北起嘉兴。"
+    assert line == f"[^s0-0] 页 s0-0 — 杭州湾跨海大桥。 {row} 北起嘉兴。"
 
 
 @pytest.mark.parametrize("marker", ["[^s0-1]", "[s0-1]", "【s0-1】"])
@@ -327,6 +328,25 @@ def _geo(name: str, address: str, point: str) -> Evidence:
     return evidence(name, kind="map", tool="maps_geo", asked=asked, text=found)
 
 
+def positions(pool: list[Any]) -> dict[str, str]:
+    return known_positions(state(evidence_pool=pool))
+
+
+def test_a_way_by_the_map_is_a_line_and_never_the_map_s_reply() -> None:
+    points = "116.427287,39.904983", "116.378517,39.865246"
+    asked = f"maps_direction_driving origin={points[0]}, destination={points[1]}"
+    path = {"distance": "8801", "duration": "1257", "steps": []}
+    reply = json.dumps({"route": {"origin": points[0], "paths": [path]}})
+    way = evidence("a0", kind="map", tool="maps_direction_driving", asked=asked, text=reply)
+    assert map_section([way], {}, "zh").splitlines()[1:] == [
+        f"- 驾车：{points[0]} → {points[1]} · 8.8 km · 21 分钟"
+    ]
+    names = {points[0]: "北京站", points[1]: "北京南站"}
+    carried_over = state(previous={"sources": [], "places": [], "names": names})
+    assert known_positions(carried_over) == names
+    assert "北京站 → 北京南站" in map_section([way], names, "zh")
+
+
 def test_a_measurement_is_told_once_between_the_names_of_its_points() -> None:
     points = "origins=116.397477,39.908692, destination=116.397029,39.917839, type=0"
     measured = [
@@ -344,14 +364,14 @@ def test_a_measurement_is_told_once_between_the_names_of_its_points() -> None:
         _geo("a1", "故宫博物院", "116.397029,39.917839"),
         *measured,
     ]
-    lines = map_section(measured, pool, "zh").splitlines()
+    lines = map_section(measured, positions(pool), "zh").splitlines()
     assert lines[1:] == ["- 天安门 → 故宫博物院：直线距离 1018 米"]
-    unnamed = map_section(measured[:1], measured, "en").splitlines()
+    unnamed = map_section(measured[:1], {}, "en").splitlines()
     assert "116.397477,39.908692 → 116.397029,39.917839: 1018 m in a straight line" in unnamed[1]
     broken = evidence(
         "a4", kind="map", tool="maps_distance", asked=f"maps_distance {points}", text="[]"
     )
-    assert map_section([broken], pool, "zh").splitlines()[1:] == ["- []"]
+    assert map_section([broken], positions(pool), "zh").splitlines()[1:] == ["- []"]
 
 
 def test_the_map_s_evidence_tells_what_was_measured_and_whose_data_it_is() -> None:
@@ -365,4 +385,19 @@ def test_the_map_s_evidence_tells_what_was_measured_and_whose_data_it_is() -> No
     lines = evidence_lines(state(evidence_pool=pool), 1000).splitlines()
     assert "a2: 天安门 → 故宫博物院：直线距离 1018 米" in lines
     for language, owner in (("zh", "高德地图"), ("en", "AutoNavi")):
-        assert owner in map_section([measured], pool, language).splitlines()[0]
+        assert owner in map_section([measured], positions(pool), language).splitlines()[0]
+
+
+def test_of_a_long_page_the_sentence_that_was_discussed_is_shown_to_settle_on() -> None:
+    filler = " ".join(
+        f"Sentence {n} is about the foundry and its many other fonts." for n in range(30)
+    )
+    quotes = [f"{filler} He received the commission from his brother Guido. {filler}", filler]
+    page = Source(
+        id="s1-0", kind="page", title="Fonts", url="https://f.example", provider="g", quotes=quotes
+    )
+    transcript = [{"speaker": "researcher", "text": "It came from his brother Guido (s1-0)."}]
+    asked = state(sources_gathered=[page], transcript=transcript, evidence_pool=[])
+    [line] = evidence_lines(asked, 2000).splitlines()
+    assert "He received the commission from his brother Guido." in line
+    assert len(line) < 560

@@ -159,6 +159,8 @@ class Knowledge:
     """What a source says, by its id; its quotes where that is nothing."""
     citing: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """The sentences of the answer that cite a source, by its id."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Names of positions ("lng,lat") that calls of the map located."""
 
 
 def carried(knowledge: Knowledge, turn: Turn, *, answer: str, limit: int) -> Previous:
@@ -196,6 +198,8 @@ def carried(knowledge: Knowledge, turn: Turn, *, answer: str, limit: int) -> Pre
     previous = _renamed(choice.sources(), places, notes, first)
     previous["answer"], previous["near"] = answer, turn["near"]
     previous["constraints"] = turn.get("constraints", {})
+    if knowledge.names:
+        previous["names"] = dict([*knowledge.names.items()][-_MOST_PLACES:])
     return previous
 
 

@@ -265,6 +265,8 @@ class MessageParts:
     """Marked texts that the next turn can go on from."""
     order: Sequence[str] = ()
     """Ids of places that come before all others, in this order."""
+    located: Mapping[str, str] = field(default_factory=dict)
+    """Names of positions ("lng,lat") that calls of the map located."""
 
 
 async def write_message(
@@ -326,7 +328,7 @@ async def _carried(
     """Return what this turn leaves to the next one."""
     gathered = draft.state.get("sources_gathered", [])
     citing = draft.claims.citing if draft.claims else {}
-    knowledge = Knowledge(cited, gathered, places, parts.notes, draft.texts, citing)
+    knowledge = Knowledge(cited, gathered, places, parts.notes, draft.texts, citing, parts.located)
     limit = draft.configuration.max_previous_bytes
     # Long pages are gone through for what bears the answer, which takes the processor.
     return await asyncio.to_thread(carried, knowledge, draft.turn, answer=answer, limit=limit)

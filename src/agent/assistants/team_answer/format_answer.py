@@ -4,7 +4,7 @@ Rules bring the answer into its form; a model is asked only where they see that 
 """
 
 import re
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import cast
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
@@ -30,6 +30,7 @@ from agent.assistants.team_answer.state import (
 )
 from agent.assistants.team_answer.synthesize import agreed_answer, lookups
 from agent.assistants.team_answer.tools import (
+    known_positions,
     map_arguments,
     measurement,
     rounded,
@@ -89,9 +90,9 @@ def _plain_words(evidence: Evidence) -> str:
     return ", ".join(map_arguments(evidence["asked"]).values())
 
 
-def map_section(used: Sequence[Evidence], pool: Sequence[Evidence], language: Language) -> str:
+def map_section(used: Sequence[Evidence], names: Mapping[str, str], language: Language) -> str:
     """Return the map's measurements that an answer rests on, each once."""
-    lines = dict.fromkeys(f"- {inert(measurement(e, pool, language)[:_RESULT])}" for e in used)
+    lines = dict.fromkeys(f"- {inert(measurement(e, names, language)[:_RESULT])}" for e in used)
     return "\n".join([say("team_answer.answer.on_map", language), *lines]) if lines else ""
 
 
@@ -133,8 +134,8 @@ async def format_answer(
     draft.degraded = state.get("unsettled", False) or state.get("ended") == "failures"
     draft.citer.unknown_ids_removed = state.get("unknown_ids", 0)
     bare, gaps = await _in_form(state.get("raw_answer", "").strip(), state, draft)
+    draft.gaps += gaps
     for gap in gaps:
-        draft.gaps.append(gap)
         draft.emit(event("gap", NODE, text=gap["message"]))
     answer = final = bare
     if state.get("outcome") != "premise_false":
@@ -143,17 +144,17 @@ async def format_answer(
     verified = bool(final) and state.get("verified", False)
     outcome: Outcome = (state.get("outcome") or "answer") if final else "not_found"
     draft.own = _own(state, headline(answer, outcome, draft.language))
-    metadata = {"final_answer": final, "answered": bool(final), "outcome": outcome}
+    result = {"final_answer": final, "verified": verified}
     parts = MessageParts(
         body=lambda: _body(draft, state, answer, outcome),
         sections=lambda: _sections(draft, state, final),
-        metadata={**metadata, "verified": verified},
+        metadata={**result, "answered": bool(final), "outcome": outcome},
         checks=_checks(state, verified),
+        located=known_positions(state),
     )
     closing = await write_message(draft, parts)
     trace = [TraceEntry(step=NODE, text=final or "–")]
-    settled = {"final_answer": final, "verified": verified, "reasoning_trace": trace}
-    return cast(TeamUpdate, {**closing, **settled})
+    return cast(TeamUpdate, {**closing, **result, "reasoning_trace": trace})
 
 
 def _known(state: TeamState) -> list[str]:
@@ -240,7 +241,7 @@ def _sections(draft: Draft, state: TeamState, answer: str) -> list[str]:
     measured = [each for each in used if each["kind"] == "map"]
     sections = (
         calculation_section(names, lookups(state), draft.language),
-        map_section(measured, state.get("evidence_pool", []), draft.language),
+        map_section(measured, known_positions(state), draft.language),
     )
     return [draft.cited(section) for section in sections if section]
 

@@ -34,23 +34,29 @@ from agent.assistants.team_answer.state import (
     TraceEntry,
     configuration_of,
 )
-from agent.assistants.team_answer.tools import calculation_numbers, measurement, rounded
+from agent.assistants.team_answer.tools import (
+    calculation_numbers,
+    known_positions,
+    measurement,
+    rounded,
+)
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.progress import event
 from agent.core.strings import cut_to_tokens, estimated_tokens
-from agent.evidence.citations import MARKER, cited_ids, id_letters
+from agent.evidence.citations import MARKER
 from agent.evidence.claims.facts import Passage
 from agent.evidence.figures import figures
 from agent.evidence.queries import clean_text
 from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.evidence.types import Gap, Source
+from agent.knowledge.ranking import Bm25, best_first
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import render
 from agent.texts import say
 
 _MAX_ANSWER = 2000
-_SNIPPET, _CITED_SNIPPET = 160, 400
+_SNIPPET, _CITED_SNIPPET = 160, 500
 _LIKELY = 0.5
 _BRACKET = re.compile(r"\s?\[\^([^\[\]\n]{1,200})\]")
 _LOOKUP = re.compile(r"[ac]\d+")
@@ -231,8 +237,8 @@ def evidence_lines(state: TeamState, tokens: int) -> str:
     language, turns = state["turn"]["language"], state.get("transcript") or []
     texts = [turn["text"] for turn in turns] + [h["text"] for h in state.get("hypotheses", [])]
     pages = [s for s in state.get("sources_gathered", []) if s["kind"] in ("page", "document")]
-    letters = id_letters(page["id"] for page in pages)
-    named = dict.fromkeys(name for text in texts for name in cited_ids(text, letters))
+    named = {name for text in texts for name in _ID.findall(text)}
+    about = "\n".join([state["turn"]["question"], *texts])
     records = "\n".join(
         [
             place_lines(state.get("places", []), language),
@@ -241,10 +247,10 @@ def evidence_lines(state: TeamState, tokens: int) -> str:
         ]
     )
     lines = [
-        *(_page_line(s, _CITED_SNIPPET) for s in pages if s["id"] in named),
+        *(_page_line(s, _CITED_SNIPPET, about) for s in pages if s["id"] in named),
         *(_lookup_line(each, state) for each in lookups(state)),
         *filter(None, records.splitlines()),
-        *(_page_line(s, _SNIPPET) for s in pages if s["id"] not in named),
+        *(_page_line(s, _SNIPPET, about) for s in pages if s["id"] not in named),
     ]
     fitting, used = [], 0
     for line in lines:
@@ -261,30 +267,41 @@ def lookups(state: TeamState) -> list[Evidence]:
     return [each for each in pool if each["kind"] in ("code", "map") and not each["failed"]]
 
 
-def _page_line(source: Source, length: int) -> str:
-    snippet = " ".join(" … ".join(_once(source["quotes"])).split())[:length]
+def _page_line(source: Source, length: int, about: str) -> str:
+    """Return a page's title, date and the sentences nearest to what was discussed."""
+    snippet = _nearest_sentences(_once(source["quotes"]), length, about)
     dated = f" ({date[:10]})" if (date := source.get("published")) else ""
     return f"[^{source['id']}] {source['title']}{dated}" + (f" — {snippet}" if snippet else "")
 
 
 def _once(quotes: Sequence[str]) -> list[str]:
-    """Return quotes of one page without the sentences that an earlier one has."""
-    fresh, before = list[str](), ""
-    for quote in quotes:
-        sentences = []
-        for sentence in _SENTENCE_ENDS.split(quote):
-            letters = _NOT_LETTER.sub("", sentence)
-            if letters and letters not in before:
-                sentences.append(sentence.strip())
-                before += f"\n{letters}"
-        if sentences:
-            fresh.append(" ".join(sentences))
-    return fresh
+    """Return the sentences of a page's quotes, each once, on one line."""
+    sentences, before = list[str](), ""
+    for sentence in (each for quote in quotes for each in _SENTENCE_ENDS.split(quote)):
+        letters = _NOT_LETTER.sub("", sentence)
+        if letters and letters not in before:
+            sentences.append(" ".join(sentence.split()))
+            before += f"\n{letters}"
+    return sentences
+
+
+def _nearest_sentences(sentences: Sequence[str], length: int, about: str) -> str:
+    """Return sentences in their order: those nearest to a text if they do not all fit."""
+    chosen, left = set[int](), length
+    ranked = best_first(Bm25(sentences).scores(about)) if len(" ".join(sentences)) > length else ()
+    for at, _ in ranked or enumerate(sentences):
+        if len(sentences[at]) <= left or not chosen:
+            chosen.add(at)
+            left -= len(sentences[at]) + 3
+    parts = (
+        f"{'' if at - 1 in chosen or not at else '… '}{sentences[at]}" for at in sorted(chosen)
+    )
+    return " ".join(parts)[:length]
 
 
 def _lookup_line(lookup: Evidence, state: TeamState) -> str:
     if lookup["kind"] == "map":
-        words = measurement(lookup, state.get("evidence_pool", []), state["turn"]["language"])
+        words = measurement(lookup, known_positions(state), state["turn"]["language"])
         return f"{lookup['id']}: {cut_to_tokens(words, 200)}"
     request, result = (
         " ".join(text.split()) for text in (lookup["asked"], rounded(lookup["text"]))

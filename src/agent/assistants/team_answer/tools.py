@@ -16,6 +16,7 @@ from langchain_core.tools import BaseTool, tool
 
 from agent.assistants.common.gaps import gap_of
 from agent.assistants.common.own_documents import DOCUMENTS
+from agent.assistants.common.previous import NO_PREVIOUS
 from agent.assistants.common.reading import READING
 from agent.assistants.common.search import (
     SearchResult,
@@ -36,7 +37,8 @@ from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.intent import detect_location_query, names_known_place
 from agent.evidence.queries import clean_text, normalised_query, same_search
-from agent.evidence.types import Gap
+from agent.evidence.records import route_text
+from agent.evidence.types import Gap, Route, RouteMode
 from agent.search.hits import MAX_QUERY
 from agent.search.types import SearchProvider, WebChoice, WebTask, search_gap
 from agent.search.web import WebSearch
@@ -131,18 +133,19 @@ def results_text(
     )
 
 
-def measurement(lookup: Evidence, pool: Iterable[Evidence], language: Language) -> str:
+def measurement(lookup: Evidence, names: Mapping[str, str], language: Language) -> str:
     """Return a map lookup in words, `天安门 → 故宫：直线距离 1018 米`, or else its result.
 
-    Points have the names under which other lookups of the pool located them.
+    `names` are those of positions ("lng,lat").
     """
     lines = [
         say("team_answer.tools.located", language, name=name, point=point)
         for name, point in _located(lookup)
     ]
     if lookup["tool"] == "maps_distance":
-        names = {point: name for each in pool for name, point in _located(each)}
         lines = _straight_lines(lookup, names, language)
+    elif mode := _WAYS.get(lookup["tool"]):
+        lines = _ways(lookup, mode, names, language)
     return say("punctuation.semicolon", language).join(lines) or " ".join(lookup["text"].split())
 
 
@@ -162,9 +165,46 @@ def _straight_lines(lookup: Evidence, names: Mapping[str, str], language: Langua
     ]  # fmt: skip
 
 
+_WAYS: Mapping[str, RouteMode] = {
+    "maps_direction_walking": "walking",
+    "maps_direction_driving": "driving",
+    "maps_bicycling": "bicycling",
+    "maps_direction_transit_integrated": "transit",
+}
+
+
+def _ways(
+    lookup: Evidence, mode: RouteMode, names: Mapping[str, str], language: Language
+) -> list[str]:
+    """Return the first way that a lookup brought, in a line; none where it cannot be read."""
+    arguments, text = map_arguments(lookup["asked"]), lookup["text"]
+    try:
+        reply = json.loads(text[text.index("{") :])
+        way = reply["data" if mode == "bicycling" else "route"]
+        first = way["transits" if mode == "transit" else "paths"][0]
+        metres = int(float(first.get("distance") or way["distance"]))
+        seconds = int(float(first["duration"]))
+        ends = [arguments[key].replace(" ", "") for key in ("origin", "destination")]
+    except (IndexError, KeyError, TypeError, ValueError):
+        return []
+    route = Route(
+        id="", mode=mode, origin=names.get(ends[0], ends[0]),
+        destination=names.get(ends[1], ends[1]), distance_m=metres, duration_s=seconds, steps=[],
+        url="", source="", fetched_at="",
+    )  # fmt: skip
+    return [route_text(route, language)]
+
+
 def map_arguments(call: str) -> dict[str, str]:
     """Return the arguments of a map call that map_call_text wrote in one line."""
     return dict(_ARGUMENT.findall(call.partition(" ")[2]))
+
+
+def known_positions(state: TeamState) -> dict[str, str]:
+    """Return the names of positions ("lng,lat", GCJ-02) that this turn or the last one located."""
+    previous, pool = state.get("previous") or NO_PREVIOUS, state.get("evidence_pool", [])
+    names = {point: name for each in pool for name, point in _located(each)}
+    return {**previous.get("names", {}), **names}
 
 
 def _located(lookup: Evidence) -> list[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -34,6 +34,7 @@ from agent.assistants.team_answer.tools import (
     CODE,
     Engines,
     engines_of,
+    known_positions,
     reads_left,
     results_text,
     shortened,
@@ -147,6 +148,8 @@ class ToolExecutor:
     pages: dict[str, OpenedPage] = field(default_factory=dict)
     scope: Scope | None = None
     documents: dict[str, Documents] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Names of positions that calls of the map located before."""
 
     async def do(self, job: Job) -> None:
         if job.kind == "search":
@@ -184,7 +187,9 @@ class ToolExecutor:
         )
 
     async def _ask_map(self, job: Job) -> None:
-        turn, map_result = self.turn, MapResult()
+        # A line between two points is told to the metre, which a route's record rounds.
+        exact = job.call["name"] == "maps_distance"
+        turn, map_result = self.turn, MapResult(names={} if exact else {**self.names})
         options = MapOptions(
             prefix=job.id,
             language=turn["language"],
@@ -282,6 +287,7 @@ async def use_tools(
         reading=_reading(state, services, meter, configuration),
         reads_left=reads_left(state, configuration),
         scope=own_scope(state.get("readable", []), state.get("owner", ""), runtime),
+        names=known_positions(state),
     )
     jobs = planner.jobs(cast(AIMessage, state["pending"][-1]))
     await asyncio.gather(*(executor.do(job) for job in jobs if job.is_open))
