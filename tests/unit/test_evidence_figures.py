@@ -52,6 +52,10 @@ def missing_in(sentence: str, texts: list[str]) -> list[str]:
         ("13/4/2007", "13 April 2007"),
         ("4/13/2007.", "2007-04-13"),
         ("574.8 km/h", "reached 574,8 km/h (375 mph)"),
+        ("2.1 GW", "Die Leistung beträgt 2,1 Gigawatt."),
+        ("3,600 m", "Der Tunnel ist 3.600 Meter lang."),
+        ("2.2 billion euros", "Es kostete 2,2 Milliarden Euro."),
+        ("3.35 million km²", "an area of 3,349,000 sq km"),
     ],
 )
 def test_a_figure_written_differently_is_found(sentence: str, source: str) -> None:

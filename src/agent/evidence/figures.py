@@ -16,20 +16,22 @@ _UNITS: dict[str, dict[str, str]] = {
     "permille": {"1": "‰"},
     "yuan": {"1": "元 块钱 块 yuan RMB CNY 人民币"},
     "dollar": {"1": "美元 美金 USD dollars dollar"},
-    "euro": {"1": "欧元 EUR euros euro"},
+    "euro": {"1": "欧元 EUR euros euro Euro"},
     "sterling": {"1": "英镑 GBP"},
     "yen": {"1": "日元 JPY yen"},
     "metre": {
-        "1": "米 m metres metre meters meter",
-        "1000": "公里 km kilometres kilometre kilometers kilometer",
+        "1": "米 m metres metre meters meter Meter Metern mètres metros metri",
+        "1000": "公里 km kilometres kilometre kilometers kilometer Kilometer Kilometern kilomètres "
+        "kilómetros chilometri",
         "0.01": "厘米 cm centimetres centimeters",
         "0.001": "毫米 mm millimetres millimeters",
     },
     "mile": {"1": "英里 miles mile"},
     "foot": {"1": "英尺 feet foot ft"},
     "area": {
-        "1": "平方米 m² m2 square~metres square~meters",
-        "1000000": "平方公里 平方千米 km² km2 square~kilometres square~kilometers",
+        "1": "平方米 m² m2 sq~m square~metres square~meters Quadratmeter",
+        "1000000": "平方公里 平方千米 km² km2 sq~km square~kilometres square~kilometers "
+        "Quadratkilometer",
         "10000": "公顷 hectares hectare ha",
     },
     "gram": {
@@ -53,7 +55,12 @@ _UNITS: dict[str, dict[str, str]] = {
     "degree": {"1": "摄氏度 °C 度 degrees degree °"},
     "fahrenheit": {"1": "华氏度 °F"},
     "person": {"1": "人次 人 people persons person"},
-    "watt": {"1": "W watts", "1000": "千瓦 kW", "1000000": "兆瓦 MW", "1000000000": "GW"},
+    "watt": {
+        "1": "W watts watt Watt",
+        "1000": "千瓦 kW kilowatts Kilowatt",
+        "1000000": "兆瓦 MW megawatts megawatt Megawatt",
+        "1000000000": "GW gigawatts gigawatt Gigawatt",
+    },
     "watt hour": {
         "1": "Wh",
         "1000": "千瓦时 kWh",
@@ -94,6 +101,10 @@ SCALES: dict[str, Decimal] = {
     "million": Decimal(10**6),
     "billion": Decimal(10**9),
     "trillion": Decimal(10**12),
+    "Millionen": Decimal(10**6),
+    "Milliarde": Decimal(10**9),
+    "Milliarden": Decimal(10**9),
+    "milliards": Decimal(10**9),
 }
 PREFIXES: dict[str, str] = {
     "US$": "dollar",
@@ -158,11 +169,14 @@ _TIMES = (
     r"|times(?=\ (?:as|more|less|fewer|the|that|what|its|[a-z]+er)(?![A-Za-z]))"
 )
 """The words behind a ratio; "3 times" alone only counts how often."""
-_DECIMAL_COMMA = (
-    rf"\d{{1,3}},\d{{1,2}}(?=\ ?(?:{_any([word for word in UNITS if word.isascii()])}))"
+_LATIN = _any([word for word in (*UNITS, *SCALES) if word[0] < "\u3000"])
+_FOREIGN = r"(?:Kilo)?[Mm]etern?|(?:kilo)?mètres|(?:kiló)?metros|(?:chilo)?metri|Euro|Einwohner"
+_POINTS = rf"\d{{1,3}}(?:\.\d{{3}}){{2,}}(?![\d.])|\d{{1,3}}\.\d{{3}}(?=\ (?:{_FOREIGN})\b)"
+_AMOUNT = (
+    r"\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?"
+    rf"|\d{{1,3}},\d{{1,2}}(?=\ ?(?:{_LATIN}))|(?P<points>{_POINTS})|\d+(?:\.\d+)?"
 )
-"""European: 574,8 km/h. Only before a unit: otherwise a comma lists."""
-_AMOUNT = rf"\d{{1,3}}(?:,\d{{3}})+(?!\d)(?:\.\d+)?|{_DECIMAL_COMMA}|\d+(?:\.\d+)?"
+"""Also 574,8 km/h, 1.234.567 and 3.600 Meter: else a comma lists, a point begins decimals."""
 _FIGURE = re.compile(
     rf"""(?<![A-Za-z0-9_.])(?<![A-Za-z]-)(?<!第)(?<!第\ )(?:
     (?P<iso>\d{{4}}([-/.])\d{{1,2}}\2\d{{1,2}}(?!\d))
@@ -368,7 +382,7 @@ def _read(match: re.Match[str], plain: str, places: Sequence[int], text: str) ->
     if kind is None and not plain[end : end + 2].lstrip()[:1].isalpha():
         kind = ""
     scale = SCALES.get(match["scale"] or "", Decimal(1)) * factor
-    value = _number(match["amount"])
+    value = _number(match["amount"].replace(".", "") if match["points"] else match["amount"])
     prefixed = bool(match["prefix"])
     per = _per(plain, end) if kind else None
     return Figure(
