@@ -319,3 +319,20 @@ def test_what_a_calculation_came_to_is_a_term_of_the_next_and_a_machine_is_large
     assert [verdict == "marked" for verdict in verdicts] == [False, True, True]
     wrong = "据此推算：每条 1024×2 = 2048 字节，500 万条约 13.7 GB。"
     assert check(wrong, asked_for)[0].verdict == "marked"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "verdict"),
+    [
+        ("索引最多 2000 维[^t3-2]，选 3072 维的模型会建不了索引。", "quoted"),
+        ("The index takes at most 2000 dimensions [^t3-2], 3072 would not fit.", "quoted"),
+        ("索引最多 2000 维[^t3-2]，3072 维也能用。", "marked"),
+        ("索引最多 3072 维[^t3-2]。", "marked"),
+    ],
+)
+def test_an_example_of_what_a_cited_limit_excludes_is_the_writer_s_own(
+    sentence: str, verdict: str
+) -> None:
+    pages = ["pgvector 的索引最多支持 2000 维。", "At most 2000 dimensions."]
+    known = Evidence({"t3-2": record("t3-2", pages)}, question="?")
+    assert only(sentence, known).verdict == verdict

@@ -52,6 +52,7 @@ from agent.evidence.claims.sentences import (
     Sentence,
     is_advice,
     is_assumption,
+    is_excluded,
     is_label,
     provides,
     statements,
@@ -413,6 +414,9 @@ class _Judge(Claim):
 
     def _lacking(self, rest: Sequence[Figure]) -> Finding:
         """Return the verdict on figures that the cited records lack."""
+        rest = [figure for figure in rest if not self._is_beyond_limit(figure)]
+        if not rest:
+            return self._finding("quoted")
         _, nowhere = self.rest(self.evidence.passages)
         if nowhere:
             return replace(self._finding("marked"), missing=tuple(nowhere))
@@ -430,6 +434,16 @@ class _Judge(Claim):
         if any(same_kind(figure, other) for figure in rest for other in unsaid):
             return replace(self._finding("marked"), missing=tuple(rest), contradicted=True)
         return replace(self._finding("doubtful", doubt=6), missing=tuple(rest))
+
+    def _is_beyond_limit(self, figure: Figure) -> bool:
+        """Return whether it is an example of what a limit excludes, which is cited before it."""
+        limits = (f for f in self.figures if f.end <= figure.start and self.borne(f, self.cited))
+        return any(
+            limit.value < figure.value
+            and limit.kind == figure.kind
+            and is_excluded(self.text, limit.start, figure.end)
+            for limit in limits
+        )
 
     def _is_behind_citations(self, rest: Sequence[Figure]) -> bool:
         """Return whether figures stand in a last part of the sentence that cites nothing."""

@@ -242,6 +242,17 @@ _CHOOSES = re.compile(
     r"|worth|pays? off|wins?|change)\b",
     re.I,
 )
+_NEAR_LIMIT = 12
+_LIMITS = re.compile(
+    r"(?:最多|至多|上限|不超过|只支持)[^，。；]*$"
+    r"|\b(?:at most|up to|limit\w*|maximum|only)\b[^,.;]*$",
+    re.I,
+)
+_FAILS = re.compile(
+    r"[^，。；,;|]{0,24}?"
+    r"(?:不了|不能|无法|不够|不支持|超出|\b(?:cannot|can['’]t|won['’]t|would not|fails?)\b)",
+    re.I,
+)
 _PROVIDES = re.compile(
     r"一台|[一两]个节点|机器|实例|配置?|预?留出?|预算|备(?:好|足|出)"
     r"|\b(?:machines?|instances?|nodes?|servers?|budget|allow|reserve|set aside|provision"
@@ -395,6 +406,15 @@ def thresholds(text: str) -> list[range]:
     if not spans or not _CHOOSES.search(text):
         return []
     return [*spans, *(range(*match.span()) for match in _TRIAL.finditer(text))]
+
+
+def is_excluded(text: str, limit: int, end: int) -> bool:
+    """Return whether a text says what does not work beyond a limit that it names before.
+
+    `limit` is where the limit's figure begins, `end` where the excluded figure ends.
+    """
+    named = _LIMITS.search(text[:limit][-_NEAR_LIMIT:])
+    return named is not None and _FAILS.match(text, end) is not None
 
 
 def provides(text: str) -> bool:
