@@ -336,3 +336,36 @@ def test_an_example_of_what_a_cited_limit_excludes_is_the_writer_s_own(
     pages = ["pgvector 的索引最多支持 2000 维。", "At most 2000 dimensions."]
     known = Evidence({"t3-2": record("t3-2", pages)}, question="?")
     assert only(sentence, known).verdict == verdict
+
+
+SUMS = """Our estimate: 900 × 36 = EUR 32,400 and (210 + 420) × 36 = EUR 22,680. \
+Our estimate: people cost 0.2 × 8,000 × 36 = EUR 57,600.
+
+| Over 36 months | Temporal | DBOS |
+|---|---:|---:|
+| Fees | EUR 32,400 | EUR 22,680 |
+| People | EUR 57,600 | EUR 57,600 |
+| Together | {} | EUR 80,280 |
+"""
+OFFERS = {
+    "t0-0": record("t0-0", ["EUR 900 a month; EUR 210 and EUR 420; EUR 8,000; 36 months; 0.2"])
+}
+
+
+def test_a_row_that_is_the_sum_of_those_above_is_calculated() -> None:
+    known = Evidence(OFFERS, question="Over 36 months?")
+    marked = [f.missing for f in check(SUMS.format("EUR 90,000"), known) if f.missing]
+    assert marked == []
+    [wrong] = [f.missing for f in check(SUMS.format("EUR 91,000"), known) if f.missing]
+    assert [figure.text for figure in wrong] == ["EUR 91,000"]
+
+
+def test_a_result_is_held_against_an_earlier_one() -> None:
+    text = (
+        "Our estimate: 900 × 36 = EUR 32,400. Our estimate: if doubled it is 630 × 2 × 36 = "
+        "EUR 45,360, EUR {} more than that."
+    )
+    offers = {"t0-0": record("t0-0", ["EUR 900 a month; EUR 630; 36 months"])}
+    known = Evidence(offers, question="Over 36 months?")
+    assert not [f for f in check(text.format("12,960"), known) if f.missing]
+    assert [f for f in check(text.format("13,960"), known) if f.missing]

@@ -5,8 +5,9 @@ the cited records; what follows from them by arithmetic counts. What rules canno
 doubtful and may go to a model (`doubts`).
 """
 
+import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Literal
 
@@ -103,18 +104,45 @@ def check(text: str, evidence: Evidence, notation: Notation = MARKED) -> list[Fi
     """Return what rules find of each statement of a text, in order; an overlong one passes."""
     findings, rows = list[Finding](), list[list[Figure]]()
     listed, of_text = _listed(text, evidence), [*statements(text, notation)]
-    results = [figure for sentence in of_text for figure in _assumed(sentence)]
+    results, table = [f for sentence in of_text for f in _assumed(sentence)], _Table()
     for sentence in of_text:
         if len(sentence.text) > _MAX_SENTENCE:
             findings.append(Finding(sentence, "quoted" if sentence.cited else "own"))
             continue
         claim = _Judge(sentence, evidence)
-        claim.premises = [*results]
+        claim.premises, claim.totals = [*results], table.totals(sentence)
         claim.earlier = [figure for figures in rows[-_SENTENCES_BEFORE:] for figure in figures]
         findings.append(claim.finding(listed))
         results += claim.results
         rows.append([f for f in claim.figures if claim.borne(f, evidence.passages)])
     return [_with_results(finding, results) for finding in findings]
+
+
+_TOTALS = re.compile(
+    r"\W*(?:合计|总计|共计|小计|总和|总成本|(?:sub)?total|sum|together|all in all|in all)\b", re.I
+)
+
+
+@dataclass
+class _Table:
+    """Hold the figures of a table's rows so far, by column."""
+
+    head: str = ""
+    columns: dict[int, list[Decimal]] = field(default_factory=dict)
+
+    def totals(self, sentence: Sentence) -> list[Decimal]:
+        """Return the sums of the columns above a row that is their total; add any other row."""
+        if not sentence.row or sentence.head != self.head:
+            self.head, self.columns = sentence.head, {}
+        if not sentence.row:
+            return []
+        cells = sentence.plain.split("|")[1:]
+        if cells and _TOTALS.match(cells[0]):
+            return [sum(amounts, Decimal(0)) for amounts in self.columns.values()]
+        for column, cell in enumerate(cells[1:]):
+            if numbers := [f for f in figures(cell) if not f.date and f.clock is None]:
+                self.columns.setdefault(column, []).append(amount(numbers[0]))
+        return []
 
 
 def _with_results(finding: Finding, results: Sequence[Figure]) -> Finding:

@@ -70,6 +70,8 @@ class Claim:
         """What the answer assumes, and what its calculations before this sentence come to."""
         self.earlier: Sequence[Figure] = ()
         """The figures that evidence bears of the sentences before it."""
+        self.totals: Sequence[Decimal] = ()
+        """The sums of the cells above, where a row says that it has them."""
         self.unsure = False
         """Set where a figure may be computed from what is cited, but nothing says that it is."""
         self._bearing: dict[Figure, frozenset[Passage]] = {}
@@ -132,6 +134,7 @@ class Claim:
             if (
                 (figure.value in terms and (self.is_premise(figure) or self.derives(figure.value)))
                 or self.follows_from_premises(figure, computed)
+                or any(alike(total, figure, hedge(self.text, figure)) for total in self.totals)
                 or is_computed(figure, operands, self.text, has_number)
                 or (passages is self.cited and self._follows_from_passage(figure, operands))
                 or self._follows_from_earlier(figure, has_number)
@@ -196,7 +199,7 @@ class Claim:
             for other in of_kind
         ):
             return True
-        with_unit = [amount(premise) for premise in of_kind if premise.kind]
+        with_unit = [amount(f) for f in (*of_kind, *computed) if f.kind == figure.kind]
         if _ARITHMETIC.search(self.text) and any(
             alike(one - other, figure) for one in with_unit for other in with_unit if one != other
         ):

@@ -218,7 +218,9 @@ _MADE_AT = re.compile(
     r"按(?:照)?[^\d，。；、]{0,8}\d[\d,.]*[^\d，。；、]{0,6}(?=[算计估]|[、，][^，。；]{0,12}\d)"
 )
 _CASE = re.compile(
-    r"\b(?:with|if|for|instead of|at) (?:only |about |say )?\d[\d,.]*(?![\d,.]|\s?[%$€£¥])", re.I
+    r"\b(?:with|if|for|instead of|at) (?:only |about |say )?\d[\d,.]*(?![\d,.]|\s?[%$€£¥])"
+    r"|\bof \d[\d,.]*(?= [a-z]+ (?:a|an|per|each) (?:second|minute|hour|day|week|month))",
+    re.I,
 )
 _PAST = r"(?:超过|超出|低于|高于|大于|小于|少于|多于|不到|达到|[涨增]到)"
 _THRESHOLD = re.compile(
