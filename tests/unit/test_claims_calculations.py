@@ -369,3 +369,17 @@ def test_a_result_is_held_against_an_earlier_one() -> None:
     known = Evidence(offers, question="Over 36 months?")
     assert not [f for f in check(text.format("12,960"), known) if f.missing]
     assert [f for f in check(text.format("13,960"), known) if f.missing]
+
+
+DRAFT = Evidence({"t0-0": record("t0-0", ["草案：预付 30%，质保 4,000 次。"])}, question="签不签？")
+TERMS = (
+    "## 应要求的条件\n\n1. 预付降到 10%，并有保函。\n2. 质保 6,000 次（草案 4,000 次[^t0-0]）。\n"
+)
+
+
+def test_what_a_list_demands_is_the_writer_s_own_proposal() -> None:
+    assert [f.verdict == "marked" for f in check(TERMS, DRAFT)] == [False, False]
+    stated = TERMS.replace("## 应要求的条件", "## 草案")
+    assert [f.verdict == "marked" for f in check(stated, DRAFT)] == [True, True]
+    lead = "Conditions to insist on:\n\n- A cap of 7.5% on damages.\n\nThe cap is 7.5%."
+    assert [f.verdict == "marked" for f in check(lead, DRAFT)][-2:] == [False, True]

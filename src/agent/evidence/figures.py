@@ -175,6 +175,7 @@ _POINTS = rf"\d{{1,3}}(?:\.\d{{3}}){{2,}}(?![\d.])|\d{{1,3}}\.\d{{3}}(?=\ (?:{_F
 _AMOUNT = (
     r"\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?"
     rf"|\d{{1,3}},\d{{1,2}}(?=\ ?(?:{_LATIN}))|(?P<points>{_POINTS})|\d+(?:\.\d+)?"
+    rf"|\.\d{{1,3}}(?=\ ?(?:{_LATIN}))"
 )
 """Also 574,8 km/h, 1.234.567 and 3.600 Meter: else a comma lists, a point begins decimals."""
 _FIGURE = re.compile(

@@ -190,6 +190,9 @@ class _Judge(Claim):
             )
         own = supposed(self.text)
         self.facts = [f for f in self.facts if f.start not in own and f not in self.hypotheses]
+        if self.sentence.demanded:
+            borne = [f for f in self.facts if self.borne(f, self.evidence.passages)]
+            self.facts = borne if self.sentence.cited else []
         if not self.sentence.cited:
             at = thresholds(self.text)
             self.facts = [f for f in self.facts if not any(f.start in span for span in at)]

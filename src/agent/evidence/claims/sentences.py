@@ -29,6 +29,8 @@ class Sentence:
     row: bool = False
     head: str = ""
     """Of a row, the head of its table."""
+    demanded: bool = False
+    """Whether it is an item of a list of what to demand or to do next."""
 
     @property
     def end(self) -> int:
@@ -94,6 +96,13 @@ def numbered(used: list[Source], sources: Mapping[str, Source]) -> Notation:
 _FENCE = re.compile(r"\s{0,40}(`{3,}|~{3,})")
 _SEPARATOR = re.compile(r"\s*\|?[\s:|-]*-{3,}[\s:|-]*$")
 _LIST_SIGN = re.compile(r"\s*(?:[-*+•]\s+|\d{1,3}[.)、]\s*)?")
+_ITEM = re.compile(r"\s*(?:[-*+•]\s+|\d{1,3}[.)、])")
+_DEMANDS = re.compile(
+    r"(?:(?:应|要|需要?|该)(?:写进|要求|争取|谈)|条件|要求|谈判|下一步|行动)[^。；;]{0,24}$"
+    r"|\b(?:conditions?|demands?|requirements?|ask for|insist on|negotiate|next steps?|to do)\b"
+    r"[^.;]{0,60}$",
+    re.I,
+)
 _END = re.compile(r"[。！？!?]+[”」』）)\"’*]*\0*|\.[”\")’*]*(?=[\0\s]|$)[ \t]?\0*|\.\0+")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|approx|ca|No|St|Mr|Mrs|Dr|Prof|Fig|Mt|pp|\w)|\s[A-Z])\.$"
@@ -104,7 +113,7 @@ _DATE_AROUND = re.compile(r"\b(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\
 def sentences(text: str, notation: Notation) -> Iterator[Sentence]:
     """Yield the sentences of an answer; headings, table heads and fenced code are none."""
     blanked, citations = _blank(text, notation)
-    at, fence, head = 0, "", ""
+    at, fence, head, lead = 0, "", "", ""
     lines = text.splitlines(keepends=True)
     for index, line in enumerate(lines):
         start, at = at, at + len(line)
@@ -112,7 +121,11 @@ def sentences(text: str, notation: Notation) -> Iterator[Sentence]:
         if match and (not fence or match[1].startswith(fence)):
             fence = "" if fence else match[1][:3]
             continue
-        if fence or line.lstrip().startswith("#") or not line.strip():
+        if fence or not line.strip():
+            continue
+        item = _ITEM.match(line) is not None
+        lead = lead if item else line
+        if line.lstrip().startswith("#"):
             continue
         row = line.lstrip().startswith("|")
         if row and is_table_rule("".join(lines[index + 1 : index + 2])):
@@ -123,7 +136,8 @@ def sentences(text: str, notation: Notation) -> Iterator[Sentence]:
         head = head if row else ""
         for begin, end in _spans(blanked[start:at], row=row):
             sentence = _sentence(text, blanked, citations, start + begin, start + end, row=row)
-            yield replace(sentence, head=head) if head else sentence
+            demanded = item and _DEMANDS.search(lead) is not None
+            yield replace(sentence, head=head, demanded=demanded)
 
 
 def is_table_rule(line: str) -> bool:
