@@ -14,6 +14,7 @@ from agent.core.errors import ProviderError, ProviderRefused, ProviderUnavailabl
 from agent.sample.search import KEY as WEB_KEY
 from agent.sample.service import serve
 from agent.search.http import SearchHttp
+from agent.search.rules import SearchRules
 from tests.support.library_bench import KEY, QUERY, SourceBench, build, failed
 from tests.support.memory_reply_cache import MemoryReplyCache
 from tests.support.search_scripts import meter
@@ -278,3 +279,23 @@ async def test_the_web_is_tavily_or_whoever_else_is_configured(http: SearchHttp)
         other = source.sources(**{**both, "tavily_api_key": None})
         assert "tavily" in other.offered()
         assert (await other.search("tavily", "西湖 门票", meter=meter()))[0]["source"] == "bocha"
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter"),
+    [
+        ("openalex", {"filter": "from_publication_date:2026-10-23"}),
+        ("semantic_scholar", {"publicationDateOrYear": "2026-10-23:"}),
+        ("wikipedia", {}),
+    ],
+)
+async def test_papers_are_as_new_as_the_reader_asked_for(
+    name: str, parameter: dict[str, str], http: SearchHttp
+) -> None:
+    rules = SearchRules(since="month")
+    with bench(name, http) as source:
+        library = source.sources()
+        for today in ("2026-11-23", ""):
+            await library.search(name, QUERY, meter=meter(), rules=rules, today=today)
+        dated, undated = (request.query for request in source.service.requests[-2:])
+    assert {k: v for k, v in dated.items() if k not in undated} == parameter

@@ -192,7 +192,9 @@ class AkShare:
         self._names: list[list[str]] | None = None
         self._names_at = 0.0
 
-    async def search(self, query: str, *, meter: Meter, count: int | None = None) -> list[Document]:
+    async def search(
+        self, query: str, *, meter: Meter, count: int | None = None, since: str = ""
+    ) -> list[Document]:
         """Return at most `count` documents on the company named; none for an unlisted one.
 
         Raises ProviderError where nothing could be had, BudgetExceeded.

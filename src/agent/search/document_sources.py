@@ -80,11 +80,13 @@ class DocumentSources:
         model: str | None = None,
         choice: WebChoice = "auto",
         rules: SearchRules = ANY,
+        today: str = "",
     ) -> list[Document]:
         """Return the documents of a source, named with or without `_search`.
 
-        `model` (the research model), `choice` and `rules` are for the web only. Raises
-        ProviderError, BudgetExceeded, and ConfigurationError for a source that is off or unknown.
+        `model` (the research model), `choice` and the rules' sites are for the web only; how new
+        it must be, counted back from `today`, is for papers, too. Raises ProviderError,
+        BudgetExceeded, and ConfigurationError for a source that is off or unknown.
         """
         source_name = name.removesuffix("_search")
         if source_name == _WEB:
@@ -93,7 +95,8 @@ class DocumentSources:
         source = self._sources.get(source_name)
         if source is None:
             raise ConfigurationError(source_name, self._off.get(source_name, "is not a source"))
-        documents = await source.search(query, meter=meter, count=count)
+        since = rules.first_day(today) if rules.since and today else ""
+        documents = await source.search(query, meter=meter, count=count, since=since)
         return [_with_links(document, self._links) for document in documents]
 
     def offered(self, model: str | None = None) -> list[str]:

@@ -57,7 +57,9 @@ class DocumentSource(Protocol):
 
     name: str
 
-    async def search(self, query: str, *, meter: Meter, count: int | None = None) -> list[Document]:
+    async def search(
+        self, query: str, *, meter: Meter, count: int | None = None, since: str = ""
+    ) -> list[Document]:
         """Return at most `count` documents (default: the source's); raise ProviderError."""
         ...
 
@@ -110,7 +112,9 @@ class DocumentSearch(ABC):
         )
         self._searches = TurnSearches()
 
-    async def search(self, query: str, *, meter: Meter, count: int | None = None) -> list[Document]:
+    async def search(
+        self, query: str, *, meter: Meter, count: int | None = None, since: str = ""
+    ) -> list[Document]:
         """Return at most `count` documents, paid for once in a turn.
 
         Raises ProviderError, BudgetExceeded.
@@ -122,15 +126,19 @@ class DocumentSearch(ABC):
 
         async def paid(words: str) -> list[Document]:
             async def fetch() -> list[Document]:
-                return distinct(await self.fetch(words, most))[:most]
+                return distinct(await self.fetch(words, most, since))[:most]
 
-            return await self._paid({"query": words, "count": most}, fetch, meter=meter)
+            request = {"query": words, "count": most, **({"since": since} if since else {})}
+            return await self._paid(request, fetch, meter=meter)
 
         return [*await self._searches.do(cleaned, most, meter, paid)]
 
     @abstractmethod
-    async def fetch(self, query: str, count: int) -> list[Document | None]:
-        """Send one request; return documents (None: unusable) or raise ProviderError."""
+    async def fetch(self, query: str, count: int, since: str) -> list[Document | None]:
+        """Send one request; return documents (None: unusable) or raise ProviderError.
+
+        `since` is the ISO date of the oldest documents, for sources that know it; or empty.
+        """
 
     async def _paid(
         self, request: Any, ask: Callable[[], Awaitable[list[Document]]], *, meter: Meter

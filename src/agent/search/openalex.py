@@ -26,11 +26,16 @@ class OpenAlex(DocumentSearch):
     name = "openalex"
     max_count = 50
 
-    async def fetch(self, query: str, count: int) -> list[Document | None]:
+    async def fetch(self, query: str, count: int, since: str) -> list[Document | None]:
         reply = await self._http.get(
             self.name,
             self._endpoint.url("/works"),
-            params={"search": query, "per_page": str(count), "select": _FIELDS},
+            params={
+                "search": query,
+                "per_page": str(count),
+                "select": _FIELDS,
+                **({"filter": f"from_publication_date:{since}"} if since else {}),
+            },
             headers={
                 "User-Agent": self._endpoint.user_agent,
                 "Authorization": f"Bearer {self._endpoint.secret()}",

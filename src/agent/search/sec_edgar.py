@@ -186,7 +186,9 @@ class SecEdgar:
         self._listed: Registrants | None = None
         self._listed_at = 0.0
 
-    async def search(self, query: str, *, meter: Meter, count: int | None = None) -> list[Document]:
+    async def search(
+        self, query: str, *, meter: Meter, count: int | None = None, since: str = ""
+    ) -> list[Document]:
         """Return at most `count` documents; the first one names the part that failed.
 
         Raises ProviderError where nothing came, BudgetExceeded.

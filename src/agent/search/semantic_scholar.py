@@ -26,10 +26,12 @@ class SemanticScholar(DocumentSearch):
     max_count = 100
     base_delay = 1.0
 
-    async def search(self, query: str, *, meter: Meter, count: int | None = None) -> list[Document]:
+    async def search(
+        self, query: str, *, meter: Meter, count: int | None = None, since: str = ""
+    ) -> list[Document]:
         """Return papers; raise RateLimited `degraded` where the shared pool is exhausted."""
         try:
-            return await super().search(query, meter=meter, count=count)
+            return await super().search(query, meter=meter, count=count, since=since)
         except ProviderError as error:
             crowded = isinstance(error, RateLimited) or error.code == "breaker_open"
             if self._endpoint.secret() or not crowded:
@@ -38,12 +40,17 @@ class SemanticScholar(DocumentSearch):
             message = f"the pool shared without a key is busy ({error}); set {_KEY} for a share"
             raise RateLimited(self.name, message, retry_after=wait, code="degraded") from None
 
-    async def fetch(self, query: str, count: int) -> list[Document | None]:
+    async def fetch(self, query: str, count: int, since: str) -> list[Document | None]:
         key = self._endpoint.secret()
         reply = await self._http.get(
             self.name,
             self._endpoint.url("/graph/v1/paper/search"),
-            params={"query": query, "limit": str(count), "fields": _FIELDS},
+            params={
+                "query": query,
+                "limit": str(count),
+                "fields": _FIELDS,
+                **({"publicationDateOrYear": f"{since}:"} if since else {}),
+            },
             headers={
                 "User-Agent": self._endpoint.user_agent,
                 **({"x-api-key": key} if key else {}),

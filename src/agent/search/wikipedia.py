@@ -24,7 +24,9 @@ class Wikipedia(DocumentSearch):
     name = "wikipedia"
     max_count = 20
 
-    async def search(self, query: str, *, meter: Meter, count: int | None = None) -> list[Document]:
+    async def search(
+        self, query: str, *, meter: Meter, count: int | None = None, since: str = ""
+    ) -> list[Document]:
         async with AsyncExitStack() as stack:
             try:
                 async with asyncio.timeout(max(0.0, meter.remaining())):
@@ -32,9 +34,9 @@ class Wikipedia(DocumentSearch):
             except TimeoutError:
                 limit = meter.budget.limits.max_run_seconds
                 raise BudgetExceeded("max_run_seconds", limit) from None
-            return await super().search(query, meter=meter, count=count)
+            return await super().search(query, meter=meter, count=count, since=since)
 
-    async def fetch(self, query: str, count: int) -> list[Document | None]:
+    async def fetch(self, query: str, count: int, since: str) -> list[Document | None]:
         reply = await self._http.get(
             self.name,
             self._endpoint.url("/w/api.php").replace("{lang}", detect_language(query)),

@@ -148,6 +148,7 @@ async def _search_source(run: ExecutorRun, source: str, query: str) -> Any:
         model=run.configuration.research_model,
         choice=run.configuration.web_search,
         rules=rules_of(run.configuration),
+        today=run.turn["today"],
     )
 
 
