@@ -1,14 +1,15 @@
 """List the threads of a place, and delete one with all that belongs to it."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.base.id import UUID
 from langgraph.checkpoint.serde.types import INTERRUPT
 
@@ -44,20 +45,86 @@ class ThreadSummary:
     kilobytes: int
 
 
-class ThreadArchive:
-    """Hold what is stored of threads in one place: checkpoints, runs, paid replies, papers."""
+class StoredThreads(Protocol):
+    """Read what a saver holds of all threads."""
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None: ...
+
+    async def overview(self) -> Sequence[ThreadSize]: ...
+
+
+class Evidence:
+    """Hold what threads have outside their own rows: paid replies, papers of their own."""
 
     def __init__(
         self,
-        saver: Saver,
-        runs: RunLog,
+        threads: StoredThreads,
         reply_cache: ReplyCache,
         *,
         papers: Path,
         knowledge: Callable[[], KnowledgeBase],
     ) -> None:
-        self._saver, self._runs, self._reply_cache = saver, runs, reply_cache
+        self._threads, self._reply_cache = threads, reply_cache
         self._papers, self._knowledge = papers, knowledge
+
+    async def forget(self, thread_id: str, values: Mapping[str, Any] | None = None) -> None:
+        """Remove what a thread has that no other thread shows; `values` if they are known."""
+        if values is None:
+            saved = await self._threads.aget_tuple(_config(thread_id))
+            values = saved.checkpoint["channel_values"] if saved else {}
+        if turn_id := (values.get("turn") or {}).get("id"):
+            await self._reply_cache.forget(turn_id)
+        if mine := set(_papers(values)):
+            await self._remove_papers(mine - await self._cited_by_others(thread_id))
+
+    async def forget_uncited(self, days: int, now: datetime) -> None:
+        """Remove papers that no thread shows and that were kept here so many days ago.
+
+        Where several machines delete, one of them deletes the thread and each its own files.
+        """
+        until = (now - timedelta(days=days)).timestamp()
+        if not await asyncio.to_thread(_has_older, self._papers, until):
+            return
+        cited = await self._cited_by_others("")
+        documents = await self._knowledge().documents(Scope((PAPERS, SAMPLE_PAPERS)))
+        urls = {
+            document["url"]
+            for document in documents
+            if document["url"]
+            and document["url"] not in cited
+            and _is_older(self._path(document["sha256"]), until)
+        }
+        await self._remove_papers(urls)
+
+    async def _cited_by_others(self, thread_id: str) -> set[str]:
+        cited: set[str] = set()
+        for size in await self._threads.overview():
+            if size.thread_id != thread_id:
+                saved = await self._threads.aget_tuple(_config(size.thread_id))
+                cited |= set(_papers(saved.checkpoint["channel_values"])) if saved else set()
+        return cited
+
+    async def _remove_papers(self, urls: set[str]) -> None:
+        """Remove papers by the addresses they were fetched from, with their files."""
+        if not urls:
+            return
+        knowledge = self._knowledge()
+        documents = await knowledge.documents(Scope((PAPERS, SAMPLE_PAPERS)))
+        gone = [document for document in documents if document["url"] in urls]
+        kept = {document["sha256"] for document in documents if document not in gone}
+        await knowledge.delete([document["id"] for document in gone])
+        for sha256 in {document["sha256"] for document in gone} - kept:
+            await asyncio.to_thread(self._path(sha256).unlink, missing_ok=True)
+
+    def _path(self, sha256: str) -> Path:
+        return self._papers / f"{sha256}.pdf"
+
+
+class ThreadArchive:
+    """Hold what is stored of threads in one place: checkpoints, runs, and their evidence."""
+
+    def __init__(self, saver: Saver, runs: RunLog, evidence: Evidence) -> None:
+        self._saver, self._runs, self._evidence = saver, runs, evidence
 
     async def summaries(self, *, limit: int, owner: str | None = None) -> list[ThreadSummary]:
         """Return the threads that were worked on last; with `owner` those of one key."""
@@ -95,43 +162,10 @@ class ThreadArchive:
         values = await self.values(thread_id)
         if await self.is_worked_on(thread_id):
             raise AgentError(f"a run works on {thread_id}: stop it first")
-        await self.forget_evidence(thread_id, values)
+        await self._evidence.forget(thread_id, values)
         await self._runs.forget(thread_id)
         await self._saver.adelete_thread(thread_id)
         await self._saver.give_back()
-
-    async def forget_evidence(
-        self, thread_id: str, values: Mapping[str, Any] | None = None
-    ) -> None:
-        """Remove what a thread has outside its own rows: paid replies, papers of its own."""
-        if values is None:
-            saved = await self._saver.aget_tuple(_config(thread_id))
-            values = saved.checkpoint["channel_values"] if saved else {}
-        if turn_id := (values.get("turn") or {}).get("id"):
-            await self._reply_cache.forget(turn_id)
-        if mine := set(_papers(values)):
-            await self._remove_papers(mine - await self._cited_elsewhere(thread_id))
-
-    async def _cited_elsewhere(self, thread_id: str) -> set[str]:
-        cited: set[str] = set()
-        for size in await self._saver.overview():
-            if size.thread_id != thread_id:
-                saved = await self._saver.aget_tuple(_config(size.thread_id))
-                cited |= set(_papers(saved.checkpoint["channel_values"])) if saved else set()
-        return cited
-
-    async def _remove_papers(self, urls: set[str]) -> None:
-        """Remove papers by the addresses they were fetched from, with their files."""
-        if not urls:
-            return
-        knowledge = self._knowledge()
-        documents = await knowledge.documents(Scope((PAPERS, SAMPLE_PAPERS)))
-        gone = [document for document in documents if document["url"] in urls]
-        kept = {document["sha256"] for document in documents if document not in gone}
-        await knowledge.delete([document["id"] for document in gone])
-        for sha256 in {document["sha256"] for document in gone} - kept:
-            path = self._papers / f"{sha256}.pdf"
-            await asyncio.to_thread(path.unlink, missing_ok=True)
 
     async def _summary(self, size: ThreadSize) -> ThreadSummary | None:
         saved = await self._saver.aget_tuple(_config(size.thread_id))
@@ -154,6 +188,14 @@ class ThreadArchive:
 
 def _config(thread_id: str) -> RunnableConfig:
     return RunnableConfig(configurable={"thread_id": thread_id})
+
+
+def _has_older(papers: Path, until: float) -> bool:
+    return papers.is_dir() and any(_is_older(path, until) for path in papers.glob("*.pdf"))
+
+
+def _is_older(path: Path, until: float) -> bool:
+    return path.exists() and path.stat().st_mtime < until
 
 
 def _time(checkpoint_id: str) -> datetime:

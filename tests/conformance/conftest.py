@@ -1,6 +1,6 @@
 """The servers that have to behave alike: `langgraph dev`, and two instances of Aegra."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,6 +34,8 @@ class Served:
     """Of Aegra."""
     postgres: PostgresServer | None = None
     """Of Aegra, where it may be stopped: nobody else is using it."""
+    env: Mapping[str, str] = field(default_factory=dict)
+    """With which it was started."""
 
     def client(self, number: int = 0, key: str = ALICE) -> LangGraphClient:
         return get_client(url=self.urls[number % len(self.urls)], api_key=key)
@@ -47,7 +49,7 @@ class Served:
 @contextmanager
 def _dev(folder: Path, model: PaidModel, env: dict[str, str]) -> Iterator[Served]:
     with dev_server(folder, env=env) as server:
-        yield Served("dev", [server.url], model)
+        yield Served("dev", [server.url], model, env=env)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -71,8 +73,12 @@ def served_fixture(
             return
         python: str = request.getfixturevalue("aegra_python")
         postgres: Any = request.getfixturevalue("postgres")
-        with cluster(folder, postgres, python=python, TANLU_MODE="auto", **env) as started:
-            yield Served("aegra", started.urls, model, started.instances, postgres)
+        # What is younger stays, so that it is in nobody's way.
+        more = {"TANLU_MODE": "auto", "TANLU_KEEP_DAYS": "30"}
+        with cluster(folder, postgres, python=python, **more, **env) as started:
+            yield Served(
+                "aegra", started.urls, model, started.instances, postgres, started.instances[0].env
+            )
 
 
 @pytest.fixture(name="anna")

@@ -34,6 +34,7 @@ class Campaign:
     lost: list[str] = field(default_factory=list)
 
     async def play(self) -> None:
+        self.served.model.answered.clear()
         chance = random.Random(self.seed)
         killing = asyncio.create_task(self._kill(chance))
         try:

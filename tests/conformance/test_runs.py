@@ -154,7 +154,7 @@ async def test_a_run_is_stopped_from_another_address_and_the_thread_goes_on(serv
     async with served.client() as here, served.client(1) as there:
         thread = (await here.threads.create())["thread_id"]
         run = await here.runs.create(thread, "deep_research", input=asked(), context={})
-        await _until(lambda: _status(here, thread, run["run_id"], "running"))
+        await until(lambda: _status(here, thread, run["run_id"], "running"))
         await there.runs.cancel(thread, run["run_id"])
         assert await ended(here, thread, run["run_id"]) == "interrupted"
         run = await there.runs.create(thread, "agent", input=asked(), context=PLAIN)
@@ -165,7 +165,7 @@ async def _status(client: LangGraphClient, thread: str, run: str, status: str) -
     return (await client.runs.get(thread, run))["status"] in (status, "success")
 
 
-async def _until(holds: Callable[[], Awaitable[bool]], seconds: float = 60) -> None:
+async def until(holds: Callable[[], Awaitable[bool]], seconds: float = 60) -> None:
     async with asyncio.timeout(seconds):
         while True:
             if await holds():

@@ -16,7 +16,7 @@ from agent.core.calls import Calls
 from agent.core.errors import AgentError
 from agent.knowledge.base import KnowledgeBase, build_knowledge, own_meter
 from agent.knowledge.types import Scope
-from agent.retention import ThreadArchive
+from agent.retention import Evidence, ThreadArchive
 from agent.runs.run_log import RunLog
 from agent.runs.sql import Place
 from agent.runs.threads import Threads, open_threads, run_config
@@ -39,10 +39,11 @@ class House:
         self.threads, self.folder = threads, folder
         settings = Settings(tanlu_data_dir=folder)
         self.knowledge: KnowledgeBase = build_knowledge(settings, Calls())
-        self.archive = ThreadArchive(
-            threads.saver, threads.runs, threads.reply_cache,
+        self.evidence = Evidence(
+            threads.saver, threads.reply_cache,
             papers=folder / "papers", knowledge=lambda: self.knowledge,
         )  # fmt: skip
+        self.archive = ThreadArchive(threads.saver, threads.runs, self.evidence)
 
     async def answered(self, question: str, *, asks: str = "", **fields: Any) -> str:
         """Run a turn on a thread of its own; `asks` has it wait for a person."""
@@ -127,6 +128,20 @@ async def test_papers_go_with_the_last_thread_that_fetched_them(house: House) ->
     assert await house.papers() == (["shared"], 1)
     await house.archive.delete(two)
     assert await house.papers() == ([], 0)
+
+
+async def test_papers_of_a_thread_that_another_machine_deleted_go_when_they_are_old(
+    house: House,
+) -> None:
+    own, shown = await house.paper("own", 2), await house.paper("shown", 3)
+    one = await house.answered("one", papers=[own])
+    await house.answered("two", papers=[shown])
+    await house.threads.saver.adelete_thread(one)
+    now = datetime.now(UTC)
+    await house.evidence.forget_uncited(30, now + timedelta(days=29))
+    assert await house.papers() == (["own", "shown"], 2)
+    await house.evidence.forget_uncited(30, now + timedelta(days=31))
+    assert await house.papers() == (["shown"], 1)
 
 
 async def test_a_thread_on_which_a_run_works_is_not_deleted(house: House, where: Place) -> None:

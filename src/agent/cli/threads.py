@@ -22,7 +22,7 @@ from agent.core.calls import Calls
 from agent.core.errors import AgentError, ConfigurationError, InputError
 from agent.core.metadata_keys import OWNER
 from agent.knowledge.base import KnowledgeBase, build_knowledge
-from agent.retention import ThreadArchive
+from agent.retention import Evidence, ThreadArchive
 from agent.runs.threads import open_threads
 from agent.settings import read_settings
 
@@ -126,12 +126,9 @@ async def _opened(arguments: Namespace) -> AsyncIterator[Place]:
             return knowledge[-1]
 
         papers = settings.tanlu_data_dir / "papers"
-        yield LocalThreads(
-            ThreadArchive(
-                threads.saver, threads.runs, threads.reply_cache, papers=papers, knowledge=base
-            ),
-            arguments.owner,
-        )
+        evidence = Evidence(threads.saver, threads.reply_cache, papers=papers, knowledge=base)
+        archive = ThreadArchive(threads.saver, threads.runs, evidence)
+        yield LocalThreads(archive, arguments.owner)
 
 
 class LocalThreads:

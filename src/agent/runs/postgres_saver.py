@@ -69,7 +69,7 @@ _ENDS_AND_PARENTS = (
     f"{_TURN_ENDS} UNION SELECT parent_checkpoint_id FROM checkpoints WHERE thread_id = %(thread)s"  # noqa: S608
     f" AND parent_checkpoint_id IS NOT NULL AND checkpoint_id IN ({_TURN_ENDS})"
 )
-_OVERVIEW = (
+OVERVIEW = (
     "SELECT c.thread_id, max(c.checkpoint_id) AS last, count(*), sum(pg_column_size(c.checkpoint))"
     " + coalesce((SELECT sum(length(b.blob)) FROM checkpoint_blobs AS b"
     " WHERE b.thread_id = c.thread_id), 0) FROM checkpoints AS c WHERE c.checkpoint_ns = ''"
@@ -171,7 +171,7 @@ class PostgresThreads(BasePostgresSaver):
 
     async def overview(self) -> list[ThreadSize]:
         """Return what each thread takes, the one worked on last first."""
-        rows = await self._run(lambda connection: connection.execute(_OVERVIEW).fetchall())
+        rows = await self._run(lambda connection: connection.execute(OVERVIEW).fetchall())
         return [ThreadSize(*row) for row in rows]
 
     async def give_back(self) -> None:

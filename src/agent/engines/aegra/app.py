@@ -29,6 +29,7 @@ from agent.engines.aegra.requests import (
     read_request,
     strategy_of,
 )
+from agent.engines.aegra.retention import KeptThreads, Retention
 from agent.engines.aegra.thread_queue import LOCKS, refuse_if_busy, refuse_without_checkpoint
 from agent.engines.aegra.transport import InProcessTransport
 from agent.runs.engine import RunRequest, client_over, use_engine
@@ -43,7 +44,7 @@ _ROOT = "/noauth"
 """The guard lets calls through whose root it is; no request from outside can have one."""
 
 
-_pool = PatientPool()
+_pool, _retention = PatientPool(), Retention()
 
 
 class AegraServer:
@@ -52,7 +53,11 @@ class AegraServer:
     rules_its_own_calls = True
 
     def __init__(self) -> None:
-        self._close_last: list[Callable[[], Awaitable[None]]] = [LOCKS.aclose, _pool.aclose]
+        self._close_last: list[Callable[[], Awaitable[None]]] = [
+            LOCKS.aclose,
+            _pool.aclose,
+            _retention.aclose,
+        ]
 
     def client(self, owner: str) -> LangGraphClient:
         headers = {_IN_PROCESS_HEADER: f"{_SECRET}:{owner}"}
@@ -109,7 +114,7 @@ class Application(FastAPI):  # type: ignore[misc]
 
         async def sent(message: Message) -> None:
             if message["type"] == "lifespan.startup.complete":
-                await _pool.begin()
+                _retention.begin(_pool.begin(KeptThreads))
             if message["type"] in ("lifespan.startup.complete", "lifespan.startup.failed"):
                 await LOCKS.started()
             # Only now has Aegra drained its runs; they need what is outside until then.

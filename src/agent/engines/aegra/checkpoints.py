@@ -86,19 +86,24 @@ class PatientSaver(AsyncPostgresSaver):
         )
 
 
+S = TypeVar("S", bound=PatientSaver)
+
+
 class PatientPool:
     """Have Aegra's runs wait for their database, over a pool without connections that broke."""
 
     def __init__(self) -> None:
         self._checking: asyncio.Task[None] | None = None
 
-    async def begin(self) -> None:
-        """Begin once Aegra is connected; runs that begin now have our saver."""
-        if (pool := db_manager.lg_pool) is not None:
-            db_manager._checkpointer = PatientSaver(conn=pool)
-            for name in _STATUS:
-                setattr(run_executor, name, _patient(getattr(run_executor, name)))
-            self._checking = asyncio.create_task(self._check(pool), name="pool")
+    def begin(self, saver: type[S]) -> S:
+        """Begin once Aegra is connected; runs that begin now have our saver, which is returned."""
+        pool: Any = db_manager.lg_pool
+        db_manager._checkpointer = saver(conn=pool)
+        for name in _STATUS:
+            setattr(run_executor, name, _patient(getattr(run_executor, name)))
+        self._checking = asyncio.create_task(self._check(pool), name="pool")
+        ours: S = db_manager._checkpointer
+        return ours
 
     async def _check(self, pool: Any) -> None:
         while True:

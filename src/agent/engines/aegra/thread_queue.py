@@ -32,6 +32,7 @@ log = logging.getLogger(__name__)
 MOST_WAITING = 3
 """Runs that may wait on one thread; each takes a place of a worker."""
 _LOOK_SECONDS = 0.15
+_ALONE_SECONDS = 5.0
 _START = "(start)"
 """No thread's id: of the lock of an instance that starts."""
 _ACTIVE = (
@@ -131,6 +132,18 @@ class ThreadLocks:
             yield
         finally:
             await asyncio.shield(self._give_back(thread_id))
+
+    @asynccontextmanager
+    async def alone(self, name: str) -> AsyncIterator[None]:
+        """Keep the other instances from what has this name until the context ends."""
+        while True:
+            if await self._locks(name):
+                break
+            await asyncio.sleep(_ALONE_SECONDS)
+        try:
+            yield
+        finally:
+            await asyncio.shield(self._give_back(name))
 
     async def start_alone(self) -> None:
         """Wait until no other instance starts: two would create the tables at once, and fail.

@@ -27,7 +27,7 @@ from agent.core.errors import AgentError, StoreFailed
 from agent.engines.langgraph.checkpoints import close_after_runs, forgetting, on_platform
 from agent.engines.langgraph.recovery import RunWatch
 from agent.engines.langgraph.request_heads import limited_heads
-from agent.retention import ThreadArchive
+from agent.retention import Evidence, ThreadArchive
 from agent.runs.engine import IN_PROCESS, RunRequest, client_over, use_engine
 from agent.runs.reply_cache import ReplyCache
 from agent.runs.run_log import RunLog
@@ -141,17 +141,17 @@ async def _retained(where: Place, run_log: RunLog, client: LangGraphClient) -> A
         yield
         return
     reply_cache = ReplyCache(where)
-    archive = ThreadArchive(
+    evidence = Evidence(
         saver,
-        run_log,
         reply_cache,
         papers=data_folder() / "papers",
         knowledge=lambda: process_services().knowledge(),
     )
+    archive = ThreadArchive(saver, run_log, evidence)
     pruning = asyncio.create_task(prune_regularly(archive, client), name="retention")
     pruning.add_done_callback(_log_failure)
     try:
-        with forgetting(archive.forget_evidence):
+        with forgetting(evidence.forget):
             yield
     finally:
         await _ended(pruning)
