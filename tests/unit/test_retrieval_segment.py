@@ -61,13 +61,13 @@ def test_a_missing_space_after_a_full_stop_does_not_join_words() -> None:
 
 
 def test_a_question_is_asked_by_what_it_tells() -> None:
-    assert query_terms("What is the capacity of LFP-280?") == ["capacity", "lfp", "280", "lfp280"]
+    assert query_terms("What is the capacity of LFP-280?") == ("capacity", "lfp", "280", "lfp280")
     assert "如何" not in query_terms("钠离子电池的成本如何")
     assert "池的" not in query_terms("钠离子电池的成本如何")
 
 
 def test_a_question_of_asking_words_alone_keeps_them() -> None:
-    assert query_terms("what is this") == ["what", "is", "this"]
+    assert query_terms("what is this") == ("what", "is", "this")
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "—…!?。，", "\u200b\ufeff", "_"])

@@ -35,6 +35,7 @@ from agent.core.errors import InputError
 from agent.evidence.types import Source
 from agent.prompts import render
 from agent.texts import Language
+from tests.support.cpu_time import takes_less
 from tests.support.prompt_blocks import BLOCKS as ALL
 
 LANGUAGES: list[Language] = ["zh", "en"]
@@ -302,6 +303,7 @@ def test_the_prompt_that_settles_stays_within_the_limit() -> None:
     full = state(transcript=turns, sources_gathered=sources, sub_questions=["问" * 900] * 6)
     configuration = TeamConfiguration(context_token_limit=8000)
     assert prompt_tokens(settle_prompt(full, configuration)) <= 8000
+    assert takes_less(lambda: settle_prompt(full, configuration), 1.5)
 
 
 def test_the_headline_and_what_was_tried_do_nothing_but_show_their_words() -> None:

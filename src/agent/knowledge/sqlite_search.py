@@ -126,7 +126,7 @@ def lexical(
     db: sqlite3.Connection, query: str, within: Seen, limit: int, rule: Frequent
 ) -> list[tuple[int, float]]:
     """Place and scores by BM25, best first."""
-    terms = query_terms(query)[:MOST_TERMS]
+    terms = list(query_terms(query)[:MOST_TERMS])
     if not terms or not within.collections:
         return []
     if len(terms) == 1 and _is_character(terms[0]):

@@ -62,10 +62,14 @@ def terms(text: str) -> list[str]:
     return result
 
 
-def query_terms(text: str) -> list[str]:
-    """Return the distinct terms of a question without its asking words, unless it has no others."""
-    distinct = list(dict.fromkeys(terms(text)))
-    telling = [t for t in distinct if t not in _ASKING and _PARTICLES.isdisjoint(t)]
+@lru_cache(maxsize=8)
+def query_terms(text: str) -> tuple[str, ...]:
+    """Return the distinct terms of a question without its asking words, unless it has no others.
+
+    Kept for a few, because one question, or a whole discussion, is held against many texts.
+    """
+    distinct = tuple(dict.fromkeys(terms(text)))
+    telling = tuple(t for t in distinct if t not in _ASKING and _PARTICLES.isdisjoint(t))
     return telling or distinct
 
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
@@ -246,12 +247,13 @@ def evidence_lines(state: TeamState, tokens: int) -> str:
             weather_lines(state.get("weather", []), language),
         ]
     )
-    lines = [
-        *(_page_line(s, _CITED_SNIPPET, about) for s in pages if s["id"] in named),
-        *(_lookup_line(each, state) for each in lookups(state)),
-        *filter(None, records.splitlines()),
-        *(_page_line(s, _SNIPPET, about) for s in pages if s["id"] not in named),
-    ]
+    # Lines are made one by one: those behind the limit never are.
+    lines = chain(
+        (_page_line(s, _CITED_SNIPPET, about) for s in pages if s["id"] in named),
+        (_lookup_line(each, state) for each in lookups(state)),
+        filter(None, records.splitlines()),
+        (_page_line(s, _SNIPPET, about) for s in pages if s["id"] not in named),
+    )
     fitting, used = [], 0
     for line in lines:
         used += estimated_tokens(line) + 1
