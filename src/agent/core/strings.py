@@ -72,6 +72,8 @@ def estimated_tokens(text: str) -> int:
 
 
 def _weight(text: str) -> float:
+    if text.isascii():
+        return len(text) / 4
     narrow = sum(map(len, _NARROW.findall(text)))
     return (len(text) - narrow) / 1.5 + narrow / 4
 
