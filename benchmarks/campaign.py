@@ -104,16 +104,16 @@ Part = tuple[Sequence[str], Callable[[Killer], Awaitable[None]]]
 
 def parts(told: argparse.Namespace) -> list[Part]:
     """Return the plan: kills under questions to the first assistant, then under the long ones."""
-    plan: list[Part] = [
-        (("agent",), lambda killer: killer.kill(told.kills)),
-        (LONG, lambda killer: killer.kill(told.long)),
-        (("agent", *LONG), lambda killer: killer.kill_after_last_byte(told.exact)),
-        (("agent", *LONG), lambda killer: killer.kill_before_put(told.exact)),
+    every = ("agent", *LONG)
+    plan: list[tuple[int, Part]] = [
+        (told.kills, (("agent",), lambda killer: killer.kill(told.kills))),
+        (not told.kills_only, (("agent",), lambda killer: killer.fail_stores())),
+        (told.long, (LONG, lambda killer: killer.kill(told.long))),
+        (told.exact, (every, lambda killer: killer.kill_after_last_byte(told.exact))),
+        (told.exact, (every, lambda killer: killer.kill_before_put(told.exact))),
+        (not told.kills_only, (("agent",), lambda killer: killer.fill_disk())),
     ]
-    if not told.kills_only:
-        plan.insert(1, (("agent",), lambda killer: killer.fail_stores()))
-        plan.append((("agent",), lambda killer: killer.fill_disk()))
-    return plan
+    return [part for wanted, part in plan if wanted]
 
 
 async def campaign(
@@ -179,11 +179,14 @@ def before_a_kill(call: Call, kills: Sequence[float]) -> float:
 
 
 def told_of(pairs: Sequence[tuple[Call, Call]], kills: Sequence[float]) -> str:
-    """Return what was paid again, with the milliseconds from its answer to what was killed next."""
-    told = [
-        f"{first.task or 'search'} {1000 * before_a_kill(first, kills):.0f} ms before a kill"
-        for first, _ in pairs
-    ]
+    """Return what was paid again, with the milliseconds to the kill after its answer and before."""
+    told = []
+    for first, _ in pairs:
+        since = min((first.ended - kill for kill in kills if kill < first.ended), default=0.0)
+        told.append(
+            f"{first.task or 'search'} {1000 * before_a_kill(first, kills):.0f} ms before a kill"
+            f" ({1000 * since:.0f} after one)"
+        )
     return ", ".join(told[:6])
 
 
