@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import psycopg
 from tests.support.cluster import Instance
@@ -44,6 +45,7 @@ _WAITING = (
 )
 DISK_FULL = "agent, disk full"
 _FULL_SECONDS = 20.0
+_CLOSED_SECONDS = 0.5
 _NO_SPACE = "No space left on device"
 
 
@@ -128,20 +130,30 @@ class Killer:
                 _say(f"killed {number + 1} of {count} before put")
 
     def _kill_at_gate(self) -> bool:
+        until = time.monotonic() + _EXACT_SECONDS
         with psycopg.connect(self._whole.cluster.database, autocommit=True) as gate:
-            gate.execute("SELECT pg_advisory_lock(%s)", (_GATE,))
-            until = time.monotonic() + _EXACT_SECONDS
             while time.monotonic() < until:
-                waiting = gate.execute(_WAITING.encode()).fetchall()
-                pids = {process_at(port, self._whole.postgres.port) for _, port in waiting}
-                for instance in self._whole.cluster.instances:
-                    if instance.process is not None and instance.process.pid in pids:
-                        self._course.kills.append(time.monotonic())
-                        instance.kill()
-                        for backend, _ in waiting:
-                            gate.execute("SELECT pg_terminate_backend(%s)", (backend,))
-                        return True
-                time.sleep(0.005)
+                gate.execute("SELECT pg_advisory_lock(%s)", (_GATE,))
+                if self._kill_who_waits(gate):
+                    return True
+                # Each instance may wait for a first checkpoint, which has no writes before it.
+                gate.execute("SELECT pg_advisory_unlock(%s)", (_GATE,))
+                time.sleep(self._random.uniform(0.05, 0.5))
+        return False
+
+    def _kill_who_waits(self, gate: psycopg.Connection[Any]) -> bool:
+        until = time.monotonic() + _CLOSED_SECONDS
+        while time.monotonic() < until:
+            waiting = gate.execute(_WAITING.encode()).fetchall()
+            pids = {process_at(port, self._whole.postgres.port) for _, port in waiting}
+            for instance in self._whole.cluster.instances:
+                if instance.process is not None and instance.process.pid in pids:
+                    self._course.kills.append(time.monotonic())
+                    instance.kill()
+                    for backend, _ in waiting:
+                        gate.execute("SELECT pg_terminate_backend(%s)", (backend,))
+                    return True
+            time.sleep(0.005)
         return False
 
     def _died(self) -> bool:
