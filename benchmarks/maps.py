@@ -33,10 +33,11 @@ def _environment(standins: Standins, **more: str) -> dict[str, str]:
 
 def geo(bench: Bench) -> list[Line]:
     """A geo question against a plain one, at the default AMAP_QPS."""
+    count = min(_RUNS, bench.load)
     phases = [
         Phase("warm geo", 1, "one_by_one", 0, geo=True),
-        Phase("plain", _RUNS, "one_by_one", 10),
-        Phase("geo", _RUNS, "one_by_one", 21, geo=True),
+        Phase("plain", count, "one_by_one", 10),
+        Phase("geo", count, "one_by_one", 21, geo=True),
     ]
     with Standins(StandinOptions(scale=bench.scale)) as standins:
         _, plain, found = in_process(phases, bench, _environment(standins, **_paces(bench)))
