@@ -229,8 +229,8 @@ def figures(course: Course, left: Counter[str]) -> list[Line]:
     ]
     for name in dict.fromkeys(one.assistant for one in course.asked):
         lines += of_questions(name, [one for one in course.asked if one.assistant == name])
-    told = sum(bool(one.error) for one in course.asked if one.assistant == DISK_FULL)
-    left_over = max(0, left.total() - left["success"] - told)
+    # Where nothing could be kept, a run may end in an error, and its question in another run.
+    full = any(one.assistant == DISK_FULL for one in course.asked)
     again = paid_again(course.calls)
     last = [pair for pair in again if pair[0].task in LAST_TASKS]
     late = [
@@ -242,7 +242,8 @@ def figures(course: Course, left: Counter[str]) -> list[Line]:
     waits = resumed(course.calls, course.kills)
     return [
         *lines,
-        Line("runs", "not success in the database", left_over, 0,
+        Line("runs", "not success in the database", left.total() - left["success"],
+             None if full else 0,
              ", ".join(f"{name} {count}" for name, count in left.items()), digits=0),
         Line("calls", "made", len(course.calls), digits=0),
         Line("calls", "cut off", cut, digits=0),
