@@ -81,13 +81,13 @@ def pytest_collection_finish() -> None:
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Return how many workers: none for a single file, else more than there are cores.
 
-    Tests wait for servers and browsers, and some for a time limit: one or three more have work.
+    Tests wait for servers and browsers, and some for a time limit: one or two more have work.
     """
     if len(config.args) == 1 and ".py" in config.args[0]:
         return 0
     cores = os.cpu_count() or 1
     computes = all(any(name in path for name in _COMPUTING) for path in config.args)
-    return min(cores + (1 if computes else 3), 8)
+    return min(cores + (1 if computes else 2), 8)
 
 
 class _Scheduling(LoadFileScheduling):  # type: ignore[misc]
