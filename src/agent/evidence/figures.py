@@ -413,20 +413,23 @@ def _per(plain: str, end: int) -> tuple[str, Decimal] | None:
 def _date(written: str) -> Date:
     """Return year, month and day; None for what is not said."""
     numbers = [int(number) for number in re.findall(r"\d+", written)]
-    foreign = re.search(_ANY_FOREIGN, written)
-    if foreign and (month := _FOREIGN_MONTHS[foreign[0]]):
-        day = next((number for number in numbers if number <= 31), None)
-        return next((number for number in numbers if number > 31), None), month, day
-    if name := re.search(_MONTH, written):
-        month = next(i for i, full in enumerate(MONTHS, 1) if full.startswith(name[0][:3]))
-        year = next((number for number in numbers if number > 31), None)
-        return year, month, next((number for number in numbers if number <= 31), None)
+    if month := _month_in(written):
+        year = next((number for number in numbers if number > _DAYS_A_MONTH), None)
+        return year, month, next((number for number in numbers if number <= _DAYS_A_MONTH), None)
     if "月" not in written and "年" not in written and len(numbers) == 1:
         return None, None, numbers[0]
     if numbers[0] <= 31:
         numbers = [0, *numbers]
     year, month, day = (*numbers, 0, 0)[:3]
     return year or None, month or None, day or None
+
+
+def _month_in(written: str) -> int | None:
+    """Return the month that a date names in words."""
+    if foreign := re.search(_ANY_FOREIGN, written):
+        return _FOREIGN_MONTHS[foreign[0]]
+    name = re.search(_MONTH, written)
+    return name and next(i for i, full in enumerate(MONTHS, 1) if full.startswith(name[0][:3]))
 
 
 def _day_first(written: str) -> Date:

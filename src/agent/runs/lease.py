@@ -18,18 +18,15 @@ from agent.core.errors import AgentError, ConfigurationError, StoreFailed
 from agent.core.private_files import private_database
 from agent.runs.sql import Database, Place, Tables, open_database
 
+_LOCK = "((classid::bigint << 32) | objid::bigint)"
 _HELD = (
-    "SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks"
+    f"SELECT {_LOCK} FROM pg_locks"  # noqa: S608
     " WHERE locktype = 'advisory' AND objsubid = 1 AND granted"
     " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
 )
 _SERVER = 0x7365727665
 """The advisory lock of the one server of a database; like `_SET_UP` a number of ours."""
-_OTHER_SERVER = (
-    "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted"
-    " AND (classid::bigint << 32) | objid::bigint = ? AND pid <> pg_backend_pid()"
-    " AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) LIMIT 1"
-)
+_OTHER_SERVER = f"{_HELD} AND {_LOCK} = ? AND pid <> pg_backend_pid() LIMIT 1"
 _GONE_SECONDS = 5.0
 """A database has noticed well within this time that a process of its machine was killed."""
 _LOOK_SECONDS = 0.25

@@ -134,7 +134,8 @@ class Draft:
     """Write the last message of a turn: its citations, gaps and records.
 
     `texts` is what each source says beside its quotes, by its id; `known` are words that need no
-    source, `own` what code says in the text. The text is checked against all of it.
+    source, `own` what code says in the text (set before it is written). The text is checked
+    against all of it.
     """
 
     def __init__(
@@ -148,7 +149,6 @@ class Draft:
         assistant: str,
         texts: Mapping[str, str] | None = None,
         known: Sequence[str] = (),
-        own: Sequence[str] = (),
     ) -> None:
         self.state, self.configuration, self.services = state, configuration, services
         self.emit, self.node, self.assistant = emit, node, assistant
@@ -160,7 +160,8 @@ class Draft:
         self.citer = Citer(self.sources, omitted=say("answer.link_omitted", self.language))
         self.own_list = SourceListFilter()
         self.targets: dict[str, str | None] = {}
-        self.texts, self.known, self.own = texts or {}, known, own
+        self.texts, self.known = texts or {}, known
+        self.own: Sequence[str] = ()
         self.claims: ClaimCheck | None = None
         places = distinct_places(state.get("places", []))
         self.places = judged(places, self.turn.get("constraints", {}), self.language)

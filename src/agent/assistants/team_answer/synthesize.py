@@ -54,7 +54,7 @@ from agent.evidence.types import Gap, Source
 from agent.knowledge.ranking import Bm25, best_first
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import render
-from agent.texts import say
+from agent.texts import Language, say
 
 _MAX_ANSWER = 2000
 _SNIPPET, _CITED_SNIPPET = 160, 500
@@ -239,7 +239,7 @@ def evidence_lines(state: TeamState, tokens: int) -> str:
     texts = [turn["text"] for turn in turns] + [h["text"] for h in state.get("hypotheses", [])]
     pages = [s for s in state.get("sources_gathered", []) if s["kind"] in ("page", "document")]
     named = {name for text in texts for name in _ID.findall(text)}
-    about = "\n".join([state["turn"]["question"], *texts])
+    about, names = "\n".join([state["turn"]["question"], *texts]), known_positions(state)
     records = "\n".join(
         [
             place_lines(state.get("places", []), language),
@@ -250,7 +250,7 @@ def evidence_lines(state: TeamState, tokens: int) -> str:
     # Lines are made one by one: those behind the limit never are.
     lines = chain(
         (_page_line(s, _CITED_SNIPPET, about) for s in pages if s["id"] in named),
-        (_lookup_line(each, state) for each in lookups(state)),
+        (_lookup_line(each, names, language) for each in lookups(state)),
         filter(None, records.splitlines()),
         (_page_line(s, _SNIPPET, about) for s in pages if s["id"] not in named),
     )
@@ -301,9 +301,10 @@ def _nearest_sentences(sentences: Sequence[str], length: int, about: str) -> str
     return " ".join(parts)[:length]
 
 
-def _lookup_line(lookup: Evidence, state: TeamState) -> str:
+def _lookup_line(lookup: Evidence, names: Mapping[str, str], language: Language) -> str:
+    """Return a lookup with its result; `names` are those of positions."""
     if lookup["kind"] == "map":
-        words = measurement(lookup, known_positions(state), state["turn"]["language"])
+        words = measurement(lookup, names, language)
         return f"{lookup['id']}: {cut_to_tokens(words, 200)}"
     request, result = (
         " ".join(text.split()) for text in (lookup["asked"], rounded(lookup["text"]))

@@ -136,10 +136,7 @@ class ThreadLocks:
     @asynccontextmanager
     async def alone(self, name: str) -> AsyncIterator[None]:
         """Keep the other instances from what has this name until the context ends."""
-        while True:
-            if await self._locks(name):
-                break
-            await asyncio.sleep(_ALONE_SECONDS)
+        await self._lock(name, _ALONE_SECONDS)
         try:
             yield
         finally:
@@ -151,10 +148,7 @@ class ThreadLocks:
         It asks again and again: a statement that waits in the database would be waited for by the
         CREATE INDEX CONCURRENTLY of the one that starts.
         """
-        while True:
-            if await self._locks(_START):
-                break
-            await asyncio.sleep(_LOOK_SECONDS)
+        await self._lock(_START, _LOOK_SECONDS)
 
     async def started(self) -> None:
         """Let the next instance start."""
@@ -165,6 +159,13 @@ class ThreadLocks:
         connection, self._connection = self._connection, None
         if connection is not None:
             await connection.close()
+
+    async def _lock(self, name: str, pause: float) -> None:
+        """Get the lock of a name, looking again after each pause (seconds)."""
+        while True:
+            if await self._locks(name):
+                break
+            await asyncio.sleep(pause)
 
     async def _owned(self, thread_id: str) -> None:
         try:

@@ -24,6 +24,7 @@ from agent.evidence.claims.claim import (
     MAX_FIGURES,
     Claim,
     alike_in_kind,
+    is_value_of,
     same_kind,
 )
 from agent.evidence.claims.doubt import doubt
@@ -252,8 +253,8 @@ class _Judge(Claim):
 
         def given(number: Decimal) -> bool:
             own = number in shares or self.assumes(number) or self.derives(number)
-            result = any(number in (f.value, amount(f)) for f in computed)
-            return own or result or self._is_given(number) or self._is_left_of_share(number)
+            own = own or is_value_of(number, computed)
+            return own or self._is_given(number) or self._is_left_of_share(number)
 
         computed, rest = list[Figure](), list[Figure]()
         terms = [t for _, terms in formula_values(self.text) for t in terms]
@@ -350,7 +351,7 @@ class _Judge(Claim):
     ) -> bool:
         """Return whether it is a result again, one for each of so many, or what to take for it."""
         if not figure.kind:
-            return any(figure.value in (f.value, amount(f)) for f in computed)
+            return is_value_of(figure.value, computed)
         hedged = hedge(self.text, figure)
         return self._is_provision(figure, computed) or any(
             alike(amount(one) * amount(count), figure, hedged)

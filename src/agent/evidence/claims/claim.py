@@ -147,8 +147,7 @@ class Claim:
 
     def assumes(self, number: Decimal) -> bool:
         """Return whether a number is among the premises, or what the sentence supposes."""
-        premises = (*self.premises, *self.hypotheses)
-        return any(number in (amount(premise), premise.value) for premise in premises)
+        return is_value_of(number, (*self.premises, *self.hypotheses))
 
     @cached_property
     def hypotheses(self) -> list[Figure]:
@@ -278,6 +277,11 @@ class Claim:
 def _results(one: Decimal, other: Decimal) -> tuple[Decimal, ...]:
     quotient = (one / other,) if other else ()
     return (one + other, one - other, one * other, *quotient)
+
+
+def is_value_of(number: Decimal, others: Iterable[Figure]) -> bool:
+    """Return whether a figure has the number, as it is written or in its base unit."""
+    return any(number in (amount(figure), figure.value) for figure in others)
 
 
 def among(figure: Figure, others: Iterable[Figure]) -> bool:

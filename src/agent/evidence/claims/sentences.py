@@ -96,7 +96,6 @@ def numbered(used: list[Source], sources: Mapping[str, Source]) -> Notation:
 _FENCE = re.compile(r"\s{0,40}(`{3,}|~{3,})")
 _SEPARATOR = re.compile(r"\s*\|?[\s:|-]*-{3,}[\s:|-]*$")
 _LIST_SIGN = re.compile(r"\s*(?:[-*+•]\s+|\d{1,3}[.)、]\s*)?")
-_ITEM = re.compile(r"\s*(?:[-*+•]\s+|\d{1,3}[.)、])")
 _DEMANDS = re.compile(
     r"(?:(?:应|要|需要?|该)(?:写进|要求|争取|谈)|条件|要求|谈判|下一步|行动)[^。；;]{0,24}$"
     r"|\b(?:conditions?|demands?|requirements?|ask for|insist on|negotiate|next steps?|to do)\b"
@@ -123,7 +122,7 @@ def sentences(text: str, notation: Notation) -> Iterator[Sentence]:
             continue
         if fence or not line.strip():
             continue
-        item = _ITEM.match(line) is not None
+        item = _is_item(line)
         lead = lead if item else line
         if line.lstrip().startswith("#"):
             continue
@@ -134,10 +133,16 @@ def sentences(text: str, notation: Notation) -> Iterator[Sentence]:
         if row and is_table_rule(line):
             continue
         head = head if row else ""
+        demanded = item and _DEMANDS.search(lead) is not None
         for begin, end in _spans(blanked[start:at], row=row):
             sentence = _sentence(text, blanked, citations, start + begin, start + end, row=row)
-            demanded = item and _DEMANDS.search(lead) is not None
-            yield replace(sentence, head=head, demanded=demanded)
+            yield replace(sentence, head=head, demanded=demanded) if head or demanded else sentence
+
+
+def _is_item(line: str) -> bool:
+    """Return whether a line begins with the sign of a list."""
+    sign = _LIST_SIGN.match(line)
+    return sign is not None and bool(sign[0].strip())
 
 
 def is_table_rule(line: str) -> bool:
