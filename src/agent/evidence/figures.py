@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import lru_cache
 from itertools import pairwise
 
 _UNITS: dict[str, dict[str, str]] = {
@@ -178,8 +179,9 @@ _AMOUNT = (
     rf"|\.\d{{1,3}}(?=\ ?(?:{_LATIN}))"
 )
 """Also 574,8 km/h, 1.234.567 and 3.600 Meter: else a comma lists, a point begins decimals."""
+_FIRST = re.escape("".join({word[0] for word in (*MONTHS, *_FOREIGN_MONTHS, *PREFIXES)}))
 _FIGURE = re.compile(
-    rf"""(?<![A-Za-z0-9_.])(?<![A-Za-z]-)(?<!第)(?<!第\ )(?:
+    rf"""(?=[\d.{_FIRST}])(?<![A-Za-z0-9_.])(?<![A-Za-z]-)(?<!第)(?<!第\ )(?:
     (?P<iso>\d{{4}}([-/.])\d{{1,2}}\2\d{{1,2}}(?!\d))
     |(?P<dayfirst>\d{{1,2}}([-/.])\d{{1,2}}\4[12]\d{{3}}(?!\.?\d))
     |(?P<han>[12]\d{{3}}\ ?年(?:\ ?\d{{1,2}}\ ?月(?:\ ?\d{{1,2}}\ ?[日号])?)?
@@ -206,6 +208,10 @@ _PER = re.compile(
     re.VERBOSE,
 )
 _DIGIT = re.compile(r"\d")
+SENTENCE, KEPT_SENTENCES = 500, 8192
+"""Characters of a sentence, and of how many what was read in them is kept: a check reads each
+again beside each of its sources.
+"""
 _JOINED = re.compile(r"\s*(?:[-–—~/、至到和或]|to|and|or|en|und|et|y|e|bis|tot)\s*")
 
 
@@ -250,6 +256,15 @@ def figures(text: str) -> list[Figure]:
     """Return all figures, in order; in a range or list (20–30元) the unit holds for both."""
     if not _DIGIT.search(text):
         return []
+    return list(_sentence_figures(text)) if len(text) <= SENTENCE else _figures(text)
+
+
+@lru_cache(KEPT_SENTENCES)
+def _sentence_figures(text: str) -> Sequence[Figure]:
+    return _figures(text)
+
+
+def _figures(text: str) -> list[Figure]:
     plain, places = _fold_text(text)
     read = [_read(match, plain, places, text) for match in _FIGURE.finditer(plain)]
     for i in range(len(read) - 1, 0, -1):

@@ -10,6 +10,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -421,11 +422,11 @@ def mentioned(places: Sequence[Place], text: str) -> dict[str, int]:
     full: dict[str, list[str]] = defaultdict(list)
     short: dict[str, list[str]] = defaultdict(list)
     for place in places:
-        name = _plain(place["name"])
+        name = _plain_name(place["name"])
         full[name].append(place["id"])
-        if english := _plain(place.get("name_en") or ""):
+        if english := _plain_name(place.get("name_en") or ""):
             full[english].append(place["id"])
-        base = _plain(_BRANCH.sub("", unicodedata.normalize("NFKC", place["name"])))
+        base = _plain_name(_BRANCH.sub("", unicodedata.normalize("NFKC", place["name"])))
         if base and base != name:
             short[base].append(place["id"])
     positions: dict[str, int] = {}
@@ -465,3 +466,6 @@ def _plain(text: str) -> str:
     folded = folded.translate(str.maketrans("【】[]「」《》", "()()()()"))
     spaced = _SPACE.sub(" ", folded).strip()
     return re.sub(r"(?<![a-z0-9.,!?]) | (?![a-z0-9])", "", spaced)
+
+
+_plain_name = lru_cache(4096)(_plain)

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 
 from agent.assistants.common.conversation import known_words
 from agent.core.budget import Meter
+from agent.core.concurrency import compute
 from agent.core.errors import AgentError
 from agent.evidence.citations import source_key
 from agent.evidence.claims.check import Finding, check
@@ -115,8 +116,7 @@ class ClaimCheck:
     async def decide(self, *, seconds: float) -> None:
         """Check by rules, in a thread; a text too long for the time stays as it was written."""
         try:
-            async with asyncio.timeout(seconds):
-                decided = await asyncio.to_thread(self._decided)
+            decided = await compute(self._decided, seconds=seconds)
         except TimeoutError:
             log.warning("claims were not checked: %d characters in %g s", len(self.body), seconds)
         else:

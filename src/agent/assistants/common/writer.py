@@ -24,6 +24,7 @@ from agent.assistants.common.turn import meter_of
 from agent.assistants.common.turn_record import PROGRESS, lightened, progress_of
 from agent.configuration import Configuration
 from agent.core.budget import Usage, add_usage
+from agent.core.concurrency import compute
 from agent.core.errors import AgentError, ConfigurationError, NothingFound
 from agent.core.progress import Emit, event
 from agent.core.telemetry import STEP, RunEnd, tell_end
@@ -233,8 +234,10 @@ class Draft:
     async def check(self, body: str) -> None:
         """Check the claims of the text: by rules, and by a model what those leave in doubt."""
         context = [*self.known, self.nothing_found]
-        evidence = evidence_of(self.state, self.citer.sources, self.texts, context, self.own)
         cited = self.citer.sources
+        evidence = await compute(
+            lambda: evidence_of(self.state, cited, self.texts, context, self.own)
+        )
         messages = cast(Mapping[str, Any], self.state).get("messages", [])
         earlier = earlier_pages(messages, cited.values())
         self.claims = ClaimCheck(body, self.citer.used, cited, evidence, self.language, earlier)
@@ -331,8 +334,8 @@ async def _carried(
     citing = draft.claims.citing if draft.claims else {}
     knowledge = Knowledge(cited, gathered, places, parts.notes, draft.texts, citing, parts.located)
     limit = draft.configuration.max_previous_bytes
-    # Long pages are gone through for what bears the answer, which takes the processor.
-    return await asyncio.to_thread(carried, knowledge, draft.turn, answer=answer, limit=limit)
+    # Long pages are gone through for what bears the answer.
+    return await compute(lambda: carried(knowledge, draft.turn, answer=answer, limit=limit))
 
 
 async def _pieces(draft: Draft, parts: MessageParts) -> AsyncIterator[str]:

@@ -1,6 +1,5 @@
 """One topic's branch: its pages read, then compressed to notes with a marker for each fact."""
 
-import asyncio
 import logging
 import re
 import time
@@ -28,7 +27,7 @@ from agent.assistants.deep_research.state import (
 )
 from agent.configuration import Configuration
 from agent.core.budget import Meter
-from agent.core.concurrency import Lanes, TurnTasks
+from agent.core.concurrency import Lanes, TurnTasks, compute
 from agent.core.errors import AgentError
 from agent.core.progress import Emit, event
 from agent.core.strings import cut_to_shares, cut_to_tokens, estimated_tokens
@@ -208,8 +207,8 @@ class _Branch:
         entry["whole"] = is_small
         return DeepUpdate(
             search_results=[entry],
-            sources_gathered=await asyncio.to_thread(_sources, pages, notes.text),
-            pages_read=await asyncio.to_thread(_page_texts, pages, notes.text, whole=is_small),
+            sources_gathered=await compute(lambda: _sources(pages, notes.text)),
+            pages_read=await compute(lambda: _page_texts(pages, notes.text, whole=is_small)),
             counts=Counts(unknown_notes=notes.unknown),
             gaps=gaps,
             usage=self.meter.usage,

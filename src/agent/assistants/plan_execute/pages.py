@@ -12,6 +12,7 @@ from agent.assistants.common.services import Services
 from agent.assistants.plan_execute.documents import is_scored
 from agent.assistants.plan_execute.state import ExecutorResult
 from agent.core.budget import Meter
+from agent.core.concurrency import compute
 from agent.core.errors import AgentError
 from agent.knowledge.markup import markdown_blocks
 from agent.knowledge.ranking import Bm25, best_first
@@ -69,7 +70,7 @@ async def read_pages(
                 log.info("turn=%s page not read: %s", meter.turn_id, error)
                 index.errors.append(error)
                 return "", []
-        return f"{page.title}\n{page.text}", await asyncio.to_thread(_cut, page, document)
+        return f"{page.title}\n{page.text}", await compute(lambda: _cut(page, document))
 
     read = await asyncio.gather(*(one(document) for document in documents))
     for document, (text, hits) in zip(documents, read, strict=True):

@@ -5,11 +5,11 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice, takewhile, zip_longest
 from operator import add
 
-from agent.evidence.figures import Date, Figure, figures
+from agent.evidence.figures import KEPT_SENTENCES, SENTENCE, Date, Figure, figures
 
 _CODE = re.compile(r"(?:\w{2,10}://|www\.)[!-~]{1,2000}")
 _ABOUT = re.compile(
@@ -219,20 +219,27 @@ _STOP_WORDS = frozenset(
         "very",
     ]
 )
-_STOP_HAN = str.maketrans(
-    dict.fromkeys("的了是在有和与及也都就被把对从到为于之其这那个一不没可以能会要又再而且但或", " ")
-)
+_STOP_HAN = "的了是在有和与及也都就被把对从到为于之其这那个一不没可以能会要又再而且但或"
+_BETWEEN_HAN = re.compile(rf"[^\u3400-\u9fff]+|[{_STOP_HAN}]")
 
 
 def words(text: str) -> frozenset[str]:
     """Return what a text is compared by: Latin words without endings, pairs of Han characters."""
+    return _sentence_words(text) if len(text) <= SENTENCE else _words(text)
+
+
+@lru_cache(KEPT_SENTENCES)
+def _sentence_words(text: str) -> frozenset[str]:
+    return _words(text)
+
+
+def _words(text: str) -> frozenset[str]:
     terms = set[str]()
     for word in _LATIN.findall(text.casefold()):
         if word not in _STOP_WORDS:
             terms.add(_stem(word))
-    for run in _HAN_RUN.findall(text):
-        for part in run.translate(_STOP_HAN).split():
-            terms.update(map(add, part, part[1:]))
+    for part in _BETWEEN_HAN.split(text):
+        terms.update(map(add, part, part[1:]))
     return frozenset(terms)
 
 
