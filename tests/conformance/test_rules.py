@@ -65,6 +65,20 @@ async def test_what_no_run_may_ask_is_refused_whatever_the_way(served: Served, f
         assert (await http.get(f"/threads/{thread}/runs")).json() == []
 
 
+async def test_a_delay_is_kept_or_refused_and_never_passed_over(served: Served) -> None:
+    async with served.http() as http:
+        thread = (await http.post("/threads", json={})).json()["thread_id"]
+        body = {"assistant_id": "agent", "input": asked(), "after_seconds": 3600}
+        reply = await http.post(f"/threads/{thread}/runs", json=body)
+        if served.engine == "aegra":
+            assert reply.status_code == 422
+            assert "after_seconds" in reply.json()["detail"]
+            return
+        run = reply.json()["run_id"]
+        assert (await http.get(f"/threads/{thread}/runs/{run}")).json()["status"] == "pending"
+        assert (await http.delete(f"/threads/{thread}/runs/{run}")).is_success
+
+
 async def test_the_event_protocol_is_no_way_round(served: Served) -> None:
     async with served.http() as http:
         thread = (await http.post("/threads", json={})).json()["thread_id"]

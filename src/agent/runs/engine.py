@@ -4,7 +4,7 @@ The server's own part (`agent.engines`) registers itself here when it is loaded;
 requests and offers routes asks `engine()` and never knows which one serves.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -54,6 +54,11 @@ class Engine(Protocol):
     @property
     def rules_its_own_calls(self) -> bool:
         """Return whether the rules are asked for what `client` begins, too."""
+        ...
+
+    @property
+    def ignored_fields(self) -> Collection[str]:
+        """Return what of a run's request the server takes and does nothing with."""
         ...
 
     def client_with(self, app: Any, headers: Mapping[str, str]) -> LangGraphClient:

@@ -51,6 +51,7 @@ class AegraServer:
     """Offer what differs of Aegra (`runs.engine.Engine`)."""
 
     rules_its_own_calls = True
+    ignored_fields = ("after_seconds",)
 
     def __init__(self) -> None:
         self._close_last: list[Callable[[], Awaitable[None]]] = [

@@ -48,6 +48,7 @@ class LangGraphServer:
     """Offer what differs of LangGraph's own server (`runs.engine.Engine`)."""
 
     rules_its_own_calls = False
+    ignored_fields = ()
 
     def client(self, owner: str) -> LangGraphClient:
         """Return the SDK's client in the process, which passes by every rule."""

@@ -13,7 +13,7 @@ from langgraph_sdk import Auth
 from langgraph_sdk.errors import APIStatusError, NotFoundError
 
 from agent.assistants.registry import ASSISTANTS
-from agent.core.errors import ConfigurationError
+from agent.core.errors import ConfigurationError, InputError
 from agent.core.metadata_keys import OWNER
 from agent.runs.engine import RunRequest, ThreadBusy, engine
 from agent.runs.threads import askers_of
@@ -123,7 +123,7 @@ async def _admit_run(ctx: Auth.types.AuthContext, value: Value, request: RunRequ
     """Check a run and take a place for it; raise HTTPException with what is in the way."""
 
     def check(_: Mapping[str, Any]) -> None:
-        check_run(request.fields)
+        _check_run(request)
 
     owned, owner = _check_new(ctx, value, check), _caller(ctx)
     await _check_choices(owner, request.settings, request.assistant)
@@ -333,7 +333,14 @@ def _check_assistant(value: Mapping[str, Any]) -> None:
 
 
 def _check_cron(value: Mapping[str, Any]) -> None:
-    check_run(engine().request_of(value).fields)
+    _check_run(engine().request_of(value))
+
+
+def _check_run(request: RunRequest) -> None:
+    check_run(request.fields)
+    for name in engine().ignored_fields:
+        if request.fields.get(name):
+            raise InputError(name, "is not served here; begin the run when it is due")
 
 
 def _texts(headers: Mapping[Any, Any]) -> dict[str, str]:
