@@ -31,8 +31,9 @@ def outcome(constraints: Constraints, **fields: Any) -> tuple[str, str]:
 def test_a_hotpot_above_the_budget_never_stands_before_one_within_it() -> None:
     """人均100以内 put a hotpot of ¥110 first."""
     constraints = constraints_by_rules("上海迪士尼附近有什么好吃的，人均100以内")
-    assert constraints == {"max_cost": 100}
-    found = [record("火锅", cost=110.0), record("面馆", cost=None), record("快餐", cost=40.0)]
+    assert constraints == {"max_cost": 100, "kind": "restaurant"}
+    costs = {"火锅": 110.0, "面馆": None, "快餐": 40.0}
+    found = [record(name, cost=cost, category="中餐厅") for name, cost in costs.items()]
     ranked = judged(found, constraints, "zh")
     assert [each["name"] for each in ranked] == ["快餐", "面馆", "火锅"]
     assert [each["verdicts"][0]["verdict"] for each in ranked] == [
@@ -44,6 +45,58 @@ def test_a_hotpot_above_the_budget_never_stands_before_one_within_it() -> None:
         "field": "cost",
         "text": "人均 ¥110，超过 ¥100",
     }
+
+
+def test_a_playground_never_stands_before_a_restaurant_where_one_is_asked_for() -> None:
+    constraints = constraints_by_rules("王府井附近适合带孩子的餐厅")
+    assert constraints == {"suits": ["children"], "kind": "restaurant"}
+    found = [record("和平菓局", category="游乐场"), record("海底捞", category="火锅店")]
+    first, last = judged(found, constraints, "zh")
+    assert first["name"] == "海底捞"
+    texts = [[verdict["text"] for verdict in each["verdicts"]] for each in (first, last)]
+    assert texts == [
+        ["是否适合孩子未知", "餐厅（火锅店）"], ["适合孩子（游乐场）", "不是餐厅（游乐场）"]
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("附近有停车场吗", "parking"),
+        ("餐厅附近的停车场", "parking"),
+        ("北京有哪些博物馆？", "museum"),
+        ("三里屯咖啡馆推荐", "cafe"),
+        ("coffee near me", "cafe"),
+        ("a hotel near a good restaurant in Beijing", "hotel"),
+        ("Which museums in Shanghai are open on Monday?", "museum"),
+        # Two kinds, more than a kind, a way, or none.
+        ("王府井附近的酒店和餐厅", None),
+        ("周末去哪玩，附近有餐厅吗", None),
+        ("带孩子去公园玩什么好", None),
+        ("从酒店到外滩怎么走", None),
+        ("best places to eat and see in Chengdu", None),
+        ("Where to take the kids on Saturday near West Lake?", None),
+    ],
+)
+def test_the_one_kind_of_place_that_is_asked_for_is_read(question: str, kind: str | None) -> None:
+    assert constraints_by_rules(question).get("kind") == kind
+
+
+@pytest.mark.parametrize(
+    ("category", "expected"),
+    [
+        ("中餐厅", "satisfied"),
+        ("咖啡厅", "unknown"),
+        ("博物馆", "violated"),
+        ("生活服务场所", "unknown"),
+        (None, "unknown"),
+    ],
+)
+def test_of_what_kind_a_place_is_says_its_category_alone(
+    category: str | None, expected: str
+) -> None:
+    """A café may well cook."""
+    assert outcome({"kind": "restaurant"}, category=category) == (expected, "category")
 
 
 def test_the_lines_a_writer_sees_carry_the_verdict_in_its_language() -> None:
@@ -159,7 +212,8 @@ def test_whom_a_place_suits_is_said_by_its_category_or_name_and_never_guessed(
 def test_demands_in_plain_words_are_read_without_a_model(
     question: str, expected: dict[str, Any]
 ) -> None:
-    assert constraints_by_rules(question) == expected
+    demands = constraints_by_rules(question)
+    assert {name: value for name, value in demands.items() if name != "kind"} == expected
 
 
 def test_what_a_model_writes_wrongly_is_no_constraint() -> None:

@@ -7,11 +7,11 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 from agent.evidence.places import extract_place
-from agent.evidence.records import hours_text
-from agent.evidence.types import Constraints, Place, Suits, Verdict
+from agent.evidence.records import hours_text, kind_text
+from agent.evidence.types import Constraints, Kind, Place, Suits, Verdict
 from agent.texts import Language, say
 
 _MAX_COST, _MAX_METRES = 1e6, 50_000
@@ -35,6 +35,8 @@ def valid_constraints(candidate: Mapping[str, Any]) -> Constraints:
         valid["max_distance_m"] = int(metres)
     if suits := [each for each in _SUITS if each in (candidate.get("suits") or [])]:
         valid["suits"] = suits
+    if (kind := candidate.get("kind")) in _KINDS:
+        valid["kind"] = cast(Kind, kind)
     return valid
 
 
@@ -91,6 +93,49 @@ _FOR_WHOM: dict[Suits, re.Pattern[str]] = {
         r"室内|雨天|下雨天|下雨(?:时|也|去|能)|避雨|\bindoors?\b|\brainy\b|\bwhen it rains\b", re.I
     ),
 }
+_KINDS: dict[Kind, tuple[str, str, str]] = {
+    "restaurant": (
+        r"餐厅|饭店|饭馆|餐馆|火锅店?|小吃|美食|好吃的",
+        r"restaurants?|eater(?:y|ies)|places? to eat",
+        r"餐|饭|菜|料理|火锅|烧烤|小吃|食|酒楼|老字号|牛扒|风味|肯德基|麦当劳|必胜客|restaurant",
+    ),
+    "cafe": (r"咖啡[馆店厅]?", r"caf[eé]s?|coffee(?: shops?| houses?)?", r"咖啡|caf[eé]|coffee"),
+    "bar": (r"酒吧", r"bars?|pubs?", r"酒吧|\bbars?\b|\bpubs?\b"),
+    "hotel": (
+        r"酒店|宾馆|旅馆|民宿", r"hotels?|hostels?|guest ?houses?",
+        r"酒店|宾馆|旅馆|招待所|民宿|旅舍|住宿|度假村|hotel|hostel",
+    ),
+    "parking": (r"停车[场位库]", r"car parks?|parking(?: lots?)?", r"停车|parking"),
+    "museum": (r"博物馆|美术馆", r"museums?|galler(?:y|ies)", r"博物|纪念馆|美术馆|展览|museum"),
+    "park": (r"公园", r"parks?", r"公园|植物园|动物园|绿地|\bparks?\b"),
+    "bookshop": (r"书店", r"book ?(?:shops?|stores?)", r"书店|bookshop"),
+    "mall": (r"商场|购物中心", r"(?:shopping )?malls?", r"商场|购物|百货|\bmall\b"),
+    "pharmacy": (r"药店|药房", r"pharmac(?:y|ies)", r"药|pharmacy"),
+    "hospital": (r"医院", r"hospitals?", r"医院|hospital"),
+}  # fmt: skip
+"""Each kind as a question has it, in Chinese and in English, and as a record's category does."""
+_FOOD: Sequence[Kind] = ("restaurant", "cafe", "bar")
+"""Kinds of which a place may be several."""
+_OF_NO_KIND = re.compile(
+    r"游乐|礼品|玩具|影院|剧[院场]|地铁|公交|学校|银行|便利店|超级?市|playground"
+)
+_ASKED_ZH = re.compile(
+    "(?:" + "|".join(f"(?P<{kind}>{zh})" for kind, (zh, _, _) in _KINDS.items()) + ")"
+    r"(?:有吗|吗|呢|有?哪些|有什么|在哪里?|推荐|哪家好?|怎么样|[，,][^，,。？]{0,20})?\s*[？。！?!]*$"
+)
+_ASKED_EN = re.compile(
+    r"(?:^|\b(?:an?|any|some|good|best|nice|cheap|cosy|which|what|find|recommend|suggest|me|the)\s)"
+    r"(?:[\w'’-]+\s){0,2}?(?:"
+    + "|".join(f"(?P<{kind}>{en})" for kind, (_, en, _) in _KINDS.items())
+    + r")\b(?=\s+(?:near|nearby|around|in|at|for|with|that|which|open|within|under|close|by|on"
+    r"|where|are|is)\b|\s*[?.!]*$)",
+    re.IGNORECASE,
+)
+_MORE_THAN_A_KIND = re.compile(
+    r"玩|逛|游|景点|去处|行程|安排|路线|怎么走|怎么去|多远|顺便|然后|再去|、|和"
+    r"|\b(?:and|then|or|route|trip|itinerary|day|things? to do|where to (?:go|take)|how far)\b",
+    re.IGNORECASE,
+)
 _SAME_SUBJECT = re.compile(
     r"^(?:那?有没有|那)?(?:再|更|还有|别的|其他|其它|换)|便宜[一点些]|近[一点些]"
     r"|\b(?:cheaper|closer|nearer|another|others?|else|instead)\b",
@@ -106,6 +151,7 @@ def constraints_by_rules(question: str) -> Constraints:
         "max_distance_m": _distance(text),
         "open_on": [_weekday(match) for match in _OPEN_ON.finditer(text)],
         "suits": [suits for suits, words in _FOR_WHOM.items() if words.search(text)],
+        "kind": _kind(text),
     }
     if match := _OPEN_AT.search(text):
         stated["open_at"] = _clock(match)
@@ -115,6 +161,15 @@ def constraints_by_rules(question: str) -> Constraints:
 def keeps_subject(question: str) -> bool:
     """Return whether a follow-up, by its own words, asks for more of the same."""
     return bool(_SAME_SUBJECT.search(question.strip())) and extract_place(question) is None
+
+
+def _kind(text: str) -> str | None:
+    """Return the one kind of place that a question asks for; None for several, or for more."""
+    kinds = set[str | None]()
+    for line in filter(None, map(str.strip, text.splitlines())):
+        match = _ASKED_ZH.search(line) or _ASKED_EN.search(line)
+        kinds.add(match.lastgroup if match and not _MORE_THAN_A_KIND.search(line) else None)
+    return kinds.pop() if len(kinds) == 1 else None
 
 
 def _budget(text: str) -> float | None:
@@ -274,6 +329,7 @@ def check(place: Place, constraints: Constraints, language: Language) -> list[Ve
         _open(place, constraints, language),
         _near(place, constraints.get("max_distance_m"), language),
         *(_suits(place, suits, language) for suits in constraints.get("suits", [])),
+        _is_of_kind(place, constraints.get("kind"), language),
     ]
     return [verdict for verdict in verdicts if verdict]
 
@@ -371,6 +427,19 @@ def _suits(place: Place, suits: Suits, language: Language) -> Verdict:
             outcome: Outcome = "satisfied" if good else "violated"
             return _verdict(suits, outcome, field, language, value=text)
     return _verdict(suits, "unknown", "category", language)
+
+
+def _is_of_kind(place: Place, kind: Kind | None, language: Language) -> Verdict | None:
+    if kind is None:
+        return None
+    category = place["category"] or ""
+    fits = {name for name, (*_, words) in _KINDS.items() if re.search(words, category, re.I)}
+    related = {*_FOOD} if kind in _FOOD else {kind}
+    other = bool(fits - related or (not fits and _OF_NO_KIND.search(category)))
+    outcome: Outcome = "satisfied" if kind in fits else "violated" if other else "unknown"
+    values = {"kind": say(f"constraints.kinds.{kind}", language)}
+    return _verdict("kind", outcome, "category", language, value=kind_text(place, language) or "",
+                    **values)  # fmt: skip
 
 
 def _verdict(

@@ -51,6 +51,10 @@ class Source(TypedDict):
 
 
 Suits = Literal["children", "elderly", "wheelchair", "indoor"]
+Kind = Literal[
+    "restaurant", "cafe", "bar", "hotel", "parking", "museum", "park", "bookshop", "mall",
+    "pharmacy", "hospital",
+]  # fmt: skip
 
 
 class Constraints(TypedDict, total=False):
@@ -64,6 +68,8 @@ class Constraints(TypedDict, total=False):
     """ISO weekdays, 1 Monday to 7 Sunday; one of them is enough."""
     max_distance_m: int
     suits: list[Suits]
+    kind: Kind
+    """What the place is to be."""
 
 
 class Verdict(TypedDict):
