@@ -32,6 +32,28 @@ IMPORTED = (
     "agent.assistants.team_answer.graph",
     "agent.sample.server",
     *(f"agent.cli.{name}" for name in ("ask", "batch", "doctor", "ingest", "search", "serve")),
+    *(f"agent.cli.{name}" for name in ("doctor_cluster", "local", "render", "watch")),
+    # What libraries leave to their first use; the readings of Chinese alone take 0.3 s.
+    *("pypinyin", "httpcore", "socksio", "anyio._backends._asyncio", "google.auth.aio.credentials"),
+    *("langchain_core.tracers.stdout", "langchain_core.tracers.run_collector", "rich.markdown"),
+    "langchain_core.messages.block_translators.langchain_v0",
+    # What the server imports besides itself.
+    *(
+        "numpy",
+        "blockbuster",
+        "cloudpickle",
+        "jsonschema_rs",
+        "truststore",
+        "langgraph_sdk.runtime",
+    ),
+    *(f"langgraph.{name}.memory" for name in ("cache", "checkpoint", "store")),
+    *(f"google.protobuf.{name}" for name in ("json_format", "struct_pb2", "wrappers_pb2")),
+    *("grpc_health.v1.health_pb2_grpc", "langgraph_grpc_common.proto.core_api_pb2_grpc"),
+    "opentelemetry.exporter.otlp.proto.http.metric_exporter",
+    "opentelemetry.exporter.prometheus",
+    *(f"starlette.{name}" for name in ("middleware.base", "middleware.cors", "schemas")),
+    *("uvicorn.lifespan.on", "uvicorn.loops.uvloop", "uvicorn.protocols.http.httptools_impl"),
+    "uvicorn.protocols.websockets.websockets_sansio_impl",
     *("langgraph_cli.cli", "uvicorn", "uvloop", "httptools", "h11", "grpc", "structlog"),
     *("opentelemetry.sdk.trace", "prometheus_client", "rich.console", "dateutil.rrule", "croniter"),
 )
