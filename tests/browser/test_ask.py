@@ -34,7 +34,7 @@ def pin(page: Page, name: str) -> Locator:
 
 
 def card(page: Page, name: str) -> Locator:
-    return part(page, "places").get_by_role("button").filter(has_text=name)
+    return page.locator(".place-line").filter(has_text=name)
 
 
 def test_a_run_is_watched_from_the_question_to_the_answer(visit: Visits) -> None:
@@ -109,7 +109,7 @@ def test_map_and_list_select_each_other(page: Page) -> None:
     pin(page, PLACES[1]).click()
     expect(card(page, PLACES[1])).to_have_attribute("aria-expanded", "true")
     expect(card(page, PLACES[1])).to_be_in_viewport()
-    shown = part(page, "places").locator("[data-place-id].selected")
+    shown = page.locator(".place.selected")
     expect(shown).to_contain_text("高德地图")
     card(page, PLACES[3]).click()
     expect(shown).to_have_count(1)
@@ -123,9 +123,23 @@ def test_map_and_list_select_each_other(page: Page) -> None:
     expect(pin(page, PLACES[3])).to_have_attribute("aria-pressed", "false")
 
 
+def test_each_place_is_told_once_by_a_bullet_with_its_number(page: Page) -> None:
+    """The number of the bullet is the pin's and the citation's; nothing below lists it again."""
+    told = page.locator(".prose li.place")
+    expect(told).to_have_count(len(PLACES))
+    expect(page.locator(".place")).to_have_count(len(PLACES))
+    expect(part(page, "places").locator(".place")).to_have_count(0)
+    for number, name in enumerate(PLACES, 1):
+        expect(told.nth(number - 1).locator(".place-number")).to_have_text(str(number))
+        expect(told.nth(number - 1).locator("a.cite")).to_have_text([str(number)])
+        expect(pin(page, name)).to_have_text(str(number))
+    visible = page.locator(".talk").inner_text()
+    assert [visible.count(f"{name} —") for name in PLACES] == [1] * len(PLACES)
+
+
 def test_a_place_leads_to_the_sources_that_name_it(page: Page) -> None:
     card(page, PLACES[0]).click()
-    part(page, "places").get_by_role("link", name=re.compile("^来源 1$")).click()
+    page.locator(".place-more").get_by_role("link", name=re.compile("^来源 1$")).click()
     source = part(page, "sources").locator('[data-source-number="1"]')
     expect(source).to_be_focused()
     expect(source).to_contain_text(PLACES[0])
@@ -162,7 +176,7 @@ def test_an_example_is_asked_with_one_click(visit: Visits) -> None:
     page.locator(".example").filter(has_text=ZH).click()
     turn = ends(page.locator("article.turn"))
     expect(turn.get_by_role("heading", name=ZH)).to_be_visible()
-    expect(part(turn, "places").locator("[data-place-id]")).to_have_count(len(PLACES))
+    expect(turn.locator(".place")).to_have_count(len(PLACES))
 
 
 def test_another_assistant_answers_where_it_is_chosen(visit: Visits) -> None:

@@ -81,7 +81,7 @@ def test_pins_their_names_and_tips_are_text(visit: Visits, server: DevServer) ->
     expect(page.locator(".map-tip")).to_contain_text(text)
     pins.first.click()
     expect(page.locator(".map-choice")).to_contain_text(text)
-    expect(part(page, "places").locator(".place.selected .place-more")).to_contain_text(text)
+    expect(page.locator(".place.selected .place-more")).to_contain_text(text)
     nothing_acts(page)
 
 

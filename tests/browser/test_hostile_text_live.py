@@ -33,9 +33,9 @@ def person_fixture(visit: Visits) -> Visit:
 def test_an_answer_from_hostile_services_is_text(person: Visit) -> None:
     page = person.tab()
     turn = ends(ask(page, ZH))
-    expect(part(turn, "places").locator(".place")).not_to_have_count(0)
+    expect(turn.locator(".place")).not_to_have_count(0)
     expect(part(turn, "places")).to_contain_text(MARKUP["image"])
-    for line in part(turn, "places").locator(".place-line").all():
+    for line in turn.locator(".place-line").all():
         line.click()
     turn.locator("a.cite").first.click()
     expect(part(page, "citation")).to_contain_text("onerror")

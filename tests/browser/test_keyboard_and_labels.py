@@ -96,13 +96,15 @@ def test_a_citation_opens_closes_and_gives_the_focus_back(visit: Visits, thread:
 def test_places_are_chosen_in_the_list_and_on_the_map(visit: Visits, thread: str) -> None:
     page = begun(visit, f"/app?thread={thread}")
     turn = ends(page.locator("article.turn"))
-    line = tab_to(page, part(turn, "places").locator(".place-line").nth(2))
+    line = tab_to(page, turn.locator(".place-line").nth(2))
     page.keyboard.press("Enter")
     expect(line).to_have_attribute("aria-expanded", "true")
     expect(line).to_be_focused()
     pins = part(page, "map").locator(".map-pin")
     expect(pins.nth(2)).to_have_attribute("aria-pressed", "true")
-    source = tab_to(page, part(turn, "places").get_by_role("link", name=re.compile("^来源")).first)
+    source = tab_to(
+        page, turn.locator(".place-more").get_by_role("link", name=re.compile("^来源")).first
+    )
     page.keyboard.press("Enter")
     expect(part(turn, "sources").locator(".source:focus")).to_contain_text("中国妇女儿童博物馆")
     expect(source).to_be_visible()
@@ -110,9 +112,7 @@ def test_places_are_chosen_in_the_list_and_on_the_map(visit: Visits, thread: str
     page.keyboard.press(" ")
     expect(pins.first).to_have_attribute("aria-pressed", "true")
     expect(pins.first).to_be_focused()
-    expect(part(turn, "places").locator(".place-line").first).to_have_attribute(
-        "aria-expanded", "true"
-    )
+    expect(turn.locator(".place-line").first).to_have_attribute("aria-expanded", "true")
 
 
 def test_a_plan_is_read_changed_and_sent(visit: Visits) -> None:
@@ -198,7 +198,7 @@ def test_everything_has_a_name(visit: Visits, thread: str, width: int) -> None:
     page.locator("a.cite").first.click()
     assert nameless(page) == []
     page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
-    part(page, "places").locator(".place-line").first.click()
+    page.locator(".place-line").first.click()
     assert nameless(page) == []
     part(page, "near").get_by_role("button").first.click()
     assert nameless(page) == []

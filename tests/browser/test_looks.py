@@ -74,7 +74,7 @@ def states(page: Page, thread: str, question: str = ZH) -> Iterator[str]:
     expect(part(page, "citation")).to_be_visible()
     yield "citation"
     page.keyboard.press("Escape")
-    part(page, "places").locator(".place-line").nth(1).click()
+    page.locator(".place-line").nth(1).click()
     expect(page.locator(".place.selected")).to_be_in_viewport()
     yield "place"
     part(page, "near").get_by_role("button").first.click()
@@ -218,7 +218,7 @@ def test_what_is_chosen_shows_without_our_colours(visit: Visits, thread: str) ->
     switch.click()
     page.get_by_role("button", name="新问题").focus()
     assert outlined(switch)
-    places = part(page, "places").locator(".place")
+    places = page.locator(".place")
     places.nth(1).get_by_role("button").click()
     assert [outlined(places.nth(at)) for at in (0, 1)] == [False, True]
     ground = part(page, "composer").evaluate("(one) => getComputedStyle(one).backgroundColor")
@@ -230,7 +230,7 @@ def test_on_paper_there_is_the_answer_with_numbers_and_addresses(
 ) -> None:
     page = visit(fresh=True, color_scheme="dark", **STILL).tab(f"/app?thread={thread}")
     ends(page.locator("article.turn"))
-    place = part(page, "places").locator(".place").first
+    place = page.locator(".place").first
     expect(place.get_by_text("王府井大街255号")).to_be_hidden()
     page.emulate_media(media="print")
     expect(place.get_by_text("王府井大街255号")).to_be_visible()
@@ -253,7 +253,7 @@ def test_nothing_moves_for_those_who_want_no_motion(visit: Visits, motion: str) 
     turn.locator("a.cite").first.click()
     page.keyboard.press("Escape")
     part(page, "map").locator(".map-pin").nth(2).click()
-    expect(part(page, "places").locator(".place.selected")).to_be_visible()
+    expect(page.locator(".place.selected")).to_be_visible()
     part(page, "map").get_by_role("button", name="放大").click()
     assert bool(moves(page)) == (motion == "no-preference"), moves(page)
 

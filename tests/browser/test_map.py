@@ -99,7 +99,7 @@ def test_many_places_are_grouped_until_one_looks_closer(visit: Visits, server: D
 def test_a_place_says_whether_it_is_open_and_leads_there(visit: Visits) -> None:
     page = visit().tab()
     turn = ends(ask(page, "王府井附近人均100元以内的餐厅"))
-    place = part(turn, "places").locator(".place").first
+    place = turn.locator(".place").first
     place.locator(".place-line").click()
     rows = place.locator(".place-rows dt")
     expect(rows.first).to_have_text("要求")

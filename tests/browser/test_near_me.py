@@ -56,7 +56,7 @@ def test_a_position_goes_with_the_question_after_one_has_agreed(
     expect(near(page).get_by_role("button").first).to_be_focused()
     expect(near(page)).to_contain_text("±40 m")
     turn = ends(ask(page, NEAR))
-    expect(part(turn, "places").locator(".place")).not_to_have_count(0)
+    expect(turn.locator(".place")).not_to_have_count(0)
     (position,) = sent(person)
     assert position == {"lng": HERE["longitude"], "lat": HERE["latitude"]}
     expect(part(page, "map").get_by_role("img", name=re.compile("的位置，误差约"))).to_be_visible()
@@ -104,7 +104,7 @@ def test_where_it_is_denied_one_types_a_place(visit: Visits) -> None:
     expect(panel.get_by_role("button", name="再试一次")).to_be_focused()
     expect(panel.get_by_role("button", name="在地图上点选")).to_have_count(0)
     turn = ends(ask(page, ZH))
-    expect(part(turn, "places").locator(".place")).not_to_have_count(0)
+    expect(turn.locator(".place")).not_to_have_count(0)
 
 
 @pytest.mark.parametrize("width", [360, 1440])
@@ -154,7 +154,7 @@ def test_who_was_asked_for_a_place_asks_again_with_the_position(visit: Visits) -
     expect(near(page).get_by_role("button", name="使用我的位置")).to_be_focused()
     page.keyboard.press("Enter")
     again = page.locator("article.turn").nth(1)
-    expect(part(ends(again), "places").locator(".place")).not_to_have_count(0)
+    expect(ends(again).locator(".place")).not_to_have_count(0)
     position = {"lng": HERE["longitude"], "lat": HERE["latitude"]}
     assert sent(person) == [None, position]
     controls = page.locator(".composer-options > *:visible")

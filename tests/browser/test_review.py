@@ -70,7 +70,7 @@ def test_a_changed_plan_is_what_is_searched(visit: Visits) -> None:
     expect(review).to_be_hidden()
     assert shown_plan(turn) == f"检索词：{ASPECTS_ZH}；王府井 避坑；{OWN}"
     expect(part(turn, "timeline").locator('.step[data-kind="search_done"]')).to_have_count(3)
-    expect(part(turn, "places").locator("[data-place-id]")).not_to_have_count(0)
+    expect(turn.locator(".place")).not_to_have_count(0)
 
 
 def test_a_plan_without_its_map_task_asks_no_map(visit: Visits) -> None:

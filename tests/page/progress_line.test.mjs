@@ -8,7 +8,7 @@ import { asBrowser } from "./browser.mjs";
 asBrowser("http://localhost", "en");
 const JS = "../../src/agent/page/js";
 const { eventLine, mapCallsLine, mapCallWords } = await import(`${JS}/answer/progress_line.js`);
-const { Steps, eventsOfAnswer } = await import(`${JS}/answer/steps.js`);
+const { Steps } = await import(`${JS}/answer/steps.js`);
 const { duration, usageDetail, usageLine } = await import(`${JS}/answer/usage.js`);
 
 const CONFIG = { events: { en: { turn: "{speaker}: {text}" } }, speakers: {} };
@@ -93,16 +93,6 @@ describe("steps", () => {
 
   it("are counted without the notice", () => {
     assert.equal(folded({ type: "notice", text: "!" }, { type: "thought", text: "." }).count, 1);
-  });
-
-  it("of a past turn are what its answer still tells", () => {
-    const queries = [{ query: "a", map: {}, round: 1 }, { query: "b", map: null }, { query: "c", round: 2 }];
-    const gaps = ["a", "b", "", "c"].map((query) => ({ query, message: query ? "no reply" : "no time left" }));
-    const events = eventsOfAnswer({ queries, gaps, checks: { cited: 3 } });
-    assert.deepEqual(folded(...events).list.map(({ event: { type, text, count } }) => [type, text ?? count]), [
-      ["queries", "a\nb"], ["map_started", "a"], ["gap", "no reply"],
-      ["queries", "c"], ["gap", "no reply"], ["gap", "no time left"], ["done", 3],
-    ]);
   });
 });
 

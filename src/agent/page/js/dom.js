@@ -44,6 +44,33 @@ export function fill(element, ...children) {
 /** @param {Child} child @returns {child is Node|string|number} */
 const isShown = (child) => child !== null && child !== undefined && child !== false;
 
+/**
+ * Makes a view of what an answer has, drawn where the answer is another than before.
+ * @template {Element} T
+ * @param {T} node
+ * @param {(answer: Answer|null, turn: Turn) => void} draw
+ */
+export function answerView(node, draw) {
+  /** @type {Answer|null} */
+  let shown = null;
+  /** @param {Turn} turn */
+  const update = (turn) => {
+    if (turn.answer === shown) return;
+    shown = turn.answer;
+    draw(shown, turn);
+  };
+  return { node, update };
+}
+
+/** Returns the texts within a node. @param {Node} node @returns {Text[]} */
+export function textsIn(node) {
+  const walker = document.createTreeWalker(node, NodeFilter.SHOW_TEXT);
+  /** @type {Text[]} */
+  const texts = [];
+  while (walker.nextNode()) texts.push(/** @type {Text} */ (walker.currentNode));
+  return texts;
+}
+
 /** Tells whether an event's target lies in `node`. @param {Node} node @param {EventTarget|null} target */
 export const contains = (node, target) => target instanceof Node && node.contains(target);
 

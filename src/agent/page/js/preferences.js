@@ -1,6 +1,6 @@
 /** What the reader has chosen for the page in this browser: its language, its colours, notifications. */
 
-/** @typedef {"language"|"theme"|"notify"} Preference */
+/** @typedef {"language"|"theme"|"notify"|"streets"} Preference */
 
 const PREFIX = "tanlu.";
 

@@ -1,13 +1,13 @@
 /** The answer itself: streaming in as Markdown, then with citations that tell their source. */
 
-import { el, fill } from "../dom.js";
+import { el, fill, textsIn } from "../dom.js";
 import { translator } from "../i18n.js";
 import { answerBody, growingBody, noticeOf } from "./answer_body.js";
 import { ChecksView } from "./checks.js";
 import { citationsIn, giveQuotes, nameCitation, quotesOfStatements, tellSources } from "./citation.js";
 import { mergeEqual, tellFigures } from "./figures.js";
 import { lastBlock, renderMarkdown } from "./render_markdown.js";
-import { numbered } from "./sources.js";
+import { byNumber } from "./sources.js";
 
 const say = translator("page.answer");
 const BETWEEN_RENDERS_MS = 100;
@@ -76,7 +76,7 @@ export class AnswerView {
 
   /** @param {Answer} answer @param {string} question */
   #showAnswer(answer, question) {
-    this.#sources = new Map(numbered(answer.sources).map(([number, source]) => [String(number), source]));
+    this.#sources = byNumber(answer.sources);
     const { sources, gaps, places, routes, weather } = answer;
     const elsewhere = { notice: noticeOf(answer), sources, gaps, places, routes, weather };
     const body = answerBody(answer.text, { question, ...elsewhere });
@@ -161,15 +161,8 @@ const explained = (mark) =>
 
 /** Gives each mark behind a sentence its meaning. @param {DocumentFragment} fragment */
 function explainMarks(fragment) {
-  const walker = document.createTreeWalker(fragment, NodeFilter.SHOW_TEXT);
-  /** @type {Text[]} */
-  const marked = [];
-  while (walker.nextNode()) {
-    const { currentNode: text } = walker;
-    if (!(text instanceof Text) || !MARKS.test(text.data)) continue;
-    if (!text.parentElement?.closest("code, a")) marked.push(text);
-  }
-  for (const text of marked) {
+  for (const text of textsIn(fragment)) {
+    if (!MARKS.test(text.data) || text.parentElement?.closest("code, a")) continue;
     const parts = text.data.split(MARKS);
     text.replaceWith(...parts.map((part) => (MARKS.test(part) ? explained(part) : part)));
   }

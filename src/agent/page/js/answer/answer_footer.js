@@ -1,7 +1,7 @@
 /** What goes with an answer: what was not found, Google's suggestions, its use, ways to take it along. */
 
 import { disclosure } from "../disclosure.js";
-import { el, fill, icon } from "../dom.js";
+import { answerView, el, fill, icon } from "../dom.js";
 import { translator } from "../i18n.js";
 import { runAddress, threadPath } from "../run/server.js";
 import { usageDetail } from "./usage.js";
@@ -24,12 +24,10 @@ export function outingView({ onAsk }) {
   const onclick = () => onAsk(say("outing_question"));
   const node = el("p", { class: "outing-offer", dataset: { part: "outing" }, hidden: true },
     el("button", { class: "button", type: "button", onclick }, say("outing")));
-  /** @param {Turn} turn */
-  function update({ answer }) {
+  return answerView(node, (answer) => {
     const isOf = (answer?.assistant ?? "agent") === "agent";
     node.hidden = !answer || !isOf || Boolean(answer.outing) || answer.places.length < 2;
-  }
-  return { node, update };
+  });
 }
 
 /** Shows what could not be found out, and why. @returns {View} */
@@ -37,17 +35,11 @@ export function gapsView() {
   const list = el("ul", {});
   const node = el("section", { class: "gaps", dataset: { part: "gaps" }, hidden: true },
     el("h3", {}, say("gaps")), list);
-  /** @type {Answer|null} */
-  let shown = null;
-  /** @param {Turn} turn */
-  function update(turn) {
-    if (turn.answer === shown) return;
-    shown = turn.answer;
-    const gaps = byMessage(shown?.gaps ?? []);
+  return answerView(node, (answer) => {
+    const gaps = byMessage(answer?.gaps ?? []);
     node.hidden = gaps.size === 0;
     fill(list, ...[...gaps].map(([message, queries]) => gapItem(message, queries)));
-  }
-  return { node, update };
+  });
 }
 
 /** Lists each reason once, with what it concerns. @param {Gap[]} gaps */
@@ -78,30 +70,20 @@ export function suggestionsView({ threadId }) {
   const fold = el("details", { ontoggle: () => { if (fold.open) show(); } },
     el("summary", {}, say("suggestions")), frames);
   const node = el("section", { class: "suggestions", dataset: { part: "suggestions" }, hidden: true }, fold);
-  /** @type {Answer|null} */
-  let shown = null;
-  /** @type {string|null} */
-  let messageId = null;
-  /** @param {Turn} turn */
-  function update(turn) {
-    if (turn.answer === shown) return;
-    shown = turn.answer;
-    messageId = turn.messageId;
-    node.hidden = !shown?.search_entry_points.length;
+  /** @type {string[]} */
+  let addresses = [];
+  const show = () => { if (!frames.hasChildNodes()) fill(frames, ...addresses.map(frame)); };
+  return answerView(node, (answer, { messageId }) => {
+    addresses = (answer?.search_entry_points ?? [])
+      .map((_, number) => runAddress(threadId() ?? "", `suggestions/${number}`, messageId));
+    node.hidden = addresses.length === 0;
     fill(frames);
     if (fold.open) show();
-  }
-  function show() {
-    if (frames.hasChildNodes()) return;
-    const address = (/** @type {number} */ number) =>
-      runAddress(threadId() ?? "", `suggestions/${number}`, messageId);
-    fill(frames, ...(shown?.search_entry_points ?? []).map((_, number) => frame(number, address(number))));
-  }
-  return { node, update };
+  });
 }
 
-/** @param {number} number @param {string} src */
-function frame(number, src) {
+/** @param {string} src @param {number} number */
+function frame(src, number) {
   return el("iframe", {
     title: `${say("suggestions")} ${number + 1}`,
     src,
@@ -114,9 +96,7 @@ function frame(number, src) {
 /** Says what the run has used. @returns {View} */
 export function usageView() {
   const node = el("p", { class: "usage" });
-  /** @param {Turn} turn */
-  function update({ answer }) { node.textContent = answer ? usageDetail(answer.usage) : ""; }
-  return { node, update };
+  return answerView(node, (answer) => { node.textContent = answer ? usageDetail(answer.usage) : ""; });
 }
 
 /**
@@ -134,20 +114,16 @@ export function toolbarView({ threadId }, config) {
   const node = el("div", {
     class: "toolbar", role: "group", "aria-label": say("take"), dataset: { part: "exports" }, hidden: true,
   },
-    tool("copy", say("copy_answer"), () => copy(shown?.text ?? "", status)),
+    tool("copy", say("copy_answer"), () => copy(text, status)),
     tool("share", say("copy"), () => copy(link(), status)), exports.node, status);
-  /** @type {Answer|null} */
-  let shown = null;
-  /** @param {Turn} turn */
-  function update(turn) {
-    if (turn.answer === shown) return;
-    shown = turn.answer;
-    node.hidden = shown === null;
-    if (!shown) return;
-    fill(files, ...fileLinks(shown, threadId() ?? "", turn.messageId, config),
+  let text = "";
+  return answerView(node, (answer, { messageId }) => {
+    node.hidden = answer === null;
+    if (!answer) return;
+    text = answer.text;
+    fill(files, ...fileLinks(answer, threadId() ?? "", messageId, config),
       el("button", { class: "button quiet", type: "button", onclick: () => print() }, say("print")));
-  }
-  return { node, update };
+  });
 }
 
 /** @param {IconName} sign @param {string} name @param {() => void} onclick */

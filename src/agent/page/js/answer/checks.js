@@ -1,6 +1,6 @@
 /** How much of an answer its sources bear: a quiet bar, and a way to the sentences without a source. */
 
-import { el, fill } from "../dom.js";
+import { el, fill, textsIn } from "../dom.js";
 import { language, text as sayOf, translator } from "../i18n.js";
 
 const say = translator("page.checks");
@@ -113,11 +113,8 @@ function sentenceOf(mark) {
 
 /** Moves a range's start on by so many characters. @param {Range} range @param {number} left */
 function moveStart(range, left) {
-  const walker = document.createTreeWalker(range.commonAncestorContainer, NodeFilter.SHOW_TEXT);
-  while (walker.nextNode()) {
-    const { currentNode: node } = walker;
-    const { length } = node.textContent ?? "";
-    if (left <= length) { range.setStart(node, left); return; }
-    left -= length;
+  for (const text of textsIn(range.commonAncestorContainer)) {
+    if (left <= text.length) { range.setStart(text, left); return; }
+    left -= text.length;
   }
 }

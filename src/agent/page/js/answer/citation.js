@@ -341,7 +341,8 @@ export function quotesFor(anchor, source, figures) {
 function textBefore(anchor) {
   const block = anchor.closest("p, li, td, th, blockquote") ?? anchor.parentElement ?? anchor;
   const range = document.createRange();
-  range.setStart(block, 0);
+  // The sign of a place comes first in its bullet.
+  range.setStart(block, block.matches(".place") ? 1 : 0);
   for (const other of block.querySelectorAll("a.cite")) {
     if (other === anchor) break;
     range.setEndBefore(anchor);

@@ -1,11 +1,11 @@
 /** The routes and the forecast of an answer, with citations of their own. */
 
-import { el, fill, link } from "../dom.js";
+import { answerView, el, fill, link } from "../dom.js";
 import { language, locale, translator } from "../i18n.js";
 import { amapLink } from "../map/navigation.js";
 import { credit, metres } from "../map/place_facts.js";
 import { nameCitation, tellSources } from "./citation.js";
-import { numbered } from "./sources.js";
+import { byNumber } from "./sources.js";
 
 const say = translator("page.map_records");
 const MODES = new Set(["walking", "driving", "bicycling", "transit", "straight"]);
@@ -20,24 +20,21 @@ export function routesView() {
   const node = el("section", { class: "routes", dataset: { part: "routes" }, hidden: true },
     el("h3", {}, say("routes")), list, owner);
   const sources = recordSources(list);
-  /** @type {Answer|null} */
-  let shown = null;
-  /** @param {Turn} turn */
-  function update(turn) {
-    if (turn.answer === shown) return;
-    shown = turn.answer;
-    const routes = [...new Map((shown?.routes ?? []).map((route) => [route.id, route])).values()];
+  return answerView(node, (answer) => {
+    const routes = distinct(answer?.routes);
     node.hidden = routes.length === 0;
-    sources.take(shown?.sources ?? []);
+    sources.take(answer?.sources ?? []);
     const first = routes.filter((route, at) => routes.findIndex((other) => isSameWay(other, route)) === at);
     fill(list, ...first.map((one) =>
       wayItem(routes.filter((route) => isSameWay(route, one)), sources.cite)));
     // A forecast or a list of places that follows says the same.
-    const isSaid = shown?.places.length || shown?.weather.length;
+    const isSaid = answer?.places.length || answer?.weather.length;
     owner.textContent = isSaid ? "" : credit(routes, language);
-  }
-  return { node, update };
+  });
 }
+
+/** Returns each record once. @template {{id: string}} T @param {T[]} [records] */
+const distinct = (records = []) => [...new Map(records.map((each) => [each.id, each])).values()];
 
 /**
  * Shows the modes of one way: each on a tab with its time, where there are several.
@@ -115,20 +112,14 @@ export function weatherView() {
   const node = el("section", { class: "weather", dataset: { part: "weather" }, hidden: true },
     el("h3", {}, say("weather")), places, owner);
   const sources = recordSources(places);
-  /** @type {Answer|null} */
-  let shown = null;
-  /** @param {Turn} turn */
-  function update(turn) {
-    if (turn.answer === shown) return;
-    shown = turn.answer;
-    const forecasts = [...new Map((shown?.weather ?? []).map((each) => [each.id, each])).values()];
+  return answerView(node, (answer) => {
+    const forecasts = distinct(answer?.weather);
     node.hidden = forecasts.length === 0;
-    sources.take(shown?.sources ?? []);
+    sources.take(answer?.sources ?? []);
     fill(places, ...forecasts.flatMap((each) => forecast(each, sources.cite(each.source))));
     // A list of places says the same.
-    owner.textContent = shown?.places.length ? "" : credit(forecasts, language);
-  }
-  return { node, update };
+    owner.textContent = answer?.places.length ? "" : credit(forecasts, language);
+  });
 }
 
 /** @param {Weather} weather @param {HTMLElement|null} citation */
@@ -173,9 +164,7 @@ function recordSources(node) {
     return source ? { source, show: null } : null;
   });
   return {
-    take(sources) {
-      known = new Map(numbered(sources).map(([number, source]) => [String(number), source]));
-    },
+    take(sources) { known = byNumber(sources); },
     cite(id) {
       const [number, source] = [...known].find(([, each]) => each.id === id) ?? [];
       if (!source || !number) return null;

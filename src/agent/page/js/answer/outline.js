@@ -1,6 +1,6 @@
 /** The outline of a long answer: its headings, beside it where there is room, else folded above it. */
 
-import { el, fill } from "../dom.js";
+import { answerView, el, fill } from "../dom.js";
 import { translator } from "../i18n.js";
 
 const say = translator("page.outline");
@@ -16,12 +16,7 @@ export function outlineView(body) {
   const fold = el("details", { open: BESIDE.matches }, el("summary", {}, say("outline")), list);
   const node = el("nav", { class: "outline", "aria-label": say("outline"), hidden: true }, fold);
   BESIDE.addEventListener("change", () => { fold.open = BESIDE.matches; });
-  /** @type {Answer|null} */
-  let shown = null;
-  /** @param {Turn} turn */
-  function update({ id, answer, question }) {
-    if (answer === shown) return;
-    shown = answer;
+  return answerView(node, (answer, { id, question }) => {
     const headings = answer ? [...body.querySelectorAll("h3, h4")] : [];
     node.hidden = headings.length < FEWEST;
     if (node.hidden) return;
@@ -30,6 +25,5 @@ export function outlineView(body) {
       heading.id = `part-${id}-${at}`;
       return el("li", { class: heading.localName }, el("a", { href: `#${heading.id}` }, heading.textContent));
     }));
-  }
-  return { node, update };
+  });
 }

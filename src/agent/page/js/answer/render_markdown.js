@@ -2,7 +2,7 @@
 
 import MarkdownIt from "../../vendor/markdown-it.js";
 import purify from "../../vendor/purify.js";
-import { el, LINK_REL, safeUrl } from "../dom.js";
+import { el, LINK_REL, safeUrl, textsIn } from "../dom.js";
 import { foreign, translator } from "../i18n.js";
 
 /** @import { Token } from "../../vendor/markdown-it.js" */
@@ -44,17 +44,10 @@ export function renderMarkdown(text, { sources = [] } = {}) {
   }
   for (const table of fragment.querySelectorAll("table")) scrollable(table, nameOf(table));
   for (const code of fragment.querySelectorAll("pre")) scrollable(code, say("code"));
-  for (const text of textsOf(fragment)) text.replaceWith(...withLanguage(text.data));
+  for (const text of textsIn(fragment)) {
+    if (foreign(text.data)) text.replaceWith(...withLanguage(text.data));
+  }
   return fragment;
-}
-
-/** Returns the texts that are not in the page's language. @param {DocumentFragment} fragment */
-function textsOf(fragment) {
-  const walker = document.createTreeWalker(fragment, NodeFilter.SHOW_TEXT);
-  /** @type {Text[]} */
-  const texts = [];
-  while (walker.nextNode()) texts.push(/** @type {Text} */ (walker.currentNode));
-  return texts.filter(({ data }) => foreign(data));
 }
 
 /** Parts a text so that its Chinese words say what they are. @param {string} text */

@@ -1,6 +1,6 @@
 /** The sources of an answer: their list, and each one's sign, site and number. */
 
-import { el, fill, link, safeUrl, svg } from "../dom.js";
+import { answerView, el, fill, link, safeUrl, svg } from "../dom.js";
 import { translator } from "../i18n.js";
 
 /** @typedef {[number, Source]} Numbered a source under its number in the answer */
@@ -37,14 +37,9 @@ export function sourcesView() {
   const map = el("details", { class: "map-sources" }, name, ofMap);
   const node = el("section", { class: "sources", dataset: { part: "sources" }, hidden: true },
     heading, list, map);
-  /** @type {Answer|null} */
-  let shown = null;
-  /** @param {Turn} turn */
-  function update(turn) {
-    if (turn.answer === shown) return;
-    shown = turn.answer;
+  return answerView(node, (answer) => {
     const { true: places = [], false: pages = [] } =
-      Object.groupBy(numbered(shown?.sources ?? []), ([, { kind }]) => String(kind === "place"));
+      Object.groupBy(numbered(answer?.sources ?? []), ([, { kind }]) => String(kind === "place"));
     node.hidden = places.length + pages.length === 0;
     list.hidden = pages.length === 0;
     map.hidden = places.length === 0;
@@ -52,8 +47,7 @@ export function sourcesView() {
     fill(name, say("map", { n: places.length }));
     fill(list, ...byDocument(pages).map(([title, parts]) => documentItem(title, parts)));
     fill(ofMap, ...places.map(([number, source]) => sourceItem(number, source)));
-  }
-  return { node, update };
+  });
 }
 
 /**
@@ -121,6 +115,10 @@ export function sourceOrigin(source) {
   const provider = source.provider ?? "";
   return [site, provider.slice(0, 1).toUpperCase() + provider.slice(1)].filter(Boolean).join(" · ");
 }
+
+/** Returns sources by the text of their numbers, in that order. @param {Source[]} sources */
+export const byNumber = (sources) =>
+  new Map(numbered(sources).map(([number, source]) => [String(number), source]));
 
 /** Pairs sources with their numbers in the answer, in that order. @param {Source[]} sources */
 export function numbered(sources) {

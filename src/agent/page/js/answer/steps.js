@@ -131,33 +131,3 @@ export class Steps {
 /** @param {RunEvent} one @param {RunEvent} other */
 const isSame = (one, other) =>
   /** @type {const} */ (["type", "id", "text", "speaker"]).every((name) => one[name] === other[name]);
-
-/**
- * Returns what a finished answer itself tells of how it came about, as events, for a turn whose own are
- * gone: each round's queries, those the map was asked, what was not found, how many sources it cites.
- * @param {Pick<Answer, "queries"|"gaps"|"checks">} answer
- */
-export function eventsOfAnswer({ queries, gaps, checks }) {
-  const rounds = [...new Set(queries.map(({ round = 1 }) => round))];
-  const asked = new Set(queries.map(({ query }) => query));
-  /** @type {RunEvent[]} */
-  const events = rounds.flatMap((number) => {
-    const ofRound = queries.filter(({ round = 1 }) => round === number);
-    const texts = ofRound.map(({ query }) => query);
-    return [
-      { type: "queries", text: texts.join("\n"), count: texts.length },
-      ...ofRound.filter(({ map }) => map).map(({ query }) => ({ type: "map_started", text: query })),
-      ...eventsOfGaps(gaps.filter(({ query }) => texts.includes(query))),
-    ];
-  });
-  events.push(...eventsOfGaps(gaps.filter(({ query }) => !asked.has(query))));
-  if (checks.cited !== undefined) {
-    events.push({ type: "answering" }, { type: "done", count: checks.cited });
-  }
-  return events;
-}
-
-/** @param {Gap[]} gaps */
-function eventsOfGaps(gaps) {
-  return [...new Set(gaps.map(({ message }) => message))].map((text) => ({ type: "gap", text }));
-}

@@ -4,7 +4,7 @@ import { el, fill } from "../dom.js";
 import { language, translator } from "../i18n.js";
 import { oneDecimal } from "../rounding.js";
 import { eventLine, mapCallsLine, mapCallWords } from "./progress_line.js";
-import { eventsOfAnswer, Steps } from "./steps.js";
+import { Steps } from "./steps.js";
 import { duration, inSeconds, usageLine } from "./usage.js";
 
 const say = translator("page.timeline");
@@ -29,8 +29,8 @@ export class Timeline {
   /** @type {HTMLElement[]} by the keys of their steps */
   #items = [];
   #gaveWay = false;
-  #isPast = false;
   #spokenAt = 0;
+  #timer = 0;
   #now = el("span", { class: "now" });
   #passed = el("span", { class: "passed" });
   #status = el("p", { class: "visually-hidden", role: "status" });
@@ -49,8 +49,7 @@ export class Timeline {
   /** @param {Turn} turn */
   update(turn) {
     const before = this.#turn;
-    const isToldNow = this.#isPast && turn.events.length > 0;
-    if (before?.id !== turn.id || isToldNow || !this.#continues(turn.events)) this.#reset();
+    if (before?.id !== turn.id || !this.#continues(turn.events)) this.#reset();
     this.#turn = { ...turn };
     const isLive = LIVE.has(turn.status);
     if (before?.status !== turn.status || before?.id !== turn.id) this.#enter(turn.status, isLive);
@@ -66,7 +65,6 @@ export class Timeline {
     this.#taken = [];
     this.#items = [];
     this.#gaveWay = false;
-    this.#isPast = false;
     fill(this.#list);
   }
 
@@ -82,18 +80,14 @@ export class Timeline {
 
   /** @param {Turn} turn */
   #take(turn) {
-    const { answer } = turn;
-    const isEmpty = turn.events.length === 0 && this.#items.length === 0;
-    const past = isEmpty && answer?.queries.length ? answer : null;
-    const events = past ? eventsOfAnswer(past) : turn.events.slice(this.#taken.length);
+    const events = turn.events.slice(this.#taken.length);
     if (!events.length) return;
-    this.#isPast = past !== null;
     const atEnd = this.#list.scrollHeight - this.#list.scrollTop - this.#list.clientHeight < 24;
     for (const event of events) {
       const step = this.#steps.take(event);
       if (step) this.#paint(step);
     }
-    if (!past) this.#taken.push(...events);
+    this.#taken.push(...events);
     if (atEnd) this.#list.scrollTop = this.#list.scrollHeight;
   }
 
@@ -111,8 +105,13 @@ export class Timeline {
     this.#gaveWay &&= isLive;
     if (!hasGivenWay) this.#fold.open = isLive;
     this.#list.tabIndex = isLive ? 0 : -1; // Then it scrolls, also by keyboard.
-    if (isLive) startElapsedTimer(this.node, () => this.#paintSummary());
-    else stopElapsedTimer(this.node);
+    clearInterval(this.#timer);
+    if (isLive) this.#timer = window.setInterval(() => this.#tick(), 1000);
+  }
+
+  #tick() {
+    if (this.node.isConnected) this.#paintSummary();
+    else clearInterval(this.#timer);
   }
 
   /** Folds once, before the answer's first words: folding later would move what is being read. */
@@ -218,36 +217,4 @@ function secondsOf(turn) {
 /** @param {number} seconds */
 function took(seconds) {
   return el("span", { class: "took" }, inSeconds(oneDecimal(seconds)));
-}
-
-const painters = new Map();
-let timer = 0;
-
-/**
- * Calls `paint` once a second while `node` is in the page.
- * @param {Node} node
- * @param {() => void} paint
- */
-export function startElapsedTimer(node, paint) {
-  painters.set(node, paint);
-  if (!timer) timer = window.setInterval(tick, 1000);
-}
-
-/** @param {Node} node */
-export function stopElapsedTimer(node) {
-  painters.delete(node);
-  if (painters.size === 0) halt();
-}
-
-function tick() {
-  for (const [node, paint] of painters) {
-    if (node.isConnected) paint();
-    else painters.delete(node);
-  }
-  if (painters.size === 0) halt();
-}
-
-function halt() {
-  clearInterval(timer);
-  timer = 0;
 }

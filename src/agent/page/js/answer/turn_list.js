@@ -42,8 +42,8 @@ class TurnView {
     /** @type {ChoosePlace} */
     const choose = (placeId, why) => { if (this.#turn) onPlace(this.#turn.id, placeId, why); };
     const links = { threadId, onPlace: choose };
-    this.#places = new PlacesView(config, { onSelect: choose });
     const [toolbar, answer] = [toolbarView(links, config), new AnswerView(config, links)];
+    this.#places = new PlacesView(config, answer.node, { onSelect: choose });
     const outline = outlineView(answer.node);
     const views = [
       new Timeline(config), reviewView({ onAnswer: onReview }), answer, routesView(),

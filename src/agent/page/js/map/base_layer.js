@@ -3,12 +3,12 @@
 import { L } from "../../vendor/leaflet.js";
 import { el, fill, link } from "../dom.js";
 import { language, translator } from "../i18n.js";
+import { prefer, preference } from "../preferences.js";
 import { sheetLayer } from "./sheet.js";
 
 /** @import { Sheet } from "./sheet.js" */
 
 const say = translator("page.base_layer");
-const REMEMBERED = "tanlu.streets";
 /** The map's own options: a sheet can be zoomed by less than what tiles are drawn for. */
 export const ZOOM = { minZoom: 3, maxZoom: 19, zoomSnap: 0.25, zoomDelta: 0.5 };
 
@@ -30,7 +30,8 @@ export const ZOOM = { minZoom: 3, maxZoom: 19, zoomSnap: 0.25, zoomDelta: 0.5 };
 export function layGround(map, tiles, onChange) {
   const sheet = sheetLayer(map);
   const node = el("div", { class: "map-streets", dataset: { part: "streets" } });
-  let wanted = Boolean(tiles && remembered(tiles));
+  // Streets of this server need no asking.
+  let wanted = Boolean(tiles) && (preference("streets") ?? (tiles?.host ? "off" : "on")) === "on";
   /** @type {L.Layer[]} */
   let layers = [];
   const lay = async () => {
@@ -45,7 +46,7 @@ export function layGround(map, tiles, onChange) {
   };
   function toggle() {
     wanted = !wanted;
-    remember(wanted);
+    prefer("streets", wanted ? "on" : "off");
     lay();
     node.querySelector("button")?.focus();
     onChange();
@@ -107,22 +108,4 @@ async function streets(tiles, onNothing) {
 async function vectorLayer(tiles) {
   const { vectorTiles } = await import("./vector_tiles.js");
   return vectorTiles(tiles);
-}
-
-/** Tells whether the reader wants streets; those of this server need no asking. @param {Tiles} tiles */
-function remembered(tiles) {
-  try {
-    return (localStorage.getItem(REMEMBERED) ?? (tiles.host ? "off" : "on")) === "on";
-  } catch {
-    return false;
-  }
-}
-
-/** @param {boolean} wanted */
-function remember(wanted) {
-  try {
-    localStorage.setItem(REMEMBERED, wanted ? "on" : "off");
-  } catch {
-    // A browser that keeps nothing asks again.
-  }
 }

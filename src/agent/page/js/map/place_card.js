@@ -1,9 +1,9 @@
-/** One place of the list: a line that says the most, and the rest behind it. */
+/** One place: a line of the list, or a bullet of the answer, that says the most; the rest behind it. */
 
 import { el, fill, link } from "../dom.js";
 import { language, translator } from "../i18n.js";
 import { navigationLinks, qrCode } from "./navigation.js";
-import { cost, distanceText, isOpen, photoUrl, rating, sourceNumbers } from "./place_facts.js";
+import { cost, distanceText, isOpen, metres, photoUrl, rating, sourceNumbers } from "./place_facts.js";
 
 const say = translator("page.place_card");
 const SHORT_HOURS = 28;
@@ -18,27 +18,32 @@ const FIELDS = new Map([
 
 /**
  * Makes the card of a place.
- * @param {{place: Place, number: number, sources: Source[], photos: boolean, id: string}} shown
- *   `id`: the panel's, unique in the document
+ * @param {{place: Place, number: number, sources: Source[], photos: boolean, id: string,
+ *   bullet?: HTMLElement}} shown `id`: the panel's, unique in the document; `bullet` becomes the card
  * @param {{onChoose(): void, onSource: OnSource}} listeners
  * @returns {PlaceCard}
  */
-export function placeCard({ place, number, sources, photos, id }, { onChoose, onSource }) {
+export function placeCard({ place, number, sources, photos, id, bullet }, { onChoose, onSource }) {
+  const said = bullet?.textContent ?? "";
   const panel = el("div", { class: "place-more", id, hidden: true });
   const button = el(
     "button",
     { type: "button", class: "place-line", "aria-expanded": "false", "aria-controls": id, onclick: onChoose },
     el("span", { class: "place-number", "aria-hidden": "true" }, number),
-    el("span", { class: "place-text" }, el("span", { class: "place-name" }, place.name), sound(place),
-      facts(place)),
+    bullet ? el("span", { class: "visually-hidden" }, say("about", { name: place.name }))
+      : el("span", { class: "place-text" }, el("span", { class: "place-name" }, place.name), sound(place),
+        facts(place)),
   );
-  const node = el("li", { class: place.mentioned ? "place" : "place faint", value: number,
-    dataset: { placeId: place.id } }, button, panel);
+  const node = bullet ?? el("li", { value: number });
+  node.classList.add("place", ...(place.mentioned ? [] : ["faint"]));
+  node.dataset.placeId = place.id;
+  node.prepend(button);
+  node.append(panel);
   return {
     node,
     expand(open) {
       // Anew each time: whether it is open changes.
-      if (open) fill(panel, ...more(place, sources, photos, onSource));
+      if (open) fill(panel, bullet && unsaid(place, said), ...more(place, sources, photos, onSource));
       panel.hidden = !open;
       node.classList.toggle("selected", open);
       button.setAttribute("aria-expanded", String(open));
@@ -51,6 +56,15 @@ function sound(place) {
   const gloss = language === "en" && (place.name_en ?? place.name_pinyin);
   const lang = place.name_en ? null : "zh-Latn";
   return gloss && el("span", { class: "place-sound small muted", lang }, gloss);
+}
+
+/** Tells the facts of the line that a bullet leaves out. @param {Place} place @param {string} said */
+function unsaid(place, said) {
+  const { distance_m: far, rating: stars, cost: price } = place;
+  const rest = { ...place, address: null, open_time: null, mentioned: true,
+    distance_m: said.includes(metres(far)) ? null : far, rating: said.includes(rating(place)) ? null : stars,
+    cost: price && said.includes(String(price)) ? null : price };
+  return el("div", {}, sound(place), facts(rest));
 }
 
 /** @param {Place} place */

@@ -82,9 +82,8 @@ export function isOpen({ opening }, now) {
 export function localTime(iso) {
   const moment = new Date(iso);
   if (Number.isNaN(moment.getTime())) return iso;
-  const two = (/** @type {number} */ value) => String(value).padStart(2, "0");
-  const day = [moment.getFullYear(), two(moment.getMonth() + 1), two(moment.getDate())].join("-");
-  return `${day} ${two(moment.getHours())}:${two(moment.getMinutes())}`;
+  // Sweden writes dates as ISO 8601 does.
+  return moment.toLocaleString("sv", { dateStyle: "short", timeStyle: "short" });
 }
 
 /**
@@ -106,6 +105,23 @@ export function credit(places, language) {
  */
 export function byMention(places) {
   return [...places.filter((place) => place.mentioned), ...places.filter((place) => !place.mentioned)];
+}
+
+/**
+ * Numbers places, those that the answer names first, as their sources; the others from there on. So a number
+ * means one thing in an answer: a bullet, its pin and its source.
+ * @param {Place[]} places
+ * @param {Source[]} sources
+ * @returns {{place: Place, number: number}[]}
+ */
+export function numberPlaces(places, sources) {
+  const cited = new Map(sources.map(({ id, number }, index) => [id, number ?? index + 1]));
+  let next = Math.max(0, ...cited.values());
+  return byMention(places).map((place) => {
+    const number = cited.get(place.source) ?? (next += 1);
+    cited.delete(place.source);
+    return { place, number };
+  });
 }
 
 /**

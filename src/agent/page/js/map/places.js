@@ -1,25 +1,29 @@
-/** The places of an answer as a list, in the map's numbers. */
+/** The places of an answer, in the map's numbers: in its bullets, and a list of those without one. */
 
 import { el, fill } from "../dom.js";
 import { language, translator } from "../i18n.js";
 import { placeCard } from "./place_card.js";
-import { byMention, credit } from "./place_facts.js";
+import { credit, numberPlaces } from "./place_facts.js";
 
 /** @import { PlaceCard } from "./place_card.js" */
 
 const say = translator("page.places");
 const FEW = 3;
+/** Characters. */
+const MOST_BEFORE_NAME = 6;
 let lists = 0;
 
 /** @implements {View} */
 export class PlacesView {
   #photos;
+  #body;
   #onSelect;
   /** @type {Map<string, PlaceCard>} */
   #cards = new Map();
   /** @type {string|null} */
   #selected = null;
-  #shown = "";
+  /** @type {Answer|null} */
+  #shown = null;
   #prefix = `place-${(lists += 1)}`;
   #list = el("ol", { class: "place-list" });
   #rest = el("button", {
@@ -33,21 +37,21 @@ export class PlacesView {
 
   /**
    * @param {Pick<Config, "photos">} config says whether photos are loaded
+   * @param {ParentNode} body the answer's text, which has been shown before this is updated
    * @param {{onSelect: ChoosePlace}} listeners told when the person opens a place, and with null when the
    *   open one is closed
    */
-  constructor(config, { onSelect }) {
+  constructor(config, body, { onSelect }) {
     this.#photos = config.photos;
+    this.#body = body;
     this.#onSelect = onSelect;
   }
 
   /** @param {Turn} turn */
   update(turn) {
-    const { places = [], sources = [] } = turn?.answer ?? {};
-    const shown = JSON.stringify([places, sources]);
-    if (shown === this.#shown) return;
-    this.#shown = shown;
-    this.#draw(byMention(places), sources);
+    if (turn.answer === this.#shown) return;
+    this.#shown = turn.answer;
+    this.#draw(turn.answer?.places ?? [], turn.answer?.sources ?? []);
   }
 
   /** Opens and shows a place of the list, or closes the open one. @param {string|null} id */
@@ -66,24 +70,34 @@ export class PlacesView {
   #draw(places, sources) {
     this.#cards.clear();
     this.#selected = null;
-    places.forEach((place, index) => {
-      const [number, id] = [index + 1, `${this.#prefix}-${index + 1}`];
-      const shown = { place, number, sources, photos: this.#photos, id };
+    const bullets = [...this.#body.querySelectorAll("li")];
+    /** @type {Place[]} */
+    const listed = [];
+    for (const { place, number } of numberPlaces(places, sources)) {
+      const bullet = bullets.find((each) => !each.dataset.placeId && tellsOf(each, place, number));
+      const shown = { place, number, sources, photos: this.#photos, id: `${this.#prefix}-${number}`, bullet };
       this.#cards.set(place.id, placeCard(shown, {
         onChoose: () => this.#choose(place.id),
         onSource: (event, source) => this.#showSource(event, source),
       }));
-    });
-    fill(this.#list, ...[...this.#cards.values()].map((card) => card.node));
-    this.#foldRest(places);
+      if (!bullet) listed.push(place);
+    }
+    fill(this.#list, ...listed.map(({ id }) => this.#cards.get(id)?.node));
+    this.#foldRest(listed, places.length);
+    this.#heading.hidden = this.#list.hidden = listed.length === 0;
+    this.#heading.textContent = say(listed.length && listed.length < places.length ? "others" : "places");
     this.#owner.textContent = credit(places, language);
     this.node.hidden = places.length === 0;
   }
 
-  /** Folds away those the answer does not name, unless they are few. @param {Place[]} places */
-  #foldRest(places) {
+  /**
+   * Folds away those the answer does not name, unless they are few.
+   * @param {Place[]} places
+   * @param {number} total
+   */
+  #foldRest(places, total) {
     const others = places.filter((place) => !place.mentioned);
-    const fold = others.length > FEW && others.length < places.length;
+    const fold = others.length > FEW && others.length < total;
     for (const place of others) {
       const card = this.#cards.get(place.id);
       if (card) card.node.hidden = fold;
@@ -123,6 +137,18 @@ export class PlacesView {
     scrollTo(source);
     source.focus({ preventScroll: true });
   }
+}
+
+/**
+ * Tells whether a bullet is about a place: it begins with the name, without its branch, and cites its record.
+ * @param {Element} bullet
+ * @param {Place} place
+ * @param {number} number
+ */
+function tellsOf(bullet, { name }, number) {
+  const at = bullet.textContent.indexOf(name.replace(/[(（].*/u, ""));
+  const isCited = bullet.querySelector(`a.cite[data-source-number="${number}"]`) !== null;
+  return at >= 0 && at <= MOST_BEFORE_NAME && isCited;
 }
 
 /** @param {Element} node */

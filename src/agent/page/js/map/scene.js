@@ -1,7 +1,7 @@
 /** What of a turn can be drawn: first what its events have located, then what its answer has. Pure. */
 
 import { isPoint } from "./coordinates.js";
-import { byMention } from "./place_facts.js";
+import { numberPlaces } from "./place_facts.js";
 
 /** @typedef {{id: string, ends: [Anchor, Anchor], letters: [string, string]}} Way */
 /**
@@ -20,8 +20,7 @@ import { byMention } from "./place_facts.js";
 export function sceneOf(turn) {
   if (!turn?.answer) return turn ? foundScene(turn) : { places: [], anchor: null, ways: [], path: [] };
   const { answer } = turn;
-  const places = byMention(answer.places ?? [])
-    .map((place, index) => ({ place, number: index + 1 }))
+  const places = numberPlaces(answer.places ?? [], answer.sources ?? [])
     .filter(({ place }) => isPoint(place.wgs84));
   const ends = (answer.routes ?? []).map((route) => route.ends ?? []);
   const path = (answer.outing?.stops ?? []).flatMap((stop) =>

@@ -35,7 +35,7 @@ export class Layout {
     }, icon("new"), el("span", { class: "wide" }, say("new"))));
     this.#opener.addEventListener("click", () => this.openThreads());
     this.#scrim.addEventListener("click", () => this.closeThreads());
-    document.addEventListener("keydown", (event) => { if (event.key === "Escape") this.#escape(); });
+    document.addEventListener("keydown", ({ key }) => { if (key === "Escape") this.closeThreads(); });
     BESIDE_THREADS.addEventListener("change", () => this.closeThreads());
     BESIDE_MAP.addEventListener("change", () => this.#apply());
     this.closeThreads();
@@ -47,9 +47,6 @@ export class Layout {
 
   /** True where map and answer take turns, as on a phone. */
   get narrow() { return !BESIDE_MAP.matches; }
-
-  /** True where there is a map to look at now. */
-  get withMap() { return !this.#map.hidden; }
 
   /** @param {boolean} has */
   hasMap(has) {
@@ -118,9 +115,5 @@ export class Layout {
     this.#talk.inert = drawer || covered;
     this.#map.inert = drawer || (this.narrow && !covered);
     part("header").inert = drawer;
-  }
-
-  #escape() {
-    if (document.body.classList.contains("drawer-open")) this.closeThreads();
   }
 }

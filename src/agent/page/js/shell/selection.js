@@ -17,7 +17,6 @@ export class Selection {
   #chosenTurn = null;
   /** @type {Turn|null} */
   #shown = null;
-  #busy = false;
 
   /**
    * @param {{map: import("../map/map.js").MapView, turns: import("../answer/turn_list.js").TurnList,
@@ -48,23 +47,19 @@ export class Selection {
    *   "map": it is to be seen on the map
    */
   choose(turnId, placeId, why) {
-    this.#once(() => {
-      this.#chosenTurn = turnId;
-      this.#showTurn();
-      if (!why) this.#views.select(turnId, placeId);
-      if (why === "map" && this.#layout.narrow) this.#layout.show("map");
-      this.#map.select(placeId);
-      this.#name(placeId);
-    });
+    this.#chosenTurn = turnId;
+    this.#showTurn();
+    if (!why) this.#views.select(turnId, placeId);
+    if (why === "map" && this.#layout.narrow) this.#layout.show("map");
+    this.#map.select(placeId);
+    this.#name(placeId);
   }
 
   /** Takes up that a place was chosen on the map. @param {string|null} placeId */
   chooseOnMap(placeId) {
-    this.#once(() => {
-      if (!this.#layout.narrow) this.#views.select(this.#shown?.id ?? null, placeId);
-      this.#map.select(placeId);
-      this.#name(placeId);
-    });
+    if (!this.#layout.narrow) this.#views.select(this.#shown?.id ?? null, placeId);
+    this.#map.select(placeId);
+    this.#name(placeId);
   }
 
   #showTurn() {
@@ -86,19 +81,5 @@ export class Selection {
     };
     fill(this.#bar, icon("pin"), el("strong", {}, place.name),
       el("button", { class: "button", type: "button", onclick: open }, say("details")));
-  }
-
-  /**
-   * Acts unless it is acting: a view that is told to select may tell of a selection in turn.
-   * @param {() => void} act
-   */
-  #once(act) {
-    if (this.#busy) return;
-    this.#busy = true;
-    try {
-      act();
-    } finally {
-      this.#busy = false;
-    }
   }
 }
