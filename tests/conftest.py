@@ -47,9 +47,11 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("tx", None) and not hasattr(config, "workerinput"):
         return
     from agent.core import calls
+    from tests.support.forked import remember_what_libraries_find_out
     from tests.support.standins import observe_sample
 
     observe_sample()
+    remember_what_libraries_find_out()
     calls._delay = _shorter(calls._delay)
 
 

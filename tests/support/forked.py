@@ -7,7 +7,9 @@ told its number and, later, its exit code; when it closes, its program is killed
 with its last connection. `tests.support.programs` is the client.
 """
 
+import dis
 import fcntl
+import functools
 import gc
 import importlib
 import io
@@ -20,6 +22,8 @@ import socket
 import sys
 import termios
 import time
+import types
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -184,6 +188,45 @@ def _open_streams(environment: dict[str, str]) -> None:
         setattr(sys, f"__{name}__", stream)
 
 
+def remember_what_libraries_find_out() -> None:
+    """Let libraries look once at what never changes; they do anew for every test and program.
+
+    That is which settings are read as JSON, 20 ms each time, and which names a node's code uses.
+    """
+    from langgraph.pregel import _utils
+    from pydantic_settings.sources import base, utils
+    from pydantic_settings.sources.providers import dotenv, env
+
+    instructions = functools.cache(lambda code: list(dis.get_instructions(code)))
+    vars(_utils)["dis"] = types.SimpleNamespace(get_instructions=instructions)
+    for name in ("_annotation_is_complex", "_union_is_complex"):
+        remembered = _by_type(getattr(utils, name))
+        for module in (base, utils, dotenv, env):
+            assert name in vars(module), f"{module.__name__} has no {name} any more"
+            setattr(module, name, remembered)
+
+
+def _by_type(decide: Callable[..., bool]) -> Callable[..., bool]:
+    """Remember what is said of a type and its metadata; the rest only warns and ends circles."""
+    known: dict[Any, bool] = {}
+
+    @functools.wraps(decide)
+    def decided(annotation: Any, metadata: list[Any], *rest: Any) -> bool:
+        try:
+            key = (annotation, *metadata)
+            if key in known:
+                return known[key]
+        except TypeError:
+            return decide(annotation, metadata, *rest)
+        answer = decide(annotation, metadata, *rest)
+        # Inside a circle, with a second extra argument, the answer is only a part of one.
+        if len(rest) < 2:
+            known[key] = answer
+        return answer
+
+    return decided
+
+
 def _complete_models() -> None:
     """Build the schemas Google's library leaves to the first use: 0.1 s of every program."""
     from google.genai import types
@@ -194,11 +237,22 @@ def _complete_models() -> None:
             model.model_rebuild()
 
 
+def _use_once() -> None:
+    """Read settings and the authorities of TLS, which a program remembers or needs not read."""
+    from agent.models.connections import tls
+    from agent.settings import Settings
+
+    Settings(_env_file=None)  # type: ignore[call-arg]
+    tls()
+
+
 def main(path: str) -> str | None:
     """Import, listen, go into the background; return the module that a forked child runs."""
+    remember_what_libraries_find_out()
     for module in IMPORTED:
         importlib.import_module(module)
     _complete_models()
+    _use_once()
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(path)
     listener.listen(64)

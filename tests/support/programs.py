@@ -27,8 +27,8 @@ _OURS = re.compile(
     r"(?i)(key|token|secret|proxy)|^(tanlu|amap|google|gemini|openai|tavily|serper|bocha|langgraph"
     r"|langsmith|langchain|model)_|^database_url$"
 )
-_AT_START = re.compile(r"LC_.*|LANG|PYTHON(?!IOENCODING|UNBUFFERED|UTF8).*")
-"""Variables that an interpreter reads before its first line: other values need a cold start."""
+_AT_START = re.compile(r"LC_.*|LANG|SSL_CERT_.*|PYTHON(?!IOENCODING|UNBUFFERED|UTF8).*")
+"""Variables that are read before a program's first line: other values need a cold start."""
 
 
 def clean_environment(**changes: str) -> dict[str, str]:
