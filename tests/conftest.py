@@ -10,7 +10,6 @@ import itertools
 import logging
 import os
 import signal
-import ssl
 import sys
 import zlib
 from collections.abc import Callable, Iterator
@@ -33,8 +32,6 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 # Begun in the background, a suite ignores Ctrl-C, and what it starts would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-# Clients are made by the hundred; each would read the authorities of TLS, 30 ms of CPU, anew.
-ssl.create_default_context = functools.cache(ssl.create_default_context)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

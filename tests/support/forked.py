@@ -19,6 +19,7 @@ import runpy
 import selectors
 import signal
 import socket
+import ssl
 import sys
 import termios
 import time
@@ -191,12 +192,14 @@ def _open_streams(environment: dict[str, str]) -> None:
 def remember_what_libraries_find_out() -> None:
     """Let libraries look once at what never changes; they do anew for every test and program.
 
-    That is which settings are read as JSON, 20 ms each time, and which names a node's code uses.
+    That is which settings are read as JSON, 20 ms each time, which names a node's code uses, and
+    the authorities of TLS, 30 ms for every client.
     """
     from langgraph.pregel import _utils
     from pydantic_settings.sources import base, utils
     from pydantic_settings.sources.providers import dotenv, env
 
+    ssl.create_default_context = functools.cache(ssl.create_default_context)
     instructions = functools.cache(lambda code: list(dis.get_instructions(code)))
     vars(_utils)["dis"] = types.SimpleNamespace(get_instructions=instructions)
     for name in ("_annotation_is_complex", "_union_is_complex"):
@@ -238,12 +241,16 @@ def _complete_models() -> None:
 
 
 def _use_once() -> None:
-    """Read settings and the authorities of TLS, which a program remembers or needs not read."""
+    """Read settings and the authorities of TLS for all programs."""
+    import certifi
+
     from agent.models.connections import tls
     from agent.settings import Settings
 
     Settings(_env_file=None)  # type: ignore[call-arg]
     tls()
+    ssl.create_default_context(cafile=certifi.where())
+    ssl.create_default_context()
 
 
 def main(path: str) -> str | None:
