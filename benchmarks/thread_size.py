@@ -111,8 +111,10 @@ def size_of(folder: Path) -> int:
 
 def figures(found: Trace) -> list[Line]:
     row, turns = f"{len(found.bytes)} turns", len(found.bytes)
-    first, last = median(found.first_tokens[:_NEAR]), median(found.first_tokens[-_NEAR:])
-    cpu = [median(found.cpu[:_NEAR]), median(found.cpu[-_NEAR:])]
+    # The first turn follows nothing up, so that its prompts have less to say.
+    early, late = slice(1, 1 + _NEAR), slice(-_NEAR, None)
+    first, last = median(found.first_tokens[early]), median(found.first_tokens[late])
+    cpu = [median(found.cpu[early]), median(found.cpu[late])]
     return [
         Line(row, "bytes on disk, MB", found.bytes[-1] / _MEGABYTE, 1.5, digits=2,
              note=f"after the first turn {found.bytes[0] / _MEGABYTE:.2f}"),
@@ -120,9 +122,9 @@ def figures(found: Trace) -> list[Line]:
         Line(row, "state, kB", found.state_bytes[-1] / 1000, digits=0,
              note=f"after the first turn {found.state_bytes[0] / 1000:.0f}"),
         Line(row, "checkpoints", found.checkpoints[-1], digits=0),
-        Line(row, "first token, ms", last, digits=0, note=f"in the first turns {first:.0f}"),
+        Line(row, "first token, ms", last, digits=0, note=f"in the first follow-ups {first:.0f}"),
         Line(row, "… CPU until then, ms", cpu[1], digits=0,
-             note=f"in the first turns {cpu[0]:.0f}"),
+             note=f"in the first follow-ups {cpu[0]:.0f}"),
         Line(row, "… CPU, last ÷ first", cpu[1] / cpu[0], 1.15, digits=2),
     ]  # fmt: skip
 

@@ -147,7 +147,8 @@ def _before_end(text: str, sign: str, *, row: bool) -> str:
 
 def with_words_for_signs(text: str, meanings: Mapping[str, str]) -> str:
     """Return an answer with words in place of the signs, and of the blanks before them."""
-    return _SIGN.sub(lambda match: meanings[match[1]], text)
+    # To look for a blank before a sign takes long where there is none.
+    return _SIGN.sub(lambda match: meanings[match[1]], text) if is_marked(text) else text
 
 
 def renumbered(text: str, used: Sequence[Source]) -> tuple[str, list[Source]]:
