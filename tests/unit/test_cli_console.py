@@ -11,9 +11,9 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from rich.console import Console
 
-from agent.cli.console import prepare_streams, printable, reader_language
+from agent.cli.console import prepare_streams, print_json, printable, reader_language
 from agent.cli.environment import RUN_ID, configure_logging
-from agent.cli.render import print_json, print_outcome, usage_line
+from agent.cli.render import print_outcome, usage_line
 from agent.cli.watch import LiveWatcher, PlainWatcher, show_log
 from agent.client.run_result import Outcome, RunName, outcome_of
 from agent.core.errors import AgentError
@@ -103,7 +103,7 @@ def test_one_line_says_how_much_of_the_answer_its_sources_bear(
 
 
 def test_the_object_has_exactly_its_keys(capsys: pytest.CaptureFixture[str]) -> None:
-    print_json(outcome())
+    print_json(outcome().as_json())
     found = json.loads(capsys.readouterr().out)
     assert list(found) == KEYS
     assert found["thread_id"] == "thread-1"
@@ -118,7 +118,7 @@ def test_what_an_assistant_counts_and_keeps_beside_its_message_comes_whole(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     checks = {"cited": 2, "claims": {"total": 9}, "statements": [{"start": 0, "verdict": "marked"}]}
-    print_json(outcome(checks=checks, tasks=[{"id": "t1"}], a_field_of_next_year="kept"))
+    print_json(outcome(checks=checks, tasks=[{"id": "t1"}], a_field_of_next_year="kept").as_json())
     found = json.loads(capsys.readouterr().out)
     assert list(found)[: len(KEYS)] == KEYS
     assert found["checks"] == {"unknown_ids_removed": 0, "places_rejected": 0, **checks}
@@ -219,7 +219,7 @@ def test_output_never_fails_on_a_small_encoding(
     print_outcome(result, follow_up="f")
     print_outcome(result, follow_up="f", console=Console(force_terminal=True))
     print("OBJECT")
-    print_json(result)
+    print_json(result.as_json())
     answer = json.loads(written.getvalue().decode(encoding).split("OBJECT")[1])["answer"]
     assert answer.endswith("☕ 🧒 \u2022")
 

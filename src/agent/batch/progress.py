@@ -64,11 +64,34 @@ class LineProgress:
 
 
 class _Rate(ProgressColumn):
-    """Show questions a minute."""
+    """Show how many pieces of work are done in a time."""
+
+    def __init__(self, unit: str, seconds: float) -> None:
+        super().__init__()
+        self._unit, self._seconds = unit, seconds
 
     def render(self, task: Task) -> Text:
         speed = task.finished_speed or task.speed
-        return Text(f"{speed * 60:.1f}/min" if speed else "–/min", style="cyan")
+        rate = f"{speed * self._seconds:.1f}" if speed else "–"
+        return Text(f"{rate}{self._unit}", style="cyan")
+
+
+def progress_bar(
+    console: Console, unit: str, seconds: float, *columns: ProgressColumn
+) -> RichProgress:
+    """Return a bar with the rate (`unit`, such as " files/s", in so many seconds) and the time."""
+    return RichProgress(
+        SpinnerColumn("line" if console.options.ascii_only else "dots"),
+        BarColumn(bar_width=None),
+        MofNCompleteColumn(),
+        _Rate(unit, seconds),
+        TimeElapsedColumn(),
+        *columns,
+        console=console,
+        transient=True,
+        refresh_per_second=4,
+        expand=True,
+    )
 
 
 class BarProgress:
@@ -76,20 +99,10 @@ class BarProgress:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self.bar = RichProgress(
-            SpinnerColumn("line" if console.options.ascii_only else "dots"),
-            BarColumn(bar_width=None),
-            MofNCompleteColumn(),
-            _Rate(),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
-            TextColumn("{task.description}"),
-            console=console,
-            transient=True,
-            refresh_per_second=4,
-            expand=True,
-        )
+        self.bar = progress_bar(
+            console, "/min", 60,
+            TextColumn("left"), TimeRemainingColumn(), TextColumn("{task.description}"),
+        )  # fmt: skip
         self._task = self.bar.add_task("", total=None)
 
     def begin(self, counts: Counts) -> None:

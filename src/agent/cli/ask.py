@@ -2,8 +2,6 @@
 
 import asyncio
 import contextlib
-import os
-import shlex
 import sys
 import tempfile
 import webbrowser
@@ -13,8 +11,18 @@ from dataclasses import replace
 from pathlib import Path
 
 from agent.batch.disk import TraceFolder
-from agent.cli.console import ANSWERED, CANCELLED, FAILED, USAGE, called_as, fail, is_terminal
-from agent.cli.environment import configure_logging, read_environment
+from agent.cli.console import (
+    ANSWERED,
+    CANCELLED,
+    FAILED,
+    USAGE,
+    command_line,
+    fail,
+    is_terminal,
+    print_json,
+    tell,
+)
+from agent.cli.environment import configure_logging, log_level, read_environment
 from agent.cli.record import RunRecord
 from agent.cli.request import Request, read_request
 from agent.cli.review import plan_language, review
@@ -34,13 +42,13 @@ def run(arguments: Namespace) -> int:
         if arguments.follow_last:
             asyncio.run(_name_last_thread(arguments))
         request = read_request(arguments)
-        level = os.environ.get("TANLU_LOG_LEVEL") or ("INFO" if arguments.verbose else None)
+        level = log_level() or ("INFO" if arguments.verbose else None)
         configure_logging(level, arguments.log_file, terminal="ERROR")
         record = RunRecord(TraceFolder(Path(arguments.trace_dir)) if arguments.trace_dir else None)
     except AgentError as error:
         return fail(error, code=USAGE)
     if request.url is not None and (arguments.trace_dir or arguments.log_file):
-        _say(say("terminal.server_keeps", _language(request)))
+        tell(say("terminal.server_keeps", _language(request)))
     accepted = asyncio.Event()
     try:
         with record.listening(log_file=arguments.log_file is not None):
@@ -135,10 +143,10 @@ def _chosen_language(request: Request) -> Language | None:
 
 
 def _show(outcome: Outcome, request: Request, arguments: Namespace, *, notice_shown: bool) -> None:
-    from agent.cli.render import print_json, print_outcome
+    from agent.cli.render import print_outcome
 
     if arguments.json:
-        print_json(outcome)
+        print_json(outcome.as_json())
         return
     question = '"…"' if sys.stdout.encoding.lower().startswith("utf") else '"..."'
     follow_up = _command(request, arguments, question)
@@ -149,17 +157,11 @@ def _show(outcome: Outcome, request: Request, arguments: Namespace, *, notice_sh
 
 def _command(request: Request, arguments: Namespace, question: str) -> str:
     """Return the command that follows up, or continues where there is no question."""
-    words = [*called_as(), "ask", "--thread", request.thread_id]
-    if request.assistant != "agent":
-        words += ["--assistant", request.assistant]
-    if request.url is not None:
-        words += ["--url", request.url]
-    if arguments.offline:
-        words.append("--offline")
-    if not question:
-        for setting in arguments.sets:
-            words += ["--set", setting]
-    return shlex.join(words) + (f" {question}" if question else "")
+    again = Namespace(thread=request.thread_id, url=request.url, offline=arguments.offline,
+                      assistant=request.assistant if request.assistant != "agent" else None,
+                      set=[] if question else arguments.sets)  # fmt: skip
+    line = command_line("ask", [], again, "thread", "assistant", "url", "offline", "set")
+    return f"{line} {question}" if question else line
 
 
 def _save(outcome: Outcome, arguments: Namespace, record: RunRecord) -> None:
@@ -176,7 +178,7 @@ def _save(outcome: Outcome, arguments: Namespace, record: RunRecord) -> None:
         files.append(_opened(outcome.finished(), arguments.html))
     if not (arguments.json or arguments.quiet):
         for file in dict.fromkeys(files):
-            _say(say("terminal.saved", outcome.language, file=file))
+            tell(say("terminal.saved", outcome.language, file=file))
 
 
 def _opened(answer: FinishedAnswer, saved: str | None) -> str:
@@ -236,10 +238,6 @@ _FORMATS: Mapping[str, Callable[[FinishedAnswer], str | bytes]] = {
     "html": _html,
     "pdf": _pdf,
 }
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr)  # noqa: T201
 
 
 def _write(option: str, file: str, content: str | bytes) -> None:

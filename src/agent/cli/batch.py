@@ -1,8 +1,6 @@
 """Run `tanlu batch`: many questions, a row each, resumable at any moment."""
 
 import asyncio
-import os
-import shlex
 import tempfile
 from argparse import Namespace
 from contextlib import AbstractAsyncContextManager
@@ -27,11 +25,11 @@ from agent.cli.console import (
     CANCELLED,
     FAILED,
     USAGE,
-    called_as,
+    command_line,
     fail,
     reader_language,
 )
-from agent.cli.environment import configure_logging, on_interrupt, read_environment
+from agent.cli.environment import configure_logging, log_level, on_interrupt, read_environment
 from agent.cli.request import (
     check_assistant,
     local_context,
@@ -146,26 +144,14 @@ def _effective(sets: dict[str, str], *, local: bool) -> dict[str, Any]:
 
 
 def _resume_command(arguments: Namespace, answers: Path) -> str:
-    words = [*called_as(), "batch"]
-    if arguments.questions is not None:
-        words.append(arguments.questions)
-    words += ["-o", str(answers), "--assistant", arguments.assistant]
-    words += ["--concurrency", str(arguments.concurrency)]
-    for option in ("limit", "trace_dir", "url", "log_file"):
-        if (value := getattr(arguments, option)) is not None:
-            words += [f"--{option.replace('_', '-')}", str(value)]
-    for option in ("retry_failed", "score", "decrypt", "offline"):
-        if getattr(arguments, option):
-            words.append(f"--{option.replace('_', '-')}")
-    if arguments.format != "rows":
-        words += ["--format", arguments.format]
-    if arguments.benchmark is not None:
-        words += ["--benchmark", arguments.benchmark]
-    if arguments.max_cost is not None:
-        words += ["--max-cost", str(arguments.max_cost).removesuffix(".0")]
-    for setting in arguments.sets:
-        words += ["--set", setting]
-    return shlex.join(words)
+    again = Namespace(**{**vars(arguments), "output": str(answers), "set": arguments.sets})
+    again.format = None if arguments.format == "rows" else arguments.format
+    words = [] if arguments.questions is None else [arguments.questions]
+    return command_line(
+        "batch", words, again, "output", "assistant", "concurrency", "limit", "trace_dir", "url",
+        "log_file", "retry_failed", "score", "decrypt", "offline", "format", "benchmark",
+        "max_cost", "set",
+    )  # fmt: skip
 
 
 _BAD_LINES_SHOWN = 20
@@ -249,7 +235,7 @@ def advise(plan: Plan) -> None:
 async def _batch(plan: Plan, traces: TraceFolder | None) -> int:
     async with await RowFile.open(plan.place.rows) as file:
         # Not before: a file that is refused as ANSWERS gets no log beside it.
-        configure_logging(os.environ.get("TANLU_LOG_LEVEL"), str(plan.log_file))
+        configure_logging(log_level(), str(plan.log_file))
         return await _with_file(plan, file, traces)
 
 

@@ -1,16 +1,13 @@
 """Run `tanlu compare`: say in plain words whether two judged files of answers differ."""
 
 import dataclasses
-import json
-import os
-import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from agent.cli.console import ANSWERED, USAGE, fail, is_utf8, printable, reader_language
-from agent.cli.environment import configure_logging, read_environment
+from agent.cli.console import ANSWERED, USAGE, fail, print_json, printable, reader_language
+from agent.cli.environment import prepare
 from agent.core.errors import AgentError, InputError
 from agent.evaluation.answers import JUDGED, Answer, answers_path, read_answers
 from agent.evaluation.card import money
@@ -51,15 +48,14 @@ class File:
 def run(arguments: Namespace) -> int:
     """Run the command; return 0 compared, 2 where the files cannot be."""
     try:
-        read_environment(offline=False)
-        configure_logging(os.environ.get("TANLU_LOG_LEVEL"), None, terminal="ERROR")
+        prepare(arguments)
         a, b = _read(arguments.a), _read(arguments.b)
         judge, comparison = _compare(a, b, arguments.model)
     except AgentError as error:
         return fail(error, code=USAGE)
     if arguments.json:
         shown = {"judge": judge, **_as_json(comparison)}
-        print(json.dumps(shown, ensure_ascii=not is_utf8(sys.stdout)))  # noqa: T201
+        print_json(shown)
     else:
         print(printable("\n".join(_lines(a, b, judge, comparison))))  # noqa: T201
     return ANSWERED

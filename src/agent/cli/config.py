@@ -9,7 +9,7 @@ from argparse import Namespace
 from dotenv import dotenv_values, set_key, unset_key
 from pydantic import SecretStr
 
-from agent.cli.console import ANSWERED, USAGE, fail, is_terminal, reader_language
+from agent.cli.console import ANSWERED, USAGE, fail, is_terminal, reader_language, tell
 from agent.client.connection import KEY_NAME
 from agent.configuration import Configuration, configure
 from agent.core.errors import AgentError, ConfigurationError, InputError
@@ -104,5 +104,4 @@ def _unset(name: str) -> None:
 
 
 def _say(key: str, name: str) -> None:
-    line = say(f"config.{key}", reader_language(), name=name, file=user_env_file())
-    print(line, file=sys.stderr)  # noqa: T201
+    tell(say(f"config.{key}", reader_language(), name=name, file=user_env_file()))

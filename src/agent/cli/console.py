@@ -1,18 +1,25 @@
 """Write to standard output and error without ever failing. Quick to import."""
 
 import io
+import json
 import locale
 import os
+import re
+import shlex
 import sys
 from typing import TYPE_CHECKING, TextIO
 
 from agent.core.strings import one_line, valid_text
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterable
+
     from agent.core.errors import AgentError
     from agent.texts import Language
 
 ANSWERED, FAILED, USAGE, CANCELLED = 0, 1, 2, 130
+_UNSEEN = re.compile(r"[\x7f-\x9f]")
 _MORE = "--log-file FILE or TANLU_LOG_LEVEL=DEBUG shows more"
 
 
@@ -52,6 +59,18 @@ def fail(message: "str | AgentError", *, code: int = FAILED, hint: bool = False)
     return code
 
 
+def tell(line: str) -> None:
+    """Print a line on standard error, where it is no part of the answer."""
+    print(line, file=sys.stderr, flush=True)  # noqa: T201
+
+
+def print_json(value: object) -> None:
+    """Print exactly one object and a line break; ASCII where the console cannot show everything."""
+    text = json.dumps(value, ensure_ascii=not is_utf8(sys.stdout), allow_nan=False)
+    text = _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    print(text, flush=True)  # noqa: T201
+
+
 def is_utf8(stream: TextIO) -> bool:
     """Return True if every character can be written to the stream."""
     return (stream.encoding or "").lower().replace("-", "").startswith("utf")
@@ -70,6 +89,19 @@ def reader_language() -> "Language":
         names = (os.environ.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
         chosen = (next(filter(None, names), None) or locale.getlocale()[0] or "").lower()
     return "zh" if chosen.startswith(("zh", "chinese")) else "en"
+
+
+def command_line(command: str, words: "Iterable[str]", arguments: "Namespace", *names: str) -> str:
+    """Return a command as it can be typed again, with those of the named options that are set."""
+    parts = [*called_as(), command, *words]
+    for name in names:
+        value, option = getattr(arguments, name), f"--{name.replace('_', '-')}"
+        if value is True:
+            parts.append(option)
+        elif value not in (None, False, "", []):
+            for each in value if isinstance(value, list) else [value]:
+                parts += [option, str(each).removesuffix(".0")]
+    return shlex.join(parts)
 
 
 def called_as() -> list[str]:

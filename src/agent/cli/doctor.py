@@ -1,10 +1,7 @@
 """Run `tanlu doctor`: check what is configured and if it works. Keys are never shown."""
 
 import asyncio
-import json
 import logging
-import os
-import sys
 from argparse import Namespace
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
@@ -13,8 +10,8 @@ from typing import Any, Final, Literal, cast
 from pydantic import SecretStr
 from typing_extensions import TypedDict
 
-from agent.cli.console import ANSWERED, FAILED, USAGE, fail, is_utf8, printable, reader_language
-from agent.cli.environment import configure_logging, read_environment
+from agent.cli.console import ANSWERED, FAILED, USAGE, fail, print_json, printable, reader_language
+from agent.cli.environment import prepare
 from agent.configuration import MODEL_FIELDS, Configuration, configure
 from agent.core.errors import AgentError, ConfigurationError
 from agent.settings import Settings, read_settings
@@ -322,16 +319,13 @@ _GROUPS = {
 def run(arguments: Namespace) -> int:
     """Run the command; return 0 if what is configured works, 1 if something does not."""
     try:
-        read_environment(offline=arguments.offline)
-        level = os.environ.get("TANLU_LOG_LEVEL")
-        configure_logging(level, arguments.log_file, terminal="ERROR")
+        prepare(arguments)
     except AgentError as error:
         return fail(error, code=USAGE)
     checks = asyncio.run(examine())
     works = all(check["state"] != "broken" for check in checks)
     if arguments.json:
-        text = json.dumps({"ok": works, "checks": checks}, ensure_ascii=not is_utf8(sys.stdout))
-        print(text)  # noqa: T201
+        print_json({"ok": works, "checks": checks})
     else:
         _print_groups(checks, every=arguments.verbose)
     return ANSWERED if works else FAILED

@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import sys
+from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from io import TextIOWrapper
@@ -55,6 +56,16 @@ class _LogFile(logging.FileHandler):
     def close(self) -> None:
         with contextlib.suppress(OSError):
             super().close()
+
+
+def prepare(arguments: Namespace) -> None:
+    """Read the environment and open the log, as most commands begin; raise ConfigurationError."""
+    read_environment(offline=getattr(arguments, "offline", False))
+    configure_logging(log_level(), getattr(arguments, "log_file", None), terminal="ERROR")
+
+
+def log_level() -> str | None:
+    return os.environ.get("TANLU_LOG_LEVEL")
 
 
 def configure_logging(

@@ -1,40 +1,30 @@
 """Run `tanlu ingest`: read documents into the knowledge base; resumable at any moment."""
 
 import asyncio
-import json
-import os
-import shlex
-import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    SpinnerColumn,
-    Task,
-    TextColumn,
-    TimeElapsedColumn,
-)
+from rich.progress import TextColumn
 from rich.text import Text
 
+from agent.batch.progress import progress_bar
 from agent.cli.console import (
     ANSWERED,
     CANCELLED,
     FAILED,
     USAGE,
-    called_as,
+    command_line,
     fail,
-    is_utf8,
+    print_json,
     printable,
+    tell,
 )
-from agent.cli.environment import configure_logging, on_interrupt, read_environment
+from agent.cli.environment import on_interrupt, prepare
 from agent.cli.search import check_owner, open_knowledge
 from agent.core.errors import AgentError, ConfigurationError
 from agent.core.strings import one_line
@@ -69,15 +59,7 @@ class LineListener:
             self.notice(f"[{report.done}/{report.total}] {result_line(result)}")
 
     def notice(self, line: str) -> None:
-        print(line, file=sys.stderr, flush=True)  # noqa: T201
-
-
-class _Rate(ProgressColumn):
-    """Show files a second."""
-
-    def render(self, task: Task) -> Text:
-        speed = task.finished_speed or task.speed
-        return Text(f"{speed:.1f} files/s" if speed else "–", style="cyan")
+        tell(line)
 
 
 class BarListener:
@@ -85,17 +67,8 @@ class BarListener:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self.bar = Progress(
-            SpinnerColumn("line" if console.options.ascii_only else "dots"),
-            BarColumn(bar_width=None),
-            MofNCompleteColumn(),
-            _Rate(),
-            TimeElapsedColumn(),
-            TextColumn("{task.description}", markup=False),
-            console=console,
-            transient=True,
-            refresh_per_second=4,
-            expand=True,
+        self.bar = progress_bar(
+            console, " files/s", 1, TextColumn("{task.description}", markup=False)
         )
         self._task = self.bar.add_task("", total=None)
 
@@ -142,8 +115,7 @@ def run(arguments: Namespace) -> int:
     elif not arguments.paths:
         return fail("name a file or a folder, or --sample", code=USAGE)
     try:
-        read_environment(offline=arguments.offline)
-        configure_logging(os.environ.get("TANLU_LOG_LEVEL"), arguments.log_file, terminal="ERROR")
+        prepare(arguments)
         check_names(arguments.collection, arguments.owner)
         check_owner(arguments.owner)
     except AgentError as error:
@@ -204,21 +176,18 @@ def _warn_of_unread(arguments: Namespace) -> None:
     settings = read_settings()
     if settings.tanlu_mode == "auto" and settings.mode == "offline":
         command = _resume_command(Namespace(**{**vars(arguments), "offline": True}))
-        print(_UNREAD.format(command=command), file=sys.stderr)  # noqa: T201
+        tell(_UNREAD.format(command=command))
 
 
 def _resume_command(arguments: Namespace) -> str:
     """Return the command that continues where this one ended."""
-    words = [*called_as(), "ingest", *arguments.paths, "--collection", arguments.collection]
-    words += ["--owner", arguments.owner] if arguments.owner else []
-    for option in ("shared", "prune", "offline"):
-        words += [f"--{option}"] if getattr(arguments, option) else []
-    return shlex.join(words)
+    names = ("collection", "owner", "shared", "prune", "offline")
+    return command_line("ingest", arguments.paths, arguments, *names)
 
 
 def _show(report: Report, *, as_json: bool) -> None:
     if as_json:
-        print(_as_json(report))  # noqa: T201
+        print_json(_as_json(report))
         return
     counts = ", ".join(
         f"{report.counts[outcome]} {outcome.replace('_', ' ')}"
@@ -243,8 +212,8 @@ def _show(report: Report, *, as_json: bool) -> None:
         fail(note)
 
 
-def _as_json(report: Report) -> str:
-    summary = {
+def _as_json(report: Report) -> dict[str, Any]:
+    return {
         "total": report.total,
         **{outcome: report.counts[outcome] for outcome in _SUMMED},
         "documents": report.documents,
@@ -254,4 +223,3 @@ def _as_json(report: Report) -> str:
         "notes": report.notes,
         "files": [asdict(result) for result in report.results],
     }
-    return json.dumps(summary, ensure_ascii=not is_utf8(sys.stdout))

@@ -1,7 +1,6 @@
 """Run `tanlu judge`: a verdict on every answer of a file, resumable, and one result card."""
 
 import asyncio
-import os
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +18,7 @@ from agent.cli.console import (
     printable,
     reader_language,
 )
-from agent.cli.environment import configure_logging, on_interrupt, read_environment
+from agent.cli.environment import on_interrupt, prepare
 from agent.cli.request import writable
 from agent.configuration import Configuration
 from agent.core.calls import Calls
@@ -103,8 +102,7 @@ def _report_bad_lines(name: str, lines: Sequence[BadLine]) -> None:
 def run(arguments: Namespace) -> int:
     """Run the command; return 0 all judged, 1 something left, 2 bad usage, 130 after Ctrl-C."""
     try:
-        read_environment(offline=False)
-        configure_logging(os.environ.get("TANLU_LOG_LEVEL"), arguments.log_file, terminal="ERROR")
+        prepare(arguments)
         plan = read_plan(arguments)
         keys = {verdict["key"] for verdict in read_verdicts(verdicts_path(plan.path))}
         docket = Docket.of(plan.judge, plan.counting, keys)

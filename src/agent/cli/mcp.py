@@ -1,7 +1,6 @@
 """Run `tanlu mcp`: the assistants as tools over stdio, for clients that start programs."""
 
 import asyncio
-import os
 import uuid
 from argparse import Namespace
 from collections.abc import Mapping
@@ -12,7 +11,7 @@ from mcp.server.stdio import stdio_server
 from mcp.types import CallToolRequestParams, CallToolResult, Tool
 
 from agent.cli.console import ANSWERED, USAGE, fail
-from agent.cli.environment import configure_logging, read_environment
+from agent.cli.environment import configure_logging, log_level, read_environment
 from agent.cli.local import LocalRun
 from agent.cli.request import Request
 from agent.cli.serve import server_config
@@ -31,7 +30,7 @@ def run(arguments: Namespace) -> int:
     try:
         read_environment(offline=arguments.offline)
         # Standard output is the protocol's; clients show standard error as a log.
-        configure_logging(os.environ.get("TANLU_LOG_LEVEL"), arguments.log_file)
+        configure_logging(log_level(), arguments.log_file)
         asyncio.run(_serve())
     except AgentError as error:
         return fail(error, code=USAGE)

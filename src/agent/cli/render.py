@@ -1,8 +1,6 @@
 """Print a finished run: for people, as Markdown in a pipe, or as one object."""
 
-import json
 import re
-import sys
 from collections.abc import Collection, Mapping, Sequence
 
 from rich.console import Console, Group
@@ -10,7 +8,7 @@ from rich.markdown import Markdown
 from rich.table import Table
 from rich.text import Text
 
-from agent.cli.console import is_utf8, printable
+from agent.cli.console import printable
 from agent.client.run_result import Outcome
 from agent.evidence.records import hours_text, name_text, verdict_texts
 from agent.evidence.references import strip_references
@@ -36,14 +34,6 @@ _NARROW = 80
 _REFERENCE = re.compile(r"(\d+)\. (.*)")
 Numbers = Mapping[str, int | None]
 """Of the cited sources, by their ids."""
-_UNSEEN = re.compile(r"[\x7f-\x9f]")
-
-
-def print_json(outcome: Outcome) -> None:
-    """Print exactly one object and a line break; ASCII where the console cannot show everything."""
-    text = json.dumps(outcome.as_json(), ensure_ascii=not is_utf8(sys.stdout), allow_nan=False)
-    text = _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-    print(text, flush=True)  # noqa: T201
 
 
 def print_outcome(

@@ -1,16 +1,13 @@
 """Run `tanlu search`: print the passages of the knowledge base that match a query."""
 
 import asyncio
-import json
-import os
-import sys
 from argparse import Namespace
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from agent.cli.console import ANSWERED, FAILED, USAGE, fail, is_utf8, printable
-from agent.cli.environment import configure_logging, read_environment
+from agent.cli.console import ANSWERED, FAILED, USAGE, fail, print_json, printable
+from agent.cli.environment import prepare
 from agent.core.calls import Calls
 from agent.core.errors import AgentError, ConfigurationError, InputError
 from agent.core.strings import one_line
@@ -28,8 +25,7 @@ _STEP = 20
 def run(arguments: Namespace) -> int:
     """Run the command; return 0 with hits, 1 without, 2 bad usage."""
     try:
-        read_environment(offline=arguments.offline)
-        configure_logging(os.environ.get("TANLU_LOG_LEVEL"), arguments.log_file, terminal="ERROR")
+        prepare(arguments)
         check_owner(arguments.owner)
     except AgentError as error:
         return fail(error, code=USAGE)
@@ -42,7 +38,7 @@ def run(arguments: Namespace) -> int:
         return fail(error.message)
     if arguments.json:
         result = {"query": query, "hits": [_as_json(hit) for hit in hits]}
-        print(json.dumps(result, ensure_ascii=not is_utf8(sys.stdout)))  # noqa: T201
+        print_json(result)
     else:
         for number, hit in enumerate(hits, 1):
             print(_hit_text(number, hit, query))  # noqa: T201

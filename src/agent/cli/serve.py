@@ -16,7 +16,7 @@ from typing import Any
 
 import httpx
 
-from agent.cli.console import ANSWERED, FAILED, USAGE, called_as, fail, reader_language
+from agent.cli.console import ANSWERED, FAILED, USAGE, called_as, fail, reader_language, tell
 from agent.cli.environment import read_environment
 from agent.core.errors import AgentError, ConfigurationError
 from agent.texts import Language, problem_text, say
@@ -50,7 +50,7 @@ def run(arguments: Namespace) -> int:
     except AgentError as error:
         return fail(error, code=USAGE)
     if port != arguments.port:
-        _say(say("serve.port_taken", language, port=arguments.port, other=port))
+        tell(say("serve.port_taken", language, port=arguments.port, other=port))
     os.environ.setdefault("LOG_COLOR", str(sys.stdout.isatty()))
     for name, value in ({} if arguments.verbose else _QUIET).items():
         os.environ.setdefault(name, value)
@@ -69,7 +69,7 @@ def run(arguments: Namespace) -> int:
     except SystemExit as end:
         if end.code:
             return fail("the server did not start; the lines above say why", code=FAILED)
-    _say(say("serve.stopped", language))
+    tell(say("serve.stopped", language))
     return ANSWERED
 
 
@@ -115,9 +115,9 @@ def _announce(client: httpx.Client, url: str, language: Language, open_page: boo
     with client:
         while not _answers(client, f"{url}/ok"):
             time.sleep(0.1)
-    _say(say("serve.page", language, url=f"{url}/app"))
-    _say(say("serve.studio", language, url=f"https://smith.langchain.com/studio/?baseUrl={url}"))
-    _say(_mode_line(language))
+    tell(say("serve.page", language, url=f"{url}/app"))
+    tell(say("serve.studio", language, url=f"https://smith.langchain.com/studio/?baseUrl={url}"))
+    tell(_mode_line(language))
     if open_page:
         webbrowser.open(f"{url}/app")
 
@@ -138,7 +138,3 @@ def _mode_line(language: Language) -> str:
     if settings.mode == "online":
         return say("serve.online", language)
     return say("serve.offline", language, command=" ".join(called_as()))
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)  # noqa: T201

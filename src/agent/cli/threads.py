@@ -1,8 +1,6 @@
 """Run `tanlu threads`: list, show, delete and prune those of this data folder or of a server."""
 
 import asyncio
-import json
-import sys
 from argparse import Namespace
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -13,8 +11,8 @@ from typing import Any, Protocol
 import httpx
 from langgraph_sdk.client import LangGraphClient
 
-from agent.cli.console import ANSWERED, FAILED, USAGE, fail, is_utf8, printable
-from agent.cli.environment import configure_logging, read_environment
+from agent.cli.console import ANSWERED, FAILED, USAGE, fail, print_json, printable
+from agent.cli.environment import prepare
 from agent.cli.request import server_url
 from agent.client.connection import connected, refusal, status_of
 from agent.client.run_result import spoken
@@ -46,8 +44,7 @@ class Place(Protocol):
 def run(arguments: Namespace) -> int:
     """Run the command; return 0 done, 1 if a thread could not be deleted, 2 bad usage."""
     try:
-        read_environment(offline=False)
-        configure_logging(None, None, terminal="ERROR")
+        prepare(arguments)
         return asyncio.run(_run(arguments))
     except (ConfigurationError, InputError) as error:
         return fail(error, code=USAGE)
@@ -236,6 +233,6 @@ def _print_messages(thread_id: str, values: Row, *, as_json: bool) -> None:
 
 def _print(result: Row, text: str, *, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(result, ensure_ascii=not is_utf8(sys.stdout)))  # noqa: T201
+        print_json(result)
     elif text:
         print(printable(text))  # noqa: T201
