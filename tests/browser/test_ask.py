@@ -213,6 +213,30 @@ def test_a_way_is_told_step_by_step_and_leads_to_the_map_service(visit: Visits) 
     assert told.count("© 高德地图") == told.splitlines().count("路线") == 1
 
 
+def test_another_mode_of_a_way_is_asked_for_with_one_tap(visit: Visits) -> None:
+    page = visit().tab()
+    turn = ends(ask(page, "从王府井到故宫怎么走？"))
+    modes = turn.get_by_role("group", name="出行方式").get_by_role("button")
+    expect(modes).to_have_text(["步行 23 分钟", "问公交怎么走", "问驾车怎么走"])
+    modes.nth(1).click()
+    again = ends(page.locator("article.turn").nth(1))
+    expect(again.get_by_role("heading", level=2)).to_have_text("从王府井到故宫，公交怎么走？")
+    expect(part(again, "routes").locator(".tag")).to_have_text("公交")
+
+
+def test_on_a_phone_the_question_box_is_one_row_until_it_is_used(
+    visit: Visits, thread: str
+) -> None:
+    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+    page = visit(**phone).tab(f"/app?thread={thread}")
+    ends(page.locator("article.turn"))
+    chooser = page.get_by_role("button", name=re.compile("^由谁来答"))
+    expect(chooser).to_be_hidden()
+    assert (page.locator(".composer-box").bounding_box() or {"height": 99})["height"] < 64
+    question_box(page).tap()
+    expect(chooser).to_be_visible()
+
+
 def test_the_weather_is_told_by_the_day_of_the_week(visit: Visits) -> None:
     page = visit().tab()
     turn = ends(ask(page, "北京周六天气怎么样？"))

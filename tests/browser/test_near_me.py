@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.support.browser import BROWSER, Locator, Page, Visit, Visits, expect
-from tests.support.browser_page import ask, ends, part, thread_of
+from tests.support.browser_page import ask, ends, part, question_box, thread_of
 from tests.support.command_line import ZH
 from tests.support.dev_server import DevServer
 from tests.support.page_server import answered_thread
@@ -26,7 +26,8 @@ def near(page: Page) -> Locator:
 
 
 def opened(page: Page) -> Locator:
-    """The control with its panel unfolded."""
+    """The control with its panel unfolded; on a phone the question box unfolds first."""
+    question_box(page).focus()
     near(page).get_by_role("button", name="位置").click()
     return near(page)
 

@@ -8,7 +8,7 @@ from langgraph_sdk import get_sync_client
 
 from tests.support.browser import BROWSER, Locator, Page, Visits, expect
 from tests.support.browser_page import STOP, ask, ends, part, thread_of, watch, watched
-from tests.support.command_line import ASPECTS_EN, EN, until
+from tests.support.command_line import ASPECTS_EN, EN, searches, until
 from tests.support.dev_server import DevServer
 from tests.support.held_server import server_fixture, service_fixture
 from tests.support.page_gemini import HeldGemini
@@ -127,6 +127,32 @@ def test_after_a_stop_the_same_thread_answers_the_next_question(
     expect(turns).to_have_count(2)
     ends(turns.nth(0), "stopped")
     ends(turns.nth(1))
+
+
+def test_a_stopped_run_answers_from_what_it_had_found(visit: Visits, gemini: HeldGemini) -> None:
+    page, sent = visit().tab(), list[str]()
+
+    def later_search(_: object, body: object) -> bool:
+        """The first search is answered, the other waits."""
+        sent.extend([str(body)] * searches(None, body))
+        return searches(None, body) and str(body) != sent[0]
+
+    gemini.hold(later_search)
+    turn = ask(page, ASPECTS_EN)
+    expect(turn.locator('.step[data-kind="search_done"]')).to_have_count(1)
+    until(lambda: len(set(sent)) == 2)
+    page.get_by_role("button", name=STOP).click()
+    ends(turn, "stopped")
+    gemini.let_go()
+    asked = sum(searches(None, request.body) for request in gemini.requests)
+    page.get_by_role("button", name="用已查到的作答").click()
+    ends(turn)
+    expect(page.locator("article.turn")).to_have_count(1)
+    expect(turn.locator(".prose a.cite")).not_to_have_count(0)
+    assert sum(searches(None, request.body) for request in gemini.requests) == asked
+    page.reload()
+    ends(page.locator("article.turn"))
+    expect(page.locator(".prose a.cite")).not_to_have_count(0)
 
 
 def test_two_tabs_see_the_same_run(visit: Visits, gemini: HeldGemini) -> None:

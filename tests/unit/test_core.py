@@ -2,6 +2,7 @@
 
 import logging
 import pickle
+from dataclasses import replace
 from io import StringIO
 
 import pytest
@@ -148,6 +149,13 @@ def test_a_resumed_turn_goes_on_from_what_it_had_spent() -> None:
     with pytest.raises(BudgetExceeded, match="max_searches"):
         budget.meter().reserve("searches")
     assert budget.seconds() >= 30
+
+
+def test_a_run_that_goes_on_with_a_turn_brings_its_own_limits() -> None:
+    budgets = Budgets()
+    budgets.of("t", LIMITS).meter().reserve("searches")
+    with pytest.raises(BudgetExceeded, match="max_searches"):
+        budgets.of("t", replace(LIMITS, max_searches=0)).meter().reserve("searches")
 
 
 def test_an_unknown_cost_makes_the_sum_unknown() -> None:

@@ -221,13 +221,18 @@ class Budgets:
     def of(
         self, turn_id: str, limits: Limits, *, spent: Usage | None = None, elapsed: float = 0.0
     ) -> Budget:
-        """Return the turn's budget; create it from `spent` and `elapsed` if it is not open yet."""
+        """Return the turn's budget; create it from `spent` and `elapsed` if it is not open yet.
+
+        A run that goes on with the turn may have other limits: those hold from now on.
+        """
         with self._lock:
             if turn_id not in self._open:
                 while len(self._open) >= self._keep:
                     self._open.pop(next(iter(self._open)))
                 self._open[turn_id] = Budget(turn_id, limits, spent=spent, elapsed=elapsed)
-            return self._open[turn_id]
+            budget = self._open[turn_id]
+            budget.limits = limits
+            return budget
 
     def close(self, turn_id: str) -> None:
         with self._lock:

@@ -9,12 +9,17 @@ import { byNumber } from "./sources.js";
 
 const say = translator("page.map_records");
 const MODES = new Set(["walking", "driving", "bicycling", "transit", "straight"]);
+const ASKED = /** @type {const} */ (["walking", "transit", "driving"]);
 /** @type {Intl.DateTimeFormatOptions} */
 const DAY = { weekday: "short", month: "short", day: "numeric", timeZone: "UTC" };
 const dated = new Intl.DateTimeFormat(locale, DAY);
 
-/** Shows the routes: how far, how long, step by step, and on to the map service. @returns {View} */
-export function routesView() {
+/**
+ * Shows the routes: how far, how long, step by step, and on to the map service.
+ * @param {{onAsk: (question: string) => void}} links asks for another mode
+ * @returns {View}
+ */
+export function routesView({ onAsk }) {
   const list = el("ul", { class: "record-list" });
   const owner = el("p", { class: "map-credit" });
   const node = el("section", { class: "routes", dataset: { part: "routes" }, hidden: true },
@@ -26,7 +31,7 @@ export function routesView() {
     sources.take(answer?.sources ?? []);
     const first = routes.filter((route, at) => routes.findIndex((other) => isSameWay(other, route)) === at);
     fill(list, ...first.map((one) =>
-      wayItem(routes.filter((route) => isSameWay(route, one)), sources.cite)));
+      wayItem(routes.filter((route) => isSameWay(route, one)), sources.cite, onAsk)));
     // A forecast or a list of places that follows says the same.
     const isSaid = answer?.places.length || answer?.weather.length;
     owner.textContent = isSaid ? "" : credit(routes, language);
@@ -37,11 +42,12 @@ export function routesView() {
 const distinct = (records = []) => [...new Map(records.map((each) => [each.id, each])).values()];
 
 /**
- * Shows the modes of one way: each on a tab with its time, where there are several.
+ * Shows the modes of one way: each on a tab with its time, and on others those that can be asked for.
  * @param {Route[]} modes
  * @param {(id: string) => HTMLElement|null} cite
+ * @param {(question: string) => void} onAsk
  */
-function wayItem(modes, cite) {
+function wayItem(modes, cite, onAsk) {
   const panels = modes.map((route) => el("div", {}, ...routeParts(route, cite(route.source))));
   /** @param {number} chosen */
   const choose = (chosen) => {
@@ -51,28 +57,22 @@ function wayItem(modes, cite) {
   const tabs = modes.map((route, index) => el("button", { type: "button", class: "button",
     onclick: () => choose(index) }, [modeOf(route), minutes(route.duration_s)].filter(Boolean).join(" ")));
   choose(0);
+  const [{ origin, destination, ends: [from, to] = [] }] = modes;
+  const asks = ASKED.filter((mode) => modes.every((route) => route.mode !== mode)).map((mode) => {
+    const question = say("ask_question", { origin, destination, mode: say(mode) });
+    return el("button", { type: "button", class: "button quiet", title: question,
+      onclick: () => onAsk(question) }, say("ask", { mode: say(mode) }));
+  });
+  const onward = from && to && link(amapLink(to, { mode: modes[0].mode }), say("from_here"),
+    { class: "place-way" });
   return el("li", { class: "route" },
-    tabs.length > 1 && el("div", { class: "tabs", role: "group", "aria-label": say("modes") }, ...tabs),
-    ...panels, wayLinks(modes));
+    el("div", { class: "tabs", role: "group", "aria-label": say("modes") }, ...tabs, ...asks),
+    ...panels, el("p", {}, onward));
 }
 
 /** @param {Route} one @param {Route} other */
 function isSameWay(one, other) {
   return one.origin === other.origin && one.destination === other.destination;
-}
-
-/** Leads on to Amap, in modes that were not asked and from where the person is. @param {Route[]} modes */
-function wayLinks(modes) {
-  const [from, to] = modes[0].ends ?? [];
-  if (!from || !to) return null;
-  const known = new Set(modes.map(({ mode }) => mode));
-  const others = /** @type {const} */ (["walking", "transit", "driving"]).filter((mode) => !known.has(mode));
-  const links = [
-    ...others.map((mode) => link(amapLink(to, { from, mode }), say("in_amap", { mode: say(mode) }),
-      { class: "place-way" })),
-    link(amapLink(to, { mode: modes[0].mode }), say("from_here"), { class: "place-way" }),
-  ];
-  return el("p", {}, ...links);
 }
 
 /** @param {Route} route @param {HTMLElement|null} citation */

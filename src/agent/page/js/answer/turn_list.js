@@ -13,6 +13,9 @@ import { sourcesView } from "./sources.js";
 import { Timeline } from "./timeline.js";
 
 const say = translator("page.turn_list");
+const SIGNS = /** @type {const} */ ({ again: "again", near: "pin", finish: "send" });
+/** The assistants whose stopped runs can answer from what they had found. */
+const FINISHING = new Set(["agent"]);
 
 /**
  * @typedef {object} TurnOptions
@@ -20,6 +23,7 @@ const say = translator("page.turn_list");
  * @property {(turnId: string, placeId: string|null, why?: ChoiceReason) => void} onPlace
  * @property {(answer: Decision) => Promise<void>} onReview
  * @property {(turn: Turn) => void} onAgain
+ * @property {() => void} onFinish has the last turn, which was stopped, answered from what it had found
  * @property {(turn: Turn) => void} onNear
  * @property {(question: string) => void} onAsk asks a follow-up
  */
@@ -29,16 +33,14 @@ class TurnView {
   #turn = null;
   #seen = "";
   #question = el("h2", { class: "question", tabindex: "-1" });
-  #end = el("div");
+  #end = el("div", { class: "turn-end" });
   #places;
   #views;
-  #onAgain;
-  #onNear;
+  #options;
 
   /** @param {Config} config @param {TurnOptions} options */
-  constructor(config, { threadId, onPlace, onReview, onAgain, onNear, onAsk }) {
-    this.#onAgain = onAgain;
-    this.#onNear = onNear;
+  constructor(config, options) {
+    const { threadId, onPlace, onReview, onAsk } = this.#options = options;
     /** @type {ChoosePlace} */
     const choose = (placeId, why) => { if (this.#turn) onPlace(this.#turn.id, placeId, why); };
     const links = { threadId, onPlace: choose };
@@ -46,7 +48,7 @@ class TurnView {
     this.#places = new PlacesView(config, answer.node, { onSelect: choose });
     const outline = outlineView(answer.node);
     const views = [
-      new Timeline(config), reviewView({ onAnswer: onReview }), answer, routesView(),
+      new Timeline(config), reviewView({ onAnswer: onReview }), answer, routesView({ onAsk }),
       weatherView(), this.#places, outingView({ onAsk }), gapsView(), sourcesView(), suggestionsView(links),
       usageView(),
     ];
@@ -83,21 +85,26 @@ class TurnView {
 
   /** @param {Turn} turn */
   #showEnd(turn) {
-    const again = () => this.#onAgain(turn);
+    const again = () => this.#options.onAgain(turn);
     const text = turn.error ?? say("interrupted");
     if (turn.status === "failed") fill(this.#end, failed({ text, again, lead: say("lead") }));
-    else if (turn.status === "stopped") fill(this.#end, askButton("again", again));
+    else if (turn.status === "stopped") {
+      const canFinish = FINISHING.has(turn.assistant) && turn.runId;
+      fill(this.#end, canFinish && askButton("finish", this.#options.onFinish), askButton("again", again));
+    }
     else if (["place", "origin"].includes(turn.answer?.needs ?? "")) {
-      fill(this.#end, askButton("near", () => this.#onNear(turn)));
+      fill(this.#end, askButton("near", () => this.#options.onNear(turn)));
     } else if (turn.error) fill(this.#end, failed({ text: turn.error, again: null }));
     else fill(this.#end);
   }
 }
 
-/** @param {"again"|"near"} name @param {() => void} onclick */
+/** @param {"again"|"near"|"finish"} name @param {() => void} onclick */
 function askButton(name, onclick) {
-  const sign = icon(name === "near" ? "pin" : "again");
-  return el("button", { class: "button", type: "button", onclick }, sign, say(name));
+  const sign = icon(SIGNS[name]);
+  const title = name === "finish" ? say("finish_how") : null;
+  const attributes = { class: "button", type: "button", title, dataset: { ask: name }, onclick };
+  return el("button", attributes, sign, say(name));
 }
 
 /** Shows a conversation on its way: lines where it will be. */

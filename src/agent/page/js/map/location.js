@@ -13,27 +13,18 @@ const say = translator("page.location");
 
 /** @typedef {"denied"|"unavailable"|"timeout"|"insecure"} NoPositionCode */
 
-/** Says why there is no position. */
-export class NoPosition extends Error {
-  /** @param {NoPositionCode} code */
-  constructor(code) {
-    super(`no position: ${code}`);
-    this.code = code;
-  }
-}
-
 /**
  * Asks the browser where it is. Nothing is remembered here.
  * @param {{geolocation?: Geolocation, secure?: boolean}} browser
- * @returns {Promise<Position>} throws NoPosition
+ * @returns {Promise<Position>} throws a NoPositionCode
  */
 export function nearMe({ geolocation = navigator.geolocation, secure = isSecureContext } = {}) {
-  if (!secure) return Promise.reject(new NoPosition("insecure"));
-  if (!geolocation) return Promise.reject(new NoPosition("unavailable"));
+  if (!secure) return Promise.reject("insecure");
+  if (!geolocation) return Promise.reject("unavailable");
   return new Promise((resolve, reject) => {
     geolocation.getCurrentPosition(
       ({ coords }) => resolve({ lng: coords.longitude, lat: coords.latitude, accuracy: coords.accuracy }),
-      ({ code }) => reject(new NoPosition(CODES.get(code) ?? "unavailable")),
+      ({ code }) => reject(CODES.get(code) ?? "unavailable"),
       { enableHighAccuracy: true, timeout: TIMEOUT_MS, maximumAge: OLDEST_MS },
     );
   });
@@ -64,7 +55,9 @@ export class NearView {
   #label = el("span", { class: "near-label" });
   #status = el("div", { role: "status" });
   #buttons = el("div", { class: "near-buttons" });
-  #panel = el("div", { class: "near-panel", tabindex: -1 }, this.#status, this.#buttons);
+  #how = el("details", { class: "small muted" },
+    el("summary", {}, say("how_title")), el("p", {}, say("how")));
+  #panel = el("div", { class: "near-panel", tabindex: -1 }, this.#status, this.#buttons, this.#how);
   #folding = disclosure({ label: this.#label, panel: this.#panel, name: say("name") });
   #opener = this.#folding.button;
   #drop = el("button", { type: "button", class: "button quiet near-drop", "aria-label": say("clear"),
@@ -131,13 +124,13 @@ export class NearView {
   #explain() {
     if (!this.value) {
       const ask = this.#button("ask", () => this.#locate(), true);
-      this.#say([say("how")], [ask, this.#pickButton()]);
+      this.#say([], [ask, this.#pickButton()], true);
       return;
     }
     const { accuracy } = this.value;
     const within = accuracy ? `${say("within", { accuracy: metres(accuracy) })} · ` : "";
     const clear = this.#button("clear", () => this.#dropped());
-    this.#say([`${within}${say("sent")}`, say("how")], [clear, this.#pickButton()]);
+    this.#say([`${within}${say("sent")}`], [clear, this.#pickButton()], true);
   }
 
   async #locate() {
@@ -147,7 +140,7 @@ export class NearView {
       const value = await nearMe();
       if (mine === this.#requests) this.#use(value);
     } catch (error) {
-      if (mine === this.#requests) this.#failed(error instanceof NoPosition ? error.code : "unavailable");
+      if (mine === this.#requests) this.#failed(/** @type {NoPositionCode} */ (error));
     }
   }
 
@@ -185,9 +178,14 @@ export class NearView {
     return el("button", { type: "button", class: primary ? "button primary" : "button", onclick }, say(name));
   }
 
-  /** @param {(string|false)[]} lines @param {(HTMLElement|false)[]} buttons */
-  #say(lines, buttons) {
+  /**
+   * @param {(string|false)[]} lines
+   * @param {(HTMLElement|false)[]} buttons
+   * @param {boolean} how whether it tells how a position is used
+   */
+  #say(lines, buttons, how = false) {
     const had = this.#panel.contains(document.activeElement);
+    this.#how.hidden = !how;
     fill(this.#status, ...lines.map((line) => line && el("p", {}, line)));
     fill(this.#buttons, ...buttons);
     if (had) (this.#buttons.querySelector("button") ?? this.#panel).focus();

@@ -10,6 +10,8 @@ import { idsOf, isBusy, isUntaken, newTurn, reviewOf, takeAnswer, turnsOf } from
 const RUNS = 100;
 /** Servers keep the progress of a run for this long. */
 const LOG_MS = 120_000;
+/** Seconds to answer from what was found. */
+const FINISH_S = 180;
 
 /**
  * Events: "change" (turns differ; at most once a frame), "thread" (`threadId` differs),
@@ -86,12 +88,25 @@ export class Conversation extends EventTarget {
   /** Answers the review; the same turn goes on. @param {Decision} answer */
   async resume(answer) {
     const turn = this.current;
-    if (turn?.status !== "waiting") return;
-    /** @type {Partial<Turn>} */
-    const undo = { status: "waiting", review: turn.review };
+    if (turn?.status === "waiting") await this.#goOn(turn, { command: { resume: answer } });
+  }
+
+  /** Has a stopped turn answered from what it had found: its run goes on, and searches nothing more. */
+  async finish() {
+    const turn = this.current;
+    if (turn?.status !== "stopped" || !turn.runId) return;
+    // The time of a run counts from its question.
+    const max_run_seconds = Math.round((Date.now() - turn.startedAt) / 1000) + FINISH_S;
+    turn.settings = { ...turn.settings, max_searches: 0, max_map_calls: 0, max_run_seconds };
+    await this.#goOn(turn, { input: null });
+  }
+
+  /** Goes on with a turn that has paused or was stopped. @param {Turn} turn @param {RunPayload} payload */
+  async #goOn(turn, payload) {
+    const { status, review } = turn;
     Object.assign(turn, { status: "starting", review: null, error: null, endedAt: null });
     this.#changed();
-    await this.#begin(turn, { command: { resume: answer } }, undo);
+    await this.#begin(turn, payload, { status, review });
   }
 
   /**

@@ -179,7 +179,7 @@ function takeRun(turn, run) {
  * @param {Run} run @param {Turn} turn @param {RunPayload} payload
  */
 export function startedBy(run, turn, payload) {
-  if (payload.command) return isActive(run) && isReply(run);
+  if (!payload.input) return isActive(run) && run.metadata?.[TURN] === turn.id;
   return questionOf(run)?.id === turn.id;
 }
 

@@ -50,6 +50,7 @@ export class Page {
       onPlace: (turnId, placeId, why) => this.selection.choose(turnId, placeId, why),
       onReview: (answer) => this.#decide(answer),
       onAgain: (turn) => this.#again(turn),
+      onFinish: () => this.conversation.finish(),
       onNear: (turn) => this.near.request(() => this.#again(turn)),
       onAsk: (question) => this.#ask({ question, assistant: "agent", review: false }),
       empty: welcome,
