@@ -75,7 +75,7 @@ def web_research(turn: Turn) -> Answer:
         quotes = quote(sentences(page.text, page.title), topic_of(query), PER_PAGE)
         grounded += [GroundedSentence(s.text + space, (source,)) for s in quotes]
         grounded += [GroundedSentence("\n")] if quotes else []
-    nothing = GroundedSentence(nothing_on(query, language))
+    nothing = GroundedSentence(_no_page_on(query, language))
     return Answer(
         grounded=tuple(grounded[:-1]) or (nothing,), queries=(query,) if turn.search else ()
     )
@@ -85,7 +85,11 @@ def web_writeup(turn: Turn) -> Answer:
     """Return the best sentences of the results on the subject, each with the id of its result."""
     query, language = block(turn.user, "query"), language_of(turn)
     quotes = rank(quotable(turn.user, subject_of(query)), topic_of(query), WRITTEN_UP)
-    return Answer(text=join_sentences(quotes, language) or nothing_on(query, language))
+    return Answer(text=join_sentences(quotes, language) or _no_page_on(query, language))
+
+
+def _no_page_on(query: str, language: Language) -> str:
+    return say("sample.no_page", language, question=short(query))
 
 
 def amap_research(turn: Turn) -> Answer:
