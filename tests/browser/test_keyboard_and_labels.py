@@ -148,6 +148,7 @@ def test_panels_and_the_drawer_fold_with_escape_and_give_the_focus_back(
 ) -> None:
     page = visit(viewport={"width": 360, "height": 740}).tab(f"/app?thread={thread}")
     ends(page.locator("article.turn"))
+    tab_to(page, question_box(page))
     for name in ("由谁来答", "位置"):
         opener = tab_to(page, page.get_by_role("button", name=re.compile(f"^{name}: ")))
         page.keyboard.press("Enter")

@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import {
   byMention, cost, credit, distanceText, localTime, metres, numberPlaces,
-  photoUrl, rating, shortFacts, sourceNumbers,
+  rating, shortFacts, sourceNumbers,
 } from "../../src/agent/page/js/map/place_facts.js";
 
 const PLACE = { name: "东单公园", distance_m: 931, distance_from: "王府井", rating: 4.4, cost: 40, source: "a0-2" };
@@ -58,17 +58,6 @@ test("sources are those that stand for a place and those that say its name", () 
 
 test("a name of one letter is in every text and says nothing", () => {
   assert.deepEqual(sourceNumbers({ name: "园", source: "a" }, [{ id: "b", title: "公园", quotes: [] }]), []);
-});
-
-test("photos come over https from the map service's own hosts or not at all", () => {
-  const path = "store.is.autonavi.com/showpic/ab?operate=original";
-  assert.equal(photoUrl(`http://${path}`), `https://${path}`);
-  assert.equal(photoUrl(`https://${path}`), `https://${path}`);
-  for (const wrong of ["https://elsewhere.example/a.jpg", "javascript:alert(1)", "data:image/png;base64,AA", null, "",
-    "https://store.is.autonavi.com.elsewhere.example/", "https://a@store.is.autonavi.com/", "ftp://store.is.autonavi.com/",
-    "https://store.is.autonavi.com:8443/"]) {
-    assert.equal(photoUrl(wrong), null, String(wrong));
-  }
 });
 
 test("the credit names the newest record and stands under places only", () => {

@@ -50,7 +50,7 @@ export class Steps {
     this.#last = event;
     const begun = ENDS[event.type];
     const mine = begun ? this.#open(begun, event) : null;
-    if (mine) return this.#end(mine, event);
+    if (mine) return Object.assign(mine, { state: "done", event });
     if (event.type === "done") return null;
     const map = event.type === "map_call" && event.id ? this.#open("map_started", event) : null;
     if (map) {
@@ -105,13 +105,6 @@ export class Steps {
       (step) => step.state === "open" && HOLDS[step.event.type]?.(step.event, event),
     );
     return holder?.key ?? null;
-  }
-
-  /** @param {Step} step @param {RunEvent} event */
-  #end(step, event) {
-    step.state = "done";
-    step.event = event;
-    return step;
   }
 
   /**

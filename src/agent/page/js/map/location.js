@@ -45,9 +45,7 @@ export function positionName(value) {
 export class NearView {
   /** @type {Position|null} */
   value = null;
-  #onChange;
-  #pick;
-  #canPick;
+  #options;
   /** Counts what the person asked for: an answer to anything but the last comes too late. */
   #requests = 0;
   /** @type {(() => void)|null} */
@@ -69,10 +67,8 @@ export class NearView {
    *   canPick: () => boolean}} options `pick` lets the person choose a spot on the map; it is offered
    *   while `canPick` says so
    */
-  constructor({ onChange, pick, canPick }) {
-    this.#onChange = onChange;
-    this.#pick = pick;
-    this.#canPick = canPick;
+  constructor(options) {
+    this.#options = options;
     // Whether the map can be tapped is known when the panel is opened, not before.
     this.#opener.addEventListener("click", () => this.#opened(), { capture: true });
     this.set(null, { quietly: true });
@@ -92,7 +88,7 @@ export class NearView {
     this.node.classList.toggle("on", value !== null);
     this.#drop.hidden = value === null;
     this.#explain();
-    if (!quietly) this.#onChange(value);
+    if (!quietly) this.#options.onChange(value);
   }
 
   /**
@@ -146,7 +142,7 @@ export class NearView {
 
   /** @param {NoPositionCode} code */
   #failed(code) {
-    const hint = this.#canPick() && say("instead_pick");
+    const hint = this.#options.canPick() && say("instead_pick");
     const again = code !== "insecure" && this.#button("again", () => this.#locate());
     this.#say([say(code), say("instead"), hint], [again, this.#pickButton()]);
   }
@@ -154,7 +150,7 @@ export class NearView {
   async #pickOnMap() {
     const mine = (this.#requests += 1);
     this.#folding.close();
-    const value = await this.#pick();
+    const value = await this.#options.pick();
     if (value && mine === this.#requests) this.#use(value);
     else this.#opener.focus();
   }
@@ -170,7 +166,7 @@ export class NearView {
   }
 
   #pickButton() {
-    return this.#canPick() && this.#button("pick", () => this.#pickOnMap());
+    return this.#options.canPick() && this.#button("pick", () => this.#pickOnMap());
   }
 
   /** @param {"ask"|"again"|"pick"|"clear"} name @param {() => void} onclick */

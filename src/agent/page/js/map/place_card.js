@@ -1,9 +1,9 @@
 /** One place: a line of the list, or a bullet of the answer, that says the most; the rest behind it. */
 
-import { el, fill, link } from "../dom.js";
+import { el, fill, link, safeUrl } from "../dom.js";
 import { language, translator } from "../i18n.js";
 import { navigationLinks, qrCode } from "./navigation.js";
-import { cost, distanceText, isOpen, metres, photoUrl, rating, sourceNumbers } from "./place_facts.js";
+import { cost, distanceText, isOpen, metres, rating, sourceNumbers } from "./place_facts.js";
 
 const say = translator("page.place_card");
 const SHORT_HOURS = 28;
@@ -108,7 +108,7 @@ function hours(place) {
  * @returns {Child[]}
  */
 function more(place, sources, photos, onSource) {
-  const address = photos ? photoUrl(place.photo) : null;
+  const address = photos ? safeUrl(place.photo) : null;
   const open = isOpen(place, new Date());
   const rows = [
     row("demands", verdicts(place)),

@@ -1,13 +1,10 @@
 /**
  * Facts about places in words, as in the exports (`export/wording.py`): their order and numbers, the
- * sources that speak of them, the photo. Pure.
+ * sources that speak of them. Pure.
  */
 
 import { text } from "../i18n.js";
 import { halfEven, oneDecimal } from "../rounding.js";
-
-/** Amap keeps photos of places there; the page's policy lets them in. */
-export const PHOTO_HOSTS = ["store.is.autonavi.com", "aos-comment.amap.com", "aos-cdn-image.amap.com"];
 
 /**
  * Tells a length: "350 m", "1.2 km", "12 km"; empty for null.
@@ -138,22 +135,6 @@ export function sourceNumbers(place, sources) {
     return source.id === place.source || isNamed ? [source.number ?? index + 1] : [];
   });
   return [...new Set(numbers)].sort((a, b) => a - b);
-}
-
-/**
- * Returns a photo's address that the page may load: https, at one of the map service's hosts; else null.
- * @param {string|null|undefined} address
- */
-export function photoUrl(address) {
-  try {
-    const url = new URL(String(address));
-    if (!["http:", "https:"].includes(url.protocol) || !PHOTO_HOSTS.includes(url.hostname)) return null;
-    if (url.port || url.username || url.password) return null;
-    url.protocol = "https:";
-    return url.href;
-  } catch {
-    return null;
-  }
 }
 
 /** Writes up to six significant digits, without trailing noughts. @param {number} value */

@@ -26,9 +26,9 @@ export class PlacesView {
   #shown = null;
   #prefix = `place-${(lists += 1)}`;
   #list = el("ol", { class: "place-list" });
-  #rest = el("button", {
-    type: "button", class: "button quiet place-rest", onclick: () => this.#showRest(),
-  });
+  #others = el("ol", { class: "place-list" });
+  #count = el("summary", {});
+  #rest = el("details", { class: "place-rest" }, this.#count, this.#others);
   #owner = el("p", { class: "map-credit" });
   #heading = el("h3", { class: "places-heading", id: `${this.#prefix}-heading` }, say("places"));
   node = el("section",
@@ -61,7 +61,7 @@ export class PlacesView {
     const card = this.#cards.get(id ?? "");
     this.#selected = card ? id : null;
     if (!card) return;
-    if (card.node.hidden) this.#showRest();
+    card.node.closest("details")?.setAttribute("open", "");
     card.expand(true);
     scrollTo(card.node);
   }
@@ -82,36 +82,19 @@ export class PlacesView {
       }));
       if (!bullet) listed.push(place);
     }
-    fill(this.#list, ...listed.map(({ id }) => this.#cards.get(id)?.node));
-    this.#foldRest(listed, places.length);
+    // Those the answer does not name are folded away, unless they are few.
+    const named = listed.filter((place) => place.mentioned);
+    const others = listed.filter((place) => !place.mentioned);
+    const isFolded = others.length > FEW && others.length < places.length;
+    const nodes = (/** @type {Place[]} */ all) => all.map(({ id }) => this.#cards.get(id)?.node);
+    fill(this.#list, ...nodes(isFolded ? named : listed));
+    fill(this.#others, ...(isFolded ? nodes(others) : []));
+    this.#count.textContent = say("more", { count: others.length });
+    this.#rest.hidden = !isFolded;
     this.#heading.hidden = this.#list.hidden = listed.length === 0;
     this.#heading.textContent = say(listed.length && listed.length < places.length ? "others" : "places");
     this.#owner.textContent = credit(places, language);
     this.node.hidden = places.length === 0;
-  }
-
-  /**
-   * Folds away those the answer does not name, unless they are few.
-   * @param {Place[]} places
-   * @param {number} total
-   */
-  #foldRest(places, total) {
-    const others = places.filter((place) => !place.mentioned);
-    const fold = others.length > FEW && others.length < total;
-    for (const place of others) {
-      const card = this.#cards.get(place.id);
-      if (card) card.node.hidden = fold;
-    }
-    this.#rest.hidden = !fold;
-    this.#rest.textContent = say("more", { count: others.length });
-  }
-
-  #showRest() {
-    const folded = [...this.#cards.values()].filter((card) => card.node.hidden);
-    const had = document.activeElement === this.#rest;
-    for (const card of folded) card.node.hidden = false;
-    this.#rest.hidden = true;
-    if (had) folded[0]?.node.querySelector("button")?.focus();
   }
 
   /** @param {string} id */

@@ -18,8 +18,6 @@ const LARGEST_STEP_M = 2_000_000;
 const MOST_RINGS = 60;
 /** The map's own signs stand at the edges: no figures. */
 const EDGE = { top: 60, side: 28, bottom: 48 };
-/** A lattice begins here, where nothing is looked for. @type {LatLng} */
-const NOWHERE = [35, 105];
 
 /**
  * Draws under the map's panes, in the container's pixels, whenever the view changes.
@@ -32,7 +30,8 @@ export function sheetLayer(map) {
   const node = svg("svg", { class: "map-sheet", "aria-hidden": "true" });
   map.getContainer().append(node);
   const draw = () => {
-    const ground = shown.centre ? rings(map, shown.centre) : lattice(map);
+    const ground = shown.centre ? rings(map, shown.centre) : [];
+    node.classList.toggle("lattice", !shown.centre);
     node.replaceChildren(...ground, ...shown.districts.map((district) => districtName(map, district)));
   };
   map.on("move zoom viewreset resize zoomend", draw);
@@ -80,18 +79,6 @@ function figure(text, middle, radius, size) {
   const seen = crossings.map(([east, south]) => ({ x: middle.x + east, y: middle.y + south }))
     .find(({ x, y }) => x > EDGE.side && x < size.x - EDGE.side && y > EDGE.top && y < size.y - EDGE.bottom);
   return seen ? [svg("text", { class: "map-ring", x: seen.x, y: seen.y + 4 }, text)] : [];
-}
-
-/** Draws lines that move with the map and measure nothing. @param {L.Map} map */
-function lattice(map) {
-  const { x: width, y: height } = map.getSize();
-  const from = map.latLngToContainerPoint(NOWHERE);
-  /** @param {number} start @param {number} length */
-  const steps = (start, length) => Array.from({ length: Math.ceil(length / SPACING_PX) },
-    (_, index) => crisp((((start % SPACING_PX) + SPACING_PX) % SPACING_PX) + index * SPACING_PX));
-  const lines = [...steps(from.x, width).map((at) => `M${at} 0V${height}`),
-    ...steps(from.y, height).map((at) => `M0 ${at}H${width}`)];
-  return [svg("path", { class: "map-lattice", d: lines.join("") })];
 }
 
 /** @param {L.Map} map @param {{name: string, at: LatLng}} district */

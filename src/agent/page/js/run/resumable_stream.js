@@ -110,10 +110,10 @@ export async function withRetries(act, { signal, wait, tries = TRIES }) {
 async function* connect(client, { threadId, runId }, lastEventId, { signal, silence }) {
   const own = new AbortController();
   const end = () => own.abort();
-  signal.addEventListener("abort", end);
+  const either = AbortSignal.any([signal, own.signal]);
   let timer = setTimeout(end, silence);
   try {
-    const parts = client.runs.joinStream(threadId, runId, { lastEventId, signal: own.signal });
+    const parts = client.runs.joinStream(threadId, runId, { lastEventId, signal: either });
     for await (const part of parts) {
       clearTimeout(timer);
       timer = setTimeout(end, silence);
@@ -122,7 +122,6 @@ async function* connect(client, { threadId, runId }, lastEventId, { signal, sile
     if (own.signal.aborted && !signal.aborted) throw new Error("silence");
   } finally {
     clearTimeout(timer);
-    signal.removeEventListener("abort", end);
   }
 }
 

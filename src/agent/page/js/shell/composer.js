@@ -20,17 +20,13 @@ const LONGEST_WISH = 500;
 
 export class Composer {
   #config;
-  #onAsk;
-  #onStop;
-  #onSteer;
-  #lastQuestion;
+  #listeners;
   #text;
   #send;
   #steer;
-  #note;
-  #planBox;
-  #plan;
-  #assistant;
+  #note = el("p", { class: "composer-note small muted", role: "status" });
+  #planBox = el("input", { type: "checkbox", role: "switch" });
+  #assistant = new AssistantChoice();
   #rules = new SourceRules();
   #busy = false;
   #waiting = false;
@@ -41,26 +37,20 @@ export class Composer {
   /**
    * @param {Config} config
    * @param {{onAsk: (asked: Asked) => void, onStop: () => Promise<void>,
-   *   onSteer: (wish: Wish) => Promise<void>, lastQuestion: () => string}} options
+   *   onSteer: (wish: Wish) => Promise<void>, lastQuestion: () => string}} listeners
    */
-  constructor(config, { onAsk, onStop, onSteer, lastQuestion }) {
+  constructor(config, listeners) {
     this.#config = config;
-    this.#onAsk = onAsk;
-    this.#onStop = onStop;
-    this.#onSteer = onSteer;
-    this.#lastQuestion = lastQuestion;
-    this.#assistant = new AssistantChoice();
-    this.#planBox = el("input", { type: "checkbox", role: "switch" });
-    this.#plan = el("label", { class: "switch button quiet", title: say("plan_hint") },
+    this.#listeners = listeners;
+    const plan = el("label", { class: "switch button quiet", title: say("plan_hint") },
       this.#planBox, el("span", {}, say("plan")));
     this.#text = this.#textarea();
-    this.#note = el("p", { class: "composer-note small muted", role: "status" });
     this.#send = el("button", { class: "button primary send", type: "button", onclick: () => this.#press() });
     this.#steer = el("button",
       { class: "button", type: "button", hidden: true, onclick: () => this.#add() }, say("add"));
     this.node = el("div", { class: "composer-box" }, this.#text, this.#note,
       el("div", { class: "composer-row" },
-        el("div", { class: "composer-options" }, this.#assistant.node, this.#rules.node, this.#plan),
+        el("div", { class: "composer-options" }, this.#assistant.node, this.#rules.node, plan),
         this.#steer, this.#send));
     this.#show();
   }
@@ -116,7 +106,7 @@ export class Composer {
   #key(event) {
     if (event.key === "ArrowUp" && !this.#text.value && !this.#busy) {
       event.preventDefault();
-      this.giveBack(this.#lastQuestion());
+      this.giveBack(this.#listeners.lastQuestion());
       return;
     }
     // 229: Safari tells of the Enter that ends a composition only after it has ended.
@@ -138,14 +128,14 @@ export class Composer {
     }
     if (!question || this.#left() < 0) return;
     this.#text.value = "";
-    this.#onAsk({ ...this.options, question });
+    this.#listeners.onAsk({ ...this.options, question });
     this.#show();
   }
 
   async #stop() {
     this.#stopping = true;
     this.#show();
-    await this.#onStop();
+    await this.#listeners.onStop();
     this.#stopping = false;
     this.#show();
   }
@@ -158,7 +148,7 @@ export class Composer {
     this.#told = say("steering");
     this.#show();
     try {
-      await this.#onSteer(wishOf(text));
+      await this.#listeners.onSteer(wishOf(text));
       this.#told = say("steered");
     } catch (error) {
       this.#told = error instanceof Error ? error.message : String(error);

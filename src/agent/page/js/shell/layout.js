@@ -83,11 +83,9 @@ export class Layout {
   }
 
   #name() {
-    this.#threads.setAttribute("aria-label", say("threads"));
-    this.#talk.setAttribute("aria-label", say("talk"));
-    this.#map.setAttribute("aria-label", say("map_column"));
-    this.#tabs.setAttribute("aria-label", say("view"));
-    this.#opener.setAttribute("aria-label", say("open_threads"));
+    const parts = { threads: this.#threads, talk: this.#talk, map_column: this.#map, view: this.#tabs,
+      open_threads: this.#opener };
+    for (const [name, node] of Object.entries(parts)) node.setAttribute("aria-label", say(name));
   }
 
   /** @param {"answer"|"map"} tab */

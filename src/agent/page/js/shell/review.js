@@ -95,16 +95,19 @@ class ReviewForm {
     });
     text.value = line.text;
     text.addEventListener("input", () => { line.text = text.value; });
-    const raise = el("button", {
-      class: "button quiet", type: "button", disabled: place === 0,
-      "aria-label": say("raise", { n: number }), title: say("raise", { n: number }),
-      onclick: () => this.#raise(place),
-    }, icon("up"));
-    const remove = el("button", {
-      class: "button quiet", type: "button", disabled: !mayRemove(this.#draft),
-      "aria-label": say("remove", { n: number }), title: say("remove", { n: number }),
-      onclick: () => this.#remove(place),
-    }, icon("remove"));
+    /**
+     * @param {"raise"|"remove"} name
+     * @param {IconName} sign
+     * @param {boolean} disabled
+     * @param {() => void} onclick
+     */
+    const tool = (name, sign, disabled, onclick) => {
+      const words = say(name, { n: number });
+      const attributes = { class: "button quiet", type: "button", "aria-label": words, title: words };
+      return el("button", { ...attributes, disabled, onclick }, icon(sign));
+    };
+    const raise = tool("raise", "up", place === 0, () => this.#raise(place));
+    const remove = tool("remove", "remove", !mayRemove(this.#draft), () => this.#remove(place));
     const after = waitsFor(this.#draft, line);
     return el("li", { class: "review-query" }, text, raise, remove,
       after.length > 0 &&

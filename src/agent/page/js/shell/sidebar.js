@@ -21,9 +21,7 @@ const STEPS = {
 };
 
 export class Sidebar {
-  #onOpen;
-  #onRemoved;
-  #onRefused;
+  #listeners;
   /** @type {string|null} */
   #current = null;
   /** @type {ThreadSummary[]} */
@@ -36,21 +34,19 @@ export class Sidebar {
   });
   #list = el("div", { class: "thread-list", onkeydown: (event) => this.#key(event) });
   #problem = el("div");
-  #more;
+  #more = el("button", {
+    class: "button quiet", type: "button", hidden: true, onclick: () => this.#read(this.#limit + PAGE),
+  }, say("more"));
 
   /**
    * @param {{onOpen: (threadId: string) => void, onRemoved: (threadId: string) => void,
-   *   onRefused: () => void, onClose: () => void}} options `onRefused`: the server wants a key
+   *   onRefused: () => void, onClose: () => void}} listeners `onRefused`: the server wants a key
    */
-  constructor({ onOpen, onRemoved, onRefused, onClose }) {
-    this.#onOpen = onOpen;
-    this.#onRemoved = onRemoved;
-    this.#onRefused = onRefused;
-    this.#more = el("button", {
-      class: "button quiet", type: "button", hidden: true, onclick: () => this.#read(this.#limit + PAGE),
-    }, say("more"));
+  constructor(listeners) {
+    this.#listeners = listeners;
     const close = el("button", {
-      class: "button quiet close-threads", type: "button", "aria-label": say("close"), onclick: onClose,
+      class: "button quiet close-threads", type: "button", "aria-label": say("close"),
+      onclick: listeners.onClose,
     }, icon("close"));
     this.nodes = [
       el("div", { class: "threads-head" }, el("h2", {}, say("title")), close),
@@ -77,7 +73,7 @@ export class Sidebar {
     } catch (error) {
       const { status, message } = serverError(error);
       const text = say("failed", { reason: message });
-      if (status === 401) this.#onRefused();
+      if (status === 401) this.#listeners.onRefused();
       else fill(this.#problem, failed({ text, again: () => this.refresh() }));
       // A server that is away may be back soon, and the list with it.
       if (status === 0 || status >= 500) this.#timer = window.setTimeout(() => this.refresh(), AGAIN_MS);
@@ -141,7 +137,7 @@ export class Sidebar {
     return threadRow(thread, {
       current: thread.thread_id === this.#current,
       href: threadPath(thread.thread_id),
-      onOpen: () => this.#onOpen(thread.thread_id),
+      onOpen: () => this.#listeners.onOpen(thread.thread_id),
       onRename: (title) => this.#change("renaming", async () => {
         await renameThread(thread.thread_id, title);
         await this.refresh();
@@ -152,7 +148,7 @@ export class Sidebar {
         fill(this.#list);
         this.#show();
         this.#links()[0]?.focus();
-        this.#onRemoved(thread.thread_id);
+        this.#listeners.onRemoved(thread.thread_id);
       }),
     });
   }

@@ -13,10 +13,7 @@ const OTHERS = new Map([
   ["plan_execute", "plan_execute"], ["documents", "plan_execute"],
 ]);
 /** @type {Map<string, IconName>} */
-const ICONS = new Map([
-  ["nearby", "pin"], ["route", "route"], ["weather", "weather"], ["deep_research", "deep_research"],
-  ["team_answer", "team_answer"], ["plan_execute", "plan_execute"], ["documents", "documents"],
-]);
+const ICONS = new Map([["nearby", "pin"]]);
 
 /** @typedef {{question: string, assistant: string}} Example */
 
@@ -35,9 +32,10 @@ export function welcome({ onExample }) {
 /** @param {string} task @param {string} question @param {(example: Example) => void} onExample */
 function card(task, question, onExample) {
   const assistant = OTHERS.get(task) ?? "agent";
+  const sign = ICONS.get(task) ?? /** @type {IconName} */ (task);
   return el("li", {}, el("button", {
     class: "example", type: "button", onclick: () => onExample({ question, assistant }),
   },
-    el("span", { class: "example-task" }, icon(ICONS.get(task) ?? "send"), el("strong", {}, NAMES.get(task))),
+    el("span", { class: "example-task" }, icon(sign), el("strong", {}, NAMES.get(task))),
     el("span", {}, question), el("span", { class: "small muted" }, TIMES.get(task))));
 }
