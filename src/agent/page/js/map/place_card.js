@@ -61,10 +61,11 @@ function sound(place) {
 /** Tells the facts of the line that a bullet leaves out. @param {Place} place @param {string} said */
 function unsaid(place, said) {
   const { distance_m: far, rating: stars, cost: price } = place;
-  const rest = { ...place, address: null, open_time: null, mentioned: true,
+  const rest = { ...place, address: null, open_time: null, open_time_en: undefined, mentioned: true,
     distance_m: said.includes(metres(far)) ? null : far, rating: said.includes(rating(place)) ? null : stars,
     cost: price && said.includes(String(price)) ? null : price };
-  return el("div", {}, sound(place), facts(rest));
+  const gloss = sound(place);
+  return el("div", {}, gloss && !said.includes(gloss.textContent) && gloss, facts(rest));
 }
 
 /** @param {Place} place */
