@@ -287,7 +287,7 @@ async def test_the_verdicts_of_a_budget_reach_writer_and_reader(lab: Lab) -> Non
     written = plan(nearby("上海迪士尼", "餐厅", "快餐"), constraints={"max_cost": 100})
     llm = scripted(lab, generate_query=[written])
     state = await lab.ask("上海迪士尼附近有什么好吃的")
-    assert state["turn"]["constraints"] == {"max_cost": 100}
+    assert state["turn"]["constraints"] == {"max_cost": 100, "kind": "restaurant"}
     verdicts = {p["name"]: p["verdicts"][0]["verdict"] for p in told(state)["places"]}
     assert "violated" in verdicts.values()
     for task in ("reflection", "answer"):
@@ -300,9 +300,9 @@ async def test_a_budget_carries_on_where_the_follow_up_keeps_the_subject(lab: La
     scripted(lab, generate_query=[plan(nearby("上海迪士尼", "餐厅"))])
     await lab.ask("上海迪士尼附近有什么好吃的，人均100以内")
     state = await lab.ask("再便宜一点的呢")
-    assert state["turn"]["constraints"] == {"max_cost": 100}
+    assert state["turn"]["constraints"] == {"max_cost": 100, "kind": "restaurant"}
     state = await lab.ask("王府井附近有什么书店")
-    assert state["turn"]["constraints"] == {}
+    assert state["turn"]["constraints"] == {"kind": "bookshop"}
 
 
 async def test_f8_a_dropped_list_of_sources_leaves_no_blank_lines(lab: Lab) -> None:

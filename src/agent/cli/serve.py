@@ -66,6 +66,8 @@ def run(arguments: Namespace) -> int:
         pass
     except ConfigurationError as error:
         return fail(error, code=USAGE)
+    except AgentError as error:
+        return fail(error)
     except SystemExit as end:
         if end.code:
             return fail("the server did not start; the lines above say why", code=FAILED)

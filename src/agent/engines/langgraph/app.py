@@ -24,7 +24,12 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
 from agent.core.errors import AgentError, StoreFailed
-from agent.engines.langgraph.checkpoints import close_after_runs, forgetting, on_platform
+from agent.engines.langgraph.checkpoints import (
+    close_after_runs,
+    forgetting,
+    on_platform,
+    own_files,
+)
 from agent.engines.langgraph.recovery import RunWatch
 from agent.engines.langgraph.request_heads import limited_heads
 from agent.retention import Evidence, ThreadArchive
@@ -213,7 +218,11 @@ app = Starlette(
 
 
 def serve(host: str, port: int, config: Mapping[str, Any], *, runs_at_once: int) -> None:
-    """Serve what langgraph.json lists, as `langgraph dev` does, until a signal ends it."""
+    """Serve what langgraph.json lists, as `langgraph dev` does, until a signal ends it.
+
+    Raises AgentError where another server works in this folder.
+    """
+    own_files()
     from langgraph_api.cli import run_server  # type: ignore[import-untyped]
 
     # Its banner names neither the page nor the mode.

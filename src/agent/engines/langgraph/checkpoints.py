@@ -40,7 +40,7 @@ async def make() -> AsyncIterator[Saver]:
             "LANGGRAPH_CHECKPOINTER",
             "must be set to nothing here, so that the platform keeps the threads itself",
         )
-    await asyncio.to_thread(_own_files)
+    await asyncio.to_thread(own_files)
     await asyncio.to_thread(_correct_deletion)
     where = memory_place()
     async with only_server(where), open_saver(where, may_wait=True) as saver:
@@ -53,8 +53,10 @@ async def make() -> AsyncIterator[Saver]:
             await _close_registered()
 
 
-def _own_files() -> None:
+def own_files() -> None:
     """Let nobody else read the server's files, nor another server that lives use them.
+
+    Raises AgentError where one does.
 
     It writes them anew every ten seconds, from its own thread, with the modes of the umask; no
     file that a user names is written here. It has read them by now, but begun none of the runs in
