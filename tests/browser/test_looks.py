@@ -11,7 +11,7 @@ import pytest
 from langgraph_sdk import get_sync_client
 
 from tests.support.browser import BROWSER, Locator, Page, Visits, artifacts, expect
-from tests.support.browser_page import ask, ends, part
+from tests.support.browser_page import ask, ends, part, question_box
 from tests.support.command_line import ZH
 from tests.support.dev_server import DevServer
 from tests.support.page_looks import faint, moves, overflow, small, watch_moves
@@ -77,6 +77,7 @@ def states(page: Page, thread: str, question: str = ZH) -> Iterator[str]:
     page.locator(".place-line").nth(1).click()
     expect(page.locator(".place.selected")).to_be_in_viewport()
     yield "place"
+    question_box(page).focus()
     part(page, "near").get_by_role("button").first.click()
     yield "near"
     page.keyboard.press("Escape")
