@@ -195,3 +195,17 @@ def test_settings_for_a_server_take_its_types() -> None:
 def test_a_setting_the_server_would_drop_or_refuse_is_named(key: str, value: str) -> None:
     with pytest.raises(ConfigurationError, match=key):
         checked_settings({key: value}, SCHEMA)
+
+
+def test_a_question_in_chinese_is_read_in_a_locale_that_knows_ascii_only() -> None:
+    argument = "三里屯的咖啡馆".encode().decode("ascii", "surrogateescape")
+
+    chosen = build_parser(COMMANDS).parse_args(["ask", argument])
+
+    assert chosen.question == ["三里屯的咖啡馆"]
+
+
+def test_a_question_that_is_text_already_stays_as_it_is() -> None:
+    chosen = build_parser(COMMANDS).parse_args(["search", "café 咖啡"])
+
+    assert chosen.query == ["café 咖啡"]

@@ -162,7 +162,7 @@ def declare_search(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help="search the knowledge base",
         description="Search the knowledge base; exit 1 if nothing is found.",
     )
-    search.add_argument("query", nargs="+", metavar="QUERY", help="what to look for")
+    search.add_argument("query", nargs="+", type=_utf8, metavar="QUERY", help="what to look for")
     search.add_argument("--collection", action="append", default=[], dest="collections",
                         metavar="NAME", help="only this one (repeatable)")  # fmt: skip
     _declare_owner(search, "what this owner may read, by the name of a server's key")
@@ -181,6 +181,14 @@ def _declare_common(command: argparse.ArgumentParser, json_help: str) -> None:
     command.add_argument("--offline", action="store_true",
                          help="use the bundled sample's services, no key needed")  # fmt: skip
     command.add_argument("--log-file", metavar="FILE", help="write the log to this file")
+
+
+def _utf8(text: str) -> str:
+    """Return the text of an argument that the locale's encoding (ASCII) could not read."""
+    try:
+        return text.encode("ascii", "surrogateescape").decode("utf-8")
+    except UnicodeError:
+        return text
 
 
 def _count(text: str) -> int:
@@ -273,11 +281,11 @@ def _declare_ask(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         help="ask a question",
         description="Ask a question; without one, --thread ID continues an interrupted run.",
     )
-    ask.add_argument("question", nargs="*", metavar="QUESTION", help="the question")
+    ask.add_argument("question", nargs="*", type=_utf8, metavar="QUESTION", help="the question")
     ask.add_argument("--assistant", default="agent", metavar="ID",
                      help="who answers: agent (default), deep_research, team_answer, "
                      "plan_execute")  # fmt: skip
-    ask.add_argument("--format-requirement", metavar="TEXT",
+    ask.add_argument("--format-requirement", type=_utf8, metavar="TEXT",
                      help='the form of the answer, such as "a year" (team_answer)')  # fmt: skip
     ask.add_argument("--collection", action="append", dest="collections", metavar="NAME",
                      help="own documents to read (repeatable; plan_execute reads all)")  # fmt: skip
