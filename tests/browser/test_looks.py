@@ -216,6 +216,7 @@ def test_what_is_chosen_shows_without_our_colours(visit: Visits, thread: str) ->
         assert [outlined(tab) for tab in tabs] == [True, False]
     switch = part(page, "composer").locator("label.switch")
     assert not outlined(switch)
+    question_box(page).focus()
     switch.click()
     page.get_by_role("button", name="新问题").focus()
     assert outlined(switch)

@@ -38,6 +38,7 @@ export function placeCard({ place, number, sources, photos, id, bullet }, { onCh
   node.classList.add("place", ...(place.mentioned ? [] : ["faint"]));
   node.dataset.placeId = place.id;
   node.prepend(button);
+  if (bullet && place.address) node.append(el("span", { class: "on-paper" }, ` · ${place.address}`));
   node.append(panel);
   return {
     node,
