@@ -295,3 +295,8 @@ def test_a_gap_of_no_query_begins_with_its_message() -> None:
     limit = Gap(query="", provider="x", code="c", message="The limit is reached.")
     other = Gap(query="wages", provider="x", code="c", message="No source had it.")
     assert gap_lines([limit, other]) == "The limit is reached.\nwages: No source had it."
+
+
+def test_who_wants_nothing_new_looked_up_is_told_of_no_limit_of_the_operator() -> None:
+    assert reason_of(BudgetExceeded("max_searches", 0), "zh") == "这一次不再查新的资料"
+    assert "max_searches = 5" in reason_of(BudgetExceeded("max_searches", 5), "en")

@@ -166,6 +166,8 @@ def _key(error: AgentError) -> str:
     """Return the key of the best wording: by the code, else by the kind of error."""
     if isinstance(error, ConfigurationError):
         return "web_search" if error.name == "web_search" else "configuration"
+    if isinstance(error, BudgetExceeded) and not error.value:
+        return "budget_none"
     code = _SAME.get(error.code, error.code)
     if has(f"reasons.{code}"):
         return code
