@@ -201,6 +201,7 @@ def test_everything_has_a_name(visit: Visits, thread: str, width: int) -> None:
     page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
     page.locator(".place-line").first.click()
     assert nameless(page) == []
+    question_box(page).focus()
     part(page, "near").get_by_role("button").first.click()
     assert nameless(page) == []
 

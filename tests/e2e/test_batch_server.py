@@ -90,6 +90,8 @@ def test_a_batch_and_its_server_are_killed_and_every_question_is_answered_once(
     assert "BlockingError" not in server.output()
     assert "interrupted runs are not continued" not in server.output()
     settings = environment(standins)
+    # A setting of the server, and none of those that the questions were asked with.
+    del settings["RESOLVE_LINKS"]
     done = here("batch", "questions.jsonl", *TO, **settings)
     assert done.code == 0, done.err
     assert f"{COUNT} already done" in done.err

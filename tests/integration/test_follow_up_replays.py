@@ -77,7 +77,7 @@ async def test_a_budget_that_a_cheaper_follow_up_does_not_repeat_carries_on(lab:
     lab.gemini.llm = llm
     await lab.ask("上海迪士尼附近有什么好吃的，人均100以内")
     state = await lab.ask(follow_up)
-    assert state["turn"]["constraints"] == {"max_cost": 100}
+    assert state["turn"]["constraints"] == {"max_cost": 100, "kind": "restaurant"}
     asked = llm.prompts("answer")[1]
     marks = ["不符合" in line for line in block(asked, "places").splitlines()]
     assert True in marks
