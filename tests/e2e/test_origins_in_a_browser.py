@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,14 +10,10 @@ import pytest
 from tests.support.dev_server import DevServer
 from tests.support.server_fixtures import server_fixture
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="needs Playwright")
+pytest.importorskip("playwright.sync_api", reason="needs Playwright")
 
 __all__ = ["server_fixture"]
-CHROMIUM = Path("/usr/bin/chromium")
-pytestmark = [
-    pytest.mark.server, pytest.mark.slow,
-    pytest.mark.skipif(not CHROMIUM.exists(), reason="needs Debian's chromium"),
-]  # fmt: skip
+pytestmark = [pytest.mark.server, pytest.mark.slow]
 ATTACKS = """async server => {
   const told = [];
   const settled = ask => ask.then(r => told.push(r.type + r.status), () => told.push("no"));
@@ -81,11 +76,10 @@ def elsewhere_fixture() -> Iterator[int]:
 
 @pytest.fixture(scope="module", name="chromium")
 def chromium_fixture() -> Iterator[Any]:
-    arguments = ["--no-sandbox", "--host-resolver-rules=MAP *.example 127.0.0.1"]
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+    from tests.support.browser import chromium
+
+    with chromium("MAP *.example 127.0.0.1") as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(name="page")

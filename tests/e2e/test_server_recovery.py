@@ -1,34 +1,40 @@
 """The server is killed; started again, it brings to their end the runs it had accepted.
 
-A probe graph stands in for the assistant, so that every outside call can be counted and held.
+The run log says which: what was accepted, by whichever way, and has neither ended nor been stopped.
 """
 
 import asyncio
+import json
 import random
-import sqlite3
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AsyncExitStack, closing, contextmanager, suppress
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
 
 import pytest
-from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
-from langgraph_sdk.errors import NotFoundError
+from langgraph_sdk.errors import APIStatusError
+from websockets.asyncio.client import connect
 
-from tests.support.dev_server import REPOSITORY, DevServer, dev_server
+from tests.support.dev_server import DevServer
 from tests.support.probe_graph import CALLS_PER_RUN
-from tests.support.probe_service import Probe, probe_service
+from tests.support.probe_service import Probe
+from tests.support.recovery_lab import (
+    OPEN_RUNS,
+    At,
+    Clients,
+    answered,
+    clients,
+    listed,
+    probe,
+    probe_and_url,
+    probe_server,
+    question,
+    stored,
+    until,
+)
 
+__all__ = ["clients", "probe", "probe_and_url"]
 pytestmark = [pytest.mark.server, pytest.mark.slow]
-At = tuple[Probe, str]
-
-
-@pytest.fixture(scope="module")
-def probe_and_url() -> Iterator[At]:
-    with probe_service() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")
@@ -37,89 +43,6 @@ def server(tmp_path_factory: pytest.TempPathFactory, probe_and_url: At) -> Itera
     folder = tmp_path_factory.mktemp("server")
     with probe_server(folder, probe_and_url[1], forgetful=True) as started:
         yield started
-
-
-@contextmanager
-def probe_server(folder: Path, url: str, **options: Any) -> Iterator[DevServer]:
-    environment = {"PROBE_URL": url, "PYTHONPATH": str(REPOSITORY)}
-    graphs = {"graphs": {"probe": "tests.support.probe_graph:graph"}}
-    with dev_server(folder, env=environment, config=graphs, **options) as started:
-        yield started
-
-
-@pytest.fixture
-def probe(probe_and_url: At) -> Probe:
-    """As if nothing had been asked of it."""
-    found, _ = probe_and_url
-    found.held, found.seconds = set(), 0.0
-    found.arrived.clear()
-    found.answered.clear()
-    return found
-
-
-def question(turn: str) -> dict[str, Any]:
-    return {"messages": [{"role": "user", "content": turn}]}
-
-
-async def answered(client: LangGraphClient, thread_id: str, *, seconds: float = 120) -> Any:
-    """The thread's state once its answer is there."""
-    async with asyncio.timeout(seconds):
-        while True:
-            try:
-                state = await client.threads.get_state(thread_id)
-            except NotFoundError:
-                state = {"values": {}}
-            messages = (state["values"] or {}).get("messages", [])
-            if messages and messages[-1]["type"] == "ai":
-                return state
-            await asyncio.sleep(0.2)
-
-
-async def listed(client: LangGraphClient, thread_id: str) -> Any:
-    """The thread's runs, once the server knows some."""
-    async with asyncio.timeout(120):
-        while True:
-            with suppress(NotFoundError):
-                if runs := await client.runs.list(thread_id):
-                    return runs
-            await asyncio.sleep(0.1)
-
-
-OPEN_RUNS = "SELECT count(*) FROM runs WHERE status = 'open'"
-
-
-def stored(server: DevServer, query: str) -> int:
-    """A number out of the server's run log."""
-    with closing(sqlite3.connect(server.folder / "threads" / "runs.sqlite", timeout=10)) as db:
-        return int(db.execute(query).fetchone()[0])
-
-
-async def until(true: Callable[[], bool], *, seconds: float = 120) -> None:
-    async with asyncio.timeout(seconds):
-        while not await asyncio.to_thread(true):  # noqa: ASYNC110 - another process changes it
-            await asyncio.sleep(0.05)
-
-
-class Clients:
-    """Clients of the one server, closed with the test."""
-
-    def __init__(self, server: DevServer, stack: AsyncExitStack) -> None:
-        self._server, self._stack = server, stack
-
-    async def open(self) -> LangGraphClient:
-        return await self._stack.enter_async_context(get_client(url=self._server.url))
-
-    async def after_kill_9(self) -> LangGraphClient:
-        """A client of the server that was killed and started again."""
-        self._server.kill()
-        await asyncio.to_thread(self._server.start)
-        return await self.open()
-
-
-@pytest.fixture
-async def clients(server: DevServer) -> AsyncIterator[Clients]:
-    async with AsyncExitStack() as stack:
-        yield Clients(server, stack)
 
 
 async def test_a_run_accepted_seconds_before_kill_9_ends_by_itself_and_repeats_nothing(
@@ -251,6 +174,33 @@ async def test_a_protocol_v2_run_is_continued_too(clients: Clients, probe: Probe
     assert probe.arrived["protocol/plan"] == 1
 
 
+async def test_a_run_started_over_a_web_socket_is_continued_too(
+    clients: Clients, server: DevServer, probe: Probe
+) -> None:
+    probe.held = {"socket/work-1"}
+    thread_id = str(uuid4())
+    params = {"assistant_id": "probe", "input": question("socket")}
+    address = f"{server.url.replace('http', 'ws')}/threads/{thread_id}/stream/events"
+    async with connect(address, proxy=None) as socket:
+        for nonsense in (
+            "?",
+            "[]",
+            '{"id": [1], "method": ["run.start"]}',
+            '{"id": 1, "method": []}',
+        ):
+            await socket.send(nonsense)
+            assert json.loads(await socket.recv())["error"] == "invalid_argument"
+        await socket.send(json.dumps({"id": 1, "method": "run.start", "params": params}))
+        reply = json.loads(await socket.recv())
+    assert reply["type"] == "success", reply
+    await asyncio.to_thread(probe.wait_for, "socket/work-1")
+    probe.held = set()
+    client = await clients.after_kill_9()
+    state = await answered(client, thread_id)
+    assert state["values"]["messages"][-1]["content"] == f"{CALLS_PER_RUN} calls"
+    assert probe.arrived["socket/plan"] == 1
+
+
 async def test_killed_again_and_again_a_run_still_ends(clients: Clients, probe: Probe) -> None:
     probe.seconds = 0.3
     chance = random.Random(3)
@@ -276,3 +226,72 @@ async def test_an_answer_given_just_before_kill_9_is_still_there(
     client = await clients.after_kill_9()
     await answered(client, thread["thread_id"])
     assert probe.arrived["given/plan"] == 1
+
+
+async def test_refused_questions_and_ended_ones_before_them_are_not_asked_again(
+    clients: Clients, server: DevServer, probe: Probe
+) -> None:
+    """Two questions wait on one thread; the first has ended, a third was refused with 409."""
+    probe.held = {"second/work-1"}
+    client = await clients.open()
+    thread_id = (await client.threads.create())["thread_id"]
+    first = await client.runs.create(thread_id, "probe", input=question("first"))
+    await client.runs.create(thread_id, "probe", input=question("second"))
+    with pytest.raises(APIStatusError) as refused:
+        await client.runs.create(
+            thread_id, "probe", input=question("third"), multitask_strategy="reject"
+        )
+    assert refused.value.response.status_code == 409
+    await client.runs.join(thread_id, first["run_id"])
+    await asyncio.to_thread(probe.wait_for, "second/work-1")
+    assert stored(server, OPEN_RUNS) == 1
+    probe.held = set()
+    client = await clients.after_kill_9()
+    state = await answered(client, thread_id)
+    texts = [message["content"] for message in state["values"]["messages"]]
+    answers = [f"{CALLS_PER_RUN} calls", f"{2 * CALLS_PER_RUN} calls"]
+    assert texts == ["first", answers[0], "second", answers[1]]
+    await until(lambda: stored(server, OPEN_RUNS) == 0)
+    assert probe.arrived["first/plan"] == probe.arrived["second/plan"] == 1
+    assert "third/plan" not in probe.arrived
+
+
+async def test_a_run_that_waits_behind_one_that_was_cancelled_is_not_forgotten(
+    clients: Clients, server: DevServer, probe: Probe
+) -> None:
+    """The server calls a thread idle as soon as one of its waiting runs is cancelled."""
+    probe.held = {"working/work-1"}
+    client = await clients.open()
+    thread_id = (await client.threads.create())["thread_id"]
+    await client.runs.create(thread_id, "probe", input=question("working"))
+    waiting = await client.runs.create(thread_id, "probe", input=question("waiting"))
+    await asyncio.to_thread(probe.wait_for, "working/work-1")
+    await client.runs.cancel(thread_id, waiting["run_id"])
+    await until(lambda: stored(server, OPEN_RUNS) < 2)
+    assert stored(server, OPEN_RUNS) == 1
+    probe.held = set()
+    client = await clients.after_kill_9()
+    state = await answered(client, thread_id)
+    assert state["values"]["messages"][-1]["content"] == f"{CALLS_PER_RUN} calls"
+    assert "waiting/plan" not in probe.arrived
+
+
+async def test_an_answer_to_a_pause_by_the_event_protocol_outlives_kill_9(
+    clients: Clients, server: DevServer, probe: Probe
+) -> None:
+    probe.held = {"paused/after"}
+    client = await clients.open()
+    thread_id = (await client.threads.create())["thread_id"]
+    await client.runs.wait(thread_id, "pausing", input=question("paused"))
+    assert stored(server, OPEN_RUNS) == 0
+    (pause,) = (await client.threads.get_state(thread_id))["interrupts"]
+    params = {"interrupt_id": pause["id"], "namespace": [], "response": "yes"}
+    command = {"id": 1, "method": "input.respond", "params": params}
+    reply = await client.http.post(f"/threads/{thread_id}/commands", json=command)
+    assert reply["type"] == "success", reply
+    await asyncio.to_thread(probe.wait_for, "paused/after")
+    assert stored(server, OPEN_RUNS) == 1
+    probe.held = set()
+    client = await clients.after_kill_9()
+    state = await answered(client, thread_id)
+    assert state["values"]["messages"][-1]["content"] == "answered: yes"

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.e2e.test_server_recovery import (
+from tests.support.recovery_lab import (
+    OPEN_RUNS,
     At,
     Clients,
     answered,
@@ -15,6 +16,7 @@ from tests.e2e.test_server_recovery import (
     probe_and_url,
     probe_server,
     question,
+    stored,
     until,
 )
 from tests.support.dev_server import DevServer
@@ -23,6 +25,7 @@ from tests.support.probe_service import Probe
 
 __all__ = ["clients", "probe", "probe_and_url"]
 pytestmark = [pytest.mark.server, pytest.mark.slow]
+WORDS = "done", "stopped"
 
 
 @pytest.fixture(scope="module")
@@ -67,3 +70,30 @@ async def test_a_server_that_was_asked_to_stop_goes_on_when_it_starts_again(
     state = await answered(await clients.open(), thread["thread_id"])
     assert state["values"]["messages"][-1]["content"] == f"{CALLS_PER_RUN} calls"
     assert probe.arrived["asked/plan"] == 1
+
+
+def is_on_disk(server: DevServer, run_id: str) -> bool:
+    """Whether a run is in the server's own files, which it writes now and then."""
+    files = (server.folder / ".langgraph_api").glob("*ops.pckl")
+    return any(run_id.encode() in path.read_bytes() for path in files)
+
+
+async def test_runs_that_were_written_down_while_they_ran_are_not_begun_again(
+    clients: Clients, server: DevServer, probe: Probe
+) -> None:
+    probe.held = {f"{word}/work-1" for word in WORDS}
+    client = await clients.open()
+    threads = [(await client.threads.create())["thread_id"] for _ in WORDS]
+    asked = zip(threads, WORDS, strict=True)
+    done, stopped = [await client.runs.create(t, "probe", input=question(w)) for t, w in asked]
+    await until(lambda: all(is_on_disk(server, run["run_id"]) for run in (done, stopped)))
+    await client.runs.cancel(stopped["thread_id"], stopped["run_id"], wait=True)
+    probe.held = {"stopped/work-1"}
+    await client.runs.join(done["thread_id"], done["run_id"])
+    await until(lambda: stored(server, OPEN_RUNS) == 0)
+    before, probe.held = dict(probe.arrived), set()
+    client = await clients.after_kill_9()
+    fresh = await client.threads.create()
+    await client.runs.wait(fresh["thread_id"], "probe", input=question("fresh"))
+    assert {n: c for n, c in probe.arrived.items() if not n.startswith("fresh/")} == before
+    assert "busy" not in [(await client.threads.get(thread))["status"] for thread in threads]
