@@ -11,9 +11,9 @@ import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
-from tests.e2e.test_server_recovery import At, probe_and_url, question, until
 from tests.support.dev_server import REPOSITORY, DevServer, dev_server
 from tests.support.probe_graph import CALLS_PER_RUN
+from tests.support.recovery_lab import At, probe_and_url, question, until
 
 __all__ = ["probe_and_url"]
 pytestmark = [pytest.mark.server, pytest.mark.slow]

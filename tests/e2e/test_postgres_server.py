@@ -7,11 +7,11 @@ import pytest
 from langgraph_sdk import get_client
 from pydantic import SecretStr
 
-from tests.e2e.test_server_recovery import answered, question, until
 from tests.support.dev_server import REPOSITORY, DevServer
 from tests.support.postgres import database_fixture, postgres_fixture, rows
 from tests.support.probe_graph import CALLS_PER_RUN
 from tests.support.probe_service import probe_service
+from tests.support.recovery_lab import answered, question, until
 
 __all__ = ["database_fixture", "postgres_fixture"]
 pytestmark = [pytest.mark.server, pytest.mark.slow]

@@ -11,7 +11,6 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import APIStatusError
 from websockets.asyncio.client import connect
 

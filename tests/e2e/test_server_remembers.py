@@ -6,6 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support.dev_server import DevServer
+from tests.support.probe_graph import CALLS_PER_RUN
+from tests.support.probe_service import Probe
 from tests.support.recovery_lab import (
     OPEN_RUNS,
     At,
@@ -19,9 +22,6 @@ from tests.support.recovery_lab import (
     stored,
     until,
 )
-from tests.support.dev_server import DevServer
-from tests.support.probe_graph import CALLS_PER_RUN
-from tests.support.probe_service import Probe
 
 __all__ = ["clients", "probe", "probe_and_url"]
 pytestmark = [pytest.mark.server, pytest.mark.slow]

@@ -16,11 +16,11 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from tests.e2e.test_server_recovery import question, until
 from tests.support.dev_server import REPOSITORY, DevServer, dev_server
 from tests.support.postgres import PostgresServer, cut_off, let_in, postgres_fixture, rows
 from tests.support.probe_graph import CALLS_PER_RUN
 from tests.support.probe_service import Probe, probe_service
+from tests.support.recovery_lab import question, until
 from tests.support.two_owners import ALICE, BOB, KEYS
 
 __all__ = ["postgres_fixture"]

@@ -20,7 +20,6 @@ from agent.cli import main
 from agent.configuration import configure
 from agent.runs.threads import open_saver
 from agent.services import close_process_services
-from tests.e2e.test_server_recovery import answered
 from tests.support.data_before import (
     Before,
     archive_fixture,
@@ -34,6 +33,7 @@ from tests.support.data_before import (
 from tests.support.dev_server import dev_server
 from tests.support.mixed_files import EN, marker
 from tests.support.postgres import postgres_fixture
+from tests.support.recovery_lab import answered
 
 __all__ = ["archive_fixture", "before_fixture", "files_fixture", "postgres_fixture"]
 BOOKS = {
