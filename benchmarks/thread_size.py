@@ -21,9 +21,8 @@ from unittest.mock import patch
 
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from agent.cli.local import LocalRun
-from agent.cli.request import Request
-from agent.cli.watch import SilentWatcher
+from agent.client.follow import RunListener
+from agent.client.local import LocalRunner
 from agent.runs.threads import Threads, open_threads
 from agent.services import close_process_services
 from agent.settings import read_settings
@@ -38,12 +37,12 @@ _WARM_UP, _NEAR = 3, 3
 _MEGABYTE = 1_000_000
 
 
-class FirstToken(SilentWatcher):
+class FirstToken(RunListener):
     """Remember when the first text of an answer came."""
 
     at = cpu = 0.0
 
-    def token(self, text: str) -> None:
+    async def token(self, text: str) -> None:
         if not self.at:
             self.at, self.cpu = time.monotonic(), time.process_time()
 
@@ -86,11 +85,13 @@ async def trace(turns: int) -> Trace:
 async def ask(threads: Threads, thread: str, number: int) -> tuple[float, float]:
     """Ask a question; return the milliseconds to the first text of its answer, and our CPU's."""
     watcher = FirstToken()
-    request = Request(
-        question=question(number), assistant="agent", thread_id=thread, follows_up=True, context={}
+    runner, asked = (
+        LocalRunner(threads),
+        {"messages": [{"role": "user", "content": question(number)}]},
     )
     began, spent = time.monotonic(), time.process_time()
-    await LocalRun(threads, request, watcher).ask(asyncio.Event())
+    run = await runner.accept("agent", thread, input=asked, context={})
+    await runner.run(run, watcher)
     return (watcher.at - began) * 1000, (watcher.cpu - spent) * 1000
 
 

@@ -215,7 +215,7 @@ def test_output_never_fails_on_a_small_encoding(
         monkeypatch.setattr(sys, name, io.TextIOWrapper(stream, encoding, write_through=True))
     prepare_streams()
     result = outcome(f"{ANSWER} ☕ 🧒 \u2022")
-    PlainWatcher("zh").event({"type": "queries", "node": "n", "text": "☕ 遛娃"})
+    PlainWatcher("zh").show({"type": "queries", "node": "n", "text": "☕ 遛娃"})
     print_outcome(result, follow_up="f")
     print_outcome(result, follow_up="f", console=Console(force_terminal=True))
     print("OBJECT")
@@ -258,10 +258,10 @@ def test_progress_is_told_in_the_question_s_language() -> None:
     assert event_line({"type": "unheard of"}, "zh") == ""
 
 
-def test_plain_progress_goes_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_plain_progress_goes_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
     watcher = PlainWatcher("en")
-    watcher.event(event("gap", "n", text="the map is down"))
-    watcher.token("answer")
+    watcher.show(event("gap", "n", text="the map is down"))
+    await watcher.token("answer")
     shown = capsys.readouterr()
     assert shown.err == "- Note: the map is down\n"
     assert shown.out == ""
@@ -282,13 +282,13 @@ def test_installing_the_map_server_is_told(capsys: pytest.CaptureFixture[str]) -
     ]
 
 
-def test_live_progress_keeps_finished_steps_and_the_end_of_the_answer() -> None:
+async def test_live_progress_keeps_finished_steps_and_the_end_of_the_answer() -> None:
     console = Console(file=io.StringIO(), force_terminal=True, width=80, color_system=None)
     watcher = LiveWatcher(console, "en")
-    watcher.event(event("notice", "n", text="sample data"))
-    watcher.event(event("search_started", "n", text="tea"))
-    watcher.event(event("search_done", "n", text="tea", count=2))
-    watcher.token("\n".join(f"line {n}" for n in range(20)))
+    watcher.show(event("notice", "n", text="sample data"))
+    watcher.show(event("search_started", "n", text="tea"))
+    watcher.show(event("search_done", "n", text="tea", count=2))
+    await watcher.token("\n".join(f"line {n}" for n in range(20)))
     kept = console.file
     assert isinstance(kept, io.StringIO)
     assert watcher.notice_shown

@@ -9,6 +9,7 @@ from argparse import Namespace
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent.batch.disk import TraceFolder
 from agent.cli.console import (
@@ -33,6 +34,11 @@ from agent.export.geojson import answer_geojson
 from agent.export.gpx import gpx
 from agent.export.markdown import markdown_document
 from agent.texts import Language, detect_language, say, stop_of
+
+if TYPE_CHECKING:
+    from agent.client.follow import RunListener
+    from agent.client.local import LocalRunner
+    from agent.runs.run_log import AcceptedRun
 
 
 def run(arguments: Namespace) -> int:
@@ -119,17 +125,71 @@ async def _ask(
     from agent.cli.watch import open_watcher, show_log
 
     silent = arguments.json or arguments.quiet
-    with open_watcher(language, silent=silent) as watcher, show_log(watcher, language):
-        result: Outcome | Pause
+    with open_watcher(language, accepted, silent=silent) as watcher, show_log(watcher, language):
         if request.url is None:
-            from agent.cli.local import ask_here
+            return await ask_here(request, watcher), watcher.notice_shown
+        from agent.cli.remote import ask_server
 
-            result = await ask_here(request, watcher, accepted)
-        else:
-            from agent.cli.remote import ask_server
+        return await ask_server(request, watcher), watcher.notice_shown
 
-            result = await ask_server(request, watcher, accepted)
-    return result, watcher.notice_shown
+
+async def ask_here(request: Request, listener: "RunListener") -> Outcome | Pause:
+    """Run the assistant to its answer, or to where it waits for a review.
+
+    Runs of killed processes are brought to their end besides, or before if they are on the same
+    thread. Cancelling ends the run and closes everything. Raises AgentError.
+    """
+    from agent.client.local import LocalRunner
+    from agent.runs.threads import open_threads
+    from agent.services import close_process_services
+    from agent.settings import read_settings
+
+    try:
+        async with open_threads(read_settings()) as threads:
+            runner, killed = LocalRunner(threads), None
+            if request.follows_up and request.question is not None:
+                await runner.finish_others(_report_other)
+            elif request.question is None and request.resume is None:
+                killed = await runner.take_up(request.thread_id)
+            others = asyncio.create_task(runner.finish_others(_report_other))
+            try:
+                outcome = await _run_here(runner, request, listener, killed)
+                await others
+            finally:
+                others.cancel()
+                await asyncio.gather(others, return_exceptions=True)
+            return outcome
+    finally:
+        await close_process_services()
+
+
+async def _run_here(
+    runner: "LocalRunner", request: Request, listener: "RunListener", run: "AcceptedRun | None"
+) -> Outcome | Pause:
+    """Run what was asked, or go on with `run`; return what is on a thread that has ended."""
+    from agent.client.local import last_outcome
+
+    assistant, thread_id = request.assistant, request.thread_id
+    if run is None and request.question is None:
+        snapshot = await runner.snapshot(assistant, thread_id)
+        if not snapshot.values:
+            raise InputError("--thread", f"there is no thread {thread_id} here")
+        if ended := last_outcome(assistant, thread_id, snapshot):
+            return ended
+    if run is None:
+        run = await runner.accept(
+            assistant, thread_id, input=request.graph_input(), context=request.context,
+            resume=request.resume,
+        )  # fmt: skip
+    return await runner.run(run, listener)
+
+
+def _report_other(run: "AcceptedRun", status: str) -> None:
+    command = command_line("ask", [], Namespace(thread=run.thread_id), "thread")
+    if status == "continuing":
+        tell(f"tanlu: continuing a question that was interrupted (see it with: {command})")
+    else:
+        tell(f"tanlu: the interrupted question ended: {status} ({command})")
 
 
 def _language(request: Request) -> Language:

@@ -9,7 +9,6 @@ import httpx
 from langgraph_sdk.client import LangGraphClient
 
 from agent.cli.request import Request
-from agent.cli.watch import Watcher
 from agent.client.connection import checked_settings, connected, find_assistant, refusal, status_of
 from agent.client.follow import (
     FollowedRun,
@@ -28,9 +27,7 @@ _QUEUE_SECONDS = 3600.0
 _AWAY_SECONDS = 120.0
 
 
-async def ask_server(
-    request: Request, watcher: Watcher, accepted: asyncio.Event
-) -> Outcome | Pause:
+async def ask_server(request: Request, listener: RunListener) -> Outcome | Pause:
     """Run the assistant on `request.url`, to its answer or to where it waits for a review.
 
     Cancelling cancels the run there. Raises AgentError.
@@ -38,29 +35,9 @@ async def ask_server(
     url = request.url or ""
     async with connected(url) as client:
         try:
-            return await _ask(client, request, _Listener(watcher, accepted))
+            return await _ask(client, request, listener)
         except httpx.HTTPError as error:
             raise refusal(url, error) from None
-
-
-class _Listener(RunListener):
-    """Show the progress of a run."""
-
-    def __init__(self, watcher: Watcher, accepted: asyncio.Event) -> None:
-        self._watcher, self._accepted = watcher, accepted
-
-    async def accepted(self, run_id: str) -> None:
-        self._accepted.set()
-        self._watcher.restart()
-
-    async def event(self, event: Mapping[str, Any]) -> None:
-        self._watcher.event(event)
-
-    async def token(self, text: str) -> None:
-        self._watcher.token(text)
-
-    async def lost(self) -> None:
-        self._watcher.event({"type": "reconnecting"})
 
 
 async def _ask(client: LangGraphClient, request: Request, listener: RunListener) -> Outcome | Pause:

@@ -1,11 +1,12 @@
 """Show the progress of a run on stderr: live on a terminal, plain lines elsewhere."""
 
+import asyncio
 import logging
 import sys
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -13,6 +14,8 @@ from rich.spinner import Spinner
 from rich.text import Text
 
 from agent.cli.console import printable
+from agent.cli.environment import RUN_ID
+from agent.client.follow import RunListener
 from agent.core.errors import AgentError
 from agent.core.redaction import scrub
 from agent.texts import Language, event_line, reason_of, say
@@ -30,64 +33,50 @@ _INSTALLER, _CALLS = "agent.mcp.servers", "agent.core.calls"
 _INSTALLS = ("progress.installing", "progress.installed")
 
 
-class Watcher(Protocol):
-    """Listen to a run's progress events and to the pieces of its answer."""
-
-    notice_shown: bool
-
-    def event(self, event: Mapping[str, Any]) -> None: ...
-
-    def token(self, text: str) -> None: ...
-
-    def restart(self) -> None:
-        """Forget the pieces of the answer: a run that is continued writes it anew."""
-
-
-class SilentWatcher:
-    """Show nothing, for `--json`: one object is printed, nothing else."""
+class Watcher(RunListener):
+    """Show how a run goes; this one shows nothing, for `--json`: one object, nothing else."""
 
     notice_shown = False
 
-    def event(self, event: Mapping[str, Any]) -> None:
+    def __init__(self, language: Language = "en", begun: asyncio.Event | None = None) -> None:
+        self._language, self._begun = language, begun
+
+    def show(self, event: Mapping[str, Any]) -> None:
         """Show nothing."""
 
-    def token(self, text: str) -> None:
-        """Show nothing."""
+    async def accepted(self, run_id: str) -> None:
+        RUN_ID.set(run_id)
+        if self._begun is not None:
+            self._begun.set()
 
-    def restart(self) -> None:
-        """Show nothing."""
+    async def event(self, event: Mapping[str, Any]) -> None:
+        self.show(event)
+
+    async def lost(self) -> None:
+        self.show({"type": "reconnecting"})
 
 
-class PlainWatcher:
-    """Print one line an event, for logs and pipes."""
+class PlainWatcher(Watcher):
+    """Print one line an event, for logs and pipes; the answer is printed once, at the end."""
 
-    notice_shown = False
-
-    def __init__(self, language: Language) -> None:
-        self._language = language
-
-    def event(self, event: Mapping[str, Any]) -> None:
+    def show(self, event: Mapping[str, Any]) -> None:
         if line := event_line(event, self._language):
             print(f"- {line}", file=sys.stderr, flush=True)  # noqa: T201
 
-    def token(self, text: str) -> None:
-        """Print nothing: the answer is printed once, at the end."""
 
-    def restart(self) -> None:
-        """Do nothing: no piece of it was printed."""
-
-
-class LiveWatcher:
+class LiveWatcher(Watcher):
     """Show finished steps, the present one with a spinner, and the end of the growing answer."""
 
-    def __init__(self, console: Console, language: Language) -> None:
-        self.notice_shown = False
-        self._console, self._language = console, language
+    def __init__(
+        self, console: Console, language: Language, begun: asyncio.Event | None = None
+    ) -> None:
+        super().__init__(language, begun)
+        self._console = console
         self._now = say("progress.starting", language)
         self._spinner = Spinner("line" if console.options.ascii_only else "dots")
         self._answer = ""
 
-    def event(self, event: Mapping[str, Any]) -> None:
+    def show(self, event: Mapping[str, Any]) -> None:
         line = event_line(event, self._language)
         if not line:
             return
@@ -101,11 +90,13 @@ class LiveWatcher:
         style = "yellow" if event["type"] == "gap" else "dim"
         self._console.print(Text(f"  {line}", style=style))
 
-    def token(self, text: str) -> None:
-        self._answer += text
-
-    def restart(self) -> None:
+    async def accepted(self, run_id: str) -> None:
+        # A run that is continued writes its answer anew.
         self._answer = ""
+        await super().accepted(run_id)
+
+    async def token(self, text: str) -> None:
+        self._answer += text
 
     def __rich__(self) -> Group:
         self._spinner.update(text=Text(self._now, style="cyan", no_wrap=True, overflow="ellipsis"))
@@ -123,7 +114,7 @@ class _ProgressLog(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         if isinstance(error := getattr(record, "error", None), AgentError):
             attempt, reason = record.__dict__["attempt"], reason_of(error, self._language)
-            self._watcher.event({"type": "retry", "count": attempt, "text": reason})
+            self._watcher.show({"type": "retry", "count": attempt, "text": reason})
             return
         if record.name == _CALLS:
             return
@@ -132,7 +123,7 @@ class _ProgressLog(logging.Handler):
             # The log is in English, and begins with the English text.
             begun = (key for key in _INSTALLS if text.startswith(say(key, "en")))
             text = next((say(key, "zh") for key in begun), text)
-        self._watcher.event({"type": "map_call", "text": text})
+        self._watcher.show({"type": "map_call", "text": text})
 
 
 @contextmanager
@@ -153,16 +144,16 @@ def show_log(watcher: Watcher, language: Language) -> Iterator[None]:
 
 
 @contextmanager
-def open_watcher(language: Language, *, silent: bool) -> Iterator[Watcher]:
-    """Open the watcher that fits this standard error; a live one leaves only its lines."""
-    if silent:
-        yield SilentWatcher()
-        return
+def open_watcher(language: Language, begun: asyncio.Event, *, silent: bool) -> Iterator[Watcher]:
+    """Open the watcher that fits this standard error; a live one leaves only its lines.
+
+    It sets `begun` once the run is accepted.
+    """
     console = Console(stderr=True, highlight=False)
-    if not console.is_terminal or console.is_dumb_terminal:
-        yield PlainWatcher(language)
+    if silent or not console.is_terminal or console.is_dumb_terminal:
+        yield (Watcher if silent else PlainWatcher)(language, begun)
         return
-    watcher = LiveWatcher(console, language)
+    watcher = LiveWatcher(console, language, begun)
     with Live(get_renderable=watcher.__rich__, console=console, transient=True,
               refresh_per_second=8, redirect_stdout=False, redirect_stderr=True):  # fmt: skip
         yield watcher
