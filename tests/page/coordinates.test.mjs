@@ -1,41 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import {
-  distance, fromLayer, gcj02ToWgs84, inLayer, isPoint, lngNear, niceStep, wgs84ToGcj02,
-} from "../../src/agent/page/js/map/coordinates.js";
+import { isPoint, lngNear, niceStep } from "../../src/agent/page/js/map/coordinates.js";
 
-const TIANANMEN = { lng: 116.391265, lat: 39.90735 };
 const PARIS = { lng: 2.3522, lat: 48.8566 };
-
-test("a position in China is some hundred metres away in the other system", () => {
-  const moved = distance(TIANANMEN, wgs84ToGcj02(TIANANMEN));
-  assert.ok(moved > 100 && moved < 700, `${moved} m`);
-});
-
-test("there and back again is the same spot", () => {
-  assert.ok(distance(TIANANMEN, gcj02ToWgs84(wgs84ToGcj02(TIANANMEN))) < 1e-4);
-});
-
-test("outside the box the two systems are the same", () => {
-  assert.deepEqual(wgs84ToGcj02(PARIS), PARIS);
-  assert.deepEqual(gcj02ToWgs84(PARIS), PARIS);
-});
-
-test("a layer shows what the map service said if it speaks the same system", () => {
-  const place = { wgs84: TIANANMEN, location: { lng: 116.4, lat: 39.9, crs: "GCJ-02" } };
-  assert.equal(inLayer(place, "wgs84"), place.wgs84);
-  assert.equal(inLayer(place, "gcj02"), place.location);
-});
-
-test("a position that only the browser knows is converted for a shifted layer", () => {
-  assert.deepEqual(inLayer({ wgs84: TIANANMEN }, "gcj02"), wgs84ToGcj02(TIANANMEN));
-});
-
-test("a tap on a shifted layer is told in WGS-84", () => {
-  assert.ok(distance(fromLayer(wgs84ToGcj02(TIANANMEN), "gcj02"), TIANANMEN) < 1e-4);
-  assert.deepEqual(fromLayer(TIANANMEN, "wgs84"), TIANANMEN);
-});
 
 test("only degrees within their bounds are a point", () => {
   assert.ok(isPoint(PARIS));

@@ -26,11 +26,16 @@ test("where the map's own position is WGS-84 nothing is moved", () => {
   assert.equal(google.searchParams.get("destination"), "25.03,121.56");
 });
 
+test("a position that the map did not give is told to Amap as what it is", () => {
+  const amap = new URL(amapLink({ name: "A", wgs84: WGS84 }));
+  assert.equal(amap.searchParams.get("to"), "116.405042,39.912386,A");
+  assert.equal(amap.searchParams.get("coordinate"), "wgs84");
+});
+
 test("no name breaks a link", () => {
-  const amap = new URL(amapLink({ ...PLACE, name: "a,b|c&to=1,1" }, { mode: "transit", from: PLACE }));
+  const amap = new URL(amapLink({ ...PLACE, name: "a,b|c&to=1,1" }, "transit"));
   assert.equal(amap.searchParams.get("to"), "116.411284,39.913789,a b c&to=1 1");
   assert.equal(amap.searchParams.get("mode"), "bus");
-  assert.ok(amap.searchParams.get("from").endsWith("和平菓局"));
   assert.equal(new URL(qrCode(amap.href), "http://x").searchParams.get("url"), amap.href);
 });
 

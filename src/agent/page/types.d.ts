@@ -5,7 +5,6 @@ type InLanguages<T> = Record<Language, T>;
 
 /** Degrees; which system they are in is said by whoever hands them over. */
 interface Point { lng: number; lat: number }
-type LayerCrs = "wgs84" | "gcj02";
 /** Latitude and longitude, in the order of map libraries. */
 type LatLng = [number, number];
 /** WGS-84; `accuracy` in metres, known only where the browser said where it is. */
@@ -50,7 +49,6 @@ interface Tiles {
   attribution_en: string;
   attribution_url: string;
   max_zoom: number;
-  crs: LayerCrs;
   referrer_policy: ReferrerPolicy;
 }
 

@@ -35,7 +35,6 @@ class Tiles(TypedDict):
     attribution_url: str
     """Terms of use, to which the attribution is a link."""
     max_zoom: int
-    crs: str
     referrer_policy: str
     """What requests for tiles must carry although the page's own policy sends nothing."""
     hosts: list[str]
@@ -52,7 +51,6 @@ _OSM: Final = Tiles(
     attribution_en="© OpenStreetMap contributors",
     attribution_url="https://www.openstreetmap.org/copyright",
     max_zoom=19,
-    crs="wgs84",
     # Their tile servers refuse requests that do not say from where.
     referrer_policy="strict-origin-when-cross-origin",
     hosts=["https://tile.openstreetmap.org"],
@@ -89,7 +87,6 @@ def _tianditu(key: str) -> Tiles:
         attribution_en="© Tianditu",
         attribution_url="https://www.tianditu.gov.cn",
         max_zoom=18,
-        crs="wgs84",
         # Keys for browsers may be bound to the sites they are used on.
         referrer_policy="strict-origin-when-cross-origin",
         hosts=[f"https://t{number}.tianditu.gov.cn" for number in _TIANDITU_HOSTS],
@@ -131,7 +128,6 @@ def _vector_tiles(url: str, host: str, hosts: list[str], max_zoom: int) -> Tiles
         attribution_en=_OSM["attribution_en"],
         attribution_url=_OSM["attribution_url"],
         max_zoom=max_zoom,
-        crs="wgs84",
         referrer_policy="same-origin",
         hosts=hosts,
     )

@@ -63,7 +63,7 @@ function wayItem(modes, cite, onAsk) {
     return el("button", { type: "button", class: "button quiet", title: question,
       onclick: () => onAsk(question) }, say("ask", { mode: say(mode) }));
   });
-  const onward = from && to && link(amapLink(to, { mode: modes[0].mode }), say("from_here"),
+  const onward = from && to && link(amapLink(to, modes[0].mode), say("from_here"),
     { class: "place-way" });
   return el("li", { class: "route" },
     el("div", { class: "tabs", role: "group", "aria-label": say("modes") }, ...tabs, ...asks),

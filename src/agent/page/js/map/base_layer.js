@@ -14,7 +14,6 @@ export const ZOOM = { minZoom: 3, maxZoom: 19, zoomSnap: 0.25, zoomDelta: 0.5 };
 
 /**
  * @typedef {object} Ground
- * @property {LayerCrs} crs the system of the base map
  * @property {HTMLElement} node says why there are no streets, or lets the reader show and hide them
  * @property {boolean} hasStreets
  * @property {(sheet: Sheet) => void} show what the sheet has while there are no streets
@@ -53,7 +52,6 @@ export function layGround(map, tiles, onChange) {
   }
   lay();
   return {
-    crs: tiles?.crs ?? "wgs84",
     node,
     get hasStreets() {
       return wanted;

@@ -5,7 +5,7 @@ import { el, fill } from "../dom.js";
 import { language, translator } from "../i18n.js";
 import { attribution, layGround, ZOOM } from "./base_layer.js";
 import { clustering } from "./clusters.js";
-import { fromLayer, inLayer, isPoint, lngNear } from "./coordinates.js";
+import { isPoint, lngNear } from "./coordinates.js";
 import { pinLabels } from "./declutter_labels.js";
 import {
   anchorMarker, endMarker, placeMarker, positionMarkers, showSelected, straightLine,
@@ -83,9 +83,8 @@ export class MapView {
   }
 
   /** Lets the person choose a spot; null when cancelled. @returns {Promise<Point|null>} WGS-84 */
-  async pick() {
-    const spot = await this.#picker.pick();
-    return spot && fromLayer(spot, this.#ground.crs);
+  pick() {
+    return this.#picker.pick();
   }
 
   /** @param {Turn|null} turn */
@@ -152,7 +151,7 @@ export class MapView {
     this.#answer.clearLayers();
     this.#markers.clear();
     const first = places[0]?.place ?? anchor ?? ways[0]?.ends[0];
-    this.#middle = first ? inLayer(first, this.#ground.crs).lng : 0;
+    this.#middle = first?.wgs84.lng ?? 0;
     const centre = anchor && this.#at(anchor);
     if (anchor && centre) anchorMarker(anchor, centre).addTo(this.#answer);
     const pins = places.map(({ place, number }) => {
@@ -202,12 +201,11 @@ export class MapView {
   }
 
   /**
-   * Returns latitude and longitude on the base layer, on the same side of the date line as the rest.
-   * @param {Located} located
+   * Returns latitude and longitude on the same side of the date line as the rest.
+   * @param {Pick<Located, "wgs84">} located
    * @returns {LatLng}
    */
-  #at(located) {
-    const { lng, lat } = inLayer(located, this.#ground.crs);
+  #at({ wgs84: { lng, lat } }) {
     return [lat, lngNear(lng, this.#middle ?? lng)];
   }
 
@@ -280,8 +278,8 @@ function addControls(map, onFit) {
  * Lets a person choose a spot on the map: by a tap, or with the keyboard by moving it under the cross.
  * @param {L.Map} map
  * @param {HTMLElement} host the map's container's parent; gets the bar and the class "picking"
- * @returns {{pick(): Promise<Point|null>, readonly active: boolean}} degrees in the layer's system,
- *   longitude within ±180; null when cancelled
+ * @returns {{pick(): Promise<Point|null>, readonly active: boolean}} WGS-84, longitude within ±180; null
+ *   when cancelled
  */
 function spotPicker(map, host) {
   /** @type {((spot: Point|null) => void)|null} */

@@ -39,7 +39,7 @@ export function endMarker({ name, letter, at }) {
 }
 
 /**
- * Draws a dashed line, which says that it is no road, below pins and names; `points` in the layer's system.
+ * Draws a dashed line, which says that it is no road, below pins and names.
  * @param {LatLng[]} points two or more
  */
 export function straightLine(points) {
@@ -87,7 +87,7 @@ export function anchorMarker(anchor, at) {
 /**
  * Marks where the person is, and the circle it may be off by.
  * @param {Position} position
- * @param {LatLng} at in the layer's system
+ * @param {LatLng} at
  * @returns {L.Layer[]}
  */
 export function positionMarkers(position, at) {

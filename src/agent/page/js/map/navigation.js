@@ -1,7 +1,5 @@
 /** Links that lead a person to a place with the map they use. Pure. */
 
-import { inLayer } from "./coordinates.js";
-
 const NAME_LENGTH = 20;
 /** Amap's names of the ways to travel. @type {Record<string, string>} */
 const MODES = { walking: "walk", transit: "bus", driving: "car", bicycling: "ride" };
@@ -17,7 +15,7 @@ const MODES = { walking: "walk", transit: "bus", driving: "car", bicycling: "rid
  * @returns {[Navigator, string][]} the name of the service, and its address
  */
 export function navigationLinks(place) {
-  const { lng, lat } = inLayer(place, "gcj02");
+  const { lng, lat } = place.location ?? place.wgs84;
   const at = `${lat},${lng}`;
   return [
     ["amap", amapLink(place)],
@@ -27,21 +25,16 @@ export function navigationLinks(place) {
 }
 
 /**
- * Returns Amap's navigation to a place, from another one or from where the person is.
- * @param {Located & {name: string}} to
- * @param {{from?: Located & {name: string}, mode?: string}} options
+ * Returns Amap's navigation to a place from where the person is.
+ * @param {Located & {name: string}} place
+ * @param {string} mode
  */
-export function amapLink(to, { from, mode = "walking" } = {}) {
-  const values = new URLSearchParams({ to: named(to), mode: MODES[mode] ?? "walk", src: "tanlu",
-    coordinate: to.location?.crs === "WGS-84" ? "wgs84" : "gaode", callnative: "1" });
-  if (from) values.set("from", named(from));
-  return `https://uri.amap.com/navigation?${values}`;
-}
-
-/** @param {Located & {name: string}} place */
-function named(place) {
-  const { lng, lat } = inLayer(place, "gcj02");
-  return `${lng},${lat},${place.name.replaceAll(/[,|]/g, " ").slice(0, NAME_LENGTH)}`;
+export function amapLink({ name, location, wgs84 }, mode = "walking") {
+  const { lng, lat } = location ?? wgs84;
+  const to = `${lng},${lat},${name.replaceAll(/[,|]/g, " ").slice(0, NAME_LENGTH)}`;
+  const coordinate = location?.crs === "GCJ-02" ? "gaode" : "wgs84";
+  const values = { to, mode: MODES[mode] ?? "walk", src: "tanlu", coordinate, callnative: "1" };
+  return `https://uri.amap.com/navigation?${new URLSearchParams(values)}`;
 }
 
 /** Returns the address of a QR code, made by this server, that opens Amap. @param {string} link */

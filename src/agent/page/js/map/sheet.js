@@ -6,7 +6,7 @@ import { metres } from "./place_facts.js";
 
 /** @import { L } from "../../vendor/leaflet.js" */
 /**
- * @typedef {object} Sheet what is written on it, in the layer's system
+ * @typedef {object} Sheet what is written on it
  * @property {LatLng|null} centre what distances are counted from; without it there are no rings
  * @property {{name: string, at: LatLng}[]} districts
  */
