@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  byMention, cost, credit, distanceText, localTime, metres, numberPlaces,
+  cost, credit, distanceText, localTime, metres,
   rating, shortFacts, sourceNumbers,
 } from "../../src/agent/page/js/map/place_facts.js";
 
@@ -31,19 +31,6 @@ test("what is not known is left out of the line", () => {
   assert.deepEqual(shortFacts({ distance_m: null, rating: null, cost: null }, "zh"), []);
   assert.equal(rating({ rating: 5 }), "5");
   assert.equal(cost({ cost: 12.5 }, "en"), "¥12.5 a head");
-});
-
-test("places that the answer names come first, in the order they were found", () => {
-  const places = [["a", false], ["b", true], ["c", false], ["d", true]].map(([id, mentioned]) => ({ id, mentioned }));
-  assert.deepEqual(byMention(places).map(({ id }) => id), ["b", "d", "a", "c"]);
-});
-
-test("a place has the number of the source that stands for it, else one that no source has", () => {
-  const places = [["a", false, ""], ["b", true, "a0-2"], ["c", true, "a0-2"]]
-    .map(([id, mentioned, source]) => ({ id, mentioned, source }));
-  const sources = [{ id: "w0-0", number: 1 }, { id: "a0-2", number: 2 }];
-  assert.deepEqual(numberPlaces(places, sources).map(({ place, number }) => [place.id, number]),
-    [["b", 2], ["c", 3], ["a", 4]]);
 });
 
 test("sources are those that stand for a place and those that say its name", () => {

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import pytest
 
 from agent.evidence.types import Place
-from agent.export.finished import by_mention, cost, metres, rating
+from agent.export.finished import cost, metres, rating
 from agent.export.svg_map import nice_step
 from agent.texts import Language, say
 from tests.support.page_node import page_environment
@@ -29,7 +29,6 @@ console.log(JSON.stringify({
   steps: lengths.slice(1).map(here.niceStep),
   facts: places.map((place) => [words.rating(place),
     ...["zh", "en"].map((language) => words.cost(place, language))]),
-  order: words.byMention(places).map((place) => place.id),
   attribution: ["zh", "en"].map((language) => words.credit([{}], language)),
 }));
 """
@@ -74,12 +73,11 @@ def test_both_word_lengths_and_choose_steps_alike(page: dict[str, Any]) -> None:
     assert page["steps"] == [nice_step(length) for length in LENGTHS[1:]]
 
 
-def test_both_word_and_order_places_alike(page: dict[str, Any]) -> None:
+def test_both_word_places_alike(page: dict[str, Any]) -> None:
     expected = [
         [rating(place), *(cost(place, language) for language in LANGUAGES)] for place in PLACES
     ]
     assert page["facts"] == expected
-    assert page["order"] == [place["id"] for place in by_mention(PLACES)]
 
 
 def test_both_name_the_same_owner_of_the_data(

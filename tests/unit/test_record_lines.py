@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agent.assistants.common.writer import record_sections
+from agent.assistants.common.writer import numbered, record_sections
 from agent.evidence.geo import distance_text, duration_text
 from agent.evidence.places import mentioned
 from agent.evidence.records import (
@@ -16,8 +16,9 @@ from agent.evidence.records import (
     weather_text,
     weather_texts,
 )
-from agent.evidence.types import Place, Weather, WeatherDay
+from agent.evidence.types import Place, Source, Weather, WeatherDay
 from agent.texts import Language
+from tests.unit import export_samples
 from tests.unit.test_map_places import DETAIL, reader
 
 
@@ -144,3 +145,11 @@ def test_a_forecast_that_was_asked_for_twice_is_told_once_and_not_below_a_text_t
     (section,) = record_sections([], [first, again], "zh")
     assert section.count("°C") == 1
     assert record_sections([], [first, again], "zh", cited=[first["source"]]) == []
+
+
+def test_a_place_has_the_number_of_its_source_and_others_go_on_from_there() -> None:
+    sources = [export_samples.source(0), Source(**{**export_samples.source(2), "id": "a0-1"})]
+    ids = ("a0-1", "a0-1", "a0-9")
+    places = [Place(**{**place(), "source": id, "number": 7}) for id in ids]
+    told = numbered(places, sources)
+    assert [each["number"] for each in told] == [2, 3, 4]

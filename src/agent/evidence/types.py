@@ -131,6 +131,8 @@ class Place(TypedDict):
     """Of the question's constraints; absent where it has none."""
     mentioned: bool
     """Whether the answer names it."""
+    number: NotRequired[int]
+    """Of its source, else one that no source has; a message's places have it, one each."""
     keywords: list[str]
     """The searches that found it."""
     detailed: bool

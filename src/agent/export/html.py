@@ -108,12 +108,15 @@ def _places(answer: FinishedAnswer) -> str:
     if not places:
         return ""
     pins = [
-        Pin(**place["wgs84"], name=place["name"], number=number, url=place["url"],
-            strong=place["mentioned"])
-        for number, place in enumerate(places, start=1)
+        Pin(**place["wgs84"], name=place["name"], number=place.get("number", index),
+            url=place["url"], strong=place["mentioned"])
+        for index, place in enumerate(places, start=1)
         if has_sane_axes(place)
     ]  # fmt: skip
-    items = "".join(_place(n, place, answer) for n, place in enumerate(places, start=1))
+    items = "".join(
+        _place(place.get("number", index), place, answer)
+        for index, place in enumerate(places, start=1)
+    )
     credited = escape(credit(places, answer.language))
     return (
         f"<section><h2>{say('export.places', answer.language)}</h2>"

@@ -93,6 +93,8 @@ interface Place extends Located {
   /** ISO weekdays, and minutes since midnight in China; `end` may pass 1440. */
   opening?: { days: number[]; start: number; end: number }[];
   mentioned: boolean;
+  /** In the list, on the map and in the text; older answers have none. */
+  number?: number;
   fetched_at: string;
 }
 
@@ -180,7 +182,7 @@ interface Answer {
 
 /* A run under way, and its plan. */
 
-/** A progress event; `at` in milliseconds since its turn began. */
+/** A progress event. */
 interface RunEvent {
   type: string;
   node?: string;
@@ -189,7 +191,6 @@ interface RunEvent {
   count?: number;
   seconds?: number;
   speaker?: string;
-  at?: number;
   spots?: Spot[];
   sources?: { title: string; url: string; site: string }[];
 }
@@ -256,8 +257,6 @@ interface Turn {
   error: string | null;
   /** The run's context, the same again after a review. */
   settings: Record<string, unknown>;
-  /** By the server's clock. */
-  began: number | null;
   /** Under which the server took the question, where it died since. */
   firstRunId: string | null;
   /** The server died; the run is about to go on. */
@@ -345,4 +344,5 @@ type Attributes = {
 type IconName =
   "menu" | "new" | "close" | "send" | "stop" | "down" | "person" | "pin" | "again" | "remove" | "up" |
   "settings" | "rename" | "route" | "weather" | "deep_research" | "team_answer" | "plan_execute" |
-  "documents" | "copy" | "share" | "export";
+  "documents" | "copy" | "share" | "export" |
+  "kind-page" | "kind-place" | "kind-paper" | "kind-filing" | "kind-document";

@@ -1,6 +1,7 @@
 """The last message of a turn: written, streamed and accounted for, the same for every assistant."""
 
 import asyncio
+import itertools
 import logging
 from collections.abc import AsyncIterator, Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -470,7 +471,7 @@ def _with_numbers(sources: list[Source], used: list[Source]) -> list[Source]:
 
 async def _listed(draft: Draft, used: list[Source], text: str, first: Sequence[str]) -> list[Place]:
     """Return the places as the message carries them; for English readers with their pinyin."""
-    places = _with_mentions(draft.shown_places, used, text, first)
+    places = numbered(_with_mentions(draft.shown_places, used, text, first), used)
     return await asyncio.to_thread(with_pinyin, places) if draft.language == "en" else places
 
 
@@ -493,6 +494,16 @@ def _with_mentions(
         return not is_mentioned, leads, named.get(place["id"], unnamed), min(cited, default=0)
 
     return [Place(**{**p, "mentioned": not order(p)[0]}) for p in sorted(places, key=order)]
+
+
+def numbered(places: Sequence[Place], used: Sequence[Source]) -> list[Place]:
+    """Return the places with the numbers of their sources; those without one go on from there."""
+    cited = {source["id"]: source.get("number") or 0 for source in used}
+    further = itertools.count(max(cited.values(), default=0) + 1)
+    return [
+        Place(**{**place, "number": cited.pop(place["source"], 0) or next(further)})
+        for place in places
+    ]
 
 
 def distinct_places(places: Sequence[Place]) -> list[Place]:

@@ -12,7 +12,7 @@ export const language = [preference("language"), ...(navigator.languages ?? [nav
 export const foreign = (words) => (language === "en" && /\p{Script=Han}/u.test(words) ? "zh" : null);
 
 /**
- * Returns a text with each `{name}` replaced by the value of that name.
+ * Returns a text with each `{name}` replaced by the value of that name; of one it may have another (`_one`).
  * @param {string} key
  * @param {Language} spoken
  * @param {Record<string, unknown>} values
@@ -20,7 +20,8 @@ export const foreign = (words) => (language === "en" && /\p{Script=Han}/u.test(w
 export function text(key, spoken, values = {}) {
   const replaced = (/** @type {string} */ whole, /** @type {string} */ name) =>
     (Object.hasOwn(values, name) ? String(values[name]) : whole);
-  return TEXTS[spoken][key].replace(/\{(\w+)\}/g, replaced);
+  const isOne = (values.n === 1 || values.n === "1") && Object.hasOwn(TEXTS[spoken], `${key}_one`);
+  return TEXTS[spoken][isOne ? `${key}_one` : key].replace(/\{(\w+)\}/g, replaced);
 }
 
 /** Says whether there is such a text. @param {string} key */

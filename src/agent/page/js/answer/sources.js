@@ -1,6 +1,6 @@
 /** The sources of an answer: their list, and each one's sign, site and number. */
 
-import { answerView, el, fill, link, safeUrl, svg } from "../dom.js";
+import { answerView, el, fill, icon, link, safeUrl } from "../dom.js";
 import { translator } from "../i18n.js";
 
 /** @typedef {[number, Source]} Numbered a source under its number in the answer */
@@ -10,20 +10,8 @@ const say = translator("page.sources");
 const PAGE = /(?:, p\. |，第 )(\d+)(?: 页)?/u;
 /** How searches write a day. */
 const DAY = /^\d{4}-\d\d-\d\d/;
-/** @type {Record<SourceKind, string[]>} */
-const SIGNS = {
-  page: [
-    "M12 3.5a8.5 8.5 0 1 0 0 17a8.5 8.5 0 1 0 0-17z",
-    "M3.5 12h17M12 3.5c5 4.5 5 12.5 0 17c-5-4.5-5-12.5 0-17z",
-  ],
-  place: [
-    "M12 21s7-6 7-11.5a7 7 0 0 0-14 0C5 15 12 21 12 21z",
-    "M12 7a2.5 2.5 0 1 0 0 5a2.5 2.5 0 1 0 0-5z",
-  ],
-  paper: ["M6 3.5h8l4 4v13H6z", "M9 11h6M9 14h6M9 17h4"],
-  filing: ["M4 20.5h16M6 20V10M12 20V5M18 20v-7"],
-  document: ["M5 4.5c3-1 5-1 7 1c2-2 4-2 7-1v14c-3-1-5-1-7 1c-2-2-4-2-7-1z", "M12 5.5v14"],
-};
+/** @type {Set<SourceKind>} */
+const KINDS = new Set(["page", "place", "paper", "filing", "document"]);
 
 /**
  * Lists the sources an answer cites, under their numbers; the map's, which say little, folded.
@@ -97,10 +85,12 @@ function sourceItem(number, source, isPage = false) {
 
 /** Draws the sign of a kind of source, with its name for those who do not see it. @param {SourceKind} kind */
 export function kindSign(kind) {
-  const known = Object.hasOwn(SIGNS, kind) ? kind : "page";
-  const shapes = SIGNS[known].map((d) => svg("path", { d }));
-  const attributes = { class: "icon", viewBox: "0 0 24 24", role: "img", "aria-label": say(known) };
-  return svg("svg", attributes, ...shapes);
+  const known = KINDS.has(kind) ? kind : "page";
+  const sign = icon(`kind-${known}`);
+  sign.removeAttribute("aria-hidden");
+  sign.setAttribute("role", "img");
+  sign.setAttribute("aria-label", say(known));
+  return sign;
 }
 
 /**

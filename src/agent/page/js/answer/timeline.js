@@ -182,8 +182,7 @@ export class Timeline {
   #endParts(turn, passed) {
     const { count } = this.#steps;
     const lookedUp = usageLine(turn.answer?.usage ?? {});
-    const counted = count === 1 ? say("step") : say("steps", { n: count });
-    const steps = turn.events.length > 0 && count > 0 && counted;
+    const steps = turn.events.length > 0 && count > 0 && say("steps", { n: count });
     return [!lookedUp && steps, secondsOf(turn) >= MOMENT_S && passed, lookedUp].filter(Boolean);
   }
 

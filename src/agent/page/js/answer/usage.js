@@ -3,8 +3,6 @@
 import { language, translator } from "../i18n.js";
 
 const say = translator("page.usage");
-const ONE_IN_ENGLISH =
-  { searches: "1 web search", map_calls: "1 map call", model_calls: "1 model call", tokens: "1 token" };
 /** @typedef {"searches"|"map_calls"|"model_calls"} Counted */
 /** @type {Counted[]} */
 const LOOKED_UP = ["searches", "map_calls"];
@@ -26,7 +24,7 @@ export function usageLine(usage) {
 export function usageDetail(usage) {
   const tokens = (usage.input_tokens || 0) + (usage.output_tokens || 0);
   const parts = [line(COUNTED, usage)];
-  if (tokens) parts.push(counted("tokens", tokens));
+  if (tokens) parts.push(say("tokens", { n: tokens.toLocaleString(language) }));
   if (usage.cost_usd && usage.cost_usd > 0) parts.push(say("cost", { n: money(usage.cost_usd) }));
   return parts.filter(Boolean).join(" · ");
 }
@@ -50,13 +48,8 @@ export function inSeconds(figure) {
 /** @param {Counted[]} names @param {Usage} usage */
 function line(names, usage) {
   const counts = names.map((name) => /** @type {const} */ ([name, usage[name] ?? 0]));
-  return counts.filter(([, n]) => n > 0).map(([name, n]) => counted(name, n)).join(" · ");
-}
-
-/** @param {Counted|"tokens"} name @param {number} n */
-function counted(name, n) {
-  if (n === 1 && language === "en") return ONE_IN_ENGLISH[name];
-  return say(name, { n: n.toLocaleString(language) });
+  const used = counts.filter(([, n]) => n > 0);
+  return used.map(([name, n]) => say(name, { n: n.toLocaleString(language) })).join(" · ");
 }
 
 /** @param {number} dollars */

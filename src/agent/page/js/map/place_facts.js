@@ -1,6 +1,6 @@
 /**
- * Facts about places in words, as in the exports (`export/wording.py`): their order and numbers, the
- * sources that speak of them. Pure.
+ * Facts about places in words, as in the exports (`export/finished.py`), and the sources that speak of
+ * them. Pure.
  */
 
 import { text } from "../i18n.js";
@@ -93,32 +93,6 @@ export function credit(places, language) {
   if (!places.length) return "";
   const owner = text("records.attribution", language);
   return newest ? `${owner} · ${text("export.as_of", language)} ${localTime(newest)}` : owner;
-}
-
-/**
- * Puts those the answer names first, otherwise as found; a place's number is its index here plus one.
- * @template {{mentioned: boolean}} T
- * @param {T[]} places
- */
-export function byMention(places) {
-  return [...places.filter((place) => place.mentioned), ...places.filter((place) => !place.mentioned)];
-}
-
-/**
- * Numbers places, those that the answer names first, as their sources; the others from there on. So a number
- * means one thing in an answer: a bullet, its pin and its source.
- * @param {Place[]} places
- * @param {Source[]} sources
- * @returns {{place: Place, number: number}[]}
- */
-export function numberPlaces(places, sources) {
-  const cited = new Map(sources.map(({ id, number }, index) => [id, number ?? index + 1]));
-  let next = Math.max(0, ...cited.values());
-  return byMention(places).map((place) => {
-    const number = cited.get(place.source) ?? (next += 1);
-    cited.delete(place.source);
-    return { place, number };
-  });
 }
 
 /**

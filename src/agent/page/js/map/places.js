@@ -3,7 +3,7 @@
 import { el, fill } from "../dom.js";
 import { language, translator } from "../i18n.js";
 import { placeCard } from "./place_card.js";
-import { credit, numberPlaces } from "./place_facts.js";
+import { credit } from "./place_facts.js";
 
 /** @import { PlaceCard } from "./place_card.js" */
 
@@ -73,7 +73,8 @@ export class PlacesView {
     const bullets = [...this.#body.querySelectorAll("li")];
     /** @type {Place[]} */
     const listed = [];
-    for (const { place, number } of numberPlaces(places, sources)) {
+    for (const [index, place] of places.entries()) {
+      const number = place.number ?? index + 1;
       const bullet = bullets.find((each) => !each.dataset.placeId && tellsOf(each, place, number));
       const shown = { place, number, sources, photos: this.#photos, id: `${this.#prefix}-${number}`, bullet };
       this.#cards.set(place.id, placeCard(shown, {

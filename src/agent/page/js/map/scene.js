@@ -1,7 +1,6 @@
 /** What of a turn can be drawn: first what its events have located, then what its answer has. Pure. */
 
 import { isPoint } from "./coordinates.js";
-import { numberPlaces } from "./place_facts.js";
 
 /** @typedef {{id: string, ends: [Anchor, Anchor], letters: [string, string]}} Way */
 /**
@@ -20,7 +19,8 @@ import { numberPlaces } from "./place_facts.js";
 export function sceneOf(turn) {
   if (!turn?.answer) return turn ? foundScene(turn) : { places: [], anchor: null, ways: [], path: [] };
   const { answer } = turn;
-  const places = numberPlaces(answer.places ?? [], answer.sources ?? [])
+  const places = (answer.places ?? [])
+    .map((place, index) => ({ place, number: place.number ?? index + 1 }))
     .filter(({ place }) => isPoint(place.wgs84));
   const ends = (answer.routes ?? []).map((route) => route.ends ?? []);
   const path = (answer.outing?.stops ?? []).flatMap((stop) =>

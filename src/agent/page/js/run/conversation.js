@@ -243,8 +243,7 @@ export class Conversation extends EventTarget {
       const thread = { threadId, question: this.turns[0].question };
       const run = await startRun(this.#client, thread, turn, payload);
       if (signal.aborted) return;
-      const began = turn.began ?? Date.parse(run.created_at);
-      Object.assign(turn, { ...idsOf(run), status: "running", began });
+      Object.assign(turn, { ...idsOf(run), status: "running" });
       if (this.#stopping.has(turn)) this.#cancel(turn);
       this.#follow(turn);
       this.#changed();

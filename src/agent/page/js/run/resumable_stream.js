@@ -167,13 +167,9 @@ export const backoff = (failures) => Math.min(500 * 2 ** (failures - 1), LONGEST
  * @param {number} ms @param {AbortSignal} signal @returns {Promise<void>}
  */
 export function delay(ms, signal) {
+  const end = AbortSignal.any([signal, AbortSignal.timeout(ms)]);
   return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, signal.aborted ? 0 : ms);
-    signal.addEventListener("abort", done);
+    if (end.aborted) resolve();
+    else end.addEventListener("abort", () => resolve());
   });
 }

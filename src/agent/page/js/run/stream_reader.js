@@ -20,13 +20,13 @@ export class StreamReader {
   }
 
   /** Takes in one part; returns whether the turn differs now. @param {StreamPart} part */
-  read({ id, event, data }) {
+  read({ event, data }) {
     switch (event) {
       case "metadata":
         this.#whole = true;
         return false;
       case "custom":
-        return this.#addEvent(data, id);
+        return this.#addEvent(data);
       case "messages":
         return this.#addText(data?.[0]);
       case "error":
@@ -37,11 +37,11 @@ export class StreamReader {
     }
   }
 
-  /** @param {RunEvent} event @param {string|undefined} id */
-  #addEvent(event, id) {
+  /** @param {RunEvent} event */
+  #addEvent(event) {
     if (typeof event?.type !== "string") return false;
     if (event.type === "answering") this.#whole = true;
-    this.#turn.events = [...this.#turn.events, { ...event, at: this.#at(id) }];
+    this.#turn.events = [...this.#turn.events, event];
     return true;
   }
 
@@ -55,15 +55,5 @@ export class StreamReader {
     if (chunk.id !== this.#turn.messageId) Object.assign(this.#turn, { messageId: chunk.id, text: "" });
     this.#turn.text += text;
     return true;
-  }
-
-  /**
-   * Reads the server's clock, which a replay has too; ours where its ids tell no time.
-   * @param {string} [id]
-   */
-  #at(id) {
-    const { began, startedAt } = this.#turn;
-    const stamp = /^(\d{13})-\d+$/.exec(id ?? "");
-    return Math.max(0, stamp && began ? Number(stamp[1]) - began : Date.now() - startedAt);
   }
 }

@@ -26,7 +26,7 @@ export const isUntaken = (turn) => turn.status === "failed" && !turn.runId;
 export function newTurn(fields) {
   return {
     runId: null, messageId: null, status: "starting", startedAt: Date.now(), endedAt: null,
-    events: [], text: "", answer: null, review: null, error: null, settings: {}, began: null,
+    events: [], text: "", answer: null, review: null, error: null, settings: {},
     firstRunId: null, isLost: false, isAway: false, ...fields,
   };
 }
@@ -165,7 +165,7 @@ export const idsOf = (run) => ({ runId: run.run_id, firstRunId: run.metadata?.[M
 
 /** Fills in what a run's record tells about its turn. @param {Turn} turn @param {Run} run */
 function takeRun(turn, run) {
-  if (!turn.runId) turn.startedAt = turn.began = Date.parse(run.created_at);
+  if (!turn.runId) turn.startedAt = Date.parse(run.created_at);
   Object.assign(turn, idsOf(run));
   turn.settings = requestOf(run).context ?? {};
   turn.assistant = turn.answer?.assistant ?? run.metadata?.graph_id ?? turn.assistant;
