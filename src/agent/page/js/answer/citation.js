@@ -14,13 +14,11 @@ const say = translator("page.citation");
 const CITATION = "a.cite[data-source-number]";
 const LINKED = /\[(\d{1,4})\]\(/g;
 const CARD_ID = "citation-card";
+const ANCHOR = "--cited";
 const SHOW_MS = 120;
 const HIDE_MS = 220;
 const MOST_QUOTES = 3;
 const CONTEXT = 240;
-const MARGIN = 8;
-const LEAST = 96;
-const NARROW = "(max-width: 560px)";
 
 /**
  * Makes the citations in `body` tell their source: on hover, focus, tap and Enter.
@@ -188,6 +186,7 @@ class Card {
     clearTimeout(this.#timer);
     const anchor = this.#anchor;
     if (!anchor) return;
+    this.#at?.style.removeProperty("anchor-name");
     this.#anchor = this.#at = null;
     this.#isPinned = false;
     this.#node.hidden = true;
@@ -208,7 +207,8 @@ class Card {
     this.#node.hidden = false;
     anchor.setAttribute("aria-expanded", "true");
     anchor.setAttribute("aria-describedby", CARD_ID);
-    this.#place();
+    // The style places the card beside what has this name.
+    at.style.setProperty("anchor-name", ANCHOR);
   }
 
   /** @param {HTMLElement} anchor @param {Cited} cited @param {HTMLElement} at */
@@ -251,8 +251,6 @@ class Card {
     document.body.append(node);
     document.addEventListener("keydown", (event) => this.#escape(event), true);
     document.addEventListener("pointerdown", (event) => this.#outside(event));
-    addEventListener("scroll", () => this.#place(), { capture: true, passive: true });
-    addEventListener("resize", () => this.#place());
     return node;
   }
 
@@ -284,33 +282,6 @@ class Card {
     const own = [this.#node, this.#anchor, this.#at ?? this.#node];
     if (own.some((node) => contains(node, event.target))) return;
     this.hide();
-  }
-
-  /** Stands below its citation, or above where there is more room; a sheet at the bottom if narrow. */
-  #place() {
-    if (!this.#anchor) return;
-    const { style } = this.#node;
-    const at = this.#at?.getClientRects()[0];
-    const isGone = !this.#anchor.isConnected || !at;
-    if (isGone || (!this.#isPinned && (at.bottom < 0 || at.top > innerHeight))) {
-      this.hide();
-      return;
-    }
-    style.left = style.top = style.maxHeight = "";
-    if (matchMedia(NARROW).matches) return;
-    const { width, height } = this.#node.getBoundingClientRect();
-    const answer = this.#anchor.closest("[data-part]");
-    const right = answer?.getBoundingClientRect().right ?? innerWidth;
-    const edge = Math.min(right, document.documentElement.clientWidth - MARGIN);
-    const left = Math.min(at.left - 24, edge - width);
-    const below = at.bottom + MARGIN + height < innerHeight || at.top < innerHeight - at.bottom;
-    style.left = `${Math.max(MARGIN, left)}px`;
-    // A citation that was scrolled out below must not take its card along.
-    const above = Math.min(at.top, innerHeight);
-    style.top = `${below ? at.bottom + MARGIN : Math.max(MARGIN, above - MARGIN - height)}px`;
-    // A card that is too long for a low window scrolls; what is outside could not be reached.
-    const room = (below ? innerHeight - at.bottom : above) - 2 * MARGIN;
-    if (height > room) style.maxHeight = `${Math.max(LEAST, room)}px`;
   }
 }
 

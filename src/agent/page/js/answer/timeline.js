@@ -2,10 +2,9 @@
 
 import { el, fill } from "../dom.js";
 import { language, translator } from "../i18n.js";
-import { oneDecimal } from "../rounding.js";
 import { eventLine, mapCallsLine, mapCallWords } from "./progress_line.js";
 import { Steps } from "./steps.js";
-import { duration, inSeconds, usageLine } from "./usage.js";
+import { duration, usageLine } from "./usage.js";
 
 const say = translator("page.timeline");
 const LIVE = new Set(["starting", "running"]);
@@ -133,7 +132,8 @@ export class Timeline {
       el("span", { class: "sign", "aria-hidden": "true" }),
       el("span", { class: "words" }, this.#line(step)),
       step.state === "left" && el("span", { class: "took" }, say("left")),
-      step.event.seconds !== undefined && step.event.type !== "done" && took(step.event.seconds),
+      step.event.seconds !== undefined && step.event.type !== "done" &&
+        el("span", { class: "took" }, duration(step.event.seconds)),
       calls && el("span", { class: "calls" }, calls));
   }
 
@@ -211,9 +211,4 @@ function secondsOf(turn) {
   if (!turn.startedAt) return 0;
   const end = LIVE.has(turn.status) ? Date.now() : turn.endedAt ?? turn.startedAt;
   return Math.max(0, end - turn.startedAt) / 1000;
-}
-
-/** @param {number} seconds */
-function took(seconds) {
-  return el("span", { class: "took" }, inSeconds(oneDecimal(seconds)));
 }

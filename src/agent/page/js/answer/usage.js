@@ -40,11 +40,6 @@ export function duration(seconds) {
   return say("minutes", { m: Math.floor(seconds / 60), s: Math.floor(seconds % 60) });
 }
 
-/** Tells how long one step took: "0.4 s", "0.4 秒". @param {string} figure */
-export function inSeconds(figure) {
-  return say("seconds", { n: figure });
-}
-
 /** @param {Counted[]} names @param {Usage} usage */
 function line(names, usage) {
   const counts = names.map((name) => /** @type {const} */ ([name, usage[name] ?? 0]));

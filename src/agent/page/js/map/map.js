@@ -129,19 +129,12 @@ export class MapView {
     // Leaflet keeps the first size it is asked for; so it is not asked while there is none.
     if (!this.#canvas.clientWidth || !this.#canvas.clientHeight) return;
     const points = [...this.#bounds];
-    if (this.#position && this.#isClose(this.#position, points[0])) points.push(this.#position);
+    // Where a person is far away, the places would lie on each other.
+    const isClose = this.#position && (!points[0] || L.latLng(this.#position).distanceTo(points[0]) < FAR_M);
+    if (this.#position && isClose) points.push(this.#position);
     if (points.length > 1) this.#map.fitBounds(L.latLngBounds(points), FIT);
     else if (points.length) this.#map.setView(points[0], NEARBY_ZOOM);
     else this.#map.setView(CHINA.at, CHINA.zoom);
-  }
-
-  /**
-   * Tells whether both fit on one map on which the places are still apart.
-   * @param {LatLng} position
-   * @param {LatLng|undefined} other
-   */
-  #isClose(position, other) {
-    return !other || L.latLng(position).distanceTo(other) < FAR_M;
   }
 
   /** @param {Scene} scene */

@@ -8,16 +8,11 @@ export class StreamReader {
   /** The run's own words on its failure. @type {Failure} */
   failure = null;
   #turn;
-  #whole;
+  /** Nothing of the answer can have been missed. */
+  #whole = false;
 
-  /**
-   * @param {Turn} turn
-   * @param {{whole?: boolean}} options whether nothing of the run can have been missed
-   */
-  constructor(turn, { whole = false } = {}) {
-    this.#turn = turn;
-    this.#whole = whole;
-  }
+  /** @param {Turn} turn */
+  constructor(turn) { this.#turn = turn; }
 
   /** Takes in one part; returns whether the turn differs now. @param {StreamPart} part */
   read({ event, data }) {
@@ -31,10 +26,8 @@ export class StreamReader {
         return this.#addText(data?.[0]);
       case "error":
         this.failure = data;
-        return false;
-      default:
-        return false;
     }
+    return false;
   }
 
   /** @param {RunEvent} event */

@@ -22,16 +22,6 @@ export function showNotices(place, config) {
 }
 
 /**
- * Shows that the page could not start: one line and a way on.
- * @param {Element} place
- * @param {string} text
- * @param {() => void} again
- */
-export function showFailedStart(place, text, again) {
-  fill(place, failed({ text, again }));
-}
-
-/**
  * Shows an error in one line, with the one thing that may help; what follows an arrow in its text is that.
  * @param {{text: string, again?: (() => void)|null, label?: string, lead?: string}} options `label` names
  *   the way on; `lead` stands for a long text, which is folded away

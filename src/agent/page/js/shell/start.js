@@ -1,8 +1,9 @@
 /** Who is here, what the server offers, then the page itself. */
 
+import { fill } from "../dom.js";
 import { readConfig, ServerError } from "../run/server.js";
 import { part } from "./layout.js";
-import { showFailedStart, showNotices } from "./notice.js";
+import { failed, showNotices } from "./notice.js";
 import { Page } from "./page.js";
 import { signInDialog } from "./sign_in.js";
 
@@ -12,6 +13,7 @@ import { signInDialog } from "./sign_in.js";
  */
 export async function start(welcome) {
   const signIn = signInDialog();
+  const again = () => location.reload();
   try {
     const config = await readConfig();
     showNotices(part("notice"), config);
@@ -23,11 +25,11 @@ export async function start(welcome) {
     signIn.open();
   } catch (error) {
     if (!(error instanceof ServerError)) {
-      showFailedStart(part("notice"), String(error), () => location.reload());
+      fill(part("notice"), failed({ text: String(error), again }));
       throw error;
     }
     if (error.status === 401) signIn.open();
-    else showFailedStart(part("notice"), error.message, () => location.reload());
+    else fill(part("notice"), failed({ text: error.message, again }));
   }
   return null;
 }
