@@ -251,6 +251,14 @@ class Estimate(TypedDict):
     """None where a price is unknown."""
 
 
+class PlanWords(TypedDict):
+    """Say in the question's language what a plan holds beside its own texts."""
+
+    maps: list[str]
+    """The map task of each query; empty for one without."""
+    estimate: str
+
+
 class ActionRequest(TypedDict):
     """The action that a run asks leave for, in LangChain's human-in-the-loop form."""
 
@@ -281,6 +289,7 @@ class PlanReview(TypedDict):
     most: int
     """Lines at most."""
     estimate: Estimate
+    words: NotRequired[PlanWords]
     problem: NotRequired[str]
     """What was wrong with the answer before, in one line that names the field."""
     action_requests: NotRequired[list[ActionRequest]]

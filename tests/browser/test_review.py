@@ -57,7 +57,7 @@ def test_a_changed_plan_is_what_is_searched(visit: Visits) -> None:
     expect(review.get_by_role("heading", name="检索计划")).to_be_focused()
     assert queries(turn) == PLAN
     expect(review.get_by_role("checkbox", name="查地图")).to_be_checked()
-    expect(review).to_contain_text("网页搜索 3 次 · 地图 7 次 · 模型 6 次")
+    expect(review).to_contain_text("网页搜索 3 次，地图 7 次，模型 6 次")
     expect(review).to_contain_text("免费")
     review.get_by_role("button", name="删除第 2 条").click()
     expect(review.get_by_role("textbox", name="第 2 条", exact=True)).to_be_focused()
@@ -129,7 +129,7 @@ def test_while_a_plan_waits_nothing_is_searched_and_then_what_it_says(
     page = visit(keyed.url).tab()
     turn = planned(page, "How do sodium-ion batteries work?")
     review = part(turn, "review")
-    expect(review).to_contain_text("约 $0.")
+    expect(review).to_contain_text("about $0.")
     assert not any(searches(None, request.body) for request in gemini.requests)
     removed = queries(turn)
     while review.get_by_role("textbox").count() > 1:

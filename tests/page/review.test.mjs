@@ -1,4 +1,4 @@
-/** A plan under a person's hands, and how its map tasks read. */
+/** A plan under a person's hands. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -7,7 +7,6 @@ import { describe, it } from "node:test";
 Object.defineProperty(globalThis, "navigator", { value: { languages: ["en-GB"] }, configurable: true });
 const JS = "../../src/agent/page/js";
 const plan = await import(`${JS}/shell/review.js`);
-const { taskLine, estimateLines } = await import(`${JS}/shell/describe_plan.js`);
 
 const TASK = { intent: "nearby", place: "王府井", city: "北京", keywords: ["公园"], radius_m: 1500 };
 const WRITTEN = {
@@ -80,34 +79,5 @@ describe("a plan", () => {
     draft.lines.push(plan.emptyLine());
     assert.ok(!plan.hasRoom(draft));
     assert.ok(!plan.mayRemove({ ...draft, lines: [plan.emptyLine()] }));
-  });
-});
-
-describe("a map task in words", () => {
-  for (const [task, line] of [
-    [TASK, "公园 within 1.5 km of 王府井 (北京)"],
-    [{ intent: "nearby", keywords: ["cafe", "park"], radius_m: 500 }, "cafe, park within 500 m of the position given"],
-    [{ intent: "nearby", place: "the Bund" }, "places within 2 km of the Bund"],
-    [{ intent: "area", city: "杭州", keywords: ["茶馆"] }, "茶馆 in 杭州"],
-    [{ intent: "poi", place: "故宫博物院" }, "The place 故宫博物院"],
-    [{ intent: "route", origin: "A", destination: "B", mode: "walking" }, "Way on foot: A → B"],
-    [{ intent: "route", origin: "A", destination: "B", mode: "constructor" }, "Way constructor: A → B"],
-    [{ intent: "route", destination: "B" }, "Way: the position given → B"],
-    [{ intent: "distance", origin: "A", destination: "B" }, "Distance: A → B"],
-    [{ intent: "weather", city: "北京" }, "Weather in 北京"],
-    [{ intent: "regeo", place: "116.4,39.9" }, "What is at 116.4,39.9"],
-    [{ intent: "constructor", place: "X" }, "constructor: X"],
-  ]) {
-    it(`reads: ${line}`, () => assert.equal(taskLine(task), line));
-  }
-
-  it("comes with what the plan takes", () => {
-    const counts = { searches: 3, map_calls: 6, model_calls: 9 };
-    assert.equal(estimateLines({ ...counts, cost_usd: { low: 0.031, high: 0.2 } }).cost,
-      "about $0.03 to $0.20 (the upper end with follow-ups)");
-    assert.equal(estimateLines({ ...counts, cost_usd: { low: 0, high: 0 } }).cost, "free of charge");
-    assert.deepEqual(estimateLines({ ...counts, cost_usd: null }), {
-      counts: "Web searches: 3 · map calls: 6 · model calls: 9", cost: "cost unknown",
-    });
   });
 });

@@ -8,7 +8,13 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Command
 from typing_extensions import TypedDict
 
-from agent.assistants.common.review import answer_lines, answer_schema, await_answer
+from agent.assistants.common.review import (
+    answer_lines,
+    answer_schema,
+    await_answer,
+    map_task_words,
+    plan_words,
+)
 from agent.assistants.deep_research.review_plan import read_topics
 from agent.assistants.plan_execute.review_plan import read_tasks
 from agent.assistants.plan_execute.state import Task
@@ -36,7 +42,9 @@ def shown_and_read(part: PlanPart, lines: list[Any], *answers: Any) -> tuple[dic
     def review(state: State) -> State:
         plan = PlanReview(**{part: lines, "most": 10, "estimate": ESTIMATE})  # type: ignore[typeddict-item]
         schema = answer_schema(ReviewedPlan)
-        return {"lines": await_answer(plan, part, lambda a: answer_lines(a, part, 10), schema)}
+        return {
+            "lines": await_answer(plan, part, lambda a: answer_lines(a, part, 10), schema, "en")
+        }
 
     graph = StateGraph(State).add_node(review).add_edge(START, "review")
     compiled = graph.compile(checkpointer=InMemorySaver())
@@ -213,3 +221,40 @@ def test_topics_that_cannot_be_used_are_one_line_that_names_the_field(
     with pytest.raises(InputError) as refused:
         read_topics({"topics": topics}, 3)
     assert refused.value.name == named
+
+
+@pytest.mark.parametrize(
+    ("task", "words"),
+    [
+        ({"intent": "nearby", "place": "王府井", "city": "北京", "keywords": ["公园"],
+          "radius_m": 1500}, "公园 within 1.5 km of 王府井 (北京)"),
+        ({"intent": "nearby", "keywords": ["cafe", "park"], "radius_m": 500},
+         "cafe, park within 500 m of the position given"),
+        ({"intent": "nearby", "place": "the Bund"}, "places within 2 km of the Bund"),
+        ({"intent": "area", "city": "杭州", "keywords": ["茶馆"]}, "茶馆 in 杭州"),
+        ({"intent": "poi", "place": "故宫博物院"}, "The place 故宫博物院"),
+        ({"intent": "route", "origin": "A", "destination": "B", "mode": "walking"},
+         "Way on foot: A → B"),
+        ({"intent": "route", "destination": "B"}, "Way: the position given → B"),
+        ({"intent": "distance", "origin": "A", "destination": "B"}, "Distance: A → B"),
+        ({"intent": "weather", "city": "北京"}, "Weather in 北京"),
+        ({"intent": "regeo", "place": "116.4,39.9"}, "What is at 116.4,39.9"),
+    ],
+)  # fmt: skip
+def test_a_map_task_reads_as_a_person_would_say_it(task: Any, words: str) -> None:
+    assert map_task_words(task, "en") == words
+
+
+@pytest.mark.parametrize(
+    ("cost", "words"),
+    [
+        ({"low": 0.031, "high": 0.2}, "about $0.03 to $0.20 (the upper end with follow-ups)"),
+        ({"low": 0.0, "high": 0.0}, "free of charge"),
+        (None, "cost unknown"),
+    ],
+)
+def test_a_plan_tells_what_it_takes(cost: Any, words: str) -> None:
+    review = PlanReview(steps=["A"], most=3, estimate=Estimate(**{**ESTIMATE, "cost_usd": cost}))
+    told = plan_words(review, "en")
+    assert told["estimate"].endswith(f"web searches 1, map calls 0, model calls 2; {words}")
+    assert told["maps"] == []

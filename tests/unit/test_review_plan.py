@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from agent.assistants.common.review import plan_words
 from agent.cli.batch import read_plan
 from agent.cli.parser import build_parser
 from agent.cli.request import read_request
@@ -143,8 +144,8 @@ def asked(monkeypatch: pytest.MonkeyPatch, *lines: str, language: Any = "en") ->
     queries = [{"query": "first", "map": dict(NEARBY)}, {"query": "second", "map": None}]
     cost = {"low": 0.031, "high": 0.158} if language == "zh" else None
     estimate = {"searches": 2, "map_calls": 6, "model_calls": 5, "cost_usd": cost}
-    plan = {"queries": queries, "estimate": estimate}
-    return review(Pause(plan), language)
+    plan: Any = {"queries": queries, "estimate": estimate}
+    return review(Pause({**plan, "words": plan_words(plan, language)}), language)
 
 
 def texts(answer: dict[str, Any]) -> list[str]:
@@ -159,7 +160,7 @@ def test_enter_goes_on_with_the_plan_as_it_was(
     assert answer["queries"][0]["map"] == NEARBY
     said = capsys.readouterr()
     assert "1. first" in said.err
-    assert "nearby · 王府井 · 书店 · 1000 m" in said.err
+    assert "书店 within 1 km of 王府井" in said.err
     assert "web searches 2, map calls 6, model calls 5; cost unknown" in said.err
     assert said.out == ""
 

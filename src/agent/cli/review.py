@@ -4,6 +4,7 @@ import sys
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 from agent.client.run_result import Pause
@@ -37,6 +38,8 @@ class _Line:
     text: str
     shown: Any = None
     """As it came; None of the person's own."""
+    words: str | None = None
+    """Of its map task."""
 
     def answer(self, part: PlanPart) -> Any:
         """Return what goes back to the run."""
@@ -52,7 +55,8 @@ class _PlanEditor:
     def __init__(self, pause: Pause, language: Language) -> None:
         self._part, self._language = pause.part, language
         self._most = int(pause.review.get("most") or _MOST)
-        self.lines = list(map(_Line, pause.texts, pause.lines))
+        words = (pause.review.get("words") or {}).get("maps") or []
+        self.lines = [_Line(*line) for line in zip_longest(pause.texts, pause.lines, words)]
 
     def answer(self) -> dict[str, Any]:
         """Return the plan as it is now."""
@@ -64,8 +68,8 @@ class _PlanEditor:
             self._say("problem", problem=problem)
         self._say(f"heading_{self._part}")
         self._list()
-        if estimate := review.get("estimate"):
-            self._say("estimate", **{**estimate, "cost": self._cost(estimate.get("cost_usd"))})
+        if words := review.get("words"):
+            self._print(words["estimate"])
         self._say("keys")
 
     def act(self, line: str) -> None:
@@ -138,8 +142,8 @@ class _PlanEditor:
     def _list(self) -> None:
         for number, line in enumerate(self.lines, 1):
             self._print(f"  {number}. {line.text}{self._after(line)}")
-            if isinstance(line.shown, Mapping) and (task := line.shown.get("map")):
-                self._print(f"     {self._text('map')}: {_task_line(task)}")
+            if isinstance(line.shown, Mapping) and line.shown.get("map"):
+                self._print(f"     {self._text('map')}: {line.words}")
 
     def _after(self, line: _Line) -> str:
         """Return the numbers of the tasks that a task waits for, as ` ← 1, 2`."""
@@ -148,13 +152,6 @@ class _PlanEditor:
                for each in self.lines]  # fmt: skip
         numbers = [str(ids.index(dep) + 1) for dep in deps if dep in ids]
         return f" ← {', '.join(numbers)}" if numbers else ""
-
-    def _cost(self, cost: Mapping[str, float] | None) -> str:
-        if cost is None:
-            return self._text("unknown")
-        if not cost["high"]:
-            return self._text("free")
-        return self._text("cost", low=f"{cost['low']:.2f}", high=f"{cost['high']:.2f}")
 
     def _say(self, key: str, **values: Any) -> None:
         self._print(self._text(key, **values))
@@ -171,13 +168,3 @@ def _sign(line: str) -> tuple[str, str]:
     """Split off a leading +, - or ^, also as a Chinese keyboard writes them."""
     first = unicodedata.normalize("NFKC", line[0])
     return (first, line[1:].strip()) if first in ("+", "-", "^") else ("", line)
-
-
-def _task_line(task: Mapping[str, Any]) -> str:
-    """Return a map task in one line: intent, place, kinds of places."""
-    where = [str(task[key]) for key in ("place", "city", "origin") if task.get(key)]
-    to = f"→ {task['destination']}" if task.get("destination") else ""
-    words = ", ".join(map(str, task.get("keywords") or []))
-    radius = f"{task['radius_m']} m" if task["intent"] == "nearby" and "radius_m" in task else ""
-    parts = [str(task["intent"]), " ".join([*where, to]).strip(), words, radius]
-    return " · ".join(part for part in parts if part)

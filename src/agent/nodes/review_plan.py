@@ -191,6 +191,7 @@ async def review_plan(
         "queries",
         lambda answer: read_review(answer, configuration, turn["near"]),
         _SCHEMA,
+        turn["language"],
     )
     log.info("turn=%s %s: %d queries", turn["id"], NODE, len(queries))
     update = Update(

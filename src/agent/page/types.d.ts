@@ -199,23 +199,8 @@ type SpotRole = "anchor" | "place" | "origin" | "destination";
 /** Something that the map has located; WGS-84. */
 interface Spot extends Point { role: SpotRole; name: string; id?: string }
 
-interface MapTask {
-  intent: string;
-  place?: string | null;
-  city?: string | null;
-  keywords?: string[];
-  radius_m?: number;
-  origin?: string | null;
-  destination?: string | null;
-  mode?: string | null;
-}
+interface MapTask { intent: string }
 interface PlannedQuery { query: string; map?: MapTask | null }
-interface Estimate {
-  searches: number;
-  map_calls: number;
-  model_calls: number;
-  cost_usd: { low: number; high: number } | null;
-}
 /** A plan that waits, under the key of its part. */
 interface Review {
   queries?: PlannedQuery[];
@@ -223,7 +208,7 @@ interface Review {
   tasks?: Record<string, unknown>[];
   steps?: string[];
   most?: number;
-  estimate?: Estimate | null;
+  words?: { maps: string[]; estimate: string };
   problem?: string | null;
 }
 type PlanPart = "queries" | "topics" | "tasks" | "steps";

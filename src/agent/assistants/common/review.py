@@ -4,6 +4,7 @@ An assistant's own node `review_plan` says how its plan is shown, estimated and 
 speak LangChain's human-in-the-loop form find it beside ours, and may answer in it.
 """
 
+import re
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -19,7 +20,7 @@ from agent.core.budget import Usage, no_usage
 from agent.core.errors import InputError
 from agent.core.progress import Emit
 from agent.evidence.queries import clean_text
-from agent.evidence.types import PLAN_TEXTS, PlanPart
+from agent.evidence.types import PLAN_TEXTS, MapTask, PlanPart
 from agent.models.catalogue import parse, price
 from agent.state import (
     ActionRequest,
@@ -27,13 +28,17 @@ from agent.state import (
     Estimate,
     Gathered,
     PlanReview,
+    PlanWords,
     ReviewConfig,
     Turn,
 )
-from agent.texts import say
+from agent.texts import Language, say
 
 T = TypeVar("T")
 NODE = "review_plan"
+_RADIUS_M = 2000
+"""What the map searches around a place where nothing else is said."""
+_GAP = re.compile(r" +([:：])")
 _DECISIONS: list[Literal["approve", "edit", "reject"]] = ["approve", "edit", "reject"]
 
 
@@ -127,19 +132,61 @@ def _price(model: str, size: Size, calls: int, day: date) -> float | None:
 
 
 def await_answer(
-    review: PlanReview, part: PlanPart, read: Callable[[Any], list[T]], schema: Mapping[str, Any]
+    review: PlanReview,
+    part: PlanPart,
+    read: Callable[[Any], list[T]],
+    schema: Mapping[str, Any],
+    language: Language,
 ) -> list[T]:
     """Pause until the plan is answered, again where the answer is invalid; return its lines.
 
     They are empty where the person cancelled. A node is executed again from its beginning at
     every answer, so nothing before this may cost anything.
     """
+    review = PlanReview(**{**review, "words": plan_words(review, language)})
     while True:
         answer = interrupt(_with_form(review, part), response_schema=dict(schema))
         try:
             return read(_from_form(answer, review, part))
         except InputError as error:
             review = PlanReview(**{**review, "problem": error.message})
+
+
+def plan_words(review: PlanReview, language: Language) -> PlanWords:
+    """Return what a plan's map tasks are and what it takes, in words."""
+    tasks = [query.get("map") for query in review.get("queries", [])]
+    counts, cost = review["estimate"], say("review.unknown", language)
+    if range_ := counts["cost_usd"]:
+        ends = {end: f"{amount:.2f}" for end, amount in range_.items()}
+        cost = (
+            say("review.cost", language, **ends) if range_["high"] else say("review.free", language)
+        )
+    maps = [map_task_words(task, language) if task else "" for task in tasks]
+    return PlanWords(
+        maps=maps, estimate=say("review.estimate", language, **{**counts, "cost": cost})
+    )
+
+
+def map_task_words(task: MapTask, language: Language) -> str:
+    """Return a map task as a person would say it."""
+
+    def named(key: str, **values: Any) -> str:
+        return say(f"review.map_task.{key}", language, **values)
+
+    here, city, mode = named("here"), task.get("city"), task.get("mode")
+    place = task.get("place") or city or here
+    if city and city not in place:
+        place = f"{place} ({city})"
+    metres = task.get("radius_m", _RADIUS_M)
+    kilometres = f"{metres / 1000:.1f}".removesuffix(".0")
+    far = named("metres", n=metres) if metres < 1000 else named("kilometres", n=kilometres)
+    keywords = named("between").join(task.get("keywords") or []) or named("anything")
+    words = named(
+        task["intent"], place=place, radius=far, keywords=keywords,
+        mode=named(mode) if mode else "",
+        origin=task.get("origin") or here, destination=task.get("destination") or here,
+    )  # fmt: skip
+    return _GAP.sub(r"\1", words)
 
 
 def answer_schema(answer: Any) -> dict[str, Any]:

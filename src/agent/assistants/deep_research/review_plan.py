@@ -106,7 +106,11 @@ async def review_plan(
         estimate=_estimate(planned, state, configuration, services),
     )
     topics = await_answer(
-        review, "topics", lambda answer: read_topics(answer, configuration.max_topics), _SCHEMA
+        review,
+        "topics",
+        lambda answer: read_topics(answer, configuration.max_topics),
+        _SCHEMA,
+        state["turn"]["language"],
     )
     turn = continued(state["turn"], services)
     log.info("turn=%s %s: %d topics", turn["id"], NODE, len(topics))

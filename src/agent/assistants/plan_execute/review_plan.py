@@ -172,6 +172,7 @@ async def review_plan(
         "tasks",
         lambda answer: read_tasks(answer, planned, configuration.max_tasks),
         _SCHEMA,
+        state["turn"]["language"],
     )
     turn = continued(state["turn"], services)
     log.info("turn=%s %s: %d tasks", turn["id"], NODE, len(tasks))

@@ -69,7 +69,7 @@ async def review_plan(
     review = PlanReview(
         steps=written, most=MAX_STEPS, estimate=_estimate(written, state, configuration, services)
     )
-    steps = await_answer(review, "steps", read_steps, _SCHEMA)
+    steps = await_answer(review, "steps", read_steps, _SCHEMA, state["turn"]["language"])
     turn = continued(state["turn"], services)
     log.info("turn=%s %s: %d steps", turn["id"], NODE, len(steps))
     if not steps:

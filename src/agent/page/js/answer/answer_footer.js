@@ -36,27 +36,18 @@ export function gapsView() {
   const node = el("section", { class: "gaps", dataset: { part: "gaps" }, hidden: true },
     el("h3", {}, say("gaps")), list);
   return answerView(node, (answer) => {
-    const gaps = byMessage(answer?.gaps ?? []);
+    // Each reason once, with what it concerns.
+    const gaps = Map.groupBy(answer?.gaps ?? [], ({ message }) => message);
     node.hidden = gaps.size === 0;
-    fill(list, ...[...gaps].map(([message, queries]) => gapItem(message, queries)));
+    fill(list, ...[...gaps].map(([message, all]) => gapItem(message, all)));
   });
 }
 
-/** Lists each reason once, with what it concerns. @param {Gap[]} gaps */
-function byMessage(gaps) {
-  /** @type {Map<string, Set<string>>} */
-  const reasons = new Map();
-  for (const { message, query } of gaps) {
-    const queries = reasons.get(message) ?? new Set();
-    reasons.set(message, query ? queries.add(query) : queries);
-  }
-  return reasons;
-}
-
-/** @param {string} message @param {Set<string>} queries */
-function gapItem(message, queries) {
-  const named = [...queries].slice(0, MOST_QUERIES);
-  const asked = named.join(say("between")) + (queries.size > MOST_QUERIES ? " …" : "");
+/** @param {string} message @param {Gap[]} gaps */
+function gapItem(message, gaps) {
+  const queries = [...new Set(gaps.map(({ query }) => query).filter(Boolean))];
+  const more = queries.length > MOST_QUERIES ? " …" : "";
+  const asked = queries.slice(0, MOST_QUERIES).join(say("between")) + more;
   return el("li", {}, message, asked && el("p", { class: "gap-asked" }, say("asked", { text: asked })));
 }
 

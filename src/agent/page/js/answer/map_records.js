@@ -29,9 +29,8 @@ export function routesView({ onAsk }) {
     const routes = distinct(answer?.routes);
     node.hidden = routes.length === 0;
     sources.take(answer?.sources ?? []);
-    const first = routes.filter((route, at) => routes.findIndex((other) => isSameWay(other, route)) === at);
-    fill(list, ...first.map((one) =>
-      wayItem(routes.filter((route) => isSameWay(route, one)), sources.cite, onAsk)));
+    const ways = Map.groupBy(routes, ({ origin, destination }) => `${origin} → ${destination}`);
+    fill(list, ...[...ways.values()].map((modes) => wayItem(modes, sources.cite, onAsk)));
     // A forecast or a list of places that follows says the same.
     const isSaid = answer?.places.length || answer?.weather.length;
     owner.textContent = isSaid ? "" : credit(routes, language);
@@ -68,11 +67,6 @@ function wayItem(modes, cite, onAsk) {
   return el("li", { class: "route" },
     el("div", { class: "tabs", role: "group", "aria-label": say("modes") }, ...tabs, ...asks),
     ...panels, el("p", {}, onward));
-}
-
-/** @param {Route} one @param {Route} other */
-function isSameWay(one, other) {
-  return one.origin === other.origin && one.destination === other.destination;
 }
 
 /** @param {Route} route @param {HTMLElement|null} citation */

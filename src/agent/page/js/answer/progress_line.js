@@ -78,10 +78,6 @@ export function mapCallWords(text, language) {
  * @param {Language} language
  */
 export function mapCallsLine(calls, language) {
-  const counts = new Map();
-  for (const { text } of calls) {
-    const words = mapCallWords(text, language);
-    counts.set(words, (counts.get(words) ?? 0) + 1);
-  }
-  return [...counts].map(([words, times]) => (times > 1 ? `${words} ×${times}` : words)).join(" · ");
+  const said = Map.groupBy(calls.map(({ text }) => mapCallWords(text, language)), (words) => words);
+  return [...said].map(([words, { length }]) => (length > 1 ? `${words} ×${length}` : words)).join(" · ");
 }

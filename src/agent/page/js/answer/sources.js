@@ -44,15 +44,9 @@ export function sourcesView() {
  * @returns {[string, Numbered[]][]}
  */
 export function byDocument(sources) {
-  /** @type {Map<string, [string, Numbered[]]>} */
-  const documents = new Map();
-  for (const [number, source] of sources) {
-    const title = source.title.replace(PAGE, "");
-    const key = title === source.title ? `${number}` : `${source.url.split("#")[0]} ${title}`;
-    const parts = documents.get(key)?.[1] ?? [];
-    documents.set(key, [title, [...parts, [number, source]]]);
-  }
-  return [...documents.values()];
+  const documents = Map.groupBy(sources, ([number, { title, url }]) =>
+    (PAGE.test(title) ? `${url.split("#")[0]} ${title.replace(PAGE, "")}` : number));
+  return [...documents.values()].map((parts) => [parts[0][1].title.replace(PAGE, ""), parts]);
 }
 
 /** @param {string} title @param {Numbered[]} parts */

@@ -2,7 +2,6 @@
 
 import { el, fill, icon } from "../dom.js";
 import { translator } from "../i18n.js";
-import { estimateLines, taskLine } from "./describe_plan.js";
 
 const say = translator("page.review");
 
@@ -16,8 +15,8 @@ const TITLES = /** @type {const} */ ({
 const PARTS = /** @type {PlanPart[]} */ (Object.keys(TEXTS));
 
 /**
- * @typedef {{text: string, shown: unknown, map: MapTask|null, onMap: boolean}} Line a line under edit;
- *   `shown` as it came, `onMap`: whether its map task stays
+ * @typedef {{text: string, shown: unknown, map: MapTask|null, words: string, onMap: boolean}} Line a line
+ *   under edit; `shown` as it came, `words` of its map task, `onMap`: whether that stays
  * @typedef {{of: string, part: PlanPart, most: number, lines: Line[]}} Draft of the plan that `of` is
  * @typedef {(answer: Decision) => Promise<void>} OnAnswer
  */
@@ -67,8 +66,9 @@ class ReviewForm {
   open(review) {
     this.#before = this.#draft = draftFor(review, this.#before);
     const title = el("h3", { class: "review-title", tabindex: "-1" }, say(TITLES[this.#draft.part]));
+    const estimate = el("p", { class: "review-estimate" }, review.words?.estimate ?? "");
     fill(this.#node, title, el("p", { class: "muted" }, say("lead")), this.#problem,
-      this.#list, this.#add, estimateNode(review.estimate), this.#decision());
+      this.#list, this.#add, estimate, this.#decision());
     this.#tell(review.problem ? say("problem", { problem: review.problem }) : "");
     this.#show();
     takeFocus(title);
@@ -112,7 +112,7 @@ class ReviewForm {
     return el("li", { class: "review-query" }, text, raise, remove,
       after.length > 0 &&
         el("p", { class: "muted small review-after" }, say("after", { numbers: after.join(", ") })),
-      line.map && mapSwitch(line, line.map));
+      line.map && mapSwitch(line));
   }
 
   #append() {
@@ -169,20 +169,12 @@ class ReviewForm {
   }
 }
 
-/** @param {Line} line @param {MapTask} task */
-function mapSwitch(line, task) {
+/** @param {Line} line */
+function mapSwitch(line) {
   const box = el("input", { type: "checkbox", checked: line.onMap });
   box.addEventListener("change", () => { line.onMap = box.checked; });
   return el("label", { class: "review-map" }, box,
-    el("span", {}, el("span", { class: "tag" }, say("map")), ` ${taskLine(task)}`));
-}
-
-/** @param {Estimate|null|undefined} estimate */
-function estimateNode(estimate) {
-  if (!estimate) return null;
-  const { counts, cost } = estimateLines(estimate);
-  return el("div", { class: "review-estimate" },
-    el("p", { class: "muted small" }, say("estimate")), el("p", {}, counts), el("p", {}, cost));
+    el("span", {}, el("span", { class: "tag" }, say("map")), ` ${line.words}`));
 }
 
 /**
@@ -198,7 +190,7 @@ function takeFocus(title) {
 }
 
 /** Makes a line of the person's own; a query is for the web alone. @returns {Line} */
-export const emptyLine = () => ({ text: "", shown: null, map: null, onMap: false });
+export const emptyLine = () => ({ text: "", shown: null, map: null, words: "", onMap: false });
 
 /**
  * Returns what goes back to the run: the lines in order, trimmed; those emptied are left out.
@@ -242,12 +234,13 @@ export function draftFor(review, before) {
   const shown = review[part] ?? [];
   const of = JSON.stringify(shown);
   if (before?.of === of) return before;
-  return { of, part, most: review.most ?? MOST, lines: shown.map((line) => lineOf(part, line)) };
+  const lines = shown.map((line, index) => lineOf(part, line, review.words?.maps[index] ?? ""));
+  return { of, part, most: review.most ?? MOST, lines };
 }
 
-/** @param {PlanPart} part @param {unknown} shown @returns {Line} */
-function lineOf(part, shown) {
+/** @param {PlanPart} part @param {unknown} shown @param {string} words @returns {Line} */
+function lineOf(part, shown, words) {
   const own = /** @type {Record<string, unknown>} */ (shown);
   const map = part === "queries" ? /** @type {PlannedQuery} */ (shown).map ?? null : null;
-  return { text: String(TEXTS[part] ? own[TEXTS[part]] : shown), shown, map, onMap: Boolean(map) };
+  return { text: String(TEXTS[part] ? own[TEXTS[part]] : shown), shown, map, words, onMap: Boolean(map) };
 }
