@@ -266,6 +266,7 @@ def test_retries_are_progress_not_log_lines(cli: Cli, gemini: GeminiService) -> 
     assert done.returncode == 1
     assert "WARNING" not in done.stderr
     assert "- Attempt 2: the model service cannot be reached" in done.stderr
+    assert done.stderr.count("- Attempt ") == 1, "one line a reason"
     reason, remedy = done.stderr.splitlines()[-2:]
     assert reason.startswith("tanlu: every source failed: ")
     assert remedy.startswith("tanlu: Check the network, or set a proxy (HTTPS_PROXY")

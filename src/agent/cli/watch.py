@@ -59,7 +59,14 @@ class Watcher(RunListener):
 class PlainWatcher(Watcher):
     """Print one line an event, for logs and pipes; the answer is printed once, at the end."""
 
+    _retried = ""
+
     def show(self, event: Mapping[str, Any]) -> None:
+        if event["type"] == "retry":
+            # One line a reason: where a service is away, every call of it is made again.
+            if event["text"] == self._retried:
+                return
+            self._retried = event["text"]
         if line := event_line(event, self._language):
             print(f"- {line}", file=sys.stderr, flush=True)  # noqa: T201
 

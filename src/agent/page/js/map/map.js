@@ -151,7 +151,8 @@ export class MapView {
       const [at, onSelect] = [this.#at(place), () => this.#chosen(place.id)];
       const marker = placeMarker({ place, number, at, isNew: !before.has(place.id), onSelect });
       this.#markers.set(place.id, marker.addTo(this.#answer));
-      return { marker, at, name: place.name, strong: place.mentioned || number === null };
+      const name = (language === "en" && (place.name_en ?? place.name_pinyin)) || place.name;
+      return { marker, at, name, strong: place.mentioned || number === null };
     });
     if (path.length > 1) straightLine(path.map((place) => this.#at(place))).addTo(this.#answer);
     pins.push(...ways.flatMap((way) => this.#drawWay(way)));
