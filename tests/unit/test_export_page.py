@@ -9,7 +9,7 @@ from pypdf import PdfReader
 
 from agent.evidence.constraints import judged
 from agent.evidence.markdown import link_url
-from agent.evidence.types import Point, Source
+from agent.evidence.types import Place, Point, Source
 from agent.export.finished import metres, statement_line
 from agent.export.html import html_page
 from agent.export.markdown import answer_html, markdown_document, place_table
@@ -137,6 +137,16 @@ def test_pins_are_drawn_where_they_are() -> None:
     east, west = at
     assert west < 360 < east
     assert abs((west + east) / 2 - 360) < 0.2
+
+
+def test_pin_and_list_have_the_number_that_a_place_has_in_the_answer() -> None:
+    numbers = (4, 9)
+    places = [Place(**{**place(n), "number": number}) for n, number in enumerate(numbers, 1)]
+    page = html_page(answer(places=places))
+    assert re.findall(r'<span class="number">(\d+)</span>', page)[:2] == ["4", "9"]
+    assert set(re.findall(r"<text[^>]*>(\d)</text>", page)) == {"4", "9"}
+    older = html_page(answer(places=[place(1), place(2)]))
+    assert re.findall(r'<span class="number">(\d+)</span>', older)[:2] == ["1", "2"]
 
 
 def test_places_in_one_building_do_not_cover_each_other() -> None:
