@@ -13,7 +13,7 @@ cluster:         ## three instances on this machine (Postgres, Redis, nginx from
 	uv run python -m tools.cluster --instances $(if $(N),$(N),3) $(if $(PORT),--port $(PORT))
 campaign:        ## 200 + 40 kills of instances at random under questions, Redis and Postgres failing; half an hour
 	uv run python -m benchmarks.campaign
-test-fast:       ## unit, contract, architecture and the page's own tests: no server, no browser; under 2 minutes
+test-fast:       ## unit, contract, architecture and the page's own tests: no server, no browser; under a minute
 	uv run pytest tests/unit tests/contract tests/architecture
 check:           ## the static checks CI runs before the tests
 	uv run --group lint ruff format --check .

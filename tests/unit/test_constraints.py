@@ -256,3 +256,8 @@ def test_a_reader_sees_the_verdicts_in_the_table_and_a_machine_in_the_tools_resu
     assert "要求" not in place_table([record()], "zh")
     (verdict,) = AnswerPlace.model_validate({**shown, "gcj02": shown["location"]}).verdicts
     assert (verdict.constraint, verdict.verdict) == ("max_cost", "violated")
+
+
+def test_a_place_of_the_kind_itself_says_it_once() -> None:
+    (cafe,) = judged([record(category="咖啡厅")], {"kind": "cafe"}, "en")
+    assert cafe["verdicts"][0]["text"] == "café"

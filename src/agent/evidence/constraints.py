@@ -437,9 +437,10 @@ def _is_of_kind(place: Place, kind: Kind | None, language: Language) -> Verdict 
     related = {*_FOOD} if kind in _FOOD else {kind}
     other = bool(fits - related or (not fits and _OF_NO_KIND.search(category)))
     outcome: Outcome = "satisfied" if kind in fits else "violated" if other else "unknown"
-    values = {"kind": say(f"constraints.kinds.{kind}", language)}
-    return _verdict("kind", outcome, "category", language, value=kind_text(place, language) or "",
-                    **values)  # fmt: skip
+    asked, listed = say(f"constraints.kinds.{kind}", language), kind_text(place, language) or ""
+    verdict = _verdict("kind", outcome, "category", language, kind=asked, value=listed)
+    # "café", not "café (café)".
+    return Verdict(**{**verdict, "text": asked}) if asked == listed else verdict
 
 
 def _verdict(

@@ -107,16 +107,18 @@ def _places(answer: FinishedAnswer) -> str:
     places = by_mention(answer.places)
     if not places:
         return ""
-    pins = [
-        Pin(**place["wgs84"], name=place["name"], number=place.get("number", index),
-            url=place["url"], strong=place["mentioned"])
+    # A planned day has the numbers of its stops, which come first.
+    numbered = [
+        (index if answer.outing else place.get("number", index), place)
         for index, place in enumerate(places, start=1)
+    ]
+    pins = [
+        Pin(**place["wgs84"], name=place["name"], number=number, url=place["url"],
+            strong=place["mentioned"])
+        for number, place in numbered
         if has_sane_axes(place)
     ]  # fmt: skip
-    items = "".join(
-        _place(place.get("number", index), place, answer)
-        for index, place in enumerate(places, start=1)
-    )
+    items = "".join(_place(number, place, answer) for number, place in numbered)
     credited = escape(credit(places, answer.language))
     return (
         f"<section><h2>{say('export.places', answer.language)}</h2>"
