@@ -181,16 +181,16 @@ class ServerThreads:
 
     async def _all(self, order: Any, limit: int | None = None) -> AsyncIterator[Any]:
         """Yield the threads by the time somebody worked on them; all of them without a limit."""
-        told = 0
-        while limit is None or told < limit:
-            most = _PAGE if limit is None else min(_PAGE, limit - told)
+        count = 0
+        while limit is None or count < limit:
+            most = _PAGE if limit is None else min(_PAGE, limit - count)
             page = await self._client.threads.search(
-                limit=most, offset=told, sort_by="updated_at", sort_order=order,
+                limit=most, offset=count, sort_by="updated_at", sort_order=order,
                 select=["thread_id", "status", "updated_at", "metadata"],
             )  # fmt: skip
             for thread in page:
                 yield thread
-            told += len(page)
+            count += len(page)
             if len(page) < most:
                 return
 

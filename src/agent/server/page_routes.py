@@ -92,15 +92,17 @@ class PageFile:
     etag: str
     media_type: str
 
-    def respond(self, request: Request, headers: dict[str, str], *, kept: bool = False) -> Response:
+    def respond(
+        self, request: Request, headers: dict[str, str], *, immutable: bool = False
+    ) -> Response:
         """Return the file, or that the copy the browser has is still right.
 
-        A file that is `kept` is not asked for again; any other is, at each visit.
+        A file that is `immutable` is not asked for again; any other is, at each visit.
         """
         headers = {
             **headers,
             "ETag": self.etag,
-            "Cache-Control": _KEPT if kept else "no-cache",
+            "Cache-Control": _KEPT if immutable else "no-cache",
             "Vary": "Accept-Encoding",
         }
         if _knows(request.headers.get("if-none-match", ""), self.etag):
@@ -356,10 +358,10 @@ async def asset(request: Request) -> Response:
 
 
 async def _serve(request: Request, headers: dict[str, str], name: str, hash: str = "") -> Response:
-    file, kept = await run_in_threadpool(_files.find, name, hash)
+    file, immutable = await run_in_threadpool(_files.find, name, hash)
     if file is None:
         return JSONResponse({"detail": "not found"}, 404, headers=private(security_headers()))
-    return file.respond(request, headers, kept=kept)
+    return file.respond(request, headers, immutable=immutable)
 
 
 def page_routes(rate_limit: RateLimit | None = None) -> list[Route]:

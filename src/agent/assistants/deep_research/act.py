@@ -107,20 +107,18 @@ class Found:
     failure: str = ""
     remarks: Sequence[str] = ()
 
-    def shown(self, turn: Turn, tokens: int, seen: dict[str, str]) -> str:
+    def shown(self, turn: Turn, tokens: int, earlier: dict[str, str]) -> str:
         """Return the results as the model reads them, cut to about that many tokens.
 
-        `seen` are the snippets by address that the topic has shown; these are added.
+        `earlier` are the snippets by address that the topic has shown; these are added.
         """
         language, rows, left = turn["language"], list[str](), tokens
         if self.failure:
             return result_element(
                 self.query, [say("deep_research.failed", language, reason=self.failure)]
             )
-        names, snippets = [page["url"] for page in self.pages], self._snippets(seen, language)
-        for page, (text, also) in zip(
-            self.pages, told_once(names, snippets, language), strict=True
-        ):
+        names, texts = [page["url"] for page in self.pages], self._snippets(earlier, language)
+        for page, (text, also) in zip(self.pages, told_once(names, texts, language), strict=True):
             snippet = cut_to_tokens(text, min(_SNIPPET_TOKENS, max(left // 2, 40)))
             about = {"title": page["title"], "site": page["site"], "date": page["published"]}
             row = page_row(snippet, url=page["url"], **about, also=also)
@@ -130,14 +128,14 @@ class Found:
         rows = rows or [say("tools.nothing", language)]
         return result_element(self.query, [*rows, *map(remark_row, self.remarks)])
 
-    def _snippets(self, seen: dict[str, str], language: Language) -> list[str]:
+    def _snippets(self, earlier: dict[str, str], language: Language) -> list[str]:
         """Return each page's excerpt, or that the topic has shown the same before."""
-        snippets = list[str]()
+        texts = list[str]()
         for page in self.pages:
-            is_known = bool(page["snippet"]) and seen.get(page["url"]) == page["snippet"]
-            snippets.append(say("tools.above", language) if is_known else page["snippet"])
-            seen[page["url"]] = page["snippet"]
-        return snippets
+            is_known = bool(page["snippet"]) and earlier.get(page["url"]) == page["snippet"]
+            texts.append(say("tools.above", language) if is_known else page["snippet"])
+            earlier[page["url"]] = page["snippet"]
+        return texts
 
 
 @dataclass(frozen=True)
@@ -233,12 +231,14 @@ class _Step:
     scope: Scope | None
     """Own documents that may be read."""
     map_result: MapResult = field(default_factory=MapResult)
-    seen: dict[str, str] = field(default_factory=dict)
+    snippets: dict[str, str] = field(default_factory=dict)
     """The excerpt of each address that the topic has shown."""
 
     def __post_init__(self) -> None:
         """Remember what earlier steps of the topic have shown."""
-        self.seen |= {page["url"]: page["snippet"] for page in self.state.get("pages_found", [])}
+        self.snippets |= {
+            page["url"]: page["snippet"] for page in self.state.get("pages_found", [])
+        }
         # A place that is known can be named by its id, and is not looked up again.
         self.map_result.places += self.state.get("places", [])
         self.map_result.names |= located(topic_messages(self.state))
@@ -350,9 +350,9 @@ class _Step:
             for call, answer, lines in zip(map_calls, answers, records, strict=True)
         }
 
-    async def _open_pages(self, done: Sequence[ToolCall]) -> dict[int, OpenedPage]:
+    async def _open_pages(self, executed: Sequence[ToolCall]) -> dict[int, OpenedPage]:
         """Return the pages that were opened, by the identity of the call."""
-        calls = [call for call in done if call["name"] == READ]
+        calls = [call for call in executed if call["name"] == READ]
         if not calls:
             return {}
         state, configuration = self.state, self.configuration
@@ -370,13 +370,13 @@ class _Step:
         requests = [wanted_page(call) for call in calls]
         self.emit(event("reading", NODE, text=requests[0].looking_for, count=len(requests)))
         left = reads_left(state, configuration)
-        tokens = min(PAGE_TOKENS, self._share(len(done)))
+        tokens = min(PAGE_TOKENS, self._share(len(executed)))
         pages = await reading.open_all(requests, left=left, tokens=tokens)
         return {id(call): page for call, page in zip(calls, pages, strict=True)}
 
-    async def _search_own(self, done: Sequence[ToolCall]) -> dict[int, Documents]:
+    async def _search_own(self, executed: Sequence[ToolCall]) -> dict[int, Documents]:
         """Return what own documents say, by the identity of the call."""
-        state, calls = self.state, [call for call in done if call["name"] == SEARCH_DOCUMENTS]
+        state, calls = self.state, [call for call in executed if call["name"] == SEARCH_DOCUMENTS]
         first = next_prefix([source["id"] for source in state.get("sources_gathered", [])])
         language = state["turn"]["language"]
         results = await asyncio.gather(
@@ -388,7 +388,7 @@ class _Step:
                 for n, call in enumerate(calls)
             )
         )  # fmt: skip
-        return {id(call): found for call, found in zip(calls, results, strict=True)}
+        return {id(call): result for call, result in zip(calls, results, strict=True)}
 
     def _report_call(self, text: str) -> None:
         self.emit(event("map_call", NODE, text=text))
@@ -407,10 +407,10 @@ class _Step:
         elif call["name"] == THINK:
             text = say("deep_research.noted", language)
         elif call["name"] == SEARCH:
-            results_of_call = [results.found[query] for query in queries_of(call)]
+            results_of_call = [results.pages[query] for query in queries_of(call)]
             share = self._share(len(results))
             text = "\n".join(
-                each.shown(self.state["turn"], share, self.seen) for each in results_of_call
+                each.shown(self.state["turn"], share, self.snippets) for each in results_of_call
             )
         elif id(call) in results.mapped:
             text = cut_to_tokens(results.mapped[id(call)], self._share(len(results)))
@@ -443,7 +443,7 @@ class _Step:
         moved: list[ToolCall],
         refused: int,
     ) -> DeepUpdate:
-        state, map_result, by_query = self.state, self.map_result, results.found
+        state, map_result, by_query = self.state, self.map_result, results.pages
         opened = [page for page in results.opened.values() if not page.failure]
         intent = _intent_of(calls, moved, opened)
         on_map = any(call["name"] not in OWN for call in calls)
@@ -483,7 +483,7 @@ class _Step:
 class _Results:
     """Hold the results of one message's calls: by query, and by the identity of the call."""
 
-    found: dict[str, Found]
+    pages: dict[str, Found]
     mapped: dict[int, str]
     opened: dict[int, OpenedPage]
     own: dict[int, Documents]
@@ -491,12 +491,12 @@ class _Results:
     @property
     def gaps(self) -> list[Gap]:
         """Return what could not be searched or opened."""
-        gaps = [gap for each in self.found.values() for gap in each.gaps]
+        gaps = [gap for each in self.pages.values() for gap in each.gaps]
         gaps += [page.gap for page in self.opened.values() if page.gap]
         return gaps + [own.gap for own in self.own.values() if own.gap][:1]
 
     def __len__(self) -> int:
-        return len(self.found) + len(self.mapped) + len(self.opened) + len(self.own)
+        return len(self.pages) + len(self.mapped) + len(self.opened) + len(self.own)
 
 
 def _pages(state: DeepState) -> list[ShownPage]:

@@ -88,10 +88,10 @@ def read_topics(answer: Any, limit: int) -> list[PlannedTopic]:
 def _topic(value: Any, where: str, *, number: int) -> PlannedTopic:
     fields = checked_object({"name": value} if isinstance(value, str) else value, where, _FIELDS)
     name = checked_text(fields.get("name"), f"{where}.name", MAX_NAME)
-    wanted = fields.get("what_to_find") or ""
-    if wanted:
-        wanted = checked_text(wanted, f"{where}.what_to_find", MAX_WANTED)
-    return PlannedTopic(id=f"T{number}", name=name, what_to_find=wanted, status="planned")
+    goal = fields.get("what_to_find") or ""
+    if goal:
+        goal = checked_text(goal, f"{where}.what_to_find", MAX_WANTED)
+    return PlannedTopic(id=f"T{number}", name=name, what_to_find=goal, status="planned")
 
 
 async def review_plan(

@@ -85,13 +85,13 @@ def read_tasks(answer: Any, planned: Sequence[Task], limit: int) -> list[Task]:
     than a task has now are written anew.
     """
     lines = answer_lines(answer, "tasks", limit)
-    shown = {task["id"]: task for task in planned}
-    tasks = [_task(line, f"tasks[{place}]", shown) for place, line in enumerate(lines)]
+    by_id = {task["id"]: task for task in planned}
+    tasks = [_task(line, f"tasks[{place}]", by_id) for place, line in enumerate(lines)]
     ids = [task["id"] for task in tasks if task["id"]]
     for place, task in enumerate(tasks):
         if task["id"] and task["id"] in [earlier["id"] for earlier in tasks[:place]]:
             raise InputError(f"tasks[{place}].id", f"{task['id']} is there twice")
-        task["dep"] = _dependencies(task, f"tasks[{place}].dep", ids, shown)
+        task["dep"] = _dependencies(task, f"tasks[{place}].dep", ids, by_id)
     _refuse_circle(tasks)
     names = {task["id"]: f"T{number}" for number, task in enumerate(tasks, 1) if task["id"]}
     return [
@@ -100,7 +100,7 @@ def read_tasks(answer: Any, planned: Sequence[Task], limit: int) -> list[Task]:
     ]
 
 
-def _task(value: Any, where: str, shown: Mapping[str, Task]) -> Task:
+def _task(value: Any, where: str, by_id: Mapping[str, Task]) -> Task:
     """Return a task under the id it came with, empty where it has none."""
     value = {"query": value} if isinstance(value, str) else value
     fields = checked_object(value, where, _FIELDS)
@@ -117,7 +117,7 @@ def _task(value: Any, where: str, shown: Mapping[str, Task]) -> Task:
         checked_text(text, f"{where}.queries[{place}]", MAX_QUERY)
         for place, text in enumerate(_texts(fields, "queries", where, most=MAX_QUERIES))
     ]
-    before = shown.get(name)
+    before = by_id.get(name)
     if queries and not (before and before["query"] != query and before.get("queries") == queries):
         task["queries"] = queries
     return task
@@ -141,10 +141,10 @@ def _sources(value: Any, where: str) -> list[SpecialSource]:
 
 
 def _dependencies(
-    task: Task, where: str, ids: Collection[str], shown: Collection[str]
+    task: Task, where: str, ids: Collection[str], by_id: Collection[str]
 ) -> list[str]:
     for dep in task["dep"]:
-        if dep not in ids and dep not in shown:
+        if dep not in ids and dep not in by_id:
             raise InputError(where, f"{clean_text(dep, _MAX_ID)!r} is no task of this plan")
     return [dep for dep in task["dep"] if dep in ids]
 
