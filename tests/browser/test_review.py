@@ -51,6 +51,12 @@ def shown_plan(turn: Locator) -> str:
     return part(turn, "timeline").locator('.step[data-kind="queries"]').last.inner_text()
 
 
+def test_a_short_plan_and_the_question_box_are_whole_in_the_window(visit: Visits) -> None:
+    page = visit().tab()
+    planned(page)
+    expect(page.locator(".composer-box")).to_be_in_viewport(ratio=1)
+
+
 def test_a_changed_plan_is_what_is_searched(visit: Visits) -> None:
     turn = planned(visit().tab())
     review = part(turn, "review")

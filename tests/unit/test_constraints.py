@@ -59,6 +59,19 @@ def test_a_playground_never_stands_before_a_restaurant_where_one_is_asked_for() 
     ]  # fmt: skip
 
 
+def test_a_verdict_by_the_name_does_not_repeat_the_name_that_stands_above_it() -> None:
+    shop = record("乐高品牌旗舰店(北京王府井店)", category="礼品饰品店")
+    museum = record("某展馆", category="游乐场")
+    for language, by_name, by_kind in (
+        ("zh", "适合孩子（看名称）", "适合孩子（游乐场）"),
+        ("en", "for children (by its name)", "for children (playground or amusement park)"),
+    ):
+        texts = [
+            check(place, {"suits": ["children"]}, language)[0]["text"] for place in (shop, museum)
+        ]
+        assert texts == [by_name, by_kind]
+
+
 @pytest.mark.parametrize(
     ("question", "kind"),
     [

@@ -1,6 +1,6 @@
 """Chinese names for English readers: how they sound, and which language they are in."""
 
-from agent.evidence.records import name_text, with_pinyin
+from agent.evidence.records import district_in_english, name_text, with_pinyin
 from agent.export.html import html_page
 from tests.unit.export_samples import place
 from tests.unit.test_outing_exports import answer
@@ -18,6 +18,16 @@ def test_a_chinese_name_stands_with_its_pinyin_where_it_has_no_english_one():
 
 def test_a_name_in_latin_letters_needs_none():
     assert "name_pinyin" not in with_pinyin([place(1, "KFC (王府井店)")])[0]
+
+
+def test_a_district_reads_as_english_maps_write_it():
+    names = ["东城区", "浦东新区", "西安市", "桐庐县", "Soho"]
+    assert [*map(district_in_english, names)] == [
+        "Dongcheng District", "Pudong New Area", "Xi'an City", "Tonglu County", "Soho"
+    ]  # fmt: skip
+    assert with_pinyin([{**place(1, "KFC"), "district": "东城区"}])[0]["district_en"] == (
+        "Dongcheng District"
+    )
 
 
 def test_an_english_page_says_which_words_are_chinese():

@@ -420,12 +420,16 @@ def openness(hours: list[Opening] | None, at: str | None, days: list[int] | None
 
 def _suits(place: Place, suits: Suits, language: Language) -> Verdict:
     fits, unfit = (re.compile(words, re.IGNORECASE) for words in _FITS[suits])
-    for field in ("category", "name"):
-        text = str(place[field] or "")
+    # The name stands above the verdict, the category is told in the reader's language.
+    by_name = say("constraints.by_name", language)
+    for field, text, value in (
+        ("category", place["category"] or "", kind_text(place, language)),
+        ("name", place["name"], by_name),
+    ):
         good, bad = fits.search(text), unfit.search(text)
         if bool(good) != bool(bad):
             outcome: Outcome = "satisfied" if good else "violated"
-            return _verdict(suits, outcome, field, language, value=text)
+            return _verdict(suits, outcome, field, language, value=value)
     return _verdict(suits, "unknown", "category", language)
 
 

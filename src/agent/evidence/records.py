@@ -18,6 +18,7 @@ _WORDS: dict[str, Any] = json.loads(
     files(__package__).joinpath("record_words.json").read_text(encoding="utf-8")
 )
 _KINDS: dict[str, str] = _WORDS["kinds"]
+_DISTRICTS = {"新区": "New Area", "区": "District", "县": "County", "市": "City"}
 _HOURS = [(re.compile(pattern), words) for pattern, words in _WORDS["hours"]]
 _WEEKDAY = re.compile(r"(?:周|星期)([一二三四五六日天])")
 _TO_WEEKDAY = re.compile(r"(?<=[a-z])\s*(?:至|到|[-~])\s*(?=(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun))")
@@ -43,6 +44,8 @@ def with_pinyin(places: Iterable[Place]) -> list[Place]:
     from pypinyin import Style, lazy_pinyin
 
     def sounded(place: Place) -> Place:
+        if place["district"]:
+            place = Place(**{**place, "district_en": district_in_english(place["district"])})
         base = _BRANCH.sub("", place["name"])
         if place.get("name_en") or not _HAN.search(base):
             return place
@@ -51,6 +54,22 @@ def with_pinyin(places: Iterable[Place]) -> list[Place]:
         return Place(**{**place, "name_pinyin": sound[:1].upper() + sound[1:]})
 
     return [sounded(place) for place in places]
+
+
+def district_in_english(name: str) -> str:
+    """Return "Dongcheng District" for 东城区; a name without Chinese characters as it is.
+
+    Loads the dictionary of `with_pinyin`.
+    """
+    from pypinyin import lazy_pinyin
+
+    if not _HAN.search(name):
+        return name
+    suffix = next((each for each in _DISTRICTS if name.endswith(each) and name != each), "")
+    first, *others = lazy_pinyin(name.removesuffix(suffix))
+    # Xi'an, not Xian: a syllable that begins with a vowel is parted from the one before.
+    sound = first.capitalize() + "".join(f"'{s}" if s[0] in "aoe" else s for s in others)
+    return f"{sound} {_DISTRICTS[suffix]}" if suffix else sound
 
 
 def kind_text(place: Place, language: Language) -> str:

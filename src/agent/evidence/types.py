@@ -104,7 +104,8 @@ class Place(TypedDict):
     """How a Chinese name sounds, where the turn is in English and there is no English name."""
     category_en: NotRequired[str]
     open_time_en: NotRequired[str]
-    """The category and the hours in English, where the turn is in English."""
+    district_en: NotRequired[str]
+    """The category, the hours and the district in English, where the turn is in English."""
     location: Location
     wgs84: Point
     address: str | None
@@ -147,6 +148,7 @@ class Anchor(TypedDict):
     wgs84: Point
     location: NotRequired[Location]
     district: NotRequired[str]
+    district_en: NotRequired[str]
 
 
 class RouteStep(TypedDict):

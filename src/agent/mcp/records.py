@@ -164,12 +164,14 @@ class MapRecords:
                 OpeningHours(days=sorted(each.days), start=each.start, end=each.end)
                 for each in hours
             ]
-        if self.options.language == "en":
+        language = self.options.language
+        if language == "en":
             place["category_en"], place["open_time_en"] = (
                 kind_text(place, "en"),
                 hours_text(place, "en"),
             )
-        place["source"] = self._source(name, place["url"], _facts(place, self.options.language))
+        title, facts = name_text(place, language), _facts(place, language)
+        place["source"] = self._source(title, place["url"], facts)
         self.result.places.append(place)
         self.options.on_found([{**_spot("place", name, place["wgs84"]), "id": place["id"]}])
         return place

@@ -78,6 +78,7 @@ interface Place extends Located {
   category_en?: string;
   open_time_en?: string;
   district: string | null;
+  district_en?: string;
   distance_m: number | null;
   distance_from: string | null;
   rating: number | null;
@@ -99,7 +100,7 @@ interface Place extends Located {
 }
 
 /** What the places of a map search lie around. */
-interface Anchor extends Located { name: string; district?: string }
+interface Anchor extends Located { name: string; district?: string; district_en?: string }
 
 type TravelMode = "walking" | "driving" | "bicycling" | "transit";
 interface RouteStep { instruction: string; distance_m: number | null }

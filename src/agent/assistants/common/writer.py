@@ -35,6 +35,7 @@ from agent.evidence.places import mentioned, source_ids
 from agent.evidence.records import (
     china_time,
     days_asked_for,
+    district_in_english,
     place_lines,
     route_lines,
     route_text,
@@ -284,7 +285,7 @@ async def write_message(
     checked = await _corrected(draft, str(streamed.text))
     text, cited = checked.text, checked.used
     places = await _listed(draft, cited, text, parts.order)
-    anchor = anchor if places else None
+    anchor = await _readable(anchor, turn["language"]) if places else None
     seconds = round(draft.meter.budget.seconds(), 2)
     log.info("turn=%s %s: %d sources cited, %d gaps, %.1f s",
              turn["id"], draft.node, len(cited), len(draft.gaps), seconds)  # fmt: skip
@@ -473,6 +474,14 @@ async def _listed(draft: Draft, used: list[Source], text: str, first: Sequence[s
     """Return the places as the message carries them; for English readers with their pinyin."""
     places = numbered(_with_mentions(draft.shown_places, used, text, first), used)
     return await asyncio.to_thread(with_pinyin, places) if draft.language == "en" else places
+
+
+async def _readable(anchor: Anchor | None, language: Language) -> Anchor | None:
+    """Return the centre as the message carries it; for English readers with its district's name."""
+    if not anchor or language != "en" or not (district := anchor.get("district")):
+        return anchor
+    english = await asyncio.to_thread(district_in_english, district)
+    return Anchor(**{**anchor, "district_en": english})
 
 
 def _with_mentions(

@@ -10,7 +10,7 @@ import { pinLabels } from "./declutter_labels.js";
 import {
   anchorMarker, endMarker, placeMarker, positionMarkers, showSelected, straightLine,
 } from "./markers.js";
-import { credit } from "./place_facts.js";
+import { credit, readableName } from "./place_facts.js";
 import { districtsOf, sceneOf } from "./scene.js";
 
 /** @import { Scene, Way } from "./scene.js" */
@@ -151,8 +151,7 @@ export class MapView {
       const [at, onSelect] = [this.#at(place), () => this.#chosen(place.id)];
       const marker = placeMarker({ place, number, at, isNew: !before.has(place.id), onSelect });
       this.#markers.set(place.id, marker.addTo(this.#answer));
-      const name = (language === "en" && (place.name_en ?? place.name_pinyin)) || place.name;
-      return { marker, at, name, strong: place.mentioned || number === null };
+      return { marker, at, name: readableName(place, language), strong: place.mentioned || !number };
     });
     if (path.length > 1) straightLine(path.map((place) => this.#at(place))).addTo(this.#answer);
     pins.push(...ways.flatMap((way) => this.#drawWay(way)));
@@ -183,7 +182,7 @@ export class MapView {
     const aims = [...(named.length ? named : places), ...others].filter((each) => each !== null);
     this.#bounds = aims.map((each) => this.#at(each));
     this.#tellWhenEmpty();
-    const districts = districtsOf([...places, ...(centre ? [centre] : [])])
+    const districts = districtsOf([...places, ...(centre ? [centre] : [])], language)
       .map(({ name, wgs84 }) => ({ name, at: this.#at({ wgs84 }) }));
     this.#ground.show({ centre: centre ? this.#at(centre) : null, districts });
     this.#places = places;

@@ -3,15 +3,13 @@
 import { el, fill, link, safeUrl } from "../dom.js";
 import { language, translator } from "../i18n.js";
 import { navigationLinks, qrCode } from "./navigation.js";
-import { cost, distanceText, isOpen, metres, rating, sourceNumbers } from "./place_facts.js";
+import { cost, distanceText, isOpen, metres, rating, readableName, sourceNumbers } from "./place_facts.js";
 
 const say = translator("page.place_card");
 const SHORT_HOURS = 28;
-/** Names the facts that a verdict goes by. @type {Map<string|undefined, string>} */
-const FIELDS = new Map([
-  ["cost", "field_cost"], ["open_time", "field_open_time"], ["distance_m", "field_distance_m"],
-  ["category", "field_category"], ["name", "field_name"],
-]);
+/** Names facts that verdicts go by; one by the name says so itself. @type {Map<string|undefined, string>} */
+const FIELDS = new Map([["cost", "field_cost"], ["open_time", "field_open_time"],
+  ["distance_m", "field_distance_m"], ["category", "field_category"]]);
 
 /** @typedef {(event: Event, number: number) => void} OnSource */
 /** @typedef {{node: HTMLElement, expand(open: boolean): void}} PlaceCard */
@@ -54,9 +52,8 @@ export function placeCard({ place, number, sources, photos, id, bullet }, { onCh
 
 /** Tells English readers the English name, or how the Chinese one sounds. @param {Place} place */
 function sound(place) {
-  const gloss = language === "en" && (place.name_en ?? place.name_pinyin);
-  const lang = place.name_en ? null : "zh-Latn";
-  return gloss && el("span", { class: "place-sound small muted", lang }, gloss);
+  const [gloss, lang] = [readableName(place, language), place.name_en ? null : "zh-Latn"];
+  return gloss !== place.name && el("span", { class: "place-sound small muted", lang }, gloss);
 }
 
 /** Tells the facts of the line that a bullet leaves out. @param {Place} place @param {string} said */
@@ -112,11 +109,12 @@ function hours(place) {
 function more(place, sources, photos, onSource) {
   const address = photos ? safeUrl(place.photo) : null;
   const open = isOpen(place, new Date());
+  const district = (language === "en" && place.district_en) || place.district;
   const rows = [
     row("demands", verdicts(place)),
     row("hours", [open !== null && openTag(open), hours(place)]),
     row("phone", phones(place)),
-    row("address", [place.district, place.address].filter(Boolean).join(" ")),
+    row("address", [district, place.address].filter(Boolean).join(" ")),
     row("category", (language === "en" && place.category_en) || place.category),
     row("navigate", navigation(place)),
     row("sources", sourceLinks(place, sources, onSource)),

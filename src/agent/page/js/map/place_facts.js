@@ -95,6 +95,11 @@ export function credit(places, language) {
   return newest ? `${owner} · ${text("export.as_of", language)} ${localTime(newest)}` : owner;
 }
 
+/** Names a place as its reader can say it. @param {Place} place @param {Language} language */
+export function readableName(place, language) {
+  return (language === "en" && (place.name_en ?? place.name_pinyin)) || place.name;
+}
+
 /**
  * Returns the numbers of the sources that stand for the place or name it in their title or quotes, ascending.
  * @param {Pick<Place, "name"|"source">} place

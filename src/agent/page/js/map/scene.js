@@ -57,16 +57,18 @@ function foundScene({ events, text }) {
 
 /**
  * Names the districts that the places and their centre lie in, each where the middle of its own is.
- * @param {(Located & {district?: string|null})[]} located
+ * @param {(Located & {district?: string|null, district_en?: string})[]} located
+ * @param {Language} language
  * @returns {Anchor[]}
  */
-export function districtsOf(located) {
+export function districtsOf(located, language) {
   const names = [...new Set(located.map(({ district }) => district))].filter((name) => name);
   return names.map((name) => {
-    const own = located.filter(({ district }) => district === name).map(({ wgs84 }) => wgs84);
+    const own = located.filter(({ district }) => district === name);
     /** @param {"lng"|"lat"} axis */
-    const mean = (axis) => own.reduce((sum, point) => sum + point[axis], 0) / own.length;
-    return { name: String(name), wgs84: { lng: mean("lng"), lat: mean("lat") } };
+    const mean = (axis) => own.reduce((sum, { wgs84 }) => sum + wgs84[axis], 0) / own.length;
+    const english = language === "en" && own.find((each) => each.district_en)?.district_en;
+    return { name: english || String(name), wgs84: { lng: mean("lng"), lat: mean("lat") } };
   });
 }
 

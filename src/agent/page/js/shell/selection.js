@@ -1,7 +1,8 @@
 /** The choice of places on one map for several answers: whose are on it, and which of them is chosen. */
 
 import { el, fill, icon } from "../dom.js";
-import { translator } from "../i18n.js";
+import { language, translator } from "../i18n.js";
+import { readableName } from "../map/place_facts.js";
 import { hasScene } from "../map/scene.js";
 
 const say = translator("page.selection");
@@ -79,7 +80,7 @@ export class Selection {
       this.#layout.show("answer");
       this.#views.select(this.#shown?.id ?? null, placeId);
     };
-    fill(this.#bar, icon("pin"), el("strong", {}, place.name),
+    fill(this.#bar, icon("pin"), el("strong", {}, readableName(place, language)),
       el("button", { class: "button", type: "button", onclick: open }, say("details")));
   }
 }
