@@ -72,8 +72,9 @@ def whole_back_off(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def pytest_collection_finish() -> None:
     """Leave all modules and tests out of every later collection of garbage: it takes a second."""
-    gc.collect()
-    gc.freeze()
+    from agent.core.garbage import keep_loaded
+
+    keep_loaded()
     gc.enable()
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from agent.cli.console import CANCELLED, FAILED, fail, prepare_streams
 from agent.cli.parser import build_parser, join_negative_values
+from agent.core.garbage import collect_rarely
 
 if TYPE_CHECKING:
     import logging
@@ -33,6 +34,7 @@ COMMANDS = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; return 0 done, 1 failed, 2 bad usage, 130 after a signal."""
+    collect_rarely()
     prepare_streams()
     words = join_negative_values(sys.argv[1:] if argv is None else argv)
     try:
