@@ -18,6 +18,7 @@ from typing import Any
 from langchain_core.messages import AIMessageChunk
 
 from agent.configuration import configure
+from agent.core.garbage import keep_loaded
 from agent.graph import Compiled, build_graph
 from agent.runs.threads import Threads, open_threads
 from agent.services import build_services
@@ -78,4 +79,5 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
+    keep_loaded()
     asyncio.run(main())
