@@ -153,7 +153,7 @@ async def test_of_a_searched_text_without_sources_only_what_was_not_found_remain
     unsaid = ScriptedModels([searched_reply("The park opened in 2016.", "park price")])
     search, _ = build(unsaid)
     found = await search.research(task(model=GOOGLE, language="en"), meter=meter())
-    assert found.gaps[0]["message"] == "Nothing on this was found on the web."
+    assert found.gaps[0]["message"] == "One search of the web found nothing."
 
 
 async def test_d24_a_failing_web_search_is_retried_then_a_gap_and_the_others_go_on(

@@ -56,7 +56,7 @@ function foundScene({ events, text }) {
 }
 
 /**
- * Names the districts that the places and their centre lie in, each where the middle of its own is.
+ * Names the districts that the places and their centre lie in, each in the middle of its own and south of them.
  * @param {(Located & {district?: string|null, district_en?: string})[]} located
  * @param {Language} language
  * @returns {Anchor[]}
@@ -65,10 +65,10 @@ export function districtsOf(located, language) {
   const names = [...new Set(located.map(({ district }) => district))].filter((name) => name);
   return names.map((name) => {
     const own = located.filter(({ district }) => district === name);
-    /** @param {"lng"|"lat"} axis */
-    const mean = (axis) => own.reduce((sum, { wgs84 }) => sum + wgs84[axis], 0) / own.length;
+    const lng = own.reduce((sum, { wgs84 }) => sum + wgs84.lng, 0) / own.length;
+    const lat = Math.min(...own.map(({ wgs84 }) => wgs84.lat));
     const english = language === "en" && own.find((each) => each.district_en)?.district_en;
-    return { name: english || String(name), wgs84: { lng: mean("lng"), lat: mean("lat") } };
+    return { name: english || String(name), wgs84: { lng, lat } };
   });
 }
 

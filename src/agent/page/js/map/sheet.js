@@ -12,8 +12,8 @@ import { metres } from "./place_facts.js";
  */
 
 const SPACING_PX = 96;
-/** A district's name stands below what lies in its middle. */
-const NAME_BELOW_PX = 64;
+/** A district's name stands below the southernmost place of it, and a name below that one's pin. */
+const NAME_BELOW_PX = 44;
 const LARGEST_STEP_M = 2_000_000;
 const MOST_RINGS = 60;
 /** The map's own signs stand at the edges: no figures. */
