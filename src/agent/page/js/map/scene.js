@@ -56,7 +56,7 @@ function foundScene({ events, text }) {
 }
 
 /**
- * Names the districts that the places and their centre lie in, each in the middle of its own and south of them.
+ * Names the districts that the places and their centre lie in, each in their middle and south of them.
  * @param {(Located & {district?: string|null, district_en?: string})[]} located
  * @param {Language} language
  * @returns {Anchor[]}

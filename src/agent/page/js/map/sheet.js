@@ -12,7 +12,7 @@ import { metres } from "./place_facts.js";
  */
 
 const SPACING_PX = 96;
-/** A district's name stands below the southernmost place of it, and a name below that one's pin. */
+/** A district's name stands below its southernmost place, whose own name may be below the pin. */
 const NAME_BELOW_PX = 44;
 const LARGEST_STEP_M = 2_000_000;
 const MOST_RINGS = 60;
