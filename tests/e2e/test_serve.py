@@ -53,6 +53,8 @@ def test_serve_says_where_the_page_is_stays_quiet_and_ends_with_one_line(
         assert (root.status_code, root.headers["location"]) == (307, "/app")
         for _ in range(20):
             assert "<html" in http.get(page[0], headers=BROWSER).text
+        # Every client of MCP asks this at its start.
+        assert http.get(page[0].removesuffix("app") + "mcp").status_code == 405
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.wait() == 0

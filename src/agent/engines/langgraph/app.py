@@ -102,6 +102,17 @@ class LangGraphServer:
 use_engine(LangGraphServer())
 
 
+def _is_news(record: logging.LogRecord) -> bool:
+    """Return False for the 405 that MCP's own clients ask for: whether there is a GET stream."""
+    entry = record.msg if isinstance(record.msg, dict) else {}
+    return not (
+        entry.get("status") == 405 and entry.get("method") == "GET" and entry.get("path") == "/mcp"
+    )
+
+
+logging.getLogger("langgraph_api.server").addFilter(_is_news)
+
+
 @asynccontextmanager
 async def lifespan(app: Starlette) -> AsyncIterator[None]:
     """Recover at the start; close everything outside at the end and before a hot reload."""
