@@ -120,7 +120,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items[:] = [item for _, tests in sorted(order, key=itemgetter(0)) for item in tests]
 
 
-_PLACES = {"tests/browser": (-1, -1), "tests/e2e": (0, 0.8), "tests/integration": (0, 1)}
+_PLACES = {"tests/browser": (-1, -1), "tests/e2e": (0, 0.8), "tests/conformance": (0, 0.8),
+           "tests/integration": (0, 1)}  # fmt: skip
 """Where the files of a folder stand among all; others stand behind them."""
 _COMPUTING = ("tests/unit", "tests/contract", "tests/architecture")
 

@@ -95,8 +95,9 @@ def test_a_misspelt_word_is_answered_with_the_one_that_was_meant(
     assert done.stderr.rstrip().endswith(meant)
 
 
-def test_what_is_like_no_option_is_refused_without_a_guess(cli: Cli) -> None:
-    done = cli.run("ask", "question", "--zzzz")
+@pytest.mark.parametrize("word", ["--zzzz", "--modle"])
+def test_what_is_like_no_option_is_refused_without_a_guess(cli: Cli, word: str) -> None:
+    done = cli.run("ask", "question", word)
     assert done.returncode == 2
     assert "did you mean" not in done.stderr
 

@@ -233,7 +233,7 @@ class _Parser(argparse.ArgumentParser):
 
         match = re.search(r"invalid choice: '([^']*)'|unrecognized arguments: (-[^\s=]+)", message)
         word = (match[1] or match[2]) if match else ""
-        meant = difflib.get_close_matches(word, self._words(), 1)
+        meant = difflib.get_close_matches(word, self._words(), 1, cutoff=0.65)
         super().error(f"{message}; did you mean {meant[0]}?" if meant else message)
 
     def _words(self) -> list[str]:
