@@ -12,8 +12,8 @@ from agent.core.errors import ProviderError, ProviderRefused, ProviderUnavailabl
 from agent.sample.search import KEY
 from agent.sample.service import serve
 from agent.search.google import resolve_links
+from agent.search.hits import SearchProvider
 from agent.search.http import SearchHttp
-from agent.search.types import SearchProvider
 from agent.search.web import configured_services
 from agent.settings import Settings
 from tests.support.search_scripts import meter

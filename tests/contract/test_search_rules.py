@@ -6,9 +6,7 @@ import pytest
 
 from agent.configuration import Configuration
 from agent.core.errors import ConfigurationError
-from agent.search.hits import HitSearch
-from agent.search.rules import SearchRules, rules_of
-from agent.search.types import WebTask
+from agent.search.hits import HitSearch, SearchRules, WebTask, rules_of
 from tests.support.lab import laboratory
 from tests.support.search_bench import Bench, bench_fixture, running_fixture
 from tests.support.search_scripts import GOOGLE, OTHER, ScriptedModels, grounded_reply, meter

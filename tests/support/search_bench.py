@@ -10,8 +10,8 @@ from agent.core.calls import Calls
 from agent.core.errors import ProviderError
 from agent.sample.records import Page
 from agent.sample.service import Service, serve
+from agent.search.hits import SearchProvider
 from agent.search.http import SearchHttp
-from agent.search.types import SearchProvider
 from agent.search.web import configured_services
 from agent.settings import Settings
 from tests.support.memory_reply_cache import MemoryReplyCache

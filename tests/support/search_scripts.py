@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 from agent.core.budget import Budget, Limits, Meter
 from agent.models.types import Reply
-from agent.search.types import WebTask
+from agent.search.hits import WebTask
 
 GOOGLE = "gemini-3.5-flash-lite"
 OTHER = "openai:deepseek-chat"

@@ -8,7 +8,7 @@ from agent.assistants.deep_research.state import FoundPage
 from agent.assistants.team_answer.tools import results_text
 from agent.evidence.grounding import remarks_of
 from agent.evidence.types import Source
-from agent.search.types import Hit
+from agent.search.hits import Hit
 from agent.state import Turn
 
 TURN = cast(Turn, {"language": "zh"})

@@ -8,9 +8,8 @@ import pytest
 
 from agent.evidence.citations import cited_ids
 from agent.search.google import GoogleSearch
-from agent.search.hits import beginning, make_hit, only_known, quotes_by_id
+from agent.search.hits import LABELS, WebChoice, beginning, make_hit, only_known, quotes_by_id
 from agent.search.http import error_message, retry_after
-from agent.search.types import LABELS, WebChoice
 from agent.search.web import REGISTRY, key_variable
 from agent.settings import Settings
 from agent.texts import say

@@ -7,7 +7,7 @@ import pytest
 from agent.core.errors import ProviderUnavailable
 from agent.evidence.queries import drop_seen
 from agent.evidence.types import Query
-from agent.search.turn_searches import TurnSearches
+from agent.search.hits import TurnSearches
 from tests.support.search_scripts import meter
 
 

@@ -3,10 +3,8 @@
 from typing import Any
 
 from agent.core.errors import ProviderError, ProviderRefused, ProviderUnavailable, RateLimited
-from agent.search.hits import HitSearch, fields, make_hit, rows
+from agent.search.hits import DAYS, Hit, HitSearch, SearchRules, fields, make_hit, rows
 from agent.search.http import error_message
-from agent.search.rules import DAYS, SearchRules
-from agent.search.types import Hit
 
 _OPEN_END = "2099-12-31"
 

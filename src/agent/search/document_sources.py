@@ -24,12 +24,11 @@ from agent.search.documents import (
     distinct,
     make_document,
 )
+from agent.search.hits import ANY, SearchRules, WebChoice
 from agent.search.http import SearchHttp
 from agent.search.openalex import OpenAlex
-from agent.search.rules import ANY, SearchRules
 from agent.search.sec_edgar import SecEdgar
 from agent.search.semantic_scholar import SemanticScholar
-from agent.search.types import WebChoice
 from agent.search.web import WebSearch
 from agent.search.wikipedia import Wikipedia
 

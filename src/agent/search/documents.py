@@ -12,9 +12,8 @@ from typing_extensions import TypedDict
 from agent.core.budget import Meter
 from agent.core.calls import Calls, Policy
 from agent.evidence.queries import clean_text
-from agent.search.hits import MAX_QUERY, Endpoint, make_hit, plain
+from agent.search.hits import MAX_QUERY, Endpoint, TurnSearches, make_hit, plain
 from agent.search.http import SearchHttp
-from agent.search.turn_searches import TurnSearches
 
 DocumentKind = Literal["encyclopedia", "paper", "filing", "statement", "page"]
 

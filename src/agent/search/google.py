@@ -25,11 +25,19 @@ from agent.models.client import ModelClient
 from agent.models.types import Reply
 from agent.prompts import render
 from agent.reading.guard import Guard
-from agent.search.hits import MAX_QUERY, make_hit
+from agent.search.hits import (
+    ANY,
+    MAX_QUERY,
+    Hit,
+    Hits,
+    SearchRules,
+    TurnSearches,
+    WebResult,
+    WebTask,
+    make_hit,
+    search_gap,
+)
 from agent.search.http import SearchHttp
-from agent.search.rules import ANY, SearchRules
-from agent.search.turn_searches import TurnSearches
-from agent.search.types import Hit, Hits, WebResult, WebTask, search_gap
 from agent.texts import detect_language, say
 
 REDIRECTS = "https://vertexaisearch.cloud.google.com/grounding-api-redirect/"

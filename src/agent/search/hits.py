@@ -1,31 +1,195 @@
-"""Search a service that returns hits, and turn hits into marked text, read by a model."""
+"""Search a service that returns hits under the rules of a run, and turn hits into marked text."""
 
 import html
 import json
+import logging
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import date, timedelta
+from typing import Any, Literal, Protocol, TypeVar
 from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
 
 from langchain_core.messages import HumanMessage, SystemMessage
 from pydantic import BaseModel, SecretStr
 
-from agent.core.budget import Meter
+from agent.configuration import Configuration
+from agent.core.budget import Budget, Meter
 from agent.core.calls import Calls, Policy
-from agent.core.errors import BudgetExceeded, ConfigurationError, ProviderError
+from agent.core.concurrency import SingleFlight
+from agent.core.errors import AgentError, BudgetExceeded, ConfigurationError, ProviderError
 from agent.evidence.citations import ID, id_letters, read_marker
-from agent.evidence.queries import clean_text
+from agent.evidence.queries import clean_text, same_search
 from agent.evidence.references import without_source_list
 from agent.evidence.types import Gap, Source
 from agent.models.client import ModelClient
 from agent.models.types import Reply
 from agent.prompts import Raw, element, render
 from agent.search.http import SearchHttp
-from agent.search.rules import ANY, SearchRules
-from agent.search.turn_searches import TurnSearches
-from agent.search.types import Hit, WebResult, WebTask, failure_gap, search_gap
+from agent.texts import Language, reason_of, say
+
+DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}
+"""How far back each word reaches, in days."""
+
+
+@dataclass(frozen=True)
+class SearchRules:
+    """Hold the rules of one run; the empty ones allow every page."""
+
+    since: str = ""
+    """`day`, `week`, `month`, `year`, or the ISO date of the oldest pages."""
+    sites: tuple[str, ...] = ()
+    """Only pages of these domains and those below them."""
+    without: tuple[str, ...] = ()
+    """No pages of these."""
+
+    def __bool__(self) -> bool:
+        """Return whether there is any rule."""
+        return bool(self.since or self.sites or self.without)
+
+    def allows(self, host: str) -> bool:
+        """Return whether a page of this host may be used."""
+        if _within(host, self.without):
+            return False
+        return not self.sites or _within(host, self.sites)
+
+    def allows_page(self, url: str, published: str | None = None) -> bool:
+        """Return whether a page may be used; one whose date is not known is not too old."""
+        try:
+            host = urlsplit(url).hostname or ""
+        except ValueError:
+            return False
+        return self.allows(host) and not self._is_too_old(published or "")
+
+    def _is_too_old(self, published: str) -> bool:
+        """Return whether a date is before that of the rule; what is no date is not."""
+        try:
+            return date.fromisoformat(published[:10]) < date.fromisoformat(self.since)
+        except ValueError:
+            return False
+
+    def first_day(self, today: str) -> str:
+        """Return the ISO date of the oldest pages, counted back from `today`; empty without one."""
+        if self.since not in DAYS:
+            return self.since
+        begin = date.fromisoformat(today[:10]) - timedelta(days=DAYS[self.since])
+        return begin.isoformat()
+
+    def operators(self) -> str:
+        """Return the sites as operators of a search engine: `(site:a OR site:b) -site:c`."""
+        among = " OR ".join(f"site:{site}" for site in self.sites)
+        among = f"({among})" if len(self.sites) > 1 else among
+        return " ".join(filter(None, [among, *(f"-site:{site}" for site in self.without)]))
+
+
+ANY = SearchRules()
+
+
+def rules_of(configuration: Configuration) -> SearchRules:
+    """Return the rules of a run's settings."""
+    names = [name.strip().casefold() for name in configuration.search_sites.split(",")]
+    names = [name for name in names if name.strip("-")]
+    return SearchRules(
+        since=configuration.search_since,
+        sites=tuple(_bare(name) for name in names if not name.startswith("-")),
+        without=tuple(_bare(name[1:]) for name in names if name.startswith("-")),
+    )
+
+
+def _bare(name: str) -> str:
+    return name.strip().removeprefix("www.")
+
+
+def _within(host: str, sites: Iterable[str]) -> bool:
+    name = host.casefold().removeprefix("www.")
+    return any(name == site or name.endswith(f".{site}") for site in sites)
+
+
+log = logging.getLogger(__name__)
+WebChoice = Literal["auto", "google", "tavily", "serper", "bocha", "off"]
+
+
+@dataclass(frozen=True)
+class Hit:
+    """Hold one search result; `published` as the service words it, or None."""
+
+    title: str
+    url: str
+    snippet: str
+    site: str = ""
+    published: str | None = None
+
+
+class Hits(list[Hit]):
+    """Hold hits with what the search said beside them."""
+
+    remarks: tuple[str, ...] = ()
+    """Sentences without a source, such as what was not found; nobody can cite them."""
+
+
+@dataclass(frozen=True)
+class PageContent:
+    """Hold the text of a page that a service has read; `url` as requested."""
+
+    url: str
+    text: str
+
+
+class SearchProvider(Protocol):
+    """Search hits by a query."""
+
+    name: str
+
+    async def search(self, query: str, *, meter: Meter, count: int | None = None) -> list[Hit]:
+        """Return at most `count` hits (default: the service's setting); raise ProviderError."""
+        ...
+
+
+@dataclass(frozen=True)
+class WebTask:
+    """Hold one query of a branch; source ids begin with `prefix` ("w0")."""
+
+    query: str
+    prefix: str
+    language: Language
+    today: str
+    model: str
+    """The research model, which searches or writes the hits up."""
+    choice: WebChoice = "auto"
+    rules: SearchRules = ANY
+
+
+@dataclass(frozen=True)
+class WebResult:
+    """Hold marked text (`[^w0-2]`) with its sources and gaps."""
+
+    text: str
+    sources: list[Source] = field(default_factory=list)
+    gaps: list[Gap] = field(default_factory=list)
+    executed: list[str] = field(default_factory=list)
+    """The searches that really ran (what Google bills)."""
+    search_entry_points: list[str] = field(default_factory=list)
+    """Google's search suggestions (HTML), to be shown unmodified with the answer."""
+
+
+LABELS = {"google": "Google", "tavily": "Tavily", "serper": "Serper", "bocha": "Bocha"}
+
+
+def search_gap(task: WebTask, provider: str, code: str, *, text: str = "", **values: str) -> Gap:
+    """Return a gap in the user's language; `text` names the wording, default the code."""
+    values = {"service": LABELS.get(provider, provider), **values}
+    message = say(f"search.{text or code}", task.language, **values)
+    return Gap(query=task.query, provider=provider, code=code, message=message)
+
+
+def failure_gap(task: WebTask, provider: str, error: AgentError, *, text: str, **more: str) -> Gap:
+    """Return the gap of an error, with its code."""
+    reason = reason_of(error, task.language)
+    log.info("%s search failed: %s (%s)", provider, error, error.code)
+    return search_gap(task, provider, error.code, text=text, reason=reason, **more)
+
 
 MAX_QUERY = 400
 MAX_SNIPPET = 700
@@ -266,3 +430,34 @@ def _sources(hits_by_id: dict[str, Hit], text: str, provider: str) -> list[Sourc
         )
         for name, hit in hits_by_id.items()
     ]
+
+
+T = TypeVar("T")
+
+
+class TurnSearches:
+    """Send a search once in a turn: one that asks the same in other words gets its result.
+
+    A failed search is none; whoever asks again sends the words of the first.
+    """
+
+    def __init__(self, *, operators: bool = True) -> None:
+        self._operators = operators
+        self._flights = SingleFlight()
+        self._of_turns: WeakKeyDictionary[Budget, dict[str, dict[int, Any]]] = WeakKeyDictionary()
+
+    async def do(
+        self, query: str, count: int, meter: Meter, send: Callable[[str], Coroutine[Any, Any, T]]
+    ) -> T:
+        """Return what `send` brings for these words, or for those of an equal search before."""
+        searches = self._of_turns.setdefault(meter.budget, {})
+        words = next((each for each in searches if self._same(each, query)), query)
+        results = searches.setdefault(words, {})
+        if count not in results:
+            key = f"{id(meter.budget)} {count} {words}"
+            results[count] = await self._flights.do(key, lambda: send(words))
+        result: T = results[count]
+        return result
+
+    def _same(self, one: str, other: str) -> bool:
+        return one == other or same_search(one, other, operators=self._operators)

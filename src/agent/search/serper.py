@@ -5,10 +5,8 @@ from typing import Any
 from urllib.parse import quote_plus
 
 from agent.core.errors import ProviderError, ProviderRefused
-from agent.search.hits import HitSearch, fields, make_hit, rows
+from agent.search.hits import DAYS, Hit, HitSearch, SearchRules, fields, make_hit, rows
 from agent.search.http import error_message
-from agent.search.rules import DAYS, SearchRules
-from agent.search.types import Hit
 from agent.texts import detect_language
 
 

@@ -17,22 +17,25 @@ from agent.evidence.types import Gap
 from agent.models.client import ModelClient
 from agent.search.bocha import BochaSearch
 from agent.search.google import GoogleHits, GoogleSearch
-from agent.search.hits import Endpoint, HitSearch, HitWriter
-from agent.search.http import SearchHttp
-from agent.search.rules import ANY, SearchRules
-from agent.search.serper import SerperSearch
-from agent.search.tavily import TavilySearch
-from agent.search.types import (
+from agent.search.hits import (
+    ANY,
     LABELS,
+    Endpoint,
     Hit,
+    HitSearch,
+    HitWriter,
     PageContent,
     SearchProvider,
+    SearchRules,
     WebChoice,
     WebResult,
     WebTask,
     failure_gap,
     search_gap,
 )
+from agent.search.http import SearchHttp
+from agent.search.serper import SerperSearch
+from agent.search.tavily import TavilySearch
 
 REGISTRY: dict[str, type[HitSearch]] = {
     kind.name: kind for kind in (BochaSearch, TavilySearch, SerperSearch)

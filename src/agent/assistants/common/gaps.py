@@ -10,7 +10,7 @@ from agent.evidence.citations import inert
 from agent.evidence.grounding import says_not_found
 from agent.evidence.types import Gap
 from agent.models.catalogue import current, parse
-from agent.search.types import LABELS
+from agent.search.hits import LABELS
 from agent.state import Turn
 from agent.texts import Language, detect_language, has, reason_of, say
 

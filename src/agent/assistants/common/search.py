@@ -14,9 +14,17 @@ from agent.evidence.types import Gap
 from agent.mcp.servers import SERVERS
 from agent.mcp.types import MapOptions, MapResult, map_gap
 from agent.prompts import attribute, element
-from agent.search.hits import SENTENCE_END
-from agent.search.rules import rules_of
-from agent.search.types import LABELS, Hit, Hits, SearchProvider, WebChoice, WebTask, failure_gap
+from agent.search.hits import (
+    LABELS,
+    SENTENCE_END,
+    Hit,
+    Hits,
+    SearchProvider,
+    WebChoice,
+    WebTask,
+    failure_gap,
+    rules_of,
+)
 from agent.search.web import WebSearch
 from agent.state import Gathered, Turn
 from agent.texts import Language, say

@@ -76,8 +76,7 @@ from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap
 from agent.knowledge.types import Scope
 from agent.mcp.types import MapOptions, MapResult, map_gap
-from agent.search.hits import MAX_SNIPPET
-from agent.search.types import Hit, SearchProvider, WebChoice
+from agent.search.hits import MAX_SNIPPET, Hit, SearchProvider, WebChoice
 from agent.search.web import WebSearch
 from agent.state import PlannedQuery, Turn, inner
 from agent.texts import Language, say

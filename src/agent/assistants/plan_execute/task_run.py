@@ -21,7 +21,7 @@ from agent.evidence.intent import names_known_place
 from agent.evidence.types import Gap
 from agent.mcp.tools import BranchTools
 from agent.mcp.types import MapOptions, MapResult
-from agent.search.rules import rules_of
+from agent.search.hits import rules_of
 from agent.state import Turn
 from agent.texts import Language, reason_of, say
 

@@ -39,8 +39,7 @@ from agent.evidence.intent import detect_location_query, names_known_place
 from agent.evidence.queries import clean_text, normalised_query, same_search
 from agent.evidence.records import route_text
 from agent.evidence.types import Gap, Route, RouteMode
-from agent.search.hits import MAX_QUERY
-from agent.search.types import SearchProvider, WebChoice, WebTask, search_gap
+from agent.search.hits import MAX_QUERY, SearchProvider, WebChoice, WebTask, search_gap
 from agent.search.web import WebSearch
 from agent.state import Turn
 from agent.texts import Language, say
