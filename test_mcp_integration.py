@@ -24,8 +24,8 @@ from agent.evidence.intent import detect_location_query, has_location_intent
 from agent.graph import build_graph
 from agent.mcp.amap.tools import CATALOGUE
 from agent.mcp.map import build_map_client
+from agent.mcp.records import MapOptions, MapResult
 from agent.mcp.tools import load_amap_mcp_tools
-from agent.mcp.types import MapOptions, MapResult
 from agent.services import Services, build_services
 from agent.settings import load_env_file, read_settings
 

@@ -15,10 +15,10 @@ from langgraph.checkpoint.serde.types import INTERRUPT
 
 from agent.assistants.common.own_documents import PAPERS, SAMPLE_PAPERS
 from agent.core.errors import AgentError
-from agent.core.metadata_keys import OWNER
 from agent.core.strings import one_line
 from agent.knowledge.base import KnowledgeBase
 from agent.knowledge.types import Scope
+from agent.runs.engine import OWNER
 from agent.runs.reply_cache import ReplyCache
 from agent.runs.run_log import RunLog
 from agent.runs.sql import ThreadSize

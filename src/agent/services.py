@@ -17,7 +17,7 @@ from agent.reading.guard import Guard
 from agent.reading.papers import PaperStore
 from agent.reading.reader import Reader
 from agent.runs.reply_cache import ReplyCache
-from agent.runs.wishes import WishBox
+from agent.runs.run_log import WishBox
 from agent.sample.server import start_sample_services
 from agent.sandbox.select import CodeSandbox
 from agent.search.document_sources import DocumentSources

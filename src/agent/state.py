@@ -31,7 +31,7 @@ from agent.evidence.types import (
     Suits,
     Weather,
 )
-from agent.runs.wishes import Wish
+from agent.runs.run_log import Wish
 from agent.texts import Language
 
 

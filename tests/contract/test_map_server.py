@@ -16,10 +16,10 @@ from agent.core.errors import AgentError
 from agent.evidence.geo import distance_m
 from agent.mcp.amap.tools import CATALOGUE
 from agent.mcp.map import build_map_client
+from agent.mcp.records import MapOptions
 from agent.mcp.servers import amap_command, amap_server
 from agent.mcp.session import SupervisedSession
 from agent.mcp.tools import load_amap_mcp_tools
-from agent.mcp.types import MapOptions
 from agent.settings import Settings
 from tests.support.map_fixtures import (  # noqa: F401 - fixtures
     MapLab,

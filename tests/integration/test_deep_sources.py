@@ -18,8 +18,7 @@ from agent.core.budget import Meter
 from agent.core.concurrency import Lazy
 from agent.core.errors import ProviderUnavailable
 from agent.evidence.types import Leg, Location, Source, Weather
-from agent.mcp.records import new_place
-from agent.mcp.types import MapOptions, MapResult
+from agent.mcp.records import MapOptions, MapResult, new_place
 from agent.reading.reader import Article, Readings
 from agent.sample.model.request import Answer, FunctionCall, Turn
 from agent.sample.model.text import block

@@ -8,7 +8,7 @@ from langchain_core.messages import ToolCall
 from agent.core.progress import Spot
 from agent.evidence.constraints import name_suits
 from agent.evidence.types import Constraints, MapTask
-from agent.mcp.types import CALLS_FOR_TOOLS, MapOptions, MapResult
+from agent.mcp.records import CALLS_FOR_TOOLS, MapOptions, MapResult
 from agent.sample.model.request import Answer, FunctionCall, Model, Turn
 from agent.sample.model.text import block, task_of
 from tests.support.lab import ZH, Lab, answer_of, laboratory, told

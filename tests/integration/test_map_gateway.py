@@ -13,8 +13,8 @@ from agent.core.calls import Calls
 from agent.core.errors import AgentError
 from agent.evidence.types import MapTask
 from agent.mcp.map import Gateway
-from agent.mcp.quota import DailySearches
-from agent.mcp.types import MapOptions
+from agent.mcp.map_server import DailySearches
+from agent.mcp.records import MapOptions
 from tests.support.map_fixtures import (
     CANARY,
     MapLab,

@@ -12,8 +12,8 @@ import pytest
 from aiohttp import web
 from langgraph_sdk import get_client
 
-from agent.core.metadata_keys import MARK, OWNER
 from agent.engines.langgraph.recovery import RunWatch
+from agent.runs.engine import MARK, OWNER
 from agent.runs.run_log import RunLog
 from agent.runs.sql import Place
 from agent.runs.threads import open_saver

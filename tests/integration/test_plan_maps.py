@@ -9,8 +9,7 @@ from langchain_core.tools import BaseTool, tool
 
 from agent.core.errors import ProviderRefused
 from agent.mcp.amap.records import PRESENTATION, AmapReader
-from agent.mcp.records import MapRecords
-from agent.mcp.types import MapOptions, MapResult
+from agent.mcp.records import MapOptions, MapRecords, MapResult
 from tests.support.lab import answer_of, told
 from tests.support.plan_lab import PlanLab, Planner, World, looks_up, plan_process, running_world
 

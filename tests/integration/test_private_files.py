@@ -11,7 +11,7 @@ from agent.batch.answers import RowFile
 from agent.knowledge.base import build_store
 from agent.mcp.amap.install import installed_server
 from agent.mcp.amap.tools import QUOTA
-from agent.mcp.quota import DailySearches
+from agent.mcp.map_server import DailySearches
 from agent.reading.papers import Paper, PaperStore
 from agent.runs.lease import claim
 from agent.runs.threads import open_threads

@@ -15,8 +15,16 @@ from agent.core.errors import MalformedReply, ProviderError, ProviderRefused, Pr
 from agent.evidence.types import Location
 from agent.mcp.map import MapClient, build_map_client
 from agent.mcp.map_server import Catalogue, MapServer, ServerCommand
-from agent.mcp.records import MapRecords, Presentation, compacted, new_place, place_line
-from agent.mcp.types import MapOptions, MapResult, map_message
+from agent.mcp.records import (
+    MapOptions,
+    MapRecords,
+    MapResult,
+    Presentation,
+    compacted,
+    map_message,
+    new_place,
+    place_line,
+)
 from agent.settings import Settings
 from agent.texts import Language, table
 from tests.support.hut_server import PROVIDER, TOOLS

@@ -20,7 +20,7 @@ from agent.core.errors import ConfigurationError, RateLimited
 from agent.core.shared_limits import SharedLimits
 from agent.core.telemetry import STEP, Cost, Step
 from agent.mcp.amap.tools import QUOTA
-from agent.mcp.quota import DailySearches
+from agent.mcp.map_server import DailySearches
 from agent.server.auth import owner_limits
 from agent.server.auth.api_keys import access
 from agent.server.auth.owner_limits import OwnerLimits, TooMany

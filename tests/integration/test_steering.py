@@ -7,7 +7,7 @@ from typing import Any
 
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent.runs.wishes import Wish, WishBox
+from agent.runs.run_log import Wish, WishBox
 from agent.sample.model.request import Answer, Turn
 from agent.sample.model.text import block
 from tests.support.deep_lab import Researcher, deep_laboratory

@@ -20,10 +20,9 @@ from agent.evidence.types import MapTask
 from agent.mcp.amap.install import find_node, installed_server
 from agent.mcp.map import MapClient, build_map_client
 from agent.mcp.map_server import MapServer, ServerCommand
-from agent.mcp.records import text_of
+from agent.mcp.records import MapOptions, MapResult, text_of
 from agent.mcp.servers import amap_server, death_signal
 from agent.mcp.session import SessionLimits, SupervisedSession
-from agent.mcp.types import MapOptions, MapResult
 from agent.sample.service import serve
 from agent.settings import Settings
 from tests.support.standins import AmapService

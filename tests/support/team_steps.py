@@ -17,7 +17,7 @@ from agent.core.budget import Meter
 from agent.core.concurrency import Lazy
 from agent.core.errors import ProviderUnavailable
 from agent.evidence.types import Source, Weather
-from agent.mcp.types import MapOptions, MapResult
+from agent.mcp.records import MapOptions, MapResult
 from agent.sandbox.programs import CodeResult
 from agent.state import Turn, inner
 

@@ -19,8 +19,7 @@ from agent.assistants.deep_research.tools import (
 )
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.mcp.amap.records import PRESENTATION, AmapReader
-from agent.mcp.records import MapRecords
-from agent.mcp.types import MapOptions, MapResult
+from agent.mcp.records import MapOptions, MapRecords, MapResult
 
 FRESH = TopicHistory(topic="成本", done=["历史"], thought=False, searched=False)
 WORKED = TopicHistory(topic="成本", done=["历史"], thought=False, searched=True)

@@ -22,7 +22,7 @@ from agent.core.errors import (
 )
 from agent.evidence.grounding import says_not_found
 from agent.evidence.types import Gap
-from agent.mcp.types import map_message
+from agent.mcp.records import map_message
 from agent.search.hits import WebTask, failure_gap, search_gap
 from agent.settings import read_settings
 from agent.texts import Language, problem_text, reason_of, table

@@ -10,7 +10,7 @@ from agent.core.errors import (
     RateLimited,
 )
 from agent.mcp.amap.tools import failure
-from agent.mcp.types import map_gap, map_message
+from agent.mcp.records import map_gap, map_message
 from agent.texts import Language, table
 
 

@@ -18,8 +18,7 @@ from agent.mcp.amap.records import (
     rating_of,
     route_link,
 )
-from agent.mcp.records import MapRecords
-from agent.mcp.types import MapOptions, MapResult
+from agent.mcp.records import MapOptions, MapRecords, MapResult
 
 DETAIL: dict[str, Any] = {
     "id": "B0FFG9",

@@ -10,7 +10,7 @@ from agent.core.concurrency import BoundedCache
 from agent.core.errors import ProviderError, ProviderRefused, RateLimited
 from agent.mcp.amap.tools import QUOTA, SHANGHAI
 from agent.mcp.map import Gateway
-from agent.mcp.quota import DailySearches, Pauses, window_pace
+from agent.mcp.map_server import DailySearches, Pauses, window_pace
 from agent.mcp.servers import amap_server
 from agent.settings import Settings
 from tests.support.map_fixtures import meter

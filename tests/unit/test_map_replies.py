@@ -6,10 +6,9 @@ import pytest
 
 from agent.core.errors import MalformedReply
 from agent.mcp.amap.records import PRESENTATION, AmapReader
-from agent.mcp.records import LARGEST, LONGEST, MapRecords, compacted
+from agent.mcp.records import LARGEST, LONGEST, MapOptions, MapRecords, MapResult, compacted
 from agent.mcp.servers import amap_server
 from agent.mcp.stdio import Lines
-from agent.mcp.types import MapOptions, MapResult
 from agent.settings import Settings
 
 AMAP = amap_server(Settings())

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from langgraph_sdk import Auth
 
-from agent.core.metadata_keys import OWNER
 from agent.engines.langgraph.app import LangGraphServer
 from agent.runs import engine
+from agent.runs.engine import OWNER
 from agent.server.auth import auth
 from agent.server.auth.api_keys import access
 from agent.server.auth.authorization import NOBODY, authenticate

@@ -11,8 +11,7 @@ from agent.assistants.common.steering import dropped, new_wishes, with_wishes
 from agent.assistants.common.turn import turn_id_of
 from agent.assistants.registry import ASSISTANTS, compiled
 from agent.core.errors import InputError, StoreFailed
-from agent.runs.run_log import RunLog
-from agent.runs.wishes import MOST_WISHES, Wish, WishBox
+from agent.runs.run_log import MOST_WISHES, RunLog, Wish, WishBox
 from agent.server.steering import FIRST_NODES, turn_under_way, wish_of
 
 MORE, LESS = Wish(kind="wish", text="also the price"), Wish(kind="drop", text="safety")

@@ -18,9 +18,9 @@ from agent.client.connection import connected, refusal, status_of
 from agent.client.run_result import spoken
 from agent.core.calls import Calls
 from agent.core.errors import AgentError, ConfigurationError, InputError
-from agent.core.metadata_keys import OWNER
 from agent.knowledge.base import KnowledgeBase, build_knowledge
 from agent.retention import Evidence, ThreadArchive
+from agent.runs.engine import OWNER
 from agent.runs.threads import open_threads
 from agent.settings import read_settings
 

@@ -21,7 +21,7 @@ from langgraph_sdk.schema import Command, MultitaskStrategy, StreamMode, StreamP
 
 from agent.client.connection import TOO_MANY, refusal, retry_after, run_error, status_of
 from agent.core.errors import AgentError
-from agent.core.metadata_keys import MARK
+from agent.runs.engine import MARK
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")

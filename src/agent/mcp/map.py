@@ -16,21 +16,21 @@ from agent.core.errors import AgentError, BudgetExceeded, ProviderError
 from agent.core.redaction import scrub
 from agent.evidence.places import limiting_cities
 from agent.evidence.types import Leg, Location, MapTask, Point
-from agent.mcp.map_server import MapServer, NamedStop
-from agent.mcp.quota import DailySearches, Pauses, window_pace
-from agent.mcp.records import MapRecords, text_of
-from agent.mcp.servers import SERVERS, Notify
-from agent.mcp.session import SessionLimits, SupervisedSession
-from agent.mcp.tools import BranchTools, branch_tools, subject_of
-from agent.mcp.types import (
+from agent.mcp.map_server import DailySearches, MapServer, NamedStop, Pauses, window_pace
+from agent.mcp.records import (
     NOT_FOUND,
     NOT_SET_UP,
     WAITING_HELPS,
     BranchCalls,
     MapOptions,
+    MapRecords,
     MapResult,
     OnCall,
+    text_of,
 )
+from agent.mcp.servers import SERVERS, Notify
+from agent.mcp.session import SessionLimits, SupervisedSession
+from agent.mcp.tools import BranchTools, branch_tools, subject_of
 from agent.settings import Settings
 from agent.texts import Language
 

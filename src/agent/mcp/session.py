@@ -35,8 +35,8 @@ from agent.core.errors import (
 from agent.core.redaction import scrub
 from agent.core.strings import one_line
 from agent.mcp.map_server import MapServer
+from agent.mcp.records import NOT_SET_UP
 from agent.mcp.stdio import TOO_LARGE, ServerProcess, run_server
-from agent.mcp.types import NOT_SET_UP
 
 T = TypeVar("T")
 

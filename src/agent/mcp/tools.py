@@ -15,9 +15,15 @@ from mcp.types import CallToolResult, ListToolsResult, TextContent
 from agent.core.errors import AgentError, BudgetExceeded, ProviderError
 from agent.core.redaction import scrub
 from agent.mcp.map_server import drop_budget_gaps
-from agent.mcp.records import MapRecords, place_line
+from agent.mcp.records import (
+    POINTLESS_TO_GO_ON,
+    CallTool,
+    MapRecords,
+    map_gap,
+    map_message,
+    place_line,
+)
 from agent.mcp.session import SupervisedSession
-from agent.mcp.types import POINTLESS_TO_GO_ON, CallTool, map_gap, map_message
 from agent.texts import say
 
 log = logging.getLogger(__name__)

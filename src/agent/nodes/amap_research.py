@@ -24,8 +24,7 @@ from agent.evidence.geo import distance_text
 from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.evidence.references import labelled
 from agent.evidence.types import Gap, MapTask
-from agent.mcp.records import lnglat
-from agent.mcp.types import CALLS_FOR_TOOLS, MapOptions, MapResult, map_gap
+from agent.mcp.records import CALLS_FOR_TOOLS, MapOptions, MapResult, lnglat, map_gap
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Reply
 from agent.prompts import render

@@ -1,7 +1,8 @@
 """Name what the house needs of the server that begins runs, whichever it is.
 
 The server's own part (`agent.engines`) registers itself here when it is loaded; what checks
-requests and offers routes asks `engine()` and never knows which one serves.
+requests and offers routes asks `engine()` and never knows which one serves. What we write into the
+metadata of threads, runs, assistants and crons there has its keys here.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
@@ -12,6 +13,16 @@ import httpx
 from langgraph_sdk.client import LangGraphClient
 
 from agent.core.errors import AgentError
+
+MARK = "tanlu_run"
+"""Of a continued run: the id under which it was first accepted. Clients that go on may set it."""
+OWNER = "tanlu_owner"
+"""Whose key it was made with; the server's rules set it, and nobody else can."""
+EVERYBODY = "*"
+"""The caller of an open server, where its engine wants a name; no owner can have it."""
+OF_THREAD = ("title", "asked_over")
+"""Of a thread: its name in lists, and where it was begun. Runs may carry them for one made anew."""
+
 
 IN_PROCESS = ("in process", 0)
 """An address of its own: wrong keys from others must not be in the way of its right one."""

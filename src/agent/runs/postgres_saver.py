@@ -21,7 +21,7 @@ from langgraph.checkpoint.serde.types import INTERRUPT
 from pydantic import SecretStr
 
 from agent.core.errors import ConfigurationError
-from agent.core.metadata_keys import OWNER
+from agent.runs.engine import OWNER
 from agent.runs.postgres import NAME, Connection, Session, setting_up, storable
 from agent.runs.sql import ThreadSize
 

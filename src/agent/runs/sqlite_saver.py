@@ -21,7 +21,7 @@ from langgraph.checkpoint.serde.types import INTERRUPT
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from agent.core.metadata_keys import OWNER
+from agent.runs.engine import OWNER
 from agent.runs.sql import (
     BUSY_SECONDS,
     SqliteFile,

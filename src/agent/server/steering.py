@@ -18,7 +18,7 @@ from agent.assistants.common.review import checked_text
 from agent.assistants.common.turn import turn_id_of
 from agent.client.connection import status_of
 from agent.core.errors import ConfigurationError, InputError, StoreFailed
-from agent.runs.wishes import LONGEST_WISH, Wish, WishBox
+from agent.runs.run_log import LONGEST_WISH, Wish, WishBox
 from agent.server.auth.api_keys import client_for
 from agent.server.page_headers import NotRead, limited_body, private, security_headers
 from agent.services import process_services

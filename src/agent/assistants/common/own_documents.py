@@ -19,12 +19,12 @@ from agent.assistants.common.services import Services
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, InputError
-from agent.core.metadata_keys import EVERYBODY, OWNER
 from agent.evidence.markdown import link_url
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap, Source
 from agent.knowledge.terms import bears_on
 from agent.knowledge.types import Collected, Hit, Scope
+from agent.runs.engine import EVERYBODY, OWNER
 from agent.search.hits import only_known
 from agent.state import QuestionInput
 from agent.texts import Language, reason_of, say

@@ -10,9 +10,8 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 from agent.core.budget import Meter
 from agent.evidence.geo import distance_m, parse_lnglat
 from agent.evidence.types import Place
-from agent.mcp.records import place_line
+from agent.mcp.records import CALLS_FOR_TOOLS, MapResult, place_line
 from agent.mcp.tools import BranchTools
-from agent.mcp.types import CALLS_FOR_TOOLS, MapResult
 from agent.texts import Language
 
 _SEARCHES, _DETAIL = ("maps_around_search", "maps_text_search"), "maps_search_detail"

@@ -11,8 +11,8 @@ from agent.core.budget import Meter
 from agent.core.errors import AgentError, BudgetExceeded, ConfigurationError, ProviderError
 from agent.evidence.markdown import link_url
 from agent.evidence.types import Gap
+from agent.mcp.records import MapOptions, MapResult, map_gap
 from agent.mcp.servers import SERVERS
-from agent.mcp.types import MapOptions, MapResult, map_gap
 from agent.prompts import attribute, element
 from agent.search.hits import (
     LABELS,

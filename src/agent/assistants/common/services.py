@@ -17,7 +17,7 @@ from agent.models.client import ModelClient
 from agent.reading.papers import PaperStore
 from agent.reading.reader import Reader
 from agent.runs.reply_cache import ReplyCache
-from agent.runs.wishes import WishBox
+from agent.runs.run_log import WishBox
 from agent.sample.server import SampleServices
 from agent.sandbox.programs import CodeRunner
 from agent.sandbox.select import CodeSandbox

@@ -12,7 +12,7 @@ from agent.core.progress import Emit, event
 from agent.core.strings import cut_to_tokens
 from agent.evidence.queries import near_duplicate
 from agent.prompts import render
-from agent.runs.wishes import Wish
+from agent.runs.run_log import Wish
 from agent.state import Gathered
 from agent.texts import Language, say
 

@@ -75,7 +75,7 @@ from agent.evidence.markdown import link_url
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap
 from agent.knowledge.types import Scope
-from agent.mcp.types import MapOptions, MapResult, map_gap
+from agent.mcp.records import MapOptions, MapResult, map_gap
 from agent.search.hits import MAX_SNIPPET, Hit, SearchProvider, WebChoice
 from agent.search.web import WebSearch
 from agent.state import PlannedQuery, Turn, inner

@@ -22,7 +22,7 @@ from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import Raw, element, render
-from agent.runs.wishes import Wish
+from agent.runs.run_log import Wish
 
 log = logging.getLogger(__name__)
 NODE = "begin"

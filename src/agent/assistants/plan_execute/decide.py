@@ -38,8 +38,8 @@ from agent.core.strings import cut_to_tokens
 from agent.evidence.places import limiting_cities
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap
+from agent.mcp.records import map_gap
 from agent.mcp.tools import subject_of
-from agent.mcp.types import map_gap
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Reply
 from agent.prompts import render

@@ -50,7 +50,7 @@ from agent.core.budget import Meter
 from agent.core.errors import AgentError, ConfigurationError
 from agent.core.progress import Emit, event
 from agent.evidence.types import Gap, Source, SourceKind
-from agent.runs.wishes import Wish
+from agent.runs.run_log import Wish
 from agent.search.documents import Document, DocumentKind
 from agent.search.hits import beginning
 from agent.state import PlannedQuery

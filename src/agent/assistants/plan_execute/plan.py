@@ -42,7 +42,7 @@ from agent.evidence.types import Gap
 from agent.knowledge.types import Collected, Scope
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import render
-from agent.runs.wishes import Wish
+from agent.runs.run_log import Wish
 from agent.state import Turn, replaced
 from agent.texts import Language, say
 

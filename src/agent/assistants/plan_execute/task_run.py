@@ -19,8 +19,8 @@ from agent.core.progress import Emit, EventType, event
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.intent import names_known_place
 from agent.evidence.types import Gap
+from agent.mcp.records import MapOptions, MapResult
 from agent.mcp.tools import BranchTools
-from agent.mcp.types import MapOptions, MapResult
 from agent.search.hits import rules_of
 from agent.state import Turn
 from agent.texts import Language, reason_of, say

@@ -42,7 +42,7 @@ from agent.core.errors import AgentError, BudgetExceeded, ConfigurationError, Ma
 from agent.core.progress import Emit, event
 from agent.evidence.citations import MARKER
 from agent.evidence.types import Gap
-from agent.runs.wishes import Wish
+from agent.runs.run_log import Wish
 from agent.state import inner
 from agent.texts import Language, reason_of, say
 

@@ -47,7 +47,7 @@ from agent.core.strings import valid_text
 from agent.evidence.markdown import link_url
 from agent.evidence.types import Gap, Source
 from agent.knowledge.types import Scope
-from agent.mcp.types import MapOptions, MapResult, map_gap
+from agent.mcp.records import MapOptions, MapResult, map_gap
 from agent.prompts import element
 from agent.sandbox.programs import CodeResult, CodeRunner
 from agent.state import PlannedQuery, Turn, inner, replaced

@@ -21,7 +21,6 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agent.core.errors import ConfigurationError
-from agent.core.metadata_keys import EVERYBODY
 from agent.engines.aegra.checkpoints import PatientPool
 from agent.engines.aegra.requests import (
     AsLangGraphTakesThem,
@@ -32,7 +31,7 @@ from agent.engines.aegra.requests import (
 from agent.engines.aegra.retention import KeptThreads, Retention
 from agent.engines.aegra.thread_queue import LOCKS, refuse_if_busy, refuse_without_checkpoint
 from agent.engines.aegra.transport import InProcessTransport
-from agent.runs.engine import RunRequest, client_over, use_engine
+from agent.runs.engine import EVERYBODY, RunRequest, client_over, use_engine
 from agent.server import application
 from agent.server.auth import auth
 from agent.server.auth.guard import Guard

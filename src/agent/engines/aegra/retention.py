@@ -13,11 +13,10 @@ from aegra_api.core.database import db_manager
 from langgraph_sdk.errors import NotFoundError
 
 from agent.core.errors import AgentError, StoreFailed
-from agent.core.metadata_keys import EVERYBODY
 from agent.engines.aegra.checkpoints import PatientSaver
 from agent.engines.aegra.thread_queue import LOCKS
 from agent.retention import Evidence
-from agent.runs.engine import engine
+from agent.runs.engine import EVERYBODY, engine
 from agent.runs.postgres_saver import OVERVIEW
 from agent.runs.reply_cache import ReplyCache
 from agent.runs.sql import ThreadSize

@@ -19,9 +19,8 @@ from aegra_api.core.database import db_manager
 from pydantic import SecretStr
 
 from agent.core.errors import ConfigurationError
-from agent.core.metadata_keys import EVERYBODY, OWNER
 from agent.engines.aegra.checkpoints import again
-from agent.runs.engine import ThreadBusy
+from agent.runs.engine import EVERYBODY, OWNER, ThreadBusy
 from agent.runs.postgres import NAME, SCHEMA, one_line, parameters_of
 from agent.runs.postgres_saver import shorten_in
 from agent.runs.threads import NOT_KEPT

@@ -16,9 +16,9 @@ from langgraph_api.utils import get_auth_ctx  # type: ignore[import-untyped]
 from langgraph_runtime_inmem import ops  # type: ignore[import-untyped]
 from starlette.exceptions import HTTPException
 
-from agent.core.metadata_keys import MARK
 from agent.engines.langgraph.dev_server import check_runtime
 from agent.engines.langgraph.recovery import RunWatch
+from agent.runs.engine import MARK
 from agent.runs.run_log import AcceptedRun, End
 from agent.runs.threads import NOT_KEPT, has_checkpoint, shorten
 

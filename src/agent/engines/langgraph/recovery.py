@@ -20,7 +20,7 @@ from langgraph_sdk.errors import APIStatusError, NotFoundError
 from langgraph_sdk.schema import Run
 
 from agent.core.errors import AgentError, StoreFailed
-from agent.core.metadata_keys import MARK, OF_THREAD, OWNER
+from agent.runs.engine import MARK, OF_THREAD, OWNER
 from agent.runs.run_log import AcceptedRun, End, RunLog
 
 log = logging.getLogger(__name__)

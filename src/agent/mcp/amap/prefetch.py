@@ -17,8 +17,17 @@ from agent.mcp.amap.install import PROVIDER
 from agent.mcp.amap.records import AmapReader, location_of, records
 from agent.mcp.amap.tools import RADIUS_M, ROUTE_TOOLS
 from agent.mcp.map_server import Prefetch
-from agent.mcp.records import MapRecords, lnglat, text_or_none
-from agent.mcp.types import CALLS_FOR_TOOLS, NOT_FOUND, BranchCalls, CallTool, MapHit, MapSearch
+from agent.mcp.records import (
+    CALLS_FOR_TOOLS,
+    NOT_FOUND,
+    BranchCalls,
+    CallTool,
+    MapHit,
+    MapRecords,
+    MapSearch,
+    lnglat,
+    text_or_none,
+)
 from agent.texts import Language, say
 
 _SUFFIX = re.compile(

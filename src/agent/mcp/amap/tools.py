@@ -17,9 +17,8 @@ from agent.core.redaction import scrub
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.types import MapIntent, TravelMode
 from agent.mcp.amap.install import PACKAGE_FILES, PROVIDER
-from agent.mcp.map_server import Catalogue
-from agent.mcp.quota import DailyQuota
-from agent.mcp.types import NOT_FOUND, service_words
+from agent.mcp.map_server import Catalogue, DailyQuota
+from agent.mcp.records import NOT_FOUND, service_words
 
 # Read when imported: later there may be an event loop, which must not wait for files.
 CATALOGUE = Catalogue.from_file(PACKAGE_FILES / "tools.json")

@@ -10,8 +10,7 @@ from agent.evidence.types import Leg, Location
 from agent.mcp.amap.records import path_of, records, stops_link, whole_or_none
 from agent.mcp.amap.tools import ROUTE_TOOLS
 from agent.mcp.map_server import NamedStop
-from agent.mcp.records import lnglat
-from agent.mcp.types import BranchCalls
+from agent.mcp.records import BranchCalls, lnglat
 
 log = logging.getLogger(__name__)
 _WALKABLE_M = 5000

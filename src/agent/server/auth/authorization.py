@@ -14,8 +14,7 @@ from langgraph_sdk.errors import APIStatusError, NotFoundError
 
 from agent.assistants.registry import ASSISTANTS
 from agent.core.errors import ConfigurationError, InputError
-from agent.core.metadata_keys import OWNER
-from agent.runs.engine import RunRequest, ThreadBusy, engine
+from agent.runs.engine import OWNER, RunRequest, ThreadBusy, engine
 from agent.runs.threads import askers_of
 from agent.server.auth.admission import (
     check_choices,

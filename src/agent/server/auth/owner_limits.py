@@ -19,10 +19,9 @@ from langchain_core.messages import convert_to_messages
 
 from agent.core.concurrency import SlidingWindow
 from agent.core.errors import ConfigurationError
-from agent.core.metadata_keys import OWNER
 from agent.core.shared_limits import SharedLimits
 from agent.core.telemetry import STEP, Cost, Event, listening
-from agent.runs.engine import engine
+from agent.runs.engine import OWNER, engine
 from agent.server.auth.api_keys import access
 from agent.server.metrics import is_free
 from agent.settings import AccessSettings, read_access_settings, read_settings
