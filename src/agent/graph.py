@@ -16,7 +16,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.stream import CustomTransformer
 
 from agent.assistants.common.services import GetServices
-from agent.assistants.common.turn_record import ResearchGraph
+from agent.assistants.common.turn import ResearchGraph
 from agent.configuration import Configuration
 from agent.nodes.amap_research import amap_research
 from agent.nodes.document_research import document_research

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 
-from agent.assistants.common.place_lookup import located
 from agent.assistants.common.reading import canonical
+from agent.assistants.common.search import located
 from agent.assistants.deep_research.state import TopicResult, add_counts, merge_topics
 from agent.assistants.deep_research.tools import (
     TopicHistory,

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from agent.assistants.common.own_documents import papers_of, read_by_default, shown_path
-from agent.assistants.plan_execute.pages import PageIndex
+from agent.assistants.plan_execute.documents import PageIndex
 from agent.assistants.plan_execute.search_info import (
     Found,
     _Searching,

@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START
 
-from agent.assistants.common.turn_record import (
+from agent.assistants.common.turn import (
     MOST_BYTES,
     Recorder,
     ResearchGraph,

@@ -21,8 +21,7 @@ from agent.assistants.common.previous import (
     with_ids_of,
 )
 from agent.assistants.common.services import Services
-from agent.assistants.common.turn import meter_of
-from agent.assistants.common.turn_record import PROGRESS, lightened, progress_of
+from agent.assistants.common.turn import PROGRESS, lightened, meter_of, progress_of
 from agent.configuration import Configuration
 from agent.core.budget import Usage, add_usage
 from agent.core.concurrency import compute

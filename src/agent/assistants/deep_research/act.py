@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Literal, cast
 
 from langchain_core.messages import AIMessage, ToolCall, ToolMessage
 from langgraph.runtime import Runtime
@@ -17,10 +17,11 @@ from agent.assistants.common.own_documents import (
     own_scope,
     search_own,
 )
-from agent.assistants.common.place_lookup import PlaceLookup, located
 from agent.assistants.common.reading import PAGE_TOKENS, READ, OpenedPage, PageReading, wanted_page
 from agent.assistants.common.search import (
+    PlaceLookup,
     ask_providers,
+    located,
     page_row,
     providers_of,
     remark_row,
@@ -527,3 +528,8 @@ def _intent_of(
                 calls=moved,
             )
     return None
+
+
+def after_act(state: DeepState) -> Literal["switch_topic", "explore"]:
+    """Route to a recorded change or end; else back to the model."""
+    return "switch_topic" if state.get("intent") else "explore"

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Awaitable
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.tools import BaseTool
@@ -294,3 +294,16 @@ async def _tools(
         return own, []
     maps, gaps = await map_tools(state["turn"], services, meter)
     return [*own, *maps], gaps
+
+
+def after_explore(state: DeepState) -> Literal["act", "switch_topic", "explore"]:
+    """Route to what the model or a limit asked for; back where the model only talked."""
+    if state.get("intent"):
+        return "switch_topic"
+    return "act" if has_calls(state) else "explore"
+
+
+def has_calls(state: DeepState) -> bool:
+    """Return whether the topic's last message asks for something."""
+    last = next(reversed(topic_messages(state)), None)
+    return isinstance(last, AIMessage) and bool(last.tool_calls)

@@ -19,26 +19,20 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.stream import CustomTransformer
 
 from agent.assistants.common.services import GetServices
-from agent.assistants.common.turn_record import ResearchGraph
-from agent.assistants.deep_research.act import act
-from agent.assistants.deep_research.begin import begin
+from agent.assistants.common.turn import ResearchGraph
+from agent.assistants.deep_research.act import act, after_act
 from agent.assistants.deep_research.compress_topic import Compression, compress_topic
-from agent.assistants.deep_research.explore import explore
-from agent.assistants.deep_research.review_notes import review_notes
+from agent.assistants.deep_research.explore import after_explore, explore
+from agent.assistants.deep_research.plan import begin
+from agent.assistants.deep_research.review_notes import after_notes, review_notes
 from agent.assistants.deep_research.review_plan import after_begin, after_review, review_plan
-from agent.assistants.deep_research.routing import (
-    after_act,
-    after_explore,
-    after_notes,
-    after_switch,
-)
 from agent.assistants.deep_research.state import (
     DeepConfiguration,
     DeepInput,
     DeepState,
     TopicBranch,
 )
-from agent.assistants.deep_research.switch_topic import switch_topic
+from agent.assistants.deep_research.switch_topic import after_switch, switch_topic
 from agent.assistants.deep_research.write_report import write_report
 from agent.services import process_services
 

@@ -1,6 +1,7 @@
 """Judge the notes of all topics once: may more be looked up before the report is written?"""
 
 import logging
+from typing import Literal
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
@@ -156,3 +157,8 @@ def _map_lines(state: DeepState) -> str:
             ),
         )
     )
+
+
+def after_notes(state: DeepState) -> Literal["explore", "write_report"]:
+    """Route to what the review wants to know, else to the report."""
+    return "explore" if state["exploring"] else "write_report"

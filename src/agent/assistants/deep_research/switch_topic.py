@@ -2,22 +2,22 @@
 
 import logging
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from langchain_core.messages import AnyMessage, RemoveMessage, ToolMessage
 from langgraph.runtime import Runtime
+from langgraph.types import Send
 
 from agent.assistants.common.gaps import run_gap
 from agent.assistants.common.reading import READ, canonical
 from agent.assistants.deep_research.compress_topic import Compression
-from agent.assistants.deep_research.explore import topic_name
+from agent.assistants.deep_research.explore import has_calls, topic_name
 from agent.assistants.deep_research.plan import (
     begun,
     next_planned,
     topic_named,
     with_status,
 )
-from agent.assistants.deep_research.routing import topic_branches
 from agent.assistants.deep_research.state import (
     Counts,
     DeepState,
@@ -26,6 +26,7 @@ from agent.assistants.deep_research.state import (
     Intent,
     PlannedTopic,
     ShownPage,
+    TopicBranch,
     TopicResult,
     UsefulPage,
     add_counts,
@@ -37,7 +38,7 @@ from agent.assistants.deep_research.state import (
 )
 from agent.assistants.deep_research.tools import SEARCH, last_thought, looked_up, moved_calls
 from agent.configuration import Configuration
-from agent.core.budget import add_usage
+from agent.core.budget import add_usage, no_usage
 from agent.core.progress import Emit, event
 from agent.evidence.types import Gap
 from agent.state import replaced
@@ -236,3 +237,21 @@ def _gaps(state: DeepState, entry: TopicResult | None) -> list[Gap]:
 
 def _useful_page(page: FoundPage, name: str) -> UsefulPage:
     return cast(UsefulPage, {**page, "id": name})
+
+
+def after_switch(state: DeepState) -> list[Send] | Literal["explore", "act", "review_notes"]:
+    """Route on with the research, to a branch for each topic without notes, or to their review."""
+    if state["exploring"]:
+        return "act" if has_calls(state) else "explore"
+    branches = [Send("compress_topic", branch) for branch in topic_branches(state)]
+    return branches or "review_notes"
+
+
+def topic_branches(state: DeepState) -> list[TopicBranch]:
+    """Return a branch for each topic with pages and without notes."""
+    turn, spent = state["turn"], state.get("usage") or no_usage()
+    return [
+        TopicBranch(number=number, result=entry, turn=turn, spent=spent)
+        for number, entry in enumerate(state.get("search_results", []))
+        if entry["useful_webpages"] and entry["compressed_content"] is None
+    ]

@@ -21,7 +21,7 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
 from agent.assistants.common.gaps import ask_or_gap, run_gap
-from agent.assistants.common.place_lookup import PlaceLookup, located
+from agent.assistants.common.search import PlaceLookup, located
 from agent.assistants.plan_execute.documents import crop_observation, documents_of, earlier_lines
 from agent.assistants.plan_execute.state import ExecutorState, SpecialSource, Task
 from agent.assistants.plan_execute.subject import (

@@ -13,7 +13,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.stream import CustomTransformer
 
 from agent.assistants.common.services import GetServices
-from agent.assistants.common.turn_record import ResearchGraph
+from agent.assistants.common.turn import ResearchGraph
 from agent.assistants.plan_execute.execute import build_executor, execute
 from agent.assistants.plan_execute.papers import build_knowledge
 from agent.assistants.plan_execute.plan import plan

@@ -25,12 +25,14 @@ from agent.assistants.common.own_documents import (
 )
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import meter_of
-from agent.assistants.plan_execute.documents import ranked, source_name, whole_text
-from agent.assistants.plan_execute.pages import (
+from agent.assistants.plan_execute.documents import (
     PAGES,
     PageIndex,
     pages_to_read,
+    ranked,
     read_pages,
+    source_name,
+    whole_text,
 )
 from agent.assistants.plan_execute.state import (
     Passage,

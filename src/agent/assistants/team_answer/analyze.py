@@ -1,4 +1,4 @@
-"""Check the input, open the turn, and read the question: the first node."""
+"""Check the input, open the turn, read the question, and pass on its steps: the first two nodes."""
 
 import logging
 
@@ -10,6 +10,7 @@ from agent.assistants.common.conversation import conversation
 from agent.assistants.common.gaps import ask_or_gap
 from agent.assistants.common.own_documents import readable_collections
 from agent.assistants.common.previous import opened_previous, previous_of
+from agent.assistants.common.review import waiting
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import open_meter, open_turn, refuse_without_thread
 from agent.assistants.team_answer.state import (
@@ -158,3 +159,21 @@ async def _read(
         return analysis_by_rules(question, requirement), gaps
     assert reply.parsed is not None
     return analysis_of(reply.parsed, question, requirement), []
+
+
+DECOMPOSE = "decompose"
+
+
+async def decompose(
+    state: TeamState, runtime: Runtime[Configuration], *, get_services: GetServices
+) -> TeamUpdate:
+    """Return the steps that `analyze` wrote; the question itself where it wrote none."""
+    steps = state["analysis"]["steps"] or [state["analysis"]["asked"]]
+    services, configuration = get_services(), configuration_of(runtime)
+    text = "\n".join(steps)
+    runtime.stream_writer(event("sub_questions", DECOMPOSE, text=text, count=len(steps)))
+    return TeamUpdate(
+        turn=waiting(state["turn"], configuration, services),
+        sub_questions=steps,
+        reasoning_trace=[TraceEntry(step=DECOMPOSE, text=text)],
+    )

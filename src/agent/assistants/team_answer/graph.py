@@ -14,9 +14,8 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.stream import CustomTransformer
 
 from agent.assistants.common.services import GetServices
-from agent.assistants.common.turn_record import ResearchGraph
-from agent.assistants.team_answer.analyze import analyze
-from agent.assistants.team_answer.decompose import decompose
+from agent.assistants.common.turn import ResearchGraph
+from agent.assistants.team_answer.analyze import analyze, decompose
 from agent.assistants.team_answer.format_answer import format_answer
 from agent.assistants.team_answer.group_chat import after_group_chat, group_chat
 from agent.assistants.team_answer.review_plan import after_decompose, after_review, review_plan
