@@ -6,7 +6,7 @@ from urllib.parse import quote_plus
 
 import pytest
 
-from agent.batch.results import spent_quota
+from agent.batch.jobs import spent_quota
 from agent.core.calls import Calls
 from agent.core.errors import ProviderError, ProviderRefused, ProviderUnavailable, RateLimited
 from agent.sample.search import KEY

@@ -14,10 +14,9 @@ import pytest
 from langgraph.types import StateSnapshot
 
 from agent.assistants.common.services import Services
-from agent.batch.jobs import Finished, Job, Place, job_of
+from agent.batch.jobs import Finished, Job, Place, job_of, result_of
 from agent.batch.local import LocalWorker
 from agent.batch.questions import Question
-from agent.batch.results import result_of
 from agent.core.errors import ConfigurationError
 from agent.runs.threads import open_threads
 from agent.services import build_services

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent.batch.jobs import Finished, Job, Place
+from agent.batch.jobs import Finished, Job, Place, result_of
 from agent.batch.questions import Question
-from agent.batch.results import result_of
 from agent.cli.render import print_outcome
 from agent.client.run_result import RunName, outcome_of
 from agent.evidence.claims.correct import is_marked

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.batch.benchmarks import BENCHMARKS
 from agent.batch.disk import TraceFolder, safe_name
+from agent.batch.questions import BENCHMARKS
 from agent.cli import COMMANDS
 from agent.cli.batch import Plan, advise, read_plan
 from agent.cli.parser import build_parser

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.batch.benchmarks import BENCHMARKS
-from agent.batch.questions import BadLine, read_questions
+from agent.batch.questions import BENCHMARKS, BadLine, read_questions
 from agent.core.errors import InputError
 from tests.support.benchmark_files import CANARY, FILES, ITEMS, hashed, table, workbook
 from tests.unit.batch_samples import Write, writer

@@ -11,9 +11,8 @@ from typing import Any, Literal, Protocol
 
 from agent.batch.answers import Row, RowFile, Status
 from agent.batch.disk import TraceFolder
-from agent.batch.jobs import Finished, Job, Place, Worker, job_of
+from agent.batch.jobs import Finished, Job, Place, Worker, job_of, result_of, skipped_row
 from agent.batch.questions import Question
-from agent.batch.results import result_of, skipped_row
 from agent.core.errors import AgentError, StoreFailed
 
 log = logging.getLogger(__name__)

@@ -13,11 +13,10 @@ from typing import Any
 from rich.console import Console
 
 from agent.batch.answers import Format, RowFile, config_key, rows_path, write_answers, write_lines
-from agent.batch.benchmarks import BENCHMARKS
 from agent.batch.disk import TraceFolder
 from agent.batch.jobs import Place, Worker
 from agent.batch.progress import open_progress, score_table, summary_table
-from agent.batch.questions import BadLine, Question, read_questions
+from agent.batch.questions import BENCHMARKS, BadLine, Question, read_questions
 from agent.batch.runner import Counts, Limits, Progress, Runner
 from agent.batch.scoring import summary, wrong
 from agent.cli.console import (

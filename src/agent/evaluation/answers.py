@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.batch.answers import Row, parse_row, rows_path
-from agent.batch.benchmarks import BENCHMARKS, Rubric
-from agent.batch.questions import BadLine, Question, id_of
+from agent.batch.questions import BENCHMARKS, BadLine, Question, Rubric, id_of
 from agent.core.errors import InputError
 from agent.core.strings import valid_text
 

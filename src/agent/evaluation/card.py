@@ -12,8 +12,8 @@ from typing import Any
 
 from agent import __version__
 from agent.batch.answers import cost_of
-from agent.batch.benchmarks import BENCHMARKS
 from agent.batch.disk import replace_file
+from agent.batch.questions import BENCHMARKS
 from agent.core.errors import AgentError
 from agent.evaluation.answers import Answer
 from agent.evaluation.scores import OVERALL, Scores

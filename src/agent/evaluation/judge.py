@@ -15,8 +15,8 @@ from typing import Literal
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field, field_validator
 
-from agent.batch.benchmarks import Rubric
-from agent.batch.results import SPENT
+from agent.batch.jobs import SPENT
+from agent.batch.questions import Rubric
 from agent.core.budget import Meter, unlimited_meter
 from agent.core.errors import AgentError, ConfigurationError, ProviderError
 from agent.core.strings import estimated_tokens

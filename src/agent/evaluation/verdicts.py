@@ -8,8 +8,8 @@ from typing import Any, Literal, NotRequired, Self, cast, get_args
 
 from typing_extensions import TypedDict
 
-from agent.batch.benchmarks import Rubric
 from agent.batch.disk import FileLock, append_line, sync_folder
+from agent.batch.questions import Rubric
 from agent.core.errors import AgentError, InputError
 
 Class = Literal["correct", "incorrect", "not_attempted"]
