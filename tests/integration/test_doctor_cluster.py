@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from agent.cli import doctor_cluster
+from agent.cli import doctor
 from agent.cli.doctor import _cluster, _groups
 from agent.runs.run_log import RunLog
 from agent.settings import Settings
@@ -73,7 +73,7 @@ async def test_leases_of_the_engine_that_nobody_took_up_are_told(database: Secre
 async def test_clocks_that_differ_are_told(
     database: SecretStr, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(doctor_cluster, "_LARGEST_DIFFERENCE", -1.0)
+    monkeypatch.setattr(doctor, "_LARGEST_DIFFERENCE", -1.0)
     state, detail, suggestion = (await found(Settings(database_url=database)))[
         "cluster: clock of postgres"
     ]
@@ -84,7 +84,7 @@ async def test_clocks_that_differ_are_told(
 
 @pytest.mark.parametrize("seconds", [5.0, -5.0])
 def test_a_clock_says_who_is_behind(seconds: float) -> None:
-    name, state, detail, _ = doctor_cluster._clock("clock", seconds)
+    name, state, detail, _ = doctor._clock("clock", seconds)
     assert (name, state) == ("clock", "missing")
     assert detail == f"5.00 s {'behind' if seconds > 0 else 'ahead of'} this machine's"
 
@@ -104,6 +104,6 @@ async def test_services_that_are_away_are_named_and_no_password_is_shown() -> No
 async def test_a_service_that_does_not_answer_is_given_up_in_time(
     database: SecretStr, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(doctor_cluster, "SECONDS", 0.0)
+    monkeypatch.setattr(doctor, "CLUSTER_SECONDS", 0.0)
     checks = await found(Settings(database_url=database))
     assert checks["cluster: postgres"][:2] == ("broken", "no answer within 0 s")

@@ -37,7 +37,7 @@ IMPORTED = (
     "agent.assistants.team_answer.graph",
     "agent.sample.server",
     *(f"agent.cli.{name}" for name in ("ask", "batch", "doctor", "ingest", "search", "serve")),
-    *(f"agent.cli.{name}" for name in ("doctor_cluster", "render", "watch")),
+    *(f"agent.cli.{name}" for name in ("render", "watch")),
     "agent.client.local",
     # What libraries leave to their first use; the readings of Chinese alone take 0.3 s.
     *("pypinyin", "httpcore", "socksio", "anyio._backends._asyncio", "google.auth.aio.credentials"),

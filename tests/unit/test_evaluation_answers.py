@@ -10,8 +10,14 @@ from agent.batch.questions import BadLine, Question, id_of
 from agent.core.errors import AgentError, InputError
 from agent.evaluation.answers import Answer, answers_path, read_answers, with_questions
 from agent.evaluation.judge import Judge, messages_for, prompt_version, ruling
-from agent.evaluation.scores import ShortScores, scores_of
-from agent.evaluation.verdicts import CRITERIA, VerdictFile, read_verdicts, verdicts_path
+from agent.evaluation.verdicts import (
+    CRITERIA,
+    ShortScores,
+    VerdictFile,
+    read_verdicts,
+    scores_of,
+    verdicts_path,
+)
 from agent.texts import say
 from tests.unit.batch_samples import json_lines, row, written
 

@@ -27,8 +27,7 @@ from agent.core.strings import one_line
 from agent.evaluation.answers import JUDGED, Answer, answers_path, read_answers, with_questions
 from agent.evaluation.card import Result, card_of, card_text, money, write_card
 from agent.evaluation.judge import Docket, Judge, Session, Stop
-from agent.evaluation.scores import scores_of
-from agent.evaluation.verdicts import Verdict, VerdictFile, read_verdicts, verdicts_path
+from agent.evaluation.verdicts import Verdict, VerdictFile, read_verdicts, scores_of, verdicts_path
 from agent.models import catalogue
 from agent.models.client import ModelClient
 from agent.settings import read_settings

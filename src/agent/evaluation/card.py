@@ -16,8 +16,7 @@ from agent.batch.disk import replace_file
 from agent.batch.questions import BENCHMARKS
 from agent.core.errors import AgentError
 from agent.evaluation.answers import Answer
-from agent.evaluation.scores import OVERALL, Scores
-from agent.evaluation.verdicts import CLASSES, CRITERIA, RULE, Verdict
+from agent.evaluation.verdicts import CLASSES, CRITERIA, OVERALL, RULE, Scores, Verdict
 from agent.texts import Language, say
 
 CARD = "tanlu-result/1"

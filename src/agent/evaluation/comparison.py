@@ -15,8 +15,7 @@ from statistics import fmean
 
 from agent.batch.scoring import interval
 from agent.evaluation.answers import Answer
-from agent.evaluation.scores import OVERALL, overall
-from agent.evaluation.verdicts import CRITERIA, Verdict
+from agent.evaluation.verdicts import CRITERIA, OVERALL, Verdict, overall
 
 LEVEL = 0.05
 """Below this chance a difference is called one."""
