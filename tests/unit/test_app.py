@@ -14,7 +14,7 @@ from agent.core.redaction import hide
 from agent.engines.langgraph.app import app, prune, prune_regularly
 from agent.server.application import ScrubbingFormatter, announce, scrub_logs
 from agent.server.auth.guard import Guard
-from agent.server.half_characters import ReplaceHalfCharacters
+from agent.server.http import ReplaceHalfCharacters
 
 
 async def health() -> httpx.Response:

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from agent.server.half_characters import ReplaceHalfCharacters
+from agent.server.http import ReplaceHalfCharacters
 
 HALVES = {
     rb"half \ud83d of it": rb"half \ufffd of it",

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.evidence.outing.schedule import (
+from agent.evidence.outing.plan import (
     MEAL_MINUTES,
     MEALS,
     WITH_LUNCH,

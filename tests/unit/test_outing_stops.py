@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agent.evidence.outing.stops import HERE, estimated_leg, is_stop, plan, used_legs
+from agent.evidence.outing.plan import HERE, estimated_leg, is_stop, plan, used_legs
 from agent.evidence.outing.text import outing_lines, outing_section
 from agent.evidence.types import Leg, Place, Point, Verdict
 from tests.unit.export_samples import place as sample_place

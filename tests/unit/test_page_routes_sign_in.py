@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.types import Message
 
 from agent.server.auth.api_keys import COOKIE, access, identify
-from agent.server.page_headers import NotRead, limited_body
+from agent.server.http import NotRead, limited_body
 from tests.unit.page_client import KEY, page_client
 
 MOST_TRIES = 10

@@ -8,7 +8,7 @@ from html import escape
 import segno
 
 from agent.core.errors import AgentError
-from agent.evidence.outing.stops import minutes_of
+from agent.evidence.outing.plan import minutes_of
 from agent.evidence.outing.text import day_title, leg_text, numbers, stop_text
 from agent.evidence.types import Outing, Place, Stop
 from agent.export.finished import FinishedAnswer, credit

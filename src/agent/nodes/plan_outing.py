@@ -16,8 +16,7 @@ from agent.core.budget import Meter
 from agent.core.progress import Emit, event
 from agent.evidence.constraints import judged
 from agent.evidence.geo import wgs84_to_gcj02
-from agent.evidence.outing.schedule import MOST_VISITS
-from agent.evidence.outing.stops import HERE, Legs, is_stop, plan, used_legs
+from agent.evidence.outing.plan import HERE, MOST_VISITS, Legs, is_stop, plan, used_legs
 from agent.evidence.records import with_pinyin
 from agent.evidence.types import Leg, Location, Outing, Place
 from agent.state import OverallState, Turn, Update

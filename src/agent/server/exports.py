@@ -23,7 +23,7 @@ from agent.export.markdown import markdown_document
 from agent.export.outing import calendar, pocket_map
 from agent.server.auth.api_keys import access, client_for, identify
 from agent.server.auth.audit import audit
-from agent.server.page_headers import private, security_headers, suggestions_headers
+from agent.server.http import private, security_headers, suggestions_headers
 
 _FORBIDDEN = re.compile(r'[\\/:*?"<>|\s]+')
 _LONGEST = 60

@@ -39,7 +39,7 @@ from agent.server.auth.rate_limit import RateLimit
 from agent.server.base_map import BASEMAP, base_map, basemap_file
 from agent.server.exports import EXPORTS, export, suggestions
 from agent.server.health import readyz, settings_or_problem
-from agent.server.page_headers import (
+from agent.server.http import (
     NotRead,
     limited_body,
     page_policy,

@@ -20,7 +20,7 @@ from agent.client.connection import status_of
 from agent.core.errors import ConfigurationError, InputError, StoreFailed
 from agent.runs.run_log import LONGEST_WISH, Wish, WishBox
 from agent.server.auth.api_keys import client_for
-from agent.server.page_headers import NotRead, limited_body, private, security_headers
+from agent.server.http import NotRead, limited_body, private, security_headers
 from agent.services import process_services
 
 log = logging.getLogger(__name__)

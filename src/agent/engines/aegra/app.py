@@ -35,7 +35,7 @@ from agent.runs.engine import EVERYBODY, RunRequest, client_over, use_engine
 from agent.server import application
 from agent.server.auth import auth
 from agent.server.auth.guard import Guard
-from agent.server.half_characters import ReplaceHalfCharacters
+from agent.server.http import ReplaceHalfCharacters
 
 _SECRET = secrets.token_urlsafe(32)
 _IN_PROCESS_HEADER = "x-tanlu-in-process"

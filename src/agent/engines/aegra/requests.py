@@ -13,7 +13,7 @@ from typing import Any
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agent.runs.engine import RunRequest
-from agent.server.half_characters import read_body, replay
+from agent.server.http import read_body, replay
 
 _RUNS = re.compile(r"(/threads/[^/]+)?/runs(/stream|/wait|/crons|/crons/[^/]+)?/?")
 _SEARCH = re.compile(r"/threads/search/?")

@@ -41,7 +41,7 @@ from agent.runs.threads import data_folder, memory_place, server_saver, serving
 from agent.server import application
 from agent.server.auth.api_keys import access
 from agent.server.auth.guard import Guard
-from agent.server.half_characters import ReplaceHalfCharacters
+from agent.server.http import ReplaceHalfCharacters
 from agent.services import process_services
 from agent.settings import RetentionSettings
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from agent.evidence.constraints import chinese_number
-from agent.evidence.outing.stops import BEGINS, clock_of, minutes_of
+from agent.evidence.outing.plan import BEGINS, clock_of, minutes_of
 from agent.evidence.places import extract_place, mentioned
 from agent.evidence.records import days_asked_for
 from agent.evidence.types import Outing, OutingWish, Place, Stop

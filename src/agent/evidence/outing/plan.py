@@ -1,15 +1,20 @@
-"""Turn places into the visits of a day, and the best order of them into a plan with reasons."""
+"""Turn places into the visits of a day, and the best order of them into a plan with reasons.
+
+The order is searched exactly: over all subsets of the visits, within their windows. All its times
+are whole minutes since midnight.
+"""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
 from math import ceil
 from statistics import median
+from typing import Literal
 
 from agent.evidence.constraints import Opening, opening_hours
 from agent.evidence.geo import distance_m, distance_text
-from agent.evidence.outing.schedule import MEALS, MOST_VISITS, Day, Step, Visit, Window, best_plan
 from agent.evidence.records import hours_text, name_text
 from agent.evidence.types import (
     LeftOut,
@@ -22,6 +27,183 @@ from agent.evidence.types import (
     Stop,
 )
 from agent.texts import Language, say
+
+Meal = Literal["lunch", "dinner"]
+MEALS: Mapping[Meal, tuple[int, int]] = {
+    "lunch": (11 * 60 + 30, 13 * 60 + 30),
+    "dinner": (17 * 60 + 30, 19 * 60 + 30),
+}
+"""The first and the last minute at which each meal begins."""
+MEAL_MINUTES = 60
+WITH_LUNCH = 240
+"""Minutes from which a visit includes lunch, if it begins in time: as a theme park's does."""
+MOST_VISITS = 12
+"""Subsets double with each visit; a day has room for fewer."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """Hold the first and the last minute at which a visit may begin; some of them are a meal."""
+
+    earliest: int
+    latest: int
+    meal: Meal | None = None
+
+
+@dataclass(frozen=True)
+class Visit:
+    """Hold a place to be visited for some minutes, which begin in one of its windows."""
+
+    minutes: int
+    windows: tuple[Window, ...]
+    worth: int = 1
+    """What the visit adds to a plan, above 0: the plan of the highest sum is the best."""
+
+
+@dataclass(frozen=True)
+class Day:
+    """Hold the visits of a day, and the minutes from one to the next.
+
+    `ways[a][b]` leads from visit `a` to `b`; `out[b]` from where the day begins, `back[a]` to
+    where it ends, 0 where it begins and ends with a visit.
+    """
+
+    visits: Sequence[Visit]
+    ways: Sequence[Sequence[int]]
+    out: Sequence[int]
+    back: Sequence[int]
+    begins: int
+    ends: int
+    """The minute at which everything is over, the way back included."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """Hold a visit (its index), or with None a meal wherever one is; ends are minutes."""
+
+    visit: int | None
+    begins: int
+    ends: int
+    meal: Meal | None = None
+
+
+@dataclass(frozen=True)
+class _Label:
+    """Hold one way to reach a state: when one leaves it, the minutes on the way, the last step."""
+
+    leaves: int
+    travel: int
+    step: Step | None = None
+    before: "_Label | None" = None
+
+    def steps(self) -> list[Step]:
+        label: _Label | None = self
+        steps: list[Step] = []
+        while label is not None and label.step is not None:
+            steps.append(label.step)
+            label = label.before
+        return steps[::-1]
+
+
+_State = tuple[int, int, frozenset[Meal]]
+"""The visits made (a bit each), the last of them (-1: none), the meals had."""
+
+
+def best_plan(day: Day) -> list[Step]:
+    """Return the steps of the best plan; none where no visit fits.
+
+    Best is the highest sum of worths, then the earliest end, then the least time on the way.
+    Who is out before a meal's time has that meal before its time is over.
+    Raises ValueError for more than MOST_VISITS visits.
+    """
+    if len(day.visits) > MOST_VISITS:
+        raise ValueError(f"at most {MOST_VISITS} visits")
+    layer: dict[_State, list[_Label]] = {(0, -1, frozenset()): [_Label(day.begins, 0)]}
+    best: tuple[tuple[int, int, int], _Label] | None = None
+    while layer:
+        following: dict[_State, list[_Label]] = {}
+        for state, labels in _with_meals(layer):
+            for label in labels:
+                if state[0] and (best is None or _rank(day, state, label) < best[0]):
+                    best = _rank(day, state, label), label
+                for reached, next_label in _visits_from(day, state, label):
+                    _add(following.setdefault(reached, []), next_label)
+        layer = following
+    return _trimmed(best[1].steps()) if best else []
+
+
+def _rank(day: Day, state: _State, label: _Label) -> tuple[int, int, int]:
+    visited, last, _ = state
+    worth = sum(visit.worth for at, visit in enumerate(day.visits) if visited >> at & 1)
+    back = day.back[last]
+    return -worth, label.leaves + back, label.travel + back
+
+
+def _with_meals(
+    layer: Mapping[_State, list[_Label]],
+) -> Iterator[tuple[_State, list[_Label]]]:
+    """Yield the states of a layer, and those in which a meal was had where one is."""
+    states = {state: list(labels) for state, labels in layer.items()}
+    for meal, (first, last) in MEALS.items():
+        for (visited, at, meals), labels in list(states.items()):
+            if meal in meals:
+                continue
+            for label in labels:
+                if (begins := max(label.leaves, first)) <= last:
+                    ends = begins + MEAL_MINUTES
+                    fed = _Label(ends, label.travel, Step(None, begins, ends, meal), label)
+                    _add(states.setdefault((visited, at, meals | {meal}), []), fed)
+    yield from states.items()
+
+
+def _visits_from(day: Day, state: _State, label: _Label) -> Iterator[tuple[_State, _Label]]:
+    visited, last, meals = state
+    ways = day.out if last < 0 else day.ways[last]
+    for at, visit in enumerate(day.visits):
+        if visited >> at & 1:
+            continue
+        arrives = label.leaves + ways[at]
+        for window in visit.windows:
+            begins = max(arrives, window.earliest)
+            ends = begins + visit.minutes
+            if begins > window.latest or ends + day.back[at] > day.ends:
+                continue
+            had = meals | _meals_of(visit, window, begins)
+            if window.meal in meals or _goes_hungry(day, ends, had):
+                continue
+            step = Step(at, begins, ends, window.meal)
+            fed = _Label(ends, label.travel + ways[at], step, label)
+            yield (visited | 1 << at, at, had), fed
+
+
+def _meals_of(visit: Visit, window: Window, begins: int) -> frozenset[Meal]:
+    """Return the meals that are had with a visit."""
+    if window.meal:
+        return frozenset({window.meal})
+    includes_lunch = visit.minutes >= WITH_LUNCH and begins <= MEALS["lunch"][1]
+    return frozenset({"lunch"} if includes_lunch else ())
+
+
+def _goes_hungry(day: Day, ends: int, meals: frozenset[Meal]) -> bool:
+    """Return whether a visit goes on when a meal's time is over, without that meal."""
+    return any(
+        day.begins <= first and ends > last + MEAL_MINUTES and meal not in meals
+        for meal, (first, last) in MEALS.items()
+    )
+
+
+def _add(labels: list[_Label], new: _Label) -> None:
+    """Keep the labels that no other beats in both: leaving early, and little time on the way."""
+    if any(old.leaves <= new.leaves and old.travel <= new.travel for old in labels):
+        return
+    labels[:] = [o for o in labels if o.leaves < new.leaves or o.travel < new.travel] + [new]
+
+
+def _trimmed(steps: list[Step]) -> list[Step]:
+    """Return the steps from the first visit on: who has not left yet eats at home."""
+    first = next(at for at, step in enumerate(steps) if step.visit is not None)
+    return steps[first:]
+
 
 HERE = ""
 """Stands for where the day begins, among the ids of places."""
