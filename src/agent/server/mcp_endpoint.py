@@ -1,18 +1,20 @@
-"""Serve `/mcp`: the assistants as tools of MCP clients, over streamable HTTP.
+"""Serve the assistants as tools of MCP clients: `/mcp` over streamable HTTP, or over stdio.
 
-Nothing is held between requests, so a client goes on after a restart of the server. The session id
-we give out only ties a cancellation to the call it means; the answer of a call is a stream, which
-stays open as long as the run lasts.
+Over HTTP nothing is held between requests, so a client goes on after a restart of the server. The
+session id we give out only ties a cancellation to the call it means; the answer of a call is a
+stream, which stays open as long as the run lasts.
 """
 
+import asyncio
 import json
 import logging
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import anyio
+from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import RequestBodyLimitMiddleware
@@ -30,10 +32,15 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from agent.core.errors import AgentError
+from agent.client.local import LocalRunner
+from agent.client.run_result import Pause
+from agent.core.errors import AgentError, InputError
+from agent.runs.threads import Threads, open_threads
 from agent.server.auth.api_keys import access, client_for, identify
-from agent.server.mcp_call import Call, CallProgress, ToolServer, read_arguments
-from agent.server.mcp_tools import Catalogue, result_of
+from agent.server.mcp_call import Call, CallProgress, ToolServer, pause_refusal, read_arguments
+from agent.server.mcp_tools import AssistantTool, Catalogue, assistant_tool, result_of
+from agent.services import close_process_services
+from agent.settings import read_settings
 
 log = logging.getLogger(__name__)
 
@@ -202,3 +209,60 @@ def _replay(body: bytes, receive: Receive, stop: anyio.CancelScope) -> Receive:
         return message
 
     return again
+
+
+async def serve_stdio(graphs: Mapping[str, Any]) -> None:
+    """Serve until the client hangs up; `graphs` are those of langgraph.json. Raises AgentError."""
+    try:
+        async with open_threads(read_settings()) as threads, stdio_server() as (read, write):
+            server = StdioServer(threads, graphs).server
+            await server.run(read, write, server.create_initialization_options())
+    finally:
+        await close_process_services()
+
+
+class StdioServer(ToolServer):
+    """Answer calls in this process, on the threads of the data folder."""
+
+    def __init__(self, threads: Threads, graphs: Mapping[str, Any]) -> None:
+        super().__init__()
+        self._runner, self._graphs = LocalRunner(threads), graphs
+        self._offered: dict[str, AssistantTool] = {}
+
+    async def tools(self) -> list[Tool]:
+        return [offered.tool for offered in (await self._catalogue()).values()]
+
+    async def answer(self, params: CallToolRequestParams) -> CallToolResult:
+        offered = (await self._catalogue()).get(params.name)
+        if offered is None:
+            raise AgentError(f"there is no tool {params.name!r}; known: {', '.join(self._offered)}")
+        arguments = read_arguments(params.arguments or {}, offered)
+        assistant, thread_id = offered.graph_id, arguments.thread_id or str(uuid.uuid4())
+        if arguments.thread_id and not (await self._runner.snapshot(assistant, thread_id)).values:
+            raise InputError("thread_id", "there is no such thread")
+        progress = CallProgress(self.notify(), arguments.language)
+        async with progress.running():
+            run = await self._runner.accept(
+                assistant, thread_id, input=arguments.input, context=arguments.context
+            )
+            outcome = await self._runner.run(run, progress)
+        if isinstance(outcome, Pause):
+            raise pause_refusal(thread_id)
+        return result_of(outcome)
+
+    async def _catalogue(self) -> Mapping[str, AssistantTool]:
+        if not self._offered:
+            self._offered = await asyncio.to_thread(self._read_catalogue)
+        return self._offered
+
+    def _read_catalogue(self) -> dict[str, AssistantTool]:
+        offered = {}
+        for name, described in self._graphs.items():
+            graph = self._runner.graph(name)
+            schemas = {
+                "input_schema": graph.get_input_jsonschema(),
+                "context_schema": graph.get_context_jsonschema(),
+            }
+            assistant = {"assistant_id": name, "graph_id": name, **described}
+            offered[name] = assistant_tool(name, assistant, schemas)
+        return offered
