@@ -42,10 +42,14 @@ from agent.mcp.records import (
     map_gap,
 )
 
+log = logging.getLogger(__name__)
+
 _BURST = 3
 _KEY_PAUSE = 60.0
-_TABLE = "CREATE TABLE IF NOT EXISTS map_searches (day TEXT PRIMARY KEY, count INTEGER NOT NULL)"
-_ADD = """INSERT INTO map_searches VALUES (?, 1)
+_SEARCHES_TABLE = (
+    "CREATE TABLE IF NOT EXISTS map_searches (day TEXT PRIMARY KEY, count INTEGER NOT NULL)"
+)
+_ADD_SEARCH = """INSERT INTO map_searches VALUES (?, 1)
 ON CONFLICT (day) DO UPDATE SET count = count + 1 RETURNING count"""
 
 
@@ -119,8 +123,8 @@ class DailySearches:
                 return self._memory[1]
             private_database(self._file)
             with contextlib.closing(sqlite3.connect(self._file, timeout=10)) as base, base:
-                base.execute(_TABLE)
-                return int(base.execute(_ADD, (day,)).fetchone()[0])
+                base.execute(_SEARCHES_TABLE)
+                return int(base.execute(_ADD_SEARCH, (day,)).fetchone()[0])
 
 
 class Pauses:
@@ -150,9 +154,6 @@ class Pauses:
     def _family(self, tool: str) -> str:
         """Return one name for all tools that are counted together."""
         return "search" if self._quota and tool in self._quota.tools else tool
-
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,8 @@ from agent.evidence.types import (
 )
 from agent.texts import Language, has, reason_of, say
 
+log = logging.getLogger(__name__)
+
 CALLS_FOR_TOOLS = 3
 """Calls of a branch's share that are left to a model; with fewer it is offered no tools."""
 OnCall = Callable[[str], None]
@@ -155,8 +157,6 @@ def service_words(text: str) -> list[str]:
     """Return a map service's own words for a failure, such as INVALID_USER_IP."""
     return [name for name in _NAME.findall(text) if not name.endswith("_API_KEY")]
 
-
-log = logging.getLogger(__name__)
 
 _SAME = {"timeout": "map_timeout"}
 POINTLESS_TO_GO_ON = frozenset(

@@ -110,7 +110,7 @@ class RunLog:
         self._database = open_database(where, self._prepare, stays=True)
 
     def _prepare(self, db: Tables) -> None:
-        for statement in (*_SCHEMA, SCHEMA):
+        for statement in (*_SCHEMA, _WISHES_SCHEMA):
             db.execute(statement)
         # Tables of before there were keys.
         if "asker" not in [
@@ -304,7 +304,7 @@ MOST_WISHES = 10
 """Of one turn."""
 LONGEST_WISH = 500
 """Characters."""
-SCHEMA = """CREATE TABLE IF NOT EXISTS wishes (
+_WISHES_SCHEMA = """CREATE TABLE IF NOT EXISTS wishes (
     turn_id TEXT NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL, thread_id TEXT NOT NULL,
     at DOUBLE PRECISION NOT NULL, PRIMARY KEY (turn_id, kind, text)
 )"""
@@ -325,7 +325,7 @@ class WishBox:
         self._database = open_database(where, self._prepare)
 
     def _prepare(self, tables: Tables) -> None:
-        tables.execute(SCHEMA)
+        tables.execute(_WISHES_SCHEMA)
         tables.execute("DELETE FROM wishes WHERE at < ?", (self._clock() - KEEP_SECONDS,))
 
     async def put(self, thread_id: str, turn_id: str, wish: Wish) -> int:

@@ -30,6 +30,8 @@ from agent.prompts import Raw, element, render
 from agent.search.http import SearchHttp
 from agent.texts import Language, reason_of, say
 
+log = logging.getLogger(__name__)
+
 DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}
 """How far back each word reaches, in days."""
 
@@ -107,7 +109,6 @@ def _within(host: str, sites: Iterable[str]) -> bool:
     return any(name == site or name.endswith(f".{site}") for site in sites)
 
 
-log = logging.getLogger(__name__)
 WebChoice = Literal["auto", "google", "tavily", "serper", "bocha", "off"]
 
 

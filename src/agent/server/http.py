@@ -63,14 +63,14 @@ def replay(body: bytes, receive: Receive) -> Receive:
     return again
 
 
-_SECONDS = 10.0
+_BODY_SECONDS = 10.0
 
 
 class NotRead(Exception):
     """Signal that the body is too large, or takes too long."""
 
 
-async def limited_body(request: Request, most: int, seconds: float = _SECONDS) -> bytes:
+async def limited_body(request: Request, most: int, seconds: float = _BODY_SECONDS) -> bytes:
     """Return the body; raise NotRead if it is longer than `most` bytes or not there in time."""
     body = bytearray()
     try:

@@ -35,6 +35,8 @@ from agent.search.documents import Document, DocumentKind, Figure, coerce_docume
 from agent.search.hits import only_known
 from agent.texts import Language, has, say
 
+log = logging.getLogger(__name__)
+
 WEB_OFF = "WEB_SEARCH=off"
 _KINDS: dict[str, DocumentKind] = {
     "wikipedia": "encyclopedia",
@@ -314,7 +316,6 @@ def source_name(source: str, language: Language) -> str:
 
 PAGES = "pages"
 """The collection that passages of pages are said to be of; nothing of it is kept."""
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
