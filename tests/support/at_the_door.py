@@ -14,8 +14,7 @@ from starlette.types import Message
 from starlette.websockets import WebSocket
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from agent.server.auth.guard import Guard
-from agent.server.auth.rate_limit import RateLimit
+from agent.server.auth.guard import Guard, RateLimit
 
 STUDIO = "https://smith.langchain.com"
 KEY = "anna-0123456789abcdef"

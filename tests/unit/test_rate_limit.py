@@ -4,7 +4,7 @@ import pytest
 from starlette.requests import HTTPConnection
 
 from agent.server.auth.api_keys import access
-from agent.server.auth.rate_limit import RateLimit, peer_of
+from agent.server.auth.guard import RateLimit, peer_of
 from tests.support.at_the_door import KEY, ask, raw
 
 MOST = 10

@@ -15,8 +15,8 @@ from agent.core.garbage import keep_loaded
 from agent.core.redaction import scrub
 from agent.runs.engine import engine
 from agent.server.auth.api_keys import access
+from agent.server.auth.guard import RateLimit
 from agent.server.auth.owner_limits import owner_limits
-from agent.server.auth.rate_limit import RateLimit
 from agent.server.health import settings_or_reason
 from agent.server.mcp_endpoint import McpEndpoint
 from agent.server.metrics import counting, metrics

@@ -35,7 +35,7 @@ from agent.core.strings import one_line
 from agent.export.outing import qr_svg
 from agent.sample.server import sample_notice
 from agent.server.auth.api_keys import access, identify
-from agent.server.auth.rate_limit import RateLimit
+from agent.server.auth.guard import RateLimit
 from agent.server.base_map import BASEMAP, base_map, basemap_file
 from agent.server.exports import EXPORTS, export, suggestions
 from agent.server.health import readyz, settings_or_problem

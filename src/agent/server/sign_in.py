@@ -9,8 +9,8 @@ from starlette.responses import JSONResponse, Response
 
 from agent.server.auth.api_keys import COOKIE, TOO_MANY, access, identify
 from agent.server.auth.audit import audit
+from agent.server.auth.guard import RateLimit, peer_of
 from agent.server.auth.hosts import is_loopback
-from agent.server.auth.rate_limit import RateLimit, peer_of
 from agent.server.http import NotRead, limited_body, private, security_headers
 
 _LONGEST_BODY = 4096
