@@ -55,6 +55,15 @@ async def test_a_tool_is_declared_with_its_description_once(
     assert declared["parameters"].keys() == {"properties", "required", "type"}
 
 
+async def test_the_library_never_calls_tools_itself_nor_logs_each_request(
+    client: ModelClient, llm: Scripted, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "google_genai")
+    llm.then(Answer(text="好"))
+    await client.ask(LITE, ASK, meter=meter(), tools=[maps_geo])
+    assert not [row for row in caplog.records if row.name.startswith("google_genai")]
+
+
 async def test_a_structured_answer_is_validated(client: ModelClient, llm: Scripted) -> None:
     llm.then(Answer(json=PLAN))
     reply = await client.ask(LITE, ASK, meter=meter(), schema=Plan)

@@ -54,6 +54,15 @@ def test_names_and_values_of_json_are_valid_at_any_depth() -> None:
 def test_escapes_in_json_are_valid_characters_too() -> None:
     assert parse_json(json.dumps({"name": f"\x00{HALF}"})) == {"name": "\ufffd"}
     assert parse_json(json.dumps("😀")) == "😀"
+    assert parse_json(r'["a\bb", "c\fd", "\\unit"]') == ["ab", "c\nd", r"\unit"]
+
+
+def test_what_no_store_takes_goes_from_json_without_escapes_too() -> None:
+    assert parse_json('{"a\u202eb": ["\u200d", "c\x7f"]}') == {"ab": ["\u200d", "c"]}
+
+
+def test_objects_of_json_may_be_read_by_a_hook() -> None:
+    assert parse_json('[{"n": 1}]', lambda value: value["n"]) == [1]
 
 
 @pytest.mark.parametrize("raw", [b"", b"{", b"\xff\xfe\x00 no", b"[" * 100_000])

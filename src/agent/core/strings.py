@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 # Controls (but tab and line ends), bidirectional embeddings, overrides and isolates, halves of
@@ -12,6 +12,7 @@ _INVALID = re.compile(
 )
 _LINE_ENDS = "\x0b\x0c\x1c\x1d\x1e\x85"
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_ESCAPE = re.compile(r"\\[bfu]")
 
 
 def valid_text(text: str) -> str:
@@ -38,10 +39,14 @@ def valid_json(value: Any) -> Any:
     return value
 
 
-def parse_json(raw: str | bytes) -> Any:
+def parse_json(raw: str | bytes, object_hook: Callable[[dict[str, Any]], Any] | None = None) -> Any:
     """Return the value of JSON from outside, in valid text, or raise ValueError."""
     try:
-        return valid_json(json.loads(raw))
+        value = json.loads(raw, object_hook=object_hook)
+        # Valid text without the escapes that stand for other characters holds valid text only.
+        if isinstance(raw, str) and not _ESCAPE.search(raw) and not _INVALID.search(raw):
+            return value
+        return valid_json(value)
     except RecursionError:
         raise ValueError("the JSON is nested too deeply") from None
 

@@ -24,7 +24,7 @@ from pydantic import BaseModel
 from agent.core.budget import Meter
 from agent.core.calls import Calls, Policy, exchanged
 from agent.core.errors import ConfigurationError, MalformedReply, ProviderError
-from agent.core.strings import valid_json
+from agent.core.strings import parse_json
 from agent.core.telemetry import Tokens
 from agent.models import catalogue
 from agent.models.catalogue import ModelName, Provider, parse
@@ -56,7 +56,7 @@ def to_text(response: Response) -> str:
 
 def from_text(text: str) -> Response:
     """Return the response that `to_text` wrote, in valid text."""
-    data = valid_json(json.loads(text, object_hook=_bytes))
+    data = parse_json(text, _bytes)
     return Response(
         message=cast(AIMessage, messages_from_dict([data["message"]])[0]),
         text=data["text"],

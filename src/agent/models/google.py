@@ -5,7 +5,11 @@ from contextlib import aclosing
 from inspect import cleandoc
 from typing import Any, Self, cast
 
-from google.genai.types import Content, GenerateContentResponse
+from google.genai.types import (
+    AutomaticFunctionCallingConfig,
+    Content,
+    GenerateContentResponse,
+)
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.tools import BaseTool
@@ -26,6 +30,7 @@ from agent.settings import Settings
 DEFAULT_URL = "https://generativelanguage.googleapis.com"
 _PARTS = "text_parts"
 _KEPT_MODELS = 64
+_NO_AUTOMATIC_CALLS = AutomaticFunctionCallingConfig(disable=True)
 _FINISHES: dict[str, Finish] = {
     "STOP": "stop",
     "MAX_TOKENS": "length",
@@ -58,6 +63,8 @@ class Gemini(ChatGoogleGenerativeAI):
     def _prepare_request(self, messages: list[BaseMessage], **kwargs: Any) -> dict[str, Any]:
         request: dict[str, Any] = super()._prepare_request(messages, **kwargs)
         restore_ids(messages, request["contents"])
+        # Tools are called by us; else the library copies each request once more, and logs it.
+        request["config"].automatic_function_calling = _NO_AUTOMATIC_CALLS
         return request
 
     async def _agenerate(

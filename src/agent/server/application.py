@@ -66,18 +66,21 @@ def _own_error(trace: Sequence[str]) -> str:
     return errors[-1] if errors else ""
 
 
+_TALKATIVE = ("httpx", "google_genai", "langgraph_api.auth.custom")
+"""Libraries that log each request: httpx with its whole address, which may hold a key."""
 _plain_end = _PlainEnd()
 # Here, for a start may fail before the lifespan begins.
 logging.getLogger("uvicorn.error").addFilter(_plain_end)
 
 
 def scrub_logs(worker_log: str) -> None:
-    """Keep keys out of the log writers of this process; httpx would write whole addresses."""
+    """Keep keys out of the log writers of this process, and libraries to their warnings."""
     writers = [w for name in (None, "uvicorn") for w in logging.getLogger(name).handlers]
     for writer in writers:
         if not isinstance(writer.formatter, ScrubbingFormatter):
             writer.setFormatter(ScrubbingFormatter(writer.formatter))
-    logging.getLogger("httpx").setLevel(logging.WARNING)
+    for name in _TALKATIVE:
+        logging.getLogger(name).setLevel(logging.WARNING)
     logging.getLogger(worker_log).addFilter(_plain_end)
 
 
