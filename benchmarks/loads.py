@@ -141,7 +141,27 @@ def server_many(bench: Bench) -> list[Line]:
         settings = environment(standins)
         results = server.measure(settings, _many(bench), bench.scale, cold=bench.cold)
         told = standins.stats()
-    return _crowd("dev-64", results, told, bench, together=1.60, spread=1.30)
+        bare = server.measure(settings, _many(bench), bench.scale, cold=bench.cold, bare=True)
+    lines = _crowd("dev-64", results, told, bench, together=1.60, spread=1.30)
+    return [*lines, *_beside_bare(results, bare, bench)]
+
+
+def _beside_bare(
+    ours: Sequence[PhaseResult], bare: Sequence[PhaseResult], bench: Bench
+) -> list[Line]:
+    """How far from what the server and the model's library cost without us."""
+    lines = []
+    for result, floor in zip(ours[1:], bare[1:], strict=True):
+        ratio = percentile(floor.walls(), 0.95) / bench.latencies.bound
+        name, cpu = result.phase, floor.cpu_seconds * 1000 / len(floor.runs)
+        lines += [
+            Line("dev-64", f"{name}: p95 ÷ a bare graph's",
+                 percentile(result.walls(), 0.95) / percentile(floor.walls(), 0.95),
+                 note=f"which is {ratio:.3f} of the bound"),
+            Line("dev-64", f"{name}: CPU ÷ a bare graph's",
+                 result.cpu_seconds / floor.cpu_seconds, note=f"which is {cpu:.0f} ms a run"),
+        ]  # fmt: skip
+    return lines
 
 
 def _many(bench: Bench) -> list[Phase]:

@@ -9,19 +9,29 @@ from typing import Any
 
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
-from tests.support.dev_server import DevServer, dev_server
+from tests.support.dev_server import REPOSITORY, DevServer, dev_server
 
 from benchmarks.processes import cpu_seconds, memory_mb
 from benchmarks.runs import Ask, Hear, Phase, PhaseResult, play, usage_of
 from benchmarks.script import question
 
+BARE: Mapping[str, Any] = {
+    "graphs": {"agent": "benchmarks.bare_graph:graph"},
+    **dict.fromkeys(("auth", "http", "checkpointer")),
+}
+"""The keys of a configuration that serves the bare graph, and nothing else of ours."""
+
 
 @contextmanager
-def started(environment: Mapping[str, str], jobs: int, *, cold: bool) -> Iterator[DevServer]:
-    """A server in a folder of its own."""
+def started(
+    environment: Mapping[str, str], jobs: int, *, cold: bool, bare: bool = False
+) -> Iterator[DevServer]:
+    """A server in a folder of its own; `bare` serves `bare_graph` in place of our assistant."""
+    options: dict[str, Any] = {"config": BARE} if bare else {}
+    env = {**environment, "PYTHONPATH": str(REPOSITORY)} if bare else environment
     with (
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
-        dev_server(Path(folder), env=environment, jobs=jobs, cold=cold) as server,
+        dev_server(Path(folder), env=env, jobs=jobs, cold=cold, **options) as server,
     ):
         yield server
 
@@ -68,8 +78,13 @@ async def play_phases(
 
 
 def measure(
-    environment: Mapping[str, str], phases: Sequence[Phase], scale: float, *, cold: bool
+    environment: Mapping[str, str],
+    phases: Sequence[Phase],
+    scale: float,
+    *,
+    cold: bool,
+    bare: bool = False,
 ) -> list[PhaseResult]:
     """Start a server, play the phases, stop it."""
-    with started(environment, jobs=64, cold=cold) as server:
+    with started(environment, jobs=64, cold=cold, bare=bare) as server:
         return asyncio.run(play_phases(server, phases, scale))
