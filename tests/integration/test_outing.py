@@ -75,6 +75,20 @@ async def test_without_two_places_it_says_that_there_is_no_plan(lab: Lab) -> Non
     assert "outing_too_few" in [gap["code"] for gap in told(state)["gaps"]]
 
 
+async def test_a_day_on_which_everything_is_closed_is_told_with_its_reasons(lab: Lab) -> None:
+    state = await lab.ask("周一带孩子逛王府井的博物馆", context={"outing": "on"})
+    [gap] = [gap for gap in told(state)["gaps"] if gap["provider"] == "outing"]
+    assert gap["code"] == "outing_impossible"
+    assert "周一不开放" in gap["message"]
+    assert "这一天排不出行程" in str(state["messages"][-1].text)
+    assert all(
+        verdict["verdict"] == "violated"
+        for place in told(state)["places"]
+        for verdict in place["verdicts"]
+        if verdict["constraint"] == "open_on"
+    )
+
+
 async def test_an_english_readers_stops_say_how_their_names_sound(lab: Lab) -> None:
     state = await lab.ask("Plan a day with kids near Wangfujing", context={"outing": "on"})
     named = [stop["name"] for stop in told(state)["outing"]["stops"] if "place" in stop]

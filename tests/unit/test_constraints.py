@@ -211,6 +211,13 @@ def test_whom_a_place_suits_is_said_by_its_category_or_name_and_never_guessed(
         ("下周一开门的博物馆", {"open_on": [1]}),
         ("museums open on Mondays near the Bund", {"open_on": [1]}),
         ("故宫为什么每周二闭馆？", {}),
+        ("周一带孩子逛王府井的博物馆", {"open_on": [1], "suits": ["children"]}),
+        ("周二至周日都去不了的展览", {}),
+        (
+            "Where near Wangfujing can I take the children on Saturday?",
+            {"open_on": [6], "suits": ["children"]},
+        ),
+        ("Which museums are closed on Monday?", {}),
         ("那附近有什么好玩的，下午两点以后去", {"open_at": "14:00"}),
         ("晚上十点半还开门的餐厅", {"open_at": "22:30"}),
         ("bars open until 2 am in Sanlitun", {"open_at": "02:00"}),

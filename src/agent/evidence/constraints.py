@@ -69,8 +69,11 @@ _WALK = re.compile(
 _WEEKDAYS = {name: 1 + at % 7 for at, name in enumerate("一二三四五六日")} | {"天": 7}
 _ENGLISH_DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _OPEN_ON = re.compile(
-    r"(?<!每)(?:周|星期|礼拜)([一二三四五六日天])(?:[上下]午|晚上|早上)?\s*[^，。,.？?]{0,6}?(?:开|营业|去)"
-    r"|\bopen (?:on )?(mon|tue|wed|thu|fri|sat|sun)[a-z]*",
+    r"(?<!每)(?<!至)(?<!到)(?:周|星期|礼拜)([一二三四五六日天])(?![至到、和])(?:[上下]午|晚上|早上)?"
+    r"\s*[^，。,.？?]{0,6}?(?:开|营业|去|逛|玩|游|遛|带|陪|参观|看展|吃|喝|约)"
+    r"|\bopen (?:on )?(mon|tue|wed|thu|fri|sat|sun)[a-z]*"
+    # The day of a visit: "on Saturdays" is a custom, "closed on Monday" no visit.
+    r"|(?<!closed )\b(?:on|this|next) (mon|tues|wednes|thurs|fri|satur|sun)day\b",
     re.IGNORECASE,
 )
 _OPEN_AT = re.compile(
@@ -190,7 +193,7 @@ def _distance(text: str) -> float | None:
 def _weekday(match: re.Match[str]) -> int:
     if match[1]:
         return _WEEKDAYS[match[1]]
-    return 1 + _ENGLISH_DAYS.index(match[2].casefold())
+    return 1 + _ENGLISH_DAYS.index((match[2] or match[3]).casefold()[:3])
 
 
 def _clock(match: re.Match[str]) -> str:

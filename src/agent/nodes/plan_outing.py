@@ -16,9 +16,9 @@ from agent.core.budget import Meter
 from agent.core.progress import Emit, event
 from agent.evidence.constraints import judged
 from agent.evidence.geo import wgs84_to_gcj02
-from agent.evidence.outing.plan import HERE, MOST_VISITS, Legs, is_stop, plan, used_legs
+from agent.evidence.outing.plan import HERE, MOST_VISITS, Legs, impossible, is_stop, plan, used_legs
 from agent.evidence.records import with_pinyin
-from agent.evidence.types import Leg, Location, Outing, Place
+from agent.evidence.types import Gap, Leg, Location, Outing, Place
 from agent.state import OverallState, Turn, Update
 from agent.texts import say
 
@@ -26,6 +26,7 @@ log = logging.getLogger(__name__)
 NODE = "plan_outing"
 ID = "outing"
 """Of its events."""
+_MOST_REASONS = 4
 _MOST_RIDES = 8
 """Ways by bus and train that are measured for one plan; the others stay estimates."""
 
@@ -46,7 +47,7 @@ async def plan_outing(
     count = sum("place" in stop for stop in outing["stops"]) if outing else 0
     log.info("turn=%s %s: %d of %d places", turn["id"], NODE, count, len(places))
     emit(event("map_done", NODE, id=ID, text=text, count=count))
-    gaps = [] if outing else [run_gap("outing.outing_too_few", turn["language"])]
+    gaps = [] if outing else [planner.gap()]
     for gap in gaps:
         emit(event("gap", NODE, text=gap["message"]))
     return Update(outing=outing, gaps=gaps, usage=meter.usage)
@@ -85,6 +86,19 @@ class _Planner:
             named = [(place["name"], place["location"]) for place in stops]
             outing["url"] = self._maps.stops_link(named)
         return outing
+
+    def gap(self) -> Gap:
+        """Return that no day came of it, with what speaks against the places that were found."""
+        language = self._turn["language"]
+        against = impossible(self._places, self._turn["outing"], near=self._near, language=language)
+        if not against:
+            return run_gap("outing.outing_too_few", language)
+        reasons = [
+            say("outing.left_out_line", language, name=left["name"], reason=left["text"])
+            for left in against[:_MOST_REASONS]
+        ]
+        joined = say("outing.between_reasons", language).join(reasons)
+        return run_gap("outing.outing_impossible", language, reasons=joined)
 
     async def _planned(self, legs: Legs) -> Outing | None:
         """Return the plan over these ways; the search takes the processor for up to seconds."""

@@ -28,10 +28,11 @@ _FOUND_NOTHING = frozenset({
 _IN_OWN_WORDS = _FOUND_NOTHING | {
     "search_off", "topics_spent", "not_researched", "notes_lack", "page_partial",
     "report_uncited", "dossier_uncited", "dossier_uncited_alone", "answer_unsupported",
-    "outing_too_few", "search_sites", "documents_alone",
+    "outing_too_few", "outing_impossible", "search_sites", "documents_alone",
 }  # fmt: skip
 _GENERAL = ("limit", "max_searches", "max_map_calls", "web", "map")
 _WEB = frozenset({"web", *LABELS})
+_ALWAYS_SAID = {"notes_lack", "outing_too_few", "outing_impossible"}
 _IN_LINE, _LONGEST_NOTE = 2, 160
 _SAID, _SAID_MISSING, _ENOUGH_WORDS, _LEAST_WORDS = 0.6, 0.25, 5, 3
 _SENTENCES = re.compile(r"(?<=[。！？])|(?<=[.!?])\s+|\n+")
@@ -68,15 +69,16 @@ def reader_note(
         and not (gap["code"] in TASK_GAPS and _says_not_found(text, gap["query"]))
         and not (gap["code"] == "notes_lack" and _says_not_found(text, gap["message"], _SAID))
     ]
-    # What the notes lack a writer may state from memory, in the same words.
-    lacks = {_note(gap, language) for gap in untold if gap["code"] == "notes_lack"}
+    # What the notes lack a writer may state from memory, in the same words; and whoever asked for
+    # a day reads that there is none, whatever the text says of the places.
+    always = {_note(gap, language) for gap in untold if gap["code"] in _ALWAYS_SAID}
     notes = dict.fromkeys(filter(None, (_note(gap, language) for gap in untold)))
     if verdict and detect_language(verdict) == language:
         notes = {} if _says_not_found(text, verdict) else {_in_line(verdict): None}
     elif verdict == "":
         general = {say(f"missing.{part}", language) for part in _GENERAL}
         notes = dict.fromkeys(note for note in notes if note not in general)
-    missing = [note for note in notes if note in lacks or not _repeats(text, note)]
+    missing = [note for note in notes if note in always or not _repeats(text, note)]
     if unfinished:
         missing.insert(0, say("missing.unfinished", language))
     if not missing:

@@ -279,6 +279,13 @@ def plan(
     return planner.outing()
 
 
+def impossible(
+    places: Sequence[Place], wish: OutingWish, *, near: Point | None, language: Language
+) -> list[LeftOut]:
+    """Return the places that no order of visits could reach on this day, each with its reason."""
+    return _Planner(list(places), wish, {}, near, language).left_out
+
+
 class _Planner:
     """Plan one day."""
 
