@@ -12,7 +12,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.assistants.registry import compiled
-from agent.sample import search
+from agent.sample import amap, search
 from agent.texts import say
 from tests.support.lab import Lab, answer_of, laboratory, told, with_clock
 from tests.support.played import LINK, NOISE
@@ -55,10 +55,11 @@ async def _replay_all() -> dict[str, Replay]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search, "_SNIPPET", 20_000)  # a result's text was played whole
         async with laboratory() as lab:
-            return {c.name: await _replay(lab, c) for c in CONVERSATIONS}
+            return {c.name: await _replay(lab, c, patch) for c in CONVERSATIONS}
 
 
-async def _replay(lab: Lab, conversation: LongConversation) -> Replay:
+async def _replay(lab: Lab, conversation: LongConversation, patch: pytest.MonkeyPatch) -> Replay:
+    patch.setattr(amap, "today", conversation.now.date)  # the day of the forecast that was played
     services = with_clock(lab.services, lambda: conversation.now)
     graph = compiled(conversation.assistant, InMemorySaver(), lambda: services)
     model, web = LongModel(conversation), PlayedWeb(conversation)

@@ -5,7 +5,7 @@ them; questions outside the sample get Amap's own "nothing" (ENGINE_RESPONSE_DAT
 """
 
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 from typing import Any
 
 from aiohttp import web
@@ -98,20 +98,25 @@ def regeocode_at(lng: float, lat: float) -> dict[str, Any]:
     return {"formatted_address": address, "addressComponent": component}
 
 
+def today() -> date:
+    """Return the date in China, on which the sample's forecasts begin."""
+    return datetime.now(_SHANGHAI).date()
+
+
 def weather_of(name: str) -> dict[str, Any] | None:
     """Return four days of a sample city from today, or None."""
     city = find_city(name)
     forecast = next((w for w in load_sample().weather if city and w.city == city.name), None)
     if forecast is None:
         return None
-    today = datetime.now(_SHANGHAI).date()
+    begins = today()
     casts = []
     for day in forecast.days:
-        date = today + timedelta(days=day.offset)
+        on = begins + timedelta(days=day.offset)
         casts.append(
             {
-                "date": date.isoformat(),
-                "week": str(date.isoweekday()),
+                "date": on.isoformat(),
+                "week": str(on.isoweekday()),
                 "dayweather": day.dayweather,
                 "nightweather": day.nightweather,
                 "daytemp": str(day.daytemp),
@@ -126,7 +131,7 @@ def weather_of(name: str) -> dict[str, Any] | None:
         "city": forecast.city,
         "adcode": forecast.adcode,
         "province": forecast.province,
-        "reporttime": f"{today.isoformat()} 08:00:00",
+        "reporttime": f"{begins.isoformat()} 08:00:00",
         "casts": casts,
     }
 
