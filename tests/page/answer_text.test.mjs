@@ -183,6 +183,7 @@ describe("how much of an answer its sources bear", () => {
     const counts = [["borne", 6], ["computed", 1], ["contradicted", 1], ["marked", 1]];
     assert.deepEqual(countsOf({ claims, statements }), counts);
     assert.deepEqual(countsOf({}), []);
+    assert.deepEqual(countsOf({ claims: { total: 2, own: 2 } }), []);
   });
 });
 

@@ -3,7 +3,7 @@
 import pytest
 
 from agent.evidence.claims.check import Finding, check
-from agent.evidence.claims.correct import corrected, with_source_figures
+from agent.evidence.claims.correct import corrected, counts, with_source_figures
 from agent.evidence.claims.evidence import Evidence, record
 from agent.evidence.claims.sentences import MARKED
 from tests.unit.test_claims import PRICES, evidence, only
@@ -383,3 +383,17 @@ def test_what_a_list_demands_is_the_writer_s_own_proposal() -> None:
     assert [f.verdict == "marked" for f in check(stated, DRAFT)] == [True, True]
     lead = "Conditions to insist on:\n\n- A cap of 7.5% on damages.\n\nThe cap is 7.5%."
     assert [f.verdict == "marked" for f in check(lead, DRAFT)][-2:] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "verdict"),
+    [("Answer: 217.95", "computed"), ("Answer: 15%", "own"), ("Computed as stated.", "own")],
+)
+def test_what_code_tells_of_a_result_is_computed(sentence: str, verdict: str) -> None:
+    own = Evidence({}, question="What is 15% of 1453?", known=["217.95"], own=[sentence])
+    assert [finding.verdict for finding in check(sentence, own)] == [verdict]
+
+
+def test_a_line_that_only_heads_a_list_is_not_counted() -> None:
+    verdicts = counts(checked("From the web:\n- It costs $39 per seat.[^p0-1]"))
+    assert {name: count for name, count in verdicts.items() if count} == {"total": 1, "quoted": 1}

@@ -282,8 +282,9 @@ def test_every_export_says_how_much_of_the_answer_its_sources_bear(
     assert line in " ".join(with_pages.pages[0].extract_text().split())
 
 
-def test_an_answer_that_was_not_checked_has_no_such_line() -> None:
+def test_an_answer_of_which_nothing_was_checked_has_no_such_line() -> None:
     assert statement_line(answer(claims={})) == ""
-    assert statement_line(answer(language="en", claims={"total": 1, "own": 1})) == (
-        "1 statement: 1 in its own words"
+    assert statement_line(answer(language="en", claims={"total": 2, "own": 2})) == ""
+    assert statement_line(answer(language="en", claims={"total": 1, "quoted": 1})) == (
+        "1 statement: 1 with the source's words"
     )

@@ -39,7 +39,7 @@ class FinishedAnswer:
 def statement_line(answer: FinishedAnswer) -> str:
     """Return "18 statements: 16 with the source's words · 1 calculated · 1 without a source".
 
-    Empty where nothing was checked.
+    Empty where nothing was checked, and where nothing but code's own words was said.
     """
     claims, language = Counter(dict(answer.claims)), answer.language
     contradicted = sum(row["verdict"] == "contradicted" for row in answer.statements)
@@ -52,7 +52,7 @@ def statement_line(answer: FinishedAnswer) -> str:
         "marked": claims["marked"] - contradicted,
     }
     parts = [say(f"export.statements.{kind}", language, n=n) for kind, n in counts.items() if n > 0]
-    if not parts:
+    if not any(n for kind, n in counts.items() if kind != "own"):
         return ""
     key = "one" if claims["total"] == 1 else "total"
     return say(f"export.statements.{key}", language, n=claims["total"], parts=" · ".join(parts))

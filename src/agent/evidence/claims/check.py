@@ -199,7 +199,7 @@ class _Judge(Claim):
             self.facts = [f for f in self.facts if not any(f.start in span for span in at)]
         bare = self.evidence.says(self.sentence) or not (self.figures or words(self.text))
         if bare or (not self.sentence.cited and self._states_nothing()):
-            return self._finding("own")
+            return self._finding("computed" if bare and self._tells_result() else "own")
         self._leave_out_borne_times()
         if refuted := refutation(self, listed):
             finding = replace(
@@ -216,6 +216,11 @@ class _Judge(Claim):
         if self.moved and finding.verdict in ("quoted", "computed", "own"):
             finding = replace(finding, verdict="rematched", doubt=0)
         return replace(finding, cite=(*self.moved, *finding.cite))
+
+    def _tells_result(self) -> bool:
+        """Return whether it has a figure that was looked up or calculated, not asked with."""
+        asked = {figure.value for passage in self.evidence.known[:1] for figure in passage.figures}
+        return any(self.evidence.knows(f) and f.value not in asked for f in self.figures)
 
     def _leave_out_borne_times(self) -> None:
         """Take the times out of the facts at which places are open, or not, as the text says."""

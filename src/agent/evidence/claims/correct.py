@@ -23,7 +23,7 @@ from agent.evidence.claims.facts import (
     telling_figures,
     words,
 )
-from agent.evidence.claims.sentences import Notation, Sentence, asserted
+from agent.evidence.claims.sentences import Notation, Sentence, asserted, is_label
 from agent.evidence.figures import Figure, figures
 from agent.evidence.types import Source
 
@@ -452,9 +452,13 @@ def _is_misspelt(one: str, other: str) -> bool:
 
 
 def counts(findings: Sequence[Finding]) -> dict[str, int]:
-    """Return how many sentences there are of each verdict; the doubtful as they were written."""
-    verdicts = Counter[str](_outcome(finding) for finding in findings)
-    return {"total": len(findings), **{name: verdicts[name] for name in COUNTED}}
+    """Return how many sentences there are of each verdict; the doubtful as they were written.
+
+    A line that only heads what follows is none.
+    """
+    outcomes = [(_outcome(finding), finding.sentence.text) for finding in findings]
+    verdicts = Counter[str](one for one, text in outcomes if one != "own" or not is_label(text))
+    return {"total": verdicts.total(), **{name: verdicts[name] for name in COUNTED}}
 
 
 def _outcome(finding: Finding) -> str:

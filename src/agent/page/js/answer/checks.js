@@ -27,7 +27,9 @@ export function countsOf({ claims = {}, statements = [] }) {
     ["repaired", of("repaired")], ["own", of("own")], ["contradicted", contradicted],
     ["marked", of("marked") - contradicted],
   ];
-  return counts.filter(([, n]) => n > 0);
+  const told = counts.filter(([, n]) => n > 0);
+  // Of nothing but the assistant's own words there is nothing to tell.
+  return told.some(([kind]) => kind !== "own") ? told : [];
 }
 
 /** @implements {View} */
