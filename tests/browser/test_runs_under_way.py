@@ -155,6 +155,20 @@ def test_a_stopped_run_answers_from_what_it_had_found(visit: Visits, gemini: Hel
     expect(page.locator(".prose a.cite")).not_to_have_count(0)
 
 
+def test_a_run_stopped_before_its_first_queries_has_nothing_to_answer_from(
+    visit: Visits, gemini: HeldGemini
+) -> None:
+    page = visit().tab()
+    gemini.hold(lambda _method, _body: True)
+    turn = ask(page, ASPECTS_EN)
+    until(lambda: len(gemini.requests) > 0)
+    page.get_by_role("button", name=STOP).click()
+    ends(turn, "stopped")
+    gemini.let_go()
+    expect(turn.get_by_role("button", name="再问一次")).to_be_visible()
+    expect(turn.get_by_role("button", name="用已查到的作答")).to_have_count(0)
+
+
 def test_two_tabs_see_the_same_run(visit: Visits, gemini: HeldGemini) -> None:
     person = visit()
     first = person.tab()

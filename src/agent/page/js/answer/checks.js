@@ -27,9 +27,8 @@ export function countsOf({ claims = {}, statements = [] }) {
     ["repaired", of("repaired")], ["own", of("own")], ["contradicted", contradicted],
     ["marked", of("marked") - contradicted],
   ];
-  const told = counts.filter(([, n]) => n > 0);
   // Of nothing but the assistant's own words there is nothing to tell.
-  return told.some(([kind]) => kind !== "own") ? told : [];
+  return counts.some(([kind, n]) => n && kind !== "own") ? counts.filter(([, n]) => n > 0) : [];
 }
 
 /** @implements {View} */

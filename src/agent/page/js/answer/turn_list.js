@@ -89,7 +89,9 @@ class TurnView {
     const text = turn.error ?? say("interrupted");
     if (turn.status === "failed") fill(this.#end, failed({ text, again, lead: say("lead") }));
     else if (turn.status === "stopped") {
-      const canFinish = FINISHING.has(turn.assistant) && turn.runId;
+      // Before its first queries there is nothing to answer from; of a turn of old nothing is told.
+      const found = !turn.startedAt || turn.events.some(({ type }) => type === "queries");
+      const canFinish = FINISHING.has(turn.assistant) && turn.runId && found;
       fill(this.#end, canFinish && askButton("finish", this.#options.onFinish), askButton("again", again));
     }
     else if (["place", "origin"].includes(turn.answer?.needs ?? "")) {
