@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import agent
-from agent.assistants.common.gaps import gap_lines, gap_of, reader_note, run_gap
+from agent.assistants.common.gaps import gap_lines, gap_of, reader_note, run_gap, settled
 from agent.assistants.common.services import no_model
 from agent.assistants.common.writer import all_failed, refuse_if_all_failed
 from agent.core.errors import (
@@ -21,15 +21,16 @@ from agent.core.errors import (
     RateLimited,
 )
 from agent.evidence.grounding import says_not_found
-from agent.evidence.types import Gap
+from agent.evidence.types import Gap, Query, Source
 from agent.mcp.records import map_message
 from agent.search.hits import WebTask, failure_gap, search_gap
 from agent.settings import read_settings
-from agent.texts import Language, problem_text, reason_of, table
+from agent.texts import Language, problem_text, reason_of, say, table
 
 LANGUAGES: tuple[Language, ...] = ("zh", "en")
 REASONS = table("reasons", "en")
 _OF_OTHER_ERRORS = ("store_failed", "budget_", "configuration", "web_search")
+NONE_EN = say("search.no_results", "en")
 MACHINE = "gemini-9: HTTP 500 of upstream at line 3"
 _CODE = re.compile(r'code="([a-z_]+)"')
 _HAN = re.compile(r"[\u4e00-\u9fff]")
@@ -186,6 +187,23 @@ def test_what_something_else_stood_in_for_is_not_told() -> None:
     gap = Gap(query="q", provider="google", code="timeout", message="x", recovered=True)
     assert reader_note([gap], "", "zh") == ""
     assert reader_note([gap], "", "en", unfinished=True) == "*Note: the text is not complete.*"
+
+
+def test_a_web_without_pages_is_no_loss_where_the_map_or_other_searches_answer() -> None:
+    one = Gap(query="coffee", provider="google", code="no_results", message=NONE_EN)
+    own = Gap(query="weather", provider="google", code="no_results", message="Nothing on it.")
+    place = Source(id="a0-0", kind="place", title="", url="", provider="amap", quotes=[])
+    page = Source(**{**place, "id": "w0-0", "kind": "page"})
+    queries: list[Query] = [{"query": "weather", "map": {"intent": "weather"}}]
+
+    def recovered(gaps: list[Gap], cited: list[Source]) -> list[bool]:
+        return [gap.get("recovered", False) for gap in settled(gaps, queries, cited, "en")]
+
+    assert recovered([one, own], [place]) == [True, True]
+    assert recovered([one, own], [page]) == [True, False]
+    assert recovered([one, own], []) == [False, False]
+    no_map = Gap(query="weather", provider="amap", code="map_no_results", message="")
+    assert recovered([own, no_map], [place]) == [False, False]
 
 
 def test_an_address_in_a_gap_stays_harmless() -> None:

@@ -128,7 +128,7 @@ interface WeatherDay {
 }
 interface Weather { id: string; city: string; days: WeatherDay[]; source: string; fetched_at: string }
 
-interface Gap { query: string; message: string }
+interface Gap { query: string; message: string; recovered?: boolean }
 
 /** A sentence that is not plainly quoted; positions count code points of the message's text. */
 interface Statement {

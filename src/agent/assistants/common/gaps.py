@@ -8,7 +8,7 @@ from typing import TypeVar
 from agent.core.errors import AgentError, ConfigurationError
 from agent.evidence.citations import inert
 from agent.evidence.grounding import says_not_found
-from agent.evidence.types import Gap
+from agent.evidence.types import Gap, Query, Source
 from agent.models.catalogue import current, parse
 from agent.search.hits import LABELS
 from agent.state import Turn
@@ -46,6 +46,26 @@ def gap_lines(gaps: Sequence[Gap]) -> str:
 def readers_gaps(gaps: Sequence[Gap]) -> list[Gap]:
     """Return the gaps without sources that are not set up: doctor and the log tell of those."""
     return [g for g in gaps if g["code"] != "source_off" or g["provider"] in _WEB]
+
+
+def settled(
+    gaps: Sequence[Gap], queries: Sequence[Query], cited: Sequence[Source], language: Language
+) -> list[Gap]:
+    """Return the gaps, those marked as recovered that cost the reader of this answer nothing.
+
+    That is one search of several that found nothing, and a web without pages on what the map tells.
+    """
+    missed = {gap["query"] for gap in gaps if gap["code"].startswith("map_")}
+    on_map = {query["query"] for query in queries if query.get("map")} - missed
+    answered = on_map if any(source["kind"] == "place" for source in cited) else set()
+    one_of_several = say("search.no_results", language) if cited else None
+    return [
+        Gap(**{**gap, "recovered": True})
+        if gap["code"] == "no_results"
+        and (gap["message"] == one_of_several or gap["query"] in answered)
+        else gap
+        for gap in gaps
+    ]
 
 
 def reader_note(

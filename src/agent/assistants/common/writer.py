@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 from agent.assistants.common.claims import Checked, ClaimCheck, evidence_of
 from agent.assistants.common.conversation import EXTENT
-from agent.assistants.common.gaps import gap_of, model_gaps, reader_note
+from agent.assistants.common.gaps import gap_of, model_gaps, reader_note, settled
 from agent.assistants.common.previous import (
     NO_PREVIOUS,
     Knowledge,
@@ -196,6 +196,11 @@ class Draft:
         """Return the answer where no source has anything on the question."""
         return self.services.nothing_found(self.turn["question"], self.language)
 
+    def settled_gaps(self) -> list[Gap]:
+        """Return the gaps, those marked that what is cited makes up for."""
+        queries = cast(Mapping[str, Any], self.state).get("queries") or []
+        return settled(self.gaps, queries, self.citer.used, self.language)
+
     def cited(self, marked: str) -> str:
         """Return a whole marked text with its citations numbered."""
         return self.citer.feed(marked) + self.citer.flush()
@@ -356,7 +361,13 @@ async def _pieces(draft: Draft, parts: MessageParts) -> AsyncIterator[str]:
     sections = [
         *parts.sections(),
         attribution(draft.shown_places, routes, weather, language),
-        reader_note(draft.gaps, body, language, verdict=parts.verdict, unfinished=draft.unfinished),
+        reader_note(
+            draft.settled_gaps(),
+            body,
+            language,
+            verdict=parts.verdict,
+            unfinished=draft.unfinished,
+        ),
     ]
     for section in filter(None, sections):
         yield f"\n\n{section}"
@@ -389,7 +400,7 @@ def _metadata(
     return {
         "routes": state.get("routes", []),
         "weather": state.get("weather", []),
-        "gaps": draft.gaps,
+        "gaps": draft.settled_gaps(),
         "queries": state.get("queries", []),
         "degraded": draft.degraded,
         "needs": None,

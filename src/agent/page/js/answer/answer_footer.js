@@ -37,7 +37,8 @@ export function gapsView() {
     el("h3", {}, say("gaps")), list);
   return answerView(node, (answer) => {
     // Each reason once, with what it concerns.
-    const gaps = Map.groupBy(answer?.gaps ?? [], ({ message }) => message);
+    const missed = answer?.gaps.filter(({ recovered }) => !recovered) ?? [];
+    const gaps = Map.groupBy(missed, ({ message }) => message);
     node.hidden = gaps.size === 0;
     fill(list, ...[...gaps].map(([message, all]) => gapItem(message, all)));
   });
