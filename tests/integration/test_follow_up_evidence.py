@@ -55,6 +55,18 @@ async def test_what_the_first_answer_left_out_is_cited_by_the_second_without_a_s
     assert second["queries"] == []
 
 
+async def test_an_answer_that_found_nothing_leaves_the_places_of_the_one_before(lab: Lab) -> None:
+    first = await lab.ask("西湖附近的酒店")
+    nothing = plan({"query": "qqq"}, question="没有人知道的事是什么")
+    lab.gemini.llm = Spoken(generate_query=[nothing], answer=[Answer(text="没有查到。")])
+    second = await lab.ask("没有人知道的事是什么")
+    assert not told(second)["sources"]
+    places = [place["id"] for place in second["previous"]["places"]]
+    assert places == [place["id"] for place in first["previous"]["places"]] != []
+    shown = {source["id"] for source in second["previous"]["sources"]}
+    assert {place["source"] for place in second["previous"]["places"]} <= shown
+
+
 async def test_nothing_is_carried_where_the_setting_says_so(lab: Lab) -> None:
     lab.gemini.llm = Spoken(generate_query=[WRITTEN])
     state = await lab.ask("How do sodium-ion batteries work?", context={"max_previous_bytes": 0})

@@ -63,6 +63,12 @@ def page_sources(previous: Previous) -> list[Source]:
     return [source for source in previous["sources"] if source["id"] not in of_places]
 
 
+def place_sources(previous: Previous) -> list[Source]:
+    """Return the earlier sources that stand for its places."""
+    of_places = {id for place in previous["places"] for id in source_ids(place)}
+    return [source for source in previous["sources"] if source["id"] in of_places]
+
+
 def with_ids_of(gathered: Iterable[Source], previous: Previous) -> Previous:
     """Return it with the ids that its pages have where this turn found them again."""
     ids = {source_key(s): s["id"] for s in gathered if s["kind"] == "page" and s["url"]}

@@ -18,6 +18,7 @@ from agent.assistants.common.previous import (
     Knowledge,
     carried,
     earlier_pages,
+    place_sources,
     with_ids_of,
 )
 from agent.assistants.common.services import Services
@@ -30,7 +31,7 @@ from agent.core.progress import Emit, event
 from agent.core.telemetry import STEP, RunEnd, tell_end
 from agent.evidence.citations import Citer
 from agent.evidence.constraints import judged
-from agent.evidence.places import mentioned, source_ids
+from agent.evidence.places import extract_place, mentioned, source_ids
 from agent.evidence.records import (
     china_time,
     days_asked_for,
@@ -335,8 +336,14 @@ async def _carried(
     *,
     answer: str,
 ) -> Previous:
-    """Return what this turn leaves to the next one."""
+    """Return what this turn leaves to the next one.
+
+    An answer that found nothing and is about no place of its own leaves those of the one before.
+    """
     gathered = draft.state.get("sources_gathered", [])
+    previous = cast(Mapping[str, Any], draft.state).get("previous") or NO_PREVIOUS
+    if not (cited or places) and extract_place(draft.turn["question"]) is None:
+        gathered, places = [*gathered, *place_sources(previous)], previous["places"]
     citing = draft.claims.citing if draft.claims else {}
     knowledge = Knowledge(cited, gathered, places, parts.notes, draft.texts, citing, parts.located)
     limit = draft.configuration.max_previous_bytes
