@@ -161,3 +161,12 @@ async def test_without_a_thread_a_review_is_refused_before_anything_is_paid(
         with pytest.raises(ConfigurationError, match="review_plan: needs a thread"):
             await graph.ainvoke({"messages": "?"}, context=lab.configured(review_plan=True))
         assert lab.llm.turns == []
+
+
+async def test_the_estimate_of_a_report_counts_the_map_where_places_are_asked_for(
+    report: DeepLab,
+) -> None:
+    shown = await paused(report)
+    assert shown["estimate"]["map_calls"] == 0
+    state = await report.ask("西湖一日游：交通、门票、餐饮", thread="lake", review_plan=True)
+    assert state["__interrupt__"][0].value["estimate"]["map_calls"] > 0

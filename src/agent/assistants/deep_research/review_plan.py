@@ -31,6 +31,7 @@ from agent.assistants.deep_research.state import (
     PlannedTopic,
     configuration_of,
 )
+from agent.assistants.deep_research.tools import offers_maps
 from agent.assistants.deep_research.write_report import ASSISTANT
 from agent.configuration import Configuration
 from agent.core.errors import InputError
@@ -57,6 +58,8 @@ class ReviewedTopics(Reviewed, total=False):
     """1 to `max_topics`, in the order in which they are looked into."""
 
 
+_MAP_CALLS = 5
+"""Of a topic, where the question is about places."""
 _SCHEMA = answer_schema(ReviewedTopics)
 _FIELDS = frozenset(ReviewedTopic.__annotations__)
 
@@ -137,10 +140,11 @@ def _estimate(
 ) -> Estimate:
     model = state["turn"]["reasoning_model"] or configuration.answer_model
     calls = planned_calls(len(topics), configuration, model)
-    searches = 2 * len(topics)
     return estimate(
-        calls, state["turn"], configuration, services, state.get("usage"), searches=searches
-    )
+        calls, state["turn"], configuration, services, state.get("usage"),
+        searches=2 * len(topics),
+        map_calls=_MAP_CALLS * len(topics) if offers_maps(state, configuration) else 0,
+    )  # fmt: skip
 
 
 def planned_calls(count: int, configuration: Configuration, model: str) -> list[Calls]:

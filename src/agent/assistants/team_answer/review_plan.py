@@ -24,6 +24,7 @@ from agent.assistants.common.services import GetServices, Services
 from agent.assistants.team_answer.analyze import MAX_ASKED, MAX_STEPS
 from agent.assistants.team_answer.format_answer import ASSISTANT
 from agent.assistants.team_answer.state import TeamState, TeamUpdate, TraceEntry, configuration_of
+from agent.assistants.team_answer.tools import wants_map
 from agent.configuration import Configuration
 from agent.core.progress import event
 from agent.state import Estimate, PlanReview, Reviewed
@@ -41,6 +42,8 @@ class ReviewedSteps(Reviewed, total=False):
     """1 to 6 questions that lead to the answer, in order."""
 
 
+_MAP_CALLS = 4
+"""Of a question about places or ways."""
 _SCHEMA = answer_schema(ReviewedSteps)
 
 
@@ -91,10 +94,11 @@ def _estimate(
 ) -> Estimate:
     model = state["turn"]["reasoning_model"] or configuration.answer_model
     calls = planned_calls(len(steps), configuration, model)
-    searches = len(steps) + 1
     return estimate(
-        calls, state["turn"], configuration, services, state.get("usage"), searches=searches
-    )
+        calls, state["turn"], configuration, services, state.get("usage"),
+        searches=len(steps) + 1,
+        map_calls=_MAP_CALLS if wants_map(state, configuration) else 0,
+    )  # fmt: skip
 
 
 def planned_calls(count: int, configuration: Configuration, model: str) -> list[Calls]:

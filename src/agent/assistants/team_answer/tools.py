@@ -382,7 +382,7 @@ async def offered_tools(
         tools.append(run_code)
     maps, map_gaps = list[BaseTool](), list[Gap]()
     # Their declarations are a third of a prompt; most questions name no place.
-    if offers_map(state, configuration) and _wants_map(state, configuration):
+    if offers_map(state, configuration) and wants_map(state, configuration):
         maps, map_gaps = await map_tools(state["turn"], services, meter)
     before = {(gap["provider"], gap["code"]) for gap in state.get("gaps", [])}
     gaps = [*engines.gaps, *map_gaps]
@@ -399,7 +399,7 @@ def reads_left(state: TeamState, configuration: Configuration) -> int:
     return max(0, configuration.max_page_reads - opened)
 
 
-def _wants_map(state: TeamState, configuration: Configuration) -> bool:
+def wants_map(state: TeamState, configuration: Configuration) -> bool:
     """Return True if the question needs the map, or words of the turn ask for a known place."""
     if configuration.geo_routing == "always" or state["analysis"]["needs_map"]:
         return True
