@@ -17,8 +17,9 @@ from agent.core.errors import NothingFound
 from agent.graph import build_graph
 from agent.mcp.map import build_map_client
 from agent.settings import Settings
+from agent.texts import say
 from tests.support.faults import STAGES, Ended, at, children, ended, impatient_laboratory, turn_at
-from tests.support.lab import EN, ZH, Lab
+from tests.support.lab import EN, ZH, Lab, answer_of, told
 from tests.support.map_fixtures import SCRIPT, until
 
 pytestmark = pytest.mark.node
@@ -204,6 +205,13 @@ async def test_a_missing_map_server_is_a_gap_that_names_doctor_and_doctor_names_
     answered_with_gap(result, "map_server_down")
     assert any("tanlu doctor" in gap["message"] for gap in result.gaps)
     assert "no-such-map" in health["message"]
+
+
+async def test_an_answer_that_found_nothing_says_that_the_map_could_not_be_asked() -> None:
+    async with closing_leaves_nothing(amap_mcp_command=["no-such-map"]) as lab:
+        state = await lab.ask("西湖附近酒店")
+    assert told(state)["sources"] == []
+    assert say("missing.map", "zh") in str(answer_of(state).text)
 
 
 async def test_a_missing_map_key_is_a_gap_that_names_the_variable() -> None:

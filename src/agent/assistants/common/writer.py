@@ -372,7 +372,7 @@ async def _pieces(draft: Draft, parts: MessageParts) -> AsyncIterator[str]:
             draft.settled_gaps(),
             body,
             language,
-            verdict=parts.verdict,
+            verdict=parts.verdict if draft.citer.used else None,
             unfinished=draft.unfinished,
         ),
     ]
