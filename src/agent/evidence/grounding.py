@@ -18,6 +18,7 @@ from agent.evidence.types import Source, SourceKind
 
 _MAX_TITLE = 200
 _MAX_QUOTE = 500
+_NO_LETTERS = re.compile(r"\W+")
 _MAX_REMARKS = 6
 _MAX_QUOTES = 12
 _MAX_QUERY = 400
@@ -105,9 +106,10 @@ def without_unsupported(marked: str, sources: Sequence[Source]) -> str:
     def kept(sentence: str) -> str:
         plain = sentence.strip().strip("*_ ")
         leads = plain.startswith("#") or plain.endswith((":", "：")) or "|" in plain
-        supported = _MARKED.search(sentence) or says_not_found(plain)
+        if leads or _MARKED.search(sentence) or says_not_found(plain):
+            return sentence
         letters = _letters(sentence)
-        if leads or supported or not letters or any(letters in passage for passage in passages):
+        if not letters or any(letters in passage for passage in passages):
             return sentence
         return "\n" * sentence.endswith("\n")
 
@@ -129,7 +131,7 @@ def remarks_of(marked: str, sources: Sequence[Source]) -> list[str]:
 
 
 def _letters(text: str) -> str:
-    return "".join(re.findall(r"\w", text))
+    return _NO_LETTERS.sub("", text)
 
 
 def not_found_remark(text: str) -> str:
