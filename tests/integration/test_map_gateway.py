@@ -165,6 +165,16 @@ async def test_few_hits_widen_the_radius_once(lab: MapLab) -> None:
     assert radii == ["100", "250"]
 
 
+async def test_a_radius_widened_for_more_places_is_said(lab: MapLab) -> None:
+    coffee: MapTask = {
+        "intent": "nearby", "place": "三里屯", "keywords": ["咖啡"], "radius_m": 2000,
+    }  # fmt: skip
+    map_result = await lab.map_result(coffee)
+    assert map_result.radius_m == 5000
+    [gap] = map_result.gaps
+    assert (gap["code"], gap["message"]) == ("map_widened", "2.0 km 以内的太少，查到了 5.0 km 以内")
+
+
 async def test_near_me_is_the_users_position_in_the_maps_system(lab: MapLab) -> None:
     map_result = await lab.map_result(
         {"intent": "nearby", "keywords": ["咖啡"]},

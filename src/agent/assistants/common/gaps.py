@@ -29,10 +29,11 @@ _IN_OWN_WORDS = _FOUND_NOTHING | {
     "search_off", "topics_spent", "not_researched", "notes_lack", "page_partial",
     "report_uncited", "dossier_uncited", "dossier_uncited_alone", "answer_unsupported",
     "outing_too_few", "outing_impossible", "search_sites", "documents_alone",
+    "map_widened",
 }  # fmt: skip
 _GENERAL = ("limit", "max_searches", "max_map_calls", "web", "map")
 _WEB = frozenset({"web", *LABELS})
-_ALWAYS_SAID = {"notes_lack", "outing_too_few", "outing_impossible"}
+_ALWAYS_SAID = {"notes_lack", "outing_too_few", "outing_impossible", "map_widened"}
 _IN_LINE, _LONGEST_NOTE = 2, 160
 _SAID, _SAID_MISSING, _ENOUGH_WORDS, _LEAST_WORDS = 0.6, 0.25, 5, 3
 _SENTENCES = re.compile(r"(?<=[。！？])|(?<=[.!?])\s+|\n+")
@@ -55,7 +56,8 @@ def settled(
 
     That is one search of several that found nothing, and a web without pages on what the map tells.
     """
-    missed = {gap["query"] for gap in gaps if gap["code"].startswith("map_")}
+    lost = [gap for gap in gaps if gap["code"].startswith("map_") and gap["code"] != "map_widened"]
+    missed = {gap["query"] for gap in lost}
     on_map = {query["query"] for query in queries if query.get("map")} - missed
     answered = on_map if any(source["kind"] == "place" for source in cited) else set()
     one_of_several = say("search.no_results", language) if cited else None

@@ -10,9 +10,9 @@ from typing import Any
 
 from agent.core.errors import AgentError, ProviderError, ProviderRefused
 from agent.evidence.constraints import fitting, name_suits
-from agent.evidence.geo import distance_m, parse_lnglat, wgs84_to_gcj02
+from agent.evidence.geo import distance_m, distance_text, parse_lnglat, wgs84_to_gcj02
 from agent.evidence.places import chinese_keyword
-from agent.evidence.types import Location, MapTask, Point, TravelMode
+from agent.evidence.types import Gap, Location, MapTask, Point, TravelMode
 from agent.mcp.amap.install import PROVIDER
 from agent.mcp.amap.records import AmapReader, location_of, records
 from agent.mcp.amap.tools import RADIUS_M, ROUTE_TOOLS
@@ -281,10 +281,21 @@ class AmapPrefetch(Prefetch):
         words = self._keywords() or [""]
         searches = await self._around(anchor, words)
         if sum(map(len, searches)) < _FEW and result.radius_m < RADIUS_M[1]:
-            result.radius_m = min(int(result.radius_m * _WIDER), RADIUS_M[1])
+            radius = result.radius_m
+            result.radius_m = min(int(radius * _WIDER), RADIUS_M[1])
             wider = await self._around(anchor, words)
+            if sum(map(len, wider)) > sum(map(len, searches)):
+                self._tell_widened(radius)
             searches = wider if any(wider) else searches
         await self._look_up(searches, words)
+
+    def _tell_widened(self, metres: int) -> None:
+        """Note that few places lay within so many metres, so that farther ones are shown, too."""
+        near, far = distance_text(metres), distance_text(self._result.radius_m)
+        message = say("map.widened", self._options.language, near=near, far=far)
+        self._result.gaps.append(
+            Gap(query=self._query, provider=PROVIDER, code="map_widened", message=message)
+        )
 
     async def _centre(self) -> Anchor:
         near = self._options.near
