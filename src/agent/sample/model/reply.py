@@ -1,6 +1,6 @@
 """Reply as the sample's model, by the task that a request names."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -9,33 +9,9 @@ from agent.sample.model.request import Answer, Turn
 from agent.sample.model.text import block, language_of, task_of
 from agent.texts import say
 
-Reply = Callable[[Turn], Answer]
-REPLIES: dict[str, Reply] = {
-    reply.__name__: reply
-    for reply in (
-        research.generate_query,
-        research.web_research,
-        research.web_writeup,
-        research.amap_research,
-        research.reflection,
-        research.answer,
-        report.deep_plan,
-        report.deep_explore,
-        report.deep_compress,
-        report.deep_review,
-        report.deep_report,
-        report.plan_tasks,
-        report.wish_tasks,
-        report.execute_decide,
-        report.rewrite_headings,
-        report.dossier,
-        team.team_analyze,
-        team.team_select,
-        team.team_researcher,
-        team.team_verifier,
-        team.team_synthesize,
-    )
-}
+REPLIES = {reply.__name__: reply for reply in (*research.REPLIES, *report.REPLIES, *team.REPLIES)}
+_NEITHER = ("no", "un", "other")
+"""Beginnings of the choices that claim nothing: none, not_there, unknown, unsure, other."""
 
 
 class SampleModel:
@@ -56,24 +32,45 @@ class SampleModel:
         return Answer(text=say("sample.needs_model", language_of(turn)))
 
 
+def _tagged_text(turn: Turn) -> str:
+    """Return the text with the tags, which a request to repair or to go on does not repeat."""
+    texts = [turn.user, *(past.text for past in reversed(turn.history) if past.role == "user")]
+    return next((text for text in texts if "</" in text and "<cut_off>" not in text), turn.user)
+
+
 def fit_schema(value: Any, schema: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
     """Return a value with the least of what its schema requires besides, and nothing it lacks."""
     schema = _dereference(schema, root)
-    for union in ("anyOf", "oneOf"):
-        kinds = [_dereference(kind, root) for kind in schema.get(union, ())]
-        schema = next((kind for kind in kinds if kind.get("type") == _type(value)), schema)
+    kind = {dict: "object", list: "array", str: "string", type(None): "null"}.get(type(value))
+    kinds = (_dereference(each, root) for each in schema.get("anyOf", ()))
+    schema = next((each for each in kinds if each.get("type") == kind), schema)
     if isinstance(value, list):
         return [fit_schema(item, schema.get("items", {}), root) for item in value]
-    if not isinstance(value, dict) or "properties" not in schema:
+    if not isinstance(value, dict) or (value and "properties" not in schema):
         return value
-    properties = schema["properties"]
+    properties = schema.get("properties", {})
     own = {n: fit_schema(v, properties[n], root) for n, v in value.items() if n in properties}
     lacking = [name for name in schema.get("required", ()) if name not in own]
     return own | {name: least(properties.get(name, {}), root) for name in lacking}
 
 
-def _type(value: Any) -> str:
-    return {dict: "object", list: "array", str: "string", type(None): "null"}.get(type(value), "")
+def least(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
+    """Return the emptiest value that a JSON schema allows."""
+    schema = _dereference(schema, root)
+    if "default" in schema or "const" in schema:
+        return schema.get("default", schema.get("const"))
+    if choices := schema.get("enum"):
+        return next((c for c in choices if str(c).casefold().startswith(_NEITHER)), choices[0])
+    if kinds := schema.get("anyOf"):
+        return least(next((k for k in kinds if k.get("type") == "null"), kinds[0]), root)
+    kind = schema.get("type", "object")
+    if kind == "object":
+        return fit_schema({}, schema, root)
+    if kind == "array":
+        return [least(schema.get("items", {}), root)] * schema.get("minItems", 0)
+    if kind in ("integer", "number"):
+        return schema.get("minimum", 0)
+    return {"string": "", "boolean": False}.get(kind)
 
 
 def _dereference(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -84,37 +81,3 @@ def _dereference(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[
             target = target[part]
         return _dereference(target, root)
     return schema
-
-
-_NEITHER = ("no", "un", "other")
-"""Beginnings of the choices that claim nothing: none, not_there, unknown, unsure, other."""
-
-
-def least(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
-    """Return the emptiest value that a JSON schema allows."""
-    schema = _dereference(schema, root)
-    if "default" in schema or "const" in schema:
-        return schema.get("default", schema.get("const"))
-    if choices := schema.get("enum"):
-        return next((c for c in choices if str(c).casefold().startswith(_NEITHER)), choices[0])
-    for union in ("anyOf", "oneOf", "allOf"):
-        if kinds := schema.get(union):
-            null = [kind for kind in kinds if kind.get("type") == "null"]
-            return least((null or kinds)[0], root)
-    kind = schema.get("type", "object")
-    if isinstance(kind, list):
-        kind = "null" if "null" in kind else kind[0]
-    if kind == "object":
-        properties = schema.get("properties", {})
-        return {name: least(properties.get(name, {}), root) for name in schema.get("required", ())}
-    if kind == "array":
-        return [least(schema.get("items", {}), root)] * schema.get("minItems", 0)
-    if kind in ("integer", "number"):
-        return schema.get("minimum", 0)
-    return {"string": "", "boolean": False}.get(kind)
-
-
-def _tagged_text(turn: Turn) -> str:
-    """Return the text with the tags, which a request to repair or to go on does not repeat."""
-    texts = [turn.user, *(past.text for past in reversed(turn.history) if past.role == "user")]
-    return next((text for text in texts if "</" in text and "<cut_off>" not in text), turn.user)

@@ -11,7 +11,7 @@ from agent.sample.model.research import (
     TEXT_SEARCH,
     map_calls,
     nothing_on,
-    question_of,
+    plain_question,
 )
 from agent.sample.model.subject import (
     Subject,
@@ -44,7 +44,7 @@ from agent.texts import Language, detect_language, say
 
 THINK, SEARCH, SEARCH_DOCUMENTS = "think_tool", "tavily_search", "search_documents"
 CHANGE, END = "change_research_topic", "end_of_research"
-USEFUL, PER_PAGE, PER_TOPIC = 3, 6, 8
+MOST_PARTS, USEFUL, PER_PAGE, PER_TOPIC = 3, 3, 6, 8
 PER_KIND, PER_SOURCE, FIGURES, QUESTIONS, LONGEST = 4, 2, 4, 8, 260
 Section = tuple[str, list[Sentence]]
 _COMPANY = re.compile(
@@ -59,60 +59,61 @@ _ENDED = re.compile(r"[。！？!?.]['\"”’」』）)]*$")
 
 def deep_plan(turn: Turn) -> Answer:
     """Return a topic for each aspect the question names; else the question itself."""
-    question, limit = clean_question(question_of(turn.user)), max(1, number(turn.user, "limit", 3))
+    question = plain_question(turn)
     named = aspects_of(question, with_subject=True) or [question]
     topics = [{"name": name, "what_to_find": f"{searched_as(question)} {name}"} for name in named]
-    return Answer(json={"topics": topics[:limit]})
+    return Answer(json={"topics": topics[: _limit(turn)]})
+
+
+def _limit(turn: Turn, default: int = MOST_PARTS) -> int:
+    return max(1, number(turn.user, "limit", default))
 
 
 def deep_explore(turn: Turn) -> Answer:
     """Search once for each topic, then keep the pages on the subject and go on to the next."""
-    language, question = language_of(turn), clean_question(question_of(turn.user))
-    plan = [topic for topic, _ in elements(turn.user, "planned")]
-    named, topic = [row.get("name", "") for row in plan], block(turn.user, "topic") or question
+    question = plain_question(turn)
+    topic = block(turn.user, "topic") or question
+    plan = [row for row, _ in elements(turn.user, "planned")]
+    named = [row.get("name", "") for row in plan]
     rest = [row.get("name", "") for row in plan if row.get("status") == "planned"]
     results = "\n".join(result.text for result in turn.tool_results if result.name == SEARCH)
     if not results:
         return Answer(calls=tuple(_searches(turn, question, topic, named)))
-    if any(r.name == TEXT_SEARCH for r in turn.tool_results) and (
-        details := map_calls(turn, topic)
-    ):
+    on_map = any(result.name == TEXT_SEARCH for result in turn.tool_results)
+    if on_map and (details := map_calls(turn, topic)):
         return Answer(calls=details)
-    pages = [page for page in sources(results, subject_of(question)) if page.url]
-    useful = best(
-        {page.url: page for page in pages}.values(),
-        topic if topic in named else question,
-        lambda page: f"{page.title} {page.text}",
-        USEFUL,
-    )
-    thought = say("sample.pages", language, topic=short(topic), count=len(useful))
-    urls = [page.url for page in useful]
-    last = _change(rest[0], urls) if rest else _call(END, search_result_of_current_topic=urls)
-    return Answer(calls=(_call(THINK, reflection=thought), last))
+    pages = {page.url: page for page in sources(results, subject_of(question)) if page.url}
+    aim = topic if topic in named else question
+    useful = best(pages.values(), aim, lambda page: f"{page.title} {page.text}", USEFUL)
+    urls: dict[str, object] = {"search_result_of_current_topic": [page.url for page in useful]}
+    following = [{"new_topic": name, "reason": name} | urls for name in rest]
+    last = FunctionCall(CHANGE, following[0]) if following else FunctionCall(END, urls)
+    return Answer(calls=(_thought(turn, "pages", topic=short(topic), count=len(useful)), last))
 
 
 def _searches(turn: Turn, question: str, topic: str, named: list[str]) -> list[FunctionCall]:
     """Return the searches for a topic, on the map as well where it asks for places."""
-    thought = say("sample.search", language_of(turn), topic=short(topic))
     query = f"{searched_as(question)} {topic}" if topic != question else question
-    place, words = extract_place(question), activity_keywords(topic, "zh")
+    words = activity_keywords(topic, "zh")
     if topic in (question, *named[:1]):
         words = words or activity_keywords(question, "zh")
-    on_map = map_calls(turn, f"{place[0]} {words[0]}") if place and words else ()
-    own = [_call(SEARCH_DOCUMENTS, query=query)] if _offers_documents(turn) else []
-    return [_call(THINK, reflection=thought), _call(SEARCH, queries=[query]), *own, *on_map]
+    calls = [
+        _thought(turn, "search", topic=short(topic)),
+        FunctionCall(SEARCH, {"queries": [query]}),
+    ]
+    if any(tool.name == SEARCH_DOCUMENTS for tool in turn.tools):
+        calls.append(FunctionCall(SEARCH_DOCUMENTS, {"query": query}))
+    return [*calls, *_places_calls(turn, question, words)]
 
 
-def _offers_documents(turn: Turn) -> bool:
-    return any(tool.name == SEARCH_DOCUMENTS for tool in turn.tools)
+def _thought(turn: Turn, key: str, **values: object) -> FunctionCall:
+    return FunctionCall(THINK, {"reflection": say(f"sample.{key}", language_of(turn), **values)})
 
 
-def _call(name: str, **arguments: object) -> FunctionCall:
-    return FunctionCall(name, arguments)
-
-
-def _change(topic: str, urls: list[str]) -> FunctionCall:
-    return _call(CHANGE, new_topic=topic, reason=topic, search_result_of_current_topic=urls)
+def _places_calls(turn: Turn, text: str, words: list[str]) -> tuple[FunctionCall, ...]:
+    """Return the map's next calls for what to do at the place that a text names."""
+    place = extract_place(text)
+    return map_calls(turn, f"{place[0]} {words[0]}") if place and words else ()
 
 
 def deep_compress(turn: Turn) -> Answer:
@@ -130,34 +131,28 @@ def _notes(pages: list[Source], topic: str, language: Language) -> list[Sentence
     return in_language(quotes, language)
 
 
-def deep_review(_turn: Turn) -> Answer:
-    """Ask for nothing more: the sample holds no more, and its report says what it lacks."""
-    return Answer(json={"missing": "", "topics": []})
-
-
 def deep_report(turn: Turn) -> Answer:
     """Return the notes topic by topic, each sentence once, and the records as lists."""
-    user, language = turn.user, language_of(turn)
-    question = clean_question(block(user, "question"))
+    language, question = language_of(turn), clean_question(block(turn.user, "question"))
     nothing_here = say("sample.nothing_here", language)
     sections: list[Section] = []
     tables: dict[str, list[Record]] = {}
     remarks: list[Sentence] = []
     used: set[str] = set()
-    for attributes, text in elements(user, "topic"):
+    for attributes, text in elements(turn.user, "topic"):
         name = attributes.get("name", "")
         if text.startswith("[^"):
             tables[name] = records(text)
             continue
         # Short pages stand there themselves, instead of notes on them.
         notes = _notes(sources(text), name, language) if elements(text, "page") else sentences(text)
-        remarks += [s for s in notes if s.bare == nothing_here or not s.ids][:1]
         bearing = [s for s in notes if s.ids and s.bare != nothing_here]
+        remarks += [s for s in notes if s not in bearing][:1]
         own = [s for s in bearing if s.bare not in used][:PER_TOPIC]
         used |= {sentence.bare for sentence in own}
         # What another topic has said already is not missing here.
         sections += [(name, own)] if own or not bearing else []
-    if not (any(own for _, own in sections) or tables):
+    if not (used or tables):
         nothing = Sentence(nothing_on(question, language))
         return Answer(text=join_sentences([nothing, *remarks[:1]], language))
     first = [(rank(own, name, 1) or own)[0] for name, own in sections if own]
@@ -166,23 +161,25 @@ def deep_report(turn: Turn) -> Answer:
 
 def plan_tasks(turn: Turn) -> Answer:
     """Return a task for each aspect the question names, at most three; else the question itself."""
-    question, limit = clean_question(question_of(turn.user)), max(1, number(turn.user, "limit", 3))
+    question = plain_question(turn)
     queries = [f"{searched_as(question)} {a}" for a in aspects_of(question)] or [question]
     offered = re.findall(r"\w+", block(turn.user, "sources"))
     tasks = [
-        {"id": f"T{n}", "query": q, "dep": [], **_special_sources(question, q, offered)}
-        for n, q in enumerate(queries[:limit], 1)
+        _task("T", n, q) | _special_sources(question, q, offered) for n, q in enumerate(queries, 1)
     ]
-    return Answer(json={"tasks": tasks})
+    return Answer(json={"tasks": tasks[: _limit(turn)]})
 
 
 def wish_tasks(turn: Turn) -> Answer:
     """Return a task for each wish, in its own words about the question's subject."""
-    subject = searched_as(clean_question(question_of(turn.user)))
-    wishes = [line.removeprefix("- ") for line in block(turn.user, "wishes").splitlines()]
-    asked = filter(None, map(str.strip, wishes))
-    tasks = [{"id": f"W{n}", "query": f"{subject} {w}", "dep": []} for n, w in enumerate(asked, 1)]
-    return Answer(json={"tasks": tasks[: max(1, number(turn.user, "limit", 1))]})
+    subject = searched_as(plain_question(turn))
+    wishes = filter(None, (line.removeprefix("- ") for line in lines(turn.user, "wishes")))
+    tasks = [_task("W", n, f"{subject} {wish}") for n, wish in enumerate(wishes, 1)]
+    return Answer(json={"tasks": tasks[: _limit(turn, 1)]})
+
+
+def _task(letter: str, at: int, query: str) -> dict[str, object]:
+    return {"id": f"{letter}{at}", "query": query, "dep": []}
 
 
 def _special_sources(question: str, task: str, offered: list[str]) -> dict[str, object]:
@@ -203,8 +200,7 @@ def _special_sources(question: str, task: str, offered: list[str]) -> dict[str, 
 def execute_decide(turn: Turn) -> Answer:
     """Call the map for a place and what to do there; which other sources serve, the plan says."""
     task = block(turn.user, "task")
-    place, words = extract_place(task), activity_keywords(task, "zh")
-    calls = map_calls(turn, f"{place[0]} {words[0]}") if place and words else ()
+    calls = _places_calls(turn, task, activity_keywords(task, "zh"))
     return Answer(calls=calls) if calls else Answer(text=say("sample.no_tool", language_of(turn)))
 
 
@@ -219,8 +215,7 @@ def rewrite_headings(turn: Turn) -> Answer:
 
 def dossier(turn: Turn) -> Answer:
     """Return the best sentences on each task's aspect, the figures where money is one."""
-    user, language = turn.user, language_of(turn)
-    question = clean_question(question_of(user))
+    user, language, question = turn.user, language_of(turn), plain_question(turn)
     subject, used = subject_of(question), set[str]()
     tasks = [(row.get("query", question), text) for row, text in elements(user, "task")]
     passages = f"<passages>\n{block(user, 'passages')}\n</passages>"
@@ -305,9 +300,15 @@ def _report(
 
 def _by_kind(quotes: list[Sentence], language: Language) -> str:
     """Return a paragraph for each kind of source, under its name if it has one."""
-    colon = "：" if language == "zh" else ": "
     paragraphs = []
     for kind in dict.fromkeys(sentence.kind for sentence in quotes):
         text = join_sentences([s for s in quotes if s.kind == kind], language)
-        paragraphs.append(f"**{kind[:1].upper()}{kind[1:]}**{colon}{text}" if kind else text)
+        head = f"**{kind[:1].upper()}{kind[1:]}**{say('punctuation.colon', language)}"
+        paragraphs.append(f"{head}{text}" if kind else text)
     return "\n\n".join(paragraphs)
+
+
+REPLIES = (
+    *(deep_plan, deep_explore, deep_compress, deep_report),
+    *(plan_tasks, wish_tasks, execute_decide, rewrite_headings, dossier),
+)

@@ -1,7 +1,6 @@
 """Define the requests and answers of a model, whatever wire it speaks.
 
-The Gemini and OpenAI stand-ins turn a request into a `Turn`, ask a `Model`, and write the `Answer`
-in their own protocol.
+The services of Gemini and OpenAI read a `Turn`, ask a `Model`, and write its `Answer`.
 """
 
 from dataclasses import dataclass, field
@@ -10,7 +9,7 @@ from typing import Any, Protocol
 
 @dataclass(frozen=True)
 class FunctionCall:
-    """Hold a tool the model wants called; `id` is filled in by the service where empty."""
+    """Hold a tool the model wants called; an empty `id` is filled in by the service."""
 
     name: str
     args: dict[str, Any] = field(default_factory=dict)
@@ -27,10 +26,7 @@ class Page:
 
 @dataclass(frozen=True)
 class GroundedSentence:
-    """Hold a stretch of the answer's text and the pages behind it; without pages it is plain text.
-
-    The answer's text is the sentences put together as they are, so spaces belong to them.
-    """
+    """Hold a stretch of an answer, its spaces included, and the pages behind it, if any."""
 
     text: str
     pages: tuple[Page, ...] = ()
@@ -65,11 +61,7 @@ class Tool:
 
 @dataclass(frozen=True)
 class Turn:
-    """Hold one request, free of its wire format.
-
-    `user` is the text of the last human message; `history` is everything before it (and, in a tool
-    loop, the calls after it); `tool_results` are all results that came after `user`, in order.
-    """
+    """Hold a request: the last message of a person, what came before it, the results after it."""
 
     system: str
     user: str
@@ -77,10 +69,7 @@ class Turn:
     tools: tuple[Tool, ...] = ()
     tool_results: tuple[ToolResult, ...] = ()
     schema: dict[str, Any] | None = None
-    """JSON schema of the wanted answer; None where text is wanted.
-
-    For a model that is told the schema in its prompt only, it is {} (any JSON object).
-    """
+    """JSON schema of the answer; None for text, {} where only the prompt says it."""
     search: bool = False
     """True if the model may search the web itself (Google Search grounding)."""
     model: str = ""
@@ -88,9 +77,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class Answer:
-    """Hold a reply: text, JSON, tool calls or grounded sentences (the first one that is set).
-
-    Words may stand beside tool calls.
+    """Hold a reply: the first that is set of grounded sentences, JSON, text; or tool calls.
 
     `queries` are the web searches it claims to have run. `finish` is Gemini's finishReason, or
     PROMPT_BLOCKED (the prompt is refused), or NONE (a reply without any candidate).
@@ -105,8 +92,6 @@ class Answer:
 
 
 class Model(Protocol):
-    """Answer requests: the sample's own model, or a script in a test."""
+    """Answer requests, without I/O and from any thread: the sample's model, or a test's script."""
 
-    def respond(self, turn: Turn) -> Answer:
-        """Return the answer to one request; quick, pure of I/O, callable from any thread."""
-        ...
+    def respond(self, turn: Turn) -> Answer: ...

@@ -39,10 +39,15 @@ TEXT_SEARCH, DETAIL = "maps_text_search", "maps_search_detail"
 _SINGLE = ("route", "distance", "weather", "regeo")
 
 
-def question_of(user: str) -> str:
+def question_of(turn: Turn) -> str:
     """Return the question as it reads alone."""
-    places = [place.name for place in records(block(user, "previous_places"))]
-    return resolve_references(block(user, "question"), lines(user, "conversation"), places)
+    places = [place.name for place in records(block(turn.user, "previous_places"))]
+    said = lines(turn.user, "conversation")
+    return resolve_references(block(turn.user, "question"), said, places)
+
+
+def plain_question(turn: Turn) -> str:
+    return clean_question(question_of(turn))
 
 
 def nothing_on(what: str, language: Language) -> str:
@@ -51,45 +56,43 @@ def nothing_on(what: str, language: Language) -> str:
 
 def generate_query(turn: Turn) -> Answer:
     """Return the question and its aspects, each with its map task by the product's own rules."""
-    standalone, count = question_of(turn.user), max(1, number(turn.user, "count", 1))
-    question = clean_question(standalone)
+    question, count = plain_question(turn), max(1, number(turn.user, "count", 1))
+    rows: list[dict[str, object]] = [{"query": question, "map": map_task_by_rules(question)}]
+    rows += [{"query": query, "map": None} for query in _aspect_queries(question)]
+    return Answer(json={"question": question_of(turn), "query": rows[:count]})
+
+
+def _aspect_queries(question: str) -> dict[str, str]:
+    """Return each aspect by its query; none where a route or a forecast is the whole answer."""
     task = map_task_by_rules(question)
-    rows: list[dict[str, object]] = [{"query": question, "map": task}]
-    if not (task and task["intent"] in _SINGLE):
-        rows += [{"query": query, "map": None} for query in _aspect_queries(question)]
-    return Answer(json={"question": standalone, "query": rows[:count]})
-
-
-def _aspect_queries(question: str) -> list[str]:
-    return [f"{searched_as(question)} {aspect}" for aspect in aspects_of(question)]
+    aspects = [] if task and task["intent"] in _SINGLE else aspects_of(question)
+    return {f"{searched_as(question)} {aspect}": aspect for aspect in aspects}
 
 
 def web_research(turn: Turn) -> Answer:
     """Return sentences of the sample's pages on the subject, each resting on its page."""
-    query, language = block(turn.user, "query"), language_of(turn)
+    query = block(turn.user, "query")
     pages = search_pages(query) if turn.search and not needs_place(query) else []
     own = [page for page in pages if page.language == detect_language(query)]
     grounded: list[GroundedSentence] = []
     for page in (own or pages)[:PAGES]:
         source, space = Page(uri=page.url, title=page.title), "" if page.language == "zh" else " "
         quotes = quote(sentences(page.text, page.title), topic_of(query), PER_PAGE)
+        grounded += [GroundedSentence("\n")] if grounded and quotes else []
         grounded += [GroundedSentence(s.text + space, (source,)) for s in quotes]
-        grounded += [GroundedSentence("\n")] if quotes else []
-    nothing = GroundedSentence(_no_page_on(query, language))
-    return Answer(
-        grounded=tuple(grounded[:-1]) or (nothing,), queries=(query,) if turn.search else ()
-    )
+    nothing = GroundedSentence(_no_page_on(turn))
+    return Answer(grounded=tuple(grounded) or (nothing,), queries=(query,) if turn.search else ())
 
 
 def web_writeup(turn: Turn) -> Answer:
     """Return the best sentences of the results on the subject, each with the id of its result."""
-    query, language = block(turn.user, "query"), language_of(turn)
+    query = block(turn.user, "query")
     quotes = rank(quotable(turn.user, subject_of(query)), topic_of(query), WRITTEN_UP)
-    return Answer(text=join_sentences(quotes, language) or _no_page_on(query, language))
+    return Answer(text=join_sentences(quotes, language_of(turn)) or _no_page_on(turn))
 
 
-def _no_page_on(query: str, language: Language) -> str:
-    return say("sample.no_page", language, question=short(query))
+def _no_page_on(turn: Turn) -> str:
+    return say("sample.no_page", language_of(turn), question=short(block(turn.user, "query")))
 
 
 def amap_research(turn: Turn) -> Answer:
@@ -106,34 +109,30 @@ def _map_records(user: str) -> list[Record]:
 def map_calls(turn: Turn, query: str, most: int = 2) -> tuple[FunctionCall, ...]:
     """Return the next calls of the map: its text search, then the details of its first places."""
     available = {tool.name for tool in turn.tools}
-    results = [result for result in turn.tool_results if result.name == TEXT_SEARCH]
+    results = [result.text for result in turn.tool_results if result.name == TEXT_SEARCH]
     looked_up = any(result.name == DETAIL for result in turn.tool_results)
     if not {TEXT_SEARCH, DETAIL} <= available or looked_up:
         return ()
-    if not results:
-        task = map_task_by_rules(query) or MapTask(intent="poi", place=query)
-        where = task.get("place") or task.get("city") or ""
-        words = " ".join(filter(None, (where, *(task.get("keywords") or [])[:1]))) or query
-        city = {"city": task["city"]} if task.get("city") else {}
-        return (FunctionCall(TEXT_SEARCH, {"keywords": words, **city}),)
-    ids = re.findall(r'"id":\s*"([^"]+)"', "\n".join(result.text for result in results))
-    return tuple(FunctionCall(DETAIL, {"id": name}) for name in dict.fromkeys(ids[:most]))
+    if results:
+        ids = re.findall(r'"id":\s*"([^"]+)"', "\n".join(results))
+        return tuple(FunctionCall(DETAIL, {"id": name}) for name in dict.fromkeys(ids[:most]))
+    task = map_task_by_rules(query) or MapTask(intent="poi", place=query)
+    where = task.get("place") or task.get("city") or ""
+    words = " ".join(filter(None, (where, *(task.get("keywords") or [])[:1]))) or query
+    city = {"city": task["city"]} if task.get("city") else {}
+    return (FunctionCall(TEXT_SEARCH, {"keywords": words, **city}),)
 
 
 def reflection(turn: Turn) -> Answer:
-    """Reply that it is enough, unless an aspect of the question is in no finding and no query.
-
-    A route or a forecast is the whole of what was asked for.
-    """
+    """Reply that it is enough, unless an aspect of the question is in no finding and no query."""
     question, queries = clean_question(block(turn.user, "question")), lines(turn.user, "asked")
     findings = [s for s in sentences(block(turn.user, "findings")) if s.ids]
     findings += [Sentence(row.shown()) for row in _map_records(turn.user)]
     missing = [
         query
-        for query, aspect in zip(_aspect_queries(question), aspects_of(question), strict=True)
+        for query, aspect in _aspect_queries(question).items()
         if findings and query not in queries and not rank(findings, aspect, 1)
     ]
-    missing = [] if (task := map_task_by_rules(question)) and task["intent"] in _SINGLE else missing
     follow_ups = [{"query": query, "map": None} for query in missing]
     limit = number(turn.user, "limit", 1)
     verdict = {"is_sufficient": not missing, "knowledge_gap": ", ".join(missing)}
@@ -142,11 +141,13 @@ def reflection(turn: Turn) -> Answer:
 
 def answer(turn: Turn) -> Answer:
     """Place first where there are some, then the sentences that bear most on the question."""
-    user, language, question = turn.user, language_of(turn), question_of(turn.user)
+    user, language, question = turn.user, language_of(turn), question_of(turn)
     plain = clean_question(question)
-    places = sorted(records(block(user, "places")), key=lambda place: -len(place.fields))
+    places = records(block(user, "places"))
     places = places or [p for p in records(block(user, "previous_places")) if p.name in question]
-    places, unfit = _by_demands(places, language)
+    violated = say("constraints.marks.violated", language, text="").strip()
+    unfit = [p for p in places if any(fact.startswith(violated) for fact in p.fields)]
+    places = [place for place in places if place not in unfit]
     if outing := lines(user, "outing"):
         places, unfit = [], []
     facts = [*records(block(user, "routes"))[:1], *records(block(user, "weather"))[:DAYS]]
@@ -156,33 +157,21 @@ def answer(turn: Turn) -> Answer:
     web = _by_source(in_language(findings, language), topic_of(plain), language)
     if not (places or unfit or facts or web or outing):
         return Answer(text=nothing_on(plain, language))
-    parts = [say("sample.quotation", language)]
-    if outing:
-        parts.append(say("sample.outing", language))
 
-    def add(key: str, rows: list[Record], most: int = FACTS) -> None:
+    def listed(key: str, rows: list[Record], most: int = FACTS) -> str:
         opening = say(f"sample.{key}", language, question=short(plain), count=len(rows))
         lines = [f"- {row.shown(most)}" for row in rows[:PLACES]]
-        parts.extend(["\n".join([opening, *lines])] if rows else [])
+        return "\n".join([opening, *lines]) if rows else ""
 
-    add("places" if len(places) > 1 else "place", places)
-    add("unfit", [] if places else unfit, ALL_FACTS)
-    add("facts", facts)
-    if web:
-        parts.append("\n".join([say("sample.web", language), *web]))
-    return Answer(text="\n\n".join(parts))
-
-
-def _by_demands(places: list[Record], language: Language) -> tuple[list[Record], list[Record]]:
-    """Return the places that break no demand, those known to meet all first; then the others."""
-    unfit = [place for place in places if _has_mark(place, "violated", language)]
-    fit = [place for place in places if place not in unfit]
-    return sorted(fit, key=lambda place: _has_mark(place, "unknown", language)), unfit
-
-
-def _has_mark(place: Record, verdict: str, language: Language) -> bool:
-    mark = say(f"constraints.marks.{verdict}", language, text="").strip()
-    return any(fact.startswith(mark) for fact in place.fields)
+    parts = [
+        say("sample.quotation", language),
+        say("sample.outing", language) if outing else "",
+        listed("places" if len(places) > 1 else "place", places),
+        listed("unfit", [] if places else unfit, ALL_FACTS),
+        listed("facts", facts),
+        "\n".join([say("sample.web", language), *web]) if web else "",
+    ]
+    return Answer(text="\n\n".join(filter(None, parts)))
 
 
 def _by_source(findings: list[Sentence], query: str, language: Language) -> list[str]:
@@ -193,3 +182,6 @@ def _by_source(findings: list[Sentence], query: str, language: Language) -> list
     quotes = ([s for s in order if s.ids[0] == name][:PER_SOURCE] for name in names)
     groups = [sorted(own, key=findings.index) for own in quotes if own][:SOURCES]
     return [f"- {join_sentences(own, language)}" for own in groups]
+
+
+REPLIES = (generate_query, web_research, web_writeup, amap_research, reflection, answer)

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from itertools import dropwhile, pairwise
 
 from agent.evidence.intent import extract_place
 from agent.evidence.places import landmark_in, without_activities
@@ -40,27 +41,36 @@ _ASKING_EN = frozenset(
         "between number people work works happen latest current top",
     )
 )
+_ASKED_ASPECTS = frozenset({"history", "revenue", "cost", "costs", "uses", "profit", "price"})
 _RUN = re.compile(
     r"\b(?:[A-Z][\w'’&-]*|[A-Z]+)(?:\s+(?:(?:of|the|de|and the)\s+){0,2}(?:[A-Z][\w'’&-]*|\d+))*"
 )
 _TOGETHER = re.compile(
     r"^\s*(?:,|and|or|vs\.?|versus|with|than|to|between|,?\s*or the|the)*\s*$", re.I
 )
+_AROUND_ASPECT = re.compile("^[到把从对将让]|(?:等|相比|方面)+$")
 _ASPECT_EN = re.compile(r"[,;:.?!()]|\b(?:and|or|of|for|in|on|to|from|with|at|by|about)\b", re.I)
-_THERE_ZH = re.compile(
-    "[那这](?:附近|周边|一带|里|儿|边|个地方|家公司|项技术)|该公司|它们?|(?<!尤)其(?!中|他|它|实)"
-)
-_THERE_EN = re.compile(
-    r"\b(near|around|from|to|in|at|by|of|about)\s+(?:there|it)\b"
-    r"|(?<!is )(?<!are )\b(?:it|its|there|they|their)\b(?!\s+(?:is|are)\b)",
-    re.I,
-)
+_POSSESSIVE = re.compile(r"['’]s\b")
+_THERE = {
+    "zh": re.compile(
+        "[那这](?:(?=附近|周边|一带)|里|儿|边|个地方|家公司|项技术)|该公司|它们?"
+        "|(?<!尤)其(?!中|他|它|实)"
+    ),
+    "en": re.compile(
+        r"(?<!is )(?<!are )\b(?:its?|there|they|their)\b(?!\s+(?:is|are)\b)", re.IGNORECASE
+    ),
+}
+_NEARBY = re.compile(r"^[那还]*附近|周边|周围|\bnearby\b")
 _ORDINAL = re.compile(
-    r"第\s*([一二三四五六]|\d)\s*[个家处所间座项]"
+    r"第\s*([一二三四五六1-6])\s*[个家处所间座项]"
     r"|\bthe (first|second|third|fourth|fifth)(?: one| place)?\b",
-    re.I,
+    re.IGNORECASE,
 )
-_ORDER = "一二三四五六", ("first", "second", "third", "fourth", "fifth")
+_ORDER = {
+    word: at
+    for words in ("一二三四五六", "123456", ("first", "second", "third", "fourth", "fifth"))
+    for at, word in enumerate(words)
+}
 
 
 @dataclass(frozen=True)
@@ -76,29 +86,24 @@ class Subject:
         return self.names[0] if self.names else ""
 
     def is_named_in(self, text: str) -> bool:
-        text_terms = frozenset(terms(text))
-        return not self.names or any(
-            self._matches_name(name, text, text_terms) for name in self.names
-        )
+        own = frozenset(terms(text))
+        return not self.names or any(self._matches(name, text, own) for name in self.names)
 
     def is_spelt_in(self, text: str) -> bool:
         """Tell whether a text has one of the names in full, not only a long one's beginning."""
-        text_terms = frozenset(terms(text))
-        return any(
-            n.casefold() in text.casefold() or text_terms >= set(terms(n)) for n in self.names
-        )
+        own = frozenset(terms(text))
+        return any(n.casefold() in text.casefold() or own >= set(terms(n)) for n in self.names)
 
-    def _matches_name(self, name: str, text: str, text_terms: frozenset[str]) -> bool:
+    def _matches(self, name: str, text: str, text_terms: frozenset[str]) -> bool:
         if name.casefold() in text.casefold():
             return True
+        name_terms = set(terms(name))
         if re.search(f"[{_HAN}]", name):
             # A long phrase begins with the name: 宁德时代钠离子电池.
             head = re.sub(r"\s", "", name)[:4]
-            pairs = [head[at : at + 2] for at in range(len(head) - 1)]
-            latin = [word for word in terms(name) if word.isascii()]
-            shared = sum(pair in text for pair in pairs)
-            return len(head) > 2 and 3 * shared >= 2 * len(pairs) and text_terms.issuperset(latin)
-        name_terms = set(terms(name))
+            shared = sum(a + b in text for a, b in pairwise(head))
+            latin = {word for word in name_terms if word.isascii()}
+            return len(head) > 2 and 3 * shared >= 2 * (len(head) - 1) and latin <= text_terms
         share = 1.0 if self.exact else 0.6
         return bool(name_terms) and len(name_terms & text_terms) >= share * len(name_terms)
 
@@ -114,57 +119,59 @@ def clean_question(question: str) -> str:
 def subject_of(question: str) -> Subject:
     """Return the place, the names or the first words that carry meaning."""
     plain = clean_question(question)
-    return _subject_zh(plain) if detect_language(plain) == "zh" else _subject_en(plain)
+    if detect_language(plain) == "zh":
+        return _subject_zh(plain)
+    names = _names_en(plain)
+    return Subject(tuple(names)) if names else _words_en(plain)
 
 
 def _subject_zh(plain: str) -> Subject:
     phrases = [part for part in _ASKING_ZH.split(plain) if len(part) > 1]
-    place = (extract_place(plain) or ("", None))[0]
-    if place and (landmark_in(plain) or not phrases or phrases[0] in place):
+    first = phrases[0] if phrases else ""
+    place, city = extract_place(plain) or ("", None)
+    if place and (landmark_in(plain) or first in place or place in first[len(city or "") + 1 :]):
         compared = re.match(
-            rf"^{re.escape(place)}(?:和|与|跟|比)([^的哪谁有]{{2,12}}?)(?:的|哪|谁|高|早|长|$)",
-            plain,
+            rf"{re.escape(place)}[和与跟比]([^的哪谁有]{{2,12}}?)(?:[的哪谁高早长]|$)", plain
         )
         return Subject((place, compared[1]) if compared else (place,))
-    city = (extract_place(plain) or ("", None))[1] or ""
-    if place and phrases and place in phrases[0][len(city) + 1 :]:
-        return Subject((place,))
-    return Subject((phrases[0],)) if phrases else Subject((plain,) if len(plain) > 1 else ())
+    return Subject((first or plain,) if len(plain) > 1 else ())
 
 
-def _subject_en(plain: str) -> Subject:
-    runs: list[re.Match[str]] = []
+def _names_en(plain: str) -> list[str]:
+    """Return the first name in capitals, and those that stand together with it."""
+    names: list[str] = []
+    end = 0
     for run in _RUN.finditer(plain):
-        words = run[0].split()
-        begins = run.start() == 0 and len(words) == 1 and not words[0].isupper()
-        if not begins and any(word.casefold() not in _ASKING_EN for word in words):
-            runs.append(run)
-    names = []
-    for at, run in enumerate(runs):
-        if at and not _TOGETHER.match(plain[runs[at - 1].end() : run.start()]):
+        words = [*dropwhile(_is_asking, _POSSESSIVE.sub("", run[0]).split())]
+        begins = run.start() == 0 and " " not in run[0]
+        if not words or (begins and not words[0].isupper()):
+            continue
+        if names and not _TOGETHER.match(plain[end : run.start()]):
             break
-        names.append(_without_asking(run[0]))
-    if names:
-        return Subject(tuple(names))
+        names.append(" ".join(words))
+        end = run.end()
+    return names
+
+
+def _words_en(plain: str) -> Subject:
+    """Return the first words with a meaning, those after "of" before others."""
     head = plain.partition(":")[0]
+    words: list[str] = []
     for text in (head.rpartition(" of ")[2], head):
-        words = re.findall(r"[^\W_]+(?:['’-][^\W_]+)*", re.sub(r"['’]s\b", "", text))
-        words = [word for word in words if word.casefold() not in _ASKING_EN]
-        if rest_words := without_activities(" ".join(words)).split() or words:
+        words = re.findall(r"[^\W_]+(?:['’-][^\W_]+)*", _POSSESSIVE.sub("", text))
+        words = [word for word in words if not _is_asking(word)]
+        if words := without_activities(" ".join(words)).split() or words:
             break
-    distinct = list({_singular(word): word for word in reversed(rest_words)}.values())[::-1]
-    return Subject((" ".join(distinct[:4]),) if distinct else (), exact=False)
+    different = list({_singular(word): word for word in reversed(words)}.values())[::-1]
+    return Subject((" ".join(different[:4]),) if different else (), exact=False)
+
+
+def _is_asking(word: str) -> bool:
+    return word.casefold() in _ASKING_EN
 
 
 def _singular(word: str) -> str:
     return word.casefold().removesuffix("s")
-
-
-def _without_asking(run: str) -> str:
-    words = re.sub(r"['’]s\b", "", run).split()
-    while len(words) > 1 and words[0].casefold() in _ASKING_EN:
-        words.pop(0)
-    return " ".join(words)
 
 
 def searched_as(question: str) -> str:
@@ -181,29 +188,26 @@ def aspects_of(question: str, *, with_subject: bool = False) -> list[str]:
     Words of its subject are left out of English ones, unless `with_subject`: a search puts them
     behind the subject, a report makes a topic of each.
     """
-    plain, language = clean_question(question), detect_language(question)
-    head, colon, rest = plain.replace("：", ":").partition(":")
-    text = rest if colon and rest.strip() else head
+    plain = clean_question(question)
+    names = subject_of(plain).names
+    head, _, rest = plain.replace("：", ":").partition(":")
+    text = rest if rest.strip() else head
     text = next((clause for clause in re.split("[，,；;]", text) if "、" in clause), text)
-    for name in (*subject_of(question).names, *(extract_place(plain) or ())):
-        text = text.replace(name, " ") if name else text
-    if language == "zh":
-        aspects = [
-            re.sub(r"^[到把从对将让]|(?:等|相比|方面)+$", "", part)
-            for part in _ASKING_ZH.split(text)
-        ]
-        aspects = [part for part in aspects if 1 < len(part) <= 8]
+    for name in filter(None, (*names, *(extract_place(plain) or ()))):
+        text = text.replace(name, " ")
+    if detect_language(question) == "zh":
+        parts = (_AROUND_ASPECT.sub("", part) for part in _ASKING_ZH.split(text))
+        aspects = [part.strip() for part in parts if 1 < len(part) <= 8]
     else:
-        parts = [part.split() for part in _ASPECT_EN.split(re.sub(r"['’]s\b", "", text))]
-        aside = _ASKING_EN - {"history", "revenue", "cost", "costs", "uses", "profit", "price"}
-        names = () if with_subject else subject_of(question).names
-        subject = {_singular(w) for name in names for w in name.split()}
-        aspects = [
-            " ".join(w for w in part if w.casefold() not in aside and _singular(w) not in subject)
-            for part in parts
-        ]
-        aspects = [part for part in aspects if part and len(part.split()) <= 3]
-    return list(dict.fromkeys(part.strip() for part in aspects))[:MOST_ASPECTS]
+        own = set() if with_subject else {_singular(word) for word in " ".join(names).split()}
+        clauses = (clause.split() for clause in _ASPECT_EN.split(_POSSESSIVE.sub("", text)))
+        phrases = ([w for w in c if _is_aspect(w) and _singular(w) not in own] for c in clauses)
+        aspects = [" ".join(words) for words in phrases if 0 < len(words) <= 3]
+    return list(dict.fromkeys(aspects))[:MOST_ASPECTS]
+
+
+def _is_aspect(word: str) -> bool:
+    return not _is_asking(word) or word.casefold() in _ASKED_ASPECTS
 
 
 def topic_of(question: str) -> str:
@@ -211,51 +215,38 @@ def topic_of(question: str) -> str:
     return " ".join(aspects_of(question)) or clean_question(question)
 
 
-_NEARBY = re.compile(r"^[那还]*附近|周边|周围|\bnearby\b")
-
-
 def resolve_references(question: str, conversation: list[str], places: list[str]) -> str:
     """Return the question with "there", "it" or "the second one" replaced by what that was."""
     if match := _ORDINAL.search(question):
-        word = (match[1] or match[2]).casefold()
-        order = _ORDER[0] if match[1] else _ORDER[1]
-        at = int(word) - 1 if word.isdigit() else order.index(word)
+        at = _ORDER[(match[1] or match[2]).casefold()]
         if at < len(places):
             return question[: match.start()] + places[at] + question[match.end() :]
-    questions = [
-        line.partition(":")[2].strip() for line in conversation if line.startswith("user:")
-    ]
-    subjects = [searched_as(text) for text in reversed(questions) if not _refers(text)]
-    if _NEARBY.search(question):
-        subjects = [
-            place[0] for text in reversed(questions) if (place := extract_place(text))
-        ] + subjects
-    before = next(filter(None, subjects), places[0] if places else "")
+    before = _subject_before(question, conversation) or next(iter(places), "")
     if not before or not _refers(question):
         return question
-    if detect_language(question) == "zh":
-        near = "附近" if re.search("[那这](?:附近|周边|一带)", question) else ""
-        text, count = _THERE_ZH.subn(before + near, question, count=1)
+    language = detect_language(question)
+
+    def name(there: re.Match[str]) -> str:
+        return before + ("'s" if there[0].casefold() in ("its", "their") else "")
+
+    text, count = _THERE[language].subn(name, question, count=1)
+    if language == "zh":
         return re.sub("^那么?", "", text) if count else before + question.lstrip("那么，,")
-    text, count = _THERE_EN.subn(
-        lambda m: (
-            f"{m[1]} {before}" if m[1] else before + ("'s" if m[0].endswith(("s", "r")) else "")
-        ),
-        question,
-        count=1,
-    )
     return text if count else f"{question.rstrip(' ?')} ({before})?"
+
+
+def _subject_before(question: str, conversation: list[str]) -> str:
+    """Return the last subject of a question that names one; for "nearby", the last place."""
+    said = [line.partition(":")[2].strip() for line in conversation if line.startswith("user:")]
+    subjects = [searched_as(text) for text in reversed(said) if not _refers(text)]
+    if _NEARBY.search(question):
+        subjects = [place[0] for t in reversed(said) if (place := extract_place(t))] + subjects
+    return next(filter(None, subjects), "")
 
 
 def _refers(question: str) -> bool:
     """Tell whether a question points back before it names anything, or only names a kind."""
-    pattern = _THERE_ZH if detect_language(question) == "zh" else _THERE_EN
-    if match := pattern.search(question):
-        return not _names_something(question[: match.start()])
-    return not _names_something(clean_question(question))
-
-
-def _names_something(text: str) -> bool:
-    words = re.findall(r"[^\W_]+", _ASKING_ZH.sub(" ", without_activities(text)))
-    named = [word for word in words if len(word) > 1 and word.casefold() not in _ASKING_EN]
-    return extract_place(text) is not None or bool(named)
+    match = _THERE[detect_language(question)].search(question)
+    text = question[: match.start()] if match else clean_question(question)
+    words = re.findall(r"[^\W_]{2,}", _ASKING_ZH.sub(" ", without_activities(text)))
+    return extract_place(text) is None and all(map(_is_asking, words))

@@ -2,11 +2,11 @@
 
 import re
 
+from agent.evidence.citations import MARKER
 from agent.sample.model.request import Answer, FunctionCall, Turn
-from agent.sample.model.research import map_calls
-from agent.sample.model.subject import Subject, aspects_of, clean_question, searched_as, subject_of
+from agent.sample.model.research import map_calls, nothing_on
+from agent.sample.model.subject import aspects_of, clean_question, searched_as, subject_of
 from agent.sample.model.text import (
-    Record,
     Sentence,
     block,
     language_of,
@@ -14,12 +14,11 @@ from agent.sample.model.text import (
     quotable,
     rank,
     records,
-    short,
 )
 from agent.sample.model.values import ON_MAP, Value, of_record, of_sentence, program, value_kind
 from agent.texts import say
 
-SEARCHES, CODE, MAPS = ("search_bocha", "search_google", "search_tavily"), "run_code", "maps_"
+SEARCHES, CODE = ("search_bocha", "search_google", "search_tavily"), "run_code"
 DOCUMENTS = "search_documents"
 BETWEEN = " — "
 _FORM = re.compile(r"[（(]([^（）()]*(?:格式|小数|format|decimal)[^（）()]*)[）)]", re.IGNORECASE)
@@ -45,15 +44,16 @@ def team_researcher(turn: Turn) -> Answer:
     language, question = language_of(turn), _question(turn)
     if calls := _lookups(turn, question):
         return Answer(calls=calls)
-    if (written := program(question)) and _offers(turn, CODE):
+    if (written := program(question)) and _offered(turn, CODE):
         if result := _output(turn):
             return Answer(text=f"{result}{BETWEEN}{say('sample.computed', language)}")
         return Answer(calls=(FunctionCall(CODE, {"code": written}),))
-    if value := _value(_texts(turn), question):
+    texts = "\n".join([turn.user, *(result.text for result in turn.tool_results)])
+    if value := _value(texts, question):
         return Answer(text=f"{value.text}{BETWEEN}{value.sentence}[^{value.id}]")
-    if quote := _quote(_texts(turn), question):
+    if quote := _quote(texts, question):
         return Answer(text=f"{quote.text}\n{say('sample.needs_model', language)}")
-    return Answer(text=say("sample.nothing", language, question=short(question)))
+    return Answer(text=nothing_on(question, language))
 
 
 def team_verifier(turn: Turn) -> Answer:
@@ -63,21 +63,15 @@ def team_verifier(turn: Turn) -> Answer:
     answer, _, basis = claim.partition(BETWEEN)
     if not turn.tool_results and (calls := _checks(turn, question, claim)):
         return Answer(calls=calls)
-    if not claim:
-        return Answer(
-            text=f"{say('sample.needs_model', language)}\nVERDICT: AGREE NOT FOUND\nTERMINATE"
-        )
     if program(question):
-        same, comment = _output(turn) == answer, say("sample.recomputed", language)
+        agrees, comment = _output(turn) == answer, say("sample.recomputed", language)
     else:
-        again = _value([result.text for result in turn.tool_results], question)
-        same, comment = (
-            again is None or again.text == answer,
-            say("sample.confirmed", language, said=basis),
-        )
-    agreed = answer if same else "NOT FOUND"
-    text = comment if same else say("sample.needs_model", language)
-    return Answer(text=f"{text}\nVERDICT: AGREE {agreed}\nTERMINATE")
+        again = _value("\n".join(result.text for result in turn.tool_results), question)
+        agrees = again is None or again.text == answer
+        comment = say("sample.confirmed", language, said=basis)
+    if not (claim and agrees):
+        answer, comment = "NOT FOUND", say("sample.needs_model", language)
+    return Answer(text=f"{comment}\nVERDICT: AGREE {answer}\nTERMINATE")
 
 
 def team_synthesize(turn: Turn) -> Answer:
@@ -86,11 +80,11 @@ def team_synthesize(turn: Turn) -> Answer:
     answer, _, basis = _claim(turn).partition(BETWEEN)
     evidence = lines(turn.user, "evidence")
     codes = [line.partition(":")[0] for line in evidence if line.rpartition("⇒ ")[2] == answer]
-    ids = re.findall(r"\[\^([a-z]+\d+-\d+)\]", basis) or codes[:1]
+    ids = MARKER.findall(basis) or codes[:1]
     if not (answer and ids) or "VERDICT: AGREE NOT FOUND" in block(turn.user, "transcript"):
-        quote = _quote([turn.user], question)
-        nothing = quote.text if quote else say("sample.nothing", language, question=short(question))
-        text = f"{nothing} {say('sample.needs_model', language)}" if quote else nothing
+        quote = _quote(turn.user, question)
+        needs = say("sample.needs_model", language)
+        text = f"{quote.text} {needs}" if quote else nothing_on(question, language)
         return Answer(json={"outcome": "not_found", "explanation": text})
     why = say("sample.settled", language, said=basis) if codes[:1] != ids else basis
     return Answer(json={"outcome": "answer", "answer": answer, "evidence": ids, "explanation": why})
@@ -100,12 +94,9 @@ def _question(turn: Turn) -> str:
     return _FORM.sub("", block(turn.user, "question")).strip()
 
 
-def _offers(turn: Turn, name: str) -> bool:
-    return any(tool.name == name for tool in turn.tools)
-
-
-def _engines(turn: Turn) -> list[str]:
-    return [name for name in SEARCHES if _offers(turn, name)]
+def _offered(turn: Turn, *names: str) -> list[str]:
+    """Return those of the tools that the request offers."""
+    return [name for name in names if any(tool.name == name for tool in turn.tools)]
 
 
 def _lookups(turn: Turn, question: str) -> tuple[FunctionCall, ...]:
@@ -113,15 +104,15 @@ def _lookups(turn: Turn, question: str) -> tuple[FunctionCall, ...]:
     if program(question):
         return ()
     on_map = map_calls(turn, subject_of(question).text) if value_kind(question) in ON_MAP else ()
-    has_searched = (
-        any(result.name in SEARCHES for result in turn.tool_results) or "<tool " in turn.user
-    )
-    if has_searched:
+    if any(result.name in SEARCHES for result in turn.tool_results):
+        return on_map
+    if "<tool " in turn.user:
         return on_map if turn.tool_results else ()
-    queries = dict.fromkeys([clean_question(question), _shorter(question)])
-    first = [FunctionCall(n, {"query": q}) for n in _engines(turn)[:1] for q in queries]
-    own = DOCUMENTS if _offers(turn, DOCUMENTS) else ""
-    return (*first, *(FunctionCall(own, {"query": q}) for q in [*queries][:1] if own), *on_map)
+    queries = list(dict.fromkeys([clean_question(question), _shorter(question)]))
+    engines, documents = _offered(turn, *SEARCHES)[:1], _offered(turn, DOCUMENTS)
+    calls = [FunctionCall(name, {"query": query}) for name in engines for query in queries]
+    calls += [FunctionCall(name, {"query": queries[0]}) for name in documents]
+    return (*calls, *on_map)
 
 
 def _shorter(question: str) -> str:
@@ -129,44 +120,31 @@ def _shorter(question: str) -> str:
     return " ".join(filter(None, [searched_as(question), *aspects_of(question)[:1]]))
 
 
-def _checks(turn: Turn, question: str, hypothesis: str) -> tuple[FunctionCall, ...]:
+def _checks(turn: Turn, question: str, claim: str) -> tuple[FunctionCall, ...]:
     """Return the same once more: computed in another way, or searched with another engine."""
     if program(question):
         again = {"code": program(question, again=True)}
-        return (FunctionCall(CODE, again),) if hypothesis and _offers(turn, CODE) else ()
-    return tuple(FunctionCall(n, {"query": _shorter(question)}) for n in _engines(turn)[-1:])
+        return tuple(FunctionCall(name, again) for name in _offered(turn, CODE) if claim)
+    return tuple(
+        FunctionCall(n, {"query": _shorter(question)}) for n in _offered(turn, *SEARCHES)[-1:]
+    )
 
 
-def _texts(turn: Turn) -> list[str]:
-    """Return the texts that the tools have shown, in this turn and before."""
-    return [turn.user, *(result.text for result in turn.tool_results)]
-
-
-def _value(texts: list[str], question: str) -> Value | None:
+def _value(text: str, question: str) -> Value | None:
     """Return the value in the map's records, or in the best sentence that has one."""
     subject, kind = subject_of(question), value_kind(question)
     if kind in ON_MAP:
-        all_records = [record for text in texts for record in records(_without_fence(text))]
-        own_records = [record for record in all_records if _is(record, subject)]
-        return next(filter(None, (of_record(record, kind) for record in own_records)), None)
-    for sentence in rank(quotable("\n".join(texts), subject), question, 12) if kind else []:
-        if text := of_sentence(sentence.bare, question, subject, sentence.title):
-            return Value(text, sentence.bare, sentence.ids[0])
+        listed = records(re.sub(r"^\s*<tool [^>]*>|</tool>", "", text, flags=re.MULTILINE))
+        own = [r for r in listed if {r.name, re.split("[(（]", r.name)[0]} & {*subject.names}]
+        return next(filter(None, (of_record(record, kind) for record in own)), None)
+    for sentence in rank(quotable(text, subject), question, 12) if kind else []:
+        if value := of_sentence(sentence.bare, question, subject, sentence.title):
+            return Value(value, sentence.bare, sentence.ids[0])
     return None
 
 
-def _is(record: Record, subject: Subject) -> bool:
-    core = re.split("[(（]", record.name)[0]
-    return any(name in (record.name, core) for name in subject.names)
-
-
-def _quote(texts: list[str], question: str) -> Sentence | None:
-    quotes = quotable("\n".join(texts), subject_of(question))
-    return next(iter(rank(quotes, question, 1)), None)
-
-
-def _without_fence(text: str) -> str:
-    return re.sub(r"^\s*<tool [^>]*>|</tool>", "", text, flags=re.MULTILINE)
+def _quote(text: str, question: str) -> Sentence | None:
+    return next(iter(rank(quotable(text, subject_of(question)), question, 1)), None)
 
 
 def _claim(turn: Turn) -> str:
@@ -176,11 +154,10 @@ def _claim(turn: Turn) -> str:
 
 
 def _output(turn: Turn) -> str:
-    """Return the output of the last program of this turn."""
-    texts = [result.text for result in turn.tool_results if result.name == CODE]
-    text = (
-        re.sub(r"[<‹]/?output[^<>‹›]*[>›]", "", texts[-1]).strip().strip("`").strip()
-        if texts
-        else ""
-    )
+    """Return the output of the last program of this turn; "" where it failed."""
+    outputs = [result.text for result in turn.tool_results if result.name == CODE]
+    text = re.sub(r"[<‹]/?output[^<>‹›]*[>›]|`", "", outputs[-1] if outputs else "").strip()
     return "" if re.search(r"\w*Error\b|^错误|timeout", text) else text
+
+
+REPLIES = (team_analyze, team_select, team_researcher, team_verifier, team_synthesize)

@@ -3,8 +3,10 @@
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
+from agent.core.strings import one_line
 from agent.evidence.citations import ID, MARKER
 from agent.evidence.places import activity_keywords
 from agent.knowledge.ranking import Bm25, best_first
@@ -14,22 +16,23 @@ from agent.sample.model.subject import Subject
 from agent.texts import Language, detect_language
 
 T = TypeVar("T")
-_TASK = re.compile(r"<task>\s*(\w+)\s*</task>")
-_LANGUAGE = re.compile(r"<language>\s*(zh|en)\s*</language>")
 _MARKER = re.compile(rf"\s*{MARKER.pattern}")
 _SENTENCE = re.compile(
     rf"(.+?(?:[。！？!?]+[”」』）)\"]*|(?<!\b[A-Z])\.(?=\s+[^a-z\s]|\[\^|\s*$)|$))"
     rf"((?:\s*\[\^{ID}\])*)\s*"
 )
 _MARKED = re.compile(rf"^\s*{MARKER.pattern}\s*(.+?)\s*$", re.MULTILINE)
-_DOCUMENT = re.compile(r"(?:[(（]([^()（）,，]*)[^()（）]*[)）]\s*)?(.*?)(?: — (.*))?")
+_DOCUMENT = re.compile(
+    r"(?:[(（](?P<kind>[^()（）,，]*)[^()（）]*[)）]\s*)?(?P<title>.*?)(?: — (?P<text>.*))?"
+)
 _PAGE = r"(?:, p\. \d+|，第 \d+ 页)"
-_PASSAGE = re.compile(rf"()(.*?{_PAGE}|[^:›]*?)(?: › [^:]*)?: (.*)")
-_ELEMENT = r"[<‹]{tag}\s([^<>‹›]*)[>›]\n?(.*?)[<‹]/{tag}[>›]"
+_PASSAGE = re.compile(rf"(?P<title>.*?(?={_PAGE})|[^:›]*?){_PAGE}?(?: › [^:]*)?: (?P<text>.*)")
 _ATTRIBUTE = re.compile(r'(\w+)=["”]([^"”]*)["”]')
 _LIST_SIGN = re.compile(r"^\s*(?:[-*•#>]+|\d+[.、)])\s+")
 _SHARE_OF_BEST = 0.2
-_LONGEST = 60
+
+short = partial(one_line, longest=61)
+"""Return a text for a sentence of ours, cut where it is long."""
 
 
 @dataclass(frozen=True)
@@ -84,13 +87,11 @@ class Source:
 
 def task_of(turn: Turn) -> str:
     """Return the name in `<task>`, with which every system prompt begins; "" where it is not."""
-    match = _TASK.search(turn.system)
-    return match[1] if match else ""
+    return block(turn.system, "task")
 
 
 def language_of(turn: Turn) -> Language:
-    match = _LANGUAGE.search(turn.system)
-    return "en" if match and match[1] == "en" else "zh"
+    return "en" if block(turn.system, "language") == "en" else "zh"
 
 
 def block(text: str, tag: str) -> str:
@@ -110,7 +111,7 @@ def number(text: str, tag: str, default: int) -> int:
 
 def elements(text: str, tag: str) -> list[tuple[dict[str, str], str]]:
     """Return the attributes and content of each `<tag …>`, fenced as foreign text or not."""
-    matches = re.findall(_ELEMENT.replace("{tag}", tag), text, re.DOTALL)
+    matches = re.findall(rf"[<‹]{tag}\s([^<>‹›]*)[>›]\n?(.*?)[<‹]/{tag}[>›]", text, re.DOTALL)
     return [(dict(_ATTRIBUTE.findall(attributes)), body.strip()) for attributes, body in matches]
 
 
@@ -123,17 +124,13 @@ def sources(text: str, subject: Subject | None = None) -> list[Source]:
     """Return the sources a text lists, results and pages first; only those on the subject."""
     rows: list[Source] = []
     for row, body in (*elements(text, "result"), *elements(text, "page")):
-        title, _, rest = ("", "", body) if "title" in row else body.partition("\n")
-        name, url = row.get("id", ""), row.get("url", "")
-        rows.append(Source(name, row.get("title", title), rest or body, url=url))
+        first, _, rest = body.partition("\n")
+        title, own = (row["title"], body) if "title" in row else (first, rest or body)
+        rows.append(Source(row.get("id", ""), title, own, url=row.get("url", "")))
     passages = block(text, "passages")
     for part, pattern in ((text.replace(passages, ""), _DOCUMENT), (passages, _PASSAGE)):
         matches = [(name, pattern.fullmatch(line)) for name, line in _MARKED.findall(part)]
-        rows += [
-            Source(name, re.sub(f"{_PAGE}$", "", m[2]), m[3] or "", m[1] or "")
-            for name, m in matches
-            if m
-        ]
+        rows += [Source(name, **match.groupdict("")) for name, match in matches if match]
     return [s for s in rows if not subject or subject.is_named_in(f"{s.title} {s.text}")]
 
 
@@ -154,14 +151,12 @@ def sentences(text: str, title: str = "") -> list[Sentence]:
 
 def distinct(candidates: Iterable[Sentence]) -> list[Sentence]:
     """Return the sentences in order, near-copies of earlier ones left out."""
-    result: list[Sentence] = []
-    earlier: list[frozenset[str]] = []
+    result: dict[frozenset[str], Sentence] = {}
     for sentence in candidates:
-        mine = frozenset(query_terms(sentence.bare))
-        if not any(len(mine & other) >= 0.8 * max(len(mine), 1) for other in earlier):
-            earlier.append(mine)
-            result.append(sentence)
-    return result
+        own = frozenset(query_terms(sentence.bare))
+        if not any(len(own & other) >= 0.8 * max(len(own), 1) for other in result):
+            result[own] = sentence
+    return list(result.values())
 
 
 def with_map_words(text: str) -> str:
@@ -172,11 +167,11 @@ def with_map_words(text: str) -> str:
 def best(items: Iterable[T], query: str, text_of: Callable[[T], str], most: int) -> list[T]:
     """Return the items that bear most on the query by BM25; none without a shared word."""
     rows = list(items)
-    scores = best_first(
-        Bm25([with_map_words(text_of(row)) for row in rows]).scores(with_map_words(query))
-    )
-    least = max([score for _, score in scores], default=0.0) * _SHARE_OF_BEST
-    return [rows[at] for at, score in scores if score > 0 and score >= least][:most]
+    bm25 = Bm25([with_map_words(text_of(row)) for row in rows])
+    scores = best_first(bm25.scores(with_map_words(query)))[:most]
+    return [
+        rows[at] for at, score in scores if score > 0 and score >= scores[0][1] * _SHARE_OF_BEST
+    ]
 
 
 def rank(
@@ -202,8 +197,3 @@ def in_language(candidates: list[Sentence], language: Language) -> list[Sentence
 
 def join_sentences(sentences: Iterable[Sentence], language: Language) -> str:
     return ("" if language == "zh" else " ").join(sentence.text for sentence in sentences)
-
-
-def short(text: str) -> str:
-    """Return a text for a sentence of ours, cut where it is long."""
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from agent.evidence.claims.facts import year_of
 from agent.evidence.figures import UNITS, Figure, figures
 from agent.knowledge.terms import terms
 from agent.sample.model.subject import Subject, clean_question, subject_of
@@ -20,13 +21,17 @@ _WANTED = {
     "date": r"哪一?天|几月几[日号]|什么日期|\b(?:what|which) date\b|\bon (?:what|which) day\b",
     "number": r"多少|多[高长大远宽深重]|\bhow (?:many|much|long|tall|high|far|deep|wide)\b",
 }
+ON_MAP = frozenset({"rating", "cost", "closes", "opens", "address"})
 _BEYOND = re.compile(
     "最|哪家|哪个|哪座|更|相差|相隔|相比|附近|一共|总共|[^，,]比.*[高低早晚长短多少大小]"
     r"|\b(?:\w+est|older|taller|longer|higher|larger|more|times|total|after|before|than|between)\b",
     re.IGNORECASE,
 )
-ON_MAP = frozenset({"rating", "cost", "closes", "opens", "address"})
 _UNIT = re.compile(r"多少\s*([\u4e00-\u9fff]{1,3}|%)|\bhow many ([a-z]+)|\bin ([a-z]+)\W*$", re.I)
+_COMMON = re.compile(
+    "the|of|in|is|was|were|are|a|an|it|did|does|do|which|what|when|year|date|how|many|much|long"
+    "|tall|high|on|at|to|by|for|from|and|built|whole|是在|的是|一共|总共|大约"
+)
 _SIGNS = {
     r"\s*(?:乘以|乘|times|multiplied by|×|x(?=\s*\d))\s*": " * ",
     r"\s*(?:除以|divided by|÷)\s*": " / ",
@@ -36,6 +41,7 @@ _SIGNS = {
     r"(\d+(?:\.\d+)?)\s*的\s*(?:百分之)?(\d+(?:\.\d+)?)\s*[%％]": r"\1 * \2 / 100",
 }
 _FORMULA = re.compile(r"\(*\s*\d+(?:\.\d+)?(?:[\s()]*[-+*/][\s()]*\d+(?:\.\d+)?)+\s*\)*")
+_ASKS_WEEKDAY = re.compile("星期|周几|礼拜|day of the week|which day|what day")
 _WEEKDAYS: dict[Language, list[str]] = {
     "zh": [f"星期{day}" for day in "一二三四五六日"],
     "en": ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"],
@@ -61,19 +67,16 @@ def value_kind(question: str) -> str:
 
 def of_record(record: Record, kind: str) -> Value | None:
     """Return a fact of a place as the map lists it."""
-    times = [t for f in record.fields[1:] for t in re.findall(r"\b\d{1,2}:\d{2}\b", f)]
-    stars = [f[1:] for f in record.fields if f.startswith("★")]
-    costs = [f[1:] for f in record.fields if f[:1] in "¥￥"]
-    where = [f for f in record.fields[2:] if not re.search(r"^[★¥￥]|\d:\d|全天|24|\d m\b", f)]
+    times = re.findall(r"\b\d{1,2}:\d{2}\b", " ".join(record.fields[1:]))
+    others = [f for f in record.fields[2:] if not re.search(r"^[★¥￥]|\d:\d|全天|24|\d m\b", f)]
     values = {
-        "rating": stars,
-        "cost": costs,
+        "rating": [field[1:] for field in record.fields if field[0] == "★"],
+        "cost": [field[1:] for field in record.fields if field[0] in "¥￥"],
         "opens": times[:1],
         "closes": times[-1:],
-        "address": where[-1:],
+        "address": others[-1:],
     }[kind]
-    text = " · ".join(record.fields)
-    return Value(values[0], text, record.id) if values else None
+    return Value(values[0], " · ".join(record.fields), record.id) if values else None
 
 
 def of_sentence(sentence: str, question: str, subject: Subject, title: str = "") -> str:
@@ -84,80 +87,66 @@ def of_sentence(sentence: str, question: str, subject: Subject, title: str = "")
     rest = re.sub("|".join(_WANTED.values()), " ", _UNIT.sub(" ", plain), flags=re.I)
     for name in subject.names:
         rest = rest.replace(name, " ")
-    shared = [word for word in terms(rest) if word in terms(sentence) and len(word) > 1]
-    telling = [word for word in shared if word not in _COMMON]
+    aspects = [word for word in terms(rest) if len(word) > 1 and not _COMMON.fullmatch(word)]
+    telling = set(aspects) & set(terms(sentence))
     values = list(_values(sentence, kind, plain))
-    if not values or (not telling and [w for w in terms(rest) if w not in _COMMON and len(w) > 1]):
+    if not values or (aspects and not telling):
         return ""
-    places = [
-        m.start() for word in telling for m in re.finditer(re.escape(word), sentence.casefold())
-    ]
+    text = sentence.casefold()
+    places = [m.start() for word in telling for m in re.finditer(re.escape(word), text)]
     return min(values, key=lambda v: min((abs(v[1] - at) for at in places), default=0))[0]
-
-
-_COMMON = frozenset(
-    re.findall(
-        r"\S+",
-        "the of in is was were are a an it did does do which what when year date how many "
-        "much long tall high on at to by for from and were built whole 是在 的是 一共 总共 大约",
-    )
-)
 
 
 def _values(sentence: str, kind: str, question: str) -> Iterator[tuple[str, int]]:
     """Yield every value of a kind with the place where it stands."""
     for figure in figures(sentence):
-        if kind == "year" and (year := _year(figure)):
-            yield year, figure.start
+        is_amount = not figure.date and figure.clock is None
+        year = figure.date[0] if figure.date else year_of(figure)
+        if kind == "year" and year:
+            yield str(year), figure.start
         elif kind == "date" and figure.date and all(figure.date):
             yield "-".join(f"{part:02d}" for part in figure.date), figure.start
-        elif kind == "number" and _is_amount(figure) and _fits(figure, sentence, question):
+        elif kind == "number" and is_amount and _fits(figure, sentence, question):
             digits = re.search(r"\d[\d,]*(?:\.\d+)?", figure.text)
             yield digits[0].replace(",", "") if digits else figure.text, figure.start
-
-
-def _is_amount(figure: Figure) -> bool:
-    return not figure.date and figure.clock is None
-
-
-def _year(figure: Figure) -> str:
-    if figure.date:
-        return str(figure.date[0] or "")
-    bare = not figure.kind and figure.scale == 1 and figure.text.isdigit()
-    return figure.text if bare and 1000 <= figure.value <= 2100 else ""
 
 
 def _fits(figure: Figure, sentence: str, question: str) -> bool:
     """Tell whether a number has the unit that is asked for, and in that size."""
     match = _UNIT.search(question)
-    unit = next((group for group in match.groups() if group), "") if match else ""
-    unit_entry = next((UNITS[unit[:n]] for n in (len(unit), 2, 1) if unit[:n] in UNITS), None)
-    if unit_entry:
-        return figure.kind == unit_entry[0] and figure.scale == unit_entry[1]
-    if unit:
-        return sentence[figure.end :].lstrip().casefold().startswith(unit[:4].casefold())
-    return figure.kind == "metre"
+    if not match:
+        return figure.kind == "metre"
+    unit = str(match[match.lastindex or 0])
+    for known in (unit, unit[:2], unit[:1]):
+        if known in UNITS:
+            return (figure.kind, figure.scale) == UNITS[known]
+    return sentence[figure.end :].lstrip().casefold().startswith(unit[:4].casefold())
 
 
 def program(question: str, *, again: bool = False) -> str:
     """Return a program for a question's arithmetic; `again` writes it another way, as a check."""
     plain = clean_question(question)
     days = [figure.date for figure in figures(plain) if figure.date and all(figure.date)]
-    dates = [f"date({year}, {month}, {day})" for year, month, day in days]
-    head = "from datetime import date\n"
-    if len(dates) == 2 and re.search("天|days", plain):
-        first, second = dates
-        apart = (
-            f"{second}.toordinal() - {first}.toordinal()" if again else f"({second} - {first}).days"
-        )
-        return f"{head}print(abs({apart}))"
-    if len(dates) == 1 and re.search("星期|周几|礼拜|day of the week|which day|what day", plain):
-        at = f"({dates[0]}.toordinal() - 1) % 7" if again else f"{dates[0]}.weekday()"
-        return f"{head}print({_WEEKDAYS[detect_language(plain)]!r}[{at}])"
+    if days:
+        value = _of_dates([f"date({y}, {m}, {d})" for y, m, d in days], plain, again=again)
+        return f"from datetime import date\nprint({value})" if value else ""
     for pattern, sign in _SIGNS.items():
         plain = re.sub(pattern, sign, plain, flags=re.IGNORECASE)
-    if dates or not (match := _FORMULA.search(plain)) or match[0].count("(") != match[0].count(")"):
+    if not (match := _FORMULA.search(plain)) or match[0].count("(") != match[0].count(")"):
         return ""
     kind = "Decimal" if again else "Fraction"
     exact = re.sub(r"\d+(?:\.\d+)?", lambda n: f'{kind}("{n[0]}")', match[0].strip())
     return f"print(f'{{round(float({exact}), 6):.15g}}')"
+
+
+def _of_dates(dates: list[str], plain: str, *, again: bool) -> str:
+    """Return an expression for the days between two dates, or for the weekday of one."""
+    if len(dates) == 2 and re.search("天|days", plain):
+        first, second = dates
+        if again:
+            return f"abs({second}.toordinal() - {first}.toordinal())"
+        return f"abs(({second} - {first}).days)"
+    if len(dates) == 1 and _ASKS_WEEKDAY.search(plain):
+        at = f"({dates[0]}.toordinal() - 1) % 7" if again else f"{dates[0]}.weekday()"
+        return f"{_WEEKDAYS[detect_language(plain)]!r}[{at}]"
+    return ""
