@@ -10,6 +10,7 @@ from functools import cache
 from typing import Protocol, TypeVar
 
 from agent.evidence.geo import distance_m
+from agent.knowledge.terms import query_terms, terms
 from agent.sample.model.subject import subject_of
 from agent.sample.records import (
     Anchor,
@@ -22,7 +23,6 @@ from agent.sample.records import (
     load_sample,
     phrase,
     segments,
-    terms,
 )
 
 _LEAST, _NAMED, _IN_TEXT, _SHARE_OF_BEST = 0.5, 0.6, 0.7, 0.5
@@ -120,20 +120,23 @@ R = TypeVar("R", bound=Record)
 
 def search_records(query: str, records: Iterable[R], limit: int) -> list[R]:
     """Return the records on the query's subject that have half of its words, best first."""
-    subject, query_terms, query_phrase = subject_of(query), terms(query), phrase(query)
+    subject, query_phrase = subject_of(query), phrase(query)
+    wanted = query_terms(query)
     scored: list[tuple[float, R]] = []
-    for record in records if query_terms else ():
+    for record in records if subject.names and wanted else ():
         heading, text = _terms(" ".join(record.names)), _terms(record.text)
-        hits = sum(1.0 if term in heading else _IN_TEXT * (term in text) for term in query_terms)
+        hits = sum(1.0 if term in heading else _IN_TEXT * (term in text) for term in wanted)
         named = any(has(query_phrase, phrase(name)) for name in record.subjects)
-        score = hits / len(query_terms) + _NAMED * named
+        score = hits / len(wanted) + _NAMED * named
         if score >= _LEAST and subject.is_named_in(" ".join((*record.names, record.text))):
             scored.append((score, record))
     scored.sort(key=lambda pair: -pair[0])
     return [record for score, record in scored if score >= scored[0][0] * _SHARE_OF_BEST][:limit]
 
 
-_terms = cache(terms)
+@cache
+def _terms(text: str) -> frozenset[str]:
+    return frozenset(terms(text))
 
 
 def _fitting(pool: list[Place], keywords: str) -> list[Place]:

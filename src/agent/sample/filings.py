@@ -22,7 +22,8 @@ from typing import Any
 
 from aiohttp import web
 
-from agent.sample.records import frozen, read_sheets, terms
+from agent.knowledge.terms import query_terms, terms
+from agent.sample.records import frozen, read_sheets
 from agent.sample.service import Service
 
 
@@ -83,7 +84,7 @@ class SecService(Service):
             self.app.router.add_get(path, _with_contact(answer))
 
     async def _full_text(self, request: web.Request) -> web.Response:
-        query_terms = terms(request.query.get("q", ""))
+        wanted = set(query_terms(request.query.get("q", "")))
         forms = set(filter(None, request.query.get("forms", "").split(",")))
         ciks = {int(cik) for cik in request.query.get("ciks", "").split(",") if cik.isdigit()}
         hits = [
@@ -92,7 +93,7 @@ class SecService(Service):
             if not ciks or company.cik in ciks
             for filing in company.filings
             if (not forms or filing.form in forms)
-            and query_terms <= terms(_search_text(company, filing))
+            and wanted.issubset(terms(_search_text(company, filing)))
         ]
         total = {"value": len(hits), "relation": "eq"}
         return web.json_response(

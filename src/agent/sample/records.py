@@ -8,23 +8,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import resources
-from itertools import pairwise
 from typing import Any
 
 _CJK = re.compile("[\u3400-\u9fff]")
-_TOKEN = re.compile("[\u3400-\u9fff]+|[a-z0-9]+")
 _LATIN_WORD = re.compile(r"[a-z0-9]+")
-_YEAR = re.compile(r"(?:19|20)\d\d")
-_FILLER = re.compile(
-    "有没有|为什么|好去处|怎么样|是什么|附近|周边|适合|哪些|哪里|哪个|哪家|什么|怎么|怎样|如何|多少|"
-    "是否|可以|推荐|去处|好玩|地方|请问|介绍|最新|今年|现在|攻略|指南|的|了|吗|呢|和|与|是|在|有"
-)
-_STOPWORDS = re.compile(
-    "a|about|an|and|any|are|around|as|at|be|best|by|can|compare|do|does|explain|find|for|from|"
-    "good|guide|has|have|how|i|in|is|it|its|latest|like|me|my|near|nearby|now|of|on|or|should|"
-    "tell|that|the|their|there|these|they|this|to|up|was|what|when|where|which|who|why|will|with|"
-    "you"
-)
 
 
 def phrase(text: str) -> str:
@@ -66,23 +53,6 @@ def segments(text: str, vocabulary: Collection[str]) -> list[str]:
         parts.append(rest[:end])
         rest = rest[end:].lstrip()
     return parts
-
-
-def terms(text: str) -> frozenset[str]:
-    """Return the terms by which pages are searched: pairs of Chinese characters, English stems.
-
-    A Chinese character standing alone is a term, too. Filler phrases, stop words and years are
-    left out: they say nothing about the subject.
-    """
-    result: set[str] = set()
-    for token in _TOKEN.findall(_FILLER.sub(" ", _fold(text).replace("'", ""))):
-        if _CJK.match(token):
-            result.update(a + b for a, b in pairwise(token))
-            if len(token) == 1:
-                result.add(token)
-        elif not _STOPWORDS.fullmatch(token) and not _YEAR.fullmatch(token):
-            result.add(_stem(token))
-    return frozenset(result)
 
 
 def _fold(text: str) -> str:

@@ -262,9 +262,9 @@ def _spread(
     bearing = {sentence.title for sentence in order}
     order += [sentence for sentence in rank(own, query) if sentence.title not in bearing]
     for sentence in order:
-        of_kind = [other for other in chosen if other.kind == sentence.kind]
-        of_source = [other for other in of_kind if other.title == sentence.title]
-        if sentence.bare not in used and len(of_kind) < PER_KIND and len(of_source) < PER_SOURCE:
+        titles = [other.title for other in chosen if other.kind == sentence.kind]
+        fits = len(titles) < PER_KIND and titles.count(sentence.title) < PER_SOURCE
+        if fits and sentence.bare not in used:
             chosen.append(sentence)
             used.add(sentence.bare)
     return chosen

@@ -2,11 +2,12 @@
 
 import re
 from dataclasses import dataclass
-from itertools import dropwhile, pairwise
+from itertools import dropwhile
 
+from agent.evidence.claims.facts import names
 from agent.evidence.intent import extract_place
 from agent.evidence.places import landmark_in, without_activities
-from agent.knowledge.terms import terms
+from agent.knowledge.terms import bears_on
 from agent.texts import detect_language
 
 MOST_ASPECTS = 3
@@ -42,12 +43,6 @@ _ASKING_EN = frozenset(
     )
 )
 _ASKED_ASPECTS = frozenset({"history", "revenue", "cost", "costs", "uses", "profit", "price"})
-_RUN = re.compile(
-    r"\b(?:[A-Z][\w'’&-]*|[A-Z]+)(?:\s+(?:(?:of|the|de|and the)\s+){0,2}(?:[A-Z][\w'’&-]*|\d+))*"
-)
-_TOGETHER = re.compile(
-    r"^\s*(?:,|and|or|vs\.?|versus|with|than|to|between|,?\s*or the|the)*\s*$", re.I
-)
 _AROUND_ASPECT = re.compile("^[到把从对将让]|(?:等|相比|方面)+$")
 _ASPECT_EN = re.compile(r"[,;:.?!()]|\b(?:and|or|of|for|in|on|to|from|with|at|by|about)\b", re.I)
 _POSSESSIVE = re.compile(r"['’]s\b")
@@ -86,26 +81,22 @@ class Subject:
         return self.names[0] if self.names else ""
 
     def is_named_in(self, text: str) -> bool:
-        own = frozenset(terms(text))
-        return not self.names or any(self._matches(name, text, own) for name in self.names)
+        """Tell whether a text has one of the names; a long one may begin with it: 宁德时代钠电."""
+        share = 1.0 if self.exact else 0.6
+        return not self.names or any(
+            _is_in(name, text, share)
+            or (re.match(f"[{_HAN}]{{4}}", name) and _is_in(name[:4], text, 2 / 3))
+            for name in self.names
+        )
 
     def is_spelt_in(self, text: str) -> bool:
         """Tell whether a text has one of the names in full, not only a long one's beginning."""
-        own = frozenset(terms(text))
-        return any(n.casefold() in text.casefold() or own >= set(terms(n)) for n in self.names)
+        return any(_is_in(name, text) for name in self.names)
 
-    def _matches(self, name: str, text: str, text_terms: frozenset[str]) -> bool:
-        if name.casefold() in text.casefold():
-            return True
-        name_terms = set(terms(name))
-        if re.search(f"[{_HAN}]", name):
-            # A long phrase begins with the name: 宁德时代钠离子电池.
-            head = re.sub(r"\s", "", name)[:4]
-            shared = sum(a + b in text for a, b in pairwise(head))
-            latin = {word for word in name_terms if word.isascii()}
-            return len(head) > 2 and 3 * shared >= 2 * (len(head) - 1) and latin <= text_terms
-        share = 1.0 if self.exact else 0.6
-        return bool(name_terms) and len(name_terms & text_terms) >= share * len(name_terms)
+
+def _is_in(name: str, text: str, share: float = 1.0) -> bool:
+    """Tell whether a text has a name as it is written, or so much of its words."""
+    return name.casefold() in text.casefold() or bears_on(name, text, coverage=share)
 
 
 def clean_question(question: str) -> str:
@@ -121,8 +112,11 @@ def subject_of(question: str) -> Subject:
     plain = clean_question(question)
     if detect_language(plain) == "zh":
         return _subject_zh(plain)
-    names = _names_en(plain)
-    return Subject(tuple(names)) if names else _words_en(plain)
+    for name in names(plain):
+        words = [*dropwhile(_is_asking, _POSSESSIVE.sub("", name).split())]
+        if words:
+            return Subject((" ".join(words),))
+    return _words_en(plain)
 
 
 def _subject_zh(plain: str) -> Subject:
@@ -130,27 +124,9 @@ def _subject_zh(plain: str) -> Subject:
     first = phrases[0] if phrases else ""
     place, city = extract_place(plain) or ("", None)
     if place and (landmark_in(plain) or first in place or place in first[len(city or "") + 1 :]):
-        compared = re.match(
-            rf"{re.escape(place)}[和与跟比]([^的哪谁有]{{2,12}}?)(?:[的哪谁高早长]|$)", plain
-        )
-        return Subject((place, compared[1]) if compared else (place,))
+        compared = [p for p in phrases[1:2] if any(place + word + p in plain for word in "和与跟")]
+        return Subject((place, *compared))
     return Subject((first or plain,) if len(plain) > 1 else ())
-
-
-def _names_en(plain: str) -> list[str]:
-    """Return the first name in capitals, and those that stand together with it."""
-    names: list[str] = []
-    end = 0
-    for run in _RUN.finditer(plain):
-        words = [*dropwhile(_is_asking, _POSSESSIVE.sub("", run[0]).split())]
-        begins = run.start() == 0 and " " not in run[0]
-        if not words or (begins and not words[0].isupper()):
-            continue
-        if names and not _TOGETHER.match(plain[end : run.start()]):
-            break
-        names.append(" ".join(words))
-        end = run.end()
-    return names
 
 
 def _words_en(plain: str) -> Subject:
@@ -189,17 +165,17 @@ def aspects_of(question: str, *, with_subject: bool = False) -> list[str]:
     behind the subject, a report makes a topic of each.
     """
     plain = clean_question(question)
-    names = subject_of(plain).names
+    own_names = subject_of(plain).names
     head, _, rest = plain.replace("：", ":").partition(":")
     text = rest if rest.strip() else head
     text = next((clause for clause in re.split("[，,；;]", text) if "、" in clause), text)
-    for name in filter(None, (*names, *(extract_place(plain) or ()))):
+    for name in filter(None, (*own_names, *(extract_place(plain) or ()))):
         text = text.replace(name, " ")
     if detect_language(question) == "zh":
         parts = (_AROUND_ASPECT.sub("", part) for part in _ASKING_ZH.split(text))
         aspects = [part.strip() for part in parts if 1 < len(part) <= 8]
     else:
-        own = set() if with_subject else {_singular(word) for word in " ".join(names).split()}
+        own = set() if with_subject else {_singular(word) for word in " ".join(own_names).split()}
         clauses = (clause.split() for clause in _ASPECT_EN.split(_POSSESSIVE.sub("", text)))
         phrases = ([w for w in c if _is_aspect(w) and _singular(w) not in own] for c in clauses)
         aspects = [" ".join(words) for words in phrases if 0 < len(words) <= 3]

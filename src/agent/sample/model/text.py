@@ -159,19 +159,16 @@ def distinct(candidates: Iterable[Sentence]) -> list[Sentence]:
     return list(result.values())
 
 
-def with_map_words(text: str) -> str:
-    """Return a text with what the map would look for: 遛娃 and "with kids" are then one word."""
-    return " ".join([text, *activity_keywords(text, "zh"), *activity_keywords(text, "en")])
-
-
 def best(items: Iterable[T], query: str, text_of: Callable[[T], str], most: int) -> list[T]:
     """Return the items that bear most on the query by BM25; none without a shared word."""
-    rows = list(items)
-    bm25 = Bm25([with_map_words(text_of(row)) for row in rows])
-    scores = best_first(bm25.scores(with_map_words(query)))[:most]
-    return [
-        rows[at] for at, score in scores if score > 0 and score >= scores[0][1] * _SHARE_OF_BEST
-    ]
+    rows, words = list(items), _with_map_words
+    scores = best_first(Bm25([words(text_of(row)) for row in rows]).scores(words(query)))[:most]
+    return [rows[at] for at, score in scores if score > scores[0][1] * _SHARE_OF_BEST]
+
+
+def _with_map_words(text: str) -> str:
+    """Return a text with what the map would look for: 遛娃 and "with kids" are then one word."""
+    return " ".join([text, *activity_keywords(text, "zh"), *activity_keywords(text, "en")])
 
 
 def rank(
