@@ -354,3 +354,49 @@ def test_where_no_place_meets_a_demand_each_is_listed_with_what_it_breaks() -> N
     for line in (line for line in text.splitlines() if line.startswith("- ")):
         assert "不符合：" in line
     assert cited(text) == {"a0-0", "a0-1"}
+
+
+HOURS: dict[Language, str] = {
+    "zh": (
+        "[^p0-0] 和平菓局 | 游乐场 | ★4.5 | 周一至周日 10:00-21:00\n"
+        "[^p0-1] 妇女儿童博物馆 | 博物馆 | ★4.6 | 周二至周日 09:00-17:00 | 北极阁路9号\n"
+        "[^p0-2] 海底捞火锅 | 火锅店 | 全天营业\n[^p0-3] 无名公园"
+    ),
+    "en": (
+        "[^p0-0] Heping Guoju | theme street | ★4.5 | daily 10:00–21:00\n"
+        "[^p0-1] Museum of Children | museum | ★4.6 | Tue–Sun 09:00–17:00 | 北极阁路9号\n"
+        "[^p0-2] Haidilao | hotpot | open 24 hours\n[^p0-3] Nameless Park"
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "language", "ids"),
+    [
+        ("哪些周一开门？", "zh", {"p0-0", "p0-2"}),
+        ("Which of them are open on Monday?", "en", {"p0-0", "p0-2"}),
+        ("哪些周六营业", "zh", {"p0-0", "p0-1", "p0-2"}),
+        ("Which are open at 10 p.m.?", "en", {"p0-2"}),
+    ],
+)
+def test_which_of_the_last_places_are_open_is_read_off_their_hours(
+    question: str, language: Language, ids: set[str]
+) -> None:
+    values = {"question": question, "previous_places": HOURS[language]}
+    assert reply(ask("generate_query", language, count="3", **values)).json["query"] == []
+    text = text_of(reply(ask("answer", language, **values)))
+    assert cited(text) == ids
+
+
+def test_where_none_of_the_last_places_is_open_that_is_said_with_their_hours() -> None:
+    museum = HOURS["zh"].splitlines()[1]
+    text = text_of(reply(ask("answer", question="周一开门吗", previous_places=museum)))
+    assert "都不合要求" in text
+    assert "周二至周日 09:00-17:00" in text
+
+
+@pytest.mark.parametrize(
+    "question", ["故宫博物院周一开门吗", "附近哪些餐厅周一开门", "第二个几点关门"]
+)
+def test_opening_hours_of_other_places_are_searched(question: str) -> None:
+    assert queries(question=question, previous_places=HOURS["zh"], conversation=SAID)

@@ -2,7 +2,9 @@
 
 import re
 
-from agent.evidence.intent import map_task_by_rules, needs_place
+from agent.evidence.constraints import Outcome, constraints_by_rules, opening_hours, openness
+from agent.evidence.intent import extract_place, map_task_by_rules, needs_place
+from agent.evidence.places import activity_in
 from agent.evidence.types import MapTask
 from agent.sample.corpus import search_pages
 from agent.sample.model.request import Answer, FunctionCall, GroundedSentence, Page, Turn
@@ -55,8 +57,13 @@ def nothing_on(what: str, language: Language) -> str:
 
 
 def generate_query(turn: Turn) -> Answer:
-    """Return the question and its aspects, each with its map task by the product's own rules."""
+    """Return the question and its aspects, each with its map task by the product's own rules.
+
+    Which of the last answer's places are open then, their records say without a search.
+    """
     question, count = plain_question(turn), max(1, number(turn.user, "count", 1))
+    if _by_hours(turn.user, question):
+        return Answer(json={"question": question_of(turn), "query": []})
     rows: list[dict[str, object]] = [{"query": question, "map": map_task_by_rules(question)}]
     rows += [{"query": query, "map": None} for query in _aspect_queries(question)]
     return Answer(json={"question": question_of(turn), "query": rows[:count]})
@@ -143,10 +150,12 @@ def answer(turn: Turn) -> Answer:
     """Place first where there are some, then the sentences that bear most on the question."""
     user, language, question = turn.user, language_of(turn), question_of(turn)
     plain = clean_question(question)
-    places = records(block(user, "places"))
-    places = places or [p for p in records(block(user, "previous_places")) if p.name in question]
+    previous, by_hours = records(block(user, "previous_places")), _by_hours(user, plain)
+    places = records(block(user, "places")) or by_hours.get("satisfied", [])
+    places = places or [p for p in previous if p.name in question and not by_hours]
     violated = say("constraints.marks.violated", language, text="").strip()
     unfit = [p for p in places if any(fact.startswith(violated) for fact in p.fields)]
+    unfit = unfit or by_hours.get("violated", [])
     places = [place for place in places if place not in unfit]
     if outing := lines(user, "outing"):
         places, unfit = [], []
@@ -172,6 +181,21 @@ def answer(turn: Turn) -> Answer:
         "\n".join([say("sample.web", language), *web]) if web else "",
     ]
     return Answer(text="\n\n".join(filter(None, parts)))
+
+
+def _by_hours(user: str, question: str) -> dict[Outcome, list[Record]]:
+    """Return the last answer's places by whether they are open when a follow-up asks for."""
+    asked, previous = constraints_by_rules(question), records(block(user, "previous_places"))
+    at, days = asked.get("open_at"), asked.get("open_on")
+    result: dict[Outcome, list[Record]] = {}
+    if not (at or days) or extract_place(question) or activity_in(question):
+        return result
+    for place in [p for p in previous if p.name in question] or previous:
+        stated = (opening_hours(field.removeprefix("open ")) for field in place.fields[1:])
+        outcome = openness(next(filter(None, stated), None), at, days)
+        if outcome != "unknown":
+            result.setdefault(outcome, []).append(place)
+    return result
 
 
 def _by_source(findings: list[Sentence], query: str, language: Language) -> list[str]:
