@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.sample.model.subject import aspects_of, resolve_references, searched_as, subject_of
+from agent.sample.subject import aspects_of, resolve_references, searched_as, subject_of
 
 SAID = ["user: 王府井附近适合遛娃的好去处", "assistant: 可以去和平菓局。[1]"]
 

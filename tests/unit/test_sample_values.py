@@ -8,9 +8,9 @@ from fractions import Fraction
 
 import pytest
 
-from agent.sample.model.subject import subject_of
 from agent.sample.model.text import Record
 from agent.sample.model.values import of_record, of_sentence, program, value_kind
+from agent.sample.subject import subject_of
 
 TEA = Record("a0-1", ("鹤鸣茶社", "茶艺馆", "★4.6", "¥30", "周一至周日 07:00-20:00", "少城路12号"))
 

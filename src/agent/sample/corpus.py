@@ -11,7 +11,6 @@ from typing import Protocol, TypeVar
 
 from agent.evidence.geo import distance_m
 from agent.knowledge.terms import query_terms, terms
-from agent.sample.model.subject import subject_of
 from agent.sample.records import (
     Anchor,
     City,
@@ -24,6 +23,7 @@ from agent.sample.records import (
     phrase,
     segments,
 )
+from agent.sample.subject import subject_of
 
 _LEAST, _NAMED, _IN_TEXT, _SHARE_OF_BEST = 0.5, 0.6, 0.7, 0.5
 _SEPARATORS = re.compile(r"[|,，、;；]")

@@ -8,7 +8,7 @@ from typing import Any
 from aiohttp import web
 
 from agent.models.validation import SCHEMA_INTRO
-from agent.sample.gemini import tokens
+from agent.sample.gemini import Refused, tokens
 from agent.sample.model.request import (
     Answer,
     FunctionCall,
@@ -21,12 +21,6 @@ from agent.sample.model.request import (
 from agent.sample.service import BODY, StreamingService, has_bearer
 
 FINISHES = {"STOP": "stop", "MAX_TOKENS": "length", "SAFETY": "content_filter"}
-
-
-class Refused(Exception):
-    def __init__(self, message: str, status: int = 400, code: str | None = None) -> None:
-        super().__init__(message)
-        self.message, self.status, self.code = message, status, code
 
 
 class OpenAIService(StreamingService):
@@ -210,5 +204,5 @@ def sse(body: Mapping[str, Any]) -> bytes:
 
 
 def _refuse(error: Refused) -> web.Response:
-    body = {"message": error.message, "type": "invalid_request_error", "code": error.code}
+    body = {"message": error.message, "type": "invalid_request_error", "code": error.reason}
     return web.json_response({"error": body}, status=error.status)

@@ -9,8 +9,8 @@ from typing import Any
 from aiohttp import web
 
 from agent.sample.corpus import search_pages
-from agent.sample.model.text import quote, sentences
 from agent.sample.records import Page, load_sample
+from agent.sample.sentences import quote, sentences
 from agent.sample.service import BODY, Service, has_bearer
 
 Pages = Callable[[str, int], Sequence[Page]]

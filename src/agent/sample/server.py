@@ -15,14 +15,14 @@ from agent.sample.filings import SecService
 from agent.sample.gemini import GeminiService
 from agent.sample.mineru import MineruService
 from agent.sample.model.reply import SampleModel
-from agent.sample.model.subject import clean_question
-from agent.sample.model.text import short
 from agent.sample.openai import OpenAIService
 from agent.sample.pages import PagesService, sample_hosts
 from agent.sample.ranking import RankingService
 from agent.sample.scholar import OpenAlexService, SemanticScholarService, WikipediaService
 from agent.sample.search import BochaService, SerperService, TavilyService
+from agent.sample.sentences import short
 from agent.sample.service import Background, Service
+from agent.sample.subject import clean_question
 from agent.settings import Settings
 from agent.texts import Language, say
 

@@ -13,33 +13,29 @@ from agent.sample.model.research import (
     nothing_on,
     plain_question,
 )
-from agent.sample.model.subject import (
-    Subject,
-    aspects_of,
-    clean_question,
-    searched_as,
-    subject_of,
-)
 from agent.sample.model.text import (
     Record,
-    Sentence,
     Source,
-    best,
     block,
     elements,
-    in_language,
-    join_sentences,
     language_of,
     lines,
     number,
     quotable,
-    quote,
-    rank,
     records,
-    sentences,
-    short,
     sources,
 )
+from agent.sample.sentences import (
+    Sentence,
+    best,
+    in_language,
+    join_sentences,
+    quote,
+    rank,
+    sentences,
+    short,
+)
+from agent.sample.subject import Subject, aspects_of, clean_question, searched_as, subject_of
 from agent.texts import Language, detect_language, say
 
 THINK, SEARCH, SEARCH_DOCUMENTS = "think_tool", "tavily_search", "search_documents"

@@ -8,30 +8,32 @@ from agent.evidence.places import activity_in
 from agent.evidence.types import MapTask
 from agent.sample.corpus import search_pages
 from agent.sample.model.request import Answer, FunctionCall, GroundedSentence, Page, Turn
-from agent.sample.model.subject import (
+from agent.sample.model.text import (
+    Record,
+    block,
+    language_of,
+    lines,
+    number,
+    quotable,
+    records,
+)
+from agent.sample.sentences import (
+    Sentence,
+    distinct,
+    in_language,
+    join_sentences,
+    quote,
+    rank,
+    sentences,
+    short,
+)
+from agent.sample.subject import (
     aspects_of,
     clean_question,
     resolve_references,
     searched_as,
     subject_of,
     topic_of,
-)
-from agent.sample.model.text import (
-    Record,
-    Sentence,
-    block,
-    distinct,
-    in_language,
-    join_sentences,
-    language_of,
-    lines,
-    number,
-    quotable,
-    quote,
-    rank,
-    records,
-    sentences,
-    short,
 )
 from agent.texts import Language, detect_language, say
 

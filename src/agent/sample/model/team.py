@@ -5,17 +5,10 @@ import re
 from agent.evidence.citations import MARKER
 from agent.sample.model.request import Answer, FunctionCall, Turn
 from agent.sample.model.research import map_calls, nothing_on
-from agent.sample.model.subject import aspects_of, clean_question, searched_as, subject_of
-from agent.sample.model.text import (
-    Sentence,
-    block,
-    language_of,
-    lines,
-    quotable,
-    rank,
-    records,
-)
+from agent.sample.model.text import block, language_of, lines, quotable, records
 from agent.sample.model.values import ON_MAP, Value, of_record, of_sentence, program, value_kind
+from agent.sample.sentences import Sentence, rank
+from agent.sample.subject import aspects_of, clean_question, searched_as, subject_of
 from agent.texts import say
 
 SEARCHES, CODE = ("search_bocha", "search_google", "search_tavily"), "run_code"

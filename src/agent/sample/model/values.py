@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from agent.evidence.claims.facts import year_of
 from agent.evidence.figures import UNITS, Figure, figures
 from agent.knowledge.terms import terms
-from agent.sample.model.subject import Subject, clean_question, subject_of
 from agent.sample.model.text import Record
+from agent.sample.subject import Subject, clean_question, subject_of
 from agent.texts import Language, detect_language
 
 _WANTED = {
