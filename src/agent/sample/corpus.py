@@ -208,8 +208,9 @@ def _candidates(readings: list[str]) -> Iterator[Anchor]:
 def _anchor_index() -> dict[str, list[Anchor]]:
     sample = load_sample()
     spots = [*sample.anchors]
-    spots += [d for city in sample.cities for d in (_centre(city), *city.districts)]
-    spots += [_anchor_of(place) for place in sample.places]
+    for city in sample.cities:
+        spots += [_anchor(city, city.aliases, city.name, "", _CITY), *city.districts]
+    spots += [_anchor(p, (p.name_en,), p.city, p.district, _SPOT) for p in sample.places]
     index: dict[str, list[Anchor]] = {}
     for spot in spots:
         for name in _names_of(spot):
@@ -225,31 +226,19 @@ def _names_of(spot: Anchor | City) -> tuple[str, ...]:
     return (spot.name, *spot.aliases)
 
 
-def _centre(city: City) -> Anchor:
+def _anchor(
+    spot: City | Place, aliases: tuple[str, ...], city: str, district: str, level: str
+) -> Anchor:
+    """Return a city or a place as a geocoder names it."""
     return Anchor(
-        name=city.name,
-        aliases=city.aliases,
-        city=city.name,
-        province=city.province,
-        district="",
-        adcode=city.adcode,
-        citycode=city.citycode,
-        lng=city.lng,
-        lat=city.lat,
-        level=_CITY,
-    )
-
-
-def _anchor_of(place: Place) -> Anchor:
-    return Anchor(
-        name=place.name,
-        aliases=(place.name_en,),
-        city=place.city,
-        province=place.province,
-        district=place.district,
-        adcode=place.adcode,
-        citycode=place.citycode,
-        lng=place.lng,
-        lat=place.lat,
-        level=_SPOT,
+        name=spot.name,
+        aliases=aliases,
+        city=city,
+        province=spot.province,
+        district=district,
+        adcode=spot.adcode,
+        citycode=spot.citycode,
+        lng=spot.lng,
+        lat=spot.lat,
+        level=level,
     )
