@@ -165,3 +165,12 @@ def test_a_straight_line_is_never_a_walk(sentence: str, verdict: str | None) -> 
     [finding] = check(sentence, lines)
     assert (finding.verdict == "marked") == (verdict == "marked")
     assert finding.contradicted == (verdict == "marked")
+
+
+def test_the_hours_of_a_demand_that_is_not_met_are_no_limit_to_keep_within() -> None:
+    closed = {"constraint": "open_on", "verdict": "violated", "text": "closed Mon (Tue–Sun 17:00)"}
+    palace = cafe("a0-0", "故宫博物院", 0, 60, 4.9, verdicts=[closed])
+    records = {"a0-0": record("a0-0", ["故宫博物院 | Tue–Sun 17:00 | museum"], palace)}
+    line = "故宫博物院 · fails: closed Mon (Tue–Sun 17:00) · meets: museum [^a0-0]"
+    [finding] = check(line, Evidence(records, today="2026-11-23"))
+    assert not finding.contradicted

@@ -59,6 +59,14 @@ def test_a_playground_never_stands_before_a_restaurant_where_one_is_asked_for() 
     ]  # fmt: skip
 
 
+def test_a_kind_that_the_category_leaves_open_is_told_by_the_name() -> None:
+    assert outcome({"kind": "museum"}, name="故宫博物院", category="国家级景点") == (
+        "satisfied", "name",
+    )  # fmt: skip
+    assert outcome({"kind": "museum"}, name="某宫", category="国家级景点")[0] == "unknown"
+    assert outcome({"kind": "museum"}, name="博物馆餐厅", category="中餐厅")[0] == "violated"
+
+
 def test_a_verdict_by_the_name_does_not_repeat_the_name_that_stands_above_it() -> None:
     shop = record("乐高品牌旗舰店(北京王府井店)", category="礼品饰品店")
     museum = record("某展馆", category="游乐场")

@@ -356,3 +356,10 @@ def test_a_city_that_a_call_names_itself_is_a_named_one() -> None:
     assert AmapReader(records).add_place({**DETAIL, "city": "上海市"}) is not None
     unknown = records_of("杭州两日游")
     assert AmapReader(unknown).add_place({**DETAIL, "city": ""}) is not None
+
+
+def test_a_name_may_have_its_city_in_front() -> None:
+    hits = [{"name": "迪士尼小镇"}, {"name": "上海迪士尼乐园"}, {"name": "别处"}]
+    names = [hit["name"] for hit in by_name(hits[1:] + hits[:1], "迪士尼", "上海")]
+    assert names == ["上海迪士尼乐园", "迪士尼小镇", "别处"]
+    assert next(hit["name"] for hit in by_name(hits, "迪士尼")) == "迪士尼小镇"

@@ -400,3 +400,61 @@ def test_where_none_of_the_last_places_is_open_that_is_said_with_their_hours() -
 )
 def test_opening_hours_of_other_places_are_searched(question: str) -> None:
     assert queries(question=question, previous_places=HOURS["zh"], conversation=SAID)
+
+
+LAST: dict[Language, str] = {
+    "zh": (
+        "[^p0-0] 王府饭店 | 五星级宾馆 | 距王府井 1.2 km | ★4.6 | ¥1300\n"
+        "[^p0-1] 小院民宿 | 民宿 | 距王府井 800 m | ★4.8 | ¥300\n[^p0-2] 无名公园"
+    ),
+    "en": (
+        "[^p0-0] 王府饭店 (Palace Hotel) | hotel | 1.2 km from Wangfujing | ★4.6 | ¥1300\n"
+        "[^p0-1] 小院民宿 (Courtyard) | guest house | 800 m from Wangfujing | ★4.8 | ¥300"
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "language", "first"),
+    [
+        ("哪个最便宜？", "zh", "p0-1"),
+        ("其中哪家最近？", "zh", "p0-1"),
+        ("which is the best rated?", "en", "p0-1"),
+        ("Which is the cheapest?", "en", "p0-1"),
+    ],
+)
+def test_the_best_of_the_last_places_is_read_off_their_records(
+    question: str, language: Language, first: str
+) -> None:
+    values = {"question": question, "previous_places": LAST[language]}
+    assert reply(ask("generate_query", language, count="3", **values)).json["query"] == []
+    lines = list(text_of(reply(ask("answer", language, **values))).splitlines())
+    assert f"[^{first}]" in next(line for line in lines if line.startswith("- "))
+
+
+def test_another_way_is_asked_between_the_same_ends() -> None:
+    said = "user: 从王府井到三里屯怎么走\nassistant: 步行 6 公里。[1]"
+    [query] = queries(question="坐地铁呢？", conversation=said)
+    task = query["map"]
+    assert (task["origin"], task["destination"], task["mode"]) == ("王府井", "三里屯", "transit")
+
+
+def test_of_a_place_asked_for_by_name_the_answer_says_what_its_record_says() -> None:
+    rows = (
+        "[^a0-0] 故宫博物院 | 景点 | 周二至周日 08:30-17:00 | 不符合：周一不开放\n"
+        "[^a0-1] 烤鸭店(故宫店) | 餐厅 | 全天 | 符合：周一开放"
+    )
+    text = text_of(reply(ask("answer", question="故宫周一开门吗？", places=rows)))
+    assert "不符合：周一不开放" in text
+    assert cited(text) == {"a0-0"}
+
+
+def test_a_place_that_the_sample_does_not_know_is_not_looked_for_elsewhere() -> None:
+    tools = (Tool("maps_text_search"), Tool("maps_search_detail"))
+    turn = replace(ask("amap_research", "en", query="Best ramen in Sapporo"), tools=tools)
+    assert not reply(turn).calls
+
+
+def test_whose_documents_are_asked_is_no_part_of_what_is_searched() -> None:
+    [query] = queries(question="我的文档里怎么说钠离子电池的循环寿命？")[:1]
+    assert query["query"] == "钠离子电池的循环寿命"

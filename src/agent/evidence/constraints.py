@@ -444,6 +444,11 @@ def _is_of_kind(place: Place, kind: Kind | None, language: Language) -> Verdict 
     related = {*_FOOD} if kind in _FOOD else {kind}
     other = bool(fits - related or (not fits and _OF_NO_KIND.search(category)))
     outcome: Outcome = "satisfied" if kind in fits else "violated" if other else "unknown"
+    by_name = outcome == "unknown" and bool(re.search(_KINDS[kind][2], place["name"], re.I))
+    if by_name:
+        text = say(f"constraints.kinds.{kind}", language)
+        value = say("constraints.by_name", language)
+        return _verdict("kind", "satisfied", "name", language, kind=text, value=value)
     asked, listed = say(f"constraints.kinds.{kind}", language), kind_text(place, language) or ""
     verdict = _verdict("kind", outcome, "category", language, kind=asked, value=listed)
     # "café", not "café (café)".

@@ -15,7 +15,10 @@ _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _POLITE = re.compile(
     r"^(?:请问|请|麻烦|帮我|你好|您好|介绍一下|介绍|说说|讲讲|分析一下|分析|谈谈|hi|hello|hey|please"
     r"|(?:could|can) you|tell me(?: about| more about)?|i want to know|describe|explain|compare"
-    r"|write (?:a|an) \w+ (?:on|about)|what do you know about)(?![a-z])[\s,，:：!！]*",
+    r"|write (?:a|an) \w+ (?:on|about)|what do you know about"
+    r"|(?:在)?我的(?:文档|资料|文件)[里中](?:是?怎么说|有没有说|提到)"
+    r"|what do my (?:documents|files|papers) say (?:about|on)"
+    r")(?![a-z])[\s,，:：!！]*",
     re.IGNORECASE,
 )
 _END = re.compile(r"[\s?？!！。.,，;；:：]+$")

@@ -297,7 +297,7 @@ def _against_limits(claim: Claim) -> Refutation | None:
     for place in _named(claim, claim.text):
         for verdict in place.get("verdicts", []):
             stated = figures(verdict["text"])
-            if verdict["verdict"] != "violated" or not stated:
+            if verdict["verdict"] != "violated" or not stated or stated[-1].clock is not None:
                 continue
             for _, clause in clause_spans(claim.text):
                 limits = [f for f in figures(clause) if amount(f) == amount(stated[-1])]

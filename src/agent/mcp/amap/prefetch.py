@@ -224,12 +224,16 @@ async def _searched(call: CallTool, place: str, city: str | None) -> Anchor:
     return Anchor(text_or_none(detail.get("name")) or place, location, town, detail=detail)
 
 
-def by_name(hits: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
-    """Return the hits of that name first, then those that hold it; else in their order."""
-    plain = "".join(name.casefold().split())
+def by_name(hits: list[dict[str, Any]], name: str, city: str | None = None) -> list[dict[str, Any]]:
+    """Return the hits of that name first, then those that hold it; else in their order.
+
+    A name may have its city in front: 上海迪士尼乐园 begins with 迪士尼, in 上海.
+    """
+    plain, town = "".join(name.casefold().split()), (city or "").removesuffix("市")
 
     def rank(hit: dict[str, Any]) -> int:
         text = "".join(str(hit.get("name") or "").casefold().split())
+        text = text if plain.startswith(town) else text.removeprefix(town)
         if text == plain:
             return 0
         return 1 if text.startswith(plain) else 2 if plain in text else 3
@@ -335,7 +339,8 @@ class AmapPrefetch(Prefetch):
     async def _poi(self) -> None:
         name = self._place or next(iter(self._keywords()), None) or self._query
         arguments = {"keywords": name, "city": self._city}
-        hits = by_name(records(await self._call("maps_text_search", arguments), "pois"), name)
+        pois = records(await self._call("maps_text_search", arguments), "pois")
+        hits = by_name(pois, name, self._city)
         self._note_search(name, self._city or "", len(hits))
         if not hits:
             raise ProviderRefused(PROVIDER, f"{name}: no results", code="map_place_not_found")

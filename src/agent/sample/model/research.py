@@ -6,7 +6,7 @@ from agent.evidence.constraints import Outcome, constraints_by_rules, opening_ho
 from agent.evidence.intent import extract_place, map_task_by_rules, needs_place
 from agent.evidence.places import activity_in
 from agent.evidence.types import MapTask
-from agent.sample.corpus import search_pages
+from agent.sample.corpus import find_anchor, search_pages
 from agent.sample.model.request import Answer, FunctionCall, GroundedSentence, Page, Turn
 from agent.sample.model.text import (
     Record,
@@ -40,14 +40,40 @@ from agent.texts import Language, detect_language, say
 PAGES, PER_PAGE, WRITTEN_UP, PLACES, SOURCES, PER_SOURCE = 2, 4, 6, 6, 3, 3
 FACTS, ALL_FACTS, DAYS = 6, 20, 3
 TEXT_SEARCH, DETAIL = "maps_text_search", "maps_search_detail"
+BEST = 3
+_OTHER_WAY = re.compile(
+    r"^\W*(?:那|坐|乘)?(?:地铁|公交|步行|走路|开车|打车|驾车|骑车)"
+    r"|\bby (?:metro|subway|bus|car|taxi|bike)\b|\b(?:walk|drive|cycle)\b",
+    re.IGNORECASE,
+)
+_BEST = (
+    (re.compile(r"最便宜|最省钱|\b(?:cheapest|least expensive)\b", re.I), r"^¥(\d+)", 1),
+    (
+        re.compile(r"(?:哪.{0,3}|离.{0,8})最?近|\b(?:closest|nearest)\b", re.I),
+        r"([\d.]+) (k?m)\b",
+        1,
+    ),
+    (
+        re.compile(r"评分最高|最好|口碑最|\b(?:best|highest|top)[- ]rated\b|\bis the best\b", re.I),
+        r"^★([\d.]+)",
+        -1,
+    ),
+)
+"""What a follow-up wants most, where a record says it, and the sign of its order."""
 _SINGLE = ("route", "distance", "weather", "regeo")
 
 
 def question_of(turn: Turn) -> str:
-    """Return the question as it reads alone."""
+    """Return the question as it reads alone; another way to go is asked between the same ends."""
     places = [place.name for place in records(block(turn.user, "previous_places"))]
-    said = lines(turn.user, "conversation")
-    return resolve_references(block(turn.user, "question"), said, places)
+    said, question = lines(turn.user, "conversation"), block(turn.user, "question")
+    asked = [line.partition(":")[2].strip() for line in said if line.startswith("user:")]
+    before = map_task_by_rules(asked[-1]) if asked else None
+    if before and before["intent"] == "route" and _OTHER_WAY.search(question):
+        return (
+            f"{clean_question(asked[-1])} {question}" if not extract_place(question) else question
+        )
+    return resolve_references(question, said, places)
 
 
 def plain_question(turn: Turn) -> str:
@@ -64,7 +90,7 @@ def generate_query(turn: Turn) -> Answer:
     Which of the last answer's places are open then, their records say without a search.
     """
     question, count = plain_question(turn), max(1, number(turn.user, "count", 1))
-    if _by_hours(turn.user, question):
+    if _by_hours(turn.user, question) or _best_first(turn.user, question):
         return Answer(json={"question": question_of(turn), "query": []})
     rows: list[dict[str, object]] = [{"query": question, "map": map_task_by_rules(question)}]
     rows += [{"query": query, "map": None} for query in _aspect_queries(question)]
@@ -126,6 +152,8 @@ def map_calls(turn: Turn, query: str, most: int = 2) -> tuple[FunctionCall, ...]
         ids = re.findall(r'"id":\s*"([^"]+)"', "\n".join(results))
         return tuple(FunctionCall(DETAIL, {"id": name}) for name in dict.fromkeys(ids[:most]))
     task = map_task_by_rules(query) or MapTask(intent="poi", place=query)
+    if task["intent"] != "poi" and (spot := task.get("place")) and find_anchor(spot) is None:
+        return ()
     where = task.get("place") or task.get("city") or ""
     words = " ".join(filter(None, (where, *(task.get("keywords") or [])[:1]))) or query
     city = {"city": task["city"]} if task.get("city") else {}
@@ -154,11 +182,19 @@ def answer(turn: Turn) -> Answer:
     plain = clean_question(question)
     previous, by_hours = records(block(user, "previous_places")), _by_hours(user, plain)
     places = records(block(user, "places")) or by_hours.get("satisfied", [])
+    places = places or _best_first(user, plain)[:BEST]
     places = places or [p for p in previous if p.name in question and not by_hours]
     violated = say("constraints.marks.violated", language, text="").strip()
     unfit = [p for p in places if any(fact.startswith(violated) for fact in p.fields)]
     unfit = unfit or by_hours.get("violated", [])
-    places = [place for place in places if place not in unfit]
+    named = (extract_place(plain) or ("",))[0]
+    # Of a place that is asked for by name the answer is what its record says.
+    # Behind a Chinese name, of a branch maybe, stands its English one.
+    gloss = r"[^(]*(?:\([^()]*\) )?\((?:the )?" if named.isascii() else ""
+    bears = re.compile(gloss + re.escape(named), re.IGNORECASE)
+    itself = [place for place in unfit if named and bears.match(place.name)]
+    places, unfit = [p for p in places if p not in unfit], [p for p in unfit if p not in itself]
+    places = itself if itself else places
     if outing := lines(user, "outing"):
         places, unfit = [], []
     facts = [*records(block(user, "routes"))[:1], *records(block(user, "weather"))[:DAYS]]
@@ -177,7 +213,7 @@ def answer(turn: Turn) -> Answer:
     parts = [
         say("sample.quotation", language),
         say("sample.outing", language) if outing else "",
-        listed("places" if len(places) > 1 else "place", places),
+        listed("places" if len(places) > 1 else "place", places, ALL_FACTS if itself else FACTS),
         listed("unfit", [] if places else unfit, ALL_FACTS),
         listed("facts", facts),
         "\n".join([say("sample.web", language), *web]) if web else "",
@@ -198,6 +234,19 @@ def _by_hours(user: str, question: str) -> dict[Outcome, list[Record]]:
         if outcome != "unknown":
             result.setdefault(outcome, []).append(place)
     return result
+
+
+def _best_first(user: str, question: str) -> list[Record]:
+    """Return the last answer's places by what a follow-up wants most, the best first."""
+    wanted = next((row for row in _BEST if row[0].search(question)), None)
+    if wanted is None or extract_place(question) or activity_in(question):
+        return []
+    values: dict[Record, float] = {}
+    for place in records(block(user, "previous_places")):
+        matches = (re.search(wanted[1], field) for field in place.fields[1:])
+        if match := next(filter(None, matches), None):
+            values[place] = float(match[1]) * (1000 if match[0].endswith("km") else 1) * wanted[2]
+    return sorted(values, key=lambda place: values[place])
 
 
 def _by_source(findings: list[Sentence], query: str, language: Language) -> list[str]:
