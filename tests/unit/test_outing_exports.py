@@ -1,6 +1,7 @@
 """A planned day as files: calendar, route, pocket map, and what an answer without one says."""
 
 import io
+from urllib.parse import unquote
 from xml.etree import ElementTree
 
 import pypdf
@@ -43,6 +44,14 @@ def answer(**changed) -> FinishedAnswer:
         "generated_at": "2026-11-23T12:00:00+00:00", "places": places(), "outing": outing(),
     }  # fmt: skip
     return FinishedAnswer(**{**fields, **changed})
+
+
+CUT = "乐高品牌旗舰店(北京王府井东方新天地店)"
+
+
+def shown_texts(svg: str) -> list[str]:
+    nodes = ElementTree.fromstring(svg).iter()
+    return ["".join(node.itertext()) for node in nodes if node.tag.endswith("text")]
 
 
 def unfolded(text: str) -> list[str]:
@@ -107,6 +116,15 @@ def test_a_link_opens_ten_stops_at_most_with_short_names():
     link = stops_link([("一二三四五六七八|,", place(1)["location"])] * 11)
     assert link.count("%7C") == 9
     assert "%E4%B8%83" not in link
+
+
+def test_a_cut_name_has_no_bracket_that_is_opened_only():
+    location = place(1)["location"]
+    link = unquote(stops_link([("海底捞火锅(王府井店)", location), ("(一二三四五六", location)]))
+    assert "海底捞火锅|" in link
+    assert "(一二三四五" in link
+    text = "".join(shown_texts(pocket_map(answer(places=[place(2), place(1, CUT)]))))
+    assert "乐高品牌旗舰店…" in text
 
 
 async def test_the_server_offers_the_days_files_of_an_answer_that_has_one(monkeypatch):

@@ -13,6 +13,7 @@ _INVALID = re.compile(
 _LINE_ENDS = "\x0b\x0c\x1c\x1d\x1e\x85"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPE = re.compile(r"\\[bfu]")
+_OPEN_BRACKET = re.compile(r"[(（\[【][^)）\]】]*$")
 
 
 def valid_text(text: str) -> str:
@@ -49,6 +50,11 @@ def parse_json(raw: str | bytes, object_hook: Callable[[dict[str, Any]], Any] | 
         return valid_json(value)
     except RecursionError:
         raise ValueError("the JSON is nested too deeply") from None
+
+
+def without_open_bracket(text: str) -> str:
+    """Return a cut text without a bracket at its end that is opened only."""
+    return _OPEN_BRACKET.sub("", text).rstrip() or text
 
 
 def ends_in_half(text: str) -> bool:

@@ -6,6 +6,7 @@ from html import escape
 from math import cos, hypot, log10, pi, radians, sin
 from unicodedata import east_asian_width
 
+from agent.core.strings import without_open_bracket
 from agent.evidence.geo import EARTH_RADIUS_M
 from agent.evidence.markdown import link_url
 from agent.export.finished import metres
@@ -73,7 +74,7 @@ def _shorten(name: str) -> str:
         return text
     while text and text_width(text + "…") > _LONGEST:
         text = text[:-1]
-    return text.rstrip() + "…"
+    return without_open_bracket(text.rstrip()) + "…"
 
 
 WIDTH, HEIGHT = 720.0, 440.0

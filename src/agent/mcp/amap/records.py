@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
+from agent.core.strings import without_open_bracket
 from agent.evidence.geo import distance_m, parse_lnglat, wgs84_of
 from agent.evidence.records import ride_text
 from agent.evidence.types import (
@@ -247,7 +248,10 @@ def stops_link(stops: Sequence[tuple[str, Location]]) -> str:
     Names are cut, so that a QR code of the link can be read off a screen.
     A way over more than one stop between its ends is no link of Amap's for browsers.
     """
-    names = (re.sub(r"[,|]", " ", name)[:_LONGEST_MARK] for name, _ in stops)
+    names = (
+        without_open_bracket(re.sub(r"[,|]", " ", name)[:_LONGEST_MARK]).strip()
+        for name, _ in stops
+    )
     marks = [f"{lnglat(location)},{name}" for name, (_, location) in zip(names, stops, strict=True)]
     return _link("marker", {"markers": "|".join(marks[:_MOST_MARKS]), "coordinate": "gaode"})
 
