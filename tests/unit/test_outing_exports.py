@@ -15,6 +15,7 @@ from agent.export.html import html_page
 from agent.export.outing import calendar, pocket_map
 from agent.export.pdf import pocket_document
 from agent.mcp.amap.records import stops_link
+from agent.texts import say
 from tests.unit.export_samples import NOTICE, place
 from tests.unit.test_page_routes_exports import QUESTION, Threads, asked, get, said
 
@@ -125,6 +126,22 @@ def test_a_cut_name_has_no_bracket_that_is_opened_only():
     assert "(一二三四五" in link
     text = "".join(shown_texts(pocket_map(answer(places=[place(2), place(1, CUT)]))))
     assert "乐高品牌旗舰店…" in text
+
+
+SAMPLE = say("sample.notice", "zh", looked_for="GEMINI_API_KEY, OPENAI_API_KEY, OPENAI_BASE_URL")
+
+
+def test_the_pocket_map_says_whole_that_it_is_sample_data():
+    texts = shown_texts(pocket_map(answer(notice=SAMPLE)))
+    assert "…" not in "".join(texts)
+    notes = [text for text in texts if text and text in SAMPLE]
+    assert len(notes) > 1
+    assert SAMPLE.replace(" ", "") in "".join(texts).replace(" ", "")
+    printed = "".join(
+        page.extract_text()
+        for page in pypdf.PdfReader(io.BytesIO(pocket_document(answer(notice=SAMPLE)))).pages
+    )
+    assert "".join(SAMPLE.split()) in "".join(printed.split())
 
 
 async def test_the_server_offers_the_days_files_of_an_answer_that_has_one(monkeypatch):

@@ -13,7 +13,7 @@ from agent.evidence.outing.text import day_title, leg_text, numbers, stop_text
 from agent.evidence.types import Outing, Place, Stop
 from agent.export.finished import FinishedAnswer, credit
 from agent.export.geojson import has_sane_axes
-from agent.export.svg_map import HEIGHT, WIDTH, Pin, draw_map, text_width
+from agent.export.svg_map import HEIGHT, WIDTH, Pin, draw_map, wrap
 from agent.texts import Language, say
 
 _CHINA = timezone(timedelta(hours=8))
@@ -89,7 +89,7 @@ def _folded(line: str) -> str:
 
 _SMALLER = 12 / 13
 """A note's letters beside those of the map, which `text_width` measures."""
-_TITLE, _ROW, _QR, _MARGIN = 56.0, 40.0, 150.0, 20.0
+_TITLE, _ROW, _QR, _MARGIN, _NOTE_LINE = 56.0, 40.0, 150.0, 20.0, 16.0
 _STYLE = """
 text { font-family: system-ui, "Noto Sans CJK SC", "PingFang SC", sans-serif; fill: #17211d; }
 .ground { fill: #eef1ec; } .grid { stroke: #dde3db; fill: none; }
@@ -111,27 +111,32 @@ def pocket_map(answer: FinishedAnswer) -> str:
         for at, (number, stop) in enumerate(zip(numbers(outing), outing["stops"], strict=True))
     )
     height = top + max(len(outing["stops"]) * _ROW, _QR + _ROW)
+    notes = _notes(answer)
+    whole = height + 4 + len(notes) * _NOTE_LINE + _MARGIN / 2
     title = escape(day_title(outing, language))
     drawing = draw_map(stop_pins(answer), language, path=len(outing["stops"]))
-    notes = [credit(answer.places, language), *([answer.notice] if answer.notice else [])]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" lang="{language}" '
-        f'viewBox="0 0 {WIDTH:.0f} {height + _ROW:.0f}" width="{WIDTH:.0f}" '
-        f'height="{height + _ROW:.0f}"><style>{_STYLE}</style>'
+        f'viewBox="0 0 {WIDTH:.0f} {whole:.0f}" width="{WIDTH:.0f}" '
+        f'height="{whole:.0f}"><style>{_STYLE}</style>'
         f'<rect width="100%" height="100%" fill="#fff"/>'
         f'<text class="title" x="{_MARGIN}" y="36">{title}</text>'
         + drawing.replace("<svg ", f'<svg y="{_TITLE}" width="{WIDTH}" height="{HEIGHT}" ', 1)
         + rows
         + _code(outing["url"], top, language)
-        + "".join(_note(note, height + 4 + at * 16) for at, note in enumerate(notes))
+        + "".join(_note(note, height + 4 + at * _NOTE_LINE) for at, note in enumerate(notes))
         + "</svg>\n"
     )
 
 
+def _notes(answer: FinishedAnswer) -> list[str]:
+    """Return the lines at the foot: whose data it is, and that it is sample data where it is."""
+    notes = [credit(answer.places, answer.language), answer.notice]
+    return [line for note in notes for line in wrap(note, (WIDTH - 2 * _MARGIN) / _SMALLER)]
+
+
 def _note(text: str, y: float) -> str:
-    """Return one small line at the foot, cut where the page ends."""
-    while text_width(text) * _SMALLER > WIDTH - 2 * _MARGIN:
-        text = f"{text[:-2]}…"
+    """Return one small line at the foot."""
     return f'<text class="note" x="{_MARGIN}" y="{y:.0f}">{escape(text)}</text>'
 
 

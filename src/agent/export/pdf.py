@@ -192,6 +192,7 @@ def pocket_document(answer: FinishedAnswer) -> bytes:
     section = outing_section(outing, answer.language).partition("\n\n")[2]
     parts = [
         page.line(title, size=_SIZES[1], after=6, bold=True),
+        *([page.line(answer.notice, size=_SMALL, colour=_GREY)] if answer.notice else []),
         _map_drawing(stop_pins(answer)),
         *page.markdown(_MARKER.sub("", section)),
         page.line(credit(answer.places, answer.language), size=_SMALL, colour=_GREY),

@@ -1,5 +1,6 @@
 """Draw a map of points as one SVG: grid, scale, numbered pins. No tiles, no script."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -14,6 +15,8 @@ from agent.texts import Language, say
 
 _WIDE, _NARROW, _LINE = 13.0, 7.2, 14.0
 _LONGEST = 180.0
+_WORD = re.compile(r"[!-~\u00a1-\u024f]+[，。；：、！？）”]* ?|.[，。；：、！？）”]*")
+"""A Latin word, or another sign, with the marks that may not begin a line."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,18 @@ def place_label(
 def text_width(text: str) -> float:
     """Return the rough width in pixels at the size of the map's labels."""
     return sum(_WIDE if east_asian_width(c) in "WF" else _NARROW for c in text)
+
+
+def wrap(text: str, width: float) -> list[str]:
+    """Return a text in lines of at most that many pixels; Latin words stay whole if they fit."""
+    lines: list[str] = []
+    for word in _WORD.findall(" ".join(text.split())):
+        pieces = [word] if text_width(word) <= width else list(word)
+        for piece in pieces:
+            if not lines or text_width((lines[-1] + piece).rstrip()) > width:
+                lines.append("")
+            lines[-1] += piece
+    return [line.strip() for line in lines]
 
 
 def _shorten(name: str) -> str:
