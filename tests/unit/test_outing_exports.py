@@ -6,14 +6,15 @@ from xml.etree import ElementTree
 
 import pypdf
 import pytest
+from reportlab.graphics.shapes import String
 
 from agent.core.errors import AgentError
 from agent.evidence.types import Leg, Outing, Stop
 from agent.export.finished import FinishedAnswer
 from agent.export.gpx import gpx
 from agent.export.html import html_page
-from agent.export.outing import calendar, pocket_map
-from agent.export.pdf import pocket_document
+from agent.export.outing import calendar, pocket_map, stop_pins
+from agent.export.pdf import map_drawing, pocket_document
 from agent.mcp.amap.records import stops_link
 from agent.texts import say
 from tests.unit.export_samples import NOTICE, place
@@ -142,6 +143,46 @@ def test_the_pocket_map_says_whole_that_it_is_sample_data():
         for page in pypdf.PdfReader(io.BytesIO(pocket_document(answer(notice=SAMPLE)))).pages
     )
     assert "".join(SAMPLE.split()) in "".join(printed.split())
+
+
+def test_the_names_on_the_pdfs_map_stay_within_its_frame():
+    east = place(1, "中国妇女儿童博物馆")
+    west = place(2, "和平菓局", wgs84={"lng": 116.39, "lat": 39.91})
+    drawing = map_drawing(stop_pins(answer(places=[west, east])))
+    names = [shape for shape in drawing.contents if isinstance(shape, String)]
+    assert {"中国妇女儿童博物馆", "和平菓局"} <= {shape.text for shape in names}
+    for shape in names:
+        left, _, right, _ = shape.getBounds()
+        assert left >= 0
+        assert right <= drawing.width
+
+
+ENGLISH = {"name_en": "Museum of Art", "open_time": "周二至周日 09:00-17:00", "category": "博物馆"}
+
+
+def english() -> FinishedAnswer:
+    return answer(language="en", places=[place(2, "美术馆", **ENGLISH), place(1)])
+
+
+def test_an_english_day_names_places_as_the_page_does():
+    assert "Museum of Art" in shown_texts(pocket_map(english()))
+    assert ">Museum of Art</text>" in html_page(english())
+    drawing = map_drawing(stop_pins(english()))
+    assert "Museum of Art" in {getattr(shape, "text", "") for shape in drawing.contents}
+
+
+def test_an_english_route_file_names_its_points_in_both_languages():
+    text = gpx([place(2, "美术馆", **ENGLISH)], title="x", generated_at="2026", language="en")
+    point = ElementTree.fromstring(text).find("{*}wpt")
+    assert point is not None
+    assert point.findtext("{*}name") == "美术馆 (Museum of Art)"
+    assert point.findtext("{*}type") == "museum"
+    assert "Data © Amap" in text
+
+
+def test_an_english_calendar_has_its_hours_in_english():
+    about = next(line for line in unfolded(calendar(english())) if line.startswith("DESCRIPTION"))
+    assert "Tue–Sun 09:00–17:00" in about
 
 
 async def test_the_server_offers_the_days_files_of_an_answer_that_has_one(monkeypatch):

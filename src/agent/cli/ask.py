@@ -256,6 +256,7 @@ def _gpx(answer: FinishedAnswer) -> str:
         title=answer.question,
         generated_at=answer.generated_at,
         outing=answer.outing,
+        language=answer.language,
     )
 
 

@@ -36,6 +36,12 @@ def name_text(place: Place, language: Language) -> str:
     return f"{place['name']} ({english})" if english and language == "en" else place["name"]
 
 
+def map_name(place: Place, language: Language) -> str:
+    """Return the name that a map shows: for English readers the English one, or its sound."""
+    english = place.get("name_en") or place.get("name_pinyin")
+    return english if english and language == "en" else place["name"]
+
+
 def with_pinyin(places: Iterable[Place]) -> list[Place]:
     """Return places whose Chinese names have their pinyin, where they have no English name.
 

@@ -5,8 +5,10 @@ from collections.abc import Mapping, Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from agent.evidence.markdown import link_url
+from agent.evidence.records import kind_text, name_text
 from agent.evidence.types import Outing, Place
-from agent.export.geojson import AMAP_ATTRIBUTION, has_sane_axes
+from agent.export.geojson import has_sane_axes
+from agent.texts import Language, say
 
 _NAMESPACE = "http://www.topografix.com/GPX/1/1"
 _NOT_XML = re.compile(r"[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -18,7 +20,7 @@ def gpx(
     title: str,
     generated_at: str,
     outing: Outing | None = None,
-    attribution: str = AMAP_ATTRIBUTION,
+    language: Language = "zh",
 ) -> str:
     """Return the document; places with impossible coordinates are left out.
 
@@ -27,11 +29,11 @@ def gpx(
     root = Element("gpx", {"version": "1.1", "creator": "tanlu", "xmlns": _NAMESPACE})
     about = SubElement(root, "metadata")
     _text(about, "name", title)
-    _text(about, "desc", attribution)
+    _text(about, "desc", say("records.attribution", language))
     _text(about, "time", generated_at)
     for place in places:
         if has_sane_axes(place):
-            _waypoint(root, place)
+            _waypoint(root, place, language)
     if outing:
         _route(root, outing, {place["id"]: place for place in places})
     indent(root)
@@ -53,13 +55,13 @@ def _at(place: Place) -> dict[str, str]:
     return {"lat": f"{point['lat']:.7f}", "lon": f"{point['lng']:.7f}"}
 
 
-def _waypoint(root: Element, place: Place) -> None:
+def _waypoint(root: Element, place: Place, language: Language) -> None:
     waypoint = SubElement(root, "wpt", _at(place))
-    _text(waypoint, "name", place["name"])
+    _text(waypoint, "name", name_text(place, language))
     _text(waypoint, "desc", place["address"])
     if url := link_url(place["url"]):
         SubElement(waypoint, "link", {"href": url})
-    _text(waypoint, "type", place["category"])
+    _text(waypoint, "type", kind_text(place, language))
 
 
 def _text(parent: Element, tag: str, value: str | None) -> None:

@@ -6,7 +6,7 @@ from html import escape
 from importlib.resources import files
 
 from agent.evidence.markdown import link_url
-from agent.evidence.records import hours_text, name_text, verdict_texts
+from agent.evidence.records import hours_text, map_name, name_text, verdict_texts
 from agent.evidence.references import site_of, strip_references
 from agent.evidence.types import Place, Source
 from agent.export.finished import (
@@ -113,8 +113,8 @@ def _places(answer: FinishedAnswer) -> str:
         for index, place in enumerate(places, start=1)
     ]
     pins = [
-        Pin(**place["wgs84"], name=place["name"], number=number, url=place["url"],
-            strong=place["mentioned"])
+        Pin(**place["wgs84"], name=map_name(place, answer.language), number=number,
+            url=place["url"], strong=place["mentioned"])
         for number, place in numbered
         if has_sane_axes(place)
     ]  # fmt: skip

@@ -10,6 +10,7 @@ import segno
 from agent.core.errors import AgentError
 from agent.evidence.outing.plan import minutes_of
 from agent.evidence.outing.text import day_title, leg_text, numbers, stop_text
+from agent.evidence.records import hours_text, map_name
 from agent.evidence.types import Outing, Place, Stop
 from agent.export.finished import FinishedAnswer, credit
 from agent.export.geojson import has_sane_axes
@@ -55,7 +56,7 @@ def _event(at: int, stop: Stop, day: str, place: Place | None, answer: FinishedA
         lines.append(f"GEO:{point['lat']:.6f};{point['lng']:.6f}")
         if place["address"]:
             lines.append(f"LOCATION:{_escaped(place['address'])}")
-        about += [place["open_time"]] if place["open_time"] else []
+        about += [hours] if (hours := hours_text(place, language)) else []
     about += [answer.notice] if answer.notice else []
     if about:
         lines.append(f"DESCRIPTION:{_escaped(chr(10).join(about))}")
@@ -144,7 +145,7 @@ def stop_pins(answer: FinishedAnswer) -> list[Pin]:
     """Return the stops of the planned day as numbered points."""
     outing, places = outing_of(answer), {place["id"]: place for place in answer.places}
     return [
-        Pin(**place["wgs84"], name=place["name"], number=number)
+        Pin(**place["wgs84"], name=map_name(place, answer.language), number=number)
         for number, stop in zip(numbers(outing), outing["stops"], strict=True)
         if number and (place := places.get(stop["place"])) and has_sane_axes(place)
     ]

@@ -39,7 +39,7 @@ from agent.export.finished import (
 )
 from agent.export.markdown import answer_parser, place_table
 from agent.export.outing import outing_of, stop_pins
-from agent.export.svg_map import HEIGHT, WIDTH, Pin, frame_of
+from agent.export.svg_map import HEIGHT, WIDTH, Box, Label, Pin, frame_of, place_label
 from agent.texts import Language, say
 
 LATIN, CHINESE, FIXED = "Helvetica", "STSong-Light", "Courier"
@@ -193,7 +193,7 @@ def pocket_document(answer: FinishedAnswer) -> bytes:
     parts = [
         page.line(title, size=_SIZES[1], after=6, bold=True),
         *([page.line(answer.notice, size=_SMALL, colour=_GREY)] if answer.notice else []),
-        _map_drawing(stop_pins(answer)),
+        map_drawing(stop_pins(answer)),
         *page.markdown(_MARKER.sub("", section)),
         page.line(credit(answer.places, answer.language), size=_SMALL, colour=_GREY),
     ]
@@ -203,7 +203,7 @@ def pocket_document(answer: FinishedAnswer) -> bytes:
     return _built(parts, title, answer.language)
 
 
-def _map_drawing(pins: Sequence[Pin]) -> Drawing:
+def map_drawing(pins: Sequence[Pin]) -> Drawing:
     """Return numbered points joined in their order, in the projection of the other maps."""
     scale = _WIDTH / WIDTH
     drawing = Drawing(_WIDTH, HEIGHT * scale)
@@ -212,17 +212,28 @@ def _map_drawing(pins: Sequence[Pin]) -> Drawing:
         return drawing
     frame = frame_of(pins)
     spots = [frame.project(pin.lng, pin.lat) for pin in pins]
-    spots = [(x * scale, (HEIGHT - y) * scale) for x, y in spots]
-    green = HexColor("#14746a")
-    line = [coordinate for spot in spots for coordinate in spot]
+    green, white = HexColor("#14746a"), HexColor("#ffffff")
+    line = [part for x, y in spots for part in (x * scale, (HEIGHT - y) * scale)]
     drawing.add(PolyLine(line, strokeColor=green, strokeWidth=1.5, strokeDashArray=[4, 3]))
+    text = {"fontName": f"{LATIN}-Bold", "fontSize": 9, "textAnchor": "middle", "fillColor": white}
+    boxes = [Box(x - 12, y - 12, x + 12, y + 12) for x, y in spots]
     for pin, (x, y) in zip(pins, spots, strict=True):
-        drawing.add(Circle(x, y, 8, fillColor=green, strokeColor=HexColor("#ffffff")))
-        text = {"fontSize": 9, "textAnchor": "middle", "fillColor": HexColor("#ffffff")}
-        drawing.add(String(x, y - 3, str(pin.number), fontName=f"{LATIN}-Bold", **text))
-        name = printable_text(pin.name)
-        drawing.add(String(x + 11, y - 3, name, fontName=CHINESE, fontSize=9))
+        across, up = x * scale, (HEIGHT - y) * scale
+        drawing.add(Circle(across, up, 8, fillColor=green, strokeColor=white))
+        drawing.add(String(across, up - 3, str(pin.number), **text))
+        # A label's place is that beside the head of a pin, whose tip is below it.
+        if label := place_label(printable_text(pin.name), (x, y + 19), boxes, (WIDTH, HEIGHT)):
+            boxes.append(label.box)
+            drawing.add(_label(label, scale))
     return drawing
+
+
+def _label(label: Label, scale: float) -> String:
+    """Return a label in points, a little smaller than the room that was measured for it."""
+    x, y = label.x * scale, (HEIGHT - label.y) * scale
+    return String(
+        x, y, label.text, fontName=CHINESE, fontSize=13 * scale, textAnchor=label.align
+    )
 
 
 def _code_drawing(url: str) -> Drawing:
