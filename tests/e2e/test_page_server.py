@@ -19,7 +19,7 @@ CHIPS = (
     '<style>.c{}</style><div class="c"><a href="https://www.google.com/search?q=1">咖啡</a></div>'
 )
 NAMES = ["places.geojson", "places.gpx", "report.html", "answer.md"]
-_MOMENT = re.compile(r"20\d\d-\d\d-\d\d[ T]\d\d:\d\d(:[\d.]+\+00:00| UTC)")
+_MOMENT = re.compile(r"20\d\d-\d\d-\d\d[ T]\d\d:\d\d(:[\d.]+\+00:00| \(UTC\+8\)|（北京时间）)")
 
 
 @pytest.fixture(scope="module", name="server")

@@ -288,3 +288,14 @@ def test_an_answer_of_which_nothing_was_checked_has_no_such_line() -> None:
     assert statement_line(answer(language="en", claims={"total": 1, "quoted": 1})) == (
         "1 statement: 1 with the source's words"
     )
+
+
+@pytest.mark.parametrize(
+    ("language", "time"),
+    [("zh", "2026-11-21 19:41（北京时间）"), ("en", "2026-11-21 19:41 (UTC+8)")],
+)
+def test_every_export_is_dated_in_the_time_of_its_places(language: str, time: str) -> None:
+    given = answer(language=language)
+    printed = PdfReader(io.BytesIO(pdf_document(given))).pages[0].extract_text()
+    for text in (markdown_document(given), html_page(given), printed):
+        assert time in text

@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from agent.client.run_result import RunName, outcome_of
+from agent.evidence.records import china_time
 from agent.export.html import html_page
 from agent.export.markdown import markdown_document
 from agent.server import exports
@@ -80,11 +81,12 @@ async def test_the_last_answer_is_what_the_command_line_writes(
     values = two_turns()
     found = outcome_of(values, RunName("agent", THREAD, "run-1"), 0.0).finished()
     written = {name: await get(monkeypatch, name) for name in FORMATS}
-    shown = "2026-11-21 12:00 UTC"
+    shown = china_time(SAVED, found.language)
     for name, document in (("answer.md", markdown_document), ("report.html", html_page)):
         ours = document(found)
-        now = found.generated_at[:16].replace("T", " ")
-        assert written[name].text == ours.replace(f"{now} UTC", shown)
+        now = china_time(found.generated_at, found.language)
+        assert now in ours
+        assert written[name].text == ours.replace(now, shown)
     assert written["places.geojson"].json() == values["geojson"]
     root = ElementTree.fromstring(written["places.gpx"].text)
     assert [e.text for e in root.iter() if e.tag.endswith("}name")] == [LATER, "儿童乐园"]
@@ -104,7 +106,9 @@ async def test_an_earlier_answer_is_taken_whole_with_its_own_question_and_anchor
         QUESTION, "2026-11-21T11:40:00+00:00",
     )  # fmt: skip
     text = (await get(monkeypatch, "answer.md", message="m1")).text
-    assert text.startswith(f"# 王府井附近 适合遛娃的好去处?\n\n2026-11-21 11:40 UTC\n\n> {NOTICE}")
+    assert text.startswith(
+        f"# 王府井附近 适合遛娃的好去处?\n\n2026-11-21 19:40（北京时间）\n\n> {NOTICE}"
+    )
     assert "Two cafés" not in text
     report = (await get(monkeypatch, "report.html", message="m1")).text
     assert '<html lang="zh-CN">' in report

@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 from agent.evidence.records import china_time
@@ -114,16 +113,6 @@ def cost(place: Place, language: Language) -> str:
     if place["cost"] is None:
         return ""
     return say("export.cost", language, cost=f"{place['cost']:g}")
-
-
-def local_time(iso: str) -> str:
-    """Return an ISO time as "2026-11-21 11:40 UTC"; the text itself if it is none."""
-    try:
-        moment = datetime.fromisoformat(iso)
-    except ValueError:
-        return iso
-    zone = " UTC" if moment.utcoffset() is not None and not moment.utcoffset() else ""
-    return f"{moment:%Y-%m-%d %H:%M}{zone}"
 
 
 def credit(places: list[Place], language: Language) -> str:

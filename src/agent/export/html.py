@@ -6,7 +6,7 @@ from html import escape
 from importlib.resources import files
 
 from agent.evidence.markdown import link_url
-from agent.evidence.records import hours_text, map_name, name_text, verdict_texts
+from agent.evidence.records import china_time, hours_text, map_name, name_text, verdict_texts
 from agent.evidence.references import site_of, strip_references
 from agent.evidence.types import Place, Source
 from agent.export.finished import (
@@ -16,7 +16,6 @@ from agent.export.finished import (
     checked_sentences,
     cost,
     credit,
-    local_time,
     metres,
     rating,
     statement_line,
@@ -42,7 +41,7 @@ def html_page(answer: FinishedAnswer) -> str:
     title = escape(" ".join(answer.question.split()))
     body = "".join((
         f"<h1>{title}</h1>",
-        f'<p class="when">{escape(local_time(answer.generated_at))}</p>',
+        f'<p class="when">{escape(china_time(answer.generated_at, answer.language))}</p>',
         f'<p class="notice">{escape(answer.notice)}</p>' if answer.notice else "",
         _answer(answer),
         f'<p class="statements">{escape(line)}</p>' if (line := statement_line(answer)) else "",

@@ -8,7 +8,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from agent.evidence.markdown import link_url, without_urls
-from agent.evidence.records import hours_text, name_text, verdict_texts
+from agent.evidence.records import china_time, hours_text, name_text, verdict_texts
 from agent.evidence.references import references, strip_references
 from agent.evidence.types import Place
 from agent.export.finished import (
@@ -16,7 +16,6 @@ from agent.export.finished import (
     by_mention,
     checked_sentences,
     credit,
-    local_time,
     metres,
     rating,
     statement_line,
@@ -83,7 +82,7 @@ def markdown_document(answer: FinishedAnswer) -> str:
     notice = [f"> {answer.notice}"] if answer.notice else []
     parts = [
         f"# {escape_markdown(answer.question)}",
-        local_time(answer.generated_at),
+        china_time(answer.generated_at, answer.language),
         *notice,
         text,
     ]

@@ -26,13 +26,13 @@ from reportlab.platypus import Paragraph, SimpleDocTemplate, Spacer, Table, Tabl
 
 from agent.evidence.markdown import link_url
 from agent.evidence.outing.text import day_title, outing_section
+from agent.evidence.records import china_time
 from agent.evidence.references import strip_references
 from agent.evidence.types import Source
 from agent.export.finished import (
     FinishedAnswer,
     by_mention,
     credit,
-    local_time,
     statement_line,
     without_notice,
     without_title,
@@ -159,7 +159,7 @@ def pdf_document(answer: FinishedAnswer) -> bytes:
     text = without_title(without_notice(answer.answer, answer.notice), answer.question)
     parts = [
         page.line(title, size=_SIZES[1], after=4, bold=True),
-        page.line(local_time(answer.generated_at), size=_SMALL, colour=_GREY),
+        page.line(china_time(answer.generated_at, answer.language), size=_SMALL, colour=_GREY),
         *([page.line(answer.notice, size=_SMALL, colour=_GREY)] if answer.notice else []),
         *page.markdown(strip_references(text) if answer.sources else text),
         *([page.line(line, size=_SMALL, colour=_GREY)] if (line := statement_line(answer)) else []),
@@ -231,9 +231,7 @@ def map_drawing(pins: Sequence[Pin]) -> Drawing:
 def _label(label: Label, scale: float) -> String:
     """Return a label in points, a little smaller than the room that was measured for it."""
     x, y = label.x * scale, (HEIGHT - label.y) * scale
-    return String(
-        x, y, label.text, fontName=CHINESE, fontSize=13 * scale, textAnchor=label.align
-    )
+    return String(x, y, label.text, fontName=CHINESE, fontSize=13 * scale, textAnchor=label.align)
 
 
 def _code_drawing(url: str) -> Drawing:
