@@ -63,6 +63,18 @@ def test_the_form_of_the_answer_goes_to_assistants_that_take_it() -> None:
     assert theirs.format_requirement == "a year"
 
 
+def test_an_option_that_the_assistant_does_not_take_is_named_as_it_was_given() -> None:
+    for option, value in (("--ics", ["a.ics"]), ("--pocket-map", ["a.pdf"]), ("--outing", [])):
+        with pytest.raises(InputError, match=f"^{option}: is not taken by plan_execute"):
+            request("q", "--assistant", "plan_execute", option, *value)
+
+
+def test_the_pocket_map_is_a_drawing_or_a_pdf() -> None:
+    with pytest.raises(InputError, match=r"^--pocket-map: must end in \.svg or \.pdf$"):
+        request("q", "--pocket-map", "a.png")
+    assert request("q", "--pocket-map", "a.SVG").context == {"outing": "on"}
+
+
 def test_settings_are_typed_and_only_those_given_are_sent() -> None:
     found = request("q", "--set", "max_research_loops=3", "--set", "review_plan=false")
     assert found.context == {"max_research_loops": 3, "review_plan": False}

@@ -230,7 +230,7 @@ def _save(outcome: Outcome, arguments: Namespace, record: RunRecord) -> None:
     files = [str(trace)] if trace else []
     for option, render in _FORMATS.items():
         if (file := getattr(arguments, option)) is not None:
-            in_pdf = option == "pocket_map" and file.endswith(".pdf")
+            in_pdf = option == "pocket_map" and file.lower().endswith(".pdf")
             content = (_pocket_pdf if in_pdf else render)(outcome.finished())
             _write(f"--{option.replace('_', '-')}", file, content)
             files.append(file)

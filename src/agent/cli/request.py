@@ -21,6 +21,8 @@ from agent.evidence.types import Point
 MAX_QUESTION = 20_000
 """Characters; the assistant refuses longer ones, too."""
 MAX_REQUIREMENT = 2000
+_PLANS = ("outing", "ics", "pocket_map")
+"""Options for which a day is planned."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,10 @@ def read_request(arguments: Namespace) -> Request:
         check_assistant(arguments.assistant)
     for option in ("html", "markdown", "pdf", "geojson", "gpx", "ics", "pocket_map", "log_file"):
         writable(f"--{option.replace('_', '-')}", getattr(arguments, option))
-    if arguments.pdf is not None or str(arguments.pocket_map).endswith(".pdf"):
+    pocket_map = Path(arguments.pocket_map or "").suffix.lower()
+    if arguments.pocket_map and pocket_map not in (".svg", ".pdf"):
+        raise InputError("--pocket-map", "must end in .svg or .pdf")
+    if arguments.pdf is not None or pocket_map == ".pdf":
         _pdf_extra("--pdf" if arguments.pdf is not None else "--pocket-map")
     context = _context(arguments, local=url is None)
     _check_review(arguments, context, has_question=question is not None)
@@ -176,9 +181,10 @@ def _near(value: str | None) -> Point | None:
 def _context(arguments: Namespace, *, local: bool) -> dict[str, Any]:
     """Return this run's settings; a server checks its own against its schema."""
     context: dict[str, Any] = split_sets(arguments.sets)
-    if arguments.outing or arguments.ics or arguments.pocket_map:
+    if option := next((name for name in _PLANS if getattr(arguments, name)), None):
         if arguments.assistant != "agent":
-            raise InputError("--outing", f"is not taken by {arguments.assistant}; agent does it")
+            hint = f"is not taken by {arguments.assistant}; agent does it"
+            raise InputError(f"--{option.replace('_', '-')}", hint)
         context["outing"] = "on"
     if arguments.since:
         context["search_since"] = arguments.since
