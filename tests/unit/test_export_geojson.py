@@ -1,7 +1,16 @@
-from agent.evidence.types import Location, Point
-from agent.export.geojson import Anchor, feature_collection
-from agent.export.gpx import gpx
-from tests.unit.export_samples import HOSTILE, place
+import json
+from collections.abc import Callable
+from typing import Any
+from xml.etree.ElementTree import fromstring
+
+import pytest
+
+from agent.core.errors import AgentError
+from agent.evidence.types import Anchor, Location, Point, Route
+from agent.export.finished import FinishedAnswer
+from agent.export.geojson import answer_geojson, feature_collection
+from agent.export.gpx import answer_gpx, gpx
+from tests.unit.export_samples import HOSTILE, answer, place
 
 
 def test_places_are_points_in_wgs84_with_their_gcj02_position_beside() -> None:
@@ -55,9 +64,48 @@ def test_no_places_are_an_empty_collection_without_a_box() -> None:
     assert "bbox" not in found
 
 
-def test_gpx_holds_waypoints_and_escapes_names() -> None:
-    from xml.etree.ElementTree import fromstring
+def routed(*modes: str, **changed: Any) -> FinishedAnswer:
+    """An answer with ways from one end to the other, without a place."""
+    ends = [
+        Anchor(name=name, wgs84=Point(lng=lng, lat=39.91))
+        for name, lng in (("王府井", 116.41), ("三里屯", 116.45))
+    ]
+    routes = [
+        Route(id=mode, mode=mode, origin="王府井", destination="三里屯", distance_m=4000,
+              duration_s=3000, steps=[], url="https://uri.amap.com/navigation", source="a0-0",
+              fetched_at="2026-11-21T11:40:00+00:00", ends=ends)
+        for mode in modes
+    ]  # fmt: skip
+    return answer(places=[], routes=routes, **changed)
 
+
+def test_a_route_is_its_two_ends_and_a_line_that_says_it_is_straight() -> None:
+    written = json.loads(answer_geojson(routed("walking", "transit")))
+    shapes = [(f["properties"]["role"], f["geometry"]["type"]) for f in written["features"]]
+    assert shapes == [("start", "Point"), ("end", "Point"), ("route", "LineString")]
+    line = written["features"][2]
+    assert line["geometry"]["coordinates"] == [[116.41, 39.91], [116.45, 39.91]]
+    assert line["properties"]["straight"] is True
+    assert "直线" in line["properties"]["note"]
+    assert [way["mode"] for way in line["properties"]["ways"]] == ["walking", "transit"]
+    assert written["bbox"] == [116.41, 39.91, 116.45, 39.91]
+
+
+def test_a_route_s_ends_are_waypoints() -> None:
+    root = fromstring(answer_gpx(routed("walking", "transit")))
+    points = [(p.findtext("{*}name"), p.findtext("{*}type")) for p in root.findall("{*}wpt")]
+    assert points == [("王府井", "起点"), ("三里屯", "终点")]
+
+
+@pytest.mark.parametrize("export", [answer_geojson, answer_gpx])
+def test_an_answer_without_a_position_says_that_there_is_nothing_to_draw(
+    export: Callable[[FinishedAnswer], str],
+) -> None:
+    with pytest.raises(AgentError, match="没有可画的"):
+        export(answer(places=[]))
+
+
+def test_gpx_holds_waypoints_and_escapes_names() -> None:
     written = gpx(
         [place(1, HOSTILE + "\x1b"), place(2, url="javascript:alert(1)")],
         title="遛娃 & more",

@@ -31,7 +31,7 @@ from agent.client.run_result import Outcome, Pause
 from agent.core.errors import AgentError, ConfigurationError, InputError, StoreFailed
 from agent.export.finished import FinishedAnswer
 from agent.export.geojson import answer_geojson
-from agent.export.gpx import gpx
+from agent.export.gpx import answer_gpx
 from agent.export.markdown import markdown_document
 from agent.texts import Language, detect_language, say, stop_of
 
@@ -42,7 +42,10 @@ if TYPE_CHECKING:
 
 
 def run(arguments: Namespace) -> int:
-    """Run the command; return 0 answered, 1 failed, 2 bad usage, 130 after Ctrl-C."""
+    """Run the command; return 0 answered, 1 failed, 2 bad usage, 130 after Ctrl-C.
+
+    An answer whose files could not all be written has failed in part, and returns 1, too.
+    """
     try:
         read_environment(offline=arguments.offline)
         if arguments.follow_last:
@@ -59,7 +62,7 @@ def run(arguments: Namespace) -> int:
     try:
         with record.listening(log_file=arguments.log_file is not None):
             outcome = _run_to_answer(request, arguments, accepted)
-        _save(outcome, arguments, record)
+        all_saved = _save(outcome, arguments, record)
     except AgentError as error:
         with contextlib.suppress(AgentError):  # the folder's own problem came first
             record.fail(request.thread_id, error)
@@ -68,7 +71,7 @@ def run(arguments: Namespace) -> int:
         return fail(f"{stop_of(error, _language(request))}{_go_on(request, arguments, accepted)}")
     except KeyboardInterrupt:
         return fail(f"cancelled{_go_on(request, arguments, accepted)}", code=CANCELLED)
-    return ANSWERED
+    return ANSWERED if all_saved else FAILED
 
 
 async def _name_last_thread(arguments: Namespace) -> None:
@@ -224,40 +227,42 @@ def _command(request: Request, arguments: Namespace, question: str) -> str:
     return f"{line} {question}" if question else line
 
 
-def _save(outcome: Outcome, arguments: Namespace, record: RunRecord) -> None:
-    """Write the requested files and name each; raise AgentError naming the option."""
+def _save(outcome: Outcome, arguments: Namespace, record: RunRecord) -> bool:
+    """Write the requested files and name each; return False if one could not be written.
+
+    Each such file has a line with its option and the reason; the others are written all the same.
+    """
     trace = record.finish(outcome)
-    files = [str(trace)] if trace else []
-    for option, render in _FORMATS.items():
-        if (file := getattr(arguments, option)) is not None:
-            in_pdf = option == "pocket_map" and file.lower().endswith(".pdf")
-            content = (_pocket_pdf if in_pdf else render)(outcome.finished())
-            _write(f"--{option.replace('_', '-')}", file, content)
-            files.append(file)
+    files, answer, all_saved = [str(trace)] if trace else [], outcome.finished(), True
+    for option in (name for name in _FORMATS if getattr(arguments, name) is not None):
+        try:
+            files.append(_saved(option, getattr(arguments, option), answer))
+        except AgentError as error:
+            all_saved = False
+            reason = {"option": f"--{option.replace('_', '-')}", "reason": error.message}
+            fail(say("terminal.not_saved", outcome.language, **reason))
     if arguments.open:
-        files.append(_opened(outcome.finished(), arguments.html))
+        files.append(_opened(answer, arguments.html))
     if not (arguments.json or arguments.quiet):
         for file in dict.fromkeys(files):
             tell(say("terminal.saved", outcome.language, file=file))
+    return all_saved
+
+
+def _saved(option: str, file: str, answer: FinishedAnswer) -> str:
+    """Write the file of one option and return its name; raise AgentError where it cannot be."""
+    in_pdf = option == "pocket_map" and file.lower().endswith(".pdf")
+    _write(file, (_pocket_pdf if in_pdf else _FORMATS[option])(answer))
+    return file
 
 
 def _opened(answer: FinishedAnswer, saved: str | None) -> str:
     """Open the answer as a page in the browser; return its file, a new one unless it is saved."""
     path = Path(saved) if saved else Path(tempfile.mkdtemp(prefix="tanlu-"), "answer.html")
     if not saved:
-        _write("--open", str(path), _html(answer))
+        _write(str(path), _html(answer))
     webbrowser.open(path.absolute().as_uri())
     return str(path)
-
-
-def _gpx(answer: FinishedAnswer) -> str:
-    return gpx(
-        answer.places,
-        title=answer.question,
-        generated_at=answer.generated_at,
-        outing=answer.outing,
-        language=answer.language,
-    )
 
 
 def _html(answer: FinishedAnswer) -> str:
@@ -292,7 +297,7 @@ def _pocket_pdf(answer: FinishedAnswer) -> bytes:
 
 _FORMATS: Mapping[str, Callable[[FinishedAnswer], str | bytes]] = {
     "geojson": answer_geojson,
-    "gpx": _gpx,
+    "gpx": answer_gpx,
     "ics": _ics,
     "pocket_map": _pocket_map,
     "markdown": markdown_document,
@@ -301,9 +306,9 @@ _FORMATS: Mapping[str, Callable[[FinishedAnswer], str | bytes]] = {
 }
 
 
-def _write(option: str, file: str, content: str | bytes) -> None:
+def _write(file: str, content: str | bytes) -> None:
     data = content.encode("utf-8", "replace") if isinstance(content, str) else content
     try:
         Path(file).write_bytes(data)
     except OSError as error:
-        raise AgentError(f"{option}: {file} cannot be written: {error.strerror}") from None
+        raise AgentError(f"{file} cannot be written: {error.strerror}") from None

@@ -75,6 +75,7 @@ class Outcome:
             generated_at=datetime.now(UTC).isoformat(timespec="seconds"),
             sources=self.sources,
             places=self.places,
+            routes=self.routes,
             notice=self.notice,
             search_entry_points=self.search_entry_points,
             geojson=self.geojson,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent.evidence.records import china_time
-from agent.evidence.types import Outing, Place, Source
+from agent.evidence.types import Outing, Place, Route, Source
 from agent.texts import Language, say
 
 
@@ -22,6 +22,7 @@ class FinishedAnswer:
     """ISO 8601, UTC."""
     sources: list[Source] = field(default_factory=list)
     places: list[Place] = field(default_factory=list)
+    routes: list[Route] = field(default_factory=list)
     notice: str = ""
     """Printed first where the answer rests on sample data."""
     search_entry_points: list[str] = field(default_factory=list)

@@ -6,14 +6,16 @@ from datetime import UTC, datetime
 from math import isfinite
 from typing import Any
 
-from geojson_pydantic import Feature, FeatureCollection, Point
+from geojson_pydantic import Feature, FeatureCollection, LineString, Point
 
-from agent.evidence.types import Anchor, Location, Place
+from agent.core.errors import AgentError
+from agent.evidence.types import Anchor, Location, Place, Route
 from agent.evidence.types import Point as Wgs84
 from agent.export.finished import FinishedAnswer
 from agent.texts import say
 
 AMAP_ATTRIBUTION = say("records.attribution", "zh")
+_Collection = FeatureCollection[Feature[Point | LineString, dict[str, Any]]]
 _DECIMALS = 7
 _CHINA_LNG, _CHINA_LAT = (73.0, 136.0), (3.0, 54.0)
 
@@ -45,16 +47,89 @@ def feature_collection(
     }
     if omitted := [place["id"] for place in places if not has_sane_axes(place)]:
         collection["omitted"] = omitted
-    FeatureCollection[Feature[Point, dict[str, Any]]].model_validate(collection)
+    _Collection.model_validate(collection)
     return collection
 
 
 def answer_geojson(answer: FinishedAnswer) -> str:
-    """Return an answer's collection as text; made from its places where the run left none."""
+    """Return an answer's collection as text: its places, the ends of its routes.
+
+    Raises AgentError (`nothing_to_draw`) where it has neither.
+    """
+    check_drawable(answer)
     collection = answer.geojson or feature_collection(
         answer.places, query=answer.question, generated_at=answer.generated_at
     )
+    if features := _route_features(answer):
+        features = [*collection["features"], *features]
+        collection = {**collection, "features": features, "bbox": _bounds(_positions(features))}
+        _Collection.model_validate(collection)
     return json.dumps(collection, ensure_ascii=False, indent=2)
+
+
+def check_drawable(answer: FinishedAnswer) -> None:
+    """Raise AgentError (`nothing_to_draw`) for an answer without a position."""
+    if not (any(map(has_sane_axes, answer.places)) or route_ends(answer.routes)):
+        reason = say("export.nothing_to_draw", answer.language)
+        raise AgentError(reason, code="nothing_to_draw")
+
+
+def route_ends(routes: Sequence[Route]) -> list[tuple[Anchor, Anchor]]:
+    """Return the start and the end of each way, once for those that have both in common."""
+    ends: dict[tuple[float, ...], tuple[Anchor, Anchor]] = {}
+    for route in routes:
+        match route.get("ends", []):
+            case [start, end] if has_sane_axes(start) and has_sane_axes(end):
+                ends.setdefault((*_position(start), *_position(end)), (start, end))
+    return list(ends.values())
+
+
+def _route_features(answer: FinishedAnswer) -> list[dict[str, Any]]:
+    """Return two points and a straight line, which says that it is one, for each pair of ends."""
+    features: list[dict[str, Any]] = []
+    for number, pair in enumerate(route_ends(answer.routes), start=1):
+        for role, end in zip(("start", "end"), pair, strict=True):
+            feature = _anchor_feature(end)
+            feature["properties"]["role"] = role
+            features.append({**feature, "id": f"route-{number}-{role}"})
+        positions = [_position(end) for end in pair]
+        features.append({
+            "type": "Feature",
+            "id": f"route-{number}",
+            "geometry": {"type": "LineString", "coordinates": positions},
+            "properties": {
+                "role": "route",
+                "straight": True,
+                "note": say("export.straight_line", answer.language),
+                "ways": [_way(each) for each in answer.routes if _joins(each, positions)],
+            },
+        })  # fmt: skip
+    return features
+
+
+def _joins(route: Route, positions: Sequence[Sequence[float]]) -> bool:
+    return [_position(end) for end in route.get("ends", [])] == positions
+
+
+def _way(route: Route) -> dict[str, Any]:
+    return {key: route.get(key) for key in ("mode", "distance_m", "duration_s", "url")}
+
+
+def _position(anchor: Anchor) -> list[float]:
+    point = anchor["wgs84"]
+    return [round(point["lng"], _DECIMALS), round(point["lat"], _DECIMALS)]
+
+
+def _positions(features: Iterable[dict[str, Any]]) -> list[Sequence[float]]:
+    """Return every position of points and lines."""
+    shapes = [feature["geometry"] for feature in features]
+    return [
+        position
+        for shape in shapes
+        for position in (
+            [shape["coordinates"]] if shape["type"] == "Point" else shape["coordinates"]
+        )
+    ]
 
 
 def has_sane_axes(place: Place | Anchor) -> bool:

@@ -6,12 +6,26 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from agent.evidence.markdown import link_url
 from agent.evidence.records import kind_text, name_text
-from agent.evidence.types import Outing, Place
-from agent.export.geojson import has_sane_axes
+from agent.evidence.types import Anchor, Outing, Place
+from agent.export.finished import FinishedAnswer
+from agent.export.geojson import check_drawable, has_sane_axes, route_ends
 from agent.texts import Language, say
 
 _NAMESPACE = "http://www.topografix.com/GPX/1/1"
 _NOT_XML = re.compile(r"[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def answer_gpx(answer: FinishedAnswer) -> str:
+    """Return an answer's document; raise AgentError (`nothing_to_draw`) where it is empty."""
+    check_drawable(answer)
+    return gpx(
+        answer.places,
+        title=answer.question,
+        generated_at=answer.generated_at,
+        outing=answer.outing,
+        language=answer.language,
+        ends=route_ends(answer.routes),
+    )
 
 
 def gpx(
@@ -21,10 +35,12 @@ def gpx(
     generated_at: str,
     outing: Outing | None = None,
     language: Language = "zh",
+    ends: Sequence[tuple[Anchor, Anchor]] = (),
 ) -> str:
     """Return the document; places with impossible coordinates are left out.
 
-    A planned day is a route over its stops, in their order, besides the waypoints.
+    A planned day is a route over its stops, in their order, besides the waypoints. Of other ways
+    only the `ends` are known, which are waypoints.
     """
     root = Element("gpx", {"version": "1.1", "creator": "tanlu", "xmlns": _NAMESPACE})
     about = SubElement(root, "metadata")
@@ -34,6 +50,11 @@ def gpx(
     for place in places:
         if has_sane_axes(place):
             _waypoint(root, place, language)
+    for pair in ends:
+        for role, end in zip(("start", "end"), pair, strict=True):
+            waypoint = SubElement(root, "wpt", _at(end))
+            _text(waypoint, "name", end["name"])
+            _text(waypoint, "type", say(f"export.route_{role}", language))
     if outing:
         _route(root, outing, {place["id"]: place for place in places})
     indent(root)
@@ -50,7 +71,7 @@ def _route(root: Element, outing: Outing, places: Mapping[str, Place]) -> None:
             _text(point, "name", f"{stop['begins']} {stop['name']}")
 
 
-def _at(place: Place) -> dict[str, str]:
+def _at(place: Place | Anchor) -> dict[str, str]:
     point = place["wgs84"]
     return {"lat": f"{point['lat']:.7f}", "lon": f"{point['lng']:.7f}"}
 

@@ -17,7 +17,7 @@ from agent.client.run_result import Outcome, RunName, outcome_of, turn_of
 from agent.core.errors import AgentError
 from agent.export.finished import FinishedAnswer
 from agent.export.geojson import answer_geojson
-from agent.export.gpx import gpx
+from agent.export.gpx import answer_gpx
 from agent.export.html import POLICY, html_page, suggestions_document
 from agent.export.markdown import markdown_document
 from agent.export.outing import calendar, pocket_map
@@ -53,16 +53,6 @@ class _Format:
     policy: str = "default-src 'none'; frame-ancestors 'none'"
 
 
-def _gpx(answer: FinishedAnswer) -> str:
-    return gpx(
-        answer.places,
-        title=answer.question,
-        generated_at=answer.generated_at,
-        outing=answer.outing,
-        language=answer.language,
-    )
-
-
 def _pdf(answer: FinishedAnswer) -> bytes:
     try:
         from agent.export.pdf import pdf_document
@@ -73,7 +63,7 @@ def _pdf(answer: FinishedAnswer) -> bytes:
 
 EXPORTS: Final[Mapping[str, _Format]] = {
     "places.geojson": _Format(answer_geojson, "application/geo+json"),
-    "places.gpx": _Format(_gpx, "application/gpx+xml"),
+    "places.gpx": _Format(answer_gpx, "application/gpx+xml"),
     "report.html": _Format(
         html_page, "text/html; charset=utf-8", "inline", f"{POLICY}; frame-ancestors 'none'"
     ),
