@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
 
 from pydantic import SecretStr
 from typing_extensions import TypedDict
@@ -20,8 +20,12 @@ from agent.core.shared_limits import SharedLimits
 from agent.settings import Settings, read_settings
 from agent.texts import Language, say
 
+if TYPE_CHECKING:
+    from agent.knowledge.base import KnowledgeBase
+
 log = logging.getLogger(__name__)
 State = Literal["ok", "missing", "broken", "off"]
+_SAMPLE = "sample data: "
 LONGEST_CHECK = 60.0
 """Seconds; a check that takes longer counts as broken."""
 
@@ -203,7 +207,7 @@ def _service_checks(
         _within_limit("sources", lambda: _sources(services)),
         _within_limit("reranking", lambda: _reranking(services)),
         _within_limit("embeddings", lambda: _embeddings(services)),
-        _within_limit("knowledge base", lambda: _knowledge(services)),
+        _within_limit("knowledge base", lambda: _knowledge(services, settings)),
         _within_limit("code", lambda: _code(services, settings)),
     ]
 
@@ -229,7 +233,8 @@ async def _map(services: Any, settings: Settings) -> list[Check]:
         return [check("map server", "off", "not tried: AMAP_MAPS_API_KEY is not set")]
     report: Mapping[str, Any] = await services.maps.health()
     if report["works"]:
-        return [check("map server", "ok", f"started: {report['message']}")]
+        started = check("map server", "ok", f"started: {report['message']}")
+        return [_of_sample(services, started)]
     # Without a key for it, a map that cannot start is something missing, not something broken.
     state: State = "broken" if settings.mode == "online" else "missing"
     suggestion = advice(_MAP_ADVICE[code]) if (code := str(report["code"])) in _MAP_ADVICE else ""
@@ -238,11 +243,19 @@ async def _map(services: Any, settings: Settings) -> list[Check]:
 
 async def _search(services: Any, configuration: Configuration) -> list[Check]:
     reports = await services.web.health(configuration.research_model)
-    return [_check_of(report) for report in reports]
+    return [_of_sample(services, _check_of(report)) for report in reports]
 
 
 async def _sources(services: Any) -> list[Check]:
-    return [_check_of(report, "source") for report in await services.library().health()]
+    reports = await services.library().health()
+    return [_of_sample(services, _check_of(report, "source")) for report in reports]
+
+
+def _of_sample(services: Any, result: Check) -> Check:
+    """Return a check that says where a service that works is one of the sample's."""
+    if services.sample is None or result["state"] != "ok":
+        return result
+    return Check(**{**result, "detail": f"{_SAMPLE}{result['detail']}"})
 
 
 async def _reranking(services: Any) -> list[Check]:
@@ -261,9 +274,23 @@ async def _embeddings(services: Any) -> list[Check]:
         await embedder.aclose()
 
 
-async def _knowledge(services: Any) -> list[Check]:
+async def _knowledge(services: Any, settings: Settings) -> list[Check]:
+    from agent.knowledge.base import build_knowledge, has_documents
+
     reports = await services.knowledge().health()
-    return [_check_of(report, "knowledge base") for report in reports]
+    checks = [_check_of(report, "knowledge base") for report in reports]
+    if services.sample and await asyncio.to_thread(has_documents, settings):
+        kept, *_ = await _health_of(build_knowledge(settings, services.calls))
+        detail = f"{kept['message']}, kept for runs with a key"
+        checks.append(check("knowledge base: own documents", "off", detail))
+    return checks
+
+
+async def _health_of(base: "KnowledgeBase") -> list[dict[str, Any]]:
+    try:
+        return await base.health()
+    finally:
+        await base.aclose()
 
 
 async def _code(services: Any, settings: Settings) -> list[Check]:
@@ -371,6 +398,8 @@ def _label(check: Check, language: Language) -> str:
     if name == "mode":
         kind = "sample" if check["detail"].startswith("offline") else "live"
         return say(f"doctor.{kind}", language)
+    if check["detail"].startswith(_SAMPLE):
+        return say("doctor.sample", language)
     in_detail = name in MODEL_FIELDS or name in ("access", "threads")
     return service or (check["detail"] if in_detail else name)
 

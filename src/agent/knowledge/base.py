@@ -19,7 +19,7 @@ from agent.knowledge.formats import FAILURES, CannotRead
 from agent.knowledge.ingest import NOT_REMEMBERED, Ingest, IngestListener, IngestPlan
 from agent.knowledge.mineru import MinerU
 from agent.knowledge.readers import FileReaders, ReadLimits
-from agent.knowledge.sqlite import SqliteKnowledgeStore
+from agent.knowledge.sqlite import FILE_NAME, SqliteKnowledgeStore
 from agent.knowledge.types import Collected, Hit, KnowledgeStore, KnownDocument, Scope
 from agent.settings import Settings
 
@@ -113,7 +113,7 @@ class KnowledgeBase:
         tools = await self._tools()
         collections = await tools.store.collections()
         documents = sum(collection["documents"] for collection in collections)
-        message = f"{documents} documents in {len(collections)} collections"
+        message = f"{_count(documents, 'document')} in {_count(len(collections), 'collection')}"
         store = {"provider": tools.store.name, "configured": True, "works": True}
         reports = [{**store, "message": message}]
         if tools.mineru:
@@ -192,6 +192,15 @@ def build_knowledge(settings: Settings, calls: Calls) -> KnowledgeBase:
         return Tools(store, FileRegister(settings.tanlu_data_dir), embedder, mineru)
 
     return KnowledgeBase(open_tools)
+
+
+def has_documents(settings: Settings) -> bool:
+    """Tell whether documents were ever kept here; nothing is opened or made."""
+    return (settings.tanlu_data_dir / FILE_NAME).is_file()
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def own_meter() -> Meter:
