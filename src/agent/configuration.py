@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Mapping
+from datetime import date, datetime, timedelta, timezone
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -14,6 +15,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from pydantic_core import PydanticCustomError
 
 from agent.core.errors import ConfigurationError
 
@@ -31,6 +33,8 @@ RunSeconds = Annotated[
 ]
 
 _SINCE = re.compile(r"(?:day|week|month|year|\d{4}-\d{2}-\d{2})?")
+_FIRST_ZONE = timezone(timedelta(hours=14))
+"""Where each day begins first."""
 _SITE = r"-?(?:[\w-]+\.)+[\w-]{2,}"
 _SITES = re.compile(rf"(?:{_SITE}(?:,\s*{_SITE}){{0,19}})?")
 _SCORABLE = "(?:wikipedia|openalex|semantic_scholar|tavily|sec_edgar|akshare)"
@@ -201,6 +205,8 @@ class Configuration(BaseModel):
     def _check_since(cls, value: str) -> str:
         if not _SINCE.fullmatch(value):
             raise ValueError("must be day, week, month, year or a date such as 2026-01-31")
+        if value[:1].isdigit():
+            _check_day(value)
         return value
 
     @field_validator("search_sites")
@@ -217,6 +223,16 @@ class Configuration(BaseModel):
         if isinstance(value, bool) and kind in (int, float):
             raise ValueError("must be a number, not true or false")
         return value
+
+
+def _check_day(value: str) -> None:
+    """Raise ValueError for what is no day of the calendar, or still to come everywhere."""
+    try:
+        day = date.fromisoformat(value)
+    except ValueError:
+        raise ValueError("must be a day of the calendar, such as 2026-01-31") from None
+    if day > datetime.now(_FIRST_ZONE).date():
+        raise PydanticCustomError("in_the_future", "must not be in the future")
 
 
 def _from_environment(name: str) -> str | None:

@@ -13,8 +13,8 @@ from agent import __version__
 from agent.core.errors import ProviderError, ProviderRefused, ProviderUnavailable, RateLimited
 from agent.sample.search import KEY as WEB_KEY
 from agent.sample.service import serve
-from agent.search.hits import SearchRules
 from agent.search.http import SearchHttp
+from agent.search.rules import SearchRules
 from tests.support.library_bench import KEY, QUERY, SourceBench, build, failed
 from tests.support.memory_reply_cache import MemoryReplyCache
 from tests.support.search_scripts import meter

@@ -4,9 +4,13 @@ from typing import Any
 
 import pytest
 
+from agent.assistants.common.search import ask_providers
 from agent.configuration import Configuration
+from agent.core.calls import Calls
 from agent.core.errors import ConfigurationError
-from agent.search.hits import HitSearch, SearchRules, WebTask, rules_of
+from agent.search.hits import Endpoint, Hit, HitSearch, WebTask, make_hit
+from agent.search.rules import SearchRules, rules_of, today_here
+from agent.texts import problem_text
 from tests.support.lab import laboratory
 from tests.support.search_bench import Bench, bench_fixture, running_fixture
 from tests.support.search_scripts import GOOGLE, OTHER, ScriptedModels, grounded_reply, meter
@@ -67,6 +71,94 @@ async def test_what_a_service_lets_through_is_dropped(bench: Bench) -> None:
     assert all((hit.published or "")[:10] >= "2026-06-01" for hit in hits if hit.published)
 
 
+class Dated(HitSearch):
+    """A search that lets pages of any age through."""
+
+    name = "tavily"
+    found = ("2026-05-01", "May 1, 2026", "2026年5月1日", "2 years ago", "2026-06-02", None)
+
+    async def fetch(self, query: str, count: int, rules: SearchRules) -> list[Hit | None]:
+        return [
+            make_hit(f"{n}", f"https://example.com/{n}", "x", published=day)
+            for n, day in enumerate(self.found)
+        ]
+
+
+def dated() -> Dated:
+    return Dated(None, Calls(), Endpoint("", None, 9, 9))  # type: ignore[arg-type]
+
+
+async def test_a_page_whose_own_date_is_too_old_is_dropped_and_one_without_a_date_stays() -> None:
+    hits = await dated().search("故宫", meter=meter(), rules=SearchRules(since="2026-06-01"))
+    assert [hit.published for hit in hits] == ["2026-06-02", None]
+    assert hits.older_than == "2026-06-01"
+    every = await dated().search("故宫", meter=meter())
+    assert len(every) == len(Dated.found)
+    assert every.older_than == ""
+
+
+@pytest.mark.parametrize(
+    ("published", "since", "is_old"),
+    [
+        ("2026-11-13T08:00:00+08:00", "week", True),
+        ("2026-11-14", "week", False),
+        ("Wed, 04 Nov 2026 08:00:00 GMT", "week", True),
+        ("3 days ago", "day", True),
+        ("5小时前", "day", False),
+        ("2 个月前", "month", True),
+        ("Nov 2, 2026", "month", False),
+        ("2026-13-45", "day", False),
+        ("lately", "day", False),
+        (None, "day", False),
+        ("1999-01-01", "", False),
+    ],
+)
+def test_a_date_is_read_as_services_word_it(
+    published: str | None, since: str, is_old: bool
+) -> None:
+    assert SearchRules(since=since).is_too_old(published, "2026-11-21") is is_old
+
+
+async def test_the_gap_says_what_was_left_out_for_its_age(build: Build) -> None:
+    search, _ = build(ScriptedModels([WRITTEN]), "tavily")
+    search._hits["tavily"] = dated()
+    rules = SearchRules(since="2026-06-01")
+    task = WebTask("故宫", "w0", "zh", "2026-11-21", OTHER, "tavily", rules)
+    result = await search.research(task, meter=meter())
+    assert [gap["code"] for gap in result.gaps][-1] == "search_since"
+    assert "2026-06-01 及以后" in result.gaps[-1]["message"]
+
+
+async def test_a_run_s_provider_tells_assistants_the_same(build: Build) -> None:
+    search, _ = build(ScriptedModels([]), "tavily")
+    search._hits["tavily"] = dated()
+    provider = search.provider("tavily", model=OTHER, rules=SearchRules(since="2026-06-01"))
+    turn: Any = {"language": "en", "today": "2026-11-21"}
+    result = await ask_providers("故宫", [provider], turn=turn, model=OTHER, meter=meter())
+    assert [gap["code"] for gap in result.gaps] == ["search_since"]
+    assert "since 2026-06-01" in result.gaps[0]["message"]
+
+
+@pytest.mark.parametrize("since", ["2026-06-01", "day"])
+async def test_the_sample_s_services_honour_the_range(bench: Bench, since: str) -> None:
+    provider = bench.provider()
+    assert isinstance(provider, HitSearch)
+    assert await provider.search("故宫", meter=meter(), rules=SearchRules(since=since)) == []
+    old = SearchRules(since="2026-04-30")
+    assert await provider.search("故宫", meter=meter(), rules=old)
+
+
+async def test_the_sample_s_google_honours_the_range() -> None:
+    async with laboratory() as lab:
+        ended = await lab.ask("钠离子电池是什么", context={"search_since": today_here()})
+        assert not [s for s in ended["sources_gathered"] if s["provider"] == "google"]
+    async with laboratory() as lab:
+        ended = await lab.ask("钠离子电池是什么", context={"search_since": "2026-01-31"})
+        assert [s for s in ended["sources_gathered"] if s["provider"] == "google"]
+        gaps = [gap["code"] for gap in ended["messages"][-1].additional_kwargs["gaps"]]
+        assert gaps.count("search_undated") == 1
+
+
 async def test_a_provider_for_a_run_keeps_its_rules(build: Build) -> None:
     search, services = build(ScriptedModels([WRITTEN]), "tavily")
     provider = search.provider("auto", model=OTHER, rules=SearchRules(since="day"))
@@ -122,6 +214,15 @@ def test_the_rules_are_read_from_the_settings() -> None:
     configuration = Configuration(search_since="week", search_sites="www.A.org, -b.com")
     assert rules_of(configuration) == SearchRules("week", ("a.org",), ("b.com",))
     assert not rules_of(Configuration())
+
+
+def test_a_date_to_come_is_refused_in_the_reader_s_language() -> None:
+    with pytest.raises(ConfigurationError, match="search_since") as refused:
+        Configuration(search_since="2099-01-01")
+    assert problem_text(refused.value, "zh") == "search_since：不能是将来的日期"
+    assert problem_text(refused.value, "en") == "search_since: must not be in the future"
+    with pytest.raises(ConfigurationError, match="a day of the calendar"):
+        Configuration(search_since="2026-02-30")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ from agent.core.errors import AgentError
 from agent.core.progress import ListedSource, event
 from agent.evidence.references import labelled
 from agent.evidence.types import Source
-from agent.search.hits import WebResult, WebTask, rules_of
+from agent.search.hits import WebResult, WebTask
+from agent.search.rules import rules_of
 from agent.state import Update, WebSearchState
 
 log = logging.getLogger(__name__)

@@ -4,6 +4,7 @@ import base64
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from aiohttp import web
@@ -20,6 +21,7 @@ from agent.sample.model.request import (
     Turn,
 )
 from agent.sample.ranking import text_vector
+from agent.sample.records import load_sample
 from agent.sample.service import BODY, StreamingService
 
 SIGNATURE = base64.b64encode(b"offline thought signature").decode()
@@ -275,7 +277,7 @@ class GeminiService(StreamingService):
             self.check(body, model)
         except Refused as error:
             return _refuse(error)
-        answer = self.model.respond(read(body, model))
+        answer = _answered(self.model, read(body, model), _since(body))
         reply = GeminiReply(answer, model, tokens(body), self._ids)
         if method == "generateContent":
             return web.json_response(reply.whole())
@@ -301,6 +303,28 @@ class GeminiService(StreamingService):
             version = request.path.split("/")[1]
             raise Refused(f"models/{model} is not found for API version {version}", 404)
         return model
+
+
+def _since(body: Mapping[str, Any]) -> str:
+    """Return the ISO date from which on pages are searched; empty without a filter."""
+    searches = [tool.get("googleSearch") or {} for tool in body.get("tools") or ()]
+    times = [s.get("timeRangeFilter") or s.get("time_range_filter") or {} for s in searches]
+    begins = [str(each.get("startTime") or each.get("start_time") or "") for each in times]
+    return max(begins, default="")[:10]
+
+
+def _answered(model: Model, turn: Turn, since: str) -> Answer:
+    """Return the model's answer without sentences of the sample's pages from before `since`."""
+    answer = model.respond(turn)
+    if not since or not answer.grounded:
+        return answer
+    old = {page.url for page in load_sample().pages if page.published < since}
+    recent = [s for s in answer.grounded if not (s.pages and {p.uri for p in s.pages} <= old)]
+    if len(recent) == len(answer.grounded):
+        return answer
+    if any(sentence.pages for sentence in recent):
+        return replace(answer, grounded=tuple(recent))
+    return replace(model.respond(replace(turn, search=False)), queries=answer.queries)
 
 
 class GeminiReply:

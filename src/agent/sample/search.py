@@ -3,7 +3,9 @@
 Each provider checks its key as the real one does.
 """
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from aiohttp import web
@@ -17,11 +19,26 @@ Pages = Callable[[str, int], Sequence[Page]]
 KEY = "offline-search-key"
 _SNIPPET = 160
 _PASSAGE = 420
+_MOST = 50
+_DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}
+_AMERICAN = re.compile(r"cd_min:(\d+)/(\d+)/(\d+)")
 
 
 def sample_pages(query: str, limit: int) -> Sequence[Page]:
     """Return the bundled pages that fit, best first."""
     return search_pages(query, limit=limit)
+
+
+def newer(pages: Pages, query: str, limit: int, since: str) -> Sequence[Page]:
+    """Return pages of that ISO date or later, as the real services do; all without a date."""
+    if not since:
+        return pages(query, limit)
+    return [page for page in pages(query, _MOST) if page.published >= since][:limit]
+
+
+def days_back(days: int) -> str:
+    """Return the ISO date so many days before the service's own."""
+    return (datetime.now(UTC) - timedelta(days=days)).date().isoformat()
 
 
 def passage(text: str, query: str) -> str:
@@ -53,7 +70,8 @@ class TavilyService(Service):
         if not isinstance(body, dict) or not body.get("query"):
             return web.json_response({"detail": {"error": "Query is missing."}}, status=400)
         full = bool(body.get("include_raw_content"))
-        pages = self._pages(body["query"], int(body.get("max_results", 5)))
+        count = int(body.get("max_results", 5))
+        pages = newer(self._pages, body["query"], count, _tavily_since(body))
         results = [
             {
                 "title": page.title,
@@ -103,6 +121,12 @@ class TavilyService(Service):
         return next((page.text for page in pages if page.url == url), None)
 
 
+def _tavily_since(body: Mapping[str, Any]) -> str:
+    if days := _DAYS.get(str(body.get("time_range"))):
+        return days_back(days)
+    return str(body.get("start_date") or "")
+
+
 class SerperService(Service):
     """Answer POST /search with X-API-KEY."""
 
@@ -119,6 +143,7 @@ class SerperService(Service):
         if not isinstance(body, dict) or not body.get("q"):
             error = {"message": "Missing query parameter", "statusCode": 400}
             return web.json_response(error, status=400)
+        count, since = int(body.get("num", 10)), _serper_since(str(body.get("tbs")))
         organic = [
             {
                 "title": page.title,
@@ -127,7 +152,7 @@ class SerperService(Service):
                 "date": page.published,
                 "position": index,
             }
-            for index, page in enumerate(self._pages(body["q"], int(body.get("num", 10))), 1)
+            for index, page in enumerate(newer(self._pages, body["q"], count, since), 1)
         ]
         parameters = {"q": body["q"], "type": "search", "engine": "google"}
         return web.json_response(
@@ -138,6 +163,15 @@ class SerperService(Service):
                 "credits": 1,
             }
         )
+
+
+def _serper_since(range_: str) -> str:
+    """Return the first day of `qdr:w` or `cdr:1,cd_min:1/31/2026`."""
+    if found := _AMERICAN.search(range_):
+        month, day, year = (int(part) for part in found.groups())
+        return f"{year:04}-{month:02}-{day:02}"
+    named = (days for word, days in _DAYS.items() if range_ == f"qdr:{word[0]}")
+    return next(map(days_back, named), "")
 
 
 class BochaService(Service):
@@ -156,7 +190,8 @@ class BochaService(Service):
         if not isinstance(body, dict) or not body.get("query"):
             error = {"code": "400", "message": "Missing parameter query", "log_id": "offline"}
             return web.json_response(error, status=400)
-        pages = self._pages(body["query"], int(body.get("count", 10)))
+        count, since = int(body.get("count", 10)), _bocha_since(str(body.get("freshness")))
+        pages = newer(self._pages, body["query"], count, since)
         summary = bool(body.get("summary"))
         value = [_bocha_page(index, page, summary) for index, page in enumerate(pages)]
         web_pages = {
@@ -167,6 +202,13 @@ class BochaService(Service):
         context = {"originalQuery": body["query"]}
         reply = {"_type": "SearchResponse", "queryContext": context, "webPages": web_pages}
         return web.json_response({"code": 200, "log_id": "offline", "msg": None, "data": reply})
+
+
+def _bocha_since(freshness: str) -> str:
+    """Return the first day of `oneWeek` or `2026-01-31..2099-12-31`."""
+    if days := _DAYS.get(freshness.removeprefix("one").lower()):
+        return days_back(days)
+    return freshness.partition("..")[0] if ".." in freshness else ""
 
 
 def _bocha_page(index: int, page: Page, summary: bool) -> dict[str, Any]:

@@ -3,8 +3,9 @@
 from typing import Any
 
 from agent.core.errors import ProviderError, ProviderRefused, ProviderUnavailable, RateLimited
-from agent.search.hits import DAYS, Hit, HitSearch, SearchRules, fields, make_hit, rows
+from agent.search.hits import Hit, HitSearch, fields, make_hit, rows
 from agent.search.http import error_message
+from agent.search.rules import DAYS, SearchRules
 
 _OPEN_END = "2099-12-31"
 

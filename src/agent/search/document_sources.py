@@ -18,15 +18,17 @@ from agent.search import akshare, sec_edgar
 from agent.search.akshare import AkShare
 from agent.search.documents import (
     Document,
+    Documents,
     DocumentSource,
     Figure,
     SourceEndpoint,
     distinct,
     make_document,
 )
-from agent.search.hits import ANY, SearchRules, WebChoice
+from agent.search.hits import Hits, WebChoice
 from agent.search.http import SearchHttp
 from agent.search.openalex import OpenAlex
+from agent.search.rules import ANY, SearchRules
 from agent.search.sec_edgar import SecEdgar
 from agent.search.semantic_scholar import SemanticScholar
 from agent.search.web import WebSearch
@@ -131,12 +133,14 @@ class DocumentSources:
                 provider = None  # another one serves
         provider = provider or self._web.provider(choice, model=model, rules=rules)
         hits = await provider.search(query, meter=meter, count=count)
-        return distinct(
+        pages = Documents(distinct(
             make_document(
                 provider.name, "page", hit.title, hit.url, hit.snippet, published=hit.published
             )
             for hit in hits
-        )
+        ))  # fmt: skip
+        pages.older_than = hits.older_than if isinstance(hits, Hits) else ""
+        return pages
 
     async def _probe(self, name: str) -> dict[str, Any]:
         if name in self._off:

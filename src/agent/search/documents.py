@@ -51,6 +51,12 @@ class Document(TypedDict):
     """Of the reranker, where it was scored; comparable within one back-end only."""
 
 
+class Documents(list[Document]):
+    """Hold documents with the rule on their age that others were left out by."""
+
+    older_than: str = ""
+
+
 class DocumentSource(Protocol):
     """Search documents by a query."""
 

@@ -26,11 +26,9 @@ from agent.models.types import Reply
 from agent.prompts import render
 from agent.reading.guard import Guard
 from agent.search.hits import (
-    ANY,
     MAX_QUERY,
     Hit,
     Hits,
-    SearchRules,
     TurnSearches,
     WebResult,
     WebTask,
@@ -38,6 +36,7 @@ from agent.search.hits import (
     search_gap,
 )
 from agent.search.http import SearchHttp
+from agent.search.rules import ANY, SearchRules
 from agent.texts import detect_language, say
 
 REDIRECTS = "https://vertexaisearch.cloud.google.com/grounding-api-redirect/"

@@ -7,7 +7,6 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import date, timedelta
 from typing import Any, Literal, Protocol, TypeVar
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
@@ -15,7 +14,6 @@ from weakref import WeakKeyDictionary
 from langchain_core.messages import HumanMessage, SystemMessage
 from pydantic import BaseModel, SecretStr
 
-from agent.configuration import Configuration
 from agent.core.budget import Budget, Meter
 from agent.core.calls import Calls, Policy
 from agent.core.concurrency import SingleFlight
@@ -28,86 +26,10 @@ from agent.models.client import ModelClient
 from agent.models.types import Reply
 from agent.prompts import Raw, element, render
 from agent.search.http import SearchHttp
+from agent.search.rules import ANY, DAYS, SearchRules, today_here
 from agent.texts import Language, reason_of, say
 
 log = logging.getLogger(__name__)
-
-DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}
-"""How far back each word reaches, in days."""
-
-
-@dataclass(frozen=True)
-class SearchRules:
-    """Hold the rules of one run; the empty ones allow every page."""
-
-    since: str = ""
-    """`day`, `week`, `month`, `year`, or the ISO date of the oldest pages."""
-    sites: tuple[str, ...] = ()
-    """Only pages of these domains and those below them."""
-    without: tuple[str, ...] = ()
-    """No pages of these."""
-
-    def __bool__(self) -> bool:
-        """Return whether there is any rule."""
-        return bool(self.since or self.sites or self.without)
-
-    def allows(self, host: str) -> bool:
-        """Return whether a page of this host may be used."""
-        if _within(host, self.without):
-            return False
-        return not self.sites or _within(host, self.sites)
-
-    def allows_page(self, url: str, published: str | None = None) -> bool:
-        """Return whether a page may be used; one whose date is not known is not too old."""
-        try:
-            host = urlsplit(url).hostname or ""
-        except ValueError:
-            return False
-        return self.allows(host) and not self._is_too_old(published or "")
-
-    def _is_too_old(self, published: str) -> bool:
-        """Return whether a date is before that of the rule; what is no date is not."""
-        try:
-            return date.fromisoformat(published[:10]) < date.fromisoformat(self.since)
-        except ValueError:
-            return False
-
-    def first_day(self, today: str) -> str:
-        """Return the ISO date of the oldest pages, counted back from `today`; empty without one."""
-        if self.since not in DAYS:
-            return self.since
-        begin = date.fromisoformat(today[:10]) - timedelta(days=DAYS[self.since])
-        return begin.isoformat()
-
-    def operators(self) -> str:
-        """Return the sites as operators of a search engine: `(site:a OR site:b) -site:c`."""
-        among = " OR ".join(f"site:{site}" for site in self.sites)
-        among = f"({among})" if len(self.sites) > 1 else among
-        return " ".join(filter(None, [among, *(f"-site:{site}" for site in self.without)]))
-
-
-ANY = SearchRules()
-
-
-def rules_of(configuration: Configuration) -> SearchRules:
-    """Return the rules of a run's settings."""
-    names = [name.strip().casefold() for name in configuration.search_sites.split(",")]
-    names = [name for name in names if name.strip("-")]
-    return SearchRules(
-        since=configuration.search_since,
-        sites=tuple(_bare(name) for name in names if not name.startswith("-")),
-        without=tuple(_bare(name[1:]) for name in names if name.startswith("-")),
-    )
-
-
-def _bare(name: str) -> str:
-    return name.strip().removeprefix("www.")
-
-
-def _within(host: str, sites: Iterable[str]) -> bool:
-    name = host.casefold().removeprefix("www.")
-    return any(name == site or name.endswith(f".{site}") for site in sites)
-
 
 WebChoice = Literal["auto", "google", "tavily", "serper", "bocha", "off"]
 
@@ -128,6 +50,8 @@ class Hits(list[Hit]):
 
     remarks: tuple[str, ...] = ()
     """Sentences without a source, such as what was not found; nobody can cite them."""
+    older_than: str = ""
+    """The rule on their age that others were left out by; empty where none were."""
 
 
 @dataclass(frozen=True)
@@ -185,6 +109,20 @@ def search_gap(task: WebTask, provider: str, code: str, *, text: str = "", **val
     return Gap(query=task.query, provider=provider, code=code, message=message)
 
 
+def age_gap(query: str, service: str, since: str, language: Language) -> Gap:
+    """Return the gap of pages that were left out for their age."""
+    values = {"service": LABELS.get(service, service), "since": since_text(since, language)}
+    message = say("search.search_since", language, **values)
+    return Gap(query=query, provider=service, code="search_since", message=message)
+
+
+def since_text(since: str, language: Language) -> str:
+    """Return how new pages have to be, in words: "of the last week", "since 2026-01-31"."""
+    if since in DAYS:
+        return say(f"search.since.{since}", language)
+    return say("search.since.date", language, day=since)
+
+
 def failure_gap(task: WebTask, provider: str, error: AgentError, *, text: str, **more: str) -> Gap:
     """Return the gap of an error, with its code."""
     reason = reason_of(error, task.language)
@@ -233,21 +171,19 @@ class HitSearch(ABC):
 
     async def search(
         self, query: str, *, meter: Meter, count: int | None = None, rules: SearchRules = ANY
-    ) -> list[Hit]:
+    ) -> Hits:
         """Return at most `count` hits, paid for once in a turn; raise ProviderError.
 
         `rules` are those of the run; what a service lets through against them is dropped.
         """
         cleaned = clean_text(query, MAX_QUERY)
         if not cleaned:
-            return []
+            return Hits()
         most = max(1, min(count or self._endpoint.default_count, self.max_count))
 
         async def paid(words: str) -> str:
             async def send() -> str:
-                fetched = await self.fetch(words, most, rules)
-                hits = [h for h in _distinct(fetched) if rules.allows_page(h.url, h.published)]
-                hits = hits[:most]
+                hits = _distinct(await self.fetch(words, most, rules))
                 return json.dumps([asdict(hit) for hit in hits], ensure_ascii=False)
 
             request = {"query": words, "count": most}
@@ -255,7 +191,7 @@ class HitSearch(ABC):
             return await self._calls.once(self._policy, send, meter=meter, request=request)
 
         reply = await self._searches.do(cleaned, most, meter, paid)
-        return [Hit(**row) for row in json.loads(reply)]
+        return _allowed([Hit(**row) for row in json.loads(reply)], rules, most)
 
     @abstractmethod
     async def fetch(self, query: str, count: int, rules: SearchRules) -> list[Hit | None]:
@@ -323,6 +259,16 @@ def _distinct(hits: Iterable[Hit | None]) -> list[Hit]:
         if hit:
             by_url.setdefault(hit.url, hit)
     return list(by_url.values())
+
+
+def _allowed(hits: Iterable[Hit], rules: SearchRules, most: int) -> Hits:
+    """Return at most so many hits that the rules allow, which know whether others were too old."""
+    today = today_here()
+    of_sites = [hit for hit in hits if rules.allows_page(hit.url)]
+    allowed = Hits(hit for hit in of_sites if not rules.is_too_old(hit.published, today))
+    allowed.older_than = rules.since if len(allowed) < len(of_sites) else ""
+    del allowed[most:]
+    return allowed
 
 
 _RUN = re.compile(rf"(?:\[\^{ID}\])+")

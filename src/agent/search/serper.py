@@ -5,8 +5,9 @@ from typing import Any
 from urllib.parse import quote_plus
 
 from agent.core.errors import ProviderError, ProviderRefused
-from agent.search.hits import DAYS, Hit, HitSearch, SearchRules, fields, make_hit, rows
+from agent.search.hits import Hit, HitSearch, fields, make_hit, rows
 from agent.search.http import error_message
+from agent.search.rules import DAYS, SearchRules
 from agent.texts import detect_language
 
 

@@ -14,8 +14,9 @@ from agent.core.errors import (
     ProviderRefused,
     RateLimited,
 )
-from agent.search.hits import DAYS, Hit, HitSearch, PageContent, SearchRules, make_hit, rows
+from agent.search.hits import Hit, HitSearch, PageContent, make_hit, rows
 from agent.search.http import error_message, retry_after
+from agent.search.rules import DAYS, SearchRules
 
 BATCH = 20
 _EXTRACT_SECONDS = 60.0

@@ -18,7 +18,6 @@ from agent.models.client import ModelClient
 from agent.search.bocha import BochaSearch
 from agent.search.google import GoogleHits, GoogleSearch
 from agent.search.hits import (
-    ANY,
     LABELS,
     Endpoint,
     Hit,
@@ -26,14 +25,15 @@ from agent.search.hits import (
     HitWriter,
     PageContent,
     SearchProvider,
-    SearchRules,
     WebChoice,
     WebResult,
     WebTask,
+    age_gap,
     failure_gap,
     search_gap,
 )
 from agent.search.http import SearchHttp
+from agent.search.rules import ANY, SearchRules
 from agent.search.serper import SerperSearch
 from agent.search.tavily import TavilySearch
 
@@ -188,7 +188,10 @@ class WebSearch:
             return await self._google.research(task, meter=meter)
         hits = await self._hits[name].search(task.query, meter=meter, rules=task.rules)
         written = await self._writer.write_up(task, hits, provider=name, meter=meter)
-        return WebResult(written.text, written.sources, written.gaps, executed=[task.query])
+        gaps = written.gaps
+        if hits.older_than:
+            gaps = [*gaps, age_gap(task.query, name, hits.older_than, task.language)]
+        return WebResult(written.text, written.sources, gaps, executed=[task.query])
 
     def _missing(self, task: WebTask) -> Gap:
         match task.choice:

@@ -10,7 +10,8 @@ from agent.evidence.citations import inert
 from agent.evidence.grounding import says_not_found
 from agent.evidence.types import Gap, Query, Source
 from agent.models.catalogue import current, parse
-from agent.search.hits import LABELS
+from agent.search.hits import LABELS, since_text
+from agent.search.rules import published_on, today_here
 from agent.state import Turn
 from agent.texts import Language, detect_language, has, reason_of, say
 
@@ -28,8 +29,8 @@ _FOUND_NOTHING = frozenset({
 _IN_OWN_WORDS = _FOUND_NOTHING | {
     "search_off", "topics_spent", "not_researched", "notes_lack", "page_partial",
     "report_uncited", "dossier_uncited", "dossier_uncited_alone", "answer_unsupported",
-    "outing_too_few", "outing_impossible", "search_sites", "documents_alone",
-    "map_widened",
+    "outing_too_few", "outing_impossible", "search_sites", "search_since", "search_undated",
+    "documents_alone", "map_widened",
 }  # fmt: skip
 _GENERAL = ("limit", "max_searches", "max_map_calls", "web", "map")
 _WEB = frozenset({"web", *LABELS})
@@ -185,6 +186,17 @@ def run_gap(
     assistant, _, code = key.partition(".")
     message = say(f"{assistant}.gaps.{code}", language, **values)
     return Gap(query=query, provider=provider or assistant, code=code, message=message)
+
+
+def undated_gap(used: Sequence[Source], since: str, language: Language) -> list[Gap]:
+    """Return the gap of cited pages whose date nobody knows, where it matters; else none."""
+    if not since:
+        return []
+    pages = [source for source in used if source["kind"] == "page"]
+    if all(published_on(page.get("published"), today_here()) for page in pages):
+        return []
+    message = say("search.search_undated", language, since=since_text(since, language))
+    return [Gap(query="", provider="web", code="search_undated", message=message)]
 
 
 def model_gaps(turn: Turn) -> list[Gap]:

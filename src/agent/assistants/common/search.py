@@ -27,9 +27,10 @@ from agent.search.hits import (
     SearchProvider,
     WebChoice,
     WebTask,
+    age_gap,
     failure_gap,
-    rules_of,
 )
+from agent.search.rules import rules_of
 from agent.search.web import WebSearch
 from agent.state import Gathered, Turn
 from agent.texts import Language, say
@@ -92,6 +93,8 @@ async def ask_providers(
         else:
             linked = [hit for hit in hits if link_url(hit.url)]
             remarks = hits.remarks if isinstance(hits, Hits) else ()
+            if isinstance(hits, Hits) and hits.older_than:
+                gaps.append(age_gap(query, service.name, hits.older_than, turn["language"]))
             return SearchResult(query, linked, service.name, gaps, remarks)
     return _failure(query, gaps)
 

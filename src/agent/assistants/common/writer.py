@@ -12,7 +12,13 @@ from typing_extensions import TypedDict
 
 from agent.assistants.common.claims import Checked, ClaimCheck, evidence_of
 from agent.assistants.common.conversation import EXTENT
-from agent.assistants.common.gaps import gap_of, model_gaps, reader_note, settled
+from agent.assistants.common.gaps import (
+    gap_of,
+    model_gaps,
+    reader_note,
+    settled,
+    undated_gap,
+)
 from agent.assistants.common.previous import (
     NO_PREVIOUS,
     Knowledge,
@@ -110,6 +116,7 @@ log = logging.getLogger(__name__)
 _SHOWN_PLACES = 20
 _ANSWERED_EMPTY = {
     "no_results", "map_no_results", "map_place_not_found", "map_not_covered", "ungrounded",
+    "search_since",
 }  # fmt: skip
 
 
@@ -365,6 +372,7 @@ async def _pieces(draft: Draft, parts: MessageParts) -> AsyncIterator[str]:
             yield text
     state, language = draft.state, draft.language
     routes, weather = state.get("routes", []), state.get("weather", [])
+    draft.gaps += undated_gap(draft.citer.used, draft.configuration.search_since, language)
     sections = [
         *parts.sections(),
         attribution(draft.shown_places, routes, weather, language),

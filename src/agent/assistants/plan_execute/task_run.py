@@ -21,7 +21,9 @@ from agent.evidence.intent import names_known_place
 from agent.evidence.types import Gap
 from agent.mcp.records import MapOptions, MapResult
 from agent.mcp.tools import BranchTools
-from agent.search.hits import rules_of
+from agent.search.documents import Documents
+from agent.search.hits import age_gap
+from agent.search.rules import rules_of
 from agent.state import Turn
 from agent.texts import Language, reason_of, say
 
@@ -131,6 +133,8 @@ async def ask_source(run: ExecutorRun, source: str, query: str) -> tuple[Any, li
         value = await run.shared.flights.do(
             f"{source} {query}", lambda: _search_source(run, source, query)
         )
+        if isinstance(value, Documents) and value.older_than:
+            gaps = [age_gap(query, source, value.older_than, run.language)]
     except (asyncio.CancelledError, StoreFailed):
         raise
     except Exception as error:  # noqa: BLE001 - one broken source must not stop the others

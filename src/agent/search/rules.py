@@ -1,0 +1,133 @@
+"""Hold what a reader demands of web pages: how new they are, and of which sites."""
+
+import re
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date, timedelta
+from urllib.parse import urlsplit
+
+from agent.configuration import Configuration
+
+DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}
+"""How far back each word reaches, in days."""
+
+
+@dataclass(frozen=True)
+class SearchRules:
+    """Hold the rules of one run; the empty ones allow every page."""
+
+    since: str = ""
+    """`day`, `week`, `month`, `year`, or the ISO date of the oldest pages."""
+    sites: tuple[str, ...] = ()
+    """Only pages of these domains and those below them."""
+    without: tuple[str, ...] = ()
+    """No pages of these."""
+
+    def __bool__(self) -> bool:
+        """Return whether there is any rule."""
+        return bool(self.since or self.sites or self.without)
+
+    def allows(self, host: str) -> bool:
+        """Return whether a page of this host may be used."""
+        if _within(host, self.without):
+            return False
+        return not self.sites or _within(host, self.sites)
+
+    def allows_page(self, url: str) -> bool:
+        """Return whether a page of this address may be used."""
+        try:
+            return self.allows(urlsplit(url).hostname or "")
+        except ValueError:
+            return False
+
+    def is_too_old(self, published: str | None, today: str) -> bool:
+        """Return whether a page's date is before that of the rule; what is no date is not."""
+        day = published_on(published, today) if self.since else None
+        return day is not None and day < date.fromisoformat(self.first_day(today))
+
+    def first_day(self, today: str) -> str:
+        """Return the ISO date of the oldest pages, counted back from `today`; empty without one."""
+        if self.since not in DAYS:
+            return self.since
+        begin = date.fromisoformat(today[:10]) - timedelta(days=DAYS[self.since])
+        return begin.isoformat()
+
+    def operators(self) -> str:
+        """Return the sites as operators of a search engine: `(site:a OR site:b) -site:c`."""
+        among = " OR ".join(f"site:{site}" for site in self.sites)
+        among = f"({among})" if len(self.sites) > 1 else among
+        return " ".join(filter(None, [among, *(f"-site:{site}" for site in self.without)]))
+
+
+ANY = SearchRules()
+_ISO = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
+_CHINESE = re.compile(r"(\d{4})\s*年\s*(\d{1,2})\s*月\s*(\d{1,2})\s*日")
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH = rf"({'|'.join(_MONTHS)})[a-z]*\.?"
+_AMERICAN = re.compile(rf"\b{_MONTH}\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+(\d{{4}})\b", re.IGNORECASE)
+_BRITISH = re.compile(rf"\b(\d{{1,2}})\s+{_MONTH},?\s+(\d{{4}})\b", re.IGNORECASE)
+_AGO = re.compile(
+    r"(\d+)\s*(?:(?P<day>days?|天|日)|(?P<week>weeks?|周|星期)|(?P<month>months?|个?月)"
+    r"|(?P<year>years?|年)|(?P<hour>minutes?|hours?|分钟|小时))\s*(?:ago|前)",
+    re.IGNORECASE,
+)
+_AGES = {"hour": 0, **DAYS}
+
+
+def today_here() -> str:
+    """Return the ISO date of this machine's day."""
+    return time.strftime("%Y-%m-%d")
+
+
+def published_on(text: str | None, today: str) -> date | None:
+    """Return the day that a service's words for a page's date name; None where it is no day.
+
+    "3 days ago" is counted back from `today`.
+    """
+    words = text or ""
+    if found := _ISO.search(words) or _CHINESE.search(words):
+        return _day(found[1], found[2], found[3])
+    if found := _AMERICAN.search(words):
+        return _day(found[3], _number(found[1]), found[2])
+    if found := _BRITISH.search(words):
+        return _day(found[3], _number(found[2]), found[1])
+    if found := _AGO.search(words):
+        age = int(found[1]) * _AGES[str(found.lastgroup)]
+        return date.fromisoformat(today[:10]) - timedelta(days=min(age, _LONG_AGO))
+    return None
+
+
+def _number(month: str) -> str:
+    return str(_MONTHS.index(month[:3].lower()) + 1)
+
+
+def _day(year: str, month: str, day: str) -> date | None:
+    try:
+        return date(int(year), int(month), int(day))
+    except ValueError:
+        return None
+
+
+_LONG_AGO = 300_000
+"""Days, so that no date before the year 1 is counted."""
+
+
+def rules_of(configuration: Configuration) -> SearchRules:
+    """Return the rules of a run's settings."""
+    names = [name.strip().casefold() for name in configuration.search_sites.split(",")]
+    names = [name for name in names if name.strip("-")]
+    return SearchRules(
+        since=configuration.search_since,
+        sites=tuple(_bare(name) for name in names if not name.startswith("-")),
+        without=tuple(_bare(name[1:]) for name in names if name.startswith("-")),
+    )
+
+
+def _bare(name: str) -> str:
+    return name.strip().removeprefix("www.")
+
+
+def _within(host: str, sites: Iterable[str]) -> bool:
+    name = host.casefold().removeprefix("www.")
+    return any(name == site or name.endswith(f".{site}") for site in sites)
