@@ -126,6 +126,15 @@ async def test_a5_a_route_has_length_time_and_steps_but_no_line(lab: MapLab) -> 
     assert "polyline" not in json.dumps(map_result.routes)
 
 
+async def test_the_end_of_a_route_that_nobody_knows_is_named_and_not_the_question(
+    lab: MapLab,
+) -> None:
+    map_result = await lab.map_result(
+        {"intent": "route", "origin": "故宫", "destination": "亚特兰蒂斯宫"}
+    )
+    assert [gap["message"] for gap in map_result.gaps] == ["没有查到“亚特兰蒂斯宫”在哪里"]
+
+
 async def test_a6_an_unknown_city_has_no_weather_and_says_so(lab: MapLab) -> None:
     assert "Cannot read properties" in await lab.text("maps_weather", city="亚特兰蒂斯")
     map_result = await lab.map_result({"intent": "weather", "city": "亚特兰蒂斯"})

@@ -1,9 +1,13 @@
 """From where to where: the two ends of a way, however the question says how one goes."""
 
+from typing import Any
+
 import pytest
 
-from agent.evidence.intent import map_task_by_rules, needs_origin
+from agent.configuration import Configuration
+from agent.evidence.intent import asks_only_the_way, map_task_by_rules, needs_origin
 from agent.evidence.places import route_ends
+from agent.nodes.generate_query import _own_words
 
 SAID = {
     "从故宫走路到王府井要多久": ("故宫", "王府井", "walking"),
@@ -26,6 +30,9 @@ SAID = {
     "北京南站到王府井怎么走": ("北京南站", "王府井", None),
     "虹桥火车站到外滩打车要多久": ("虹桥火车站", "外滩", "driving"),
     "天安门离故宫多远": ("天安门", "故宫", None),
+    "请问从王府井到三里屯怎么走": ("王府井", "三里屯", None),
+    "那从故宫到天坛怎么走": ("故宫", "天坛", None),
+    "从故宫到天坛怎么走": ("故宫", "天坛", None),
     "how long does it take to walk from the Forbidden City to Wangfujing": (
         "Forbidden City", "Wangfujing", "walking"),
     "how far is it on foot from Tiananmen Square to the National Museum?": (
@@ -96,3 +103,34 @@ def test_the_word_for_navigation_is_no_place_to_start_from() -> None:
     ends = route_ends("从杭州东站导航到西湖")
     assert ends is not None
     assert (ends.origin, ends.destination) == ("杭州东站", "西湖")
+
+
+WAYS = (
+    "walk from the Bund to Yuyuan Garden",
+    "从故宫到天坛怎么走",
+    "从北京南站坐地铁到天安门要多久？",
+    "请问从王府井到三里屯开车大概要多少分钟",
+    "How do I get to Jin Mao Tower from Hongqiao Airport by metro",
+    "how far is it on foot from Tiananmen Square to the National Museum?",
+)
+MORE_THAN_WAYS = (
+    "北京南站打车到故宫多少钱",
+    "从外滩走到豫园，路上有什么咖啡馆",
+    "walk from the Bund to Yuyuan Garden with cafés on the way",
+    "history of the Bund",
+    "王府井附近怎么停车",
+    "从西湖到灵隐寺的历史",
+)
+
+
+@pytest.mark.parametrize("text", WAYS)
+def test_a_question_about_the_way_alone_is_for_the_map_alone(text: str) -> None:
+    assert asks_only_the_way(text)
+    turn: Any = {"question": text, "near": None}
+    (query,) = _own_words(turn, Configuration())
+    assert query.get("web") is False
+
+
+@pytest.mark.parametrize("text", MORE_THAN_WAYS)
+def test_a_question_that_asks_more_is_for_the_web_too(text: str) -> None:
+    assert not asks_only_the_way(text)

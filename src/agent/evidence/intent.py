@@ -199,6 +199,14 @@ MINUTES = re.compile(
 )
 
 
+_OF_A_WAY = re.compile(
+    r"请问|帮我|查一?下|一下|我?想知道|我要|从|到|去|往|至|离|由|坐|乘|搭|走|出发|过去|应该|大概|大约|需要"
+    r"|要|花|多少分钟|几分钟|多少?久|多久|最快|怎么样?|方式|吗|呢|[的是有]"
+    r"|\b(?:please|the|a|an|to|from|and|between|by|on|of|in|is|it|there|i|we|you|me|do|does|can|could"
+    r"|should|would|will|go|going|get|getting|take|takes|taking|travel|how|what|which|long|far|much"
+    r"|many|minutes?|time|way|fastest|quickest|shortest|best|foot|show|tell|find|need|want)\b",
+    _I,
+)
 _NAVIGATE = re.compile(
     r"导航(?:到|去|至)|带我(?:去|到)|\bnavigate (?:me )?to\b|\b(?:directions|take me) to\b", _I
 )
@@ -277,6 +285,21 @@ def _is_calculation(text: str, plain: str) -> bool:
     if _NAME.search(text.strip()) or _OF_THE_WORLD.search(plain):
         return False
     return not detect_location_query(text) and extract_place(text) is None
+
+
+def asks_only_the_way(text: str) -> bool:
+    """Return whether a question is about the way from one place to another, and nothing else.
+
+    The map answers that whole; pages would only bring what else lies there.
+    """
+    plain = _spatial(text)
+    ends = route_ends(plain) if _is_route(plain) else None
+    if not ends:
+        return False
+    rest = ends.rest
+    for pattern in (ROUTE, DISTANCE, *(words for _, words in MODES), _OF_A_WAY):
+        rest = pattern.sub(" ", rest)
+    return not re.search(r"\w", rest)
 
 
 def needs_origin(text: str) -> bool:

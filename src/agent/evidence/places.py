@@ -390,6 +390,9 @@ def route_ends(text: str) -> Ends | None:
     for pattern in _PATTERNS:
         if match := pattern.search(text):
             origin, destination = match["origin"].strip(), match["destination"].strip()
+            # Before 从 stand words of politeness; in 从化 it is a part of the name.
+            if len(behind := origin.rpartition("从")[2]) > 1:
+                origin = behind
             if _NO_NAME_ZH.search(origin):
                 continue
             rest = text.replace(origin, " ").replace(destination, " ")

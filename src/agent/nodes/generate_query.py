@@ -27,7 +27,7 @@ from agent.core.errors import AgentError
 from agent.core.progress import event
 from agent.evidence.constraints import constraints_by_rules, keeps_subject, valid_constraints
 from agent.evidence.geo import parse_lnglat
-from agent.evidence.intent import extract_place, needs_no_search
+from agent.evidence.intent import asks_only_the_way, extract_place, needs_no_search
 from agent.evidence.queries import clean_text, drop_seen, is_visible
 from agent.evidence.records import place_lines
 from agent.evidence.types import Constraints, Gap, Query
@@ -210,4 +210,7 @@ def _own_words(turn: Turn, configuration: Configuration) -> list[Query]:
     task = map_task(question, None, configuration)
     if task and not task.get("place") and parse_lnglat(question) is None and not turn["near"]:
         task = task if task.get("city") or task.get("destination") else None
-    return [Query(query=question, map=task)]
+    query = Query(query=question, map=task)
+    if task and asks_only_the_way(question):
+        query["web"] = False
+    return [query]

@@ -263,6 +263,7 @@ class AmapPrefetch(Prefetch):
         self._reader = AmapReader(records)
         self._place = _text(task.get("place"))
         self._city = chinese_city(_text(task.get("city")))
+        self._unknown_end: str | None = None
 
     async def _plan(self) -> None:
         plan = {
@@ -382,7 +383,11 @@ class AmapPrefetch(Prefetch):
         async def end(text: str | None) -> Anchor:
             if near and (text is None or means_here(text)):
                 return here(near, self._options.language)
-            return await find_anchor(self._call, text or "", self._city, wide=True)
+            try:
+                return await find_anchor(self._call, text or "", self._city, wide=True)
+            except ProviderRefused:
+                self._unknown_end = text
+                raise
 
         return await end(origin), await end(destination)
 
@@ -536,6 +541,7 @@ class AmapPrefetch(Prefetch):
     def _about(self, error: AgentError) -> str:
         words = [self._place or self._city, *self._keywords()]
         about = words[0] or " ".join(word for word in words if word) or self._query
+        about = self._unknown_end or about
         if error.code == "map_no_results":
             about = " ".join(word for word in words if word) or self._query
         if self._task["intent"] in ("route", "distance") and error.code == "map_no_route":
