@@ -251,6 +251,14 @@ class Estimate(TypedDict):
     """None where a price is unknown."""
 
 
+class PlanShares(TypedDict):
+    """Hold what the lines of a plan add to its estimate; a client renews it by them after edits."""
+
+    lines: list[Estimate]
+    own: Estimate
+    """Of a line that a person adds."""
+
+
 class PlanWords(TypedDict):
     """Say in the question's language what a plan holds beside its own texts."""
 
@@ -289,6 +297,7 @@ class PlanReview(TypedDict):
     most: int
     """Lines at most."""
     estimate: Estimate
+    shares: NotRequired[PlanShares]
     words: NotRequired[PlanWords]
     problem: NotRequired[str]
     """What was wrong with the answer before, in one line that names the field."""

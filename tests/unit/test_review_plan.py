@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from agent.assistants.common.review import plan_words
+from agent.assistants.common.review import estimate_words, plan_shares, plan_words
 from agent.cli.batch import read_plan
 from agent.cli.parser import build_parser
 from agent.cli.request import read_request
@@ -150,6 +150,37 @@ def asked(monkeypatch: pytest.MonkeyPatch, *lines: str, language: Any = "en") ->
 
 def texts(answer: dict[str, Any]) -> list[str]:
     return [query["query"] for query in answer["queries"]]
+
+
+def test_after_an_edit_the_estimate_is_that_of_the_plan_as_it_is_now(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    queries = [Query(query="first", map=NEARBY), Query(query="second", map=None)]
+    shares = plan_shares(queries, Query(query="", map=None), estimated)
+    plan = {"queries": queries, "most": 9, "estimate": estimated(queries), "shares": shares}
+
+    def told(*lines: str) -> list[str]:
+        monkeypatch.setattr(sys, "stdin", io.StringIO("\n".join([*lines, "", ""])))
+        review(Pause({**plan, "words": plan_words(cast(Any, plan), "en")}), "en")
+        said = capsys.readouterr().err.splitlines()
+        # Each share of the cost is rounded for itself, so that the last digit may differ.
+        return [line.partition("; about $0.0")[0] for line in said if line.startswith("Estimate")]
+
+    def words(*queries: Query) -> str:
+        return estimate_words(estimated([*queries]), "en").partition("; about $0.0")[0]
+
+    mine = Query(query="x", map=None)
+    assert told("+ third", "-1", "^2") == [
+        words(*queries), words(*queries, mine), words(queries[1], mine), words(queries[1], mine),
+    ]  # fmt: skip
+    assert told("1 other", "n") == [words(*queries), words(mine, queries[1])]
+
+
+def test_the_hint_is_printed_again_after_an_edit(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked(monkeypatch, "+ third\n-1\n\n")
+    assert capsys.readouterr().err.count("Enter goes on") == 3
 
 
 def test_enter_goes_on_with_the_plan_as_it_was(

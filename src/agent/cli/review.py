@@ -40,6 +40,8 @@ class _Line:
     """As it came; None of the person's own."""
     words: str | None = None
     """Of its map task."""
+    share: Any = None
+    """What it adds to the estimate; None is what a line of the person's own adds."""
 
     def answer(self, part: PlanPart) -> Any:
         """Return what goes back to the run."""
@@ -56,7 +58,11 @@ class _PlanEditor:
         self._part, self._language = pause.part, language
         self._most = int(pause.review.get("most") or _MOST)
         words = (pause.review.get("words") or {}).get("maps") or []
-        self.lines = [_Line(*line) for line in zip_longest(pause.texts, pause.lines, words)]
+        self._estimate = pause.review.get("estimate")
+        self._shares = pause.review.get("shares") or {}
+        shares = self._shares.get("lines") or []
+        rows = zip_longest(pause.texts, pause.lines, words, shares)
+        self.lines = [_Line(*row) for row in rows]
 
     def answer(self) -> dict[str, Any]:
         """Return the plan as it is now."""
@@ -90,6 +96,21 @@ class _PlanEditor:
             changed = acts[sign](place) if sign else self._edit(place, text.strip())
         if changed:
             self._list()
+            self._renew()
+            self._say("keys")
+
+    def _renew(self) -> None:
+        """Print the estimate of the plan as it is now, where the run says what its lines add."""
+        if not (self._estimate and self._shares):
+            return
+        from agent.assistants.common.review import added, estimate_words
+
+        now = self._estimate
+        for share in self._shares["lines"]:
+            now = added(now, share, -1)
+        for line in self.lines:
+            now = added(now, line.share or self._shares["own"])
+        self._print(estimate_words(now, self._language))
 
     def read(self, prompt: str) -> str:
         """Read a line from the person, as one line of text."""
@@ -136,7 +157,7 @@ class _PlanEditor:
         if isinstance(line.shown, Mapping) and line.shown.get("map"):
             dropped = self.read(self._text("keep_map")).casefold() in ("n", "no", "不")
             if dropped:
-                line.shown = {**line.shown, "map": None}
+                line.shown, line.share = {**line.shown, "map": None}, None
         return True
 
     def _list(self) -> None:

@@ -22,6 +22,7 @@ from agent.assistants.common.review import (
     checked_text,
     continued,
     estimate,
+    plan_shares,
 )
 from agent.assistants.common.services import GetServices, Services
 from agent.configuration import Configuration
@@ -181,10 +182,15 @@ async def review_plan(
     services = get_services()
     configuration = runtime.context or Configuration()
     turn, written = state["turn"], state["query_list"]
+
+    def estimated(queries: Sequence[Query]) -> Estimate:
+        return estimate_of(queries, turn, configuration, services, state.get("usage"))
+
     review = PlanReview(
         queries=[_reviewable(query) for query in written],
         most=MAX_QUERIES,
-        estimate=estimate_of(written, turn, configuration, services, state.get("usage")),
+        estimate=estimated(written),
+        shares=plan_shares(written, Query(query="", map=None), estimated),
     )
     queries = await_answer(
         review,

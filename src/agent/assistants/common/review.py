@@ -28,6 +28,7 @@ from agent.state import (
     Estimate,
     Gathered,
     PlanReview,
+    PlanShares,
     PlanWords,
     ReviewConfig,
     Turn,
@@ -98,6 +99,34 @@ def estimate(
     )
 
 
+def plan_shares(
+    lines: Sequence[T], own: T, estimated: Callable[[Sequence[T]], Estimate]
+) -> PlanShares:
+    """Return what each line adds to a plan's estimate, and what `own`, another one, would add."""
+    whole = estimated(lines)
+    without = [estimated([*lines[:at], *lines[at + 1 :]]) for at in range(len(lines))]
+    return PlanShares(
+        lines=[added(whole, rest, -1) for rest in without],
+        own=added(estimated([*lines, own]), whole, -1),
+    )
+
+
+def added(one: Estimate, other: Estimate, times: int = 1) -> Estimate:
+    """Return one estimate with another added to it, or (`times` is -1) taken from it."""
+    costs, cost = (one["cost_usd"], other["cost_usd"]), None
+    if costs[0] is not None and costs[1] is not None:
+        cost = CostRange(
+            low=round(costs[0]["low"] + times * costs[1]["low"], 4),
+            high=round(costs[0]["high"] + times * costs[1]["high"], 4),
+        )
+    return Estimate(
+        searches=one["searches"] + times * other["searches"],
+        map_calls=one["map_calls"] + times * other["map_calls"],
+        model_calls=one["model_calls"] + times * other["model_calls"],
+        cost_usd=cost,
+    )
+
+
 def searched_by_google(configuration: Configuration) -> bool:
     """Return whether the web is searched by Google's grounding, whose price is known."""
     choice, model = configuration.web_search, configuration.research_model
@@ -155,16 +184,19 @@ def await_answer(
 def plan_words(review: PlanReview, language: Language) -> PlanWords:
     """Return what a plan's map tasks are and what it takes, in words."""
     tasks = [query.get("map") for query in review.get("queries", [])]
-    counts, cost = review["estimate"], say("review.unknown", language)
+    maps = [map_task_words(task, language) if task else "" for task in tasks]
+    return PlanWords(maps=maps, estimate=estimate_words(review["estimate"], language))
+
+
+def estimate_words(counts: Estimate, language: Language) -> str:
+    """Return what a plan takes, in words."""
+    cost = say("review.unknown", language)
     if range_ := counts["cost_usd"]:
-        ends = {end: f"{amount:.2f}" for end, amount in range_.items()}
+        ends = {end: f"{max(0.0, range_[end]):.2f}" for end in ("low", "high")}
         cost = (
             say("review.cost", language, **ends) if range_["high"] else say("review.free", language)
         )
-    maps = [map_task_words(task, language) if task else "" for task in tasks]
-    return PlanWords(
-        maps=maps, estimate=say("review.estimate", language, **{**counts, "cost": cost})
-    )
+    return say("review.estimate", language, **{**counts, "cost": cost})
 
 
 def map_task_words(task: MapTask, language: Language) -> str:

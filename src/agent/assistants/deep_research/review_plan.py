@@ -19,6 +19,7 @@ from agent.assistants.common.review import (
     checked_text,
     continued,
     estimate,
+    plan_shares,
     searched_by_google,
     write_stop,
 )
@@ -103,10 +104,15 @@ async def review_plan(
     """Pause the run until the topics are answered; pause again where the answer is invalid."""
     services, configuration = get_services(), configuration_of(runtime)
     planned, emit = _shown(state), runtime.stream_writer
+
+    def estimated(topics: Sequence[Any]) -> Estimate:
+        return _estimate(topics, state, configuration, services)
+
     review = PlanReview(
         topics=planned,
         most=configuration.max_topics,
-        estimate=_estimate(planned, state, configuration, services),
+        estimate=estimated(planned),
+        shares=plan_shares(planned, {}, estimated),
     )
     topics = await_answer(
         review,

@@ -19,6 +19,7 @@ from agent.assistants.common.review import (
     checked_text,
     continued,
     estimate,
+    plan_shares,
     searched_by_google,
     write_stop,
 )
@@ -162,10 +163,15 @@ async def review_plan(
     """Pause the run until the tasks are answered; pause again where the answer is invalid."""
     services, configuration = get_services(), configuration_of(runtime)
     planned, emit = state["tasks"], runtime.stream_writer
+
+    def estimated(tasks: Sequence[Task]) -> Estimate:
+        return _estimate(tasks, state, configuration, services)
+
     review = PlanReview(
         tasks=[dict(task) for task in planned],
         most=configuration.max_tasks,
-        estimate=_estimate(planned, state, configuration, services),
+        estimate=estimated(planned),
+        shares=plan_shares(planned, Task(id="", query="", dep=[]), estimated),
     )
     tasks = await_answer(
         review,

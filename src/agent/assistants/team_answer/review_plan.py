@@ -17,6 +17,7 @@ from agent.assistants.common.review import (
     checked_text,
     continued,
     estimate,
+    plan_shares,
     searched_by_google,
     write_stop,
 )
@@ -69,8 +70,15 @@ async def review_plan(
     """Pause the run until the steps are answered; pause again where the answer is invalid."""
     services, configuration = get_services(), configuration_of(runtime)
     written, emit = state["sub_questions"], runtime.stream_writer
+
+    def estimated(steps: Sequence[str]) -> Estimate:
+        return _estimate(steps, state, configuration, services)
+
     review = PlanReview(
-        steps=written, most=MAX_STEPS, estimate=_estimate(written, state, configuration, services)
+        steps=written,
+        most=MAX_STEPS,
+        estimate=estimated(written),
+        shares=plan_shares(written, "", estimated),
     )
     steps = await_answer(review, "steps", read_steps, _SCHEMA, state["turn"]["language"])
     turn = continued(state["turn"], services)
