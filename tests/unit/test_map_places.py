@@ -19,6 +19,7 @@ from agent.mcp.amap.records import (
     route_link,
 )
 from agent.mcp.records import MapOptions, MapRecords, MapResult
+from agent.texts import Language
 
 DETAIL: dict[str, Any] = {
     "id": "B0FFG9",
@@ -43,10 +44,10 @@ GEOCODE: dict[str, Any] = {
 }
 
 
-def reader(**around: Any) -> AmapReader:
+def reader(language: Language = "zh", **around: Any) -> AmapReader:
     records = MapRecords(
         MapResult(**around),
-        MapOptions(prefix="a3", language="zh"),
+        MapOptions(prefix="a3", language=language),
         presentation=PRESENTATION,
         now=lambda: datetime(2026, 11, 21, 4, 5, 6, tzinfo=UTC),
     )

@@ -8,6 +8,7 @@ from agent.assistants.common.writer import record_sections
 from agent.assistants.deep_research.write_report import distance_lines
 from agent.evidence.records import route_lines, route_text
 from agent.evidence.types import Leg, Place
+from agent.evidence.way_steps import step_text
 from agent.mcp.amap.records import AmapReader
 from agent.mcp.amap.tools import TOOLS_BY_INTENT, clean_arguments
 from agent.texts import Language
@@ -121,6 +122,47 @@ def test_a_walk_shows_its_first_three_steps() -> None:
     assert route_text(amap.records.result.routes[0], "zh").endswith(
         "· 沿第0路步行100米；沿第1路步行100米；沿第2路步行100米 …"
     )
+
+
+STEPS = {
+    "沿示例道路步行1593米到达目的地": "walk 1.6 km along 示例道路 to the destination",
+    "沿王府井大街向南步行250米左转": "walk 250 m south along 王府井大街, then turn left",
+    "步行10米到达目的地": "walk 10 m to the destination",
+    "沿金鱼胡同向东北步行338米直行": "walk 338 m northeast along 金鱼胡同, then go straight on",
+    "沿长安街向西行驶1.2公里右转进入主路": "drive 1.2 km west along 长安街, "
+    "then turn right onto the main road",
+    "沿南站路行驶168米左转进入开阳路": "drive 168 m along 南站路, then turn left into 开阳路",
+    "从起点骑行123米右转": "ride 123 m, then turn right",
+    "步行77米向右前方行走": "walk 77 m, then bear right",
+    "沿中山路步行30米": "walk 30 m along 中山路",
+    "右转": "turn right",
+    "到达目的地": "arrive at the destination",
+    "左转进入主路": "turn left onto the main road",
+}
+
+
+@pytest.mark.parametrize("said", STEPS)
+def test_the_map_s_fixed_phrases_are_english_in_an_english_answer(said: str) -> None:
+    assert step_text(said, "en") == STEPS[said]
+    assert step_text(said, "zh") == said
+    # What is English already stays.
+    assert step_text(STEPS[said], "en") == STEPS[said]
+
+
+@pytest.mark.parametrize(
+    "said", ["经闸机出站后乘扶梯上行", "沿长安街步行20米见红色牌坊", "步行很远左转"]
+)
+def test_another_phrase_is_said_to_be_the_map_s_own(said: str) -> None:
+    assert step_text(said, "en") == f"{said} (the map's own words)"
+
+
+def test_an_english_answer_s_walk_is_english_for_every_client() -> None:
+    amap = reader("en", intent="route")
+    amap.add_route("maps_direction_walking", WALK, mode="walking",
+                   ends=(ENDS["origin"], ENDS["destination"]), names=NAMES)  # fmt: skip
+    (route,) = amap.records.result.routes
+    assert route["steps"][1]["instruction"] == "walk 100 m along 第1路"
+    assert "walk 100 m along 第0路; walk 100 m along 第1路" in route_text(route, "en")
 
 
 @pytest.mark.parametrize("kind", [0, "0"])

@@ -12,6 +12,7 @@ from typing import Any
 
 from agent.evidence.geo import distance_text, duration_text
 from agent.evidence.types import Place, Route, RouteStep, Source, Weather, WeatherDay
+from agent.evidence.way_steps import step_text
 from agent.texts import Language, say
 
 _WORDS: dict[str, Any] = json.loads(
@@ -27,7 +28,6 @@ _CHINA = timezone(timedelta(hours=8), "Asia/Shanghai")
 _BRANCH = re.compile(r"\s*[(（\[【].*$")
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _MAIN_STEPS = 3
-_LONGEST_STEP = 60
 
 
 def name_text(place: Place, language: Language) -> str:
@@ -139,7 +139,7 @@ def way_text(steps: Sequence[RouteStep], language: Language) -> str:
     """Return the lines, stops and transfers of a ride; of another way its first three steps."""
     if any("line" in step for step in steps):
         return _journey_text(steps, language)
-    parts = [" ".join(step["instruction"].split())[:_LONGEST_STEP] for step in steps]
+    parts = [step_text(step["instruction"], language) for step in steps]
     parts = [part for part in parts if part]
     more = " …" if len(parts) > _MAIN_STEPS else ""
     return say("punctuation.semicolon", language).join(parts[:_MAIN_STEPS]) + more

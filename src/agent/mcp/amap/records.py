@@ -21,6 +21,7 @@ from agent.evidence.types import (
     Weather,
     WeatherDay,
 )
+from agent.evidence.way_steps import in_english
 from agent.mcp.amap.install import PROVIDER
 from agent.mcp.amap.tools import ROUTE_TOOLS
 from agent.mcp.records import (
@@ -409,7 +410,9 @@ class AmapReader:
         if metres is None and seconds is None:
             return None
         for step in steps:
-            step["instruction"] = step["instruction"] or ride_text(step, self._language)
+            said = step["instruction"]
+            english = in_english(said) if self._language == "en" else ""
+            step["instruction"] = english or said or ride_text(step, self._language)
         located = [location_of(end) for end in ends]
         route = Route(
             id=f"{PROVIDER}:{mode}:{ends[0]}:{ends[1]}",

@@ -1,0 +1,73 @@
+"""Put the steps of a way into English: the map says them in a few fixed phrases, in Chinese."""
+
+import json
+import re
+from importlib.resources import files
+from typing import Any
+
+from agent.evidence.geo import distance_text
+from agent.texts import Language, say
+
+_WORDS: dict[str, Any] = json.loads(
+    files(__package__).joinpath("record_words.json").read_text(encoding="utf-8")
+)["steps"]
+_VERBS: dict[str, str] = _WORDS["verbs"]
+_DIRECTIONS: dict[str, str] = _WORDS["directions"]
+_TURNS: dict[str, str] = _WORDS["turns"]
+_TOWARDS = "|".join(sorted(_DIRECTIONS, key=len, reverse=True))
+_STEP = re.compile(
+    r"(?:沿着?(?P<road>.+?)|从起点)?(?:途?[经径](?P<via>.+?))?"
+    rf"(?:[向往]正?(?P<direction>{_TOWARDS})方?向?)?"
+    rf"(?P<verb>{'|'.join(_VERBS)})(?P<number>[\d.]+)(?P<unit>公里|千米|米)[,，]?(?P<turn>.*)"
+)
+_ON_FOOT = re.compile(r"(?:行走|行驶|骑行|步行)$")
+_INTO = re.compile(r"(?P<turn>.+?)进入(?P<road>.+)")
+_HAN = re.compile(r"[\u3400-\u9fff]")
+_IS_ENGLISH = re.compile(r"[A-Za-z]+ ")
+_LONGEST = 60
+"""Characters of a step in the map's own words."""
+
+
+def step_text(instruction: str, language: Language) -> str:
+    """Return a step as its reader can follow it; what cannot be read is said to be the map's text.
+
+    Names of roads stay as the map has them.
+    """
+    said = " ".join(instruction.split())
+    if language != "en":
+        return said[:_LONGEST]
+    if not _HAN.search(said) or _IS_ENGLISH.match(said):
+        return said
+    if english := in_english(said):
+        return english
+    return say("records.maps_words", language, text=said[:_LONGEST])
+
+
+def in_english(said: str) -> str:
+    """Return one of the map's fixed phrases in English; empty where it is none of them."""
+    match = _STEP.fullmatch(said)
+    if match is None:
+        turn = _turn(said)
+        return f"arrive at{turn[2:]}" if turn.startswith("to ") else turn.removeprefix("then ")
+    turn = _turn(match["turn"])
+    if match["turn"] and not turn:
+        return ""
+    metres = round(float(match["number"]) * (1 if match["unit"] == "米" else 1000))
+    parts = [_VERBS[match["verb"]], distance_text(metres) or ""]
+    parts += [_DIRECTIONS[match["direction"]]] if match["direction"] else []
+    parts += [f"along {match['road']}"] if match["road"] else []
+    parts += [f"by {match['via']}"] if match["via"] else []
+    joined = " ".join(parts)
+    between = ", " if turn.startswith("then") else " "
+    return f"{joined}{between}{turn}".strip()
+
+
+def _turn(said: str) -> str:
+    """Return what is done at the end of a step; empty where it is not known."""
+    plain = _ON_FOOT.sub("", said) if said not in _TURNS else said
+    if plain in _TURNS:
+        return _TURNS[plain]
+    into = _INTO.fullmatch(plain)
+    if into and into["turn"] in _TURNS:
+        return f"{_TURNS[into['turn']]} into {into['road']}"
+    return ""
