@@ -185,6 +185,15 @@ def test_an_english_calendar_has_its_hours_in_english():
     assert "Tue–Sun 09:00–17:00" in about
 
 
+def test_a_name_on_a_map_is_cut_between_its_words():
+    named = {"name_en": "China National Museum of Women and Children"}
+    shown = shown_texts(pocket_map(answer(language="en", places=[place(2, **named), place(1)])))
+    assert "China National Museum of…" in shown
+    named = {"name_en": "LEGO Flagship Store Beijing Wangfujing"}
+    shown = shown_texts(pocket_map(answer(language="en", places=[place(2, **named), place(1)])))
+    assert "LEGO Flagship Store…" in shown
+
+
 async def test_the_server_offers_the_days_files_of_an_answer_that_has_one(monkeypatch):
     with_day = said(1, "好的。", outing=outing(), places=places())
     values = {"messages": [asked(QUESTION), with_day], "turn": {"language": "zh"}}

@@ -84,12 +84,16 @@ def wrap(text: str, width: float) -> list[str]:
 
 
 def _shorten(name: str) -> str:
-    text = " ".join(name.split())
-    if text_width(text) <= _LONGEST:
-        return text
-    while text and text_width(text + "…") > _LONGEST:
-        text = text[:-1]
-    return without_open_bracket(text.rstrip()) + "…"
+    whole = " ".join(name.split())
+    if text_width(whole) <= _LONGEST:
+        return whole
+    cut = whole
+    while cut and text_width(cut + "…") > _LONGEST:
+        cut = cut[:-1]
+    # A Latin word that is cut goes whole, where another one stands before it.
+    if cut[-1:].isascii() and whole[len(cut)].isascii() and whole[len(cut)].isalnum():
+        cut = cut.rpartition(" ")[0] or cut
+    return without_open_bracket(cut.rstrip()) + "…"
 
 
 WIDTH, HEIGHT = 720.0, 440.0
