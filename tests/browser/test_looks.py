@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from langgraph_sdk import get_sync_client
+from playwright.sync_api import Route
 
 from tests.support.browser import BROWSER, Locator, Page, Visits, artifacts, expect
 from tests.support.browser_page import ask, ends, part, question_box
@@ -30,7 +31,17 @@ if os.environ.get("TANLU_SHOTS"):
     ]  # fmt: skip
 """The extremes; `make shots` takes pictures of all."""
 MAP, THREADS = re.compile("^(地图|Map)$"), re.compile("^(打开问题列表|Open the list of questions)$")
+MENU = re.compile("^(菜单|Menu)")
+"""It comes last: the page has begun."""
 WHO, PLAN = re.compile("^(由谁来答|Who answers)"), re.compile("^(先看计划|Plan first)$")
+WATCH_SHIFTS = """
+globalThis.shifts = [];
+new PerformanceObserver((list) => {
+  for (const { value, sources } of list.getEntries()) {
+    shifts.push(`${value} ${sources.map(({ node }) => node?.className)}`);
+  }
+}).observe({ type: "layout-shift", buffered: true });
+"""
 STILL = {"reduced_motion": "reduce"}
 TOUCH = 44
 """Pixels a finger needs."""
@@ -62,6 +73,7 @@ def threads_fixture(server: DevServer, thread: str) -> dict[str, str]:
 def states(page: Page, thread: str, question: str = ZH) -> Iterator[str]:
     """Brings the page from one state to the next, and names it."""
     page.goto("/app")
+    expect(page.get_by_role("button", name=MENU)).to_be_visible()
     expect(page.locator(".example").first).to_be_visible()
     yield "welcome"
     page.get_by_role("button", name=WHO).click()
@@ -153,6 +165,34 @@ def test_on_an_english_phone_the_options_are_one_row(visit: Visits) -> None:
     options = page.locator(".composer-options > :visible")
     expect(options).to_have_count(4)
     assert len({round(box_of(options.nth(at))["y"]) for at in range(4)}) == 1
+    switch = options.nth(3).get_by_role("switch")
+    expect(switch).to_have_css("opacity", "1")
+    expect(switch).to_have_css("width", "24px")
+    for folded in options.locator(".disclosure").all():
+        expect(folded.locator(".icon").last).to_be_visible()
+
+
+@pytest.mark.parametrize("locale", ["zh-CN", "en-US"])
+def test_the_first_screen_stays_where_it_is(visit: Visits, locale: str) -> None:
+    person = visit(fresh=True, viewport={"width": 390, "height": 844}, locale=locale, **STILL)
+    person.context.add_init_script(WATCH_SHIFTS)
+    page = person.tab()
+    expect(page.get_by_role("button", name=MENU)).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    assert page.evaluate("shifts") == []
+
+
+def test_a_question_can_be_written_before_all_is_loaded(visit: Visits) -> None:
+    person = visit(fresh=True, viewport={"width": 390, "height": 844})
+    held: list[Route] = []
+    person.context.route("**/start.js", lambda route: held.append(route))
+    page = person.tab()
+    question_box(page).fill(ZH)
+    question_box(page).press("Enter")
+    assert page.locator("article.turn").count() == 0
+    held.pop().continue_()
+    ends(page.locator("article.turn"))
+    expect(page.locator(".question")).to_have_text(ZH)
 
 
 def test_a_follow_up_begins_below_what_stays_at_the_top(
@@ -184,6 +224,42 @@ def test_a_low_window_is_for_reading(visit: Visits, thread: str, width: int, hei
     card = box_of(part(page, "citation"))
     assert card["y"] >= 0
     assert card["y"] + card["height"] <= height, "the card's end is out of reach"
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1440, 640), (1024, 768)])
+def test_a_source_is_told_beside_its_number_and_not_over_the_map(
+    visit: Visits, thread: str, width: int, height: int
+) -> None:
+    page = visit(viewport={"width": width, "height": height}, **STILL).tab(f"/app?thread={thread}")
+    ends(page.locator("article.turn"))
+    card, talk = part(page, "citation"), box_of(part(page, "talk"))
+    for at in range(4):
+        number = page.locator("a.cite").nth(at)
+        number.click()
+        box, own = box_of(card), box_of(number)
+        assert talk["x"] <= box["x"], at
+        assert box["x"] + box["width"] <= talk["x"] + talk["width"], at
+        assert box["y"] >= own["y"] + own["height"] or box["y"] + box["height"] <= own["y"], at
+        for way in card.locator(".card-ways > *").all():
+            expect(way).to_be_in_viewport(ratio=1)
+        page.keyboard.press("Escape")
+
+
+def test_the_number_tapped_stays_above_the_sheet_that_tells_its_source(
+    visit: Visits, thread: str
+) -> None:
+    viewport = {"width": 390, "height": 844}
+    page = visit(viewport=viewport, has_touch=True, is_mobile=True, **STILL).tab(
+        f"/app?thread={thread}"
+    )
+    ends(page.locator("article.turn"))
+    number = page.locator("a.cite").nth(2)
+    number.tap()
+    sheet = box_of(part(page, "citation"))
+    own = box_of(number)
+    assert own["y"] + own["height"] < sheet["y"]
+    part(page, "citation").get_by_role("button", name="在地图上看").tap()
+    expect(part(page, "map")).to_be_visible()
 
 
 def test_its_letters_can_be_twice_as_large(visit: Visits, thread: str) -> None:

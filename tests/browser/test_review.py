@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.browser import BROWSER, Locator, Page, Visits, expect
-from tests.support.browser_page import ask, ends, part
+from tests.support.browser_page import ask, ends, part, question_box
 from tests.support.command_line import ASPECTS_ZH, ZH, searches
 from tests.support.dev_server import DevServer
 from tests.support.page_gemini import HeldGemini, held_gemini
@@ -51,9 +51,18 @@ def shown_plan(turn: Locator) -> str:
     return part(turn, "timeline").locator('.step[data-kind="queries"]').last.inner_text()
 
 
-def test_a_short_plan_and_the_question_box_are_whole_in_the_window(visit: Visits) -> None:
-    page = visit().tab()
-    planned(page)
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1024, 768), (390, 844), (360, 740)])
+def test_a_short_plan_and_the_question_box_are_whole_in_the_window(
+    visit: Visits, width: int, height: int
+) -> None:
+    page = visit(viewport={"width": width, "height": height}).tab()
+    turn = planned(page)
+    expect(page.locator(".composer-box")).to_be_in_viewport(ratio=1)
+    expect(page.get_by_text("计划等待确认")).to_be_in_viewport(ratio=1)
+    if width > 390:
+        expect(part(turn, "review")).to_be_in_viewport(ratio=1)
+    question_box(page).focus()
+    expect(page.get_by_role("switch", name="先看计划")).to_be_visible()
     expect(page.locator(".composer-box")).to_be_in_viewport(ratio=1)
 
 

@@ -1,24 +1,58 @@
 /** The page starts: what is seen first at once, then all that answers questions. */
 
+import { el, fill } from "./dom.js";
 import { locale } from "./i18n.js";
+import { NearView } from "./map/location.js";
 import { preference, showTheme } from "./preferences.js";
+import { Composer } from "./shell/composer.js";
+import { part } from "./shell/layout.js";
+import { showNotices } from "./shell/notice.js";
 import { welcome } from "./shell/welcome.js";
 
-/** @import { Example } from "./shell/welcome.js" */
+/** @import { Asked } from "./shell/composer.js" */
 /** @import { Page } from "./shell/page.js" */
 
+/** How long the first view waits for what the server says of itself: later, its notice moves all below. */
+const PATIENCE_MS = 1000;
 showTheme(preference("theme"));
 document.documentElement.lang = locale;
-const first = welcome({ onExample: ask });
-const hasThread = new URLSearchParams(location.search).has("thread");
-if (!hasThread) document.querySelector(".turns")?.append(first.node);
-document.querySelector(".talk")?.append(first.cards);
-/** @type {Promise<Page|null>} */
-const page = shown().then(() => {
-  const others = /** @type {HTMLTemplateElement|null} */ (document.querySelector('[data-part="modules"]'));
-  if (others) document.head.append(others.content);
-  return import("./shell/start.js");
-}).then(({ start }) => start(first.node));
+/** @type {Page|null} */
+let page = null;
+const near = new NearView({
+  onChange: (position) => page?.moved(position),
+  pick: async () => page?.pick() ?? null,
+  canPick: () => page?.map.pickable ?? false,
+});
+const composer = new Composer(near, {
+  onAsk: ask,
+  onStop: async () => page?.conversation.stop(),
+  onSteer: async (wish) => page?.conversation.steer(wish),
+  lastQuestion: () => page?.conversation.current?.question ?? "",
+});
+const first = welcome({
+  onExample: ({ question, assistant }) => {
+    composer.choose(assistant);
+    ask({ ...composer.options, question, assistant });
+  },
+});
+/** @type {Promise<PublicConfig|Config|null>} */
+const config = fetch("/app/config.json").then((told) => (told.ok ? told.json() : null)).catch(() => null);
+const begun = Promise.race([config, new Promise((resolve) => setTimeout(resolve, PATIENCE_MS))])
+  .then(showFirst).then(shown).then(async () => {
+    const others = /** @type {HTMLTemplateElement|null} */ (document.querySelector('[data-part="modules"]'));
+    if (others) document.head.append(others.content);
+    const { start } = await import("./shell/start.js");
+    page = await start({ welcome: first.node, composer, near }, await config);
+    return page;
+  });
+
+/** Shows what is there before a question; the box for it to those who may ask. @param {any} told */
+function showFirst(told) {
+  if (told) showNotices(part("notice"), told);
+  fill(part("composer"), told && "events" in told ? composer.node : el("div", { class: "composer-box" }));
+  if (!new URLSearchParams(location.search).has("thread")) part("turns").append(first.node);
+  part("talk").append(first.cards);
+}
 
 /** Waits until the first view is painted: reading some fifty modules keeps a phone busy for a second. */
 function shown() {
@@ -29,7 +63,9 @@ function shown() {
   });
 }
 
-/** Asks once the page can; a click may come before. @param {Example} example */
-async function ask(example) {
-  (await page)?.ask(example);
+/** Asks once the page can; a question may come before. @param {Asked} asked */
+async function ask(asked) {
+  const able = await begun;
+  if (able) able.ask(asked);
+  else composer.giveBack(asked.question);
 }

@@ -43,7 +43,9 @@ export function tellSources(body, lookup) {
   listen("pointerover", (event, anchor, cited, at) =>
     event.pointerType === "mouse" && card.soon(anchor, cited, at));
   listen("pointerout", (event) => event.pointerType === "mouse" && card.leave());
-  listen("focusin", (_event, anchor, cited) => card.focused(anchor, cited));
+  // Shown as soon as a finger is down, the sheet would get the rest of its tap.
+  listen("focusin", (_event, anchor, cited) =>
+    anchor.matches(":focus-visible") && card.focused(anchor, cited));
   listen("focusout", (event) => card.blurred(event.relatedTarget));
   listen("click", (event, anchor, cited, at) => {
     if (at !== anchor) {
@@ -177,6 +179,7 @@ class Card {
     }
     this.#show(anchor, cited, at);
     this.#isPinned = true;
+    at.scrollIntoView({ block: "nearest" });
     if (!byKeyboard) return;
     const first = this.#node.querySelector(".card-ways > *") ?? this.#node.querySelector("button");
     if (first instanceof HTMLElement) first.focus();

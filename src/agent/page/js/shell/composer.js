@@ -19,7 +19,8 @@ const NEARLY_FULL = 200;
 const LONGEST_WISH = 500;
 
 export class Composer {
-  #config;
+  /** Characters of a question, once the server has said it. */
+  most = Infinity;
   #listeners;
   #text;
   #send;
@@ -35,14 +36,14 @@ export class Composer {
   #told = "";
 
   /**
-   * @param {Config} config
+   * @param {{node: HTMLElement}} near the control of one's position
    * @param {{onAsk: (asked: Asked) => void, onStop: () => Promise<void>,
    *   onSteer: (wish: Wish) => Promise<void>, lastQuestion: () => string}} listeners
    */
-  constructor(config, listeners) {
-    this.#config = config;
+  constructor(near, listeners) {
     this.#listeners = listeners;
-    const plan = el("label", { class: "switch button quiet", title: say("plan_hint") },
+    // It takes the focus of a press: without any in it, the box of a phone folds from under the finger.
+    const plan = el("label", { class: "switch button quiet", title: say("plan_hint"), tabindex: -1 },
       this.#planBox, el("span", {}, say("plan")));
     this.#text = this.#textarea();
     this.#send = el("button", { class: "button primary send", type: "button", onclick: () => this.#press() });
@@ -50,7 +51,7 @@ export class Composer {
       { class: "button", type: "button", hidden: true, onclick: () => this.#add() }, say("add"));
     this.node = el("div", { class: "composer-box" }, this.#text, this.#note,
       el("div", { class: "composer-row" },
-        el("div", { class: "composer-options" }, this.#assistant.node, this.#rules.node, plan),
+        el("div", { class: "composer-options" }, this.#assistant.node, near.node, this.#rules.node, plan),
         this.#steer, this.#send));
     this.#show();
   }
@@ -60,9 +61,6 @@ export class Composer {
     const settings = this.#rules.settings;
     return { assistant: this.#assistant.chosen.value, review: this.#planBox.checked, settings };
   }
-
-  /** Adds another control beside the assistant's. @param {HTMLElement} control */
-  add(control) { this.#rules.node.before(control); }
 
   /** Offers who may be asked, from the server. @param {Assistant[]} assistants */
   offer(assistants) { this.#assistant.offer(assistants); }
@@ -159,7 +157,7 @@ export class Composer {
 
   /** Returns how many characters may still be written. */
   #left() {
-    const most = this.#busy ? LONGEST_WISH : this.#config.max_question;
+    const most = this.#busy ? LONGEST_WISH : this.most;
     return most - [...this.#text.value.trim()].length;
   }
 

@@ -3,19 +3,22 @@
 import { opening, TurnList } from "../answer/turn_list.js";
 import { fill } from "../dom.js";
 import { translator } from "../i18n.js";
-import { NearView } from "../map/location.js";
 import { MapView } from "../map/map.js";
 import { hasScene } from "../map/scene.js";
 import { Conversation } from "../run/conversation.js";
 import { assistants, statusOf, threadPath } from "../run/server.js";
-import { Composer } from "./composer.js";
 import { Layout, part } from "./layout.js";
 import { menu, notifyEnd } from "./menu.js";
 import { failed } from "./notice.js";
 import { Selection } from "./selection.js";
 import { Sidebar } from "./sidebar.js";
 
-/** @import { Example } from "./welcome.js" */
+/**
+ * @typedef {object} First what is seen before all else is loaded
+ * @property {HTMLElement} welcome what stands there before the first question
+ * @property {import("./composer.js").Composer} composer
+ * @property {import("../map/location.js").NearView} near
+ */
 
 const say = translator("page.page");
 const NAME = document.title;
@@ -37,11 +40,14 @@ export class Page {
   /**
    * @param {Config} config
    * @param {ReturnType<typeof import("./sign_in.js").signInDialog>} signIn asks for a key
-   * @param {HTMLElement} welcome what stands there before the first question
+   * @param {First} first
    */
-  constructor(config, signIn, welcome) {
+  constructor(config, signIn, { welcome, composer, near }) {
     this.#config = config;
     this.#signIn = signIn;
+    this.composer = composer;
+    this.near = near;
+    composer.most = config.max_question;
     this.conversation = new Conversation({ maxQuestion: config.max_question });
     this.layout = new Layout({ onNew: () => this.#new() });
     this.map = new MapView(config, { onSelect: (id) => this.selection.chooseOnMap(id) });
@@ -52,22 +58,10 @@ export class Page {
       onAgain: (turn) => this.#again(turn),
       onFinish: () => this.conversation.finish(),
       onNear: (turn) => this.near.request(() => this.#again(turn)),
-      onAsk: (question) => this.#ask({ question, assistant: "agent", review: false }),
+      onAsk: (question) => this.ask({ question, assistant: "agent", review: false }),
       empty: welcome,
     });
     this.selection = new Selection({ map: this.map, turns: this.turns, layout: this.layout });
-    this.near = new NearView({
-      onChange: (position) => this.#moved(position),
-      pick: () => this.#pick(),
-      canPick: () => this.map.pickable,
-    });
-    this.composer = new Composer(config, {
-      onAsk: (question) => this.#ask(question),
-      onStop: () => this.conversation.stop(),
-      onSteer: (wish) => this.conversation.steer(wish),
-      lastQuestion: () => this.conversation.current?.question ?? "",
-    });
-    this.composer.add(this.near.node);
     this.sidebar = new Sidebar({
       onOpen: (threadId) => this.#go(threadId),
       onClose: () => this.layout.closeThreads(),
@@ -80,8 +74,9 @@ export class Page {
   async begin() {
     part("threads").append(...this.sidebar.nodes);
     part("map-column").append(...this.selection.nodes);
-    part("composer").replaceChildren(this.composer.node);
+    if (!this.composer.node.isConnected) fill(part("composer"), this.composer.node);
     part("bar-end").append(menu(this.#config.user));
+    this.map.showPosition(this.near.value);
     history.scrollRestoration = "manual";
     this.#listen();
     this.sidebar.refresh();
@@ -89,12 +84,6 @@ export class Page {
     await this.#follow();
     const isFree = document.activeElement === document.body && !document.querySelector("dialog[open]");
     if (isFree && !this.conversation.threadId && matchMedia("(pointer: fine)").matches) this.composer.focus();
-  }
-
-  /** Asks one of the questions to try. @param {Example} example */
-  ask({ question, assistant }) {
-    this.composer.choose(assistant);
-    this.#ask({ ...this.composer.options, question, assistant });
   }
 
   #listen() {
@@ -179,7 +168,7 @@ export class Page {
   }
 
   /** @param {import("./composer.js").Asked} asked */
-  async #ask({ question, assistant, review, settings }) {
+  async ask({ question, assistant, review, settings }) {
     const near = this.near.value && { lng: this.near.value.lng, lat: this.near.value.lat };
     const asking = this.conversation.ask(question, { assistant, near, review, settings });
     this.layout.show("answer");
@@ -199,16 +188,17 @@ export class Page {
 
   /** @param {Turn} turn */
   #again(turn) {
-    this.#ask({ ...this.composer.options, question: turn.question, assistant: turn.assistant });
+    this.ask({ ...this.composer.options, question: turn.question, assistant: turn.assistant });
   }
 
   /** @param {Position|null} position */
-  #moved(position) {
+  moved(position) {
     this.map.showPosition(position);
     this.#show();
   }
 
-  async #pick() {
+  /** Lets the person choose a spot on the map; null when cancelled. */
+  async pick() {
     this.#picking = true;
     this.#show();
     this.layout.show("map");

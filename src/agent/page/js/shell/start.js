@@ -7,18 +7,21 @@ import { failed, showNotices } from "./notice.js";
 import { Page } from "./page.js";
 import { signInDialog } from "./sign_in.js";
 
+/** @import { First } from "./page.js" */
+
 /**
  * Starts the page; null where it asks for a key first, or could not start.
- * @param {HTMLElement} welcome what stands there before the first question
+ * @param {First} first what is seen already
+ * @param {PublicConfig|Config|null} told null: what the server says of itself could not be read
  */
-export async function start(welcome) {
+export async function start(first, told) {
   const signIn = signInDialog();
   const again = () => location.reload();
   try {
-    const config = await readConfig();
-    showNotices(part("notice"), config);
+    let config = told;
+    if (!config) showNotices(part("notice"), config = await readConfig());
     if ("events" in config) {
-      const page = new Page(config, signIn, welcome);
+      const page = new Page(config, signIn, first);
       await page.begin();
       return page;
     }
