@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { groupNear, overlap, pinBox, placeLabel, shorten, spreadApart } from "../../src/agent/page/js/map/declutter_labels.js";
+import { groupNear, overlap, pinBox, placeDistrict, placeLabel, shorten, spreadApart } from "../../src/agent/page/js/map/declutter_labels.js";
 
 const INSIDE = { left: 0, top: 0, right: 300, bottom: 300 };
 const widthOf = (text) => text.length * 10;
@@ -24,6 +24,23 @@ test("a name stands right of its pin, and left of it at the right edge", () => {
   assert.equal(placeLabel("name", 40, { x: 280, y: 100 }, [], INSIDE).align, "end");
 });
 
+test("a name of a pin at the edge stands above or below it, as far inside as it has to", () => {
+  const pin = { x: 20, y: 100 };
+  const beside = [{ left: 30, top: 70, right: 60, bottom: 104 }];
+  const label = placeLabel("a long name", 110, pin, beside, INSIDE);
+  assert.ok(label.box.left >= 0 && label.box.right <= 300);
+  assert.ok(!overlap(label.box, pinBox(pin)));
+});
+
+test("a district's name is whole, and neither on a pin nor on a name", () => {
+  const pins = [{ x: 30, y: 100 }, { x: 40, y: 150 }];
+  const taken = [...pins.map(pinBox), { left: 0, top: 130, right: 300, bottom: 180 }];
+  const { box } = placeDistrict("Dongcheng", 70, { x: 30, y: 100 }, taken, INSIDE);
+  assert.ok(box.left >= 0 && box.right <= 300);
+  assert.ok(taken.every((other) => !overlap(box, other)));
+  assert.equal(placeDistrict("Dongcheng District", 300, { x: 30, y: 100 }, [], INSIDE), undefined, "wider than the map");
+});
+
 test("a name without room is left out", () => {
   assert.equal(placeLabel("name", 40, { x: 100, y: 100 }, [INSIDE], INSIDE), null);
 });
@@ -42,6 +59,7 @@ test("no name covers a pin or another name", () => {
 
 test("long names end in an ellipsis, whole characters only", () => {
   assert.equal(shorten("  王府井   书店 ", 100, widthOf), "王府井 书店");
+  assert.equal(shorten("Haidilao (Wangfujing)", 100, widthOf), "Haidilao");
   assert.equal(shorten("🍜🍜🍜🍜🍜🍜", 50, (text) => [...text].length * 10), "🍜🍜🍜🍜…");
 });
 

@@ -6,8 +6,6 @@ import { language, translator } from "../i18n.js";
 import { prefer, preference } from "../preferences.js";
 import { sheetLayer } from "./sheet.js";
 
-/** @import { Sheet } from "./sheet.js" */
-
 const say = translator("page.base_layer");
 /** The map's own options: a sheet can be zoomed by less than what tiles are drawn for. */
 export const ZOOM = { minZoom: 3, maxZoom: 19, zoomSnap: 0.25, zoomDelta: 0.5 };
@@ -16,7 +14,7 @@ export const ZOOM = { minZoom: 3, maxZoom: 19, zoomSnap: 0.25, zoomDelta: 0.5 };
  * @typedef {object} Ground
  * @property {HTMLElement} node says why there are no streets, or lets the reader show and hide them
  * @property {boolean} hasStreets
- * @property {(sheet: Sheet) => void} show what the sheet has while there are no streets
+ * @property {(centre: LatLng|null) => void} show draws distances from there while there are no streets
  */
 
 /**
@@ -56,7 +54,7 @@ export function layGround(map, tiles, onChange) {
     get hasStreets() {
       return wanted;
     },
-    show: (shown) => sheet.show(shown),
+    show: (centre) => sheet.show(centre),
   };
 }
 

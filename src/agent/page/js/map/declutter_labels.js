@@ -9,7 +9,8 @@ import { svg } from "../dom.js";
 /**
  * @typedef {{marker: L.Marker, at: LatLng, name: string, strong: boolean}} Pin `at`: latitude and longitude
  *   of the place; the marker may stand beside it
- * @typedef {{at: LatLng, name: string}} Centre
+ * @typedef {{at: LatLng, name: string}} Named
+ * @typedef {{pins: Pin[], centre: Named|null, districts: Named[]}} Shown
  */
 
 const PANE = "names";
@@ -19,8 +20,10 @@ const BESIDE = 20;
 /** No map shows more of a name; measuring every length of a very long one would take minutes. */
 const MOST_LETTERS = 120;
 const FONT = "600 13px";
-/** Share of the map's width. */
-const LONGEST = 0.4;
+/** Shares of the map's width; a name without room for the first is cut to the second. */
+const LONGEST = [0.4, 0.2];
+/** A district's letters are larger than others', and wide apart. */
+const DISTRICT = { scale: 1.25, apart: 5 };
 const PIN_GAP = 26;
 const EDGE = 4;
 /** Half the width of the sign of the search's centre. */
@@ -30,11 +33,11 @@ const CENTRE = 10;
  * Arranges the pins whenever the map comes to rest.
  * @param {L.Map} map
  * @param {(pins: Pin[], selected: L.Marker|null) => Pin[]} cluster returns what is to be placed of many pins
- * @returns {{show(pins: Pin[], centre: Centre|null): void, select(marker: L.Marker|null): void}}
+ * @returns {{show(shown: Shown): void, select(marker: L.Marker|null): void}}
  */
 export function pinLabels(map, cluster) {
-  /** @type {{pins: Pin[], centre: Centre|null}} */
-  let shown = { pins: [], centre: null };
+  /** @type {Shown} */
+  let shown = { pins: [], centre: null, districts: [] };
   /** @type {L.Marker|null} */
   let selected = null;
   const size = { width: 1, height: 1 };
@@ -42,12 +45,12 @@ export function pinLabels(map, cluster) {
   map.createPane(PANE).append(node);
   const draw = () => {
     const pins = cluster(shown.pins, selected);
-    node.replaceChildren(...layOut(map, { pins, centre: shown.centre }, selected));
+    node.replaceChildren(...layOut(map, { ...shown, pins }, selected));
   };
   map.on("zoomend moveend resize viewreset", draw);
   return {
-    show(pins, centre) {
-      shown = { pins, centre };
+    show(now) {
+      shown = now;
       map.whenReady(draw);
     },
     select(marker) {
@@ -57,8 +60,8 @@ export function pinLabels(map, cluster) {
   };
 }
 
-/** @param {L.Map} map @param {{pins: Pin[], centre: Centre|null}} shown @param {L.Marker|null} selected */
-function layOut(map, { pins, centre }, selected) {
+/** @param {L.Map} map @param {Shown} shown @param {L.Marker|null} selected */
+function layOut(map, { pins, centre, districts }, selected) {
   const places = pins.map(({ at }) => map.latLngToLayerPoint(at));
   const spots = spreadApart(places, PIN_GAP);
   pins.forEach(({ marker, at }, index) => {
@@ -68,7 +71,7 @@ function layOut(map, { pins, centre }, selected) {
   const named = pins.map((pin, index) => ({ ...pin, spot: spots[index] }))
     .filter(({ strong, marker }) => strong || marker === selected)
     .sort((a, b) => Number(b.marker === selected) - Number(a.marker === selected));
-  return [...leaders(places, spots), ...labels(map, named, centre, spots)];
+  return [...leaders(places, spots), ...labels(map, named, { centre, districts }, spots)];
 }
 
 /** @param {Spot[]} places @param {Spot[]} spots */
@@ -81,16 +84,16 @@ function leaders(places, spots) {
 }
 
 /**
- * Writes the chosen pin's name first; the faint ones say theirs when they are pointed at.
+ * Writes the chosen pin's name first; the faint ones say theirs when they are pointed at. Districts come
+ * last, where there is room.
  * @param {L.Map} map
  * @param {(Pin & {spot: Spot})[]} named
- * @param {Centre|null} centre
+ * @param {Omit<Shown, "pins">} others
  * @param {Spot[]} spots
  */
-function labels(map, named, centre, spots) {
+function labels(map, named, { centre, districts }, spots) {
   const widthOf = measure(map.getContainer());
   const inside = view(map);
-  const longest = LONGEST * (inside.right - inside.left);
   const taken = [...spots.map(pinBox), ...controlBoxes(inside)];
   const names = named.map(({ name, spot }) => ({ name, spot, kind: "map-name" }));
   if (centre) {
@@ -98,13 +101,41 @@ function labels(map, named, centre, spots) {
     taken.push({ left: x - CENTRE, top: y - CENTRE, right: x + CENTRE, bottom: y + CENTRE });
     names.push({ name: centre.name, spot: { x, y: y + CENTRE }, kind: "map-name centre" });
   }
-  return names.flatMap(({ name, spot, kind }) => {
-    const text = shorten(name, longest, widthOf);
-    const label = placeLabel(text, widthOf(text), spot, taken, inside);
+  /** @param {string} kind @param {Label|null|undefined} label */
+  const write = (kind, label) => {
     if (!label) return [];
     taken.push(label.box);
-    return [svg("text", { class: kind, x: label.x, y: label.y, "text-anchor": label.align }, text)];
-  });
+    return [svg("text", { class: kind, x: label.x, y: label.y, "text-anchor": label.align }, label.text)];
+  };
+  const written = names.flatMap(({ name, spot, kind }) => write(kind, LONGEST
+    .map((share) => shorten(name, share * (inside.right - inside.left), widthOf))
+    .map((text) => placeLabel(text, widthOf(text), spot, taken, inside)).find(Boolean)));
+  if (centre) {
+    // The figures of the rings stand above it.
+    const { x } = map.latLngToLayerPoint(centre.at);
+    taken.push({ ...inside, left: x - 2 * CENTRE, right: x + 2 * CENTRE });
+  }
+  return [...written, ...districts.flatMap(({ name, at }) => write("map-district",
+    placeDistrict(name, widthOf(name), map.latLngToLayerPoint(at), taken, inside)))];
+}
+
+/**
+ * Places a district's name near its places, below or above them and beside the figures of the rings.
+ * @param {string} text
+ * @param {number} width of the name in the letters of the others
+ * @param {Spot} spot
+ * @param {Box[]} taken what must stay free
+ * @param {Box} inside what it must not leave
+ * @returns {Label|undefined}
+ */
+export function placeDistrict(text, width, { x, y }, taken, inside) {
+  const half = (width * DISTRICT.scale + DISTRICT.apart * [...text].length) / 2;
+  const [columns, rows] = [[0, half + 30, -half - 30], [44, -64, 68, -88, 92, -112, 140, -160]];
+  const spots = rows.flatMap((row) => columns.map((column) => ({ x: x + column, y: y + row })));
+  return spots.map((spot) => {
+    const box = { left: spot.x - half, top: spot.y - 16, right: spot.x + half, bottom: spot.y + 6 };
+    return /** @type {Label} */ ({ text, ...spot, align: "middle", box });
+  }).find(({ box }) => isFree(box, taken, inside));
 }
 
 /** Returns where the map's controls lie, in the corners of the view. @param {Box} view */
@@ -181,8 +212,13 @@ export function overlap(a, b) {
   return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
 }
 
+/** Tells whether a box is in view, on nothing. @param {Box} box @param {Box[]} taken @param {Box} inside */
+const isFree = (box, taken, inside) => box.left >= inside.left && box.right <= inside.right &&
+  box.top >= inside.top && box.bottom <= inside.bottom && !taken.some((other) => overlap(box, other));
+
 /**
- * Places the name right, left, below or above of the pin whose tip is at `pin`; null without room.
+ * Places the name right, left, below or above of the pin whose tip is at `pin`, or beside the middle there
+ * where the edge is near; null without room.
  * @param {string} text
  * @param {number} width of the text
  * @param {Spot} pin
@@ -192,25 +228,25 @@ export function overlap(a, b) {
  */
 export function placeLabel(text, width, pin, taken, inside) {
   const { x, y } = pin;
+  const within = Math.min(Math.max(x - width / 2, inside.left), inside.right - width);
   /** @type {[Label["align"], number, number, number][]} */
   const spots = [
     ["start", x + BESIDE, y - 17, x + BESIDE],
     ["end", x - BESIDE, y - 17, x - BESIDE - width],
-    ["middle", x, y + 15, x - width / 2],
-    ["middle", x, y - 40, x - width / 2],
+    ["start", within, y + 15, within],
+    ["start", within, y - 40, within],
+    ["start", x - 10, y + 15, x - 10],
+    ["end", x + 10, y + 15, x + 10 - width],
   ];
   for (const [align, atX, atY, left] of spots) {
     const box = { left, top: atY - LINE + 2, right: left + width, bottom: atY + 4 };
-    const fits = box.left >= inside.left && box.right <= inside.right &&
-      box.top >= inside.top && box.bottom <= inside.bottom;
-    const isFree = !taken.some((other) => overlap(box, other));
-    if (fits && isFree) return { text, x: atX, y: atY, align, box };
+    if (isFree(box, taken, inside)) return { text, x: atX, y: atY, align, box };
   }
   return null;
 }
 
 /**
- * Cuts the text so that it is at most as wide, by the measure given.
+ * Cuts the text so that it is at most as wide, by the measure given: first what it has in brackets.
  * @param {string} text
  * @param {number} longest
  * @param {(text: string) => number} widthOf
@@ -218,7 +254,9 @@ export function placeLabel(text, width, pin, taken, inside) {
 export function shorten(text, longest, widthOf) {
   const line = text.split(/\s+/).filter(Boolean).join(" ");
   const letters = [...line].slice(0, MOST_LETTERS);
+  const brief = letters.join("").replace(/(?<=\S)\s*[(（].*$/u, "");
   if (letters.join("") === line && widthOf(line) <= longest) return line;
+  if (brief !== letters.join("") && widthOf(brief) <= longest) return brief;
   while (letters.length && widthOf(`${letters.join("")}…`) > longest) letters.pop();
   return `${letters.join("").trimEnd()}…`;
 }

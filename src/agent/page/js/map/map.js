@@ -156,7 +156,10 @@ export class MapView {
     if (path.length > 1) straightLine(path.map((place) => this.#at(place))).addTo(this.#answer);
     pins.push(...ways.flatMap((way) => this.#drawWay(way)));
     this.#aim(places.map(({ place }) => place), [...ways.flatMap(({ ends }) => ends), anchor]);
-    this.#labels.show(pins, anchor && centre && { at: centre, name: anchor.name });
+    this.#ground.show(centre);
+    const located = [...places.map(({ place }) => place), ...(anchor ? [anchor] : [])];
+    const districts = districtsOf(located, language).map(({ name, wgs84 }) => ({ name, at: this.#at({ wgs84 }) }));
+    this.#labels.show({ pins, centre: anchor && centre && { at: centre, name: anchor.name }, districts });
     if (selected && this.#markers.has(selected)) this.select(selected);
   }
 
@@ -172,19 +175,15 @@ export class MapView {
   }
 
   /**
-   * Sets what has to be in view, and from where distances are counted.
+   * Sets what has to be in view.
    * @param {Place[]} places
-   * @param {(Anchor|null)[]} others the last one is what the places lie around
+   * @param {(Anchor|null)[]} others
    */
   #aim(places, others) {
     const named = places.filter((place) => place.mentioned);
-    const centre = others.at(-1);
     const aims = [...(named.length ? named : places), ...others].filter((each) => each !== null);
     this.#bounds = aims.map((each) => this.#at(each));
     this.#tellWhenEmpty();
-    const districts = districtsOf([...places, ...(centre ? [centre] : [])], language)
-      .map(({ name, wgs84 }) => ({ name, at: this.#at({ wgs84 }) }));
-    this.#ground.show({ centre: centre ? this.#at(centre) : null, districts });
     this.#places = places;
     this.#credit();
   }

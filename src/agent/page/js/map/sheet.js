@@ -1,19 +1,12 @@
-/** The sheet under the places where no streets are shown: rings of distance and the names of districts. */
+/** The sheet under the places where no streets are shown: rings of distance. */
 
 import { svg } from "../dom.js";
 import { METRES_PER_DEGREE, niceStep } from "./coordinates.js";
 import { metres } from "./place_facts.js";
 
 /** @import { L } from "../../vendor/leaflet.js" */
-/**
- * @typedef {object} Sheet what is written on it
- * @property {LatLng|null} centre what distances are counted from; without it there are no rings
- * @property {{name: string, at: LatLng}[]} districts
- */
 
 const SPACING_PX = 96;
-/** A district's name stands below its southernmost place, whose own name may be below the pin. */
-const NAME_BELOW_PX = 44;
 const LARGEST_STEP_M = 2_000_000;
 const MOST_RINGS = 60;
 /** The map's own signs stand at the edges: no figures. */
@@ -22,23 +15,23 @@ const EDGE = { top: 60, side: 28, bottom: 48 };
 /**
  * Draws under the map's panes, in the container's pixels, whenever the view changes.
  * @param {L.Map} map with a view, or before it has one
- * @returns {{show(sheet: Sheet): void, setVisible(visible: boolean): void}}
+ * @returns {{show(centre: LatLng|null): void, setVisible(visible: boolean): void}} `centre` is what
+ *   distances are counted from; without it there are no rings
  */
 export function sheetLayer(map) {
-  /** @type {Sheet} */
-  let shown = { centre: null, districts: [] };
+  /** @type {LatLng|null} */
+  let shown = null;
   const node = svg("svg", { class: "map-sheet", "aria-hidden": "true" });
   map.getContainer().append(node);
   const draw = () => {
-    const ground = shown.centre ? rings(map, shown.centre) : [];
-    node.classList.toggle("lattice", !shown.centre);
-    node.replaceChildren(...ground, ...shown.districts.map((district) => districtName(map, district)));
+    node.classList.toggle("lattice", !shown);
+    node.replaceChildren(...(shown ? rings(map, shown) : []));
   };
   map.on("move zoom viewreset resize zoomend", draw);
   map.whenReady(draw);
   return {
-    show(sheet) {
-      shown = sheet;
+    show(centre) {
+      shown = centre;
       map.whenReady(draw);
     },
     setVisible(visible) {
@@ -79,12 +72,6 @@ function figure(text, middle, radius, size) {
   const seen = crossings.map(([east, south]) => ({ x: middle.x + east, y: middle.y + south }))
     .find(({ x, y }) => x > EDGE.side && x < size.x - EDGE.side && y > EDGE.top && y < size.y - EDGE.bottom);
   return seen ? [svg("text", { class: "map-ring", x: seen.x, y: seen.y + 4 }, text)] : [];
-}
-
-/** @param {L.Map} map @param {{name: string, at: LatLng}} district */
-function districtName(map, { name, at }) {
-  const { x, y } = map.latLngToContainerPoint(at);
-  return svg("text", { class: "map-district", x, y: y + NAME_BELOW_PX }, name);
 }
 
 /** Returns how many pixels a metre is there. @param {L.Map} map @param {LatLng} at */
