@@ -1,6 +1,12 @@
 """Chinese names for English readers: how they sound, and which language they are in."""
 
-from agent.evidence.records import district_in_english, name_text, with_pinyin
+from agent.evidence.records import (
+    district_in_english,
+    forecast_in_english,
+    name_text,
+    with_pinyin,
+)
+from agent.evidence.types import Weather, WeatherDay
 from agent.export.html import html_page
 from tests.unit.export_samples import place
 from tests.unit.test_outing_exports import answer
@@ -14,6 +20,24 @@ def test_a_chinese_name_stands_with_its_pinyin_where_it_has_no_english_one():
     shown = [name_text(each, "en") for each in with_pinyin(listed)]
     assert shown == ["和平菓局(王府井店) (Hé píng guǒ jú)", "故宫博物院 (Palace Museum)"]
     assert name_text(with_pinyin(listed)[0], "zh") == "和平菓局(王府井店)"
+
+
+def test_a_name_with_brackets_of_its_own_gets_no_second_pair():
+    hot_pot = {**place(1, "海底捞火锅"), "name_en": "Haidilao Hot Pot (Wangfujing)"}
+    assert name_text(hot_pot, "en") == "海底捞火锅 · Haidilao Hot Pot (Wangfujing)"
+
+
+def test_a_forecast_is_in_english_where_the_words_are_known():
+    days = [
+        WeatherDay(date="", day="晴", night="多云", low_c=1, high_c=9, wind="北风 1-3 级"),
+        WeatherDay(date="", day="奇", night="奇", low_c=None, high_c=None, wind=None),
+    ]
+    forecast = Weather(id="w", city="北京市", days=days, source="m1", fetched_at="")
+    english = forecast_in_english(forecast)
+    assert english["city_en"] == "Beijing"
+    told = [(day["sky_en"], day["wind_en"]) for day in english["days"]]
+    assert told == [("clear/cloudy", "wind N, force 1-3"), ("奇", "")]
+    assert english["days"][0]["day"] == "晴", "what the map said stays"
 
 
 def test_a_name_in_latin_letters_needs_none():

@@ -33,7 +33,10 @@ _MAIN_STEPS = 3
 def name_text(place: Place, language: Language) -> str:
     """Return the name as listed; for English readers followed by its English one, or its sound."""
     english = place.get("name_en") or place.get("name_pinyin")
-    return f"{place['name']} ({english})" if english and language == "en" else place["name"]
+    if not english or language != "en":
+        return place["name"]
+    # A name with brackets of its own gets none around it.
+    return f"{place['name']} " + (f"· {english}" if _BRANCH.search(english) else f"({english})")
 
 
 def map_name(place: Place, language: Language) -> str:
@@ -181,8 +184,7 @@ def weather_text(weather: Weather, language: Language, days: Sequence[str] = ())
 
 def day_text(day: WeatherDay, language: Language) -> str:
     """Return one day of a forecast: its date with the weekday, sky, temperatures, wind."""
-    skies = [_sky(sky, language) for sky in dict.fromkeys((day["day"], day["night"])) if sky]
-    facts = [_with_date(day["date"], language), "/".join(skies)]
+    facts = [_with_date(day["date"], language), _skies(day, language)]
     if day["low_c"] is not None and day["high_c"] is not None:
         facts.append(f"{day['low_c']}–{day['high_c']} °C")
     if day["wind"]:
@@ -190,8 +192,25 @@ def day_text(day: WeatherDay, language: Language) -> str:
     return say("punctuation.comma", language).join(fact for fact in facts if fact)
 
 
-def _sky(sky: str, language: Language) -> str:
-    return str(_WORDS["sky"].get(sky, sky)) if language == "en" else sky
+def forecast_in_english(weather: Weather) -> Weather:
+    """Return a forecast that has its city, skies and winds in English, too.
+
+    Loads the dictionary of `with_pinyin`.
+    """
+    days = [
+        WeatherDay(
+            **{**day, "sky_en": _skies(day, "en"), "wind_en": _wind(day["wind"] or "", "en")}
+        )
+        for day in weather["days"]
+    ]
+    city = district_in_english(weather["city"]).removesuffix(f" {_DISTRICTS['市']}")
+    return Weather(**{**weather, "city_en": city, "days": days})
+
+
+def _skies(day: WeatherDay, language: Language) -> str:
+    words = _WORDS["sky"] if language == "en" else {}
+    skies = dict.fromkeys((day["day"], day["night"]))
+    return "/".join(str(words.get(sky, sky)) for sky in skies if sky)
 
 
 def _wind(wind: str, language: Language) -> str:

@@ -256,11 +256,14 @@ class WeatherDay(TypedDict):
     high_c: int | None
     low_c: int | None
     wind: str | None
+    sky_en: NotRequired[str]
+    wind_en: NotRequired[str]
 
 
 class Weather(TypedDict):
     id: str
     city: str
+    city_en: NotRequired[str]
     days: list[WeatherDay]
     source: str
     fetched_at: str

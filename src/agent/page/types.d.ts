@@ -125,8 +125,17 @@ interface WeatherDay {
   high_c: number | null;
   low_c: number | null;
   wind: string | null;
+  sky_en?: string;
+  wind_en?: string;
 }
-interface Weather { id: string; city: string; days: WeatherDay[]; source: string; fetched_at: string }
+interface Weather {
+  id: string;
+  city: string;
+  city_en?: string;
+  days: WeatherDay[];
+  source: string;
+  fetched_at: string;
+}
 
 interface Gap { query: string; message: string; recovered?: boolean }
 

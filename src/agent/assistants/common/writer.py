@@ -42,6 +42,7 @@ from agent.evidence.records import (
     china_time,
     days_asked_for,
     district_in_english,
+    forecast_in_english,
     place_lines,
     route_lines,
     route_text,
@@ -306,6 +307,7 @@ async def write_message(
         "sources": cited,
         "places": places,
         "anchor": anchor,
+        "weather": await _forecasts(state.get("weather", []), turn["language"]),
         EXTENT: checked.extent,
     }
     await services.close_turn(turn["id"])
@@ -414,7 +416,6 @@ def _metadata(
     }
     return {
         "routes": state.get("routes", []),
-        "weather": state.get("weather", []),
         "gaps": draft.settled_gaps(),
         "queries": state.get("queries", []),
         "degraded": draft.degraded,
@@ -499,6 +500,13 @@ async def _listed(draft: Draft, used: list[Source], text: str, first: Sequence[s
     """Return the places as the message carries them; for English readers with their pinyin."""
     places = numbered(_with_mentions(draft.shown_places, used, text, first), used)
     return await asyncio.to_thread(with_pinyin, places) if draft.language == "en" else places
+
+
+async def _forecasts(weather: Sequence[Weather], language: Language) -> list[Weather]:
+    """Return the forecasts as the message carries them; for English readers in English, too."""
+    if language != "en" or not weather:
+        return [*weather]
+    return await asyncio.to_thread(lambda: [forecast_in_english(each) for each in weather])
 
 
 async def _readable(anchor: Anchor | None, language: Language) -> Anchor | None:

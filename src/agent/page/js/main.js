@@ -12,8 +12,6 @@ import { welcome } from "./shell/welcome.js";
 /** @import { Asked } from "./shell/composer.js" */
 /** @import { Page } from "./shell/page.js" */
 
-/** How long the first view waits for what the server says of itself: later, its notice moves all below. */
-const PATIENCE_MS = 1000;
 showTheme(preference("theme"));
 document.documentElement.lang = locale;
 /** @type {Page|null} */
@@ -37,14 +35,13 @@ const first = welcome({
 });
 /** @type {Promise<PublicConfig|Config|null>} */
 const config = fetch("/app/config.json").then((told) => (told.ok ? told.json() : null)).catch(() => null);
-const begun = Promise.race([config, new Promise((resolve) => setTimeout(resolve, PATIENCE_MS))])
-  .then(showFirst).then(shown).then(async () => {
-    const others = /** @type {HTMLTemplateElement|null} */ (document.querySelector('[data-part="modules"]'));
-    if (others) document.head.append(others.content);
-    const { start } = await import("./shell/start.js");
-    page = await start({ welcome: first.node, composer, near }, await config);
-    return page;
-  });
+// The notice comes with the rest, for it would push all that is there down.
+const begun = config.then(showFirst).then(shown).then(async () => {
+  const others = /** @type {HTMLTemplateElement|null} */ (document.querySelector('[data-part="modules"]'));
+  if (others) document.head.append(others.content);
+  const { start } = await import("./shell/start.js");
+  return (page = await start({ welcome: first.node, composer, near }, await config));
+});
 
 /** Shows what is there before a question; the box for it to those who may ask. @param {any} told */
 function showFirst(told) {

@@ -11,8 +11,8 @@ import { byNumber } from "./sources.js";
 
 const say = translator("page.answer");
 const BETWEEN_RENDERS_MS = 100;
-/** The signs of sentences that no source says, or of which one says otherwise. */
-const MARKS = /([†‡])/;
+/** The signs of sentences that no source says, or of which one says otherwise; hours, which stay whole. */
+const MARKS = /([†‡]|\d?\d:\d\d\s?[-–]\s?\d?\d:\d\d|全天营业)/;
 
 /** @implements {View} */
 export class AnswerView {
@@ -156,10 +156,10 @@ function markHeadline(fragment, isVerified) {
 }
 
 /** @param {string} mark */
-const explained = (mark) =>
-  el("abbr", { class: "unsourced", title: say(mark === "†" ? "unsourced" : "contradicted") }, mark);
+const explained = (mark) => (mark.length > 1 ? el("span", { class: "figure" }, mark)
+  : el("abbr", { class: "unsourced", title: say(mark === "†" ? "unsourced" : "contradicted") }, mark));
 
-/** Gives each mark behind a sentence its meaning. @param {DocumentFragment} fragment */
+/** Gives each mark its meaning, and keeps hours on one line. @param {DocumentFragment} fragment */
 function explainMarks(fragment) {
   for (const text of textsIn(fragment)) {
     if (!MARKS.test(text.data) || text.parentElement?.closest("code, a")) continue;

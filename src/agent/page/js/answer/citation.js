@@ -59,11 +59,7 @@ export function tellSources(body, lookup) {
   });
 }
 
-/**
- * Finds the citations within a node.
- * @param {ParentNode} node
- * @returns {NodeListOf<HTMLAnchorElement>}
- */
+/** Finds the citations within a node. @param {ParentNode} node @returns {NodeListOf<HTMLAnchorElement>} */
 export const citationsIn = (node) => node.querySelectorAll(CITATION);
 
 /**

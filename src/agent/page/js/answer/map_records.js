@@ -1,15 +1,15 @@
 /** The routes and the forecast of an answer, with citations of their own. */
 
 import { answerView, el, fill, link } from "../dom.js";
-import { language, locale, translator } from "../i18n.js";
+import { hasText, language, locale, textsOf, translator } from "../i18n.js";
 import { amapLink } from "../map/navigation.js";
 import { credit, metres } from "../map/place_facts.js";
 import { nameCitation, tellSources } from "./citation.js";
 import { byNumber } from "./sources.js";
 
 const say = translator("page.map_records");
-const MODES = new Set(["walking", "driving", "bicycling", "transit", "straight"]);
-const ASKED = /** @type {const} */ (["walking", "transit", "driving"]);
+const isEnglish = language === "en";
+const ASKS = textsOf("page.map_records.asks");
 /** @type {Intl.DateTimeFormatOptions} */
 const DAY = { weekday: "short", month: "short", day: "numeric", timeZone: "UTC" };
 const dated = new Intl.DateTimeFormat(locale, DAY);
@@ -57,13 +57,13 @@ function wayItem(modes, cite, onAsk) {
     onclick: () => choose(index) }, [modeOf(route), minutes(route.duration_s)].filter(Boolean).join(" ")));
   choose(0);
   const [{ origin, destination, ends: [from, to] = [] }] = modes;
-  const asks = ASKED.filter((mode) => modes.every((route) => route.mode !== mode)).map((mode) => {
+  const asks = [...ASKS.keys()].filter((mode) => modes.every((route) => route.mode !== mode)).map((mode) => {
     const question = say("ask_question", { origin, destination, mode: say(mode) });
     return el("button", { type: "button", class: "button quiet", title: question,
-      onclick: () => onAsk(question) }, say("ask", { mode: say(mode) }));
+      onclick: () => onAsk(question) }, ASKS.get(mode));
   });
   const onward = from && to && link(amapLink(to, modes[0].mode), say("from_here"),
-    { class: "place-way" });
+    { class: "button place-way" });
   return el("li", { class: "route" },
     el("div", { class: "tabs", role: "group", "aria-label": say("modes") }, ...tabs, ...asks),
     ...panels, el("p", {}, onward));
@@ -79,14 +79,12 @@ function routeParts(route, citation) {
       el("span", { class: "muted" }, facts), " ", citation),
     steps.length > 0 && el("details", {}, el("summary", {}, say("steps", { n: steps.length })),
       el("ol", {}, ...steps.map((step) => el("li", {}, stepText(step))))),
-    el("p", {}, link(route.url, say("open"), { class: "place-open" })),
+    el("p", {}, link(route.url, say("open"), { class: "button place-way" })),
   ];
 }
 
 /** @param {Route} route */
-function modeOf({ mode }) {
-  return MODES.has(mode) ? say(mode) : mode;
-}
+const modeOf = ({ mode }) => (hasText(`page.map_records.${mode}`) ? say(mode) : mode);
 
 /** Tells what to do, and how far where the words do not say so. @param {RouteStep} step */
 function stepText({ instruction, distance_m: far }) {
@@ -117,11 +115,12 @@ export function weatherView() {
 }
 
 /** @param {Weather} weather @param {HTMLElement|null} citation */
-function forecast({ city, days }, citation) {
+function forecast({ city, city_en: english, days }, citation) {
   return [
-    el("p", {}, el("strong", {}, city), " ", citation),
+    el("p", {}, el("strong", {}, (isEnglish && english) || city), " ", citation),
     el("ul", { class: "record-list" }, ...days.map((day) => el("li", { class: "day" },
-      ...[dayName(day.date), sky(day), degrees(day), day.wind].map((fact) => el("span", {}, fact ?? ""))))),
+      ...[dayName(day.date), sky(day), degrees(day), (isEnglish && day.wind_en) || day.wind]
+        .map((fact) => el("span", {}, fact ?? ""))))),
   ];
 }
 
@@ -135,7 +134,8 @@ export function dayName(date) {
 }
 
 /** @param {WeatherDay} day */
-function sky({ day, night }) {
+function sky({ day, night, sky_en: english }) {
+  if (isEnglish && english) return english.replace("/", " / ");
   return day === night ? day : [day, night].filter(Boolean).join(" / ");
 }
 

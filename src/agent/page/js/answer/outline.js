@@ -5,19 +5,21 @@ import { translator } from "../i18n.js";
 
 const say = translator("page.outline");
 const FEWEST = 4;
+const HEADINGS = "h3, h4, p > strong:only-child";
 const BESIDE = matchMedia("(min-width: 87.5rem)");
 
-/**
- * @param {Element} body the answer's text, which has been shown before this is updated
- * @returns {View}
- */
+/** Tells a heading, or a line that stands as one, from bold words. @param {Element} node */
+const isHeading = ({ localName, textContent, parentElement }) =>
+  localName !== "strong" || parentElement?.textContent === textContent;
+
+/** @param {Element} body the answer's text, which has been shown before this is updated @returns {View} */
 export function outlineView(body) {
   const list = el("ol", {});
   const fold = el("details", { open: BESIDE.matches }, el("summary", {}, say("outline")), list);
   const node = el("nav", { class: "outline", "aria-label": say("outline"), hidden: true }, fold);
   BESIDE.addEventListener("change", () => { fold.open = BESIDE.matches; });
   return answerView(node, (answer, { id, question }) => {
-    const headings = answer ? [...body.querySelectorAll("h3, h4")] : [];
+    const headings = answer ? [...body.querySelectorAll(HEADINGS)].filter(isHeading) : [];
     node.hidden = headings.length < FEWEST;
     if (node.hidden) return;
     node.setAttribute("aria-label", `${say("outline")}: ${question}`);

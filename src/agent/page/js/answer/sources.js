@@ -1,17 +1,16 @@
 /** The sources of an answer: their list, and each one's sign, site and number. */
 
 import { answerView, el, fill, icon, link, safeUrl } from "../dom.js";
-import { translator } from "../i18n.js";
+import { textsOf, translator } from "../i18n.js";
 
 /** @typedef {[number, Source]} Numbered a source under its number in the answer */
 
 const say = translator("page.sources");
+const KINDS = textsOf("page.sources.kinds");
 /** Matches the page of a document in its title, in either language. */
 const PAGE = /(?:, p\. |，第 )(\d+)(?: 页)?/u;
 /** How searches write a day. */
 const DAY = /^\d{4}-\d\d-\d\d/;
-/** @type {Set<SourceKind>} */
-const KINDS = new Set(["page", "place", "paper", "filing", "document"]);
 
 /**
  * Lists the sources an answer cites, under their numbers; the map's, which say little, folded.
@@ -31,7 +30,9 @@ export function sourcesView() {
     node.hidden = places.length + pages.length === 0;
     list.hidden = pages.length === 0;
     map.hidden = places.length === 0;
-    fill(heading, pages.length ? say("sources", { n: pages.length }) : say("all"));
+    heading.hidden = pages.length === 0;
+    const isWeb = pages.every(([, { kind }]) => kind === "page");
+    fill(heading, say(isWeb ? "web" : "sources", { n: pages.length }));
     fill(name, say("map", { n: places.length }));
     fill(list, ...byDocument(pages).map(([title, parts]) => documentItem(title, parts)));
     fill(ofMap, ...places.map(([number, source]) => sourceItem(number, source)));
@@ -83,7 +84,7 @@ export function kindSign(kind) {
   const sign = icon(`kind-${known}`);
   sign.removeAttribute("aria-hidden");
   sign.setAttribute("role", "img");
-  sign.setAttribute("aria-label", say(known));
+  sign.setAttribute("aria-label", KINDS.get(known) ?? "");
   return sign;
 }
 

@@ -64,11 +64,7 @@ export function attribution(tiles) {
   return tiles.attribution_url ? link(tiles.attribution_url, text) : text;
 }
 
-/**
- * @param {Tiles|null} tiles
- * @param {boolean} shown
- * @param {() => void} toggle
- */
+/** @param {Tiles|null} tiles @param {boolean} shown @param {() => void} toggle */
 function about(tiles, shown, toggle) {
   if (!tiles) return [el("p", {}, say("none"))];
   const told = tiles.host ? say("told", { host: tiles.host }) : say("own");

@@ -158,7 +158,7 @@ export class MapView {
     this.#aim(places.map(({ place }) => place), [...ways.flatMap(({ ends }) => ends), anchor]);
     this.#ground.show(centre);
     const located = [...places.map(({ place }) => place), ...(anchor ? [anchor] : [])];
-    const districts = districtsOf(located, language).map(({ name, wgs84 }) => ({ name, at: this.#at({ wgs84 }) }));
+    const districts = districtsOf(located, language).map(({ name, ...at }) => ({ name, at: this.#at(at) }));
     this.#labels.show({ pins, centre: anchor && centre && { at: centre, name: anchor.name }, districts });
     if (selected && this.#markers.has(selected)) this.select(selected);
   }
@@ -174,11 +174,7 @@ export class MapView {
     });
   }
 
-  /**
-   * Sets what has to be in view.
-   * @param {Place[]} places
-   * @param {(Anchor|null)[]} others
-   */
+  /** Sets what has to be in view. @param {Place[]} places @param {(Anchor|null)[]} others */
   #aim(places, others) {
     const named = places.filter((place) => place.mentioned);
     const aims = [...(named.length ? named : places), ...others].filter((each) => each !== null);

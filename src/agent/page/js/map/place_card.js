@@ -1,15 +1,14 @@
 /** One place: a line of the list, or a bullet of the answer, that says the most; the rest behind it. */
 
 import { el, fill, link, safeUrl } from "../dom.js";
-import { language, translator } from "../i18n.js";
+import { language, textsOf, translator } from "../i18n.js";
 import { navigationLinks, qrCode } from "./navigation.js";
 import { cost, distanceText, isOpen, metres, rating, readableName, sourceNumbers } from "./place_facts.js";
 
 const say = translator("page.place_card");
 const SHORT_HOURS = 28;
-/** Names facts that verdicts go by; one by the name says so itself. @type {Map<string|undefined, string>} */
-const FIELDS = new Map([["cost", "field_cost"], ["open_time", "field_open_time"],
-  ["distance_m", "field_distance_m"], ["category", "field_category"]]);
+/** Names facts that verdicts go by. */
+const FIELDS = textsOf("page.place_card.fields");
 
 /** @typedef {(event: Event, number: number) => void} OnSource */
 /** @typedef {{node: HTMLElement, expand(open: boolean): void}} PlaceCard */
@@ -114,16 +113,15 @@ function more(place, sources, photos, onSource) {
     row("demands", verdicts(place)),
     row("hours", [open !== null && openTag(open), hours(place)]),
     row("phone", phones(place)),
-    row("address", [district, place.address].filter(Boolean).join(" ")),
+    row("address", [[district, place.address].filter(Boolean).join(" "), " ",
+      link(place.url, say("open"), { class: "place-open" })]),
     row("category", (language === "en" && place.category_en) || place.category),
     row("navigate", navigation(place)),
     row("sources", sourceLinks(place, sources, onSource)),
   ].filter(Boolean);
   return [
     address && photo(address, place.name),
-    rows.length > 0 && el("dl", { class: "place-rows" }, ...rows),
-    rows.length === 0 && el("p", { class: "muted small" }, say("unknown")),
-    el("p", {}, link(place.url, say("open"), { class: "place-open" })),
+    el("dl", { class: "place-rows" }, ...rows),
   ];
 }
 
@@ -136,9 +134,9 @@ function row(name, content) {
 /** Tells whether the place meets what was asked for, one line each, and by what. @param {Place} place */
 function verdicts(place) {
   return (place.verdicts ?? []).map(({ verdict, text, field }) => {
-    const name = FIELDS.get(field);
-    return el("div", { dataset: { verdict } }, text, " ",
-      name && el("span", { class: "muted small" }, say("by", { field: say(name) })));
+    // One by the name says so itself.
+    const by = FIELDS.has(field ?? "") && say("by", { field: FIELDS.get(field ?? "") });
+    return el("div", { dataset: { verdict } }, text, " ", by && el("span", { class: "muted small" }, by));
   });
 }
 
@@ -163,9 +161,9 @@ function navigation(place) {
     fill(code, shown && picture());
     button.setAttribute("aria-expanded", String(shown));
   };
-  const button = el("button", { type: "button", class: "button quiet", "aria-expanded": "false",
+  const button = el("button", { type: "button", class: "button place-way", "aria-expanded": "false",
     onclick: show }, say("qr"));
-  return [...links.map(([name, url]) => link(url, say(name), { class: "place-way" })), button, code];
+  return [...links.map(([name, url]) => link(url, say(name), { class: "button place-way" })), button, code];
 }
 
 /** @param {Place} place @param {Source[]} sources @param {OnSource} onSource */

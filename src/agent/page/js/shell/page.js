@@ -2,7 +2,7 @@
 
 import { opening, TurnList } from "../answer/turn_list.js";
 import { fill } from "../dom.js";
-import { translator } from "../i18n.js";
+import { hasText, translator } from "../i18n.js";
 import { MapView } from "../map/map.js";
 import { hasScene } from "../map/scene.js";
 import { Conversation } from "../run/conversation.js";
@@ -23,10 +23,6 @@ import { Sidebar } from "./sidebar.js";
 const say = translator("page.page");
 const NAME = document.title;
 const TITLE_LENGTH = 60;
-/** @type {Map<TurnStatus, "waiting"|"done"|"stopped"|"failed">} */
-const ENDS = new Map([
-  ["waiting", "waiting"], ["done", "done"], ["stopped", "stopped"], ["failed", "failed"],
-]);
 
 export class Page {
   #config;
@@ -234,9 +230,9 @@ export class Page {
     if (now === this.#announced) return;
     const isKnown = this.#announced.split(" ")[0] === current?.id;
     this.#announced = now ?? "";
-    const end = isKnown && current ? ENDS.get(current.status) : undefined;
-    fill(part("status"), end && say(end));
-    if (end && current) notifyEnd(current, say(end));
+    const end = isKnown && current && hasText(`page.page.${current.status}`) && say(current.status);
+    fill(part("status"), end);
+    if (end && current) notifyEnd(current, end);
     if (isKnown) this.sidebar.refresh();
   }
 }
