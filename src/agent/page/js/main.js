@@ -33,6 +33,11 @@ const first = welcome({
     ask({ ...composer.options, question, assistant });
   },
 });
+/** Waits for the first paint (none where nobody looks): reading fifty modules takes a phone a second. */
+const shown = () => new Promise((resolve) => {
+  if (document.hidden) resolve(null);
+  else requestAnimationFrame(() => setTimeout(resolve));
+});
 /** @type {Promise<PublicConfig|Config|null>} */
 const config = fetch("/app/config.json").then((told) => (told.ok ? told.json() : null)).catch(() => null);
 // The notice comes with the rest, for it would push all that is there down.
@@ -49,15 +54,6 @@ function showFirst(told) {
   fill(part("composer"), told && "events" in told ? composer.node : el("div", { class: "composer-box" }));
   if (!new URLSearchParams(location.search).has("thread")) part("turns").append(first.node);
   part("talk").append(first.cards);
-}
-
-/** Waits until the first view is painted: reading some fifty modules keeps a phone busy for a second. */
-function shown() {
-  return new Promise((resolve) => {
-    // Nothing is painted in a tab that nobody looks at.
-    if (document.hidden) resolve(null);
-    else requestAnimationFrame(() => setTimeout(resolve));
-  });
 }
 
 /** Asks once the page can; a question may come before. @param {Asked} asked */

@@ -16,7 +16,7 @@ const isHeading = ({ localName, textContent, parentElement }) =>
 export function outlineView(body) {
   const list = el("ol", {});
   const fold = el("details", { open: BESIDE.matches }, el("summary", {}, say("outline")), list);
-  const node = el("nav", { class: "outline", "aria-label": say("outline"), hidden: true }, fold);
+  const node = el("nav", { class: "outline", hidden: true }, fold);
   BESIDE.addEventListener("change", () => { fold.open = BESIDE.matches; });
   return answerView(node, (answer, { id, question }) => {
     const headings = answer ? [...body.querySelectorAll(HEADINGS)].filter(isHeading) : [];

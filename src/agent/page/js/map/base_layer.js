@@ -49,13 +49,7 @@ export function layGround(map, tiles, onChange) {
     onChange();
   }
   lay();
-  return {
-    node,
-    get hasStreets() {
-      return wanted;
-    },
-    show: (centre) => sheet.show(centre),
-  };
+  return { node, get hasStreets() { return wanted; }, show: (centre) => sheet.show(centre) };
 }
 
 /** Says whose the streets are, with a link to their terms. @param {Tiles} tiles */

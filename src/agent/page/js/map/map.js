@@ -7,9 +7,8 @@ import { attribution, layGround, ZOOM } from "./base_layer.js";
 import { clustering } from "./clusters.js";
 import { isPoint, lngNear } from "./coordinates.js";
 import { pinLabels } from "./declutter_labels.js";
-import {
-  anchorMarker, endMarker, placeMarker, positionMarkers, showSelected, straightLine,
-} from "./markers.js";
+import { anchorMarker, endMarker, placeMarker, positionMarkers } from "./markers.js";
+import { showSelected, straightLine } from "./markers.js";
 import { credit, readableName } from "./place_facts.js";
 import { districtsOf, sceneOf } from "./scene.js";
 
@@ -78,14 +77,10 @@ export class MapView {
   }
 
   /** Tells whether the map shows anything by which a person finds a spot. */
-  get pickable() {
-    return this.#ground.hasStreets || this.#markers.size > 0;
-  }
+  get pickable() { return this.#ground.hasStreets || this.#markers.size > 0; }
 
   /** Lets the person choose a spot; null when cancelled. @returns {Promise<Point|null>} WGS-84 */
-  pick() {
-    return this.#picker.pick();
-  }
+  pick() { return this.#picker.pick(); }
 
   /** @param {Turn|null} turn */
   update(turn) {
@@ -184,18 +179,14 @@ export class MapView {
     this.#credit();
   }
 
-  #tellWhenEmpty() {
-    this.#message.hidden = this.#bounds.length > 0 || Boolean(this.#position);
-  }
+  #tellWhenEmpty() { this.#message.hidden = this.#bounds.length > 0 || Boolean(this.#position); }
 
   /**
    * Returns latitude and longitude on the same side of the date line as the rest.
    * @param {Pick<Located, "wgs84">} located
    * @returns {LatLng}
    */
-  #at({ wgs84: { lng, lat } }) {
-    return [lat, lngNear(lng, this.#middle ?? lng)];
-  }
+  #at({ wgs84: { lng, lat } }) { return [lat, lngNear(lng, this.#middle ?? lng)]; }
 
   /** @param {string} id */
   #chosen(id) {
@@ -282,18 +273,12 @@ function spotPicker(map, host) {
   const cancel = () => done(null);
   const middle = () => done(map.getCenter().wrap());
   const prompt = el("p", { role: "status" });
-  const bar = el(
-    "div",
-    { class: "map-pick", hidden: true },
-    prompt,
+  const bar = el("div", { class: "map-pick", hidden: true }, prompt,
     el("button", { type: "button", class: "button", onclick: middle }, say("middle")),
-    el("button", { type: "button", class: "button quiet", onclick: cancel }, say("cancel")),
-  );
+    el("button", { type: "button", class: "button quiet", onclick: cancel }, say("cancel")));
   host.append(bar);
   map.on("click", (event) => { if (settle) done(event.latlng.wrap()); });
-  host.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && settle) cancel();
-  });
+  host.addEventListener("keydown", (event) => { if (event.key === "Escape" && settle) cancel(); });
   return {
     pick() {
       cancel();
@@ -303,8 +288,6 @@ function spotPicker(map, host) {
       map.getContainer().focus({ preventScroll: true });
       return new Promise((resolve) => { settle = resolve; });
     },
-    get active() {
-      return settle !== null;
-    },
+    get active() { return settle !== null; },
   };
 }

@@ -23,8 +23,7 @@ const FIELDS = textsOf("page.place_card.fields");
 export function placeCard({ place, number, sources, photos, id, bullet }, { onChoose, onSource }) {
   const said = bullet?.textContent ?? "";
   const panel = el("div", { class: "place-more", id, hidden: true });
-  const button = el(
-    "button",
+  const button = el("button",
     { type: "button", class: "place-line", "aria-expanded": "false", "aria-controls": id, onclick: onChoose },
     el("span", { class: "place-number", "aria-hidden": "true" }, number),
     bullet ? el("span", { class: "visually-hidden" }, say("about", { name: place.name }))
@@ -88,15 +87,11 @@ function shortHours(place) {
 }
 
 /** @param {boolean} open */
-function openTag(open) {
-  const text = say(open ? "open_now" : "closed_now");
-  return el("span", { class: "tag", dataset: { open: String(open) } }, text);
-}
+const openTag = (open) =>
+  el("span", { class: "tag", dataset: { open: String(open) } }, say(open ? "open_now" : "closed_now"));
 
 /** Tells the hours in the page's language where the record has them so. @param {Place} place */
-function hours(place) {
-  return (language === "en" && place.open_time_en) || place.open_time;
-}
+const hours = (place) => (language === "en" && place.open_time_en) || place.open_time;
 
 /**
  * @param {Place} place
@@ -180,10 +175,8 @@ function sourceLinks(place, sources, onSource) {
  * @returns {HTMLImageElement}
  */
 function photo(address, name) {
-  const picture = el("img", {
-    class: "place-photo", alt: say("photo", { name }), loading: "lazy", decoding: "async",
-    referrerpolicy: "no-referrer",
-  });
+  const picture = el("img", { class: "place-photo", alt: say("photo", { name }), loading: "lazy",
+    decoding: "async", referrerpolicy: "no-referrer" });
   picture.addEventListener("error", () => picture.remove());
   picture.src = address;
   return picture;

@@ -34,9 +34,7 @@ export function sheetLayer(map) {
       shown = centre;
       map.whenReady(draw);
     },
-    setVisible(visible) {
-      node.classList.toggle("away", !visible);
-    },
+    setVisible(visible) { node.classList.toggle("away", !visible); },
   };
 }
 
