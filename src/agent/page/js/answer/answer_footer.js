@@ -37,8 +37,7 @@ export function gapsView() {
     el("h3", {}, say("gaps")), list);
   return answerView(node, (answer) => {
     // Each reason once, with what it concerns.
-    const missed = answer?.gaps.filter(({ recovered }) => !recovered) ?? [];
-    const gaps = Map.groupBy(missed, ({ message }) => message);
+    const gaps = Map.groupBy(answer?.gaps.filter((gap) => !gap.recovered) ?? [], ({ message }) => message);
     node.hidden = gaps.size === 0;
     fill(list, ...[...gaps].map(([message, all]) => gapItem(message, all)));
   });

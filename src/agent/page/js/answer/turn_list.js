@@ -90,11 +90,10 @@ class TurnView {
     if (turn.status === "failed") fill(this.#end, failed({ text, again, lead: say("lead") }));
     else if (turn.status === "stopped") {
       // Before its first queries there is nothing to answer from; of a turn of old nothing is told.
-      const found = !turn.startedAt || turn.events.some(({ type }) => type === "queries");
-      const canFinish = FINISHING.has(turn.assistant) && turn.runId && found;
+      const canFinish = FINISHING.has(turn.assistant) && turn.runId
+        && (!turn.startedAt || turn.events.some(({ type }) => type === "queries"));
       fill(this.#end, canFinish && askButton("finish", this.#options.onFinish), askButton("again", again));
-    }
-    else if (["place", "origin"].includes(turn.answer?.needs ?? "")) {
+    } else if (["place", "origin"].includes(turn.answer?.needs ?? "")) {
       fill(this.#end, askButton("near", () => this.#options.onNear(turn)));
     } else if (turn.error) fill(this.#end, failed({ text: turn.error, again: null }));
     else fill(this.#end);
