@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import agent
-from agent.assistants.common.gaps import gap_lines, gap_of, reader_note, run_gap, settled
+from agent.assistants.common.gaps import gap_lines, gap_of, reader_note, run_gap, with_recovered
 from agent.assistants.common.services import no_model
 from agent.assistants.common.writer import all_failed, refuse_if_all_failed
 from agent.core.errors import (
@@ -197,7 +197,7 @@ def test_a_web_without_pages_is_no_loss_where_the_map_or_other_searches_answer()
     queries: list[Query] = [{"query": "weather", "map": {"intent": "weather"}}]
 
     def recovered(gaps: list[Gap], cited: list[Source]) -> list[bool]:
-        return [gap.get("recovered", False) for gap in settled(gaps, queries, cited, "en")]
+        return [gap.get("recovered", False) for gap in with_recovered(gaps, queries, cited, "en")]
 
     assert recovered([one, own], [place]) == [True, True]
     assert recovered([one, own], [page]) == [True, False]

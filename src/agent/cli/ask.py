@@ -236,7 +236,7 @@ def _save(outcome: Outcome, arguments: Namespace, record: RunRecord) -> bool:
     files, answer, all_saved = [str(trace)] if trace else [], outcome.finished(), True
     for option in (name for name in _FORMATS if getattr(arguments, name) is not None):
         try:
-            files.append(_saved(option, getattr(arguments, option), answer))
+            files.append(_write_file(option, getattr(arguments, option), answer))
         except AgentError as error:
             all_saved = False
             reason = {"option": f"--{option.replace('_', '-')}", "reason": error.message}
@@ -249,7 +249,7 @@ def _save(outcome: Outcome, arguments: Namespace, record: RunRecord) -> bool:
     return all_saved
 
 
-def _saved(option: str, file: str, answer: FinishedAnswer) -> str:
+def _write_file(option: str, file: str, answer: FinishedAnswer) -> str:
     """Write the file of one option and return its name; raise AgentError where it cannot be."""
     in_pdf = option == "pocket_map" and file.lower().endswith(".pdf")
     _write(file, (_pocket_pdf if in_pdf else _FORMATS[option])(answer))

@@ -280,8 +280,8 @@ async def _knowledge(services: Any, settings: Settings) -> list[Check]:
     reports = await services.knowledge().health()
     checks = [_check_of(report, "knowledge base") for report in reports]
     if services.sample and await asyncio.to_thread(has_documents, settings):
-        kept, *_ = await _health_of(build_knowledge(settings, services.calls))
-        detail = f"{kept['message']}, kept for runs with a key"
+        own, *_ = await _health_of(build_knowledge(settings, services.calls))
+        detail = f"{own['message']}, kept for runs with a key"
         checks.append(check("knowledge base: own documents", "off", detail))
     return checks
 

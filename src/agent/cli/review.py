@@ -103,13 +103,13 @@ class _PlanEditor:
         """Print the estimate of the plan as it is now, where the run says what its lines add."""
         if not (self._estimate and self._shares):
             return
-        from agent.assistants.common.review import added, estimate_words
+        from agent.assistants.common.review import sum_of, estimate_words
 
         now = self._estimate
         for share in self._shares["lines"]:
-            now = added(now, share, -1)
+            now = sum_of(now, share, -1)
         for line in self.lines:
-            now = added(now, line.share or self._shares["own"])
+            now = sum_of(now, line.share or self._shares["own"])
         self._print(estimate_words(now, self._language))
 
     def read(self, prompt: str) -> str:

@@ -33,21 +33,21 @@ def step_text(instruction: str, language: Language) -> str:
 
     Names of roads stay as the map has them.
     """
-    said = " ".join(instruction.split())
+    words = " ".join(instruction.split())
     if language != "en":
-        return said[:_LONGEST]
-    if not _HAN.search(said) or _IS_ENGLISH.match(said):
-        return said
-    if english := in_english(said):
+        return words[:_LONGEST]
+    if not _HAN.search(words) or _IS_ENGLISH.match(words):
+        return words
+    if english := in_english(words):
         return english
-    return say("records.maps_words", language, text=said[:_LONGEST])
+    return say("records.maps_words", language, text=words[:_LONGEST])
 
 
-def in_english(said: str) -> str:
+def in_english(words: str) -> str:
     """Return one of the map's fixed phrases in English; empty where it is none of them."""
-    match = _STEP.fullmatch(said)
+    match = _STEP.fullmatch(words)
     if match is None:
-        turn = _turn(said)
+        turn = _turn(words)
         return f"arrive at{turn[2:]}" if turn.startswith("to ") else turn.removeprefix("then ")
     turn = _turn(match["turn"])
     if match["turn"] and not turn:
@@ -62,9 +62,9 @@ def in_english(said: str) -> str:
     return f"{joined}{between}{turn}".strip()
 
 
-def _turn(said: str) -> str:
+def _turn(words: str) -> str:
     """Return what is done at the end of a step; empty where it is not known."""
-    plain = _ON_FOOT.sub("", said) if said not in _TURNS else said
+    plain = _ON_FOOT.sub("", words) if words not in _TURNS else words
     if plain in _TURNS:
         return _TURNS[plain]
     into = _INTO.fullmatch(plain)

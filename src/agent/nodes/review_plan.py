@@ -183,14 +183,14 @@ async def review_plan(
     configuration = runtime.context or Configuration()
     turn, written = state["turn"], state["query_list"]
 
-    def estimated(queries: Sequence[Query]) -> Estimate:
+    def estimate_of_lines(queries: Sequence[Query]) -> Estimate:
         return estimate_of(queries, turn, configuration, services, state.get("usage"))
 
     review = PlanReview(
         queries=[_reviewable(query) for query in written],
         most=MAX_QUERIES,
-        estimate=estimated(written),
-        shares=plan_shares(written, Query(query="", map=None), estimated),
+        estimate=estimate_of_lines(written),
+        shares=plan_shares(written, Query(query="", map=None), estimate_of_lines),
     )
     queries = await_answer(
         review,

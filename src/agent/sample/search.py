@@ -167,8 +167,8 @@ class SerperService(Service):
 
 def _serper_since(range_: str) -> str:
     """Return the first day of `qdr:w` or `cdr:1,cd_min:1/31/2026`."""
-    if found := _AMERICAN.search(range_):
-        month, day, year = (int(part) for part in found.groups())
+    if match := _AMERICAN.search(range_):
+        month, day, year = (int(part) for part in match.groups())
         return f"{year:04}-{month:02}-{day:02}"
     named = (days for word, days in _DAYS.items() if range_ == f"qdr:{word[0]}")
     return next(map(days_back, named), "")

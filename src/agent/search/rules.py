@@ -86,14 +86,14 @@ def published_on(text: str | None, today: str) -> date | None:
     "3 days ago" is counted back from `today`.
     """
     words = text or ""
-    if found := _ISO.search(words) or _CHINESE.search(words):
-        return _day(found[1], found[2], found[3])
-    if found := _AMERICAN.search(words):
-        return _day(found[3], _number(found[1]), found[2])
-    if found := _BRITISH.search(words):
-        return _day(found[3], _number(found[2]), found[1])
-    if found := _AGO.search(words):
-        age = int(found[1]) * _AGES[str(found.lastgroup)]
+    if match := _ISO.search(words) or _CHINESE.search(words):
+        return _day(match[1], match[2], match[3])
+    if match := _AMERICAN.search(words):
+        return _day(match[3], _number(match[1]), match[2])
+    if match := _BRITISH.search(words):
+        return _day(match[3], _number(match[2]), match[1])
+    if match := _AGO.search(words):
+        age = int(match[1]) * _AGES[str(match.lastgroup)]
         return date.fromisoformat(today[:10]) - timedelta(days=min(age, _LONG_AGO))
     return None
 

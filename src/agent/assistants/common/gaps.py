@@ -50,7 +50,7 @@ def readers_gaps(gaps: Sequence[Gap]) -> list[Gap]:
     return [g for g in gaps if g["code"] != "source_off" or g["provider"] in _WEB]
 
 
-def settled(
+def with_recovered(
     gaps: Sequence[Gap], queries: Sequence[Query], cited: Sequence[Source], language: Language
 ) -> list[Gap]:
     """Return the gaps, those marked as recovered that cost the reader of this answer nothing.

@@ -100,18 +100,18 @@ def estimate(
 
 
 def plan_shares(
-    lines: Sequence[T], own: T, estimated: Callable[[Sequence[T]], Estimate]
+    lines: Sequence[T], own: T, estimate_of: Callable[[Sequence[T]], Estimate]
 ) -> PlanShares:
     """Return what each line adds to a plan's estimate, and what `own`, another one, would add."""
-    whole = estimated(lines)
-    without = [estimated([*lines[:at], *lines[at + 1 :]]) for at in range(len(lines))]
+    whole = estimate_of(lines)
+    without = [estimate_of([*lines[:at], *lines[at + 1 :]]) for at in range(len(lines))]
     return PlanShares(
-        lines=[added(whole, rest, -1) for rest in without],
-        own=added(estimated([*lines, own]), whole, -1),
+        lines=[sum_of(whole, rest, -1) for rest in without],
+        own=sum_of(estimate_of([*lines, own]), whole, -1),
     )
 
 
-def added(one: Estimate, other: Estimate, times: int = 1) -> Estimate:
+def sum_of(one: Estimate, other: Estimate, times: int = 1) -> Estimate:
     """Return one estimate with another added to it, or (`times` is -1) taken from it."""
     costs, cost = (one["cost_usd"], other["cost_usd"]), None
     if costs[0] is not None and costs[1] is not None:

@@ -16,8 +16,8 @@ from agent.assistants.common.gaps import (
     gap_of,
     model_gaps,
     reader_note,
-    settled,
     undated_gap,
+    with_recovered,
 )
 from agent.assistants.common.previous import (
     NO_PREVIOUS,
@@ -208,7 +208,7 @@ class Draft:
     def settled_gaps(self) -> list[Gap]:
         """Return the gaps, those marked that what is cited makes up for."""
         queries = cast(Mapping[str, Any], self.state).get("queries") or []
-        return settled(self.gaps, queries, self.citer.used, self.language)
+        return with_recovered(self.gaps, queries, self.citer.used, self.language)
 
     def cited(self, marked: str) -> str:
         """Return a whole marked text with its citations numbered."""

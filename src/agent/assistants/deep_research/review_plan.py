@@ -105,14 +105,14 @@ async def review_plan(
     services, configuration = get_services(), configuration_of(runtime)
     planned, emit = _shown(state), runtime.stream_writer
 
-    def estimated(topics: Sequence[Any]) -> Estimate:
+    def estimate_of(topics: Sequence[Any]) -> Estimate:
         return _estimate(topics, state, configuration, services)
 
     review = PlanReview(
         topics=planned,
         most=configuration.max_topics,
-        estimate=estimated(planned),
-        shares=plan_shares(planned, {}, estimated),
+        estimate=estimate_of(planned),
+        shares=plan_shares(planned, {}, estimate_of),
     )
     topics = await_answer(
         review,

@@ -164,14 +164,14 @@ async def review_plan(
     services, configuration = get_services(), configuration_of(runtime)
     planned, emit = state["tasks"], runtime.stream_writer
 
-    def estimated(tasks: Sequence[Task]) -> Estimate:
+    def estimate_of(tasks: Sequence[Task]) -> Estimate:
         return _estimate(tasks, state, configuration, services)
 
     review = PlanReview(
         tasks=[dict(task) for task in planned],
         most=configuration.max_tasks,
-        estimate=estimated(planned),
-        shares=plan_shares(planned, Task(id="", query="", dep=[]), estimated),
+        estimate=estimate_of(planned),
+        shares=plan_shares(planned, Task(id="", query="", dep=[]), estimate_of),
     )
     tasks = await_answer(
         review,

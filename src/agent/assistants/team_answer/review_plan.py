@@ -71,14 +71,14 @@ async def review_plan(
     services, configuration = get_services(), configuration_of(runtime)
     written, emit = state["sub_questions"], runtime.stream_writer
 
-    def estimated(steps: Sequence[str]) -> Estimate:
+    def estimate_of(steps: Sequence[str]) -> Estimate:
         return _estimate(steps, state, configuration, services)
 
     review = PlanReview(
         steps=written,
         most=MAX_STEPS,
-        estimate=estimated(written),
-        shares=plan_shares(written, "", estimated),
+        estimate=estimate_of(written),
+        shares=plan_shares(written, "", estimate_of),
     )
     steps = await_answer(review, "steps", read_steps, _SCHEMA, state["turn"]["language"])
     turn = continued(state["turn"], services)

@@ -219,8 +219,8 @@ class _Judge(Claim):
 
     def _tells_result(self) -> bool:
         """Return whether it has a figure that was looked up or calculated, not asked with."""
-        asked = {figure.value for passage in self.evidence.known[:1] for figure in passage.figures}
-        return any(self.evidence.knows(f) and f.value not in asked for f in self.figures)
+        terms = {figure.value for passage in self.evidence.known[:1] for figure in passage.figures}
+        return any(self.evidence.knows(f) and f.value not in terms for f in self.figures)
 
     def _leave_out_borne_times(self) -> None:
         """Take the times out of the facts at which places are open, or not, as the text says."""

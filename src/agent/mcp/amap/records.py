@@ -410,9 +410,9 @@ class AmapReader:
         if metres is None and seconds is None:
             return None
         for step in steps:
-            said = step["instruction"]
-            english = in_english(said) if self._language == "en" else ""
-            step["instruction"] = english or said or ride_text(step, self._language)
+            words = step["instruction"]
+            english = in_english(words) if self._language == "en" else ""
+            step["instruction"] = english or words or ride_text(step, self._language)
         located = [location_of(end) for end in ends]
         route = Route(
             id=f"{PROVIDER}:{mode}:{ends[0]}:{ends[1]}",

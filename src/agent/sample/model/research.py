@@ -180,21 +180,11 @@ def answer(turn: Turn) -> Answer:
     """Place first where there are some, then the sentences that bear most on the question."""
     user, language, question = turn.user, language_of(turn), question_of(turn)
     plain = clean_question(question)
-    previous, by_hours = records(block(user, "previous_places")), _by_hours(user, plain)
-    places = records(block(user, "places")) or by_hours.get("satisfied", [])
-    places = places or _best_first(user, plain)[:BEST]
-    places = places or [p for p in previous if p.name in question and not by_hours]
-    violated = say("constraints.marks.violated", language, text="").strip()
-    unfit = [p for p in places if any(fact.startswith(violated) for fact in p.fields)]
-    unfit = unfit or by_hours.get("violated", [])
-    named = (extract_place(plain) or ("",))[0]
-    # Of a place that is asked for by name the answer is what its record says.
-    # Behind a Chinese name, of a branch maybe, stands its English one.
-    gloss = r"[^(]*(?:\([^()]*\) )?\((?:the )?" if named.isascii() else ""
-    bears = re.compile(gloss + re.escape(named), re.IGNORECASE)
-    itself = [place for place in unfit if named and bears.match(place.name)]
-    places, unfit = [p for p in places if p not in unfit], [p for p in unfit if p not in itself]
-    places = itself if itself else places
+    places, unfit = _fit_and_unfit(user, question, language)
+    itself = [place for place in unfit if _bears(place, (extract_place(plain) or ("",))[0])]
+    if itself:
+        # Of a place that is asked for by name the answer is what its record says.
+        places, unfit = itself, [place for place in unfit if place not in itself]
     if outing := lines(user, "outing"):
         places, unfit = [], []
     facts = [*records(block(user, "routes"))[:1], *records(block(user, "weather"))[:DAYS]]
@@ -221,10 +211,30 @@ def answer(turn: Turn) -> Answer:
     return Answer(text="\n\n".join(filter(None, parts)))
 
 
+def _fit_and_unfit(
+    user: str, question: str, language: Language
+) -> tuple[list[Record], list[Record]]:
+    """Return the places that meet what is asked, and those that break a demand."""
+    plain, previous = clean_question(question), records(block(user, "previous_places"))
+    by_hours = _by_hours(user, plain)
+    places = records(block(user, "places")) or by_hours.get("satisfied", [])
+    places = places or _best_first(user, plain)[:BEST]
+    places = places or [p for p in previous if p.name in question and not by_hours]
+    violated = say("constraints.marks.violated", language, text="").strip()
+    unfit = [p for p in places if any(fact.startswith(violated) for fact in p.fields)]
+    return [p for p in places if p not in unfit], unfit or by_hours.get("violated", [])
+
+
+def _bears(place: Record, name: str) -> bool:
+    """Return whether a place bears a name; behind a Chinese one stands its English one."""
+    gloss = r"[^(]*(?:\([^()]*\) )?\((?:the )?" if name.isascii() else ""
+    return bool(name) and re.match(gloss + re.escape(name), place.name, re.IGNORECASE) is not None
+
+
 def _by_hours(user: str, question: str) -> dict[Outcome, list[Record]]:
     """Return the last answer's places by whether they are open when a follow-up asks for."""
-    asked, previous = constraints_by_rules(question), records(block(user, "previous_places"))
-    at, days = asked.get("open_at"), asked.get("open_on")
+    demands, previous = constraints_by_rules(question), records(block(user, "previous_places"))
+    at, days = demands.get("open_at"), demands.get("open_on")
     result: dict[Outcome, list[Record]] = {}
     if not (at or days) or extract_place(question) or activity_in(question):
         return result
@@ -238,14 +248,14 @@ def _by_hours(user: str, question: str) -> dict[Outcome, list[Record]]:
 
 def _best_first(user: str, question: str) -> list[Record]:
     """Return the last answer's places by what a follow-up wants most, the best first."""
-    wanted = next((row for row in _BEST if row[0].search(question)), None)
-    if wanted is None or extract_place(question) or activity_in(question):
+    order = next((row for row in _BEST if row[0].search(question)), None)
+    if order is None or extract_place(question) or activity_in(question):
         return []
     values: dict[Record, float] = {}
     for place in records(block(user, "previous_places")):
-        matches = (re.search(wanted[1], field) for field in place.fields[1:])
+        matches = (re.search(order[1], field) for field in place.fields[1:])
         if match := next(filter(None, matches), None):
-            values[place] = float(match[1]) * (1000 if match[0].endswith("km") else 1) * wanted[2]
+            values[place] = float(match[1]) * (1000 if match[0].endswith("km") else 1) * order[2]
     return sorted(values, key=lambda place: values[place])
 
 

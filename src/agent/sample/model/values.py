@@ -117,9 +117,9 @@ def _fits(figure: Figure, sentence: str, question: str) -> bool:
     if not match:
         return figure.kind == "metre"
     unit = str(match[match.lastindex or 0])
-    for known in (unit, unit[:2], unit[:1]):
-        if known in UNITS:
-            return (figure.kind, figure.scale) == UNITS[known]
+    for name in (unit, unit[:2], unit[:1]):
+        if name in UNITS:
+            return (figure.kind, figure.scale) == UNITS[name]
     return sentence[figure.end :].lstrip().casefold().startswith(unit[:4].casefold())
 
 
