@@ -458,3 +458,26 @@ def test_a_place_that_the_sample_does_not_know_is_not_looked_for_elsewhere() -> 
 def test_whose_documents_are_asked_is_no_part_of_what_is_searched() -> None:
     [query] = queries(question="我的文档里怎么说钠离子电池的循环寿命？")[:1]
     assert query["query"] == "钠离子电池的循环寿命"
+
+
+def test_of_a_page_on_many_things_only_sentences_on_the_one_are_quoted() -> None:
+    turn = ask("web_research", "en", query="Shanghai Disneyland opening hours on 25 December")
+    text = "".join(part.text for part in reply(replace(turn, search=True)).grounded)
+    assert "Palace Museum" not in text
+
+
+def test_of_a_forecast_the_day_that_is_asked_for_is_told() -> None:
+    rows = "\n".join(f"[^a0-0] 北京市 2026-11-{day} 周六，晴" for day in (28, 29, 30))
+    text = text_of(reply(ask("answer", question="北京明天天气怎么样？", weather=rows)))
+    assert [day for day in (28, 29, 30) if f"11-{day}" in text] == [29]
+
+
+def test_a_section_whose_pages_are_in_another_language_says_so() -> None:
+    topics = (
+        '<topic name="transport">Take the metro to the lake.[^w0-0]</topic>'
+        '<topic name="food">西湖醋鱼是名菜。[^w0-1]</topic>'
+    )
+    text = text_of(reply(ask("deep_report", "en", question="West Lake", topics=Raw(topics))))
+    food = text.partition("## Food")[2]
+    assert food.strip().startswith("Only pages in Chinese")
+    assert "西湖醋鱼" not in text.partition("## Transport")[0]

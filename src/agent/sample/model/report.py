@@ -152,7 +152,7 @@ def deep_report(turn: Turn) -> Answer:
         nothing = Sentence(nothing_on(question, language))
         return Answer(text=join_sentences([nothing, *remarks[:1]], language))
     first = [(rank(own, name, 1) or own)[0] for name, own in sections if own]
-    return _report(question, first, sections, tables, language)
+    return _report(question, in_language(first, language), sections, tables, language)
 
 
 def plan_tasks(turn: Turn) -> Answer:
@@ -234,7 +234,9 @@ def dossier(turn: Turn) -> Answer:
     begins = [s for s in candidates if subject.is_named_in(s.bare[: len(subject.text) + 8])]
     first = [*in_language(begins, language)[:1], *(q[0] for _, q in sections if q)]
     tables = {say("sample.map", language): places} if places else {}
-    return _report(question, list(dict.fromkeys(first)), sections, tables, language)
+    return _report(
+        question, in_language(list(dict.fromkeys(first)), language), sections, tables, language
+    )
 
 
 def _whole(text: str, subject: Subject) -> list[Sentence]:
@@ -285,7 +287,11 @@ def _report(
     if first:
         parts += [f"## {say('sample.summary', language)}", join_sentences(first, language)]
     for name, quotes in sections:
-        parts += [f"## {name[:1].upper()}{name[1:]}", _by_kind(quotes, language)] if quotes else []
+        if quotes:
+            foreign = all(detect_language(sentence.bare) != language for sentence in quotes)
+            parts += [f"## {name[:1].upper()}{name[1:]}"]
+            parts += [say("sample.foreign", language)] if foreign else []
+            parts += [_by_kind(quotes, language)]
     for name, rows in tables.items():
         parts += [f"## {name}", "\n".join(f"- {row.shown()}" for row in rows[:PER_TOPIC])]
     empty = ", ".join(name for name, quotes in sections if not quotes)

@@ -3,8 +3,14 @@
 import re
 
 from agent.evidence.constraints import Outcome, constraints_by_rules, opening_hours, openness
-from agent.evidence.intent import extract_place, map_task_by_rules, needs_place
+from agent.evidence.intent import (
+    asks_only_the_way,
+    extract_place,
+    map_task_by_rules,
+    needs_place,
+)
 from agent.evidence.places import activity_in
+from agent.evidence.records import days_asked_for
 from agent.evidence.types import MapTask
 from agent.sample.corpus import find_anchor, search_pages
 from agent.sample.model.request import Answer, FunctionCall, GroundedSentence, Page, Turn
@@ -41,6 +47,7 @@ PAGES, PER_PAGE, WRITTEN_UP, PLACES, SOURCES, PER_SOURCE = 2, 4, 6, 6, 3, 3
 FACTS, ALL_FACTS, DAYS = 6, 20, 3
 TEXT_SEARCH, DETAIL = "maps_text_search", "maps_search_detail"
 BEST = 3
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _OTHER_WAY = re.compile(
     r"^\W*(?:那|坐|乘)?(?:地铁|公交|步行|走路|开车|打车|驾车|骑车)"
     r"|\bby (?:metro|subway|bus|car|taxi|bike)\b|\b(?:walk|drive|cycle)\b",
@@ -93,6 +100,8 @@ def generate_query(turn: Turn) -> Answer:
     if _by_hours(turn.user, question) or _best_first(turn.user, question):
         return Answer(json={"question": question_of(turn), "query": []})
     rows: list[dict[str, object]] = [{"query": question, "map": map_task_by_rules(question)}]
+    if asks_only_the_way(question):
+        rows[0]["web"] = False
     rows += [{"query": query, "map": None} for query in _aspect_queries(question)]
     return Answer(json={"question": question_of(turn), "query": rows[:count]})
 
@@ -109,10 +118,14 @@ def web_research(turn: Turn) -> Answer:
     query = block(turn.user, "query")
     pages = search_pages(query) if turn.search and not needs_place(query) else []
     own = [page for page in pages if page.language == detect_language(query)]
-    grounded: list[GroundedSentence] = []
+    grounded, subject = list[GroundedSentence](), subject_of(query)
     for page in (own or pages)[:PAGES]:
         source, space = Page(uri=page.url, title=page.title), "" if page.language == "zh" else " "
-        quotes = quote(sentences(page.text, page.title), topic_of(query), PER_PAGE)
+        whole = sentences(page.text, page.title)
+        if not subject.is_named_in(" ".join((page.title, *page.subjects))):
+            # Of a page on many things, those sentences that name the one.
+            whole = [sentence for sentence in whole if subject.is_named_in(sentence.bare)]
+        quotes = quote(whole, topic_of(query), PER_PAGE)
         grounded += [GroundedSentence("\n")] if grounded and quotes else []
         grounded += [GroundedSentence(s.text + space, (source,)) for s in quotes]
     nothing = GroundedSentence(_no_page_on(turn))
@@ -187,7 +200,7 @@ def answer(turn: Turn) -> Answer:
         places, unfit = itself, [place for place in unfit if place not in itself]
     if outing := lines(user, "outing"):
         places, unfit = [], []
-    facts = [*records(block(user, "routes"))[:1], *records(block(user, "weather"))[:DAYS]]
+    facts = [*records(block(user, "routes"))[:1], *_forecasts(user, plain)]
     findings = [s for s in sentences(block(user, "findings")) if s.ids and s.ids[0][0] != "a"]
     if places:
         findings = [s for s in findings if not any(place.name in s.bare for place in unfit)]
@@ -209,6 +222,14 @@ def answer(turn: Turn) -> Answer:
         "\n".join([say("sample.web", language), *web]) if web else "",
     ]
     return Answer(text="\n\n".join(filter(None, parts)))
+
+
+def _forecasts(user: str, question: str) -> list[Record]:
+    """Return the forecasts of the days that are asked for; of the next ones where none is."""
+    rows = records(block(user, "weather"))
+    first = next((match[0] for row in rows if (match := _DATE.search(row.name))), "")
+    days = days_asked_for(question, first)
+    return [row for row in rows if any(day in row.name for day in days)] or rows[:DAYS]
 
 
 def _fit_and_unfit(
