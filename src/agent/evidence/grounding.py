@@ -106,10 +106,9 @@ def without_unsupported(marked: str, sources: Sequence[Source]) -> str:
     def kept(sentence: str) -> str:
         plain = sentence.strip().strip("*_ ")
         leads = plain.startswith("#") or plain.endswith((":", "：")) or "|" in plain
-        if leads or _MARKED.search(sentence) or says_not_found(plain):
-            return sentence
         letters = _letters(sentence)
-        if not letters or any(letters in passage for passage in passages):
+        supported = leads or not letters or _MARKED.search(sentence)
+        if supported or any(letters in passage for passage in passages) or says_not_found(plain):
             return sentence
         return "\n" * sentence.endswith("\n")
 
