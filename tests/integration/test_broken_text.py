@@ -11,6 +11,7 @@ import pytest
 
 from agent.assistants.team_answer.use_tools import outcome_text
 from agent.client.run_result import RunName, outcome_of
+from agent.core.errors import AgentError
 from agent.core.strings import valid_json
 from agent.export.pdf import pdf_document
 from agent.graph import build_graph
@@ -60,6 +61,11 @@ def assert_valid(state: dict[str, Any]) -> None:
     for name, made in EXPORTS.items():
         if name.startswith("outing.") or name.endswith(".pdf"):
             continue  # none of these answers has a planned day; the PDF is made below
+        if name.startswith("places.") and not outcome.places:
+            with pytest.raises(AgentError, match=r".") as caught:
+                made.write(outcome.finished())
+            assert caught.value.code == "nothing_to_draw"
+            continue
         text = made.write(outcome.finished())
         text.encode()
         assert valid_json(text) == text

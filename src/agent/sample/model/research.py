@@ -47,6 +47,7 @@ PAGES, PER_PAGE, WRITTEN_UP, PLACES, SOURCES, PER_SOURCE = 2, 4, 6, 6, 3, 3
 FACTS, ALL_FACTS, DAYS = 6, 20, 3
 TEXT_SEARCH, DETAIL = "maps_text_search", "maps_search_detail"
 BEST = 3
+_HOURS = re.compile(r"开|营业|关门|打烊|\b(?:open|close)", re.IGNORECASE)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _OTHER_WAY = re.compile(
     r"^\W*(?:那|坐|乘)?(?:地铁|公交|步行|走路|开车|打车|驾车|骑车)"
@@ -257,7 +258,8 @@ def _by_hours(user: str, question: str) -> dict[Outcome, list[Record]]:
     demands, previous = constraints_by_rules(question), records(block(user, "previous_places"))
     at, days = demands.get("open_at"), demands.get("open_on")
     result: dict[Outcome, list[Record]] = {}
-    if not (at or days) or extract_place(question) or activity_in(question):
+    asks_hours = (at or days) and _HOURS.search(question)
+    if not asks_hours or extract_place(question) or activity_in(question):
         return result
     for place in [p for p in previous if p.name in question] or previous:
         stated = (opening_hours(field.removeprefix("open ")) for field in place.fields[1:])
