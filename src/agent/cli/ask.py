@@ -6,8 +6,8 @@ import sys
 import tempfile
 import webbrowser
 from argparse import Namespace
-from collections.abc import Callable, Mapping
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,9 +30,6 @@ from agent.cli.review import plan_language, review
 from agent.client.run_result import Outcome, Pause
 from agent.core.errors import AgentError, ConfigurationError, InputError, StoreFailed
 from agent.export.finished import FinishedAnswer
-from agent.export.geojson import answer_geojson
-from agent.export.gpx import answer_gpx
-from agent.export.markdown import markdown_document
 from agent.texts import Language, detect_language, say, stop_of
 
 if TYPE_CHECKING:
@@ -252,7 +249,7 @@ def _save(outcome: Outcome, arguments: Namespace, record: RunRecord) -> bool:
 def _write_file(option: str, file: str, answer: FinishedAnswer) -> str:
     """Write the file of one option and return its name; raise AgentError where it cannot be."""
     in_pdf = option == "pocket_map" and file.lower().endswith(".pdf")
-    _write(file, (_pocket_pdf if in_pdf else _FORMATS[option])(answer))
+    _write(file, _document("pdf.pocket_document" if in_pdf else _FORMATS[option], answer))
     return file
 
 
@@ -260,50 +257,27 @@ def _opened(answer: FinishedAnswer, saved: str | None) -> str:
     """Open the answer as a page in the browser; return its file, a new one unless it is saved."""
     path = Path(saved) if saved else Path(tempfile.mkdtemp(prefix="tanlu-"), "answer.html")
     if not saved:
-        _write(str(path), _html(answer))
+        _write(str(path), _document(_FORMATS["html"], answer))
     webbrowser.open(path.absolute().as_uri())
     return str(path)
 
 
-def _html(answer: FinishedAnswer) -> str:
-    from agent.export.html import html_page
-
-    return html_page(answer)
-
-
-def _pdf(answer: FinishedAnswer) -> bytes:
-    from agent.export.pdf import pdf_document
-
-    return pdf_document(answer)
-
-
-def _ics(answer: FinishedAnswer) -> str:
-    from agent.export.outing import calendar
-
-    return calendar(answer)
-
-
-def _pocket_map(answer: FinishedAnswer) -> str:
-    from agent.export.outing import pocket_map
-
-    return pocket_map(answer)
-
-
-def _pocket_pdf(answer: FinishedAnswer) -> bytes:
-    from agent.export.pdf import pocket_document
-
-    return pocket_document(answer)
-
-
-_FORMATS: Mapping[str, Callable[[FinishedAnswer], str | bytes]] = {
-    "geojson": answer_geojson,
-    "gpx": answer_gpx,
-    "ics": _ics,
-    "pocket_map": _pocket_map,
-    "markdown": markdown_document,
-    "html": _html,
-    "pdf": _pdf,
+_FORMATS = {
+    "geojson": "geojson.answer_geojson",
+    "gpx": "gpx.answer_gpx",
+    "ics": "outing.calendar",
+    "pocket_map": "outing.pocket_map",
+    "markdown": "markdown.markdown_document",
+    "html": "html.html_page",
+    "pdf": "pdf.pdf_document",
 }
+"""The options that save an answer, and who writes it in `agent.export`, imported when needed."""
+
+
+def _document(writer: str, answer: FinishedAnswer) -> str | bytes:
+    module, _, name = writer.partition(".")
+    document: str | bytes = getattr(import_module(f"agent.export.{module}"), name)(answer)
+    return document
 
 
 def _write(file: str, content: str | bytes) -> None:
