@@ -95,7 +95,7 @@ async def test_a_plan_is_reviewed_over_the_wire_and_survives_kill_9(server: DevS
         state: Any = await client.runs.wait(thread_id, "agent", **review)
         (shown,) = state["__interrupt__"]
         forms = {"action_requests", "review_configs"}
-        assert {"queries", "estimate", "most", "words", *forms} == set(shown["value"])
+        assert {"queries", "estimate", "most", "shares", "words", *forms} == set(shown["value"])
         answers = {"queries", "cancel", "decisions"}
         assert shown["response_schema"]["properties"].keys() == answers
         assert (await client.threads.get(thread_id))["status"] == "interrupted"

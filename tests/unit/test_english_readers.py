@@ -22,11 +22,6 @@ def test_a_chinese_name_stands_with_its_pinyin_where_it_has_no_english_one():
     assert name_text(with_pinyin(listed)[0], "zh") == "和平菓局(王府井店)"
 
 
-def test_a_name_with_brackets_of_its_own_gets_no_second_pair():
-    hot_pot = {**place(1, "海底捞火锅"), "name_en": "Haidilao Hot Pot (Wangfujing)"}
-    assert name_text(hot_pot, "en") == "海底捞火锅 · Haidilao Hot Pot (Wangfujing)"
-
-
 def test_a_forecast_is_in_english_where_the_words_are_known():
     days = [
         WeatherDay(date="", day="晴", night="多云", low_c=1, high_c=9, wind="北风 1-3 级"),

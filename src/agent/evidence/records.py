@@ -33,10 +33,7 @@ _MAIN_STEPS = 3
 def name_text(place: Place, language: Language) -> str:
     """Return the name as listed; for English readers followed by its English one, or its sound."""
     english = place.get("name_en") or place.get("name_pinyin")
-    if not english or language != "en":
-        return place["name"]
-    # A name with brackets of its own gets none around it.
-    return f"{place['name']} " + (f"· {english}" if _BRANCH.search(english) else f"({english})")
+    return f"{place['name']} ({english})" if english and language == "en" else place["name"]
 
 
 def map_name(place: Place, language: Language) -> str:

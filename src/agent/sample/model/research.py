@@ -123,7 +123,7 @@ def web_research(turn: Turn) -> Answer:
     for page in (own or pages)[:PAGES]:
         source, space = Page(uri=page.url, title=page.title), "" if page.language == "zh" else " "
         whole = sentences(page.text, page.title)
-        if not subject.is_named_in(" ".join((page.title, *page.subjects))):
+        if subject.exact and not subject.is_named_in(" ".join((page.title, *page.subjects))):
             # Of a page on many things, those sentences that name the one.
             whole = [sentence for sentence in whole if subject.is_named_in(sentence.bare)]
         quotes = quote(whole, topic_of(query), PER_PAGE)
