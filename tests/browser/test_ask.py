@@ -274,3 +274,14 @@ def test_the_enter_that_ends_a_composition_asks_nothing(visit: Visits) -> None:
     enter(13)
     expect(page.locator("article.turn")).to_have_count(1)
     expect(question_box(page)).to_have_value("")
+
+
+def test_a_site_that_is_none_is_said_in_words(visit: Visits) -> None:
+    page = visit().tab()
+    rules = part(page, "rules")
+    rules.get_by_role("button").first.click()
+    sites = rules.get_by_role("textbox")
+    sites.fill("gov.cn not!!a!!site")
+    expect(rules.get_by_role("status")).to_contain_text("不是网站")
+    sites.fill("gov.cn")
+    expect(rules.get_by_role("status")).to_contain_text("只用这些网站")

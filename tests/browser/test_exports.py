@@ -89,6 +89,23 @@ def test_an_answer_without_places_offers_no_file_of_places(page: Page) -> None:
     assert PLACES[0] not in text
 
 
+@pytest.mark.parametrize("width", [390, 1024, 1440])
+def test_the_menu_of_an_earlier_answer_is_whole(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.reload()
+    ends(page.locator("article.turn").last)
+    unfold(page, 0)
+    link = page.locator("article.turn").first.get_by_role("link", name="Markdown")
+    # What a turn's containment clips away is not what lies under a pointer either.
+    on_top = """(link) => {
+      const { left, right, top, bottom } = link.getBoundingClientRect();
+      const at = [[left + 2, (top + bottom) / 2], [right - 2, (top + bottom) / 2]];
+      return at.map(([x, y]) => x >= 0 && x <= innerWidth
+        && link.contains(document.elementFromPoint(x, y)));
+    }"""
+    assert link.evaluate(on_top) == [True, True]
+
+
 def test_the_pdf_is_one(page: Page) -> None:
     unfold(page, 1)
     with page.expect_download() as download:

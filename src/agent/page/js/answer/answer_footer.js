@@ -128,7 +128,8 @@ function tool(sign, name, onclick) {
  * @param {Pick<Config, "pdf">} config
  */
 function fileLinks(answer, threadId, messageId, { pdf }) {
-  const files = FILES.filter(([kind]) => (answer.places.length > 0 || !OF_PLACES.has(kind)) &&
+  const isOnMap = answer.places.length > 0 || answer.routes.some(({ ends }) => ends?.length);
+  const files = FILES.filter(([kind]) => (isOnMap || !OF_PLACES.has(kind)) &&
     (answer.outing || !OF_OUTING.has(kind)) && (pdf || kind !== "pdf"));
   return files.map(([kind, name]) => {
     const href = runAddress(threadId, name, messageId);

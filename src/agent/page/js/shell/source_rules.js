@@ -15,25 +15,24 @@ export class SourceRules {
   #sites = el("input", { class: "field", type: "text", placeholder: "gov.cn -example.com",
     autocapitalize: "none", spellcheck: "false", oninput: () => this.#show() });
   #label = el("span", {}, say("name"));
+  #hint = el("p", { class: "small muted", role: "status" }, say("hint"));
   #panel = el("div", { class: "rules-panel", tabindex: -1 },
     el("label", {}, say("since"), this.#since),
     el("label", {}, say("sites"), this.#sites),
-    el("p", { class: "small muted" }, say("hint")));
+    this.#hint);
   node = el("div", { class: "rules", dataset: { part: "rules" } },
     disclosure({ label: this.#label, panel: this.#panel, name: say("name") }).node);
 
   /** Returns the rules as settings of a run. @returns {Record<string, string>} */
   get settings() {
-    const { sites } = sitesOf(this.#sites.value);
-    return {
-      ...(this.#since.value && { search_since: this.#since.value }),
-      ...(sites.length && { search_sites: sites.join(",") }),
-    };
+    const since = this.#since.value, sites = sitesOf(this.#sites.value).sites.join(",");
+    return { ...(since && { search_since: since }), ...(sites && { search_sites: sites }) };
   }
 
   #show() {
     const { sites, isWhole } = sitesOf(this.#sites.value);
     this.#sites.setAttribute("aria-invalid", String(!isWhole));
+    fill(this.#hint, say(isWhole ? "hint" : "wrong"));
     const age = AGES.find((each) => each === this.#since.value);
     const set = [age && say(age), ...sites.slice(0, 1), sites.length > 1 && "…"].filter(Boolean);
     fill(this.#label, set.length ? set.join(" ") : say("name"));
