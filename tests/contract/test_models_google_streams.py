@@ -178,3 +178,28 @@ async def test_inner_calls_are_invisible_to_a_graphs_message_stream(client: Mode
     graph = StateGraph(State).add_node("node", node).add_edge(START, "node").add_edge("node", END)
     seen = [part async for part in graph.compile().astream({"text": ""}, stream_mode="messages")]
     assert seen == []
+
+
+class AnnouncedReplies(MemoryReplyCache):
+    """Tells when the first reply has been kept."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.saved = asyncio.Event()
+
+    async def save(self, turn_id: str, key: str, reply: str) -> None:
+        await super().save(turn_id, key, reply)
+        self.saved.set()
+
+
+async def test_a_whole_answer_is_kept_however_slow_its_reader_is(gemini: GeminiService) -> None:
+    gemini.speed = lambda turn: Speed(chunk_tokens=1)
+    replies = AnnouncedReplies()
+    async with client_for(gemini, calls=Calls(reply_cache=replies)) as client:
+        texts = client.stream(FLASH, ASK, meter=meter(), fallback=None)
+        first = await anext(texts)
+        async with asyncio.timeout(10):
+            await replies.saved.wait()
+        rest = [text async for text in texts]
+    assert len(rest) > 0
+    assert "".join([first, *rest]) == "Scripted answer."

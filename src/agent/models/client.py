@@ -5,7 +5,7 @@ import base64
 import importlib
 import json
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, replace
 from datetime import UTC, date, datetime
@@ -29,7 +29,7 @@ from agent.core.telemetry import Tokens
 from agent.models import catalogue
 from agent.models.catalogue import ModelName, Provider, parse
 from agent.models.google import Google
-from agent.models.streaming import AnswerStream
+from agent.models.streaming import AnswerStream, read_ahead
 from agent.models.types import LISTING, Finish, Piece, Reply, Request, Response, Thinking, Vendor
 from agent.models.validation import judge, parse_reply, repair_request, schema_of, unusable_once
 from agent.settings import Settings
@@ -202,6 +202,22 @@ class ModelClient:
         if (earlier := await self._calls.recall(policy, request, meter)) is not None:
             yield self._earlier_answer(earlier, meter)
             return
+        texts = self._paid_texts(names, messages, policy, request, meter=meter, thinking=level)
+        async with aclosing(read_ahead(texts)) as pieces:
+            async for text in pieces:
+                yield text
+
+    async def _paid_texts(
+        self,
+        names: Sequence[ModelName],
+        messages: Sequence[BaseMessage],
+        policy: Policy,
+        request: Any,
+        *,
+        meter: Meter,
+        thinking: Thinking,
+    ) -> AsyncGenerator[str, None]:
+        """Yield a reply's text as it comes, and keep the whole of it."""
         tokens, bill = Tokens(), list[list[Any]]()
 
         def account(name: ModelName, meter: Meter, usage: Piece) -> None:
@@ -210,11 +226,11 @@ class ModelClient:
             self._account(name, meter, usage)
 
         answer_stream = AnswerStream(
-            self._calls, self._vendor, self._policy, account, meter=meter, thinking=level
+            self._calls, self._vendor, self._policy, account, meter=meter, thinking=thinking
         )
         with exchanged(policy.provider, request, meter.turn_id, tokens) as ended:
-            async with aclosing(answer_stream.tell(names, messages)) as texts:
-                async for text in texts:
+            async with aclosing(answer_stream.tell(names, messages)) as pieces:
+                async for text in pieces:
                     ended.reply += text
                     yield text
         answer = json.dumps({"text": ended.reply, "bill": bill}, ensure_ascii=False)

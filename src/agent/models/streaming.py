@@ -5,6 +5,7 @@ write internal ids); this one wraps the pieces that code has already made clean.
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
@@ -95,6 +96,32 @@ async def _valid(pieces: AsyncGenerator[Piece, None]) -> AsyncGenerator[Piece, N
             yield replace(piece, text=valid_text(text.removesuffix(half)))
     if half:
         yield Piece(text=valid_text(half))
+
+
+async def read_ahead(texts: AsyncGenerator[str, None]) -> AsyncGenerator[str, None]:
+    """Yield the same, read in a task of its own as fast as it comes.
+
+    What is done at its end, such as keeping the whole reply, waits for no reader of the pieces.
+    """
+    pieces: asyncio.Queue[str | None] = asyncio.Queue()
+
+    async def read() -> None:
+        try:
+            async with aclosing(texts):
+                async for text in texts:
+                    pieces.put_nowait(text)
+        finally:
+            pieces.put_nowait(None)
+
+    task = asyncio.create_task(read())
+    try:
+        while (text := await pieces.get()) is not None:
+            yield text
+        await task
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError, Exception):
+            await task
 
 
 class OpenStream:
