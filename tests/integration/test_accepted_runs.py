@@ -1,6 +1,8 @@
 """The run log of `langgraph dev`: what its own functions insert and end, and nothing else."""
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,6 +25,7 @@ with pytest.MonkeyPatch.context() as environment:
     from langgraph_api.utils import with_user  # type: ignore[import-untyped]
     from langgraph_runtime_inmem import ops  # type: ignore[import-untyped]
 
+    from agent.engines.langgraph import accepted_runs
     from agent.engines.langgraph.accepted_runs import recorded
 
 ASSISTANT, THREAD = uuid4(), uuid4()
@@ -245,6 +248,81 @@ async def test_a_run_from_a_checkpoint_that_is_gone_is_refused_in_words(
     assert (watch.runs, server.store["runs"]) == ([], [])
 
 
+@pytest.fixture(name="patient")
+def patient_fixture(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A queue that looks by itself once an hour, at the lists of the test's server."""
+
+    @asynccontextmanager
+    async def connect() -> AsyncIterator[Any]:
+        yield server
+
+    async def increment(run_id: UUID) -> int:
+        return 1
+
+    server.retry_counter = SimpleNamespace(increment=increment)
+    monkeypatch.setattr(ops, "connect", connect)
+    monkeypatch.setattr(accepted_runs, "_LOOK_SECONDS", 3600.0)
+
+
+async def taken(*, wait: bool = True) -> list[UUID]:
+    """Return what the server's queue takes, within five seconds."""
+    async with asyncio.timeout(5):
+        return [run["run_id"] async for run, _ in ops.Runs.next(wait=wait, limit=9)]
+
+
+@pytest.mark.usefixtures("watch", "patient")
+async def test_a_question_begins_when_it_is_asked_not_when_the_queue_looks_again(
+    server: Any,
+) -> None:
+    waiting = asyncio.create_task(taken())
+    await asyncio.sleep(0)
+    (run,) = await put(server, {"input": "q"})
+    assert await waiting == [run["run_id"]]
+
+
+@pytest.mark.usefixtures("watch", "patient")
+async def test_a_question_that_came_while_the_queue_was_busy_is_taken_next(server: Any) -> None:
+    assert await taken(wait=False) == []
+    (run,) = await put(server, {"input": "q"})
+    assert await taken() == [run["run_id"]]
+
+
+@pytest.mark.usefixtures("watch", "patient")
+async def test_the_next_question_of_a_thread_begins_when_the_one_before_has_ended(
+    server: Any,
+) -> None:
+    (first,) = await put(server, {"input": "q"})
+    assert await taken() == [first["run_id"]]
+    (second, *_) = await put(server, {"input": "another"})
+    assert await taken() == []
+    waiting = asyncio.create_task(taken())
+    await asyncio.sleep(0)
+    first["status"] = "success"
+    await ops.Threads.set_joint_status(
+        server, THREAD, first["run_id"], "success", "agent", checkpoint=None
+    )
+    assert await waiting == [second["run_id"]]
+
+
+@pytest.mark.usefixtures("watch", "patient")
+async def test_a_question_from_another_loop_wakes_the_queue_too(server: Any) -> None:
+    waiting = asyncio.create_task(taken())
+    await asyncio.sleep(0)
+    (run,) = await asyncio.to_thread(asyncio.run, put(server, {"input": "q"}))
+    assert await waiting == [run["run_id"]]
+
+
+@pytest.mark.usefixtures("watch", "patient")
+async def test_the_queue_looks_by_itself_for_what_nobody_tells_of(
+    server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (run,) = await put(server, {"input": "q"})
+    assert await taken() == [run["run_id"]]
+    run["status"] = "pending"
+    monkeypatch.setattr(accepted_runs, "_LOOK_SECONDS", 0.01)
+    assert await taken() == [run["run_id"]]
+
+
 async def test_a_cancelled_run_makes_the_watch_look(server: Any, watch: Heard) -> None:
     (run,) = await put(server, {"input": "q"})
     await ops.Runs.cancel(server, [run["run_id"]], thread_id=THREAD)
@@ -252,10 +330,13 @@ async def test_a_cancelled_run_makes_the_watch_look(server: Any, watch: Heard) -
 
 
 def test_the_server_s_functions_are_its_own_again_afterwards() -> None:
-    before = ops.Runs.put, ops.Threads.set_joint_status, ops.Runs.cancel
+    def functions() -> tuple[Any, ...]:
+        return ops.Runs.put, ops.Runs.next, ops.Threads.set_joint_status, ops.Runs.cancel
+
+    before = functions()
     with recorded(Heard()):  # type: ignore[arg-type]
-        assert ops.Runs.put is not before[0]
-    assert (ops.Runs.put, ops.Threads.set_joint_status, ops.Runs.cancel) == before
+        assert set(functions()).isdisjoint(before)
+    assert functions() == before
 
 
 def test_a_server_that_inserts_runs_in_another_way_is_not_started(
@@ -265,5 +346,5 @@ def test_a_server_that_inserts_runs_in_another_way_is_not_started(
         """Stands for what a later version does."""
 
     monkeypatch.setattr(ops.Runs, "put", staticmethod(changed))
-    with pytest.raises(ConfigurationError, match="inserts and ends runs in another way"):
+    with pytest.raises(ConfigurationError, match="inserts, takes and ends runs in another way"):
         recorded(Heard()).__enter__()  # type: ignore[arg-type]

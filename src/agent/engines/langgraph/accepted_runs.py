@@ -1,14 +1,16 @@
-"""Write every run that `langgraph dev` inserts into the run log, and its end.
+"""Write every run that `langgraph dev` inserts into the run log, and its end; begin it at once.
 
 The server has one place where it inserts a run (`Runs.put`) and one where it ends one
 (`Threads.set_joint_status`), for its API, the event protocol, its own loopback client and stateless
 runs alike; `recorded` stands around both, so a run is in the log before its client hears of it, and
-a refused one never is. Only a process that runs the server may import this module. Why no
+a refused one never is. The server's queue looks for runs twice a second, and takes only those that
+were there the last time; here it is told of each. Only a process that runs the server may import this module. Why no
 authorization hook does this: docs/decisions/0017-the-run-log-where-runs-are-inserted.md.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from inspect import signature
 from typing import Any
 
@@ -22,7 +24,7 @@ from agent.runs.engine import MARK
 from agent.runs.run_log import AcceptedRun, End
 from agent.runs.threads import NOT_KEPT, has_checkpoint, shorten
 
-_WRAPPED = "ce20cb9ebd764015"
+_WRAPPED = "7751c372fc092e87"
 """Digest of the sources of `_functions()`."""
 _EVENT_PROTOCOL = "__event_streaming_v2"
 """Set by the server on runs of the event protocol, whose stream modes its REST routes refuse."""
@@ -30,16 +32,42 @@ _POSITION = ("checkpoint_id", "checkpoint_ns", "checkpoint_map")
 _INTERNAL = ("thread_id", "run_id", *_POSITION)
 _SERVERS_OWN = ("__", "langgraph_")
 """How names begin that the server sets, as the caller's: for a continued run nobody would."""
+_LOOK_SECONDS = 0.5
+"""The server's own pause before it looks for runs again: one may also become due by itself."""
+
+
+class Arrival:
+    """Let the queue wait for a run that may begin; any loop and thread may tell it of one."""
+
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def wait(self, seconds: float) -> None:
+        """Return when a run has come since the last time, after `seconds` at the latest."""
+        self._loop = asyncio.get_running_loop()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._event.wait()
+        self._event.clear()
+
+    def tell(self) -> None:
+        """Wake whoever waits."""
+        if self._loop is None:
+            self._event.set()
+        else:
+            self._loop.call_soon_threadsafe(self._event.set)
 
 
 @contextmanager
 def recorded(watch: RunWatch) -> Iterator[None]:
-    """Tell `watch` of each run that is inserted and of each that ends.
+    """Tell `watch` of each run that is inserted and of each that ends, and the queue of both.
 
     Raises ConfigurationError if the server does this in another way than this module expects.
     """
-    check_runtime(_functions, _WRAPPED, "inserts and ends runs")
-    put, end, cancel = _functions()
+    check_runtime(_functions, _WRAPPED, "inserts, takes and ends runs")
+    put, take, end, cancel = _functions()
+    arrival, of_end = Arrival(), signature(end)
 
     async def put_and_record(
         conn: Any, assistant_id: Any, kwargs: Any, **options: Any
@@ -50,26 +78,34 @@ def recorded(watch: RunWatch) -> Iterator[None]:
         inserted = bool(runs) and runs[0]["run_id"] == options["run_id"]
         if inserted and (row := accepted_run(runs[0], kwargs, options["metadata"] or {})):
             await watch.accepted(row)
+        arrival.tell()
         return _each(runs)
 
+    async def take_at_once(wait: bool, limit: int = 1) -> AsyncIterator[Any]:
+        if wait:
+            await arrival.wait(_LOOK_SECONDS)
+        async for run in take(wait=False, limit=limit):
+            yield run
+
     async def record_end(*arguments: Any, **options: Any) -> None:
-        call = signature(end).bind(*arguments, **options).arguments
+        call = of_end.bind(*arguments, **options).arguments
         checkpoint = call.get("checkpoint")
         paused = bool(checkpoint and checkpoint["next"])
         await watch.ended(str(call["run_id"]), end_of(call["run_status"], paused=paused))
         if call["run_status"] == "success" and not paused and not _others_wait(call):
             await shorten(str(call["thread_id"]), str(call["run_id"]))
         await end(*arguments, **options)
+        arrival.tell()
 
     async def cancel_and_look(*arguments: Any, **options: Any) -> None:
         await cancel(*arguments, **options)
         watch.look()
 
-    _replace(put_and_record, record_end, cancel_and_look)
+    _replace(put_and_record, take_at_once, record_end, cancel_and_look)
     try:
         yield
     finally:
-        _replace(put, end, cancel)
+        _replace(put, take, end, cancel)
 
 
 async def _refuse_without_checkpoint(kwargs: Mapping[str, Any], thread_id: Any) -> None:
@@ -152,12 +188,13 @@ def end_of(run_status: str, *, paused: bool) -> End:
     return "interrupted" if paused else "success"
 
 
-def _functions() -> tuple[Any, Any, Any]:
-    return ops.Runs.put, ops.Threads.set_joint_status, ops.Runs.cancel
+def _functions() -> tuple[Any, Any, Any, Any]:
+    return ops.Runs.put, ops.Runs.next, ops.Threads.set_joint_status, ops.Runs.cancel
 
 
-def _replace(put: Any, end: Any, cancel: Any) -> None:
+def _replace(put: Any, take: Any, end: Any, cancel: Any) -> None:
     ops.Runs.put, ops.Runs.cancel = staticmethod(put), staticmethod(cancel)
+    ops.Runs.next = staticmethod(take)
     ops.Threads.set_joint_status = staticmethod(end)
 
 
