@@ -87,26 +87,30 @@ class Bm25:
         counters = [Counter(terms(text)) for text in texts]
         sizes = [counts.total() for counts in counters]
         average = sum(sizes) / len(sizes) if any(sizes) else 1.0
-        self._counted = counters
         self._damping = [K1 * (1 - B + B * size / average) for size in sizes]
+        self._postings: dict[str, list[tuple[int, int]]] = {}
+        for at, counts in enumerate(counters):
+            for term, count in counts.items():
+                self._postings.setdefault(term, []).append((at, count))
 
     def scores(self, query: str) -> list[float]:
         """Return each text's bearing on the query, 0 to 1."""
         totals, possible = [0.0] * len(self._texts), 0.0
         for term in query_terms(query):
             occurrences = self._occurrences(term)
-            weight = self._weight(term, sum(count > 0 for count in occurrences))
+            weight = self._weight(term, len(occurrences))
             possible += weight
-            for at, count in enumerate(occurrences):
-                if count:
-                    totals[at] += weight * count / (count + self._damping[at])
+            for at, count in occurrences:
+                totals[at] += weight * count / (count + self._damping[at])
         return [total / possible for total in totals] if possible else totals
 
-    def _occurrences(self, term: str) -> list[int]:
+    def _occurrences(self, term: str) -> Sequence[tuple[int, int]]:
+        """Return (index, count) of the texts that have a term."""
         if len(term) == 1 and not term.isascii():
             # A lone character is inside pairs in the texts.
-            return [text.count(term) for text in self._texts]
-        return [counts[term] for counts in self._counted]
+            counts = [(at, text.count(term)) for at, text in enumerate(self._texts)]
+            return [(at, count) for at, count in counts if count]
+        return self._postings.get(term, ())
 
     def _weight(self, term: str, having: int) -> float:
         weight = math.log(1 + (len(self._texts) - having + 0.5) / (having + 0.5))

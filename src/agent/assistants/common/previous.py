@@ -308,16 +308,23 @@ def _pieces(source: Source, knowledge: Knowledge) -> list[_Piece]:
     ]
     quotes = [quote for quote in source["quotes"] if not any(quote in p.text for p in text)]
     pieces = [*(_Piece(quote[:_LONGEST_TEXT], worth=_CITED) for quote in quotes), *text]
-    bm25 = Bm25([f"{piece.head} {piece.text}" for piece in pieces])
-    for sentence in knowledge.citing.get(source["id"], ()):
-        for at, score in best_first(bm25.scores(sentence))[:_NEAREST]:
-            pieces[at].worth = _CITED if score >= _LIKE else pieces[at].worth
+    _rank_cited(pieces, knowledge.citing.get(source["id"], ()))
     for piece in pieces:
         if any(quote in piece.text for quote in source["quotes"]):
             piece.worth = _CITED
         if piece.worth == _REST and telling_figures(piece.text):
             piece.worth = _FIGURES
     return pieces
+
+
+def _rank_cited(pieces: Sequence[_Piece], sentences: Sequence[str]) -> None:
+    """Give the pieces nearest to the sentences that cite their source the worth of quotes."""
+    if not sentences or all(piece.worth == _CITED for piece in pieces):
+        return
+    bm25 = Bm25([f"{piece.head} {piece.text}" for piece in pieces])
+    for sentence in sentences:
+        for at, score in best_first(bm25.scores(sentence))[:_NEAREST]:
+            pieces[at].worth = _CITED if score >= _LIKE else pieces[at].worth
 
 
 def _quotes(pieces: Iterable[_Piece]) -> list[str]:

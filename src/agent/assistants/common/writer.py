@@ -36,6 +36,7 @@ from agent.core.errors import AgentError, ConfigurationError, NothingFound
 from agent.core.progress import Emit, event
 from agent.core.telemetry import STEP, RunEnd, tell_end
 from agent.evidence.citations import Citer
+from agent.evidence.claims.evidence import Evidence
 from agent.evidence.constraints import judged
 from agent.evidence.places import extract_place, mentioned, source_ids
 from agent.evidence.records import (
@@ -174,6 +175,7 @@ class Draft:
         self.texts, self.known = texts or {}, known
         self.own: Sequence[str] = ()
         self.claims: ClaimCheck | None = None
+        self._evidence: asyncio.Future[Evidence] | None = None
         places = distinct_places(state.get("places", []))
         self.places = judged(places, self.turn.get("constraints", {}), self.language)
         self.gaps: list[Gap] = [*state.get("gaps", []), *model_gaps(self.turn)]
@@ -246,13 +248,23 @@ class Draft:
             self.targets |= await self.services.links(urls)
         return resolved(used, self.targets)
 
+    def read_evidence(self) -> None:
+        """Begin to read, in a thread, what the text may rest on: it is still being written."""
+        context, cited = [*self.known, self.nothing_found], self.citer.sources
+
+        def read() -> Evidence:
+            evidence = evidence_of(self.state, cited, self.texts, context, self.own)
+            evidence.read()
+            return evidence
+
+        self._evidence = asyncio.ensure_future(compute(read))
+        # Nobody waits for it where the writing is cancelled.
+        self._evidence.add_done_callback(lambda task: task.cancelled() or task.exception())
+
     async def check(self, body: str) -> None:
         """Check the claims of the text: by rules, and by a model what those leave in doubt."""
-        context = [*self.known, self.nothing_found]
-        cited = self.citer.sources
-        evidence = await compute(
-            lambda: evidence_of(self.state, cited, self.texts, context, self.own)
-        )
+        assert self._evidence is not None
+        evidence, cited = await self._evidence, self.citer.sources
         messages = cast(Mapping[str, Any], self.state).get("messages", [])
         earlier = earlier_pages(messages, cited.values())
         self.claims = ClaimCheck(body, self.citer.used, cited, evidence, self.language, earlier)
@@ -362,6 +374,7 @@ async def _carried(
 
 async def _pieces(draft: Draft, parts: MessageParts) -> AsyncIterator[str]:
     """Yield the whole message, piece by piece, as it will be stored."""
+    draft.read_evidence()
     if notice := draft.notice:
         yield notice
     body = ended = ""

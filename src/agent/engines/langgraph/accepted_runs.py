@@ -3,9 +3,10 @@
 The server has one place where it inserts a run (`Runs.put`) and one where it ends one
 (`Threads.set_joint_status`), for its API, the event protocol, its own loopback client and stateless
 runs alike; `recorded` stands around both, so a run is in the log before its client hears of it, and
-a refused one never is. The server's queue looks for runs twice a second, and takes only those that
-were there the last time; here it is told of each. Only a process that runs the server may import this module. Why no
-authorization hook does this: docs/decisions/0017-the-run-log-where-runs-are-inserted.md.
+a refused one never is. The server's queue (`Runs.next`) looks for runs twice a second, and takes
+those that were there the time before; here it is told of each. Only a process that runs the server
+may import this module. Why no authorization hook does this, and why the queue is woken:
+docs/decisions/0017-the-run-log-where-runs-are-inserted.md.
 """
 
 import asyncio
@@ -88,12 +89,7 @@ def recorded(watch: RunWatch) -> Iterator[None]:
             yield run
 
     async def record_end(*arguments: Any, **options: Any) -> None:
-        call = of_end.bind(*arguments, **options).arguments
-        checkpoint = call.get("checkpoint")
-        paused = bool(checkpoint and checkpoint["next"])
-        await watch.ended(str(call["run_id"]), end_of(call["run_status"], paused=paused))
-        if call["run_status"] == "success" and not paused and not _others_wait(call):
-            await shorten(str(call["thread_id"]), str(call["run_id"]))
+        await _close(watch, of_end.bind(*arguments, **options).arguments)
         await end(*arguments, **options)
         arrival.tell()
 
@@ -106,6 +102,15 @@ def recorded(watch: RunWatch) -> Iterator[None]:
         yield
     finally:
         _replace(put, take, end, cancel)
+
+
+async def _close(watch: RunWatch, call: Mapping[str, Any]) -> None:
+    """Tell `watch` how a run ended, and shorten its thread where nothing goes on from there."""
+    checkpoint = call.get("checkpoint")
+    paused = bool(checkpoint and checkpoint["next"])
+    await watch.ended(str(call["run_id"]), end_of(call["run_status"], paused=paused))
+    if call["run_status"] == "success" and not paused and not _others_wait(call):
+        await shorten(str(call["thread_id"]), str(call["run_id"]))
 
 
 async def _refuse_without_checkpoint(kwargs: Mapping[str, Any], thread_id: Any) -> None:

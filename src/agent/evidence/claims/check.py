@@ -241,7 +241,7 @@ class _Judge(Claim):
     def _finding(
         self, verdict: Verdict, quote: Passage | None = None, *, doubt: int = 0
     ) -> Finding:
-        return Finding(self.sentence, verdict, quote or self.best(self.cited), doubt=doubt)
+        return Finding(self.sentence, verdict, quote or self.nearest, doubt=doubt)
 
     def _estimate(self) -> Finding:
         """Return the verdict on the writer's own reckoning: its figures follow or are marked."""
@@ -517,8 +517,10 @@ class _Judge(Claim):
 
     def _better(self) -> Passage | None:
         """Return the passage of another source that says clearly more of what is claimed."""
-        best, other = self.best(self.cited), self.best(self.others)
-        if len(self.sentence.citations) != 1 or best is None or other is None:
+        if len(self.sentence.citations) != 1:
+            return None
+        best, other = self.nearest, self.best(self.others)
+        if best is None or other is None:
             return None
         mine, its = len(self.words & best.words), len(self.words & other.words)
         clearly = its >= 4 and its >= 2 * mine and its >= _MUCH_OVERLAP * len(self.words)
@@ -529,7 +531,7 @@ class _Judge(Claim):
 
         It has to say more of the sentence than they do, whose script is that of the names.
         """
-        best, own = self.best(self.cited), self.names
+        best, own = self.nearest, self.names
         if not own or best is None or len(self.sentence.citations) != 1:
             return None
         if any(p.names(part) for name in own for part in name.split() for p in self.cited):

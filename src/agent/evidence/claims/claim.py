@@ -84,19 +84,24 @@ class Claim:
 
     def narrowed(self, text: str) -> "Claim":
         """Return the claim with only a part of its text, the rest blanked."""
+        if text == self.text:
+            return self
         part = copy(self)
+        part.__dict__.pop("nearest", None)
         part.text, part.names = text, names(text)
         part.words = words(text) - figure_words(text)
         return part
 
+    @cached_property
+    def nearest(self) -> Passage | None:
+        """Return the cited passage with most of the sentence's figures and words."""
+        return self.best(self.cited)
+
     def best(self, passages: Sequence[Passage]) -> Passage | None:
         """Return the passage with most of the sentence's figures and words."""
-        bearers = [self.bearers(figure) for figure in self.figures]
-        return max(
-            passages,
-            key=lambda p: (sum(p in these for these in bearers), len(self.words & p.words)),
-            default=None,
-        )
+        borne = Counter(p for figure in self.figures for p in self.bearers(figure))
+        own = self.words
+        return max(passages, key=lambda p: (borne.get(p, 0), len(own & p.words)), default=None)
 
     def bearers(self, figure: Figure) -> frozenset[Passage]:
         """Return the passages of all sources that have a figure."""

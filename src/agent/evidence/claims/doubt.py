@@ -46,7 +46,7 @@ def doubt(claim: Claim) -> int:
     if _recommends(claim):
         return 0
     claim = claim.narrowed(without_borne_hours(claim))
-    best = claim.best(claim.cited)
+    best = claim.nearest
     if best is None or not claim.words:
         return 0
     if not scripts(claim.text) & best.scripts:

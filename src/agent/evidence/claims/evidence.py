@@ -212,6 +212,11 @@ class Evidence:
     def _known_index(self) -> PassageIndex:
         return PassageIndex(self.known)
 
+    def read(self) -> None:
+        """Find the figures of all passages now, not when a sentence asks for them."""
+        self.index.with_number(Decimal(0))
+        self._known_index.with_number(Decimal(0))
+
     def clauses(self, ids: Iterable[str]) -> list[PassageIndex]:
         """Return the index of the clauses of each of some records."""
         for name in ids:

@@ -327,6 +327,8 @@ _CLEARLY = 0.03
 
 def _against_superlatives(claim: Claim, listed: Sequence[Place]) -> Refutation | None:
     """Return the record of a listed place that is nearer, cheaper or better rated."""
+    if not listed:
+        return None
     for word, field, sign in _SUPERLATIVES:
         for subject in _subjects(claim, word):
             for rival in listed:
