@@ -59,6 +59,17 @@ class Arrival:
         else:
             self._loop.call_soon_threadsafe(self._event.set)
 
+    def awaited_by(self, take: Any) -> Any:
+        """Return the queue's function `take`, which waits here where it would pause."""
+
+        async def take_at_once(wait: bool, limit: int = 1) -> AsyncIterator[Any]:
+            if wait:
+                await self.wait(_LOOK_SECONDS)
+            async for run in take(wait=False, limit=limit):
+                yield run
+
+        return take_at_once
+
 
 @contextmanager
 def recorded(watch: RunWatch) -> Iterator[None]:
@@ -82,12 +93,6 @@ def recorded(watch: RunWatch) -> Iterator[None]:
         arrival.tell()
         return _each(runs)
 
-    async def take_at_once(wait: bool, limit: int = 1) -> AsyncIterator[Any]:
-        if wait:
-            await arrival.wait(_LOOK_SECONDS)
-        async for run in take(wait=False, limit=limit):
-            yield run
-
     async def record_end(*arguments: Any, **options: Any) -> None:
         await _close(watch, of_end.bind(*arguments, **options).arguments)
         await end(*arguments, **options)
@@ -97,7 +102,7 @@ def recorded(watch: RunWatch) -> Iterator[None]:
         await cancel(*arguments, **options)
         watch.look()
 
-    _replace(put_and_record, take_at_once, record_end, cancel_and_look)
+    _replace(put_and_record, arrival.awaited_by(take), record_end, cancel_and_look)
     try:
         yield
     finally:
