@@ -1,5 +1,7 @@
 """Gemini through the client, against the loopback Gemini: replies, schemas, tools and searches."""
 
+import json
+
 import pytest
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
@@ -7,6 +9,7 @@ from langchain_core.tools import BaseTool
 from agent.core.calls import Calls
 from agent.core.errors import BudgetExceeded, MalformedReply, ProviderError, ProviderRefused
 from agent.models.client import ModelClient
+from agent.models.google import read_reply, text_parts
 from agent.sample.model.request import Answer, FunctionCall, GroundedSentence, Page
 from tests.support.gemini_client import (
     FLASH,
@@ -168,10 +171,34 @@ async def test_a_search_brings_its_metadata_and_exact_parts(
     reply = await client.ask(LITE, ASK, meter=meter(), search=True)
     assert llm.turns[0].search
     assert reply.grounding is not None
-    segment = reply.grounding["grounding_supports"][0]["segment"]
-    part = reply.parts[segment["part_index"] or 0].encode()
-    assert part[segment["start_index"] or 0 : segment["end_index"]].decode() == "故宫8:30开门。\n"
-    assert reply.grounding["web_search_queries"] == ["故宫 开放时间"]
+    segment = reply.grounding["groundingSupports"][0]["segment"]
+    part = reply.parts[segment.get("partIndex", 0)].encode()
+    assert part[segment.get("startIndex", 0) : segment["endIndex"]].decode() == "故宫8:30开门。\n"
+    assert reply.grounding["webSearchQueries"] == ["故宫 开放时间"]
+
+
+def test_a_field_that_the_library_does_not_know_costs_nothing_but_itself() -> None:
+    part = {"text": "八点半。", "newInPart": {"a": [1]}}
+    candidate = {
+        "content": {"parts": [part], "role": "model"}, "finishReason": "STOP", "newInCandidate": 1,
+        "citationMetadata": {"citationSources": [{"uri": "https://example.org"}]},
+        "groundingMetadata": {"newInGrounding": True},
+    }  # fmt: skip
+    usage = {"promptTokenCount": 7, "newInUsage": 1}
+    body = {"candidates": [candidate], "usageMetadata": usage, "newInReply": {}}
+    response, grounding = read_reply(json.dumps(body))
+    assert text_parts(response) == ["八点半。"]
+    assert response.usage_metadata is not None
+    assert response.usage_metadata.prompt_token_count == 7
+    assert grounding == {"newInGrounding": True}
+
+
+@pytest.mark.parametrize(
+    "body", ["[]", "nothing", '{"candidates": 3}', '{"candidates": [{"content": 3}]}']
+)
+def test_a_reply_in_another_shape_is_an_error(body: str) -> None:
+    with pytest.raises((ValueError, TypeError, AttributeError)):
+        read_reply(body)
 
 
 async def test_the_same_request_in_a_turn_is_paid_once(

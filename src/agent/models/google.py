@@ -1,6 +1,7 @@
 """Ask Gemini through one `ChatGoogleGenerativeAI`, over one connection pool per event loop."""
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+import json
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from inspect import cleandoc
 from typing import Any, Self, cast
@@ -16,7 +17,7 @@ from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langchain_google_genai import ChatGoogleGenerativeAI
 from langchain_google_genai.chat_models import _response_to_result
-from pydantic import SecretStr, model_validator
+from pydantic import SecretStr, ValidationError, model_validator
 
 from agent.core.concurrency import PerLoop
 from agent.core.errors import ConfigurationError
@@ -28,7 +29,7 @@ from agent.models.validation import schema_of
 from agent.settings import Settings
 
 DEFAULT_URL = "https://generativelanguage.googleapis.com"
-_PARTS = "text_parts"
+_PARTS, _GROUNDING = "text_parts", "groundingMetadata"
 _KEPT_MODELS = 64
 _NO_AUTOMATIC_CALLS = AutomaticFunctionCallingConfig(disable=True)
 _FINISHES: dict[str, Finish] = {
@@ -38,6 +39,8 @@ _FINISHES: dict[str, Finish] = {
     "UNEXPECTED_TOOL_CALL": "bad_call",
     "TOO_MANY_TOOL_CALLS": "bad_call",
     "MISSING_THOUGHT_SIGNATURE": "bad_call",
+    # The library goes on by itself in a stream only: a whole reply it does not read.
+    "CONTINUATION": "length",
     "": "none",
     "OTHER": "none",
     "FINISH_REASON_UNSPECIFIED": "none",
@@ -78,10 +81,13 @@ class Gemini(ChatGoogleGenerativeAI):
         # which is a coroutine nobody awaits.
         with translate_errors(PROVIDER_GOOGLE, self.model):
             request = self._prepare_request(messages, stop=stop, **kwargs)
-            response = await self.async_client.models.generate_content(**request)
+            request["config"].should_return_http_response = True
+            reply = await self.async_client.models.generate_content(**request)
+            response, grounding = read_reply(reply.sdk_http_response.body or "{}")
         result = _response_to_result(response)
         # The parent trims and drops parts; grounding offsets count in the originals.
         result.generations[0].message.response_metadata[_PARTS] = text_parts(response)
+        result.generations[0].message.response_metadata[_GROUNDING] = grounding
         return result
 
     async def _astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
@@ -111,6 +117,32 @@ def restore_ids(messages: Sequence[BaseMessage], contents: Iterable[Content]) ->
                 part.function_call.id = next(ids, None)
             if part.function_response:
                 part.function_response.id = next(results, None)
+
+
+def read_reply(body: str) -> tuple[GenerateContentResponse, Mapping[str, Any] | None]:
+    """Return a whole reply and, apart from it, the grounding of its first candidate as it was sent.
+
+    The library makes models of all of it, goes through each field thrice, and writes it out again
+    with everything that is not there; it takes a third of the time of a call.
+    """
+    reply = json.loads(body)
+    grounding = [candidate.pop(_GROUNDING, None) for candidate in reply.get("candidates") or ()]
+    try:
+        response = GenerateContentResponse.model_validate(reply)
+    except ValidationError as error:
+        for problem in error.errors():
+            if problem["type"] == "extra_forbidden":
+                _drop(reply, problem["loc"])
+        response = GenerateContentResponse.model_validate(reply)
+    return response, grounding[0] if grounding else None
+
+
+def _drop(reply: Any, path: Sequence[int | str]) -> None:
+    """Take a field that the library does not know out of a reply."""
+    *outer, field = path
+    for step in outer:
+        reply = reply[step]
+    del reply[field]
 
 
 def text_parts(response: GenerateContentResponse) -> list[str]:
@@ -232,7 +264,7 @@ def _response(message: AIMessage) -> Response:
         parts=parts,
         finish=finish,
         reason=reason,
-        grounding=meta.get("grounding_metadata"),
+        grounding=meta.pop(_GROUNDING, None),
         input_tokens=usage["input_tokens"] if usage else 0,
         output_tokens=usage["output_tokens"] if usage else 0,
         served_by=str(meta.get("model_name") or ""),
