@@ -142,7 +142,7 @@ def server_many(bench: Bench) -> list[Line]:
         results = server.measure(settings, _many(bench), bench.scale, cold=bench.cold)
         told = standins.stats()
         bare = server.measure(settings, _many(bench), bench.scale, cold=bench.cold, bare=True)
-    lines = _crowd("dev-64", results, told, bench, together=1.60, spread=1.30)
+    lines = _crowd("dev-64", results, told, bench, together=1.25, spread=1.10)
     return [*lines, *_beside_bare(results, bare, bench)]
 
 
