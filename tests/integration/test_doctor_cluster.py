@@ -84,9 +84,9 @@ async def test_clocks_that_differ_are_told(
 
 @pytest.mark.parametrize("seconds", [5.0, -5.0])
 def test_a_clock_says_who_is_behind(seconds: float) -> None:
-    name, state, detail, _ = doctor._clock("clock", seconds)
-    assert (name, state) == ("clock", "missing")
-    assert detail == f"5.00 s {'behind' if seconds > 0 else 'ahead of'} this machine's"
+    found = doctor._clock("clock", seconds)
+    assert (found["name"], found["state"]) == ("cluster: clock", "missing")
+    assert found["detail"] == f"5.00 s {'behind' if seconds > 0 else 'ahead of'} this machine's"
 
 
 async def test_services_that_are_away_are_named_and_no_password_is_shown() -> None:

@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import SecretStr
 from typing_extensions import TypedDict
@@ -157,13 +157,6 @@ async def _data_folder(settings: Settings) -> list[Check]:
         return [check("threads", "broken", str(error), advice(where_else))]
 
 
-async def _cluster(settings: Settings) -> list[Check]:
-    return [
-        check(f"cluster: {name}", cast(State, state), detail, advice(key) if key else "")
-        for name, state, detail, key in await examine_cluster(settings)
-    ]
-
-
 def _storage_name(where: Path | SecretStr) -> str:
     if isinstance(where, Path):
         return str(where)
@@ -198,34 +191,27 @@ def _service_checks(
     try:
         services: Any = process_services()
     except AgentError as error:
-        return [_at_once([check("services", "broken", error.message)])]
-    models = [_model(services, field, getattr(configuration, field)) for field in MODEL_FIELDS]
+        return [asyncio.sleep(0, [check("services", "broken", error.message)])]
+    models = {field: getattr(configuration, field) for field in MODEL_FIELDS}
     return [
-        *models,
-        _within_limit("map server", lambda: _map(services, settings)),
-        _within_limit("web search", lambda: _search(services, configuration)),
-        _within_limit("sources", lambda: _sources(services)),
-        _within_limit("reranking", lambda: _reranking(services)),
-        _within_limit("embeddings", lambda: _embeddings(services)),
-        _within_limit("knowledge base", lambda: _knowledge(services, settings)),
-        _within_limit("code", lambda: _code(services, settings)),
+        *(_in_time(field, _model(services, field, model)) for field, model in models.items()),
+        _in_time("map server", _map(services, settings)),
+        _in_time("web search", _search(services, configuration)),
+        _in_time("sources", _sources(services)),
+        _in_time("reranking", _reranking(services)),
+        _in_time("embeddings", _embeddings(services)),
+        _in_time("knowledge base", _knowledge(services, settings)),
+        _in_time("code", _code(services, settings)),
     ]
 
 
-async def _at_once(checks: list[Check]) -> list[Check]:
-    return checks
-
-
 async def _model(services: Any, field: str, model: str) -> list[Check]:
-    async def ask() -> list[Check]:
-        problem = await services.models.check(model, field)
-        if problem is None:
-            return [check(field, "ok", model)]
-        is_setting = problem.startswith(f"{field}: ")
-        suggestion = advice("known_model", name=field.upper()) if is_setting else advice("service")
-        return [check(field, "broken", problem, suggestion)]
-
-    return await _within_limit(field, ask)
+    problem = await services.models.check(model, field)
+    if problem is None:
+        return [check(field, "ok", model)]
+    is_setting = problem.startswith(f"{field}: ")
+    suggestion = advice("known_model", name=field.upper()) if is_setting else advice("service")
+    return [check(field, "broken", problem, suggestion)]
 
 
 async def _map(services: Any, settings: Settings) -> list[Check]:
@@ -310,18 +296,21 @@ def _check_of(report: Mapping[str, Any], kind: str = "search") -> Check:
     return check(name, "ok" if report["works"] else "broken", str(report["message"]))
 
 
-async def _within_limit(name: str, ask: Callable[[], Awaitable[list[Check]]]) -> list[Check]:
+async def _in_time(
+    name: str, asking: Awaitable[list[Check]], seconds: float = LONGEST_CHECK, suggestion: str = ""
+) -> list[Check]:
     """Return the checks, or the reason why they could not be made in time."""
     try:
-        async with asyncio.timeout(LONGEST_CHECK):
-            return await ask()
+        async with asyncio.timeout(seconds):
+            return await asking
     except TimeoutError:
-        return [check(name, "broken", f"no answer within {LONGEST_CHECK:g} s")]
+        problem = f"no answer within {seconds:g} s"
     except AgentError as error:
-        return [check(name, "broken", error.message)]
+        problem = error.message
     except Exception as error:
         log.info("check of %s failed", name, exc_info=True)
-        return [check(name, "broken", f"unexpected {type(error).__name__}: {error}")]
+        problem = f"unexpected {type(error).__name__}: {' '.join(str(error).split())[:300]}"
+    return [check(name, "broken", problem, suggestion)]
 
 
 async def _close() -> None:
@@ -413,14 +402,11 @@ def _suggestions(checks: Sequence[Check]) -> dict[str, list[Check]]:
     return by_suggestion
 
 
-T = TypeVar("T")
 CLUSTER_SECONDS = 10.0
 """For Postgres and Redis to answer."""
 _LARGEST_DIFFERENCE = 1.0
 """Seconds between two clocks; times of runs are compared, and limits are booked by the minute."""
 _PACKAGES = ("tanlu", "langgraph", "langgraph-api", "aegra-api")
-Report = tuple[str, str, str, str]
-"""Name, state, detail and the key of what to do."""
 
 _LEASES = (
     "SELECT count(*) FILTER (WHERE status = 'running'), count(*) FILTER (WHERE status = 'pending'),"
@@ -434,34 +420,29 @@ _HAS_LEASES = (
 )
 
 
-async def examine_cluster(settings: Settings) -> list[Report]:
-    """Return a report for each part; none where nothing is shared."""
-    database, redis = settings.database_url, settings.tanlu_redis_url
+async def _cluster(settings: Settings) -> list[Check]:
+    """Return a check for each part that several servers share; none where nothing is shared."""
+
+    def asked(name: str, asking: Awaitable[list[Check]]) -> Awaitable[list[Check]]:
+        suggestion = advice("redis" if name == "redis" else "database")
+        return _in_time(f"cluster: {name}", asking, CLUSTER_SECONDS, suggestion)
+
     asking = []
-    if database:
-        asking += [_limited("postgres", _postgres(database)), _limited("runs", _runs(database))]
-    if redis:
-        asking.append(_limited("redis", _redis(redis)))
-    reports = [report for reports in await asyncio.gather(*asking) for report in reports]
-    return [*reports, ("versions", "ok", _versions(), "")] if reports else []
+    if database := settings.database_url:
+        asking += [asked("postgres", _postgres(database)), asked("runs", _runs(database))]
+    if redis := settings.tanlu_redis_url:
+        asking.append(asked("redis", _redis(redis)))
+    checks = [check for checks in await asyncio.gather(*asking) for check in checks]
+    return [*checks, _part("versions", _versions())] if checks else []
 
 
-async def _limited(name: str, asking: Any) -> list[Report]:
-    """Return the reports, or why there are none; errors name no password."""
-    try:
-        async with asyncio.timeout(CLUSTER_SECONDS):
-            reports: list[Report] = await asking
-            return reports
-    except TimeoutError:
-        problem = f"no answer within {CLUSTER_SECONDS:g} s"
-    except AgentError as error:
-        problem = error.message
-    except Exception as error:  # noqa: BLE001 - what a library's connection raises is its own
-        problem = " ".join(str(error).split())[:300] or type(error).__name__
-    return [(name, "broken", problem, "database" if name != "redis" else "redis")]
+def _part(name: str, detail: str, key: str = "") -> Check:
+    """Return a check of the cluster; with the key of what to do, something is missing."""
+    state: State = "missing" if key else "ok"
+    return check(f"cluster: {name}", state, detail, advice(key) if key else "")
 
 
-async def _postgres(url: SecretStr) -> list[Report]:
+async def _postgres(url: SecretStr) -> list[Check]:
     def ask() -> tuple[str, int, int, float, list[int]]:
         from agent.runs.postgres import connect
 
@@ -481,22 +462,19 @@ async def _postgres(url: SecretStr) -> list[Report]:
             return server, used, most, apart, leases
 
     server, used, most, apart, leases = await asyncio.to_thread(ask)
-    reports = [_connections(server, used, most), _clock("clock of postgres", apart)]
-    return [*reports, *([_lease_report(*leases)] if leases else [])]
+    connections = f"{server}, {used} of {most} connections in use"
+    checks = [
+        _part("postgres", connections, "connections" if used > 0.9 * most else ""),
+        _clock("clock of postgres", apart),
+    ]
+    if leases:
+        running, waiting, expired = leases
+        detail = f"{running} runs under way, {waiting} waiting, {expired} of a server that is gone"
+        checks.append(_part("leases", detail, "servers" if expired else ""))
+    return checks
 
 
-def _connections(server: str, used: int, most: int) -> Report:
-    detail = f"{server}, {used} of {most} connections in use"
-    return ("postgres", "missing", detail, "connections") if used > 0.9 * most else (
-        "postgres", "ok", detail, "")  # fmt: skip
-
-
-def _lease_report(running: int, waiting: int, expired: int) -> Report:
-    detail = f"{running} runs under way, {waiting} waiting, {expired} of a server that is gone"
-    return "leases", "missing" if expired else "ok", detail, "servers" if expired else ""
-
-
-async def _runs(url: SecretStr) -> list[Report]:
+async def _runs(url: SecretStr) -> list[Check]:
     from agent.runs.run_log import RunLog
 
     run_log = RunLog(url)
@@ -506,19 +484,19 @@ async def _runs(url: SecretStr) -> list[Report]:
         await run_log.aclose()
     detail = f"{pending.open} open, by {pending.processes} processes"
     if not pending.orphaned:
-        return [("runs", "ok", detail, "")]
+        return [_part("runs", detail)]
     minutes = (time.time() - pending.oldest) / 60
     detail = f"{detail}; {pending.orphaned} of processes that are gone, for {minutes:.0f} minutes"
-    return [("runs", "missing", detail, "servers")]
+    return [_part("runs", detail, "servers")]
 
 
-async def _redis(url: SecretStr) -> list[Report]:
+async def _redis(url: SecretStr) -> list[Check]:
     shared = SharedLimits(url)
     try:
         server, now = await shared.server()
     finally:
         await shared.aclose()
-    return [("redis", "ok", server, ""), _clock("clock of redis", time.time() - now)]
+    return [_part("redis", server), _clock("clock of redis", time.time() - now)]
 
 
 def _apart(read: Callable[[], float]) -> float:
@@ -528,10 +506,9 @@ def _apart(read: Callable[[], float]) -> float:
     return (began + time.time()) / 2 - theirs
 
 
-def _clock(name: str, apart: float) -> Report:
+def _clock(name: str, apart: float) -> Check:
     detail = f"{abs(apart):.2f} s {'behind' if apart > 0 else 'ahead of'} this machine's"
-    wrong = abs(apart) > _LARGEST_DIFFERENCE
-    return name, "missing" if wrong else "ok", detail, "clock" if wrong else ""
+    return _part(name, detail, "clock" if abs(apart) > _LARGEST_DIFFERENCE else "")
 
 
 def _versions() -> str:
