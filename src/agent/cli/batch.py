@@ -196,12 +196,9 @@ def _estimate(plan: Plan) -> int:
         configuration = estimate.configuration_of(plan.place.assistant, plan.context())
     except (AgentError, KeyError) as error:
         return fail(f"--dry-run: of settings and assistants unknown here nothing is known: {error}")
+    today, free = datetime.now(UTC).date(), settings.mode == "offline"
     one = estimate.estimated(
-        plan.place.assistant,
-        configuration,
-        list(rows.values()),
-        datetime.now(UTC).date(),
-        free=settings.mode == "offline",
+        plan.place.assistant, configuration, list(rows.values()), today, free=free
     )
     time = estimate.hours(
         one, len(left), at_once=plan.limits.concurrency, calls_a_minute=settings.model_rpm
@@ -330,19 +327,18 @@ def _failure_count(plan: Plan, file: RowFile) -> int:
     return sum(entry is not None and entry.status == "failed" for entry in entries)
 
 
+_STOPPED = {
+    "interrupted": "interrupted", "quota": "paused", "max_cost": "stopped", "error": "stopped",
+}  # fmt: skip
+
+
 def _report_end(plan: Plan, runner: Runner, counts: Counts, failed: int) -> int:
     """Print why it stopped and how to go on; return the exit code."""
-    go_on = f"; go on with: {plan.resume}"
-    match runner.stopped:
-        case "interrupted":
-            return fail(f"interrupted, {counts.left} left{go_on}", code=CANCELLED)
-        case "quota":
-            return fail(f"paused, {counts.left} left: {runner.reason}{go_on}")
-        case "max_cost":
-            more = f"; with a higher --max-cost, go on with: {plan.resume}"
-            return fail(f"stopped, {counts.left} left: {runner.reason}{more}")
-        case "error":
-            return fail(f"stopped, {counts.left} left: {runner.reason}{go_on}")
+    if stopped := _STOPPED.get(runner.stopped or ""):
+        why = "" if runner.stopped == "interrupted" else f": {runner.reason}"
+        how = "with a higher --max-cost, go on" if runner.stopped == "max_cost" else "go on"
+        code = CANCELLED if runner.stopped == "interrupted" else FAILED
+        return fail(f"{stopped}, {counts.left} left{why}; {how} with: {plan.resume}", code=code)
     if failed and not plan.limits.retry_failed:
         return fail(f"{failed} failed; ask them again with: {plan.resume} --retry-failed")
     return FAILED if failed or counts.left or plan.bad_lines else ANSWERED

@@ -5,9 +5,10 @@ import logging
 import time
 from argparse import Namespace
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from pydantic import SecretStr
 from typing_extensions import TypedDict
@@ -19,9 +20,6 @@ from agent.core.errors import AgentError, ConfigurationError
 from agent.core.shared_limits import SharedLimits
 from agent.settings import Settings, read_settings
 from agent.texts import Language, say
-
-if TYPE_CHECKING:
-    from agent.knowledge.base import KnowledgeBase
 
 log = logging.getLogger(__name__)
 State = Literal["ok", "missing", "broken", "off"]
@@ -91,20 +89,14 @@ def _mode(settings: Settings) -> Check:
 
 
 def _keys(settings: Settings) -> list[Check]:
-    checks = []
-    for field in _KEYS:
-        is_set = getattr(settings, field) is not None
-        state: State = "ok" if is_set else "off"
-        needed = field == "amap_maps_api_key" and settings.mode == "online" and not is_set
-        checks.append(
-            check(
-                field.upper(),
-                "missing" if needed else state,
-                "set" if is_set else "not set",
-                advice("amap") if needed else "",
-            )
-        )
-    return checks
+    def key(field: str) -> Check:
+        if getattr(settings, field) is not None:
+            return check(field.upper(), "ok", "set")
+        if field == "amap_maps_api_key" and settings.mode == "online":
+            return check(field.upper(), "missing", "not set", advice("amap"))
+        return check(field.upper(), "off", "not set")
+
+    return [key(field) for field in _KEYS]
 
 
 def _addresses(settings: Settings) -> list[Check]:
@@ -254,10 +246,8 @@ async def _embeddings(services: Any) -> list[Check]:
     embedder = build_embedder(services.settings, services.calls)
     if embedder is None:
         return [check("embeddings", "off", "EMBEDDING_MODEL is not set: found by words only")]
-    try:
+    async with aclosing(embedder):
         return [_check_of(await embedder.health(), "embeddings")]
-    finally:
-        await embedder.aclose()
 
 
 async def _knowledge(services: Any, settings: Settings) -> list[Check]:
@@ -266,17 +256,11 @@ async def _knowledge(services: Any, settings: Settings) -> list[Check]:
     reports = await services.knowledge().health()
     checks = [_check_of(report, "knowledge base") for report in reports]
     if services.sample and await asyncio.to_thread(has_documents, settings):
-        own, *_ = await _health_of(build_knowledge(settings, services.calls))
+        async with aclosing(build_knowledge(settings, services.calls)) as base:
+            own, *_ = await base.health()
         detail = f"{own['message']}, kept for runs with a key"
         checks.append(check("knowledge base: own documents", "off", detail))
     return checks
-
-
-async def _health_of(base: "KnowledgeBase") -> list[dict[str, Any]]:
-    try:
-        return await base.health()
-    finally:
-        await base.aclose()
 
 
 async def _code(services: Any, settings: Settings) -> list[Check]:
@@ -477,11 +461,8 @@ async def _postgres(url: SecretStr) -> list[Check]:
 async def _runs(url: SecretStr) -> list[Check]:
     from agent.runs.run_log import RunLog
 
-    run_log = RunLog(url)
-    try:
+    async with aclosing(RunLog(url)) as run_log:
         pending = await run_log.pending()
-    finally:
-        await run_log.aclose()
     detail = f"{pending.open} open, by {pending.processes} processes"
     if not pending.orphaned:
         return [_part("runs", detail)]
@@ -491,11 +472,8 @@ async def _runs(url: SecretStr) -> list[Check]:
 
 
 async def _redis(url: SecretStr) -> list[Check]:
-    shared = SharedLimits(url)
-    try:
+    async with aclosing(SharedLimits(url)) as shared:
         server, now = await shared.server()
-    finally:
-        await shared.aclose()
     return [_part("redis", server), _clock("clock of redis", time.time() - now)]
 
 
