@@ -10,7 +10,6 @@ ratios, for what a busy machine measures is good for nothing else. Long tasks ar
 
 import argparse
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -21,6 +20,7 @@ from typing import Any, Final
 
 import httpx
 from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
+from tests.support.browser import chromium_path
 from tests.support.ports import free_port
 
 from benchmarks.page_server import thread_of
@@ -208,7 +208,9 @@ def main() -> None:
     parser.add_argument("--before", type=Path, metavar="CHECKOUT", help="another checkout")
     parser.add_argument("--only", default="", metavar="NAME", help="scenes whose name has this")
     arguments = parser.parse_args()
-    path = shutil.which("chromium") or shutil.which("google-chrome")
+    path = chromium_path()
+    if path is None:
+        parser.error("Chromium is not installed")
     as_root = ["--no-sandbox"] if os.geteuid() == 0 else []
     checkouts: list[Path] = [ROOT, *([arguments.before] if arguments.before else [])]
     print(header())

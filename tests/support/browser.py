@@ -32,6 +32,7 @@ __all__ = [
     "Visit",
     "Visits",
     "chromium",
+    "chromium_path",
     "expect",
 ]
 
@@ -58,13 +59,18 @@ addEventListener("securitypolicyviolation", (event) => {
 expect.set_options(timeout=PATIENCE_MS)
 
 
+def chromium_path() -> str | None:
+    """Return the system's Chromium, the lightest one there is; None where there is none."""
+    return next(filter(None, map(shutil.which, _NAMES)), None)
+
+
 @contextmanager
 def chromium(hosts: str = _NOWHERE) -> Iterator[Browser]:
     """The system's Chromium without a window; skips where there is none.
 
     `hosts` are its rules for names: by default, it reaches this machine and nothing else.
     """
-    path = next(filter(None, map(shutil.which, _NAMES)), None)
+    path = chromium_path()
     if path is None:
         pytest.skip("Chromium is not installed")
     as_root = ["--no-sandbox"] if getattr(os, "geteuid", lambda: 1)() == 0 else []
