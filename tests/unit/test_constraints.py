@@ -179,6 +179,21 @@ def test_a_time_without_a_day_has_to_fit_every_day_on_which_a_place_opens() -> N
 
 
 @pytest.mark.parametrize(
+    ("hours", "expected"),
+    [
+        ("周一至周日 10:00-22:00", "satisfied"),
+        ("周一至周日 10:00-21:30", "violated"),
+        ("18:00-02:00", "satisfied"),
+        ("全天营业", "satisfied"),
+        ("周一至周四 10:00-21:00；周五至周日 10:00-23:00", "unknown"),
+        (None, "unknown"),
+    ],
+)
+def test_who_closes_at_the_hour_is_open_until_then(hours: str | None, expected: str) -> None:
+    assert outcome({"open_until": "22:00"}, open_time=hours) == (expected, "open_time")
+
+
+@pytest.mark.parametrize(
     ("metres", "expected"), [(500, "satisfied"), (501, "violated"), (None, "unknown")]
 )
 def test_a_distance_is_compared_in_metres(metres: int | None, expected: str) -> None:
@@ -229,6 +244,14 @@ def test_whom_a_place_suits_is_said_by_its_category_or_name_and_never_guessed(
         ("那附近有什么好玩的，下午两点以后去", {"open_at": "14:00"}),
         ("晚上十点半还开门的餐厅", {"open_at": "22:30"}),
         ("bars open until 2 am in Sanlitun", {"open_at": "02:00"}),
+        ("which restaurants near Wangfujing are open late", {"open_until": "22:00"}),
+        ("late-night food near the Bund", {"open_until": "22:00"}),
+        ("pharmacies open at night near West Lake", {"open_until": "22:00"}),
+        ("王府井附近打烊晚的餐厅", {"open_until": "22:00"}),
+        ("三里屯哪家火锅开到很晚", {"open_until": "22:00"}),
+        ("外滩附近深夜还营业的面馆", {"open_until": "22:00"}),
+        ("open later than usual", {}),
+        ("晚上营业的博物馆", {}),
         ("王府井附近适合遛娃的好去处", {"suits": ["children"]}),
         ("下雨天带老人去哪", {"suits": ["elderly", "indoor"]}),
         ("wheelchair accessible museums in Shanghai", {"suits": ["wheelchair"]}),
@@ -248,6 +271,7 @@ def test_what_a_model_writes_wrongly_is_no_constraint() -> None:
     written = {
         "max_cost": "100",
         "open_at": "25:00",
+        "open_until": "late",
         "open_on": [0, 8, True, "Monday"],
         "max_distance_m": -5,
         "suits": ["dogs"],

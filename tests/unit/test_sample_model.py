@@ -377,6 +377,8 @@ HOURS: dict[Language, str] = {
         ("Which of them are open on Monday?", "en", {"p0-0", "p0-2"}),
         ("哪些周六营业", "zh", {"p0-0", "p0-1", "p0-2"}),
         ("Which are open at 10 p.m.?", "en", {"p0-2"}),
+        ("哪几家打烊晚", "zh", {"p0-2"}),
+        ("Which of them are open late?", "en", {"p0-2"}),
     ],
 )
 def test_which_of_the_last_places_are_open_is_read_off_their_hours(

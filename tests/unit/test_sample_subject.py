@@ -26,6 +26,9 @@ SAID = ["user: 王府井附近适合遛娃的好去处", "assistant: 可以去�
             "sodium-ion batteries",
             ["costs", "uses", "limits"],
         ),
+        ("王府井附近打烊晚的餐厅", "王府井", ["餐厅"]),
+        ("which restaurants near Wangfujing are open late", "Wangfujing", ["restaurants"]),
+        ("Find tea houses in 宽窄巷子", "宽窄巷子", ["tea houses"]),
         ("LangGraph 是什么", "LangGraph", []),
     ],
 )

@@ -26,8 +26,10 @@ def valid_constraints(candidate: Mapping[str, Any]) -> Constraints:
     valid = Constraints()
     if (cost := _number(candidate.get("max_cost"), _MAX_COST)) is not None:
         valid["max_cost"] = cost
-    if (clock := _CLOCK.fullmatch(str(candidate.get("open_at") or "").strip())) is not None:
-        valid["open_at"] = f"{int(clock[1]):02}:{clock[2]}"
+    if clock := _valid_clock(candidate.get("open_at")):
+        valid["open_at"] = clock
+    if clock := _valid_clock(candidate.get("open_until")):
+        valid["open_until"] = clock
     days = [day for day in candidate.get("open_on") or [] if type(day) is int and 1 <= day <= 7]
     if days and len(set(days)) < 7:
         valid["open_on"] = sorted(set(days))
@@ -38,6 +40,11 @@ def valid_constraints(candidate: Mapping[str, Any]) -> Constraints:
     if (kind := candidate.get("kind")) in _KINDS:
         valid["kind"] = cast(Kind, kind)
     return valid
+
+
+def _valid_clock(value: object) -> str:
+    match = _CLOCK.fullmatch(str(value or "").strip())
+    return f"{int(match[1]):02}:{match[2]}" if match else ""
 
 
 def _number(value: object, high: float) -> float | None:
@@ -81,6 +88,15 @@ _OPEN_AT = re.compile(
     r"(?:点|时|[:：])\s*(半|[0-5]\d)?(?:钟|分)?\s*(?:以后|之后|后|还|仍|也|能)?[^，。,.？?]{0,3}?(?:开|营业|去)"
     r"|\b(?:open|go|visit|come)\w*\b.{0,20}?\b(?:at|until|till|after|past) "
     r"(\d{1,2})(?::([0-5]\d))?\s*([ap])\.?m",
+    re.IGNORECASE,
+)
+_LATE = "22:00"
+_OPEN_LATE = re.compile(
+    r"(?:开|营业)[到至得](?:很|比较|较|挺)?(?:晚|深夜|半夜|凌晨)"
+    r"|(?:打烊|关门|闭店|收摊)(?:时间)?[得的]?(?:比较|较|很|挺)?晚|晚[点些]?(?:打烊|关门)"
+    r"|(?:深夜|半夜|很晚|夜里|晚上(?=[还仍]))[也还仍都]?(?:能|会|在)?(?:开|营业)"
+    r"|\b(?:open(?:s|ing)?|clos(?:es?|ing))(?: (?:until|till|very|quite|really))* late\b"
+    r"|\blate[- ](?:opening|night)|\b(?:open|late) at night\b",
     re.IGNORECASE,
 )
 _CHINESE_DIGITS = {digit: at for at, digit in enumerate("零一二三四五六七八九十")} | {"两": 2}
@@ -158,6 +174,8 @@ def constraints_by_rules(question: str) -> Constraints:
     }
     if match := _OPEN_AT.search(text):
         stated["open_at"] = _clock(match)
+    elif _OPEN_LATE.search(text):
+        stated["open_until"] = _LATE
     return valid_constraints(stated)
 
 
@@ -389,28 +407,32 @@ def _near(place: Place, limit: int | None, language: Language) -> Verdict | None
 
 def _open(place: Place, constraints: Constraints, language: Language) -> Verdict | None:
     at, days = constraints.get("open_at"), constraints.get("open_on")
-    if at is None and not days:
+    until = constraints.get("open_until") if at is None else None
+    if not (at or days or until):
         return None
     hours = opening_hours(place["open_time"] or "")
-    constraint = "open_on" if at is None else "open_at"
-    when = " ".join(
-        [*(say(f"records.weekdays.{day}", language) for day in days or ()), *([at] if at else [])]
-    )
+    constraint = "open_at" if at else "open_until" if until else "open_on"
+    names = [say(f"records.weekdays.{day}", language) for day in days or ()]
+    when = " ".join([*names, *filter(None, [at or until])])
     values = {"when": when, "hours": hours_text(place, language)}
-    return _verdict(constraint, openness(hours, at, days), "open_time", language, **values)
+    outcome = openness(hours, at, days, until=until)
+    return _verdict(constraint, outcome, "open_time", language, **values)
 
 
-def openness(hours: list[Opening] | None, at: str | None, days: list[int] | None) -> Outcome:
-    """Return whether hours hold at a time (`HH:MM`) on one of some ISO weekdays.
+def openness(
+    hours: list[Opening] | None, at: str | None, days: list[int] | None, *, until: str | None = None
+) -> Outcome:
+    """Return whether hours hold at a time (`HH:MM`), or till one, on one of some ISO weekdays.
 
     Without a day, the time has to fit every day on which the place opens at all.
     """
     if hours is None:
         return "unknown"
     minute = None
-    if at is not None:
-        hour, _, rest = at.partition(":")
-        minute = (int(hour) * 60 + int(rest)) % _DAY
+    if clock := until or at:
+        hour, _, rest = clock.partition(":")
+        # Open till 22:00 is open in the minute before.
+        minute = (int(hour) * 60 + int(rest) - bool(until)) % _DAY
     if days:
         return "satisfied" if any(_is_open(hours, day, minute) for day in days) else "violated"
     opens = [

@@ -64,6 +64,8 @@ class Constraints(TypedDict, total=False):
     """Yuan a person."""
     open_at: str
     """`HH:MM`, 24 hours."""
+    open_until: str
+    """`HH:MM` before which it must not close."""
     open_on: list[int]
     """ISO weekdays, 1 Monday to 7 Sunday; one of them is enough."""
     max_distance_m: int

@@ -6,7 +6,7 @@ from itertools import dropwhile
 
 from agent.evidence.claims.facts import names
 from agent.evidence.intent import extract_place
-from agent.evidence.places import landmark_in, without_activities
+from agent.evidence.places import activity_in, landmark_in, without_activities
 from agent.knowledge.terms import bears_on
 from agent.texts import detect_language
 
@@ -26,7 +26,7 @@ _ASKING_ZH = re.compile(
     "为什么|几点|是什么|有什么|什么时候|什么|有没有|有哪些|哪些|哪里|哪儿|哪家|哪个|哪[一种座位]?|是否|怎么样|怎样|怎么|如何|多少|多[高长大远久重宽深]"
     "|[几谁]|可以|应该|需要|推荐|附近|周边|周围|一带|适合|最[好高大长近]|好去处|去处|地方|值得|一下|一些|我们|大家"
     "|现在|目前|今天|明天|昨天|周末|晚上|早上|最近|关于|以及|或者|还有|(?:19|20)\\d\\d\\s*年?|建成|建造|建立|成立|发明|创立|创办|设计|开园|开业|开通|通车"
-    "|闭馆|关门|开门|评分|地址|人均|全长|总共|一共|位于"
+    "|打烊|营业(?![收额利])|开到|很晚|深夜|半夜|夜里|闭馆|关门|开门|评分|地址|人均|全长|总共|一共|位于"
     "|[吗呢吧呀啊么](?=\\W|$)|[的了在是有由被我你和与及跟、，,：:；;。！？!?（）()“”《》\\s]"
 )
 _ASKING_EN = frozenset(
@@ -42,7 +42,7 @@ _ASKING_EN = frozenset(
         "metre kilometres kilometers km miles yuan price rating address opened open opens "
         "close closes built invented founded completed designed wrote written made history "
         "revenue revenues profit profits cost costs use uses overview name called total "
-        "between number people work works happen latest current top",
+        "between number people work works happen late latest current top",
     )
 )
 _ASKED_ASPECTS = frozenset({"history", "revenue", "cost", "costs", "uses", "profit", "price"})
@@ -59,6 +59,7 @@ _THERE = {
     ),
 }
 _NEARBY = re.compile(r"^[那还]*附近|周边|周围|\bnearby\b")
+_WHICH = re.compile(r"(?:那|其中)?哪(?:些|几?[个家处])|which (?:of|ones?|are)\b", re.I)
 _ORDINAL = re.compile(
     r"第\s*([一二三四五六1-6])\s*[个家处所间座项]"
     r"|\bthe (first|second|third|fourth|fifth)(?: one| place)?\b",
@@ -123,7 +124,7 @@ def subject_of(question: str) -> Subject:
 
 
 def _subject_zh(plain: str) -> Subject:
-    phrases = [part for part in _ASKING_ZH.split(plain) if len(part) > 1]
+    phrases = [p for p in _ASKING_ZH.split(plain) if len(p) > 1 and not _is_asking(p)]
     first = phrases[0] if phrases else ""
     place, city = extract_place(plain) or ("", None)
     if place and (landmark_in(plain) or first in place or place in first[len(city or "") + 1 :]):
@@ -176,7 +177,7 @@ def aspects_of(question: str, *, with_subject: bool = False) -> list[str]:
         text = text.replace(name, " ")
     if detect_language(question) == "zh":
         parts = (_AROUND_ASPECT.sub("", part) for part in _ASKING_ZH.split(text))
-        aspects = [part.strip() for part in parts if 1 < len(part) <= 8]
+        aspects = [part for part in parts if 1 < len(part) <= 8 and not _is_asking(part)]
     else:
         own = set() if with_subject else {_singular(word) for word in " ".join(own_names).split()}
         clauses = (clause.split() for clause in _ASPECT_EN.split(_POSSESSIVE.sub("", text)))
@@ -201,7 +202,8 @@ def resolve_references(question: str, conversation: list[str], places: list[str]
         if at < len(places):
             return question[: match.start()] + places[at] + question[match.end() :]
     before = _subject_before(question, conversation) or next(iter(places), "")
-    if not before or not _refers(question):
+    of_several = _WHICH.match(question) and not activity_in(question)
+    if not before or of_several or not _refers(question):
         return question
     language = detect_language(question)
 

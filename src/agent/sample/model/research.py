@@ -257,13 +257,14 @@ def _by_hours(user: str, question: str) -> dict[Outcome, list[Record]]:
     """Return the last answer's places by whether they are open when a follow-up asks for."""
     demands, previous = constraints_by_rules(question), records(block(user, "previous_places"))
     at, days = demands.get("open_at"), demands.get("open_on")
+    until = demands.get("open_until")
     result: dict[Outcome, list[Record]] = {}
-    asks_hours = (at or days) and _HOURS.search(question)
+    asks_hours = (at or days or until) and _HOURS.search(question)
     if not asks_hours or extract_place(question) or activity_in(question):
         return result
     for place in [p for p in previous if p.name in question] or previous:
         stated = (opening_hours(field.removeprefix("open ")) for field in place.fields[1:])
-        outcome = openness(next(filter(None, stated), None), at, days)
+        outcome = openness(next(filter(None, stated), None), at, days, until=until)
         if outcome != "unknown":
             result.setdefault(outcome, []).append(place)
     return result
