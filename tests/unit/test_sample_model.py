@@ -174,6 +174,19 @@ def test_what_the_sample_lacks_is_said_and_not_filled_with_another_subject(
     assert query in grounded[0].text
 
 
+def test_the_page_on_the_aspect_is_quoted_and_not_a_name_that_has_its_word() -> None:
+    grounded = reply(ask("web_research", "en", query="the history of the Bund")).grounded or ()
+    assert {page.title for part in grounded for page in part.pages} == {
+        "[Sample] The Bund: buildings and views"
+    }
+
+
+def test_of_a_single_aspect_nothing_is_missing_once_it_was_asked_for() -> None:
+    asked = {"question": "the history of the Bund", "asked": "the history of the Bund"}
+    findings = "The Bund is a riverside promenade.[^w0-0]"
+    assert reply(ask("reflection", "en", findings=findings, **asked)).json["is_sufficient"]
+
+
 def test_a_write_up_quotes_only_results_on_the_subject() -> None:
     rows = [
         element("result", "王府井攻略\n王府井步行街全天开放。王府井人多。", id="w0-0"),

@@ -25,6 +25,7 @@ from agent.sample.model.text import (
 )
 from agent.sample.sentences import (
     Sentence,
+    best,
     distinct,
     in_language,
     join_sentences,
@@ -119,14 +120,16 @@ def web_research(turn: Turn) -> Answer:
     query = block(turn.user, "query")
     pages = search_pages(query) if turn.search and not needs_place(query) else []
     own = [page for page in pages if page.language == detect_language(query)]
-    grounded, subject = list[GroundedSentence](), subject_of(query)
-    for page in (own or pages)[:PAGES]:
+    grounded, subject, topic = list[GroundedSentence](), subject_of(query), topic_of(query)
+    # Pages whose headings have the aspect; a word in a text may be a part of another name.
+    about = best(own or pages, topic, lambda page: " ".join(page.names), PAGES)
+    for page in about or (own or pages)[:PAGES]:
         source, space = Page(uri=page.url, title=page.title), "" if page.language == "zh" else " "
-        whole = sentences(page.text, page.title)
+        whole = sentences(page.text, " ".join(page.names))
         if subject.exact and not subject.is_named_in(" ".join((page.title, *page.subjects))):
             # Of a page on many things, those sentences that name the one.
             whole = [sentence for sentence in whole if subject.is_named_in(sentence.bare)]
-        quotes = quote(whole, topic_of(query), PER_PAGE)
+        quotes = quote(whole, topic, PER_PAGE)
         grounded += [GroundedSentence("\n")] if grounded and quotes else []
         grounded += [GroundedSentence(s.text + space, (source,)) for s in quotes]
     nothing = GroundedSentence(_no_page_on(turn))
@@ -179,10 +182,12 @@ def reflection(turn: Turn) -> Answer:
     question, queries = clean_question(block(turn.user, "question")), lines(turn.user, "asked")
     findings = [s for s in sentences(block(turn.user, "findings")) if s.ids]
     findings += [Sentence(row.shown()) for row in _map_records(turn.user)]
+    aspects = _aspect_queries(question)
     missing = [
         query
-        for query, aspect in _aspect_queries(question).items()
-        if findings and query not in queries and not rank(findings, aspect, 1)
+        for query, aspect in aspects.items()
+        # For a single aspect the question itself was the search.
+        if len(aspects) > 1 and findings and query not in queries and not rank(findings, aspect, 1)
     ]
     follow_ups = [{"query": query, "map": None} for query in missing]
     limit = number(turn.user, "limit", 1)
