@@ -232,6 +232,25 @@ def test_an_answer_has_places_first_and_cites_only_what_it_was_shown() -> None:
     assert cited(text) <= {"a0-1", "a0-2", "a0-3", "w0-0", "w0-2", "w1-1"}
 
 
+@pytest.mark.parametrize(
+    ("text", "language", "part"),
+    [
+        ("hello", "en", "you can ask about"),
+        ("Thank you!", "en", "you can ask about"),
+        ("What can you do?", "en", "you can ask about"),
+        ("你好", "zh", "可以问"),
+        ("你能做什么？", "zh", "可以问"),
+    ],
+)
+def test_a_greeting_is_answered_by_what_one_can_ask_without_a_search(
+    text: str, language: Language, part: str
+) -> None:
+    assert reply(ask("generate_query", language, question=text, count="3")).json["query"] == []
+    line = text_of(reply(ask("answer", language, question=text)))
+    assert part in line
+    assert "\n" not in line
+
+
 @pytest.mark.parametrize("name", ["answer", "deep_report", "dossier"])
 @pytest.mark.parametrize("language", ["zh", "en"])
 def test_without_material_nothing_is_made_up(name: str, language: Language) -> None:

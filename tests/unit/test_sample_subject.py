@@ -4,6 +4,7 @@ import pytest
 
 from agent.sample.subject import aspects_of, resolve_references, searched_as, subject_of
 
+SAID_EN = ["user: Where near Wangfujing can I take the children?", "assistant: The LEGO shop."]
 SAID = ["user: 王府井附近适合遛娃的好去处", "assistant: 可以去和平菓局。[1]"]
 
 
@@ -81,6 +82,9 @@ def test_a_place_is_searched_with_its_city() -> None:
             [],
             "Is there parking near Bund?",
         ),
+        ("Is there parking nearby", SAID_EN, [], "Is there parking near Wangfujing"),
+        ("Any bookshops nearby?", SAID_EN, [], "Any bookshops near Wangfujing?"),
+        ("Is there a nearby car park?", SAID_EN, [], "Is there a car park near Wangfujing?"),
         (
             "What are heat pumps and what do they cost?",
             SAID,

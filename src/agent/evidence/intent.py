@@ -29,7 +29,9 @@ from agent.texts import Language, detect_language
 
 _I = re.IGNORECASE
 _COURTESY = re.compile(
-    r"(?:非常|十分|太|真是?|多)?(?:谢谢|感谢|谢)|[你您]好|(?:早上|上午|中午|下午|晚上)好|再见|好的?"
+    r"[你您]是谁|[你您](?:能|会|可以)(?:做|干|帮我?做?)?(?:什么|啥)|\b(?:how|who) are you\b"
+    r"|\bwhat can (?:you do|i ask)\b|\bthere\b|\bhelp\b"
+    r"|(?:非常|十分|太|真是?|多)?(?:谢谢|感谢|谢)|[你您]好|(?:早上|上午|中午|下午|晚上)好|再见|好的?"
     r"|明白|知道|收到|不错|辛苦|[你您了啦啊呀哦吧哈吗的]|帮助|帮忙"
     r"|\b(?:thank you|thanks|hello|hi|hey|good (?:morning|afternoon|evening|night)|goodbye|bye|ok"
     r"|okay|great|perfect|cool|nice|got it|i see|very much|so much|a lot|for (?:your|the) help)\b"
@@ -268,14 +270,20 @@ def needs_place(text: str) -> bool:
 
 
 def needs_no_search(text: str) -> bool:
-    """Return whether a message only greets or thanks, or asks for mere arithmetic."""
+    """Return whether a message is a mere courtesy, or asks for mere arithmetic."""
     plain = unicodedata.normalize("NFKC", text[:_MAX_TEXT]).casefold()
-    if not re.search(r"\w", _COURTESY.sub(" ", plain)):
+    if is_courtesy(text):
         return True
     sum_asked = _SUM_WORDS.sub(" ", plain)
     if _SUM.fullmatch(sum_asked) and re.search(r"\d\s*[-+*/×÷^%]", sum_asked):
         return True
     return _is_calculation(text[:_MAX_TEXT], plain)
+
+
+def is_courtesy(text: str) -> bool:
+    """Return whether a message only greets or thanks, or asks who it is that answers."""
+    plain = unicodedata.normalize("NFKC", text[:_MAX_TEXT]).casefold()
+    return not re.search(r"\w", _COURTESY.sub(" ", plain))
 
 
 def _is_calculation(text: str, plain: str) -> bool:

@@ -213,7 +213,11 @@ def resolve_references(question: str, conversation: list[str], places: list[str]
     text, count = _THERE[language].subn(name, question, count=1)
     if language == "zh":
         return re.sub("^那么?", "", text) if count else before + question.lstrip("那么，,")
-    return text if count else f"{question.rstrip(' ?')} ({before})?"
+    if count:
+        return text
+    end = "?" if question.rstrip().endswith("?") else ""
+    where = f"near {before}" if extract_place(before) else f"({before})"
+    return f"{' '.join(_NEARBY.sub(' ', question).rstrip(' ?').split())} {where}{end}"
 
 
 def _subject_before(question: str, conversation: list[str]) -> str:

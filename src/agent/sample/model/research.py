@@ -6,6 +6,7 @@ from agent.evidence.constraints import Outcome, constraints_by_rules, opening_ho
 from agent.evidence.intent import (
     asks_only_the_way,
     extract_place,
+    is_courtesy,
     map_task_by_rules,
     needs_place,
 )
@@ -99,7 +100,8 @@ def generate_query(turn: Turn) -> Answer:
     Which of the last answer's places are open then, their records say without a search.
     """
     question, count = plain_question(turn), max(1, number(turn.user, "count", 1))
-    if _by_hours(turn.user, question) or _best_first(turn.user, question):
+    told = _by_hours(turn.user, question) or _best_first(turn.user, question)
+    if told or is_courtesy(block(turn.user, "question")):
         return Answer(json={"question": question_of(turn), "query": []})
     rows: list[dict[str, object]] = [{"query": question, "map": map_task_by_rules(question)}]
     if asks_only_the_way(question):
@@ -199,6 +201,8 @@ def answer(turn: Turn) -> Answer:
     """Place first where there are some, then the sentences that bear most on the question."""
     user, language, question = turn.user, language_of(turn), question_of(turn)
     plain = clean_question(question)
+    if question and is_courtesy(question):
+        return Answer(text=say("sample.welcome", language))
     places, unfit = _fit_and_unfit(user, question, language)
     itself = [place for place in unfit if _bears(place, (extract_place(plain) or ("",))[0])]
     if itself:
