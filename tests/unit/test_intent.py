@@ -14,7 +14,7 @@ from agent.evidence.intent import (
     needs_place,
     valid_map_task,
 )
-from agent.evidence.places import names_chinese_place
+from agent.evidence.places import activity_keywords, names_chinese_place
 from tests.support.cpu_time import takes_less
 
 TRAPS = [
@@ -325,3 +325,8 @@ def test_what_asks_for_facts_needs_a_search(text: str) -> None:
 )
 def test_places_of_china_are_told_from_others(text: str, is_chinese: bool) -> None:
     assert names_chinese_place(text) is is_chinese
+
+
+def test_the_park_of_a_car_park_is_none() -> None:
+    assert activity_keywords("Is there a car park near the Bund?", "en") == ["parking lot"]
+    assert activity_keywords("a park near the Bund", "en") == ["park"]

@@ -85,7 +85,14 @@ def activity_keywords(text: str, language: Language) -> list[str]:
 
 def _named_keywords(text: str) -> list[str]:
     """Return map keywords that stand in the text as they are, such as 亲子餐厅."""
-    words = [match[0] for lang in _LANGUAGES for match in _KEYWORDS[lang].finditer(text)]
+    whole = [match.span() for lang in _LANGUAGES for match in _TRIGGERS[lang].finditer(text)]
+    words = [
+        match[0]
+        for lang in _LANGUAGES
+        for match in _KEYWORDS[lang].finditer(text)
+        # The park of a car park is none.
+        if not any(a < match.start() and match.end() <= b for a, b in whole)
+    ]
     special = [word for word in words if _entry(word).get("activity") not in _GENERIC]
     return list(dict.fromkeys(_CANONICAL.get(w.casefold().removesuffix("s"), w) for w in special))
 
