@@ -181,6 +181,11 @@ def test_the_page_on_the_aspect_is_quoted_and_not_a_name_that_has_its_word() -> 
     }
 
 
+def test_of_a_page_on_several_aspects_the_sentences_on_the_one_are_quoted() -> None:
+    grounded = reply(ask("web_research", "en", query="parking near Wangfujing")).grounded or ()
+    assert "Palace Museum" not in "".join(part.text for part in grounded)
+
+
 def test_of_a_single_aspect_nothing_is_missing_once_it_was_asked_for() -> None:
     asked = {"question": "the history of the Bund", "asked": "the history of the Bund"}
     findings = "The Bund is a riverside promenade.[^w0-0]"

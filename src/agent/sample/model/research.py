@@ -127,11 +127,12 @@ def web_research(turn: Turn) -> Answer:
     about = best(own or pages, topic, lambda page: " ".join(page.names), PAGES)
     for page in about or (own or pages)[:PAGES]:
         source, space = Page(uri=page.url, title=page.title), "" if page.language == "zh" else " "
-        whole = sentences(page.text, " ".join(page.names))
+        whole = sentences(page.text)
         if subject.exact and not subject.is_named_in(" ".join((page.title, *page.subjects))):
             # Of a page on many things, those sentences that name the one.
             whole = [sentence for sentence in whole if subject.is_named_in(sentence.bare)]
-        quotes = quote(whole, topic, PER_PAGE)
+        # A page on the aspect need not say its name in any sentence.
+        quotes = quote(whole, topic, PER_PAGE) or (whole[:PER_PAGE] if page in about else [])
         grounded += [GroundedSentence("\n")] if grounded and quotes else []
         grounded += [GroundedSentence(s.text + space, (source,)) for s in quotes]
     nothing = GroundedSentence(_no_page_on(turn))
