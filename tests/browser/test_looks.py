@@ -210,6 +210,24 @@ def test_a_follow_up_begins_below_what_stays_at_the_top(
     assert box_of(turns.nth(1))["y"] >= top["y"] + top["height"]
 
 
+@pytest.mark.parametrize("name", ["打开问题列表", "位置: 我附近"])
+def test_what_folds_leaves_the_text_where_it_is(visit: Visits, thread: str, name: str) -> None:
+    page = visit(viewport={"width": 390, "height": 844}, **STILL).tab(f"/app?thread={thread}")
+    ends(page.locator("article.turn"))
+    question_box(page).focus()
+    page.evaluate("scrollTo(0, 300)")
+    opener = page.get_by_role("button", name=name)
+    at = box_of(opener)
+    # A click by its locator would scroll to it first.
+    page.mouse.click(at["x"] + at["width"] / 2, at["y"] + at["height"] / 2)
+    expect(opener).to_have_attribute("aria-expanded", "true")
+    page.keyboard.press("Tab")
+    assert page.evaluate("scrollY") == 300
+    page.keyboard.press("Escape")
+    expect(opener).to_be_focused()
+    assert page.evaluate("scrollY") == 300
+
+
 @pytest.mark.parametrize(("width", "height"), [(640, 512), (800, 360)], ids=["zoomed", "sideways"])
 def test_a_low_window_is_for_reading(visit: Visits, thread: str, width: int, height: int) -> None:
     page = visit(viewport={"width": width, "height": height}, **STILL).tab(f"/app?thread={thread}")

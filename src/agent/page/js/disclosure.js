@@ -23,7 +23,7 @@ export function disclosure({ label, panel, name }) {
       if (event.key !== "Escape" || panel.hidden) return;
       event.stopPropagation();
       turn(false);
-      button.focus();
+      button.focus({ preventScroll: true });
     },
     onfocusout: (event) => {
       if (event.relatedTarget && !contains(node, event.relatedTarget)) turn(false);

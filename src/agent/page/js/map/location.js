@@ -113,7 +113,7 @@ export class NearView {
 
   #dropped() {
     this.set(null);
-    this.#opener.focus();
+    this.#opener.focus({ preventScroll: true });
   }
 
   /** Says what the panel says before anything is asked, or while a position is in use. */
@@ -152,7 +152,7 @@ export class NearView {
     this.#folding.close();
     const value = await this.#options.pick();
     if (value && mine === this.#requests) this.#use(value);
-    else this.#opener.focus();
+    else this.#opener.focus({ preventScroll: true });
   }
 
   /** @param {Position} value */
@@ -161,7 +161,7 @@ export class NearView {
     this.#then = null;
     this.#folding.close();
     this.set(value);
-    this.#opener.focus();
+    this.#opener.focus({ preventScroll: true });
     then?.();
   }
 

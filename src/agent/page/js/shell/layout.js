@@ -79,7 +79,7 @@ export class Layout {
     this.#opener.hidden = BESIDE_THREADS.matches;
     this.#opener.setAttribute("aria-expanded", "false");
     this.#inert();
-    if (open) this.#opener.focus();
+    if (open) this.#opener.focus({ preventScroll: true });
   }
 
   #name() {
