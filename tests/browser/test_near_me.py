@@ -95,6 +95,22 @@ def test_nothing_is_asked_of_the_browser_before_one_says_so(visit: Visits) -> No
     assert sent(person) == [None]
 
 
+@pytest.mark.parametrize("width", [1024, 1440])
+def test_the_panel_stands_over_the_box_and_not_on_its_text(
+    visit: Visits, thread: str, width: int
+) -> None:
+    page = visit(viewport={"width": width, "height": 800}).tab(f"/app?thread={thread}")
+    ends(page.locator("article.turn"))
+    panel = opened(page).locator(".near-panel")
+    shown, text = panel.bounding_box(), question_box(page).bounding_box()
+    first = panel.get_by_role("button").first.bounding_box()
+    assert shown
+    assert text
+    assert first
+    assert shown["y"] + shown["height"] <= text["y"]
+    assert first["y"] - shown["y"] < 16, "a strip of nothing over the buttons"
+
+
 def test_where_it_is_denied_one_types_a_place(visit: Visits) -> None:
     person = visit()
     page = person.tab()
