@@ -19,6 +19,7 @@ _WATCH = """() => {
     drawn.push([count(".map-anchor"), count(".map-pin.found"), turn?.dataset.status]);
   }).observe(document.body, { subtree: true, childList: true });
 }"""
+PLAY = "Where can children play near Wangfujing, Beijing?"
 ELSEWHERE = "宽窄巷子附近适合遛娃的好去处"
 """A question no other test asks: the server they share still has to look its places up."""
 
@@ -46,6 +47,27 @@ def test_a_way_has_both_ends_and_a_line_that_says_it_is_straight(visit: Visits) 
     # A note of the drawing before may still be fading.
     expect(drawn.get_by_text("直线示意，不是路线")).to_have_count(1)
     expect(drawn.get_by_text("直线示意，不是路线")).to_be_visible()
+
+
+def test_the_note_of_a_line_lies_under_no_name_and_names_are_whole(
+    visit: Visits, server: DevServer
+) -> None:
+    thread = answered_thread(server, PLAY, "Make a day of it")
+    person = visit(viewport={"width": 390, "height": 844}, locale="en-US")
+    page = person.tab(f"/app?thread={thread}")
+    ends(page.locator("article.turn").last)
+    page.get_by_role("button", name="Map", exact=True).click()
+    drawn = part(page, "map")
+    names = drawn.locator(".map-name")
+    expect(names.filter(has_text="LEGO")).to_have_text("LEGO Flagship Store Beijing Wangfujing")
+    note = drawn.get_by_text("Straight line, not the route").bounding_box()
+    assert note
+    for name in names.all():
+        box = name.bounding_box()
+        assert box
+        beside = box["x"] >= note["x"] + note["width"] or note["x"] >= box["x"] + box["width"]
+        apart = box["y"] >= note["y"] + note["height"] or note["y"] >= box["y"] + box["height"]
+        assert beside or apart, name.text_content()
 
 
 def test_there_is_no_map_where_there_is_nothing_to_draw(visit: Visits) -> None:

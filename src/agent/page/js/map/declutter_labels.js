@@ -10,7 +10,8 @@ import { svg } from "../dom.js";
  * @typedef {{marker: L.Marker, at: LatLng, name: string, strong: boolean}} Pin `at`: latitude and longitude
  *   of the place; the marker may stand beside it
  * @typedef {{at: LatLng, name: string}} Named
- * @typedef {{pins: Pin[], centre: Named|null, districts: Named[]}} Shown
+ * @typedef {{line: L.Line, points: LatLng[]}} Noted a line with a note
+ * @typedef {{pins: Pin[], centre: Named|null, districts: Named[], lines: Noted[]}} Shown
  */
 
 const PANE = "names";
@@ -20,8 +21,10 @@ const BESIDE = 20;
 /** No map shows more of a name; measuring every length of a very long one would take minutes. */
 const MOST_LETTERS = 120;
 const FONT = "600 13px";
-/** Shares of the map's width; a name without room for the first is cut to the second. */
-const LONGEST = [0.4, 0.2];
+/** Shares of the map's width; a name without room for one is cut to the next. */
+const LONGEST = [1, 0.8, 0.6, 0.4, 0.2];
+/** Where on a leg of a line its note may stand. */
+const ALONG = [0.5, 0.35, 0.65, 0.2, 0.8];
 /** A district's letters are larger than others', and wide apart. */
 const DISTRICT = { scale: 1.25, apart: 5 };
 const PIN_GAP = 26;
@@ -37,7 +40,7 @@ const CENTRE = 10;
  */
 export function pinLabels(map, cluster) {
   /** @type {Shown} */
-  let shown = { pins: [], centre: null, districts: [] };
+  let shown = { pins: [], centre: null, districts: [], lines: [] };
   /** @type {L.Marker|null} */
   let selected = null;
   const size = { width: 1, height: 1 };
@@ -61,7 +64,7 @@ export function pinLabels(map, cluster) {
 }
 
 /** @param {L.Map} map @param {Shown} shown @param {L.Marker|null} selected */
-function layOut(map, { pins, centre, districts }, selected) {
+function layOut(map, { pins, ...others }, selected) {
   const places = pins.map(({ at }) => map.latLngToLayerPoint(at));
   const spots = spreadApart(places, PIN_GAP);
   pins.forEach(({ marker, at }, index) => {
@@ -71,7 +74,7 @@ function layOut(map, { pins, centre, districts }, selected) {
   const named = pins.map((pin, index) => ({ ...pin, spot: spots[index] }))
     .filter(({ strong, marker }) => strong || marker === selected)
     .sort((a, b) => Number(b.marker === selected) - Number(a.marker === selected));
-  return [...leaders(places, spots), ...labels(map, named, { centre, districts }, spots)];
+  return [...leaders(places, spots), ...labels(map, named, others, spots)];
 }
 
 /** @param {Spot[]} places @param {Spot[]} spots */
@@ -91,32 +94,87 @@ function leaders(places, spots) {
  * @param {Omit<Shown, "pins">} others
  * @param {Spot[]} spots
  */
-function labels(map, named, { centre, districts }, spots) {
+function labels(map, named, { centre, districts, lines }, spots) {
   const widthOf = measure(map.getContainer());
   const inside = view(map);
   const taken = [...spots.map(pinBox), ...controlBoxes(inside)];
   const names = named.map(({ name, spot }) => ({ name, spot, kind: "map-name" }));
-  if (centre) {
-    const { x, y } = map.latLngToLayerPoint(centre.at);
+  const middle = centre && map.latLngToLayerPoint(centre.at);
+  if (centre && middle) {
+    const { x, y } = middle;
     taken.push({ left: x - CENTRE, top: y - CENTRE, right: x + CENTRE, bottom: y + CENTRE });
     names.push({ name: centre.name, spot: { x, y: y + CENTRE }, kind: "map-name centre" });
   }
-  /** @param {string} kind @param {Label|null|undefined} label */
-  const write = (kind, label) => {
-    if (!label) return [];
+  for (const line of lines) taken.push(moveNote(map, line, taken, inside));
+  const written = placeNames(names, widthOf, taken, inside);
+  taken.push(...written.map(({ box }) => box));
+  // The figures of the rings stand above it.
+  if (middle) taken.push({ ...inside, left: middle.x - 2 * CENTRE, right: middle.x + 2 * CENTRE });
+  for (const { name, at } of districts) {
+    const label = placeDistrict(name, widthOf(name), map.latLngToLayerPoint(at), taken, inside);
+    if (!label) continue;
     taken.push(label.box);
-    return [svg("text", { class: kind, x: label.x, y: label.y, "text-anchor": label.align }, label.text)];
-  };
-  const written = names.flatMap(({ name, spot, kind }) => write(kind, LONGEST
-    .map((share) => shorten(name, share * (inside.right - inside.left), widthOf))
-    .map((text) => placeLabel(text, widthOf(text), spot, taken, inside)).find(Boolean)));
-  if (centre) {
-    // The figures of the rings stand above it.
-    const { x } = map.latLngToLayerPoint(centre.at);
-    taken.push({ ...inside, left: x - 2 * CENTRE, right: x + 2 * CENTRE });
+    written.push({ ...label, kind: "map-district" });
   }
-  return [...written, ...districts.flatMap(({ name, at }) => write("map-district",
-    placeDistrict(name, widthOf(name), map.latLngToLayerPoint(at), taken, inside)))];
+  return written.map(({ kind, x, y, align, text }) =>
+    svg("text", { class: kind, x, y, "text-anchor": align }, text));
+}
+
+/**
+ * Places as many names as there is room for, each as long as it can be then.
+ * @param {{name: string, spot: Spot, kind: string}[]} names
+ * @param {(text: string) => number} widthOf
+ * @param {Box[]} taken what must stay free
+ * @param {Box} inside what no name must leave
+ * @returns {(Label & {kind: string})[]}
+ */
+export function placeNames(names, widthOf, taken, inside) {
+  const longest = LONGEST.map((share) => share * (inside.right - inside.left));
+  const texts = names.map(({ name }) => longest.map((length) => shorten(name, length, widthOf)));
+  const layouts = longest.map((_, cut) => {
+    const busy = [...taken];
+    return names.flatMap(({ spot, kind }, index) => {
+      const label = texts[index].slice(cut)
+        .map((text) => placeLabel(text, widthOf(text), spot, busy, inside)).find(Boolean);
+      if (label) busy.push(label.box);
+      return label ? [{ ...label, kind }] : [];
+    });
+  });
+  return layouts.reduce((best, layout) => (layout.length > best.length ? layout : best));
+}
+
+/**
+ * Moves a line's note to where nothing lies on it, and returns what it covers there.
+ * @param {L.Map} map
+ * @param {Noted} noted
+ * @param {Box[]} taken
+ * @param {Box} inside
+ */
+function moveNote(map, { line, points }, taken, inside) {
+  const note = line.getTooltip();
+  const { offsetWidth: width = 0, offsetHeight: height = 0 } = note.getElement() ?? {};
+  const box = placeNote({ width, height }, points.map((at) => map.latLngToLayerPoint(at)), taken, inside);
+  note.setLatLng(map.layerPointToLatLng([box.left + width / 2, box.top + height / 2]));
+  return box;
+}
+
+/**
+ * Places a note on a line or beside it, on its longest leg if there is room; else in the middle of that.
+ * @param {{width: number, height: number}} size of the note
+ * @param {Spot[]} points of the line, two or more
+ * @param {Box[]} taken what must stay free
+ * @param {Box} inside what it must not leave
+ * @returns {Box}
+ */
+export function placeNote({ width, height }, points, taken, inside) {
+  const legs = points.slice(1).map((to, index) => ({ from: points[index], x: to.x - points[index].x,
+    y: to.y - points[index].y })).sort((a, b) => Math.hypot(b.x, b.y) - Math.hypot(a.x, a.y));
+  const beside = [[0, 0], [0, -height], [0, height], [width / 2 + EDGE, 0], [-width / 2 - EDGE, 0]];
+  const boxes = legs.flatMap(({ from, x, y }) => beside.flatMap(([right, down]) => ALONG.map((share) => {
+    const [left, top] = [from.x + share * x + right - width / 2, from.y + share * y + down - height / 2];
+    return { left, top, right: left + width, bottom: top + height };
+  })));
+  return boxes.find((box) => isFree(box, taken, inside)) ?? boxes[0];
 }
 
 /**

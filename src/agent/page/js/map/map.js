@@ -148,22 +148,24 @@ export class MapView {
       this.#markers.set(place.id, marker.addTo(this.#answer));
       return { marker, at, name: readableName(place, language), strong: place.mentioned || !number };
     });
-    if (path.length > 1) straightLine(path.map((place) => this.#at(place))).addTo(this.#answer);
-    pins.push(...ways.flatMap((way) => this.#drawWay(way)));
+    pins.push(...ways.flatMap((way) => this.#endsOf(way)));
+    const lines = [path, ...ways.map(({ ends }) => ends)].filter(({ length }) => length > 1).map((stops) => {
+      const points = stops.map((stop) => this.#at(stop));
+      return { points, line: straightLine(points).addTo(this.#answer) };
+    });
     this.#aim(places.map(({ place }) => place), [...ways.flatMap(({ ends }) => ends), anchor]);
     this.#ground.show(centre);
     const located = [...places.map(({ place }) => place), ...(anchor ? [anchor] : [])];
     const districts = districtsOf(located, language).map(({ name, ...at }) => ({ name, at: this.#at(at) }));
-    this.#labels.show({ pins, centre: anchor && centre && { at: centre, name: anchor.name }, districts });
+    const named = anchor && centre && { at: centre, name: anchor.name };
+    this.#labels.show({ pins, centre: named, districts, lines });
     if (selected && this.#markers.has(selected)) this.select(selected);
   }
 
   /** @param {Way} way */
-  #drawWay({ ends, letters }) {
-    const points = ends.map((end) => this.#at(end));
-    straightLine(points).addTo(this.#answer);
-    return ends.map(({ name }, index) => {
-      const at = points[index];
+  #endsOf({ ends, letters }) {
+    return ends.map((end, index) => {
+      const [{ name }, at] = [end, this.#at(end)];
       const marker = endMarker({ name, letter: letters[index], at }).addTo(this.#answer);
       return { marker, at, name, strong: true };
     });
