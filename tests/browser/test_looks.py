@@ -336,6 +336,26 @@ def test_on_paper_there_is_the_answer_with_numbers_and_addresses(
         expect(part(page, name)).to_be_hidden()
 
 
+def test_on_paper_nothing_is_chosen_and_no_address_is_there_twice(
+    visit: Visits, thread: str
+) -> None:
+    page = visit(fresh=True, **STILL).tab(f"/app?thread={thread}")
+    ends(page.locator("article.turn"))
+    place = page.locator(".place").nth(2)
+    page.emulate_media(media="print")
+    assert place.inner_text().count("北极阁路") == 1, "its bullet says the address"
+    page.emulate_media(media="screen")
+    page.locator(".place-line").first.click()
+    page.emulate_media(media="print")
+    chosen = page.locator(".place.selected")
+    expect(chosen).to_have_css("box-shadow", "none")
+    expect(chosen.locator(".place-number")).to_have_css("background-color", "rgba(0, 0, 0, 0)")
+    assert chosen.inner_text().count("王府井大街255号") == 1
+    expect(chosen.locator(".place-more")).to_be_hidden()
+    folded = part(page, "sources").locator(".map-sources > summary")
+    expect(folded).to_have_css("list-style-type", "none")
+
+
 def outlined(node: Locator) -> bool:
     style: str = node.evaluate("(one) => getComputedStyle(one).outlineStyle")
     return style != "none"

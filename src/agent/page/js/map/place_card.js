@@ -34,7 +34,8 @@ export function placeCard({ place, number, sources, photos, id, bullet }, { onCh
   node.classList.add("place", ...(place.mentioned ? [] : ["faint"]));
   node.dataset.placeId = place.id;
   node.prepend(button);
-  if (bullet && place.address) node.append(el("span", { class: "on-paper" }, ` · ${place.address}`));
+  const address = bullet && !said.includes(place.address ?? "") && ` · ${place.address}`;
+  if (address) node.append(el("span", { class: "on-paper" }, address));
   node.append(panel);
   return {
     node,
