@@ -33,7 +33,7 @@ export function routesView({ onAsk }) {
     fill(list, ...[...ways.values()].map((modes) => wayItem(modes, sources.cite, onAsk)));
     // A forecast or a list of places that follows says the same.
     const isSaid = answer?.places.length || answer?.weather.length;
-    owner.textContent = isSaid ? "" : credit(routes, language);
+    owner.textContent = isSaid ? "" : credit(routes, language, answer?.mode);
   });
 }
 
@@ -110,7 +110,7 @@ export function weatherView() {
     sources.take(answer?.sources ?? []);
     fill(places, ...forecasts.flatMap((each) => forecast(each, sources.cite(each.source))));
     // A list of places says the same.
-    owner.textContent = answer?.places.length ? "" : credit(forecasts, language);
+    owner.textContent = answer?.places.length ? "" : credit(forecasts, language, answer?.mode);
   });
 }
 

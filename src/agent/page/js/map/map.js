@@ -208,7 +208,7 @@ export class MapView {
   #credit() {
     const { tiles } = this.#config;
     const streets = tiles && this.#ground.hasStreets && attribution(tiles);
-    const parts = [credit(this.#places, language), streets].filter(Boolean);
+    const parts = [credit(this.#places, language, this.#drawn?.mode), streets].filter(Boolean);
     fill(this.#owner, ...parts.map((part) => el("span", {}, part)));
     this.#owner.hidden = parts.length === 0;
   }

@@ -84,15 +84,17 @@ export function localTime(iso) {
 }
 
 /**
- * Tells whose data a list of places or routes is, and from when; empty without any.
+ * Tells whose data a list of places or routes is, and from when; empty without any. A sample is of no time.
  * @param {{fetched_at: string}[]} places
  * @param {Language} language
+ * @param {string} mode of their answer
  */
-export function credit(places, language) {
-  const newest = places.map((place) => place.fetched_at).filter(Boolean).sort().at(-1);
+export function credit(places, language, mode = "online") {
   if (!places.length) return "";
-  const owner = text("records.attribution", language);
-  return newest ? `${owner} · ${text("export.as_of", language)} ${localTime(newest)}` : owner;
+  const newest = places.map((place) => place.fetched_at).filter(Boolean).sort().at(-1);
+  const when = newest && `${text("export.as_of", language)} ${localTime(newest)}`;
+  const about = mode === "offline" ? text("page.answer.sample", language) : when;
+  return [text("records.attribution", language), about].filter(Boolean).join(" · ");
 }
 
 /** Names a place as its reader can say it. @param {Place} place @param {Language} language */

@@ -51,7 +51,9 @@ export class PlacesView {
   update(turn) {
     if (turn.answer === this.#shown) return;
     this.#shown = turn.answer;
-    this.#draw(turn.answer?.places ?? [], turn.answer?.sources ?? []);
+    const { places = [], sources = [], mode } = turn.answer ?? {};
+    this.#draw(places, sources);
+    this.#owner.textContent = credit(places, language, mode);
   }
 
   /** Opens and shows a place of the list, or closes the open one. @param {string|null} id */
@@ -94,7 +96,6 @@ export class PlacesView {
     this.#rest.hidden = !isFolded;
     this.#heading.hidden = this.#list.hidden = listed.length === 0;
     this.#heading.textContent = say(listed.length && listed.length < places.length ? "others" : "places");
-    this.#owner.textContent = credit(places, language);
     this.node.hidden = places.length === 0;
   }
 
