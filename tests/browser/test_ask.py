@@ -248,6 +248,9 @@ def test_the_weather_is_told_by_the_day_of_the_week(visit: Visits) -> None:
     days = part(turn, "weather").get_by_role("listitem")
     expect(days.first).to_contain_text(re.compile(r"月\d+日周[一二三四五六日].*°C"))
     assert days.count() > 1
+    asked = part(turn, "weather").locator("[aria-current=date]")
+    expect(asked).to_have_count(1)
+    expect(asked).to_contain_text("周六")
     told = turn.inner_text()
     assert told.count("© 高德地图") == told.splitlines().count("天气") == 1
 

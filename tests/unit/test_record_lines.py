@@ -15,6 +15,7 @@ from agent.evidence.records import (
     place_lines,
     weather_text,
     weather_texts,
+    with_days_asked,
 )
 from agent.evidence.types import Place, Source, Weather, WeatherDay
 from agent.texts import Language
@@ -74,6 +75,8 @@ def test_weather_is_one_line_about_the_day_that_was_asked_for() -> None:
     (section,) = record_sections([], [forecast], "zh", days=days)
     assert section.count("\n- ") == 1
     assert "小雨" in section
+    marked = with_days_asked(forecast, days)["days"]
+    assert [day.get("asked") for day in marked] == [None, True, None]
     beyond = days_asked_for("下周六呢", "2026-11-22")
     assert weather_text(forecast, "zh", beyond).count("°C") == 3
 

@@ -204,6 +204,15 @@ def forecast_in_english(weather: Weather) -> Weather:
     return Weather(**{**weather, "city_en": city, "days": days})
 
 
+def with_days_asked(weather: Weather, asked: Sequence[str]) -> Weather:
+    """Return a forecast in which the days of these ISO dates say that they were asked for."""
+    days = [
+        WeatherDay(**{**day, "asked": True}) if day["date"] in asked else day
+        for day in weather["days"]
+    ]
+    return Weather(**{**weather, "days": days})
+
+
 def _skies(day: WeatherDay, language: Language) -> str:
     words = _WORDS["sky"] if language == "en" else {}
     skies = dict.fromkeys((day["day"], day["night"]))

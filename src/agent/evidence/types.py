@@ -260,6 +260,7 @@ class WeatherDay(TypedDict):
     wind: str | None
     sky_en: NotRequired[str]
     wind_en: NotRequired[str]
+    asked: NotRequired[bool]
 
 
 class Weather(TypedDict):

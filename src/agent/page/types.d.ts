@@ -125,6 +125,7 @@ interface WeatherDay {
   high_c: number | null;
   low_c: number | null;
   wind: string | null;
+  asked?: boolean;
   sky_en?: string;
   wind_en?: string;
 }

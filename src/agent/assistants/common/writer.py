@@ -49,13 +49,14 @@ from agent.evidence.records import (
     route_text,
     weather_lines,
     weather_text,
+    with_days_asked,
     with_pinyin,
 )
 from agent.evidence.references import SourceListFilter, references, resolved
 from agent.evidence.types import Anchor, Gap, Place, Route, Source, Weather
 from agent.export.geojson import feature_collection
 from agent.models.streaming import FinishedText
-from agent.state import Gathered, Previous, replaced
+from agent.state import Gathered, Previous, Turn, replaced
 from agent.texts import REMEDY, Language, remedy_of, say
 
 
@@ -319,7 +320,7 @@ async def write_message(
         "sources": cited,
         "places": places,
         "anchor": anchor,
-        "weather": await _forecasts(state.get("weather", []), turn["language"]),
+        "weather": await _forecasts(state.get("weather", []), turn),
         EXTENT: checked.extent,
     }
     await services.close_turn(turn["id"])
@@ -515,11 +516,16 @@ async def _listed(draft: Draft, used: list[Source], text: str, first: Sequence[s
     return await asyncio.to_thread(with_pinyin, places) if draft.language == "en" else places
 
 
-async def _forecasts(weather: Sequence[Weather], language: Language) -> list[Weather]:
-    """Return the forecasts as the message carries them; for English readers in English, too."""
-    if language != "en" or not weather:
-        return [*weather]
-    return await asyncio.to_thread(lambda: [forecast_in_english(each) for each in weather])
+async def _forecasts(weather: Sequence[Weather], turn: Turn) -> list[Weather]:
+    """Return the forecasts as the message carries them: with the days asked for marked.
+
+    For English readers they are in English, too.
+    """
+    days = days_asked_for(turn["question"], turn["today"])
+    forecasts = [with_days_asked(each, days) for each in weather]
+    if turn["language"] != "en" or not weather:
+        return forecasts
+    return await asyncio.to_thread(lambda: [forecast_in_english(each) for each in forecasts])
 
 
 async def _readable(anchor: Anchor | None, language: Language) -> Anchor | None:

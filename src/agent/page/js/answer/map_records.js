@@ -118,7 +118,8 @@ export function weatherView() {
 function forecast({ city, city_en: english, days }, citation) {
   return [
     el("p", {}, el("strong", {}, (isEnglish && english) || city), " ", citation),
-    el("ul", { class: "record-list" }, ...days.map((day) => el("li", { class: "day" },
+    el("ul", { class: "record-list" }, ...days.map((day) => el("li",
+      { class: "day", "aria-current": day.asked && "date" },
       ...[dayName(day.date), sky(day), degrees(day), (isEnglish && day.wind_en) || day.wind]
         .map((fact) => el("span", {}, fact ?? ""))))),
   ];
