@@ -299,6 +299,23 @@ def test_a_phone_on_its_side_shows_whose_map_it_is(visit: Visits, thread: str) -
     assert credit["y"] + credit["height"] <= 360
 
 
+def test_on_the_smallest_phone_the_map_tells_all_names_and_whose_data_it_is(
+    visit: Visits, thread: str
+) -> None:
+    phone = {"viewport": {"width": 320, "height": 640}, "has_touch": True, "is_mobile": True}
+    page = visit(**phone, locale="en-US", **STILL).tab(f"/app?thread={thread}")
+    ends(page.locator("article.turn"))
+    page.get_by_role("button", name="Map", exact=True).tap()
+    drawn = part(page, "map")
+    drawn.locator(".map-pin").nth(1).tap()
+    card, credit = box_of(page.locator(".map-choice")), box_of(drawn.locator(".map-credit"))
+    assert card["y"] + card["height"] <= credit["y"]
+    assert credit["y"] + credit["height"] <= 640
+    names = drawn.locator(".map-name:not(.centre)")
+    expect(names).to_have_count(drawn.locator(".map-pin").count())
+    assert overflow(page) == []
+
+
 def test_what_is_chosen_shows_without_our_colours(visit: Visits, thread: str) -> None:
     person = visit(viewport={"width": 360, "height": 740}, forced_colors="active", **STILL)
     page = person.tab(f"/app?thread={thread}")

@@ -54,8 +54,8 @@ export class MapView {
   #canvas = el("div", { class: "map-canvas", role: "region", "aria-label": say("map") });
   #message = el("p", { class: "map-empty" }, say("empty"));
   #owner = el("p", { class: "map-credit" });
-  #frame = el("div", { class: "map-frame" }, this.#canvas, this.#message);
-  node = el("div", { class: "map", dataset: { part: "map" } }, this.#frame, this.#owner);
+  frame = el("div", { class: "map-frame" }, this.#canvas, this.#message);
+  node = el("div", { class: "map", dataset: { part: "map" } }, this.frame, this.#owner);
 
   /**
    * @param {Pick<Config, "tiles">} config
@@ -66,11 +66,11 @@ export class MapView {
     this.#onSelect = onSelect;
     this.#map = newMap(this.#canvas);
     this.#ground = layGround(this.#map, config.tiles, () => this.#credit());
-    this.#frame.append(this.#ground.node);
+    this.frame.append(this.#ground.node);
     this.#answer = L.featureGroup().addTo(this.#map);
     this.#labels = pinLabels(this.#map, clustering(this.#map));
     this.#person = L.layerGroup().addTo(this.#map);
-    this.#picker = spotPicker(this.#map, this.#frame);
+    this.#picker = spotPicker(this.#map, this.frame);
     addControls(this.#map, () => this.fit());
     this.#watch();
     this.#credit();

@@ -69,7 +69,7 @@ export class Page {
   /** Puts everything in its place and shows what the address names. */
   async begin() {
     part("threads").append(...this.sidebar.nodes);
-    part("map-column").append(...this.selection.nodes);
+    part("map-column").append(this.selection.node);
     if (!this.composer.node.isConnected) fill(part("composer"), this.composer.node);
     part("bar-end").append(menu(this.#config.user));
     this.map.showPosition(this.near.value);

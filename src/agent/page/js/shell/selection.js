@@ -27,7 +27,8 @@ export class Selection {
     this.#map = map;
     this.#views = turns;
     this.#layout = layout;
-    this.nodes = [map.node, this.#bar];
+    this.node = map.node;
+    map.frame.append(this.#bar);
   }
 
   /**
