@@ -161,7 +161,8 @@ def test_it_can_be_zoomed(visit: Visits, thread: str, zoom: int) -> None:
 
 
 def test_on_an_english_phone_the_options_are_one_row(visit: Visits) -> None:
-    page = visit(viewport={"width": 390, "height": 844}, locale="en-US", **STILL).tab()
+    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+    page = visit(**phone, locale="en-US", **STILL).tab()
     options = page.locator(".composer-options > :visible")
     expect(options).to_have_count(4)
     assert len({round(box_of(options.nth(at))["y"]) for at in range(4)}) == 1
