@@ -123,6 +123,8 @@ def test_map_and_list_select_each_other(page: Page) -> None:
     expect(shown.get_by_role("link", name="在高德地图中打开")).to_have_attribute(
         "href", re.compile("^https://uri.amap.com/marker")
     )
+    rows = shown.locator(".place-rows > div", has_text="高德")
+    expect(rows.locator("dt")).to_have_text(["导航", "来源"])
     card(page, PLACES[3]).click()
     expect(shown).to_have_count(0)
     expect(pin(page, PLACES[3])).to_have_attribute("aria-pressed", "false")

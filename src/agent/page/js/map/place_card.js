@@ -109,11 +109,12 @@ function more(place, sources, photos, onSource) {
     row("demands", verdicts(place)),
     row("hours", [open !== null && openTag(open), hours(place)]),
     row("phone", phones(place)),
-    row("address", [[district, place.address].filter(Boolean).join(" "), " ",
-      link(place.url, say("open"), { class: "place-open" })]),
+    row("address", [district, place.address].filter(Boolean).join(" ")),
     row("category", (language === "en" && place.category_en) || place.category),
     row("navigate", navigation(place)),
-    row("sources", sourceLinks(place, sources, onSource)),
+    // The record's own page is where it is from, not one more way to navigate.
+    row("sources", [...sourceLinks(place, sources, onSource), link(place.url, say("open"),
+      { class: "place-open" })]),
   ].filter(Boolean);
   return [
     address && photo(address, place.name),
