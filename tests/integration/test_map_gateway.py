@@ -116,6 +116,14 @@ async def test_a_survey_asks_in_the_same_order_every_time_and_stays_in_its_budge
     assert all(source["title"].startswith("[示例] ") for source in map_result.sources)
 
 
+async def test_a_survey_for_an_english_question_is_told_with_english_kinds(lab: MapLab) -> None:
+    told: list[str] = []
+    searched: MapTask = {**NEARBY, "keywords": ["coffee shop", "书店", "剧本杀"]}
+    await lab.map_result(searched, told=told, language="en")
+    around = [line for line in told if line.startswith("maps_around_search")]
+    assert [line.partition(" ")[2] for line in around] == ["coffee shop", "bookstore", "剧本杀"]
+
+
 async def test_what_is_known_costs_nothing(lab: MapLab) -> None:
     first, second = meter(), meter()
     await lab.map_result(NEARBY, meter=first)

@@ -8,6 +8,7 @@ import { asBrowser } from "./browser.mjs";
 asBrowser("http://localhost", "en");
 const JS = "../../src/agent/page/js";
 const { eventLine, mapCallsLine, mapCallWords } = await import(`${JS}/answer/progress_line.js`);
+const { text } = await import(`${JS}/i18n.js`);
 const { Steps } = await import(`${JS}/answer/steps.js`);
 const { duration, usageDetail, usageLine } = await import(`${JS}/answer/usage.js`);
 
@@ -139,6 +140,14 @@ describe("calls to the map", () => {
   it("of one search become one line", () => {
     const calls = ["maps_geo Bund", "maps_search_detail B1", "maps_search_detail B2"].map((text) => ({ text }));
     assert.equal(mapCallsLine(calls, "en"), "locating Bund · a place's details ×2");
+  });
+});
+
+describe("the end of a run", () => {
+  it("counts the sources of its answer, in the singular where there is one", () => {
+    const written = (n) => text("page.timeline.written", "en", { n });
+    assert.equal(written(5), "Answer written with 5 sources");
+    assert.equal(written(1), "Answer written with 1 source");
   });
 });
 

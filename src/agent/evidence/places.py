@@ -123,6 +123,20 @@ def _in_chinese() -> dict[str, str]:
 
 
 _CHINESE = _in_chinese()
+_ENGLISH = {
+    chinese: english
+    for entry in reversed(_TABLE)
+    for chinese, english in zip(entry["zh"]["keywords"], entry["en"]["keywords"], strict=False)
+}
+
+
+def english_keywords(keywords: str) -> str:
+    """Return Chinese keywords, parted by bars, as a person reads them: "coffee shop, museum".
+
+    As it is where the table of kinds has none for one of them.
+    """
+    words = [_ENGLISH.get(word) for word in keywords.split("|")]
+    return ", ".join(word for word in words if word) if all(words) else keywords
 
 
 _GAZETTEER = json.loads(files(__package__).joinpath("gazetteer.json").read_text(encoding="utf-8"))

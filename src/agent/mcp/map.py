@@ -14,7 +14,7 @@ from agent.core.calls import Calls, Policy
 from agent.core.concurrency import BoundedCache, SingleFlight
 from agent.core.errors import AgentError, BudgetExceeded, ProviderError
 from agent.core.redaction import scrub
-from agent.evidence.places import limiting_cities
+from agent.evidence.places import english_keywords, limiting_cities
 from agent.evidence.types import Leg, Location, MapTask, Point
 from agent.mcp.map_server import DailySearches, MapServer, NamedStop, Pauses, window_pace
 from agent.mcp.records import (
@@ -160,7 +160,8 @@ class MapClient:
         """Fetch in code what the task needs; failures are gaps."""
         result = MapResult(intent=task["intent"])
         records = self._records(result, options, query)
-        await self._server.prefetch(task, query, records, self._calling(meter, on_call)).run()
+        call = self._calling(meter, on_call, options.language)
+        await self._server.prefetch(task, query, records, call).run()
         return result
 
     async def district(self, near: Point, language: Language, *, meter: Meter) -> str:
@@ -188,7 +189,8 @@ class MapClient:
 
         To be called when the model has what it asked for: these calls are the first to go.
         """
-        records, call = self._records(result, options, query), self._calling(meter, on_call)
+        records = self._records(result, options, query)
+        call = self._calling(meter, on_call, options.language)
         missing = options.details + options.more - len(result.places)
         await self._server.prefetch(task, query, records, call).more(min(missing, call.left()))
 
@@ -197,7 +199,8 @@ class MapClient:
     ) -> BranchTools:
         """Return the tools a model may call; raise ProviderError if the server cannot be had."""
         records = self._records(result, options, query)
-        return await branch_tools(self.session, records, query, self._calling(meter, on_call))
+        call = self._calling(meter, on_call, options.language)
+        return await branch_tools(self.session, records, query, call)
 
     async def walks(
         self, points: Sequence[Location], *, meter: Meter, on_call: OnCall
@@ -247,9 +250,11 @@ class MapClient:
         cities = limiting_cities(query)
         return MapRecords(result, options, presentation=presentation, cities=cities, now=self._now)
 
-    def _calling(self, meter: Meter, on_call: OnCall) -> BranchCalls:
+    def _calling(self, meter: Meter, on_call: OnCall, language: Language = "zh") -> BranchCalls:
         async def call(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-            on_call(f"{tool} {subject_of(arguments)}"[:120].strip())
+            subject = subject_of(arguments)
+            subject = english_keywords(subject) if language == "en" else subject
+            on_call(f"{tool} {subject}"[:120].strip())
             return await self._gateway.call(tool, arguments, meter=meter)
 
         return BranchCalls(call, left=lambda: meter.left("map_calls"))

@@ -152,7 +152,7 @@ export class Timeline {
 
   /** Tells a step in words; how long it took stands in a column of its own. @param {Step} step */
   #line({ event }) {
-    if (event.type === "done") return say("written", { n: event.count ?? 0 });
+    if (event.type === "done") return say(event.count ? "written" : "written_none", { n: event.count });
     const text = event.type === "map_call" ? mapCallWords(event.text, language) : event.text;
     return eventLine({ ...event, text, seconds: undefined }, this.#config, language);
   }
