@@ -71,7 +71,7 @@ def test_a_verdict_by_the_name_does_not_repeat_the_name_that_stands_above_it() -
     shop = record("乐高品牌旗舰店(北京王府井店)", category="礼品饰品店")
     museum = record("某展馆", category="游乐场")
     for language, by_name, by_kind in (
-        ("zh", "适合孩子（看名称）", "适合孩子（游乐场）"),
+        ("zh", "适合孩子（据名称判断）", "适合孩子（游乐场）"),
         ("en", "for children (by its name)", "for children (playground or amusement park)"),
     ):
         texts = [
