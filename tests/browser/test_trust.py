@@ -84,6 +84,8 @@ def test_a_figure_and_a_citation_show_the_quote_with_the_figure_marked(page: Pag
     expect(part(page, "citation")).to_be_hidden()
     page.locator("a.cite").first.focus()
     expect(marks).to_have_text(["25", "1.8"])
+    opens = part(page, "citation").get_by_role("link", name="打开来源")
+    expect(opens).to_have_attribute("rel", "noopener nofollow ugc")
 
 
 def test_a_citation_that_the_next_sentence_repeats_stands_once(page: Page) -> None:

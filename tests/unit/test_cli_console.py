@@ -184,6 +184,18 @@ def test_a_terminal_says_each_place_once_with_its_number() -> None:
     assert shown.count("高德地图") == 1
 
 
+def test_a_page_that_leads_nowhere_is_its_title_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    url = "https://sample.tanlu.invalid/a"
+    text = f"适合带孩子[1]({url})。\n\n**来源**\n\n1. [\\[示例\\] 指南]({url}) — 示例"
+    told = outcome(text, sources=[source(1, url)], places=[])
+    shown = pretty(told)
+    assert "适合带孩子[1]。" in shown
+    assert "[1] [示例] 指南 — 示例" in shown
+    assert url not in shown
+    print_outcome(told, follow_up="")
+    assert url not in capsys.readouterr().out
+
+
 def test_a_pipe_gets_markdown(capsys: pytest.CaptureFixture[str]) -> None:
     print_outcome(outcome(), follow_up="tanlu ask --thread T")
     shown = capsys.readouterr().out

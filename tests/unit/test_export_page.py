@@ -131,6 +131,23 @@ def test_only_web_addresses_become_links(url: str, kept: bool) -> None:
     assert (link_url(url) == url) is kept
 
 
+SAMPLE = "https://sample.tanlu.invalid/a"
+
+
+def test_pages_that_lead_nowhere_are_no_links() -> None:
+    text = f"去[1]({SAMPLE})，见[那页]({SAMPLE})[2](https://example.com/b)。\n\n**来源**\n\n"
+    listed = f"1. [\\[示例\\] 一]({SAMPLE}) — 示例\n2. [二](https://example.com/b)"
+    sources = [source(1, SAMPLE, "[示例] 一"), source(2, "https://example.com/b", "二")]
+    finished = answer(answer=text + listed, sources=sources, places=[])
+    page = html_page(finished)
+    assert ".invalid/" not in page
+    assert 'href="#source-1"' in page
+    assert 'href="https://example.com/b"' in page
+    document = markdown_document(finished)
+    assert "去\\[1\\]，见那页[2](https://example.com/b)。" in document
+    assert "1. \\[示例\\] 一 — 示例\n2. [二](https://example.com/b)" in document
+
+
 def test_pins_are_drawn_where_they_are() -> None:
     drawn = draw_map([Pin(116.40, 39.91, "west", 1), Pin(116.42, 39.91, "east", 2)], "en")
     at = [float(x) for x in re.findall(r"translate\(([\d.]+) ", drawn)]

@@ -48,6 +48,13 @@ def addresses(reader: PdfReader) -> set[str]:
     return found
 
 
+def test_a_page_that_leads_nowhere_is_no_link() -> None:
+    url = "https://sample.tanlu.invalid/a"
+    reader = read(answer=f"适合带孩子[1]({url})", sources=[source(1, url)], places=[])
+    assert "适合带孩子[1]" in text_of(reader)
+    assert addresses(reader) == set()
+
+
 def test_a_chinese_report_is_readable_with_headings_bullets_tables_and_sources() -> None:
     reader = read(answer=REPORT)
     text = text_of(reader)

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from agent.cli.console import printable
 from agent.client.run_result import Outcome
+from agent.evidence.markdown import without_dead_links
 from agent.evidence.records import hours_text, name_text, verdict_texts
 from agent.evidence.references import strip_references
 from agent.evidence.types import Place
@@ -78,7 +79,10 @@ def follow_up_line(command: str, language: Language) -> str:
 
 
 def _print_plain(outcome: Outcome, follow_up: str) -> None:
-    parts = [outcome.answer, *filter(None, [statement_line(outcome.finished())])]
+    parts = [
+        without_dead_links(outcome.answer),
+        *filter(None, [statement_line(outcome.finished())]),
+    ]
     if places := shown_places(outcome.places):
         parts.append(f"**{say('export.places', outcome.language)}**")
         parts.append(place_table(places, outcome.language))
@@ -178,4 +182,4 @@ def _for_terminal(markdown: str) -> str:
             return f"[\\[{text}\\]]({url})"
         return f"{text} <{url}>" if len(url) <= _SHORT_URL else match[0]
 
-    return _LINK.sub(link_text, markdown)
+    return _LINK.sub(link_text, without_dead_links(markdown))

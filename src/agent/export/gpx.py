@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from agent.evidence.markdown import link_url
+from agent.evidence.markdown import open_url
 from agent.evidence.records import kind_text, name_text
 from agent.evidence.types import Anchor, Outing, Place
 from agent.export.finished import FinishedAnswer
@@ -80,7 +80,7 @@ def _waypoint(root: Element, place: Place, language: Language) -> None:
     waypoint = SubElement(root, "wpt", _at(place))
     _text(waypoint, "name", name_text(place, language))
     _text(waypoint, "desc", place["address"])
-    if url := link_url(place["url"]):
+    if url := open_url(place["url"]):
         SubElement(waypoint, "link", {"href": url})
     _text(waypoint, "type", kind_text(place, language))
 

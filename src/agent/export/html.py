@@ -5,7 +5,7 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 
-from agent.evidence.markdown import link_url
+from agent.evidence.markdown import open_url
 from agent.evidence.records import china_time, hours_text, map_name, name_text, verdict_texts
 from agent.evidence.references import site_of, strip_references
 from agent.evidence.types import Place, Source
@@ -188,7 +188,7 @@ def _source(index: int, source: Source, language: Language) -> str:
 
 def _link(url: str, text: str) -> str:
     label = escape(text.strip() or url)
-    if not (href := link_url(url)):
+    if not (href := open_url(url)):
         return label
     return f'<a href="{escape(href)}" target="_blank" rel="{LINK_REL}">{label}</a>'
 

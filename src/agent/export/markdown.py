@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from agent.evidence.markdown import link_url, without_urls
+from agent.evidence.markdown import link_url, open_url, without_dead_links, without_urls
 from agent.evidence.records import china_time, hours_text, name_text, verdict_texts
 from agent.evidence.references import references, strip_references
 from agent.evidence.types import Place
@@ -58,15 +57,24 @@ def _is_allowed(url: str) -> bool:
 
 
 def _mark_links(children: Sequence[Token], titles: Mapping[str, str]) -> None:
-    for token, following in pairwise(children):
+    for index, token in enumerate(children):
         if token.type != "link_open":
             continue
-        token.attrSet("rel", LINK_REL)
-        token.attrSet("target", "_blank")
-        if following.type == "text" and following.content.isdigit():
+        following = children[index + 1]
+        cited = following.content if following.type == "text" else ""
+        if cited.isdigit():
             token.attrSet("class", "cite")
-            if title := titles.get(following.content):
+            if title := titles.get(cited):
                 token.attrSet("title", title)
+        if open_url(str(token.attrGet("href"))):
+            token.attrSet("rel", LINK_REL)
+            token.attrSet("target", "_blank")
+        elif cited in titles:
+            token.attrSet("href", f"#source-{cited}")
+        else:
+            end = next(other for other in children[index:] if other.type == "link_close")
+            token.tag = end.tag = "span"
+            del token.attrs["href"]
 
 
 _ACTIVE = re.compile(r"([\\`*_{}\[\]<>#|!])")
@@ -84,7 +92,7 @@ def markdown_document(answer: FinishedAnswer) -> str:
         f"# {escape_markdown(answer.question)}",
         china_time(answer.generated_at, answer.language),
         *notice,
-        text,
+        without_dead_links(text),
     ]
     if line := statement_line(answer):
         parts.append(f"*{escape_markdown(line)}*")
@@ -106,7 +114,7 @@ def place_table(places: Sequence[Place], language: Language) -> str:
     lines = [_row(names), _row(["---"] * len(names))]
     for place in places:
         name = _cell(name_text(place, language))
-        if url := link_url(place["url"]):
+        if url := open_url(place["url"]):
             name = f"[{name}]({url})"
         cells = [metres(place["distance_m"]), rating(place), hours_text(place, language),
                  place["address"] or ""]  # fmt: skip

@@ -24,7 +24,7 @@ from reportlab.pdfbase.cidfonts import UnicodeCIDFont
 from reportlab.pdfbase.pdfmetrics import registerFont, registerFontFamily
 from reportlab.platypus import Paragraph, SimpleDocTemplate, Spacer, Table, TableStyle
 
-from agent.evidence.markdown import link_url
+from agent.evidence.markdown import open_url
 from agent.evidence.outing.text import day_title, outing_section
 from agent.evidence.records import china_time
 from agent.evidence.references import strip_references
@@ -97,16 +97,16 @@ def text_markup(text: str, language: Language, *, latin: str = LATIN) -> str:
 
 def link_markup(url: str, markup: str) -> str:
     """Return the markup as a link if the address may be one."""
-    if not (href := link_url(url)):
+    if not (href := open_url(url)):
         return markup
     return f'<a href="{escape(href)}" color="{LINK_COLOUR}">{markup}</a>'
 
 
 def _link(url: str, following: Sequence[Token]) -> tuple[str, str]:
     """Return the opening and the end of a link; a citation is raised and in brackets."""
-    if not (href := link_url(url)):
-        return "", ""
-    opened, closed = f'<a href="{escape(href)}" color="{LINK_COLOUR}">', "</a>"
+    href = open_url(url)
+    opened = f'<a href="{escape(href)}" color="{LINK_COLOUR}">' if href else ""
+    closed = "</a>" if href else ""
     cites = bool(following) and following[0].content.isdigit()
     return (f"<super>{opened}[", f"]{closed}</super>") if cites else (opened, closed)
 
@@ -299,7 +299,7 @@ class _Page:
         number, url = source.get("number") or index, source["url"]
         title = text_markup(source["title"].strip() or url, self._language)
         markup = link_markup(url, title)
-        if link_url(url):
+        if open_url(url):
             unresolved = say("export.unresolved", self._language)
             address = unresolved if source.get("unresolved") else unquote(url)
             address = text_markup(address, self._language)

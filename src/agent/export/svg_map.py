@@ -9,7 +9,7 @@ from unicodedata import east_asian_width
 
 from agent.core.strings import without_open_bracket
 from agent.evidence.geo import EARTH_RADIUS_M
-from agent.evidence.markdown import link_url
+from agent.evidence.markdown import open_url
 from agent.export.finished import metres
 from agent.texts import Language, say
 
@@ -236,7 +236,7 @@ def _pin(pin: Pin, spot: tuple[float, float], true: tuple[float, float]) -> str:
         '</title><path d="M0 0C-3-9-11-12-11-20a11 11 0 0 1 22 0C11-12 3-9 0 0Z"/>'
         f'<text y="-16" text-anchor="middle">{pin.number}</text></g></g>'
     )
-    if url := link_url(pin.url or ""):
+    if url := open_url(pin.url or ""):
         shape = f'<a href="{escape(url)}" target="_blank" rel="noopener nofollow ugc">{shape}</a>'
     return leader + shape
 

@@ -84,6 +84,12 @@ export function safeUrl(address) {
   }
 }
 
+/** Returns it if it may lead somewhere: the names of sample pages never do. @param {unknown} address */
+export function openUrl(address) {
+  const href = safeUrl(address);
+  return href && !new URL(href).hostname.endsWith(".invalid") ? href : null;
+}
+
 /**
  * Makes a link out of the page, or the text alone where the address is none to follow.
  * @param {unknown} address
@@ -91,7 +97,7 @@ export function safeUrl(address) {
  * @param {Attributes} attributes
  */
 export function link(address, text, attributes = {}) {
-  const href = safeUrl(address);
+  const href = openUrl(address);
   if (href === null) return el("span", attributes, text);
   return el("a", { ...attributes, href, target: "_blank", rel: LINK_REL }, text);
 }

@@ -1,6 +1,6 @@
 /** The source behind a citation's number: one card for the whole page, shown where it is asked for. */
 
-import { contains, el, fill, link, safeUrl } from "../dom.js";
+import { contains, el, fill, link, openUrl } from "../dom.js";
 import { translator } from "../i18n.js";
 import { citationOf, figuresIn, finder, TOLD, withMarked } from "./figures.js";
 import { kindSign, sourceOrigin } from "./sources.js";
@@ -224,7 +224,7 @@ class Card {
       ...quotes.map((quote, index) =>
         el("blockquote", { class: index ? "" : "nearest" }, ...withMarked(quote, figures))),
       el("p", { class: "card-ways" },
-        safeUrl(source.url) && link(source.url, say("open"), { class: "button" }),
+        openUrl(source.url) && link(source.url, say("open"), { class: "button" }),
         show && el("button", { class: "button", type: "button", onclick: () => this.#leadTo(show) },
           say("map"))),
     ];

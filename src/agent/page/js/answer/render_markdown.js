@@ -2,7 +2,7 @@
 
 import MarkdownIt from "../../vendor/markdown-it.js";
 import purify from "../../vendor/purify.js";
-import { el, LINK_REL, safeUrl, textsIn } from "../dom.js";
+import { el, LINK_REL, openUrl, safeUrl, textsIn } from "../dom.js";
 import { foreign, translator } from "../i18n.js";
 
 /** @import { Token } from "../../vendor/markdown-it.js" */
@@ -39,8 +39,10 @@ parser.core.ruler.push("shown", (state) => show(state.tokens, state.env.numbers)
 export function renderMarkdown(text, { sources = [] } = {}) {
   const fragment = purify.sanitize(answerHtml(text, { sources }), PURE);
   for (const anchor of fragment.querySelectorAll("a")) {
-    if (safeUrl(anchor.getAttribute("href")) === null) anchor.replaceWith(...anchor.childNodes);
-    else Object.assign(anchor, { target: "_blank", rel: LINK_REL });
+    const href = anchor.getAttribute("href");
+    if (openUrl(href)) Object.assign(anchor, { target: "_blank", rel: LINK_REL });
+    else if (anchor.matches(".cite") && safeUrl(href)) anchor.href = `#source-${anchor.textContent}`;
+    else anchor.replaceWith(...anchor.childNodes);
   }
   for (const table of fragment.querySelectorAll("table")) scrollable(table, nameOf(table));
   for (const code of fragment.querySelectorAll("pre")) scrollable(code, say("code"));

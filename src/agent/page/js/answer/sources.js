@@ -28,9 +28,8 @@ export function sourcesView() {
     const { true: places = [], false: pages = [] } =
       Object.groupBy(numbered(answer?.sources ?? []), ([, { kind }]) => String(kind === "place"));
     node.hidden = places.length + pages.length === 0;
-    list.hidden = pages.length === 0;
+    heading.hidden = list.hidden = pages.length === 0;
     map.hidden = places.length === 0;
-    heading.hidden = pages.length === 0;
     const isWeb = pages.every(([, { kind }]) => kind === "page");
     fill(heading, say(isWeb ? "web" : "sources", { n: pages.length }));
     fill(name, say("map", { n: places.length }));

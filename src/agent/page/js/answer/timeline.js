@@ -200,9 +200,7 @@ export class Timeline {
 }
 
 /** Tells whether `other` is what holds `step`, or held by the same. @param {Step} other @param {Step} step */
-function isBeside(other, step) {
-  return other.key === step.parent || other.parent === step.parent;
-}
+const isBeside = (other, step) => other.key === step.parent || other.parent === step.parent;
 
 /** Returns the seconds the run took, by its own count where it has ended. @param {Turn} turn */
 function secondsOf(turn) {
