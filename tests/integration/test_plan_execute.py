@@ -414,6 +414,24 @@ async def test_no_collections_are_read_where_none_are_wanted(lab: PlanLab) -> No
     assert state["passages"]
 
 
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("我的文档里怎么说青岚钠电？", "这里还没有您自己的文档"),
+        ("What do my documents say about Qinglan?", "You have no documents of your own here"),
+        (ZH, ""),
+    ],
+)
+async def test_whoever_asks_about_own_documents_and_has_none_is_told(
+    shared: World, question: str, said: str
+) -> None:
+    shared.clear()
+    async with plan_process(shared, knowledge=MemoryKnowledge()) as lab:
+        state = await lab.ask(question)
+    assert [gap["code"] for gap in told(state)["gaps"]].count("no_documents") == bool(said)
+    assert said in str(answer_of(state).text)
+
+
 async def test_an_unknown_collection_is_refused_by_name(lab: PlanLab) -> None:
     with pytest.raises(InputError, match=r"collections: there is no 'nix'; there are: own"):
         await lab.ask(inputs={"collections": ["nix"]})

@@ -76,9 +76,7 @@ async def generate_query(
     refuse_without_thread(configuration)
     turn = open_turn(state, configuration, services, runtime)
     previous = opened_previous(previous_of(state), turn)
-    readable = await readable_collections(
-        state, configuration, services, runtime, language=turn["language"]
-    )
+    readable = await readable_collections(state, configuration, services, runtime, turn=turn)
     opened = new_turn()
     opened["turn"], opened["previous"] = turn, previous
     opened["owner"], opened["readable"] = readable.owner, readable.names

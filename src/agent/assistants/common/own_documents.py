@@ -5,6 +5,7 @@ there is no tool and no cost, but for `plan_execute`, which reads all that its o
 """
 
 import logging
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath, PureWindowsPath
@@ -26,7 +27,7 @@ from agent.knowledge.terms import bears_on
 from agent.knowledge.types import Collected, Hit, Scope
 from agent.runs.engine import EVERYBODY, OWNER
 from agent.search.hits import only_known
-from agent.state import QuestionInput
+from agent.state import QuestionInput, Turn
 from agent.texts import Language, reason_of, say
 
 SEARCH_DOCUMENTS = "search_documents"
@@ -35,6 +36,11 @@ SHOWN_COLLECTIONS = 30
 _LOOKED_AT, _SHOWN, _NEAREST = 20, 6, 3
 _PASSAGE, _TITLE = 1500, 200
 _PDF = "pdf"
+_OWN = re.compile(
+    r"\b(?:my|our) (?:own )?(?:documents?|docs?|files?|papers?|notes?|pdfs?)\b"
+    r"|我们?(?:自己)?的?(?:文档|文件|资料|笔记|论文)",
+    re.IGNORECASE,
+)
 log = logging.getLogger(__name__)
 
 
@@ -107,12 +113,13 @@ async def readable_collections(
     services: Services,
     runtime: Runtime[Configuration],
     *,
-    language: Language,
+    turn: Turn,
     all_by_default: bool = False,
 ) -> Readable:
     """Return what this run may read; raise InputError for a collection that is not there.
 
-    Somebody else's is told as one that nobody has. A knowledge base that fails is a gap.
+    Somebody else's is told as one that nobody has. A knowledge base that fails is a gap, and so
+    is a question about own documents where all are read and there are none.
     """
     chosen, owner = _named(state, configuration), owner_of(runtime)
     if not (chosen or (chosen is None and all_by_default)):
@@ -120,10 +127,13 @@ async def readable_collections(
     try:
         collections = await services.knowledge().collections(owner)
     except AgentError as error:
-        return Readable(owner, gaps=[documents_gap(error, language)])
+        return Readable(owner, gaps=[documents_gap(error, turn["language"])])
     names = list(dict.fromkeys(each["name"] for each in collections))
     if chosen is None:
-        return Readable(owner, read_by_default(names), collections)
+        readable = read_by_default(names)
+        lacks = not readable and _OWN.search(turn["question"])
+        gaps = [run_gap("documents.no_documents", turn["language"])] if lacks else []
+        return Readable(owner, readable, collections, gaps)
     for name in chosen:
         if name not in names:
             there = ", ".join(sorted(names)[:SHOWN_COLLECTIONS]) or "none"

@@ -59,9 +59,7 @@ async def begin(
     thread = cast(DeepState, {**state, "messages": messages})
     turn = open_turn(thread, configuration, services, runtime)
     previous = opened_previous(previous_of(thread), turn)
-    readable = await readable_collections(
-        state, configuration, services, runtime, language=turn["language"]
-    )
+    readable = await readable_collections(state, configuration, services, runtime, turn=turn)
     opened = new_research()
     opened["turn"] = waiting(turn, configuration, services)
     opened["previous"] = previous

@@ -220,7 +220,7 @@ async def plan(
     refuse_without_thread(configuration)
     turn = open_turn(state, configuration, services, runtime)
     readable = await readable_collections(
-        state, configuration, services, runtime, language=turn["language"], all_by_default=True
+        state, configuration, services, runtime, turn=turn, all_by_default=True
     )
     owner, gaps = readable.owner, readable.gaps
     previous = opened_previous(previous_of(state), turn)

@@ -96,9 +96,7 @@ async def analyze(
     refuse_without_thread(configuration)
     turn = open_turn(state, configuration, services, runtime)
     requirement = checked_requirement(state.get("format_requirement"))
-    readable = await readable_collections(
-        state, configuration, services, runtime, language=turn["language"]
-    )
+    readable = await readable_collections(state, configuration, services, runtime, turn=turn)
     previous = opened_previous(previous_of(state), turn)
     discussion = conversation(state["messages"], previous["sources"])
     if notice := services.notice(turn["language"]):

@@ -283,7 +283,7 @@ def _report(
     language: Language,
 ) -> Answer:
     """Return a report: what stands first, the sections, the lists, and what is missing."""
-    parts = [f"# {question}", say("sample.quotation", language)]
+    parts = [f"# {question[:1].upper()}{question[1:]}", say("sample.quotation", language)]
     if first:
         parts += [f"## {say('sample.summary', language)}", join_sentences(first, language)]
     for name, quotes in sections:
