@@ -138,6 +138,7 @@ def test_each_place_is_told_once_by_a_bullet_with_its_number(page: Page) -> None
         expect(told.nth(number - 1).locator(".place-number")).to_have_text(str(number))
         expect(told.nth(number - 1).locator("a.cite")).to_have_text([str(number)])
         expect(pin(page, name)).to_have_text(str(number))
+        assert " · " not in (told.nth(number - 1).text_content() or ""), "a line may begin with it"
     visible = page.locator(".talk").inner_text()
     assert [visible.count(f"{name} —") for name in PLACES] == [1] * len(PLACES)
 

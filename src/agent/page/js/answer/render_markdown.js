@@ -47,6 +47,8 @@ export function renderMarkdown(text, { sources = [] } = {}) {
   for (const table of fragment.querySelectorAll("table")) scrollable(table, nameOf(table));
   for (const code of fragment.querySelectorAll("pre")) scrollable(code, say("code"));
   for (const text of textsIn(fragment)) {
+    // A line does not begin with the dot between two facts.
+    if (!text.parentElement?.closest("code")) text.data = text.data.replaceAll(" · ", "\u00a0· ");
     if (foreign(text.data)) text.replaceWith(...withLanguage(text.data));
   }
   return fragment;

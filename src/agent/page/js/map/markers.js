@@ -158,7 +158,7 @@ function describe(marker, place) {
 
 /** @param {Place} place */
 function tooltip(place) {
-  const facts = shortFacts(place, language).join(" · ");
+  const facts = shortFacts(place, language).join("\u00a0· ");
   const line = facts && el("div", { class: "map-tip-facts" }, facts);
   return el("div", {}, el("strong", {}, place.name), line);
 }

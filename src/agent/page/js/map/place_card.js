@@ -34,7 +34,7 @@ export function placeCard({ place, number, sources, photos, id, bullet }, { onCh
   node.classList.add("place", ...(place.mentioned ? [] : ["faint"]));
   node.dataset.placeId = place.id;
   node.prepend(button);
-  const address = bullet && !said.includes(place.address ?? "") && ` · ${place.address}`;
+  const address = bullet && !said.includes(place.address ?? "") && `\u00a0· ${place.address}`;
   if (address) node.append(el("span", { class: "on-paper" }, address));
   node.append(panel);
   return {
