@@ -68,7 +68,10 @@ export class AnswerView {
     this.#rendered = shown;
     this.#renderedAt = performance.now();
     if (answer) this.#showAnswer(answer, question);
-    else this.#showGrowing(growingBody(text, { question, notice: noticeIn(events) }));
+    else {
+      const notice = events.find(({ type }) => type === "notice")?.text;
+      this.#showGrowing(growingBody(text, { question, notice }));
+    }
     this.#checks.update(this.#turn);
     fill(this.#notices, ...(answer ? this.#hints(answer) : []));
     this.node.hidden = !this.#body.hasChildNodes() && !this.#notices.hasChildNodes();
@@ -76,11 +79,21 @@ export class AnswerView {
 
   /** @param {Answer} answer @param {string} question */
   #showAnswer(answer, question) {
-    this.#sources = byNumber(answer.sources);
     const { sources, gaps, places, routes, weather } = answer;
     const elsewhere = { notice: noticeOf(answer), sources, gaps, places, routes, weather };
-    const body = answerBody(answer.text, { question, ...elsewhere });
-    this.#showText(body, answer);
+    const fragment = renderMarkdown(answerBody(answer.text, { question, ...elsewhere }), { sources });
+    this.#settled = { text: "", nodes: 0 };
+    this.#sources = byNumber(sources);
+    if (answer.final_answer && answer.outcome === "answer") markHeadline(fragment, answer.verified);
+    giveQuotes(citationsIn(fragment), quotesOfStatements(answer));
+    explainMarks(fragment);
+    for (const anchor of citationsIn(fragment)) {
+      const source = this.#sources.get(anchor.dataset.sourceNumber ?? "");
+      if (source) nameCitation(anchor, source);
+    }
+    mergeEqual(fragment);
+    tellFigures(fragment, (anchor) => this.#quotesOf(anchor));
+    patch(this.#body, fragment);
   }
 
   /** Renders blocks that have ended once; the last one anew each time. @param {string} markdown */
@@ -94,24 +107,6 @@ export class AnswerView {
     this.#body.append(ended);
     this.#settled = { text: this.#settled.text + tail.slice(0, end), nodes: this.#body.childNodes.length };
     this.#body.append(last);
-  }
-
-  /** @param {string} markdown @param {Answer} answer */
-  #showText(markdown, answer) {
-    this.#settled = { text: "", nodes: 0 };
-    const { sources } = answer;
-    const quotes = quotesOfStatements(answer);
-    const fragment = renderMarkdown(markdown, { sources });
-    if (answer.final_answer && answer.outcome === "answer") markHeadline(fragment, answer.verified);
-    giveQuotes(citationsIn(fragment), quotes);
-    explainMarks(fragment);
-    for (const anchor of citationsIn(fragment)) {
-      const source = this.#sources.get(anchor.dataset.sourceNumber ?? "");
-      if (source) nameCitation(anchor, source);
-    }
-    mergeEqual(fragment);
-    tellFigures(fragment, (anchor) => this.#quotesOf(anchor));
-    patch(this.#body, fragment);
   }
 
   /**
@@ -180,11 +175,6 @@ function patch(element, fragment) {
   while (same < after.length && same < before.length && before[same].isEqualNode(after[same])) same += 1;
   for (const old of before.slice(same)) old.remove();
   element.append(...after.slice(same));
-}
-
-/** @param {RunEvent[]} events */
-function noticeIn(events) {
-  return events.find((event) => event.type === "notice")?.text ?? "";
 }
 
 /** @param {string} kind @param {string} words */

@@ -225,15 +225,9 @@ class Card {
         el("blockquote", { class: index ? "" : "nearest" }, ...withMarked(quote, figures))),
       el("p", { class: "card-ways" },
         openUrl(source.url) && link(source.url, say("open"), { class: "button" }),
-        show && el("button", { class: "button", type: "button", onclick: () => this.#leadTo(show) },
-          say("map"))),
+        show && el("button", { class: "button", type: "button",
+          onclick: () => { this.hide(); show("map"); } }, say("map"))),
     ];
-  }
-
-  /** @param {NonNullable<Cited["show"]>} show */
-  #leadTo(show) {
-    this.hide();
-    show("map");
   }
 
   #make() {

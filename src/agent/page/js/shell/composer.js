@@ -53,6 +53,7 @@ export class Composer {
       el("div", { class: "composer-row" },
         el("div", { class: "composer-options" }, this.#assistant.node, near.node, this.#rules.node, plan),
         this.#steer, this.#send));
+    this.#rules.node.addEventListener("input", () => this.#show());
     this.#show();
   }
 
@@ -124,7 +125,7 @@ export class Composer {
       this.#add();
       return;
     }
-    if (!question || this.#left() < 0) return;
+    if (!question || this.#left() < 0 || !this.#rules.isWhole) return;
     this.#text.value = "";
     this.#listeners.onAsk({ ...this.options, question });
     this.#show();
@@ -173,7 +174,8 @@ export class Composer {
       this.#send.classList.toggle("primary", !this.#busy);
       fill(this.#send, icon(this.#busy ? "stop" : "send"), el("span", {}, name));
     }
-    this.#send.disabled = this.#busy ? this.#stopping : !this.#text.value.trim() || left < 0;
+    const canAsk = this.#text.value.trim() && left >= 0 && this.#rules.isWhole;
+    this.#send.disabled = this.#busy ? this.#stopping : !canAsk;
   }
 
   /** @param {number} left */
@@ -181,6 +183,7 @@ export class Composer {
     if (left < 0) return say("over", { over: -left });
     if (left < NEARLY_FULL) return say("long", { left });
     if (this.#busy) return this.#told || null;
+    if (!this.#rules.isWhole) return say("rules");
     return this.#waiting ? say("waiting") : null;
   }
 }

@@ -23,6 +23,9 @@ export class SourceRules {
   node = el("div", { class: "rules", dataset: { part: "rules" } },
     disclosure({ label: this.#label, panel: this.#panel, name: say("name") }).node);
 
+  /** Tells whether each word of the sites is one. */
+  get isWhole() { return sitesOf(this.#sites.value).isWhole; }
+
   /** Returns the rules as settings of a run. @returns {Record<string, string>} */
   get settings() {
     const since = this.#since.value, sites = sitesOf(this.#sites.value).sites.join(",");
