@@ -11,6 +11,7 @@ from langchain_core.messages import ToolCall
 
 from agent.core.calls import Calls
 from agent.core.errors import AgentError
+from agent.evidence.records import weather_lines
 from agent.evidence.types import MapTask
 from agent.mcp.map import Gateway
 from agent.mcp.map_server import DailySearches
@@ -122,6 +123,13 @@ async def test_a_survey_for_an_english_question_is_told_with_english_kinds(lab: 
     await lab.map_result(searched, told=told, language="en")
     around = [line for line in told if line.startswith("maps_around_search")]
     assert [line.partition(" ")[2] for line in around] == ["coffee shop", "bookstore", "剧本杀"]
+
+
+async def test_a_forecast_for_an_english_question_names_its_city_in_english(lab: MapLab) -> None:
+    map_result = await lab.map_result({"intent": "weather", "city": "北京"}, language="en")
+    assert weather_lines(map_result.weather, "en").startswith("[^a0-0] Beijing 20")
+    assert map_result.sources[0]["title"] == "[Sample] Weather forecast Beijing"
+    assert map_result.sources[0]["quotes"][0].startswith("Beijing 20")
 
 
 async def test_what_is_known_costs_nothing(lab: MapLab) -> None:

@@ -252,6 +252,12 @@ def city_in(text: str) -> str | None:
     return named[1] if named else None
 
 
+def city_in_english(name: str) -> str | None:
+    """Return "Beijing" for 北京 and 北京市; None for a city that is not in the gazetteer."""
+    cities: dict[str, str] = _GAZETTEER["cities"]
+    return cities.get(name.removesuffix("市"))
+
+
 def cities_in(text: str) -> list[str]:
     """Return every city that is named, in Chinese; not those in names of roads or dishes."""
     sights = [match.span() for match in _LANDMARK.finditer(text)]

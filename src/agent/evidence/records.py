@@ -176,7 +176,8 @@ def weather_text(weather: Weather, language: Language, days: Sequence[str] = ())
     """
     chosen = [day for day in weather["days"] if day["date"] in days] or weather["days"]
     text = " · ".join(day_text(day, language) for day in chosen)
-    return f"{weather['city']}{say('punctuation.colon', language)}{text}"
+    city = forecast_city(weather, language)
+    return f"{city}{say('punctuation.colon', language)}{text}"
 
 
 def day_text(day: WeatherDay, language: Language) -> str:
@@ -186,6 +187,11 @@ def day_text(day: WeatherDay, language: Language) -> str:
         facts.append(f"{day['low_c']}–{day['high_c']} °C")
     if day["wind"]:
         facts.append(_wind(day["wind"], language))
+def forecast_city(weather: Weather, language: Language) -> str:
+    """Return the city of a forecast; for English readers by its English name, where it has one."""
+    return (weather.get("city_en") if language == "en" else None) or weather["city"]
+
+
     return say("punctuation.comma", language).join(fact for fact in facts if fact)
 
 
@@ -200,8 +206,8 @@ def forecast_in_english(weather: Weather) -> Weather:
         )
         for day in weather["days"]
     ]
-    city = district_in_english(weather["city"]).removesuffix(f" {_DISTRICTS['市']}")
-    return Weather(**{**weather, "city_en": city, "days": days})
+    sound = district_in_english(weather["city"]).removesuffix(f" {_DISTRICTS['市']}")
+    return Weather(**{"city_en": sound, **weather, "days": days})
 
 
 def with_days_asked(weather: Weather, asked: Sequence[str]) -> Weather:
@@ -314,7 +320,7 @@ def weather_lines(weather: Iterable[Weather], language: Language) -> str:
 
 def weather_texts(weather: Weather, language: Language) -> list[str]:
     """Return each day of a forecast with the city."""
-    city = weather["city"]
+    city = forecast_city(weather, language)
     return [f"{city} {day_text(day, language)}" for day in weather["days"]]
 
 

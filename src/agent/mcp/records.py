@@ -16,10 +16,11 @@ from agent.core.progress import Spot, SpotRole
 from agent.core.strings import parse_json
 from agent.evidence.constraints import opening_hours
 from agent.evidence.geo import distance_m, distance_text, duration_text, wgs84_of
-from agent.evidence.places import cities_in
+from agent.evidence.places import cities_in, city_in_english
 from agent.evidence.records import (
     day_text,
     hours_text,
+    forecast_city,
     kind_text,
     name_text,
     place_facts,
@@ -418,8 +419,12 @@ class MapRecords:
         city = weather["city"]
         if earlier := next((w for w in self.result.weather if w["city"] == city), None):
             return earlier
-        title = say("map.forecast", self.options.language, city=city)
-        days = (day_text(day, self.options.language) for day in weather["days"])
+        language = self.options.language
+        if language == "en" and (english := city_in_english(city)):
+            weather["city_en"] = english
+        city = forecast_city(weather, language)
+        title = say("map.forecast", language, city=city)
+        days = (day_text(day, language) for day in weather["days"])
         facts = f"{city} {' · '.join(days)}"
         weather["source"] = self._source(title, url, facts)
         weather["fetched_at"] = self._time()
