@@ -122,7 +122,7 @@ def test_of_what_kind_a_place_is_says_its_category_alone(
 
 def test_the_lines_a_writer_sees_carry_the_verdict_in_its_language() -> None:
     shown = judged([record(cost=110.0), record("乙")], {"max_cost": 100}, "en")
-    assert place_lines(shown, "en").splitlines()[1].endswith("fails: ¥110 a person, above ¥100")
+    assert place_lines(shown, "en").splitlines()[1].endswith("fails: ¥110 a head, above ¥100")
     assert "unknown: price a person unknown" in place_lines(shown, "en")
 
 

@@ -8,8 +8,9 @@ from typing import Any, get_args
 
 import pytest
 
+from agent.evidence.records import cost_text
 from agent.evidence.types import Place
-from agent.export.finished import cost, metres, rating
+from agent.export.finished import metres, rating
 from agent.export.svg_map import nice_step
 from agent.texts import Language, say
 from tests.support.page_node import page_environment
@@ -40,6 +41,7 @@ def _places() -> list[Place]:
         {"rating": 5.0, "cost": 12.5, "mentioned": True},
         {"rating": None, "cost": None, "mentioned": False},
         {"rating": 3.75, "cost": 1280.0, "mentioned": True},
+        {"rating": 4.0, "cost": 300.0, "per_head": False, "mentioned": True},
     ]
     return [Place(id=str(number), **fact) for number, fact in enumerate(facts)]  # type: ignore[typeddict-item]
 
@@ -75,7 +77,7 @@ def test_both_word_lengths_and_choose_steps_alike(page: dict[str, Any]) -> None:
 
 def test_both_word_places_alike(page: dict[str, Any]) -> None:
     expected = [
-        [rating(place), *(cost(place, language) for language in LANGUAGES)] for place in PLACES
+        [rating(place), *(cost_text(place, language) for language in LANGUAGES)] for place in PLACES
     ]
     assert page["facts"] == expected
 

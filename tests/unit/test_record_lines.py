@@ -12,6 +12,7 @@ from agent.evidence.records import (
     days_asked_for,
     hours_text,
     kind_text,
+    place_facts,
     place_lines,
     weather_text,
     weather_texts,
@@ -35,6 +36,20 @@ def weather(*days: tuple[str, str]) -> Weather:
         for date, sky in days
     ]
     return Weather(id="w", city="杭州市", days=forecast, source="m1", fetched_at="")
+
+
+@pytest.mark.parametrize(
+    ("kind", "zh", "en"),
+    [
+        ("餐饮服务;咖啡厅;咖啡厅", "¥40/人", "¥40 a head"),
+        ("风景名胜;公园广场;公园", "¥40", "¥40"),
+        (None, "¥40/人", "¥40 a head"),
+    ],
+)
+def test_a_price_is_one_a_head_where_one_eats(kind: str | None, zh: str, en: str) -> None:
+    priced = place(type=kind, cost="40")
+    assert zh in place_facts(priced, "zh").split(" | ")
+    assert en in place_facts(priced, "en").split(" | ")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
 from agent.evidence.places import extract_place
-from agent.evidence.records import hours_text, kind_text
+from agent.evidence.records import cost_words, hours_text, kind_text
 from agent.evidence.types import Constraints, Kind, Place, Suits, Verdict
 from agent.texts import Language, say
 
@@ -390,7 +390,7 @@ def _cost(place: Place, limit: float | None, language: Language) -> Verdict | No
         return None
     cost = place["cost"]
     outcome: Outcome = "unknown" if cost is None else "satisfied" if cost <= limit else "violated"
-    values = {"cost": f"{cost or 0:g}", "limit": f"{limit:g}"}
+    values = {"cost": cost_words(place, language), "limit": f"{limit:g}"}
     return _verdict("max_cost", outcome, "cost", language, **values)
 
 

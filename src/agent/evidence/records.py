@@ -95,6 +95,23 @@ def hours_text(place: Place, language: Language) -> str:
     return " ".join(_TO_WEEKDAY.sub("–", hours).split())
 
 
+def cost_text(place: Place, language: Language) -> str:
+    """Return the price: "¥40/人", "¥40 a head"; "¥300" where it is none per person."""
+    return _price(place, "export.cost", language)
+
+
+def cost_words(place: Place, language: Language) -> str:
+    """Return the same in a sentence: 人均 ¥40."""
+    return _price(place, "records.cost", language)
+
+
+def _price(place: Place, key: str, language: Language) -> str:
+    if place["cost"] is None:
+        return ""
+    amount = f"{place['cost']:g}"
+    return say(key, language, cost=amount) if place.get("per_head", True) else f"¥{amount}"
+
+
 def place_facts(place: Place, language: Language) -> str:
     """Return what is known of a place, its name first, separated by bars."""
     far = distance_text(place["distance_m"])
@@ -105,7 +122,7 @@ def place_facts(place: Place, language: Language) -> str:
         kind_text(place, language),
         far,
         f"★{place['rating']:g}" if place["rating"] is not None else None,
-        f"¥{place['cost']:g}" if place["cost"] is not None else None,
+        cost_text(place, language),
         hours_text(place, language),
         place["address"],
         *verdict_texts(place, language),
@@ -169,6 +186,11 @@ def _journey_text(steps: Sequence[RouteStep], language: Language) -> str:
     return say("punctuation.semicolon", language).join(filter(None, (text, changes)))
 
 
+def forecast_city(weather: Weather, language: Language) -> str:
+    """Return the city of a forecast; for English readers by its English name, where it has one."""
+    return (weather.get("city_en") if language == "en" else None) or weather["city"]
+
+
 def weather_text(weather: Weather, language: Language, days: Sequence[str] = ()) -> str:
     """Return a forecast in one line: of the ISO dates in `days`, of every day without them.
 
@@ -187,11 +209,6 @@ def day_text(day: WeatherDay, language: Language) -> str:
         facts.append(f"{day['low_c']}–{day['high_c']} °C")
     if day["wind"]:
         facts.append(_wind(day["wind"], language))
-def forecast_city(weather: Weather, language: Language) -> str:
-    """Return the city of a forecast; for English readers by its English name, where it has one."""
-    return (weather.get("city_en") if language == "en" else None) or weather["city"]
-
-
     return say("punctuation.comma", language).join(fact for fact in facts if fact)
 
 

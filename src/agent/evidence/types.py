@@ -119,7 +119,8 @@ class Place(TypedDict):
     distance_from: str | None
     rating: float | None
     cost: float | None
-    """Yuan per person."""
+    """Yuan, per person unless `per_head` says otherwise."""
+    per_head: NotRequired[bool]
     open_time: str | None
     opening: NotRequired[list[OpeningHours]]
     """The same as figures; absent where any of it cannot be read."""

@@ -110,12 +110,6 @@ def rating(place: Place) -> str:
     return "" if place["rating"] is None else f"{place['rating']:g}"
 
 
-def cost(place: Place, language: Language) -> str:
-    if place["cost"] is None:
-        return ""
-    return say("export.cost", language, cost=f"{place['cost']:g}")
-
-
 def credit(places: list[Place], language: Language) -> str:
     """Return the credit line of a list of places: whose data, and from when; "" without places."""
     if not places:

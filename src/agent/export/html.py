@@ -6,7 +6,14 @@ from html import escape
 from importlib.resources import files
 
 from agent.evidence.markdown import open_url
-from agent.evidence.records import china_time, hours_text, map_name, name_text, verdict_texts
+from agent.evidence.records import (
+    china_time,
+    cost_text,
+    hours_text,
+    map_name,
+    name_text,
+    verdict_texts,
+)
 from agent.evidence.references import site_of, strip_references
 from agent.evidence.types import Place, Source
 from agent.export.finished import (
@@ -14,7 +21,6 @@ from agent.export.finished import (
     FinishedAnswer,
     by_mention,
     checked_sentences,
-    cost,
     credit,
     metres,
     rating,
@@ -146,7 +152,7 @@ def _place(number: int, place: Place, answer: FinishedAnswer) -> str:
     distance = metres(place["distance_m"])
     if distance and place["distance_from"]:
         distance = say("export.far", language, origin=place["distance_from"], distance=distance)
-    facts = [distance, f"★ {stars}" if stars else "", cost(place, language),
+    facts = [distance, f"★ {stars}" if stars else "", cost_text(place, language),
              hours_text(place, language)]  # fmt: skip
     items = "".join(f"<span>{escape(fact)}</span>" for fact in facts if fact)
     demands = " · ".join(verdict_texts(place, language))

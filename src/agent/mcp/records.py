@@ -18,9 +18,10 @@ from agent.evidence.constraints import opening_hours
 from agent.evidence.geo import distance_m, distance_text, duration_text, wgs84_of
 from agent.evidence.places import cities_in, city_in_english
 from agent.evidence.records import (
+    cost_words,
     day_text,
-    hours_text,
     forecast_city,
+    hours_text,
     kind_text,
     name_text,
     place_facts,
@@ -467,9 +468,7 @@ def _facts(place: Place, language: Language) -> str:
         parts.append(say("records.metres_from", language, origin=origin, metres=metres))
     if place["rating"] is not None:
         parts.append(say("records.rated", language, rating=f"{place['rating']:g}"))
-    if place["cost"] is not None:
-        parts.append(say("records.cost", language, cost=f"{place['cost']:g}"))
-    parts.append(hours_text(place, language))
+    parts += [cost_words(place, language), hours_text(place, language)]
     return say("punctuation.comma", language).join(part for part in parts if part)
 
 

@@ -83,6 +83,7 @@ interface Place extends Located {
   distance_from: string | null;
   rating: number | null;
   cost: number | null;
+  per_head?: boolean;
   open_time: string | null;
   photo: string | null;
   url: string;

@@ -74,6 +74,7 @@ def records(reply: dict[str, Any], name: str) -> list[dict[str, Any]]:
     return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
+_CATERING = "餐饮服务"
 _LATIN = re.compile(r"[\x20-\u024f’–]*[A-Za-z][\x20-\u024f’–]*")
 _MOST_STEPS = 12
 _RATING = (0.0, 5.0)
@@ -124,6 +125,11 @@ def category_of(detail: dict[str, Any]) -> str | None:
     """Return the most precise part of "餐饮服务;咖啡厅;咖啡厅"."""
     parts = [part for part in str(detail.get("type") or "").split("|")[0].split(";") if part]
     return parts[-1] if parts else None
+
+
+def _is_catering(detail: dict[str, Any]) -> bool:
+    """Return whether a price is one per person; of an unknown kind it is taken for one."""
+    return str(detail.get("type") or _CATERING).startswith(_CATERING)
 
 
 def photo_of(detail: dict[str, Any]) -> str | None:
@@ -394,6 +400,8 @@ class AmapReader:
             place["name_en"] = english
         if phone := text_or_none(detail.get("tel")):
             place["phone"] = phone
+        if place["cost"] is not None and not _is_catering(detail):
+            place["per_head"] = False
         return self.records.add_place(place, keywords)
 
     def add_route(

@@ -71,7 +71,7 @@ def of_record(record: Record, kind: str) -> Value | None:
     others = [f for f in record.fields[2:] if not re.search(r"^[★¥￥]|\d:\d|全天|24|\d m\b", f)]
     values = {
         "rating": [field[1:] for field in record.fields if field[0] == "★"],
-        "cost": [field[1:] for field in record.fields if field[0] in "¥￥"],
+        "cost": [cost[1] for f in record.fields if (cost := re.match(r"[¥￥]([\d.]+)", f))],
         "opens": times[:1],
         "closes": times[-1:],
         "address": others[-1:],

@@ -35,18 +35,19 @@ export function rating(place) {
 }
 
 /**
- * Tells "¥40/人", yuan per person; empty where the price is not known.
- * @param {Pick<Place, "cost">} place
+ * Tells "¥40/人", yuan per person, or "¥300" where it is none; empty where the price is not known.
+ * @param {Pick<Place, "cost"|"per_head">} place
  * @param {Language} language
  */
 export function cost(place, language) {
   if (place.cost === null || place.cost === undefined) return "";
-  return text("export.cost", language, { cost: general(place.cost) });
+  const amount = general(place.cost);
+  return place.per_head === false ? `¥${amount}` : text("export.cost", language, { cost: amount });
 }
 
 /**
  * Lists the facts of one line: distance, rating, price; those that are known.
- * @param {Pick<Place, "distance_m"|"distance_from"|"rating"|"cost">} place
+ * @param {Pick<Place, "distance_m"|"distance_from"|"rating"|"cost"|"per_head">} place
  * @param {Language} language
  */
 export function shortFacts(place, language) {
