@@ -234,6 +234,25 @@ describe("a review", () => {
     assert.match(conversation.current.error, /no such field/);
   });
 
+  it("is put aside by another question, and still is when the thread is opened again", async () => {
+    const { conversation, run, thread } = await asking({ ...ASK, review: true });
+    paused(thread);
+    run.end("success");
+    await until(conversation, is("waiting"));
+    const next = at.server.nextRun();
+    await conversation.ask("something else", ASK);
+    const other = await next;
+    const [question, reply] = answered(other, "Else.");
+    thread.state = { values: { messages: [run.asked.input.messages[0], question, reply] }, tasks: [] };
+    other.end("success");
+    await until(conversation, is("done"));
+    const statuses = ({ turns }) => turns.map(({ status }) => status);
+    assert.deepEqual(statuses(conversation), ["aside", "done"]);
+    const again = at.conversation();
+    await again.open(conversation.threadId);
+    assert.deepEqual(statuses(again), ["aside", "done"]);
+  });
+
   it("is cancelled by a stop", async () => {
     const { conversation, run, thread } = await asking({ ...ASK, review: true });
     paused(thread);

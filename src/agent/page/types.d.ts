@@ -214,6 +214,12 @@ interface Spot extends Point { role: SpotRole; name: string; id?: string }
 interface MapTask { intent: string }
 interface PlannedQuery { query: string; map?: MapTask | null }
 /** A plan that waits, under the key of its part. */
+interface Estimate {
+  searches: number;
+  map_calls: number;
+  model_calls: number;
+  cost_usd: { low: number; high: number } | null;
+}
 interface Review {
   queries?: PlannedQuery[];
   topics?: Record<string, unknown>[];
@@ -221,6 +227,9 @@ interface Review {
   steps?: string[];
   most?: number;
   words?: { maps: string[]; estimate: string };
+  estimate?: Estimate;
+  /** What each line adds to the estimate, and what another one would. */
+  shares?: { lines: Estimate[]; own: Estimate };
   problem?: string | null;
 }
 type PlanPart = "queries" | "topics" | "tasks" | "steps";
@@ -230,7 +239,7 @@ type Decision = Partial<Record<PlanPart, unknown[]>> | { cancel: true };
 /** What is asked of a run under way: something besides, or something no more. */
 type Wish = { wish: string } | { drop: string };
 
-type TurnStatus = "starting" | "running" | "waiting" | "done" | "stopped" | "failed";
+type TurnStatus = "starting" | "running" | "waiting" | "done" | "stopped" | "aside" | "failed";
 
 /** One question with everything that came of it. Times are in milliseconds since the epoch. */
 interface Turn {

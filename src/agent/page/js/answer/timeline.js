@@ -1,15 +1,13 @@
 /** The steps of a run, live and in plain words; folded into one line once it has ended. */
 
 import { el, fill } from "../dom.js";
-import { language, translator } from "../i18n.js";
+import { hasText, language, translator } from "../i18n.js";
 import { eventLine, mapCallsLine, mapCallWords } from "./progress_line.js";
 import { Steps } from "./steps.js";
 import { duration, usageLine } from "./usage.js";
 
 const say = translator("page.timeline");
 const LIVE = new Set(["starting", "running"]);
-/** @type {Partial<Record<TurnStatus, "research"|"stopped"|"failed"|"waiting">>} */
-const ENDED = { done: "research", stopped: "stopped", failed: "failed", waiting: "waiting" };
 const BETWEEN_WORDS_MS = 4000;
 /** Seconds below which a duration says nothing. */
 const MOMENT_S = 0.05;
@@ -162,7 +160,8 @@ export class Timeline {
     if (!turn) return;
     const isLive = LIVE.has(turn.status);
     this.node.classList.toggle("away", isLive && turn.isAway);
-    this.#now.textContent = isLive ? this.#nowLine(turn) : say(ENDED[turn.status] ?? "research");
+    const state = hasText(`page.timeline.${turn.status}`) ? turn.status : "research";
+    this.#now.textContent = isLive ? this.#nowLine(turn) : say(state);
     const seconds = secondsOf(turn);
     const passed = duration(isLive ? Math.floor(seconds) : seconds);
     const ended = () => this.#endParts(turn, passed).map((part) => ` · ${part}`).join("");

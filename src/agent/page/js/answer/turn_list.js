@@ -88,9 +88,9 @@ class TurnView {
     const again = () => this.#options.onAgain(turn);
     const text = turn.error ?? say("interrupted");
     if (turn.status === "failed") fill(this.#end, failed({ text, again, lead: say("lead") }));
-    else if (turn.status === "stopped") {
+    else if (turn.status === "stopped" || turn.status === "aside") {
       // Before its first queries there is nothing to answer from; of a turn of old nothing is told.
-      const canFinish = FINISHING.has(turn.assistant) && turn.runId
+      const canFinish = turn.status === "stopped" && FINISHING.has(turn.assistant) && turn.runId
         && (!turn.startedAt || turn.events.some(({ type }) => type === "queries"));
       fill(this.#end, canFinish && askButton("finish", this.#options.onFinish), askButton("again", again));
     } else if (["place", "origin"].includes(turn.answer?.needs ?? "")) {

@@ -67,7 +67,7 @@ export class Conversation extends EventTarget {
     const text = question.trim();
     if (!text || [...text].length > this.#maxQuestion) return null;
     if (this.#opening || isBusy(this.current)) return null;
-    if (this.current?.status === "waiting") this.#end(this.current, "stopped");
+    if (this.current?.status === "waiting") this.#end(this.current, "aside");
     const turn = newTurn({
       id: newId(), question: text, assistant,
       settings: review ? { ...settings, review_plan: true } : settings,
@@ -154,11 +154,15 @@ export class Conversation extends EventTarget {
     const { signal } = this.#leaving;
     this.#opening = true;
     try {
-      const read = await this.#read(threadId, signal);
+      const [thread, state, runs] = await Promise.all([
+        this.#client.threads.get(threadId, { signal }),
+        this.#client.threads.getState(threadId, undefined, { signal }),
+        this.#client.runs.list(threadId, { limit: RUNS, signal }),
+      ]);
       if (signal.aborted) return;
       this.#opening = false;
       this.#name(threadId);
-      this.#show(read);
+      this.#show({ thread, state, runs });
     } catch (error) {
       // 422: an address with something else where the thread's id belongs.
       if (signal.aborted) return;
@@ -180,16 +184,6 @@ export class Conversation extends EventTarget {
     await this.open(this.threadId).catch(() => {});
   }
 
-  /** Reads a thread's record, state and runs. @param {string} threadId @param {AbortSignal} signal */
-  async #read(threadId, signal) {
-    const [thread, state, runs] = await Promise.all([
-      this.#client.threads.get(threadId, { signal }),
-      this.#client.threads.getState(threadId, undefined, { signal }),
-      this.#client.runs.list(threadId, { limit: RUNS, signal }),
-    ]);
-    return { thread, state, runs };
-  }
-
   /** @param {{thread: Thread & {error?: Failure}, state: ThreadState, runs: Run[]}} read */
   #show({ thread, state, runs }) {
     // A turn that ended in this window keeps what only its stream told.
@@ -201,6 +195,7 @@ export class Conversation extends EventTarget {
     const { current } = this;
     if (current?.status === "failed") current.error = failureText(thread.error);
     const review = reviewOf(state);
+    if (current?.status === "aside") current.status = "stopped";
     if (review && current?.status === "stopped") Object.assign(current, { status: "waiting", review });
     for (const turn of this.turns.filter(isBusy)) this.#follow(turn);
     if (current?.runId && !isBusy(current) && !current.events.length) this.#recall(current);

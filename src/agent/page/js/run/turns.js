@@ -6,8 +6,12 @@ const ACTIVE = new Set(["pending", "running"]);
 export const MARK = "tanlu_run";
 /** In the metadata of a run begun here: its turn's id. */
 export const TURN = "turn";
-/** @type {Partial<Record<RunStatus, TurnStatus>>} */
-const ENDS = { error: "failed", timeout: "failed", interrupted: "stopped" };
+/** What an answer has any number of. */
+const LISTS = /** @type {const} */ ([
+  "sources", "places", "routes", "weather", "gaps", "queries", "search_entry_points", "progress",
+]);
+/** Without an answer; a run that ended well has paused. @type {Partial<Record<RunStatus, TurnStatus>>} */
+const ENDS = { error: "failed", timeout: "failed", interrupted: "stopped", success: "aside" };
 
 /** Tells whether a run still works or is about to. @param {Run} run */
 export const isActive = (run) => ACTIVE.has(run.status);
@@ -46,16 +50,12 @@ export function textOf(content) {
  */
 export function answerOf(message, values = {}) {
   const fields = message.additional_kwargs ?? {};
+  const lists = /** @type {Pick<Answer, typeof LISTS[number]>} */ (
+    Object.fromEntries(LISTS.map((name) => [name, fields[name] ?? []])));
   return {
     ...fields,
-    sources: fields.sources ?? [],
-    places: fields.places ?? [],
-    routes: fields.routes ?? [],
-    weather: fields.weather ?? [],
-    gaps: fields.gaps ?? [],
-    queries: fields.queries ?? [],
+    ...lists,
     outing: fields.outing ?? null,
-    search_entry_points: fields.search_entry_points ?? [],
     text: textOf(message.content),
     usage: fields.usage ?? {},
     checks: fields.checks ?? {},
@@ -67,7 +67,6 @@ export function answerOf(message, values = {}) {
     final_answer: fields.final_answer ?? "",
     outcome: fields.outcome ?? "",
     verified: Boolean(fields.verified),
-    progress: fields.progress ?? [],
   };
 }
 

@@ -45,8 +45,14 @@ export class Composer {
     // It takes the focus of a press: without any in it, the box of a phone folds from under the finger.
     const plan = el("label", { class: "switch button quiet", title: say("plan_hint"), tabindex: -1 },
       this.#planBox, el("span", {}, say("plan")));
-    this.#text = this.#textarea();
-    this.#send = el("button", { class: "button primary send", type: "button", onclick: () => this.#press() });
+    this.#text = el("textarea", {
+      id: "question", class: "composer-text", rows: 1, "aria-label": say("question"),
+      placeholder: say("first"), enterkeyhint: "send",
+      oninput: () => this.#show(),
+      onkeydown: (event) => this.#key(event),
+    });
+    const press = () => { if (this.#busy) this.#stop(); else this.#ask(); };
+    this.#send = el("button", { class: "button primary send", type: "button", onclick: press });
     this.#steer = el("button",
       { class: "button", type: "button", hidden: true, onclick: () => this.#add() }, say("add"));
     this.node = el("div", { class: "composer-box" }, this.#text, this.#note,
@@ -85,21 +91,13 @@ export class Composer {
       this.#stopping = false;
       this.#told = "";
     }
-    this.#text.placeholder = this.#busy ? say("wish") : turn ? say("next") : say("first");
+    const next = this.#waiting ? "aside" : turn ? "next" : "first";
+    this.#text.placeholder = say(this.#busy ? "wish" : next);
     this.#show();
   }
 
   /** Goes on with the assistant that an opened thread had. @param {string|undefined} assistant */
   choose(assistant) { this.#assistant.choose(assistant); }
-
-  #textarea() {
-    return el("textarea", {
-      id: "question", class: "composer-text", rows: 1, "aria-label": say("question"),
-      placeholder: say("first"), enterkeyhint: "send",
-      oninput: () => this.#show(),
-      onkeydown: (event) => this.#key(event),
-    });
-  }
 
   /** @param {KeyboardEvent} event */
   #key(event) {
@@ -112,11 +110,6 @@ export class Composer {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
     event.preventDefault();
     this.#ask();
-  }
-
-  #press() {
-    if (this.#busy) this.#stop();
-    else this.#ask();
   }
 
   #ask() {

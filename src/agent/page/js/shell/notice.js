@@ -14,11 +14,10 @@ const SHORT = 120;
  * @param {PublicConfig & {reason?: Config["reason"]}} config
  */
 export function showNotices(place, config) {
-  const lines = [
+  const broken = () => say("broken", { reason: config.reason?.[language] ?? "" });
+  fill(place,
     config.mode === "offline" && sampleNotice(config.notice?.[language] ?? ""),
-    config.mode === "broken" && notice(say("broken", { reason: config.reason?.[language] ?? "" }), "warn"),
-  ];
-  fill(place, ...lines);
+    config.mode === "broken" && el("p", { class: "notice warn", dataset: { notice: "warn" } }, broken()));
 }
 
 /**
@@ -34,11 +33,6 @@ export function failed({ text, again, label, lead }) {
     isFolded && el("details", { class: "reason" }, el("summary", {}, say("reason")), text),
     again && el("button", { class: "button", type: "button", onclick: again },
       icon(label ? "new" : "again"), label ?? say("again")));
-}
-
-/** @param {string} text @param {string} kind */
-function notice(text, kind) {
-  return el("p", { class: `notice ${kind}`, dataset: { notice: kind } }, text);
 }
 
 /** Says that answers are samples, and unfolds how to get live ones. @param {string} more */

@@ -49,7 +49,9 @@ export function signInDialog() {
       submit.disabled = false;
       dialog.remove();
     } catch (error) {
-      fill(problem, reasonOf(error));
+      const { status, message } = serverError(error);
+      const refused = status === 401 ? say("wrong") : status === 429 ? say("many") : null;
+      fill(problem, refused ?? say("failed", { reason: message }));
       problem.hidden = false;
       submit.disabled = false;
       key.select();
@@ -74,12 +76,4 @@ export function accountParts(user) {
     el("p", { class: "small muted" }, user),
     el("button", { class: "button", type: "button", onclick: leave }, say("out")),
   ];
-}
-
-/** @param {unknown} error */
-function reasonOf(error) {
-  const { status, message } = serverError(error);
-  if (status === 401) return say("wrong");
-  if (status === 429) return say("many");
-  return say("failed", { reason: message });
 }

@@ -41,7 +41,8 @@ export function threadRow(thread, { current, href, onOpen, onRename, onRemove })
   }, icon(SIGNS.get(thread.assistant) ?? "pin"),
     el("span", { class: "thread-name" },
       el("span", { class: "visually-hidden" }, WHO.get(thread.assistant) ?? "", " "),
-      el("span", { class: "thread-title" }, title), stateOf(thread)));
+      el("span", { class: "thread-title" }, title), el("span", { class: "thread-state small" },
+        thread.status === "idle" ? ago(thread.updated_at) : say(thread.status))));
   const end = el("span", { class: "thread-end" });
   const dataset = { status: thread.status, threadId: thread.thread_id };
   const row = el("li", { class: "thread", dataset }, name, end);
@@ -115,9 +116,4 @@ export function ago(iso, now = Date.now()) {
   if (!(seconds < 6 * DAY_S)) return dated.format(new Date(iso));
   const step = STEPS.findLast(([size]) => seconds >= size);
   return step ? relative.format(-Math.floor(seconds / step[0]), step[1]) : say("now");
-}
-
-/** @param {ThreadSummary} thread */
-function stateOf({ status, updated_at: when }) {
-  return el("span", { class: "thread-state small" }, status === "idle" ? ago(when) : say(status));
 }
