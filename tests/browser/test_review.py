@@ -61,6 +61,11 @@ def test_a_short_plan_and_the_question_box_are_whole_in_the_window(
     expect(page.get_by_text("计划等待确认")).to_be_in_viewport(ratio=1)
     if width > 390:
         expect(part(turn, "review")).to_be_in_viewport(ratio=1)
+    go = part(turn, "review").get_by_role("button", name="按这个计划继续").bounding_box()
+    box = page.locator(".composer").bounding_box()
+    assert go
+    assert box
+    assert box["y"] - go["height"] >= go["y"] > 0
     question_box(page).focus()
     expect(page.get_by_role("switch", name="先看计划")).to_be_visible()
     expect(page.locator(".composer-box")).to_be_in_viewport(ratio=1)
@@ -75,6 +80,7 @@ def test_a_changed_plan_is_what_is_searched(visit: Visits) -> None:
     expect(review).to_contain_text("网页搜索 3 次，地图 7 次，模型 6 次")
     expect(review).to_contain_text("免费")
     review.get_by_role("button", name="删除第 2 条").click()
+    expect(review).to_contain_text("网页搜索 2 次，地图 7 次")
     expect(review.get_by_role("textbox", name="第 2 条", exact=True)).to_be_focused()
     review.get_by_role("textbox", name="第 2 条", exact=True).fill("王府井 避坑")
     review.get_by_role("button", name="添加一条").click()
@@ -108,6 +114,28 @@ def test_a_plan_of_which_nothing_is_left_cannot_go_on(visit: Visits) -> None:
     review.get_by_role("button", name="按这个计划继续").click()
     expect(review.get_by_role("alert")).to_have_text("至少要留一条。")
     ends(turn, "waiting")
+
+
+def test_another_question_puts_a_plan_aside_and_says_so(visit: Visits) -> None:
+    page = visit().tab()
+    turn = planned(page)
+    expect(question_box(page)).to_have_attribute("placeholder", "也可以问别的，这个计划会先放下")
+    question_box(page).focus()
+    page.get_by_text("先看计划").click()
+    ends(ask(page, ZH))
+    for _ in range(2):
+        expect(part(turn, "timeline").locator("summary")).to_contain_text("计划已放下")
+        expect(turn.get_by_role("button", name="再问一次")).to_be_visible()
+        expect(part(turn, "review")).to_be_hidden()
+        page.reload()
+        turn = page.locator("article.turn").first
+
+
+def test_a_plan_of_an_english_question_says_its_language_on_a_chinese_page(visit: Visits) -> None:
+    review = part(planned(visit().tab(), "Cafes near the Bund, Shanghai"), "review")
+    expect(review.get_by_role("textbox").first).to_have_attribute("lang", "en")
+    expect(review.locator(".review-map [lang]").first).to_have_attribute("lang", "en")
+    expect(review.locator(".review-estimate")).to_contain_text("估计（按所写计划")
 
 
 def test_a_cancelled_plan_ends_the_question(visit: Visits) -> None:
@@ -144,7 +172,7 @@ def test_while_a_plan_waits_nothing_is_searched_and_then_what_it_says(
     page = visit(keyed.url).tab()
     turn = planned(page, "How do sodium-ion batteries work?")
     review = part(turn, "review")
-    expect(review).to_contain_text("about $0.")
+    expect(review).to_contain_text("约 $0.")
     assert not any(searches(None, request.body) for request in gemini.requests)
     removed = queries(turn)
     while review.get_by_role("textbox").count() > 1:

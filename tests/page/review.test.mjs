@@ -60,6 +60,33 @@ describe("a plan", () => {
     assert.equal(plan.answerOf(draft), null);
   });
 
+  it("says what it takes as it is now, in the page's language", () => {
+    const share = (searches, map_calls, low, high) =>
+      ({ searches, map_calls, model_calls: 1, cost_usd: { low, high } });
+    const shares = { lines: [share(1, 4, 0.02, 0.04), share(1, 0, 0.01, 0.02)], own: share(1, 0, 0.01, 0.02) };
+    const review = { ...WRITTEN, estimate: { ...share(2, 4, 0.05, 0.1), model_calls: 6 }, shares };
+    const { lines } = plan.draftFor(review, null);
+    const begin = "Estimate (for the plan as written, without follow-ups): ";
+    const end = " (the upper end with follow-ups)";
+    const said = () => plan.estimateWords(review, lines).replace(begin, "").replace(end, "");
+    assert.equal(said(), "web searches 2, map calls 4, model calls 6; about $0.05 to $0.10");
+    lines[0].onMap = false;
+    assert.equal(said(), "web searches 2, map calls 0, model calls 6; about $0.04 to $0.08");
+    lines.push(plan.emptyLine(), plan.emptyLine());
+    assert.equal(said(), "web searches 4, map calls 0, model calls 8; about $0.06 to $0.12");
+    lines.splice(0, 3);
+    assert.equal(said(), "web searches 1, map calls 0, model calls 5; about $0.03 to $0.06");
+    review.estimate.cost_usd = null;
+    assert.match(said(), /model calls 5; cost unknown$/);
+  });
+
+  it("says what it takes as written where nobody says what a line adds", () => {
+    const estimate = { searches: 2, map_calls: 0, model_calls: 3, cost_usd: { low: 0, high: 0 } };
+    const { lines } = plan.draftFor(WRITTEN, null);
+    assert.match(plan.estimateWords({ ...WRITTEN, estimate }, lines.slice(1)), /searches 2, .*; free of charge$/);
+    assert.equal(plan.estimateWords(WRITTEN, lines), "");
+  });
+
   it("is found as it was left when the run asks about it again", () => {
     const before = plan.draftFor(WRITTEN, null);
     before.lines[0].text = "changed";

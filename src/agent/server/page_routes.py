@@ -198,13 +198,14 @@ def _index(body: bytes, bodies: Mapping[str, bytes], hash: str) -> bytes:
     return page.replace(FILES.encode(), f"{FILES}{hash}/".encode())
 
 
+_TABLES = ("page", "examples", "progress", "export", "records", "punctuation", "review")
+
+
 def texts_module() -> bytes:
     """Return the module that holds, in both languages, what the page says in its own words."""
     texts = {
         language: {
-            f"{name}.{key}": text
-            for name in ("page", "examples", "progress", "export", "records", "punctuation")
-            for key, text in table(name, language).items()
+            f"{name}.{key}": text for name in _TABLES for key, text in table(name, language).items()
         }
         for language in LANGUAGES
     }

@@ -4,9 +4,11 @@ import { el, fill, icon } from "../dom.js";
 import { translator } from "../i18n.js";
 
 const say = translator("page.review");
+const sayOf = translator("review");
 
 const MOST = 10;
 const LONGEST = 400;
+const LEAST_USD = 0.00005;
 /** The key of a line's text by the part of a plan; empty where the line is one. */
 const TEXTS = /** @type {const} */ ({ queries: "query", topics: "name", tasks: "query", steps: "" });
 const TITLES = /** @type {const} */ ({
@@ -15,8 +17,9 @@ const TITLES = /** @type {const} */ ({
 const PARTS = /** @type {PlanPart[]} */ (Object.keys(TEXTS));
 
 /**
- * @typedef {{text: string, shown: unknown, map: MapTask|null, words: string, onMap: boolean}} Line a line
- *   under edit; `shown` as it came, `words` of its map task, `onMap`: whether that stays
+ * @typedef {{text: string, shown: unknown, map: MapTask|null, words: string, onMap: boolean,
+ *   share?: Estimate}} Line a line under edit; `shown` as it came, `words` of its map task, `onMap`: whether
+ *   that stays, `share`: what it adds to the estimate
  * @typedef {{of: string, part: PlanPart, most: number, lines: Line[]}} Draft of the plan that `of` is
  * @typedef {(answer: Decision) => Promise<void>} OnAnswer
  */
@@ -51,6 +54,9 @@ class ReviewForm {
   #before = null;
   /** @type {Draft} */
   #draft = { of: "", part: "queries", most: MOST, lines: [] };
+  /** @type {Review} */
+  #review = {};
+  #estimate = el("p", { class: "review-estimate" });
   #list = el("ol", { class: "review-queries" });
   #add = el("button", { class: "button quiet", type: "button", onclick: () => this.#append() },
     icon("new"), say("add"));
@@ -65,32 +71,36 @@ class ReviewForm {
   /** @param {Review} review */
   open(review) {
     this.#before = this.#draft = draftFor(review, this.#before);
+    this.#review = review;
     const title = el("h3", { class: "review-title", tabindex: "-1" }, say(TITLES[this.#draft.part]));
-    const estimate = el("p", { class: "review-estimate" }, review.words?.estimate ?? "");
-    fill(this.#node, title, el("p", { class: "muted" }, say("lead")), this.#problem,
-      this.#list, this.#add, estimate, this.#decision());
-    this.#tell(review.problem ? say("problem", { problem: review.problem }) : "");
-    this.#show();
-    takeFocus(title);
-  }
-
-  #decision() {
-    return el("div", { class: "review-decision" },
+    const decision = el("div", { class: "review-decision" },
       el("button", { class: "button primary", type: "button", onclick: () => this.#goOn() }, say("go")),
       el("button", { class: "button", type: "button", onclick: () => this.#answer({ cancel: true }) },
         say("cancel")));
+    fill(this.#node, title, el("p", { class: "muted" }, say("lead")), this.#problem,
+      this.#list, this.#add, this.#estimate, decision);
+    this.#tell(review.problem ? say("problem", { problem: review.problem }) : "");
+    this.#show();
+    takeFocus(title, decision);
   }
 
-  #show() {
-    fill(this.#list, ...this.#draft.lines.map((line, place) => this.#row(line, place)));
+  /** Shows the lines as they are now. @param {number} [place] of the line that gets the focus */
+  #show(place) {
+    const rows = this.#draft.lines.map((line, at) => this.#row(line, at));
+    fill(this.#list, ...rows);
     this.#add.disabled = !hasRoom(this.#draft);
+    this.#renew();
+    if (place !== undefined) rows[place].querySelector("textarea")?.focus();
   }
+
+  #renew() { fill(this.#estimate, estimateWords(this.#review, this.#draft.lines)); }
 
   /** @param {Line} line @param {number} place */
   #row(line, place) {
     const number = place + 1;
     const text = el("textarea", {
-      class: "field", rows: 1, maxlength: LONGEST, "aria-label": say("line", { n: number }),
+      class: "field", rows: 1, maxlength: LONGEST, lang: languageOf(line.text),
+      "aria-label": say("line", { n: number }),
       onkeydown: (event) => { if (event.key === "Enter") event.preventDefault(); },
     });
     text.value = line.text;
@@ -112,32 +122,25 @@ class ReviewForm {
     return el("li", { class: "review-query" }, text, raise, remove,
       after.length > 0 &&
         el("p", { class: "muted small review-after" }, say("after", { numbers: after.join(", ") })),
-      line.map && mapSwitch(line));
+      line.map && mapSwitch(line, () => this.#renew()));
   }
 
   #append() {
-    this.#draft.lines.push(emptyLine());
-    this.#show();
-    this.#list.lastElementChild?.querySelector("textarea")?.focus();
+    this.#show(this.#draft.lines.push(emptyLine()) - 1);
   }
 
   /** @param {number} place */
   #remove(place) {
     this.#draft.lines.splice(place, 1);
-    this.#show();
-    this.#focus(Math.min(place, this.#draft.lines.length - 1));
+    this.#show(Math.min(place, this.#draft.lines.length - 1));
   }
 
   /** Puts a line before the one above it. @param {number} place */
   #raise(place) {
     const { lines } = this.#draft;
     lines.splice(place - 1, 2, lines[place], lines[place - 1]);
-    this.#show();
-    this.#focus(place - 1);
+    this.#show(place - 1);
   }
-
-  /** @param {number} place */
-  #focus(place) { this.#list.children[place].querySelector("textarea")?.focus(); }
 
   #goOn() {
     const answer = answerOf(this.#draft);
@@ -169,24 +172,53 @@ class ReviewForm {
   }
 }
 
-/** @param {Line} line */
-function mapSwitch(line) {
+/** @param {Line} line @param {() => void} onChange */
+function mapSwitch(line, onChange) {
   const box = el("input", { type: "checkbox", checked: line.onMap });
-  box.addEventListener("change", () => { line.onMap = box.checked; });
+  box.addEventListener("change", () => {
+    line.onMap = box.checked;
+    onChange();
+  });
+  const words = el("span", { lang: languageOf(line.words) }, line.words);
   return el("label", { class: "review-map" }, box,
-    el("span", {}, el("span", { class: "tag" }, say("map")), ` ${line.words}`));
+    el("span", {}, el("span", { class: "tag" }, say("map")), " ", words));
+}
+
+/** Tells the language of a plan's own words, which is the question's. @param {string} words */
+const languageOf = (words) => (/\p{Script=Han}/u.test(words) ? "zh" : "en");
+
+/**
+ * Tells what a plan takes as its lines are now, where the run says what each adds.
+ * @param {Review} review @param {Line[]} lines
+ */
+export function estimateWords({ estimate, shares }, lines) {
+  if (!estimate) return "";
+  // Without its map task a line is as one of the person's own.
+  const now = shares ? lines.map((line) => (line.map && !line.onMap ? null : line.share) ?? shares.own) : [];
+  /** @param {(one: Estimate) => number} of */
+  const total = (of) => [estimate, ...now].reduce((sum, one) => sum + of(one), 0)
+    - (shares?.lines ?? []).reduce((sum, one) => sum + of(one), 0);
+  const [low, high] = /** @type {const} */ (["low", "high"])
+    .map((end) => Math.max(0, total((one) => one.cost_usd?.[end] ?? 0)));
+  const cost = !estimate.cost_usd ? "unknown" : high > LEAST_USD ? "cost" : "free";
+  return sayOf("estimate", {
+    searches: total((one) => one.searches), map_calls: total((one) => one.map_calls),
+    model_calls: total((one) => one.model_calls),
+    cost: sayOf(cost, { low: low.toFixed(2), high: high.toFixed(2) }),
+  });
 }
 
 /**
- * Takes the focus, but not while the person is writing something: their words would go elsewhere.
- * @param {HTMLElement} title
+ * Shows how to go on, unless the person reads elsewhere; takes the focus, but not while they are writing
+ * something: their words would go elsewhere.
+ * @param {HTMLElement} title @param {HTMLElement} end
  */
-function takeFocus(title) {
+function takeFocus(title, end) {
+  const { top } = title.getBoundingClientRect();
+  if (top >= 0 && top < innerHeight) end.scrollIntoView({ block: "nearest" });
   const active = document.activeElement;
   const isField = active instanceof HTMLTextAreaElement || active instanceof HTMLInputElement;
-  if (isField && active.value) return;
-  title.focus({ preventScroll: true });
-  title.scrollIntoView({ block: "nearest" });
+  if (!isField || !active.value) title.focus({ preventScroll: true });
 }
 
 /** Makes a line of the person's own; a query is for the web alone. @returns {Line} */
@@ -234,13 +266,15 @@ export function draftFor(review, before) {
   const shown = review[part] ?? [];
   const of = JSON.stringify(shown);
   if (before?.of === of) return before;
-  const lines = shown.map((line, index) => lineOf(part, line, review.words?.maps[index] ?? ""));
+  const lines = shown.map((line, index) => lineOf(part, line, review, index));
   return { of, part, most: review.most ?? MOST, lines };
 }
 
-/** @param {PlanPart} part @param {unknown} shown @param {string} words @returns {Line} */
-function lineOf(part, shown, words) {
+/** @param {PlanPart} part @param {unknown} shown @param {Review} review @param {number} index */
+function lineOf(part, shown, { words, shares }, index) {
   const own = /** @type {Record<string, unknown>} */ (shown);
   const map = part === "queries" ? /** @type {PlannedQuery} */ (shown).map ?? null : null;
-  return { text: String(TEXTS[part] ? own[TEXTS[part]] : shown), shown, map, words, onMap: Boolean(map) };
+  const text = String(TEXTS[part] ? own[TEXTS[part]] : shown);
+  const [name, share] = [words?.maps[index] ?? "", shares?.lines[index]];
+  return { text, shown, map, words: name, onMap: Boolean(map), share };
 }
