@@ -126,7 +126,10 @@ async def test_a_survey_for_an_english_question_is_told_with_english_kinds(lab: 
 
 
 async def test_a_forecast_for_an_english_question_names_its_city_in_english(lab: MapLab) -> None:
-    map_result = await lab.map_result({"intent": "weather", "city": "北京"}, language="en")
+    asked: list[str] = []
+    weather: MapTask = {"intent": "weather", "city": "北京"}
+    map_result = await lab.map_result(weather, language="en", told=asked)
+    assert asked == ["maps_weather Beijing"]
     assert weather_lines(map_result.weather, "en").startswith("[^a0-0] Beijing 20")
     assert map_result.sources[0]["title"] == "[Sample] Weather forecast Beijing"
     assert map_result.sources[0]["quotes"][0].startswith("Beijing 20")

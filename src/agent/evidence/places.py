@@ -130,15 +130,6 @@ _ENGLISH = {
 }
 
 
-def english_keywords(keywords: str) -> str:
-    """Return Chinese keywords, parted by bars, as a person reads them: "coffee shop, museum".
-
-    As it is where the table of kinds has none for one of them.
-    """
-    words = [_ENGLISH.get(word) for word in keywords.split("|")]
-    return ", ".join(word for word in words if word) if all(words) else keywords
-
-
 _GAZETTEER = json.loads(files(__package__).joinpath("gazetteer.json").read_text(encoding="utf-8"))
 _CITY_OF = {en.casefold(): en for en in _GAZETTEER["cities"].values()}
 _CITY = re.compile(
@@ -256,6 +247,15 @@ def city_in_english(name: str) -> str | None:
     """Return "Beijing" for 北京 and 北京市; None for a city that is not in the gazetteer."""
     cities: dict[str, str] = _GAZETTEER["cities"]
     return cities.get(name.removesuffix("市"))
+
+
+def subject_in_english(subject: str) -> str:
+    """Return what a map is asked about, parted by bars, for a reader: "coffee shop, museum".
+
+    Kinds of places and cities have English names; a subject with anything else stays as it is.
+    """
+    words = [_ENGLISH.get(word) or city_in_english(word) for word in subject.split("|")]
+    return ", ".join(word for word in words if word) if all(words) else subject
 
 
 def cities_in(text: str) -> list[str]:

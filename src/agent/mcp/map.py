@@ -14,7 +14,7 @@ from agent.core.calls import Calls, Policy
 from agent.core.concurrency import BoundedCache, SingleFlight
 from agent.core.errors import AgentError, BudgetExceeded, ProviderError
 from agent.core.redaction import scrub
-from agent.evidence.places import english_keywords, limiting_cities
+from agent.evidence.places import limiting_cities, subject_in_english
 from agent.evidence.types import Leg, Location, MapTask, Point
 from agent.mcp.map_server import DailySearches, MapServer, NamedStop, Pauses, window_pace
 from agent.mcp.records import (
@@ -253,7 +253,7 @@ class MapClient:
     def _calling(self, meter: Meter, on_call: OnCall, language: Language = "zh") -> BranchCalls:
         async def call(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
             subject = subject_of(arguments)
-            subject = english_keywords(subject) if language == "en" else subject
+            subject = subject_in_english(subject) if language == "en" else subject
             on_call(f"{tool} {subject}"[:120].strip())
             return await self._gateway.call(tool, arguments, meter=meter)
 
