@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { groupNear, overlap, pinBox, placeDistrict, placeLabel, placeNames, placeNote, shorten, spreadApart } from "../../src/agent/page/js/map/declutter_labels.js";
+import { groupNear, overlap, pinBox, placeDistrict, placeLabel, placeNames, shorten, spreadApart } from "../../src/agent/page/js/map/declutter_labels.js";
 
 const INSIDE = { left: 0, top: 0, right: 300, bottom: 300 };
 const widthOf = (text) => text.length * 10;
@@ -67,15 +67,6 @@ test("a name is cut only where another name needs the room", () => {
   assert.deepEqual(both.map(({ kind }) => kind), ["one", "other"]);
   assert.ok(both.every(({ text }) => text.endsWith("…")));
   assert.ok(!overlap(both[0].box, both[1].box));
-});
-
-test("a note stands in the middle of a line's longest leg, or where nothing lies on it", () => {
-  const [size, line] = [{ width: 60, height: 20 }, [{ x: 100, y: 10 }, { x: 100, y: 50 }, { x: 100, y: 250 }]];
-  assert.deepEqual(placeNote(size, line, [], INSIDE), { left: 70, top: 140, right: 130, bottom: 160 });
-  const taken = [{ left: 60, top: 60, right: 110, bottom: 240 }];
-  const beside = placeNote(size, line, taken, INSIDE);
-  assert.ok(taken.every((box) => !overlap(box, beside)));
-  assert.deepEqual(placeNote(size, line, [INSIDE], INSIDE), { left: 70, top: 140, right: 130, bottom: 160 });
 });
 
 test("long names end in an ellipsis, whole characters only", () => {

@@ -66,12 +66,7 @@ export namespace L {
   function marker(at: At, options: {
     icon: Icon; keyboard?: boolean; riseOnHover?: boolean; zIndexOffset?: number;
   }): Marker;
-  interface Line extends Layer {
-    bindTooltip(content: HTMLElement, options: object): this;
-    getTooltip(): Tooltip;
-  }
-  interface Tooltip { getElement(): HTMLElement | undefined; setLatLng(at: At): this }
-  function polyline(points: At[], options: object): Line;
+  function polyline(points: At[], options: object): Layer;
   function circle(at: At, options: object): Layer;
   function tileLayer(url: string, options: {
     subdomains: string | string[]; maxZoom: number; maxNativeZoom: number;

@@ -10,8 +10,8 @@ import { svg } from "../dom.js";
  * @typedef {{marker: L.Marker, at: LatLng, name: string, strong: boolean}} Pin `at`: latitude and longitude
  *   of the place; the marker may stand beside it
  * @typedef {{at: LatLng, name: string}} Named
- * @typedef {{line: L.Line, points: LatLng[]}} Noted a line with a note
- * @typedef {{pins: Pin[], centre: Named|null, districts: Named[], lines: Noted[]}} Shown
+ * @typedef {{pins: Pin[], centre: Named|null, districts: Named[], notes: Named[]}} Shown `notes`: what is told
+ *   of lines, in the middle of each
  */
 
 const PANE = "names";
@@ -23,8 +23,6 @@ const MOST_LETTERS = 120;
 const FONT = "600 13px";
 /** Shares of the map's width; a name without room for one is cut to the next. */
 const LONGEST = [1, 0.8, 0.6, 0.4, 0.2];
-/** Where on a leg of a line its note may stand. */
-const ALONG = [0.5, 0.35, 0.65, 0.2, 0.8];
 /** A district's letters are larger than others', and wide apart. */
 const DISTRICT = { scale: 1.25, apart: 5 };
 const PIN_GAP = 26;
@@ -40,7 +38,7 @@ const CENTRE = 10;
  */
 export function pinLabels(map, cluster) {
   /** @type {Shown} */
-  let shown = { pins: [], centre: null, districts: [], lines: [] };
+  let shown = { pins: [], centre: null, districts: [], notes: [] };
   /** @type {L.Marker|null} */
   let selected = null;
   const size = { width: 1, height: 1 };
@@ -94,7 +92,7 @@ function leaders(places, spots) {
  * @param {Omit<Shown, "pins">} others
  * @param {Spot[]} spots
  */
-function labels(map, named, { centre, districts, lines }, spots) {
+function labels(map, named, { centre, districts, notes }, spots) {
   const widthOf = measure(map.getContainer());
   const inside = view(map);
   const taken = [...spots.map(pinBox), ...controlBoxes(inside)];
@@ -105,8 +103,8 @@ function labels(map, named, { centre, districts, lines }, spots) {
     taken.push({ left: x - CENTRE, top: y - CENTRE, right: x + CENTRE, bottom: y + CENTRE });
     names.push({ name: centre.name, spot: { x, y: y + CENTRE }, kind: "map-name centre" });
   }
-  for (const line of lines) taken.push(moveNote(map, line, taken, inside));
-  const written = placeNames(names, widthOf, taken, inside);
+  const told = notes.map(({ name, at }) => ({ name, spot: map.latLngToLayerPoint(at), kind: "map-note" }));
+  const written = placeNames([...told, ...names], widthOf, taken, inside);
   taken.push(...written.map(({ box }) => box));
   // The figures of the rings stand above it.
   if (middle) taken.push({ ...inside, left: middle.x - 2 * CENTRE, right: middle.x + 2 * CENTRE });
@@ -141,40 +139,6 @@ export function placeNames(names, widthOf, taken, inside) {
     });
   });
   return layouts.reduce((best, layout) => (layout.length > best.length ? layout : best));
-}
-
-/**
- * Moves a line's note to where nothing lies on it, and returns what it covers there.
- * @param {L.Map} map
- * @param {Noted} noted
- * @param {Box[]} taken
- * @param {Box} inside
- */
-function moveNote(map, { line, points }, taken, inside) {
-  const note = line.getTooltip();
-  const { offsetWidth: width = 0, offsetHeight: height = 0 } = note.getElement() ?? {};
-  const box = placeNote({ width, height }, points.map((at) => map.latLngToLayerPoint(at)), taken, inside);
-  note.setLatLng(map.layerPointToLatLng([box.left + width / 2, box.top + height / 2]));
-  return box;
-}
-
-/**
- * Places a note on a line or beside it, on its longest leg if there is room; else in the middle of that.
- * @param {{width: number, height: number}} size of the note
- * @param {Spot[]} points of the line, two or more
- * @param {Box[]} taken what must stay free
- * @param {Box} inside what it must not leave
- * @returns {Box}
- */
-export function placeNote({ width, height }, points, taken, inside) {
-  const legs = points.slice(1).map((to, index) => ({ from: points[index], x: to.x - points[index].x,
-    y: to.y - points[index].y })).sort((a, b) => Math.hypot(b.x, b.y) - Math.hypot(a.x, a.y));
-  const beside = [[0, 0], [0, -height], [0, height], [width / 2 + EDGE, 0], [-width / 2 - EDGE, 0]];
-  const boxes = legs.flatMap(({ from, x, y }) => beside.flatMap(([right, down]) => ALONG.map((share) => {
-    const [left, top] = [from.x + share * x + right - width / 2, from.y + share * y + down - height / 2];
-    return { left, top, right: left + width, bottom: top + height };
-  })));
-  return boxes.find((box) => isFree(box, taken, inside)) ?? boxes[0];
 }
 
 /**

@@ -149,16 +149,14 @@ export class MapView {
       return { marker, at, name: readableName(place, language), strong: place.mentioned || !number };
     });
     pins.push(...ways.flatMap((way) => this.#endsOf(way)));
-    const lines = [path, ...ways.map(({ ends }) => ends)].filter(({ length }) => length > 1).map((stops) => {
-      const points = stops.map((stop) => this.#at(stop));
-      return { points, line: straightLine(points).addTo(this.#answer) };
-    });
+    const lines = [path, ...ways.map(({ ends }) => ends)].filter(({ length }) => length > 1)
+      .map((stops) => straightLine(stops.map((stop) => this.#at(stop)), this.#answer));
     this.#aim(places.map(({ place }) => place), [...ways.flatMap(({ ends }) => ends), anchor]);
     this.#ground.show(centre);
     const located = [...places.map(({ place }) => place), ...(anchor ? [anchor] : [])];
     const districts = districtsOf(located, language).map(({ name, ...at }) => ({ name, at: this.#at(at) }));
     const named = anchor && centre && { at: centre, name: anchor.name };
-    this.#labels.show({ pins, centre: named, districts, lines });
+    this.#labels.show({ pins, centre: named, districts, notes: lines });
     if (selected && this.#markers.has(selected)) this.select(selected);
   }
 

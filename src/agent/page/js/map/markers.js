@@ -39,14 +39,14 @@ export function endMarker({ name, letter, at }) {
 }
 
 /**
- * Draws a dashed line, which says that it is no road, below pins and names.
+ * Draws a dashed line below pins and names, and returns the note that it is no road, for its middle.
  * @param {LatLng[]} points two or more
+ * @param {L.Group} layer
  */
-export function straightLine(points) {
-  const line = L.polyline(points, { className: "map-way", interactive: false });
-  return line.bindTooltip(el("span", {}, say("straight")), {
-    permanent: true, direction: "center", className: "map-way-tip", pane: "shadowPane",
-  });
+export function straightLine(points, layer) {
+  L.polyline(points, { className: "map-way", interactive: false }).addTo(layer);
+  const [[lat, lng], to] = points.slice(Math.ceil(points.length / 2) - 1);
+  return { name: say("straight"), at: /** @type {LatLng} */ ([(lat + to[0]) / 2, (lng + to[1]) / 2]) };
 }
 
 /** @param {string} className @param {string|number} text */
