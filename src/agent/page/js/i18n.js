@@ -27,20 +27,14 @@ export function text(key, spoken, values = {}) {
 /** Says whether there is such a text. @param {string} key */
 export const hasText = (key) => Object.hasOwn(TEXTS.en, key);
 
-/**
- * Returns a function that says texts of one table in the page's language.
- * @param {string} table
- */
+/** Returns a function that says texts of one table in the page's language. @param {string} table */
 export function translator(table) {
   /** @param {string} key @param {Record<string, unknown>} values */
   const say = (key, values = {}) => text(`${table}.${key}`, language, values);
   return say;
 }
 
-/**
- * Returns the texts of one table by their keys, in the page's language.
- * @param {string} table
- */
+/** Returns the texts of one table by their keys, in the page's language. @param {string} table */
 export function textsOf(table) {
   const inside = Object.entries(TEXTS[language]).filter(([key]) => key.startsWith(`${table}.`));
   return new Map(inside.map(([key, value]) => [key.slice(table.length + 1), value]));

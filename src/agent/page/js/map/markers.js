@@ -29,10 +29,7 @@ export function placeMarker({ place, number, at, isNew, onSelect }) {
   return marker;
 }
 
-/**
- * Marks an end of a way with its letter.
- * @param {{name: string, letter: string, at: LatLng}} end
- */
+/** Marks an end of a way with its letter. @param {{name: string, letter: string, at: LatLng}} end */
 export function endMarker({ name, letter, at }) {
   const marker = L.marker(at, { icon: pinIcon("map-pin end", letter), keyboard: false, zIndexOffset: 300 });
   return labelled(marker, say("end", { letter, name }));

@@ -6,10 +6,7 @@
 import { text } from "../i18n.js";
 import { halfEven, oneDecimal } from "../rounding.js";
 
-/**
- * Tells a length: "350 m", "1.2 km", "12 km"; empty for null.
- * @param {number|null|undefined} value metres
- */
+/** Tells a length: "350 m", "1.2 km", "12 km"; empty for null. @param {number|null|undefined} value metres */
 export function metres(value) {
   if (value === null || value === undefined) return "";
   if (value < 1000) return `${halfEven(value)} m`;

@@ -96,10 +96,7 @@ export async function signOut() {
   await own("/app/sign-out", { method: "POST", body: "{}" });
 }
 
-/**
- * Lists the assistants, in the server's own order.
- * @returns {Promise<Assistant[]>} throws ServerError
- */
+/** Lists the assistants, in the server's own order. @returns {Promise<Assistant[]>} throws ServerError */
 export async function assistants() {
   const request = client.assistants.search({ limit: 100 });
   const list = await request.catch((error) => { throw serverError(error); });

@@ -41,10 +41,7 @@ const waits = ({ interrupts }) =>
   // Aegra lists no interrupts, and calls no stopped thread interrupted.
   interrupts === undefined || Object.values(interrupts).some((asked) => asked.length > 0);
 
-/**
- * Gives a thread another title. Throws ServerError.
- * @param {string} threadId @param {string} title
- */
+/** Gives a thread another title. Throws ServerError. @param {string} threadId @param {string} title */
 export async function renameThread(threadId, title) {
   await orServerError(pageClient.threads.update(threadId, { metadata: { title: cut(title) } }));
 }
