@@ -84,9 +84,7 @@ export class Steps {
   }
 
   /** Returns how many steps a person would count: without the notice. */
-  get count() {
-    return this.list.filter((step) => step.event.type !== "notice").length;
-  }
+  get count() { return this.list.filter((step) => step.event.type !== "notice").length; }
 
   /** Returns how many steps go on at the same time, not counting those that only hold others. */
   get atOnce() {

@@ -39,9 +39,7 @@ export class Timeline {
   node = el("section", { class: "timeline", dataset: { part: "timeline" } }, this.#fold, this.#status);
 
   /** @param {Words} config */
-  constructor(config) {
-    this.#config = config;
-  }
+  constructor(config) { this.#config = config; }
 
   /** @param {Turn} turn */
   update(turn) {

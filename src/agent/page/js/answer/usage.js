@@ -48,6 +48,4 @@ function line(names, usage) {
 }
 
 /** @param {number} dollars */
-function money(dollars) {
-  return dollars < 0.01 ? dollars.toPrecision(1) : dollars.toFixed(2);
-}
+function money(dollars) { return dollars < 0.01 ? dollars.toPrecision(1) : dollars.toFixed(2); }

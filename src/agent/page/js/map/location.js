@@ -165,9 +165,7 @@ export class NearView {
     then?.();
   }
 
-  #pickButton() {
-    return this.#options.canPick() && this.#button("pick", () => this.#pickOnMap());
-  }
+  #pickButton() { return this.#options.canPick() && this.#button("pick", () => this.#pickOnMap()); }
 
   /** @param {"ask"|"again"|"pick"|"clear"} name @param {() => void} onclick */
   #button(name, onclick, primary = false) {

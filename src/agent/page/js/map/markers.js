@@ -96,9 +96,7 @@ export function positionMarkers(position, at) {
 }
 
 /** Returns the height at which a pin lies: named places over the others. @param {boolean} mentioned */
-function resting(mentioned) {
-  return mentioned ? 200 : 0;
-}
+function resting(mentioned) { return mentioned ? 200 : 0; }
 
 /** @param {string} className @param {string} text @param {LatLng} at */
 function dotMarker(className, text, at) {

@@ -117,6 +117,4 @@ export function sourceNumbers(place, sources) {
 }
 
 /** Writes up to six significant digits, without trailing noughts. @param {number} value */
-function general(value) {
-  return String(Number(value.toPrecision(6)));
-}
+function general(value) { return String(Number(value.toPrecision(6))); }

@@ -81,6 +81,4 @@ function pixelsOfMetre(map, [lat, lng]) {
 }
 
 /** Moves a line of one pixel so that it covers one. @param {number} pixels */
-function crisp(pixels) {
-  return Math.round(pixels) + 0.5;
-}
+function crisp(pixels) { return Math.round(pixels) + 0.5; }

@@ -51,9 +51,7 @@ export class Conversation extends EventTarget {
   }
 
   /** Returns the last turn, or null. */
-  get current() {
-    return this.turns.at(-1) ?? null;
-  }
+  get current() { return this.turns.at(-1) ?? null; }
 
   /**
    * Asks; resolves once the server has taken the question, or has not (the turn is `failed` then).
