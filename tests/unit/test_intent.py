@@ -330,3 +330,8 @@ def test_places_of_china_are_told_from_others(text: str, is_chinese: bool) -> No
 def test_the_park_of_a_car_park_is_none() -> None:
     assert activity_keywords("Is there a car park near the Bund?", "en") == ["parking lot"]
     assert activity_keywords("a park near the Bund", "en") == ["park"]
+
+
+def test_a_day_somewhere_is_one_of_sights_and_of_the_meal_that_is_named() -> None:
+    words = activity_keywords("A day at West Lake with lunch", "en")
+    assert words == ["attractions", "restaurant"]

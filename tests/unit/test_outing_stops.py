@@ -57,6 +57,22 @@ def test_restaurants_are_lunch_and_dinner_and_a_third_has_no_meal_left():
     assert reasons(outing) == {"全聚德": "meals"}
 
 
+def test_where_one_meal_is_asked_for_the_day_has_one_restaurant_and_no_hole():
+    outing = planned(MUSEUM, HOTPOT, NOODLES, meals=["lunch"])
+    assert [stop.get("meal") for stop in outing["stops"]] == [None, "lunch"]
+    assert reasons(outing) == {"老北京炸酱面": "meals"}
+    assert f"{outing['ends']} 之后没有安排" in outing_section(outing, "zh")
+
+
+def test_hours_without_a_stop_are_told_to_be_free():
+    outing = planned(MUSEUM, HOTPOT, NOODLES)
+    lunch, dinner = outing["stops"][1:]
+    for text in (outing_section(outing, "zh"), outing_lines(outing, "zh")):
+        row = next(line for line in text.splitlines() if "自由活动" in line)
+        assert f"{lunch['ends']}–" in row
+        assert row.strip("| ")[6:11] <= dinner["begins"]
+
+
 def test_a_day_over_noon_without_a_restaurant_has_lunch_somewhere():
     outing = planned(MUSEUM, place(6, "科技馆"), place(7, "美术馆"))
     lunch = next(stop for stop in outing["stops"] if "meal" in stop)

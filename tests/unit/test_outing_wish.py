@@ -27,6 +27,9 @@ EVENING = datetime(2026, 11, 23, 18, 0, tzinfo=UTC)
         "Make a day of it",
         "Can you plan me a day in Beijing?",
         "a one-day itinerary for the Bund",
+        "A day at West Lake with lunch",
+        "西湖一日游，中午吃饭",
+        "在西湖玩一天",
     ],
 )
 def test_a_question_that_asks_for_a_day_wants_one(question):
@@ -43,6 +46,7 @@ def test_a_question_that_asks_for_a_day_wants_one(question):
         "what happened on this day in 1925?",
         "plan a three-day trip to Beijing",
         "how do I plan a sprint?",
+        "a day in the life of a panda",
     ],
 )
 def test_other_questions_want_none(question):
@@ -69,6 +73,19 @@ def test_a_day_that_is_not_named_is_today_in_the_morning_and_else_tomorrow():
 
 def test_today_begins_soon_and_not_in_the_past():
     assert read_wish("今天一日游", MORNING.replace(hour=12, minute=5))["begins"] == "12:45"
+
+
+@pytest.mark.parametrize(
+    ("question", "meals"),
+    [
+        ("A day at West Lake with lunch", ["lunch"]),
+        ("西湖一日游，晚饭在湖边吃", ["dinner"]),
+        ("plan a day with lunch and dinner", ["lunch", "dinner"]),
+        ("西湖一日游", None),
+    ],
+)
+def test_a_meal_that_is_named_is_the_one_that_is_wished_for(question, meals):
+    assert read_wish(question, EVENING).get("meals") == meals
 
 
 @pytest.mark.parametrize(

@@ -204,6 +204,8 @@ class OutingWish(TypedDict, total=False):
     not_after: dict[str, str]
     without: list[str]
     """Places that are not wanted."""
+    meals: list[Literal["lunch", "dinner"]]
+    """The meals that are to be had at places of the plan; both where none is named."""
 
 
 class Stop(TypedDict):

@@ -378,7 +378,11 @@ class _Planner:
             first = max(first, _EVENING_BEGINS)
         last = min(last, self._ends - minutes)
         if is_meal(place):
-            meals = [Window(max(first, a), min(last, b), meal) for meal, (a, b) in MEALS.items()]
+            meals = [
+                Window(max(first, a), min(last, b), meal)
+                for meal, (a, b) in MEALS.items()
+                if meal in wish.get("meals", MEALS)
+            ]
         else:
             meals = [Window(first, last)]
         return [window for window in meals if window.earliest <= window.latest]

@@ -4,8 +4,12 @@ from datetime import date
 
 from agent.evidence.citations import inert
 from agent.evidence.geo import distance_text, duration_text
+from agent.evidence.outing.plan import ENDS, clock_of, minutes_of
 from agent.evidence.types import LeftOut, Leg, Outing, Stop
 from agent.texts import Language, say
+
+_LONG_WAIT, _LONG_REST = 60, 180
+"""Minutes between two stops, and after the last, that are told to be free."""
 
 
 def day_title(outing: Outing, language: Language) -> str:
@@ -49,7 +53,9 @@ def outing_section(outing: Outing, language: Language) -> str:
     """Return the plan as a marked section: its title, a table of the stops, and remarks."""
     header = [say(f"outing.columns.{column}", language) for column in ("time", "stop", "way")]
     rows = [header, ["---"] * len(header)]
-    for number, stop in zip(numbers(outing), outing["stops"], strict=True):
+    for number, stop, free in zip(numbers(outing), outing["stops"], _free(outing), strict=True):
+        if free:
+            rows.append([free, say("outing.free", language), ""])
         name = stop_text(stop, language)
         if number:
             name = f"{number}. {name} [^{stop['source']}]"
@@ -61,6 +67,18 @@ def outing_section(outing: Outing, language: Language) -> str:
     table = "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
     parts = [f"**{day_title(outing, language)}**", table, *_left_out(outing, language)]
     return "\n\n".join([*parts, f"*{_remarks(outing, language)}*"])
+
+
+def _free(outing: Outing) -> list[str]:
+    """Return the hours before each stop in which nothing is planned; "" where one only goes."""
+    before, free = minutes_of(outing["stops"][0]["begins"]), list[str]()
+    for stop in outing["stops"]:
+        begins = minutes_of(stop["begins"])
+        begins -= round(stop["leg"]["duration_s"] / 60) if "leg" in stop else 0
+        is_free = begins - before > _LONG_WAIT
+        free.append(f"{clock_of(before)}–{clock_of(begins)}" if is_free else "")
+        before = minutes_of(stop["ends"])
+    return free
 
 
 def _left_out(outing: Outing, language: Language) -> list[str]:
@@ -75,6 +93,8 @@ def _remarks(outing: Outing, language: Language) -> str:
     legs = [stop["leg"] for stop in outing["stops"] if "leg" in stop]
     legs += [outing["back"]] if "back" in outing else []
     remarks = [say("outing.stays_estimated", language)]
+    if minutes_of(outing["wish"].get("back_by", ENDS)) - minutes_of(outing["ends"]) > _LONG_REST:
+        remarks.append(say("outing.rest_free", language, ends=outing["ends"]))
     if any(leg["estimated"] for leg in legs):
         remarks.append(say("outing.legs_estimated", language))
     unknown = [stop["name"] for stop in outing["stops"] if stop.get("hours_unknown")]
@@ -87,7 +107,9 @@ def _remarks(outing: Outing, language: Language) -> str:
 def outing_lines(outing: Outing, language: Language) -> str:
     """Return the plan for a model, a line a stop with its marker, then what to do with it."""
     lines = [day_title(outing, language)]
-    for stop in outing["stops"]:
+    for stop, free in zip(outing["stops"], _free(outing), strict=True):
+        if free:
+            lines.append(f"{free} {say('outing.free', language)}")
         way = f" ({leg_text(stop['leg'], language)})" if "leg" in stop else ""
         marker = f" [^{stop['source']}]" if "source" in stop else ""
         lines.append(f"{stop['begins']}–{stop['ends']} {stop_text(stop, language)}{marker}{way}")

@@ -2,12 +2,12 @@
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Literal
 
 from agent.evidence.constraints import chinese_number
-from agent.evidence.outing.plan import BEGINS, clock_of, minutes_of
+from agent.evidence.outing.plan import BEGINS, Meal, clock_of, minutes_of
 from agent.evidence.places import extract_place, mentioned
 from agent.evidence.records import days_asked_for
 from agent.evidence.types import Outing, OutingWish, Place, Stop
@@ -16,9 +16,10 @@ Mode = Literal["auto", "on", "off"]
 _WANTS = re.compile(
     r"排成|排(?:一?个|个)?(?:行程|路线)|(?:安排|规划|计划|制定|设计).{0,12}(?:一日游?|一天|行程|半日游|半天)"
     r"|(?:一日游|半日游|一天|半天).{0,8}(?:怎么(?:安排|玩|走|逛)|安排|规划|行程|计划)"
-    r"|行程.{0,4}(?:安排|规划)|(?:一日游|半日游)\s*$"
+    r"|行程.{0,4}(?:安排|规划)|(?:一日游|半日游)\s*(?:$|[,，])|[玩逛]上?一整?天"
     r"|\b(?:plan|organi[sz]e|arrange|schedule|make)\b.{0,30}\b(?:a|one|my|our|the|this) day\b"
-    r"|\b(?:day|one[- ]day) (?:trip|plan|out|itinerary)\b|\bitinerary\b",
+    r"|\b(?:day|one[- ]day) (?:trip|plan|out|itinerary)\b|\bitinerary\b"
+    r"|^(?:a|one) (?:whole |full )?day (?:at|in|around|on|along|by)\b(?!.{0,40}\blife\b)",
     re.IGNORECASE,
 )
 _NOT_ONE = re.compile(
@@ -30,6 +31,10 @@ _THESE = re.compile(
     r"这些|它们|上面|以上|刚才|前面|这几(?:个|处|家)|\b(?:these|those|them|above|it)\b",
     re.IGNORECASE,
 )
+_MEALS: Mapping[Meal, re.Pattern[str]] = {
+    "lunch": re.compile(r"午[餐饭]|中饭|中午.{0,4}吃|\blunch\b", re.IGNORECASE),
+    "dinner": re.compile(r"晚[餐饭]|晚上.{0,4}吃|\b(?:dinner|supper)\b", re.IGNORECASE),
+}
 _ORDINAL = re.compile(
     r"第([一二两三四五六七八九十\d]{1,3})(?:个|站|处|家|项)"
     r"|(最后)(?:一?(?:个|站|处|家))"
@@ -97,6 +102,8 @@ def read_wish(question: str, now: datetime) -> OutingWish:
     else:
         late = now.hour >= _LATEST_START
         wish["day"] = (now.date() + timedelta(days=1 if late else 0)).isoformat()
+    if meals := [meal for meal, words in _MEALS.items() if words.search(text)]:
+        wish["meals"] = meals
     return OutingWish(**{**wish, **_hours(text, wish["day"], now)})
 
 
