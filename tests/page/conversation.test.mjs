@@ -111,6 +111,13 @@ describe("a question", () => {
     assert.equal(turn.error, "messages: the question is empty");
   });
 
+  it("that fails before its stream is heard says why, too", async () => {
+    const { conversation, run, thread } = await asking();
+    thread.error = { error: "InputError", message: "there is no such collection" };
+    run.end("error");
+    assert.equal((await until(conversation, is("failed"))).error, "there is no such collection");
+  });
+
   it("on a server that can keep nothing more says so in the page's words", async () => {
     const { conversation, run } = await asking();
     run.tell("error", { error: "StoreFailed", message: "TANLU_DATA_DIR: the disk is full" });

@@ -13,9 +13,7 @@ const COUNTED = [...LOOKED_UP, "model_calls"];
  * Tells what was looked up: "4 web searches · 6 map calls"; what was not used is left out.
  * @param {Usage} usage
  */
-export function usageLine(usage) {
-  return line(LOOKED_UP, usage);
-}
+export const usageLine = (usage) => line(LOOKED_UP, usage);
 
 /**
  * Tells the same with model calls, tokens and what it cost (US dollars), where that is known.

@@ -275,11 +275,17 @@ export class Conversation extends EventTarget {
    */
   async #settle(turn, threadId, { status, failure }, options) {
     const { signal } = options;
-    const read = () => this.#client.threads.getState(threadId, undefined, { signal });
-    const state = await withRetries(read, options);
+    const isFailed = status === "error" || status === "timeout";
+    const ask = () => this.#client.threads.get(threadId, { signal }).then(({ error }) => error);
+    const read = () => Promise.all([
+      this.#client.threads.getState(threadId, undefined, { signal }),
+      // A run that fails at once has told its stream why before anybody listens.
+      isFailed && !failure ? ask() : failure,
+    ]);
+    const [state, reason] = await withRetries(read, options) ?? [];
     if (!state || signal.aborted) return;
     const review = reviewOf(state);
-    if (status === "error" || status === "timeout") this.#end(turn, "failed", failureText(failure));
+    if (isFailed) this.#end(turn, "failed", failureText(reason));
     else if (takeAnswer(turn, state.values)) this.#end(turn, "done");
     else if (this.#stopping.has(turn)) this.#end(turn, "stopped");
     else if (review && turn === this.current) this.#end(turn, "waiting", null, review);

@@ -58,8 +58,8 @@ class ReviewForm {
   #review = {};
   #estimate = el("p", { class: "review-estimate" });
   #list = el("ol", { class: "review-queries" });
-  #add = el("button", { class: "button quiet", type: "button", onclick: () => this.#append() },
-    icon("new"), say("add"));
+  #add = el("button", { class: "button quiet", type: "button",
+    onclick: () => this.#show(this.#draft.lines.push(emptyLine()) - 1) }, icon("new"), say("add"));
   #problem = el("p", { class: "notice warn", role: "alert", hidden: true });
 
   /** @param {HTMLElement} node @param {OnAnswer} onAnswer */
@@ -123,10 +123,6 @@ class ReviewForm {
       after.length > 0 &&
         el("p", { class: "muted small review-after" }, say("after", { numbers: after.join(", ") })),
       line.map && mapSwitch(line, () => this.#renew()));
-  }
-
-  #append() {
-    this.#show(this.#draft.lines.push(emptyLine()) - 1);
   }
 
   /** @param {number} place */
