@@ -10,8 +10,8 @@ import { svg } from "../dom.js";
  * @typedef {{marker: L.Marker, at: LatLng, name: string, strong: boolean}} Pin `at`: latitude and longitude
  *   of the place; the marker may stand beside it
  * @typedef {{at: LatLng, name: string}} Named
- * @typedef {{pins: Pin[], centre: Named|null, districts: Named[], notes: Named[]}} Shown `notes`: what is told
- *   of lines, in the middle of each
+ * @typedef {{pins: Pin[], centre: Named|null, districts: Named[], notes: Named[]}} Shown `notes`: what is
+ *   told of lines, in the middle of each
  */
 
 const PANE = "names";
