@@ -8,6 +8,7 @@ from langgraph_sdk import get_sync_client
 from tests.support.browser import BROWSER, Page, Visits, expect
 from tests.support.browser_page import part
 from tests.support.dev_server import DevServer
+from tests.support.page_server import answered_thread
 
 pytestmark = BROWSER
 GUIDE, BOOKS, FILE = "https://a.example/guide", "https://uri.amap.com/b", "https://a.example/f.pdf"
@@ -86,6 +87,13 @@ def test_a_figure_and_a_citation_show_the_quote_with_the_figure_marked(page: Pag
     expect(marks).to_have_text(["25", "1.8"])
     opens = part(page, "citation").get_by_role("link", name="打开来源")
     expect(opens).to_have_attribute("rel", "noopener nofollow ugc")
+
+
+def test_all_figures_of_long_statements_are_marked(visit: Visits, server: DevServer) -> None:
+    thread = answered_thread(server, "Where can children play near Wangfujing, Beijing?")
+    page = visit(locale="en-US").tab(f"/app?thread={thread}")
+    page.locator("a.cite", has_text="5").focus()
+    expect(part(page, "citation").locator("mark")).to_have_text(["1", "8", "8"])
 
 
 def test_a_citation_that_the_next_sentence_repeats_stands_once(page: Page) -> None:

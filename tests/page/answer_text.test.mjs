@@ -189,6 +189,8 @@ describe("how much of an answer its sources bear", () => {
 
 describe("a figure of an answer", () => {
   const has = (text, quote) => Boolean(finder(figuresIn(text), quote));
+  assert.ok(!has("在北极阁路9号", "北极阁路9号"));
+  assert.ok(has("地铁8号线", "地铁8号线"));
 
   it("is found in a quote as a whole", () => {
     assert.ok(has("人均60元", "人均消费60元起"));

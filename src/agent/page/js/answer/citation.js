@@ -290,7 +290,7 @@ const figureText = (figure) => `${figure.textContent}${(figure.nextSibling?.text
  * @param {ReturnType<typeof figuresIn>} figures
  */
 export function quotesFor(anchor, source, figures) {
-  const nearest = nearestFirst(source.quotes ?? [], textBefore(anchor));
+  const nearest = nearestFirst(source.quotes ?? [], textBefore(anchor).slice(-CONTEXT));
   const { quote: own } = anchor.dataset;
   const others = own ? nearest.filter((quote) => !quote.startsWith(own)) : nearest;
   const quotes = own ? [own, ...others] : others;
@@ -316,7 +316,7 @@ function textBefore(anchor) {
     if (!range.toString().trim()) range.setStart(from, at);
   }
   range.setEndBefore(anchor);
-  return range.toString().slice(-CONTEXT);
+  return range.toString();
 }
 
 /**

@@ -3,6 +3,8 @@
 import { el } from "../dom.js";
 
 const FIGURE = /\d+(?:[.,:]\d+)*/g;
+/** Ends what a house number follows: 北极阁路9号 is a name. */
+const STREET = /[路街道巷弄]$|胡同$/u;
 const BLOCKS = "p, li, td, th, blockquote, h3, h4, h5, h6";
 /** Selects a figure whose source can be shown. */
 export const TOLD = "span.told";
@@ -21,7 +23,9 @@ export function figuresIn(text) {
   return [...text.matchAll(FIGURE)].map((found) => {
     const end = found.index + found[0].length;
     const unit = /^\s?[\p{L}%°]/u.exec(text.slice(end))?.[0].trim() ?? "";
-    return { text: found[0], start: found.index, end, unit: found[0].length < 2 ? unit || null : "" };
+    const isHouse = unit === "号" && STREET.test(text.slice(0, found.index));
+    const sign = found[0].length < 2 ? unit || null : "";
+    return { text: found[0], start: found.index, end, unit: isHouse ? null : sign };
   });
 }
 
