@@ -60,9 +60,7 @@ export async function removeThread(threadId) {
 }
 
 /** Forgives that a run that has ended by itself cannot be cancelled. @param {unknown} error */
-function unlessEnded(error) {
-  if (statusOf(error) !== 404) throw serverError(error);
-}
+function unlessEnded(error) { if (statusOf(error) !== 404) throw serverError(error); }
 
 /** @template T @param {Promise<T>} request */
 function orServerError(request) {
