@@ -239,8 +239,8 @@ const isFree = (box, taken, inside) => box.left >= inside.left && box.right <= i
   box.top >= inside.top && box.bottom <= inside.bottom && !taken.some((other) => overlap(box, other));
 
 /**
- * Places the name right or left of the pin whose tip is at `pin`, if need be a little higher, else below or
- * above it, or beside the middle there where the edge is near; null without room.
+ * Places the name right, left, below or above of the pin whose tip is at `pin`, or beside the middle there
+ * where the edge is near, or beside the pin's head; null without room.
  * @param {string} text
  * @param {number} width of the text
  * @param {Spot} pin
@@ -255,12 +255,12 @@ export function placeLabel(text, width, pin, taken, inside) {
   const spots = [
     ["start", x + BESIDE, y - 17, x + BESIDE],
     ["end", x - BESIDE, y - 17, x - BESIDE - width],
-    ["start", x + BESIDE, y - 31, x + BESIDE],
-    ["end", x - BESIDE, y - 31, x - BESIDE - width],
     ["start", within, y + 15, within],
     ["start", within, y - 40, within],
     ["start", x - 10, y + 15, x - 10],
     ["end", x + 10, y + 15, x + 10 - width],
+    ["start", x + BESIDE, y - 31, x + BESIDE],
+    ["end", x - BESIDE, y - 31, x - BESIDE - width],
   ];
   for (const [align, atX, atY, left] of spots) {
     const box = { left, top: atY - LINE + 2, right: left + width, bottom: atY + 4 };
