@@ -59,6 +59,15 @@ async def test_further_hits_are_looked_up_until_two_meet_the_budget_or_the_share
     assert not map_result.gaps
 
 
+async def test_what_was_not_found_is_told_in_the_words_that_were_asked_for(lab: MapLab) -> None:
+    map_result = await lab.map_result(
+        {"intent": "nearby", "place": "West Lake", "keywords": ["public toilet"]}
+    )
+    assert [gap["message"] for gap in map_result.gaps] == [
+        "没有查到符合“West Lake public toilet”的地点"
+    ]
+
+
 async def test_a_model_sees_details_of_what_suits_children_by_its_name(lab: MapLab) -> None:
     task: MapTask = {"intent": "nearby", "place": "西湖", "city": "杭州",
                      "keywords": ["景点", "博物馆", "公园"], "radius_m": 5000}  # fmt: skip

@@ -335,3 +335,8 @@ def test_the_park_of_a_car_park_is_none() -> None:
 def test_a_day_somewhere_is_one_of_sights_and_of_the_meal_that_is_named() -> None:
     words = activity_keywords("A day at West Lake with lunch", "en")
     assert words == ["attractions", "restaurant"]
+
+
+def test_the_verb_that_a_question_begins_with_is_no_part_of_a_name() -> None:
+    assert extract_place("Is Palace Museum open on Monday?") == ("Palace Museum", None)
+    assert extract_place("Does Yuyuan Park close early?") == ("Yuyuan Park", None)

@@ -264,6 +264,28 @@ def test_without_material_nothing_is_made_up(name: str, language: Language) -> N
     assert "[^" not in text
 
 
+def test_two_places_that_are_compared_are_looked_up_and_shown_side_by_side() -> None:
+    question = "国家博物馆和中国美术馆哪个更好"
+    assert [row["query"] for row in queries(question=question)] == ["中国国家博物馆", "中国美术馆"]
+    places = "[^a0-0] 中国国家博物馆 | ★4.8\n[^a0-1] 嘉德艺术中心 | ★4.5\n[^a1-0] 中国美术馆 | ★4.7"
+    text = text_of(reply(ask("answer", question=question, places=places)))
+    assert cited(text) == {"a0-0", "a1-0"}
+    assert "需要语言模型" in text
+
+
+def test_the_best_of_what_is_asked_for_stands_first() -> None:
+    text = text_of(reply(ask("answer", question="王府井附近最便宜的酒店", places=LAST["zh"])))
+    assert text.index("小院民宿") < text.index("王府饭店") < text.index("无名公园")
+
+
+def test_what_it_costs_is_read_off_the_last_places() -> None:
+    said = "user: Hotels near Wangfujing"
+    values = {"question": "How much does it cost?", "previous_places": LAST["en"]}
+    assert queries(conversation=said, **values) == []
+    text = text_of(reply(ask("answer", "en", conversation=said, **values)))
+    assert cited(text) == {"p0-0", "p0-1"}
+
+
 def test_a_continued_answer_is_the_rest_of_the_same_answer() -> None:
     turn = whole_answer("zh")
     whole = text_of(reply(turn))

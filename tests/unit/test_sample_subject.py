@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.sample.subject import aspects_of, resolve_references, searched_as, subject_of
+from agent.sample.subject import aspects_of, compared, resolve_references, searched_as, subject_of
 
 SAID_EN = ["user: Where near Wangfujing can I take the children?", "assistant: The LEGO shop."]
 SAID = ["user: 王府井附近适合遛娃的好去处", "assistant: 可以去和平菓局。[1]"]
@@ -30,6 +30,9 @@ SAID = ["user: 王府井附近适合遛娃的好去处", "assistant: 可以去�
         ("王府井附近打烊晚的餐厅", "王府井", ["餐厅"]),
         ("which restaurants near Wangfujing are open late", "Wangfujing", ["restaurants"]),
         ("Find tea houses in 宽窄巷子", "宽窄巷子", ["tea houses"]),
+        ("Where near Wangfujing can I take the children on Saturday?", "Wangfujing", ["children"]),
+        ("Where is a public toilet near West Lake?", "West Lake", ["toilet"]),
+        ("杭州两日游怎么安排", "杭州两日游", []),
         ("LangGraph 是什么", "LangGraph", []),
     ],
 )
@@ -82,9 +85,11 @@ def test_a_place_is_searched_with_its_city() -> None:
             [],
             "Is there parking near Bund?",
         ),
+        ("Is it open on Monday?", SAID_EN, [], "Is Wangfujing open on Monday?"),
+        ("Is it going to rain?", SAID_EN, [], "Is it going to rain?"),
         ("Is there parking nearby", SAID_EN, [], "Is there parking near Wangfujing"),
-        ("Any bookshops nearby?", SAID_EN, [], "Any bookshops near Wangfujing?"),
-        ("Is there a nearby car park?", SAID_EN, [], "Is there a car park near Wangfujing?"),
+        ("Any bookshops nearby?", SAID_EN, [], "Any bookshops near Wangfujing"),
+        ("Is there a nearby car park?", SAID_EN, [], "Is there a car park near Wangfujing"),
         (
             "What are heat pumps and what do they cost?",
             SAID,
@@ -100,6 +105,20 @@ def test_a_question_that_points_back_reads_alone(
     question: str, said: list[str], places: list[str], alone: str
 ) -> None:
     assert resolve_references(question, said, places) == alone
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("国家博物馆和中国美术馆哪个更好", ("国家博物馆", "中国美术馆")),
+        ("Which is better, the Bund or West Lake?", ("Bund", "West Lake")),
+        ("Compare the Bund and West Lake.", ("Bund", "West Lake")),
+        ("西湖的历史和保护", ()),
+        ("coffee or tea near the Bund", ()),
+    ],
+)
+def test_the_two_that_a_question_compares_are_read(question: str, names: tuple[str, ...]) -> None:
+    assert compared(question) == names
 
 
 def test_nearby_means_the_last_place_that_was_named() -> None:

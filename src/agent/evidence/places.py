@@ -206,6 +206,7 @@ _SYLLABLE = (
     r"(?:zh|ch|sh|[bpmfdtnlgkhjqxrzcsyw])(?:iang|iong|uang|ang|eng|ing|ong|ian|iao|uai|uan|ai|ei|ui"
     r"|ao|ou|iu|ie|ue|an|en|in|un|ia|ua|uo|a|e|i|o|u)"
 )
+_VERB_FIRST = re.compile(r"^\W*(?:Is|Are|Was|Were|Does|Do|Did|Has|Can|Will|When|How|Which)\b")
 _PINYIN = re.compile(rf"\b(?=[A-Z][a-z]{{4,15}}\b)(?i:(?:{_SYLLABLE}){{2,5}})\b")
 _NO_PLACE_EN = frozenset(
     re.findall(
@@ -304,7 +305,7 @@ def shaped_place(text: str) -> str | None:
         name = _NOT_IN_NAME.sub("", match[1])
         if len(name) >= 2 and not _BARE.fullmatch(name) and _is_proper(name):
             return name
-    english = _EN_SHAPE.search(text)
+    english = _EN_SHAPE.search(_VERB_FIRST.sub("", text))
     if english:
         return english[1]
     return next((m[0] for m in _PINYIN.finditer(text) if _is_name(m[0])), None)

@@ -24,7 +24,7 @@ _POLITE = re.compile(
 _END = re.compile(r"[\s?？!！。.,，;；:：]+$")
 _ASKING_ZH = re.compile(
     "为什么|几点|是什么|有什么|什么时候|什么|有没有|有哪些|哪些|哪里|哪儿|哪家|哪个|哪[一种座位]?|是否|怎么样|怎样|怎么|如何|多少|多[高长大远久重宽深]"
-    "|[几谁]|可以|应该|需要|推荐|附近|周边|周围|一带|适合|最[好高大长近]|好去处|去处|地方|值得|一下|一些|我们|大家"
+    "|[几谁]|可以|应该|需要|推荐|安排|更[好高大近便]?|附近|周边|周围|一带|适合|最[好高大长近]|好去处|去处|地方|值得|一下|一些|我们|大家"
     "|现在|目前|今天|明天|昨天|周末|晚上|早上|最近|关于|以及|或者|还有|(?:19|20)\\d\\d\\s*年?|建成|建造|建立|成立|发明|创立|创办|设计|开园|开业|开通|通车"
     "|打烊|营业(?![收额利])|开到|很晚|深夜|半夜|夜里|闭馆|关门|开门|评分|地址|人均|全长|总共|一共|位于"
     "|[吗呢吧呀啊么](?=\\W|$)|[的了在是有由被我你和与及跟、，,：:；;。！？!?（）()“”《》\\s]"
@@ -42,12 +42,20 @@ _ASKING_EN = frozenset(
         "metre kilometres kilometers km miles yuan price rating address opened open opens "
         "close closes built invented founded completed designed wrote written made history "
         "revenue revenues profit profits cost costs use uses overview name called total "
-        "between number people work works happen late latest current top",
+        "between number people work works happen late latest current top take plan public today "
+        "tomorrow tonight weekend monday tuesday wednesday thursday friday saturday sunday",
     )
 )
 _ASKED_ASPECTS = frozenset({"history", "revenue", "cost", "costs", "uses", "profit", "price"})
 _AROUND_ASPECT = re.compile("^[到把从对将让]|(?:等|相比|方面)+$")
 _ASPECT_EN = re.compile(r"[,;:.?!()]|\b(?:and|or|of|for|in|on|to|from|with|at|by|about)\b", re.I)
+_COMPARED = (
+    re.compile(
+        r"^(?:比较)?(?:一下)?(.{2,12}?)(?:和|与|跟|还是)(.{2,12}?)(?:相比|哪|谁|更|有什么区别)"
+    ),
+    re.compile(r"\bcompare (?:the )?(.+?) (?:and|with|to) (?:the )?(.+)", re.I),
+    re.compile(r"\bbetter\b.*?[,:]? (?:the )?([A-Z].+?) or (?:the )?([A-Z].+)"),
+)
 _POSSESSIVE = re.compile(r"['’]s\b")
 _THERE = {
     "zh": re.compile(
@@ -55,7 +63,8 @@ _THERE = {
         "|(?<!尤)其(?!中|他|它|实)"
     ),
     "en": re.compile(
-        r"(?<!is )(?<!are )\b(?:its?|there|they|their)\b(?!\s+(?:is|are)\b)", re.IGNORECASE
+        r"(?i)(?:(?<!is )(?<!are )|(?=it (?:open|closed|free|far|worth|good)\b))"
+        r"\b(?:its?|there|they|their)\b(?!\s+(?:is|are)\b)"
     ),
 }
 _NEARBY = re.compile(r"^[那还]*附近|周边|周围|\bnearby\b")
@@ -109,6 +118,12 @@ def clean_question(question: str) -> str:
     while line != (shorter := _POLITE.sub("", line)):
         line = shorter
     return _END.sub("", line)[:120].strip() or question.strip()[:120]
+
+
+def compared(question: str) -> tuple[str, ...]:
+    """Return the two that a question compares; none where it compares nothing."""
+    match = next(filter(None, (p.search(_END.sub("", question)) for p in _COMPARED)), None)
+    return match.groups() if match else ()
 
 
 def subject_of(question: str) -> Subject:
@@ -215,9 +230,8 @@ def resolve_references(question: str, conversation: list[str], places: list[str]
         return re.sub("^那么?", "", text) if count else before + question.lstrip("那么，,")
     if count:
         return text
-    end = "?" if question.rstrip().endswith("?") else ""
     where = f"near {before}" if extract_place(before) else f"({before})"
-    return f"{' '.join(_NEARBY.sub(' ', question).rstrip(' ?').split())} {where}{end}"
+    return f"{' '.join(_NEARBY.sub(' ', question).rstrip(' ?').split())} {where}"
 
 
 def _subject_before(question: str, conversation: list[str]) -> str:

@@ -539,7 +539,9 @@ class AmapPrefetch(Prefetch):
         return named
 
     def _about(self, error: AgentError) -> str:
-        words = [self._place or self._city, *self._keywords()]
+        # In the words of whoever asked, which are not always those of the map.
+        asked = list(self._named_keywords().values())[: self._options.keywords]
+        words = [self._place or self._city, *asked]
         about = words[0] or " ".join(word for word in words if word) or self._query
         about = self._unknown_end or about
         if error.code == "map_no_results":

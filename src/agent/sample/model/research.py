@@ -38,6 +38,7 @@ from agent.sample.sentences import (
 from agent.sample.subject import (
     aspects_of,
     clean_question,
+    compared,
     resolve_references,
     searched_as,
     subject_of,
@@ -57,7 +58,15 @@ _OTHER_WAY = re.compile(
     re.IGNORECASE,
 )
 _BEST = (
-    (re.compile(r"最便宜|最省钱|\b(?:cheapest|least expensive)\b", re.I), r"^¥(\d+)", 1),
+    (
+        re.compile(
+            r"最便宜|最省钱|^(?:那|大概|要|它)*多少钱"
+            r"|\b(?:cheapest|least expensive|how much (?:does|do|is|are) (?:it|they|that))\b",
+            re.I,
+        ),
+        r"^¥(\d+)",
+        1,
+    ),
     (
         re.compile(r"(?:哪.{0,3}|离.{0,8})最?近|\b(?:closest|nearest)\b", re.I),
         r"([\d.]+) (k?m)\b",
@@ -83,7 +92,7 @@ def question_of(turn: Turn) -> str:
         return (
             f"{clean_question(asked[-1])} {question}" if not extract_place(question) else question
         )
-    return resolve_references(question, said, places)
+    return question if _best_first(turn.user) else resolve_references(question, said, places)
 
 
 def plain_question(turn: Turn) -> str:
@@ -100,14 +109,23 @@ def generate_query(turn: Turn) -> Answer:
     Which of the last answer's places are open then, their records say without a search.
     """
     question, count = plain_question(turn), max(1, number(turn.user, "count", 1))
-    told = _by_hours(turn.user, question) or _best_first(turn.user, question)
+    told = _by_hours(turn.user, question) or _best_first(turn.user)
     if told or is_courtesy(block(turn.user, "question")):
         return Answer(json={"question": question_of(turn), "query": []})
+    if pair := _two_places(question_of(turn)):
+        tasks = [{"query": name, "map": MapTask(intent="poi", place=name)} for name in pair]
+        return Answer(json={"question": question_of(turn), "query": tasks})
     rows: list[dict[str, object]] = [{"query": question, "map": map_task_by_rules(question)}]
     if asks_only_the_way(question):
         rows[0]["web"] = False
     rows += [{"query": query, "map": None} for query in _aspect_queries(question)]
     return Answer(json={"question": question_of(turn), "query": rows[:count]})
+
+
+def _two_places(question: str) -> tuple[str, ...]:
+    """Return the names of the places that a question compares, where the sample knows both."""
+    spots = [find_anchor(name) for name in compared(question)]
+    return tuple(spot.name for spot in spots if spot) if all(spots) else ()
 
 
 def _aspect_queries(question: str) -> dict[str, str]:
@@ -131,7 +149,6 @@ def web_research(turn: Turn) -> Answer:
         if subject.exact and not subject.is_named_in(" ".join((page.title, *page.subjects))):
             # Of a page on many things, those sentences that name the one.
             whole = [sentence for sentence in whole if subject.is_named_in(sentence.bare)]
-        # A page on the aspect need not say its name in any sentence.
         quotes = quote(whole, topic, PER_PAGE) or (whole[:PER_PAGE] if page in about else [])
         grounded += [GroundedSentence("\n")] if grounded and quotes else []
         grounded += [GroundedSentence(s.text + space, (source,)) for s in quotes]
@@ -181,7 +198,7 @@ def map_calls(turn: Turn, query: str, most: int = 2) -> tuple[FunctionCall, ...]
 
 
 def reflection(turn: Turn) -> Answer:
-    """Reply that it is enough, unless an aspect of the question is in no finding and no query."""
+    """Reply that it is enough, unless one of several aspects is in no finding and no query."""
     question, queries = clean_question(block(turn.user, "question")), lines(turn.user, "asked")
     findings = [s for s in sentences(block(turn.user, "findings")) if s.ids]
     findings += [Sentence(row.shown()) for row in _map_records(turn.user)]
@@ -189,7 +206,6 @@ def reflection(turn: Turn) -> Answer:
     missing = [
         query
         for query, aspect in aspects.items()
-        # For a single aspect the question itself was the search.
         if len(aspects) > 1 and findings and query not in queries and not rank(findings, aspect, 1)
     ]
     follow_ups = [{"query": query, "map": None} for query in missing]
@@ -205,10 +221,13 @@ def answer(turn: Turn) -> Answer:
     if question and is_courtesy(question):
         return Answer(text=say("sample.welcome", language))
     places, unfit = _fit_and_unfit(user, question, language)
-    itself = [place for place in unfit if _bears(place, (extract_place(plain) or ("",))[0])]
+    names = _two_places(question) or (extract_place(plain) or ("",))[:1]
+    itself = [place for place in unfit if any(_bears(place, name) for name in names)]
     if itself:
         # Of a place that is asked for by name the answer is what its record says.
         places, unfit = itself, [place for place in unfit if place not in itself]
+    if len(names) > 1:
+        places, unfit = [place for place in places if any(_bears(place, n) for n in names)], []
     if outing := lines(user, "outing"):
         places, unfit = [], []
     facts = [*records(block(user, "routes"))[:1], *_forecasts(user, plain)]
@@ -230,6 +249,7 @@ def answer(turn: Turn) -> Answer:
         listed("places" if len(places) > 1 else "place", places, ALL_FACTS if itself else FACTS),
         listed("unfit", [] if places else unfit, ALL_FACTS),
         listed("facts", facts),
+        say("sample.quoted_only", language) if len(names) > 1 else "",
         "\n".join([say("sample.web", language), *web]) if web else "",
     ]
     return Answer(text="\n\n".join(filter(None, parts)))
@@ -250,10 +270,12 @@ def _fit_and_unfit(
     plain, previous = clean_question(question), records(block(user, "previous_places"))
     by_hours = _by_hours(user, plain)
     places = records(block(user, "places")) or by_hours.get("satisfied", [])
-    places = places or _best_first(user, plain)[:BEST]
+    places = places or _best_first(user)[:BEST]
     places = places or [p for p in previous if p.name in question and not by_hours]
     violated = say("constraints.marks.violated", language, text="").strip()
     unfit = [p for p in places if any(fact.startswith(violated) for fact in p.fields)]
+    best = _in_order(places, plain)
+    places = [*best, *(place for place in places if place not in best)]
     return [p for p in places if p not in unfit], unfit or by_hours.get("violated", [])
 
 
@@ -280,16 +302,22 @@ def _by_hours(user: str, question: str) -> dict[Outcome, list[Record]]:
     return result
 
 
-def _best_first(user: str, question: str) -> list[Record]:
+def _best_first(user: str) -> list[Record]:
     """Return the last answer's places by what a follow-up wants most, the best first."""
-    order = next((row for row in _BEST if row[0].search(question)), None)
-    if order is None or extract_place(question) or activity_in(question):
+    asked = block(user, "question")
+    if extract_place(asked) or activity_in(asked):
         return []
+    return _in_order(records(block(user, "previous_places")), asked)
+
+
+def _in_order(places: list[Record], question: str) -> list[Record]:
+    """Return the places whose records say what a question wants most, the best first."""
+    _, fact, sign = next((row for row in _BEST if row[0].search(question)), (None, r"(?!)", 1))
     values: dict[Record, float] = {}
-    for place in records(block(user, "previous_places")):
-        matches = (re.search(order[1], field) for field in place.fields[1:])
+    for place in places:
+        matches = (re.search(fact, field) for field in place.fields[1:])
         if match := next(filter(None, matches), None):
-            values[place] = float(match[1]) * (1000 if match[0].endswith("km") else 1) * order[2]
+            values[place] = float(match[1]) * (1000 if match[0].endswith("km") else 1) * sign
     return sorted(values, key=lambda place: values[place])
 
 
