@@ -101,9 +101,8 @@ function resting(mentioned) { return mentioned ? 200 : 0; }
 /** @param {string} className @param {string} text @param {LatLng} at */
 function dotMarker(className, text, at) {
   const icon = L.divIcon({ className, html: el("span"), iconSize: [18, 18] });
-  const marker = labelled(L.marker(at, { icon, keyboard: false, zIndexOffset: 100 }), text);
-  const look = { direction: "bottom", className: "map-tip", offset: [0, 8] };
-  return marker.bindTooltip(el("span", {}, text), look);
+  return labelled(L.marker(at, { icon, keyboard: false, zIndexOffset: 100 }), text).bindTooltip(
+    el("span", {}, text), { direction: "bottom", className: "map-tip", offset: [0, 8] });
 }
 
 /** @param {L.Marker} marker @param {string} text */
