@@ -340,3 +340,15 @@ def test_a_day_somewhere_is_one_of_sights_and_of_the_meal_that_is_named() -> Non
 def test_the_verb_that_a_question_begins_with_is_no_part_of_a_name() -> None:
     assert extract_place("Is Palace Museum open on Monday?") == ("Palace Museum", None)
     assert extract_place("Does Yuyuan Park close early?") == ("Yuyuan Park", None)
+
+
+RAIN = ["博物馆", "购物中心"]
+
+
+def test_where_to_go_when_it_rains_is_no_question_on_the_weather() -> None:
+    task = map_task_by_rules("下雨天在外滩可以去哪里")
+    assert task
+    assert (task["intent"], task["place"], task["keywords"]) == ("nearby", "外滩", RAIN)
+    weather = map_task_by_rules("上海明天会下雨吗")
+    assert weather
+    assert weather["intent"] == "weather"

@@ -76,6 +76,7 @@ def test_a_place_is_searched_with_its_city() -> None:
     ("question", "said", "places", "alone"),
     [
         ("那附近有停车场吗", SAID, [], "王府井附近有停车场吗"),
+        ("附近有适合下雨天的室内场所吗", SAID, [], "王府井附近有适合下雨天的室内场所吗"),
         ("有停车场吗", SAID, ["和平菓局"], "王府井有停车场吗"),
         ("第二个几点关门", SAID, ["和平菓局", "乐高"], "乐高几点关门"),
         ("What time does the second one close?", [], ["A", "B"], "What time does B close?"),

@@ -155,7 +155,7 @@ FACT = re.compile(
     _I,
 )
 WEATHER = re.compile(
-    r"天气|气温|下雨|下雪|几度|空气质量|降温|\bweather\b|\bforecast\b|\brain(?:ing)?\b"
+    r"天气(?!.{0,4}去)|气温|下雨(?![天时也]|的时候|.{0,3}去)|下雪|几度|空气质量|降温|\bweather\b|\bforecast\b|\brain(?:ing)?\b"
     r"|\btemperature\b",
     _I,
 )

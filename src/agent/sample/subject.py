@@ -248,4 +248,5 @@ def _refers(question: str) -> bool:
     match = _THERE[detect_language(question)].search(question)
     text = question[: match.start()] if match else clean_question(question)
     words = re.findall(r"[^\W_]{2,}", _ASKING_ZH.sub(" ", without_activities(text)))
-    return extract_place(text) is None and all(map(_is_asking, words))
+    named = not (_NEARBY.match(question) or all(map(_is_asking, words)))
+    return extract_place(text) is None and not named
