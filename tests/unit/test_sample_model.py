@@ -181,6 +181,14 @@ def test_the_page_on_the_aspect_is_quoted_and_not_a_name_that_has_its_word() -> 
     }
 
 
+def test_a_common_word_is_not_found_in_a_longer_name() -> None:
+    museum = "The Shanghai Natural History Museum has dinosaurs."
+    page = element("page", museum, id="s0-0", title="The Bund", partial="no")
+    for topic, quoted in (("history", False), ("dinosaurs", True), ("Natural History", True)):
+        notes = text_of(reply(ask("deep_compress", "en", topic=topic, pages=page)))
+        assert (museum in notes) is quoted
+
+
 def test_of_a_page_on_several_aspects_the_sentences_on_the_one_are_quoted() -> None:
     grounded = reply(ask("web_research", "en", query="parking near Wangfujing")).grounded or ()
     assert "Palace Museum" not in "".join(part.text for part in grounded)

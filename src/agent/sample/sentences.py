@@ -20,6 +20,7 @@ _SENTENCE = re.compile(
     rf"((?:\s*\[\^{ID}\])*)\s*"
 )
 _LIST_SIGN = re.compile(r"^\s*(?:[-*•#>]+|\d+[.、)])\s+")
+_IN_NAME = re.compile(r"\b(?:[A-Z]\w+ ){2,}(?=[A-Z])")
 _SHARE_OF_BEST = 0.2
 
 short = partial(one_line, longest=61)
@@ -64,9 +65,10 @@ def distinct(candidates: Iterable[Sentence]) -> list[Sentence]:
 
 
 def best(items: Iterable[T], query: str, text_of: Callable[[T], str], most: int) -> list[T]:
-    """Return the items that bear most on the query by BM25; none without a shared word."""
-    rows, words = list(items), _with_map_words
-    scores = best_first(Bm25([words(text_of(row)) for row in rows]).scores(words(query)))[:most]
+    """Return the items that bear most on the query by BM25; a name's word is no common one."""
+    rows, words, other = list(items), _with_map_words, _IN_NAME if query.islower() else _MARKER
+    texts = [words(other.sub("", text_of(row))) for row in rows]
+    scores = best_first(Bm25(texts).scores(words(query)))[:most]
     return [rows[at] for at, score in scores if score > scores[0][1] * _SHARE_OF_BEST]
 
 

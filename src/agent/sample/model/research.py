@@ -288,8 +288,7 @@ def _bears(place: Record, name: str) -> bool:
 def _by_hours(user: str, question: str) -> dict[Outcome, list[Record]]:
     """Return the last answer's places by whether they are open when a follow-up asks for."""
     demands, previous = constraints_by_rules(question), records(block(user, "previous_places"))
-    at, days = demands.get("open_at"), demands.get("open_on")
-    until = demands.get("open_until")
+    at, days, until = demands.get("open_at"), demands.get("open_on"), demands.get("open_until")
     result: dict[Outcome, list[Record]] = {}
     asks_hours = (at or days or until) and _HOURS.search(question)
     if not asks_hours or extract_place(question) or activity_in(question):
@@ -304,10 +303,8 @@ def _by_hours(user: str, question: str) -> dict[Outcome, list[Record]]:
 
 def _best_first(user: str) -> list[Record]:
     """Return the last answer's places by what a follow-up wants most, the best first."""
-    asked = block(user, "question")
-    if extract_place(asked) or activity_in(asked):
-        return []
-    return _in_order(records(block(user, "previous_places")), asked)
+    asked, previous = block(user, "question"), records(block(user, "previous_places"))
+    return [] if extract_place(asked) or activity_in(asked) else _in_order(previous, asked)
 
 
 def _in_order(places: list[Record], question: str) -> list[Record]:
