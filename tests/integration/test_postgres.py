@@ -3,10 +3,12 @@
 import asyncio
 import subprocess
 import sys
+import threading
 from typing import Any
 from urllib.parse import quote
 
 import pytest
+from langgraph.checkpoint.postgres import PostgresSaver
 from pydantic import SecretStr
 
 from agent.cli import main
@@ -140,6 +142,32 @@ async def test_without_the_extra_the_address_says_what_to_install(
             pass
     with pytest.raises(ConfigurationError, match=r"tanlu\[postgres\]"):
         await RunLog(address).working()
+
+
+async def test_a_thread_is_deleted_after_what_a_cancelled_run_still_writes(
+    fresh: SecretStr, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each write has a thread and a connection of its own: the deletion may overtake it."""
+    begun, may_end = threading.Event(), threading.Event()
+    put_writes = PostgresSaver.put_writes
+
+    def slow(*arguments: Any) -> None:
+        begun.set()
+        may_end.wait(10)
+        put_writes(*arguments)
+
+    monkeypatch.setattr(PostgresSaver, "put_writes", slow)
+    where: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": "", "checkpoint_id": "1f0"}}
+    async with open_saver(fresh) as saver:
+        writing = asyncio.create_task(saver.aput_writes(where, [("text", "a")], "task"))
+        await asyncio.to_thread(begun.wait, 10)
+        writing.cancel()
+        deleting = asyncio.create_task(saver.adelete_thread("t"))
+        # A deletion that waits for nothing has ended when another connection has come and gone.
+        assert await saver.aget_tuple(where) is None
+        may_end.set()
+        await deleting
+    assert rows(fresh, "SELECT count(*) FROM checkpoint_writes") == [(0,)]
 
 
 async def test_connections_that_break_are_opened_again(

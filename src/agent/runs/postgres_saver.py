@@ -4,6 +4,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from concurrent import futures
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar, cast
@@ -93,6 +94,8 @@ class PostgresThreads(BasePostgresSaver):
         super().__init__(serde=serde)
         self._url = url
         self._threads = ThreadPoolExecutor(_CONNECTIONS, thread_name_prefix="postgres-threads")
+        self._jobs: set[futures.Future[Any]] = set()
+        """What is being done or waits to be, also for those who were cancelled meanwhile."""
         self._mine = threading.local()
         self._sessions: list[Session] = []
         self._works = False
@@ -148,8 +151,14 @@ class PostgresThreads(BasePostgresSaver):
         await self._saved(lambda saver: saver.put_writes(config, writes, task_id, task_path))
 
     async def adelete_thread(self, thread_id: str) -> None:
-        """Remove a thread."""
-        await self._saved(lambda saver: saver.delete_thread(thread_id))
+        """Remove a thread; after what a cancelled run of it is still writing."""
+        begun = list(self._jobs)
+
+        def work(saver: PostgresSaver) -> None:
+            futures.wait(begun)
+            saver.delete_thread(thread_id)
+
+        await self._saved(work)
 
     async def adelete_for_runs(self, run_ids: Iterable[str]) -> None:
         """Remove every checkpoint these runs wrote (a client's `rollback`)."""
@@ -212,7 +221,10 @@ class PostgresThreads(BasePostgresSaver):
         )
 
     async def _run(self, work: Callable[[Connection], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._do, work)
+        job = self._threads.submit(self._do, work)
+        self._jobs.add(job)
+        job.add_done_callback(self._jobs.discard)
+        return await asyncio.wrap_future(job)
 
     def _do(self, work: Callable[[Connection], T]) -> T:
         session: Session | None = getattr(self._mine, "session", None)
