@@ -1,12 +1,15 @@
 """Threads and their runs, in files and in Postgres, without any process but this one."""
 
+import asyncio
 import sqlite3
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import ormsgpack
 import pytest
+from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.serde.types import INTERRUPT
 from langgraph.graph import START, StateGraph
 from typing_extensions import TypedDict
@@ -121,6 +124,37 @@ async def test_rollback_removes_one_run_and_leaves_the_earlier_one(threads: Thre
     assert state.values["steps"] == ["first", "second"]
     assert state.metadata is not None
     assert state.metadata["run_id"] == first.run_id
+
+
+@pytest.mark.parametrize("how", ["thread", "run", "prune"])
+async def test_what_a_cancelled_run_still_writes_does_not_outlive_its_deletion(
+    threads: Threads, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    begun, may_end, saver = threading.Event(), threading.Event(), threads.saver
+    pack = saver.serde.dumps_typed
+
+    def slow(value: Any) -> tuple[str, bytes]:
+        begun.set()
+        may_end.wait(10)
+        return pack(value)
+
+    monkeypatch.setattr(saver.serde, "dumps_typed", slow)
+    where: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
+    checkpoint: Any = {**empty_checkpoint(), "channel_values": {"steps": ["first"]}}
+    metadata: Any = {"run_id": "r", "source": "input", "step": 0}
+    writing = asyncio.create_task(saver.aput(where, checkpoint, metadata, {"steps": "1"}))
+    await asyncio.to_thread(begun.wait, 10)
+    writing.cancel()
+    delete = {
+        "thread": lambda: saver.adelete_thread("t"),
+        "run": lambda: saver.adelete_for_runs(["r"]),
+        "prune": lambda: saver.aprune(["t"], strategy="delete_all"),
+    }[how]
+    deleting = asyncio.create_task(delete())
+    await asyncio.wait({deleting}, timeout=0.3)
+    may_end.set()
+    await deleting
+    assert await saver.aget_tuple(where) is None
 
 
 async def test_pruning_keeps_the_last_checkpoint_of_each_thread(threads: Threads) -> None:

@@ -151,14 +151,8 @@ class PostgresThreads(BasePostgresSaver):
         await self._saved(lambda saver: saver.put_writes(config, writes, task_id, task_path))
 
     async def adelete_thread(self, thread_id: str) -> None:
-        """Remove a thread; after what a cancelled run of it is still writing."""
-        begun = list(self._jobs)
-
-        def work(saver: PostgresSaver) -> None:
-            futures.wait(begun)
-            saver.delete_thread(thread_id)
-
-        await self._saved(work)
+        """Remove a thread."""
+        await self._saved(lambda saver: saver.delete_thread(thread_id), last=True)
 
     async def adelete_for_runs(self, run_ids: Iterable[str]) -> None:
         """Remove every checkpoint these runs wrote (a client's `rollback`)."""
@@ -170,7 +164,7 @@ class PostgresThreads(BasePostgresSaver):
                 threads = [thread for (thread,) in connection.execute(_FORGET_RUNS[1], runs)]
                 connection.execute(_UNUSED_VALUES, (threads,))
 
-        await self._run(work)
+        await self._run(work, last=True)
 
     async def askers(self, thread_id: str) -> set[str]:
         """Return whose keys a thread's steps were made with; "" for steps without one."""
@@ -189,7 +183,7 @@ class PostgresThreads(BasePostgresSaver):
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Leave each thread its last checkpoint (`keep_latest`) or nothing (`delete_all`)."""
         how = "delete" if strategy == "delete_all" else strategy
-        await self._saved(lambda saver: saver.prune(list(thread_ids), strategy=how))
+        await self._saved(lambda saver: saver.prune(list(thread_ids), strategy=how), last=True)
 
     async def shorten(self, thread_id: str, run_id: str, *, keep_history: bool = False) -> None:
         """Leave a thread the last checkpoint of a run that has ended; nothing where it waits.
@@ -215,13 +209,25 @@ class PostgresThreads(BasePostgresSaver):
         for session in self._sessions:
             session.close()
 
-    async def _saved(self, work: Callable[[PostgresSaver], T]) -> T:
+    async def _saved(self, work: Callable[[PostgresSaver], T], *, last: bool = False) -> T:
         return await self._run(
-            lambda connection: work(PostgresSaver(cast(Any, connection), serde=self.serde))
+            lambda connection: work(PostgresSaver(cast(Any, connection), serde=self.serde)),
+            last=last,
         )
 
-    async def _run(self, work: Callable[[Connection], T]) -> T:
-        job = self._threads.submit(self._do, work)
+    async def _run(self, work: Callable[[Connection], T], *, last: bool = False) -> T:
+        """Do the work with a thread's connection; `last` after all that was begun before.
+
+        So nothing that a cancelled run is still writing comes after its deletion. No two wait for
+        each other: the threads take what was begun earlier first.
+        """
+        begun = list(self._jobs) if last else []
+
+        def work_in_turn(connection: Connection) -> T:
+            futures.wait(begun)
+            return work(connection)
+
+        job = self._threads.submit(self._do, work_in_turn)
         self._jobs.add(job)
         job.add_done_callback(self._jobs.discard)
         return await asyncio.wrap_future(job)

@@ -189,7 +189,11 @@ class ThreadSaver(AsyncSqliteSaver):
 
     @asynccontextmanager
     async def _own_connection(self) -> AsyncIterator[None]:
-        """Yield the parent's connection, in one transaction. Raises StoreFailed."""
+        """Yield the parent's connection, in one transaction. Raises StoreFailed.
+
+        What a cancelled run is still writing goes through the other one, and comes first.
+        """
+        await self._file.run(lambda db: None)
         with failures_of(self._file.path):
             async with self.lock:
                 try:
