@@ -127,6 +127,13 @@ class Lanes:
                 del self._gates[key]
 
 
+def begin(work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
+    """Begin work beside others; its error is told to who awaits it, and to nobody else."""
+    task = asyncio.ensure_future(work)
+    task.add_done_callback(lambda task: task.cancelled() or task.exception())
+    return task
+
+
 class TurnTasks(Generic[T]):
     """Run work of a turn beside its nodes; it stays on the loop it was begun on.
 
@@ -144,9 +151,7 @@ class TurnTasks(Generic[T]):
             if key in self._tasks:
                 work.close()
                 return
-            self._tasks[key] = asyncio.ensure_future(work)
-        # A task that nobody waits for must not complain of its error when it is thrown away.
-        self._tasks[key].add_done_callback(lambda task: task.cancelled() or task.exception())
+            self._tasks[key] = begin(work)
 
     async def result(self, turn_id: str, name: str) -> T | None:
         """Return what came of the work, once; None where it was not begun here."""

@@ -271,9 +271,9 @@ def needs_place(text: str) -> bool:
 
 def needs_no_search(text: str) -> bool:
     """Return whether a message is a mere courtesy, or asks for mere arithmetic."""
-    plain = unicodedata.normalize("NFKC", text[:_MAX_TEXT]).casefold()
     if is_courtesy(text):
         return True
+    plain = _folded(text)
     sum_asked = _SUM_WORDS.sub(" ", plain)
     if _SUM.fullmatch(sum_asked) and re.search(r"\d\s*[-+*/×÷^%]", sum_asked):
         return True
@@ -282,8 +282,11 @@ def needs_no_search(text: str) -> bool:
 
 def is_courtesy(text: str) -> bool:
     """Return whether a message only greets or thanks, or asks who it is that answers."""
-    plain = unicodedata.normalize("NFKC", text[:_MAX_TEXT]).casefold()
-    return not re.search(r"\w", _COURTESY.sub(" ", plain))
+    return not re.search(r"\w", _COURTESY.sub(" ", _folded(text)))
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", text[:_MAX_TEXT]).casefold()
 
 
 def _is_calculation(text: str, plain: str) -> bool:

@@ -31,7 +31,7 @@ from agent.assistants.common.services import Services
 from agent.assistants.common.turn import PROGRESS, lightened, meter_of, progress_of
 from agent.configuration import Configuration
 from agent.core.budget import Usage, add_usage
-from agent.core.concurrency import compute
+from agent.core.concurrency import begin, compute
 from agent.core.errors import AgentError, ConfigurationError, NothingFound
 from agent.core.progress import Emit, event
 from agent.core.telemetry import STEP, RunEnd, tell_end
@@ -176,7 +176,7 @@ class Draft:
         self.texts, self.known = texts or {}, known
         self.own: Sequence[str] = ()
         self.claims: ClaimCheck | None = None
-        self._evidence: asyncio.Future[Evidence] | None = None
+        self._evidence: asyncio.Task[Evidence] | None = None
         places = distinct_places(state.get("places", []))
         self.places = judged(places, self.turn.get("constraints", {}), self.language)
         self.gaps: list[Gap] = [*state.get("gaps", []), *model_gaps(self.turn)]
@@ -258,9 +258,8 @@ class Draft:
             evidence.read()
             return evidence
 
-        self._evidence = asyncio.ensure_future(compute(read))
         # Nobody waits for it where the writing is cancelled.
-        self._evidence.add_done_callback(lambda task: task.cancelled() or task.exception())
+        self._evidence = begin(compute(read))
 
     async def check(self, body: str) -> None:
         """Check the claims of the text: by rules, and by a model what those leave in doubt."""
@@ -521,9 +520,11 @@ async def _forecasts(weather: Sequence[Weather], turn: Turn) -> list[Weather]:
 
     For English readers they are in English, too.
     """
+    if not weather:
+        return []
     days = days_asked_for(turn["question"], turn["today"])
     forecasts = [with_days_asked(each, days) for each in weather]
-    if turn["language"] != "en" or not weather:
+    if turn["language"] != "en":
         return forecasts
     return await asyncio.to_thread(lambda: [forecast_in_english(each) for each in forecasts])
 

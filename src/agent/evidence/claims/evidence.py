@@ -214,8 +214,7 @@ class Evidence:
 
     def read(self) -> None:
         """Find the figures of all passages now, not when a sentence asks for them."""
-        self.index.with_number(Decimal(0))
-        self._known_index.with_number(Decimal(0))
+        _ = self.index, self._known_index
 
     def clauses(self, ids: Iterable[str]) -> list[PassageIndex]:
         """Return the index of the clauses of each of some records."""

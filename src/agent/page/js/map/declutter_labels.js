@@ -85,8 +85,8 @@ function leaders(places, spots) {
 }
 
 /**
- * Writes the chosen pin's name first; the faint ones say theirs when they are pointed at. Districts come
- * last, where there is room.
+ * Writes notes and the chosen pin's name first; the faint ones say theirs when they are pointed at.
+ * Districts come last, where there is room.
  * @param {L.Map} map
  * @param {(Pin & {spot: Spot})[]} named
  * @param {Omit<Shown, "pins">} others
