@@ -281,6 +281,19 @@ async def test_a_question_begins_when_it_is_asked_not_when_the_queue_looks_again
 
 
 @pytest.mark.usefixtures("watch", "patient")
+async def test_a_question_does_not_begin_before_its_client_can_listen(
+    server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(accepted_runs, "_HEAD_START", 3600.0)
+    waiting = asyncio.create_task(taken())
+    await asyncio.sleep(0)
+    await put(server, {"input": "q"})
+    done, _ = await asyncio.wait({waiting}, timeout=0.05)
+    waiting.cancel()
+    assert not done
+
+
+@pytest.mark.usefixtures("watch", "patient")
 async def test_a_question_that_came_while_the_queue_was_busy_is_taken_next(server: Any) -> None:
     assert await taken(wait=False) == []
     (run,) = await put(server, {"input": "q"})

@@ -10,6 +10,7 @@ docs/decisions/0017-the-run-log-where-runs-are-inserted.md.
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from inspect import signature
@@ -35,6 +36,8 @@ _SERVERS_OWN = ("__", "langgraph_")
 """How names begin that the server sets, as the caller's: for a continued run nobody would."""
 _LOOK_SECONDS = 0.5
 """The server's own pause before it looks for runs again: one may also become due by itself."""
+_HEAD_START = 0.1
+"""Seconds for a client to listen to what it began: nobody else hears why a run fails at once."""
 
 
 class Arrival:
@@ -43,17 +46,20 @@ class Arrival:
     def __init__(self) -> None:
         self._event = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._due = float("-inf")
 
     async def wait(self, seconds: float) -> None:
-        """Return when a run has come since the last time, after `seconds` at the latest."""
+        """Return when a run is due that has come since the last time, or nothing for `seconds`."""
         self._loop = asyncio.get_running_loop()
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._event.wait()
         self._event.clear()
+        await asyncio.sleep(max(0.0, self._due - time.monotonic()))
 
-    def tell(self) -> None:
-        """Wake whoever waits."""
+    def tell(self, seconds: float = 0.0) -> None:
+        """Wake whoever waits, for a run that is due in so many seconds."""
+        self._due = max(self._due, time.monotonic() + seconds)
         if self._loop is None:
             self._event.set()
         else:
@@ -90,7 +96,7 @@ def recorded(watch: RunWatch) -> Iterator[None]:
         inserted = bool(runs) and runs[0]["run_id"] == options["run_id"]
         if inserted and (row := accepted_run(runs[0], kwargs, options["metadata"] or {})):
             await watch.accepted(row)
-        arrival.tell()
+        arrival.tell(_HEAD_START)
         return _each(runs)
 
     async def record_end(*arguments: Any, **options: Any) -> None:
