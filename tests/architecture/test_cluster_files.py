@@ -125,7 +125,7 @@ def test_the_proxy_of_this_machine_is_the_same_with_other_addresses() -> None:
 def test_nginx_takes_the_proxy_of_this_machine(tmp_path: Path) -> None:
     program = shutil.which("nginx")
     if program is None:
-        pytest.skip("there is no nginx here")
+        pytest.skip("no nginx: apt install nginx")
     site = local_site(SITE, free_port(), [free_port()])
     written = nginx_file(tmp_path / "proxy", site)
     done = subprocess.run([program, "-t", "-p", str(tmp_path), "-c", str(written)],

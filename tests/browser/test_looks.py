@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 from langgraph_sdk import get_sync_client
-from playwright.sync_api import Route
 
-from tests.support.browser import BROWSER, Locator, Page, Visits, artifacts, expect
+from tests.support.browser import BROWSER, Locator, Page, Route, Visits, artifacts, expect
 from tests.support.browser_page import ask, ends, part, question_box
 from tests.support.command_line import ZH
 from tests.support.dev_server import DevServer

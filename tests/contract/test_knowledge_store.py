@@ -19,7 +19,7 @@ Open = Callable[[str], Store]
 async def opened(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Open]:
     """Opens a store of this kind for a model, always over the same folder."""
     if request.param == "chroma":
-        pytest.importorskip("chromadb")
+        pytest.importorskip("chromadb", reason="no Chroma: uv sync --group stores")
     kind = {"sqlite": SqliteKnowledgeStore, "chroma": ChromaKnowledgeStore}[request.param]
     stores: list[Store] = []
 

@@ -10,7 +10,7 @@ import pytest
 from tests.support.dev_server import DevServer
 from tests.support.server_fixtures import server_fixture
 
-pytest.importorskip("playwright.sync_api", reason="needs Playwright")
+pytest.importorskip("playwright.sync_api", reason="no Playwright: uv sync --group browser")
 
 __all__ = ["server_fixture"]
 pytestmark = [pytest.mark.server, pytest.mark.slow]

@@ -42,7 +42,7 @@ class TestWithChroma:
 
     @pytest.fixture(autouse=True)
     def library(self) -> Any:
-        return pytest.importorskip("chromadb")
+        return pytest.importorskip("chromadb", reason="no Chroma: uv sync --group stores")
 
     @pytest.fixture
     async def store(self, tmp_path: Path) -> AsyncIterator[ChromaKnowledgeStore]:

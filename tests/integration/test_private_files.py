@@ -93,7 +93,7 @@ async def test_papers_and_the_map_s_daily_count_are_their_user_s(tmp_path: Path)
 
 
 async def test_chroma_s_folder_is_its_user_s(tmp_path: Path) -> None:
-    pytest.importorskip("chromadb")
+    pytest.importorskip("chromadb", reason="no Chroma: uv sync --group stores")
     data = tmp_path / "data"
     more: Any = {"tanlu_data_dir": data, "knowledge_store": "chroma"}
     for text in ("lithium", "sodium"):

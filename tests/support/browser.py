@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-pytest.importorskip("playwright.sync_api", reason="Playwright is not installed (group browser)")
+pytest.importorskip("playwright.sync_api", reason="no Playwright: uv sync --group browser")
 
 from playwright.sync_api import (
     Browser,
@@ -19,6 +19,7 @@ from playwright.sync_api import (
     Locator,
     Page,
     Request,
+    Route,
     expect,
     sync_playwright,
 )
@@ -29,6 +30,7 @@ __all__ = [
     "Browsers",
     "Locator",
     "Page",
+    "Route",
     "Visit",
     "Visits",
     "chromium",
@@ -72,7 +74,7 @@ def chromium(hosts: str = _NOWHERE) -> Iterator[Browser]:
     """
     path = chromium_path()
     if path is None:
-        pytest.skip("Chromium is not installed")
+        pytest.skip("no Chromium or Chrome: apt install chromium-headless-shell")
     as_root = ["--no-sandbox"] if getattr(os, "geteuid", lambda: 1)() == 0 else []
     rules = f"--host-resolver-rules={hosts}"
     with sync_playwright() as playwright:

@@ -58,7 +58,7 @@ def environment(folder: Path) -> str:
     python = interpreter()
     uv = shutil.which("uv")
     if python is None:
-        pytest.skip("no Python 3.12")
+        pytest.skip("no Python 3.12, which Aegra needs: uv python install 3.12")
     if uv is None:
         pytest.skip("no uv, which makes the environment of Aegra")
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))
@@ -80,7 +80,7 @@ class RedisServer:
     def __init__(self, folder: Path) -> None:
         program = shutil.which("redis-server")
         if program is None:
-            pytest.skip("there is no redis-server here")
+            pytest.skip("no redis-server: apt install redis-server")
         self._program, self._folder, self.port = program, folder, free_port()
         self._process: subprocess.Popen[bytes] | None = None
 

@@ -119,7 +119,7 @@ def _skip_without_postgres() -> None:
     if os.name != "posix":
         pytest.skip("the tests' server is started on Unix only")
     if _binaries() is None:
-        pytest.skip("no Postgres binaries (initdb, pg_ctl) are installed")
+        pytest.skip("no initdb and pg_ctl: apt install postgresql")
 
 
 @contextmanager

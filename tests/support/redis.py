@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from tests.support.ports import free_port
 
 SERVER = shutil.which("redis-server")
-needs_redis = pytest.mark.skipif(SERVER is None, reason="there is no redis-server here")
+needs_redis = pytest.mark.skipif(SERVER is None, reason="no redis-server: apt install redis-server")
 
 
 def url_of(port: int) -> SecretStr:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("playwright.sync_api", reason="Playwright is not installed (group browser)")
+pytest.importorskip("playwright.sync_api", reason="no Playwright: uv sync --group browser")
 
 from benchmarks import page
 
