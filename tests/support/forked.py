@@ -26,6 +26,7 @@ import time
 import types
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -258,7 +259,9 @@ def main(path: str) -> str | None:
     """Import, listen, go into the background; return the module that a forked child runs."""
     remember_what_libraries_find_out()
     for module in IMPORTED:
-        importlib.import_module(module)
+        # What only another dependency group brings (numpy comes with Chroma) is not missed.
+        if module.startswith("agent.") or find_spec(module.partition(".")[0]):
+            importlib.import_module(module)
     _complete_models()
     _use_once()
     listener = socket.socket(socket.AF_UNIX)
