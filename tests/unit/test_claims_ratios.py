@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.assistants.common.claims import ClaimCheck
+from agent.assistants.common.claims import claim_element
 from agent.evidence.claims.check import check
 from agent.evidence.claims.correct import corrected, shown_passages
 from agent.evidence.claims.evidence import Evidence, record
@@ -71,8 +71,7 @@ def test_a_row_is_judged_with_the_head_of_its_table_on_both_sides() -> None:
     shown = {passage.text: passage.head for passage in shown_passages(row, known)}
     assert shown["| Na | 77 dollars | 900 |"] == "| Item | Cost | Cycles |"
     assert shown.get("Cells are cheaper now.", "") == ""
-    check_of = ClaimCheck(answer, [], {}, known, "en")
-    asked = str(check_of._claim_element(1, row))
+    asked = str(claim_element(1, row, shown_passages(row, known)))
     assert block(asked, "table_head") == "| Cell | Price |"
     assert "| Item | Cost | Cycles |\n| Na | 77 dollars | 900 |" in asked
 

@@ -80,7 +80,7 @@ def test_the_passages_of_each_cited_source_are_shown_and_none_in_two_forms() -> 
 def test_a_verdict_that_nothing_is_wrong_never_marks(verdict: str) -> None:
     known = evidence({"w0-0": ["The tower opens daily at nine."]})
     [finding] = check("The tower never opens late [^w0-0].", known)
-    assert judged(finding, verdict, "", known).verdict == "quoted"
+    assert judged(finding, verdict, "", [], known).verdict == "quoted"
 
 
 REMARK = (
@@ -103,7 +103,8 @@ def test_a_remark_beside_borne_figures_is_not_marked_and_a_fact_is(
 ) -> None:
     known = evidence({"w0-0": LINES})
     [finding] = check(sentence, known)
-    assert judged(finding, "not_there", "", known).verdict == verdict
+    shown = shown_passages(finding, known)
+    assert judged(finding, "not_there", "", shown, known).verdict == verdict
 
 
 LIGHTS = [
@@ -115,7 +116,7 @@ LIGHTS = [
 def after(sentence: str, quote: str, known: Evidence) -> Finding:
     """Return the finding of a sentence that a model judged to be contradicted by a quote."""
     [finding] = check(sentence, known)
-    return judged(finding, "contradicted", quote, known)
+    return judged(finding, "contradicted", quote, shown_passages(finding, known), known)
 
 
 @pytest.mark.parametrize(
@@ -170,7 +171,7 @@ def test_a_citation_set_right_is_counted_whatever_a_model_says_of_its_sentence()
     [finding] = check("一坐一忘(三里屯店)只有晚上最好，人均95元[^a0-0]。", known)
     assert (finding.verdict, [right for _, right in finding.cite]) == ("doubtful", ["a0-1"])
     assert counts([finding])["rematched"] == 1
-    assert counts([judged(finding, "supported", "", known)])["rematched"] == 1
+    assert counts([judged(finding, "supported", "", [], known)])["rematched"] == 1
 
 
 async def checked(
@@ -487,6 +488,6 @@ def test_a_page_beside_those_cited_is_shown_where_they_say_nothing_of_it_and_is_
     finding = replace(_only(text, known), verdict="doubtful", doubt=4, cite=(), quote=None)
     assert [p.source for p in shown_passages(finding, known)][-1] == "p0-1"
     quote = "we had far more billed Actions than the team had counted before"
-    again = judged(finding, "supported", quote, known)
+    again = judged(finding, "supported", quote, shown_passages(finding, known), known)
     assert again.verdict == "rematched"
     assert "[^p0-1]" in "".join(part.text for part in corrected(text, [again], MARKED))

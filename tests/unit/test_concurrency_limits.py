@@ -12,7 +12,6 @@ from agent.core.concurrency import (
     SharedSemaphore,
     SlidingWindow,
     TurnTasks,
-    compute,
 )
 from agent.reading.fetch import HostLimits
 
@@ -97,31 +96,6 @@ async def test_hosts_nobody_uses_are_forgotten() -> None:
                 pass
         assert len(limits._hosts) <= 1000
         assert "kept.com" in limits._hosts
-
-
-async def test_work_of_the_processor_does_not_wait_for_threads_that_wait_for_the_network() -> None:
-    answered, loop = threading.Event(), asyncio.get_running_loop()
-    lookups = [loop.run_in_executor(None, answered.wait, 30) for _ in range(64)]
-    assert await asyncio.wait_for(compute(lambda: "done"), 5) == "done"
-    answered.set()
-    await asyncio.gather(*lookups)
-
-
-async def test_work_of_the_processor_is_done_one_at_a_time_and_its_time_begins_with_it() -> None:
-    at_once, most, slow = [0], [0], threading.Event()
-
-    def work() -> None:
-        at_once[0] += 1
-        most[0] = max(most[0], at_once[0])
-        slow.wait(0.02)
-        at_once[0] -= 1
-
-    await asyncio.gather(*(compute(work, seconds=5) for _ in range(8)))
-    assert most[0] == 1
-    with pytest.raises(TimeoutError):
-        await compute(lambda: slow.wait(30), seconds=0.05)
-    assert await asyncio.wait_for(compute(lambda: "next"), 5) == "next"
-    slow.set()
 
 
 def test_a_cache_is_bounded_by_weight_and_age_and_forgets_the_longest_unused_first() -> None:

@@ -5,12 +5,10 @@ Everything but `PerLoop`'s values may be used from every thread and event loop.
 
 import asyncio
 import contextlib
-import contextvars
 import threading
 import time
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Generic, TypeVar
 
 from agent.core.errors import ProviderUnavailable
@@ -308,22 +306,6 @@ class SharedSemaphore:
             except RuntimeError:  # that loop has ended; the place goes to the next
                 continue
             return
-
-
-_PROCESSOR = SharedSemaphore(1)
-_COMPUTING = ThreadPoolExecutor(4, thread_name_prefix="compute")
-"""Threads of its own: those of asyncio may all wait for a name server that does not answer."""
-
-
-async def compute(work: Callable[[], T], *, seconds: float | None = None) -> T:
-    """Do what only takes the processor in a thread, one at a time; raise TimeoutError.
-
-    Several would share one interpreter lock, for which the event loop would wait in line. `seconds`
-    begin with the work; what takes longer goes on in its thread and is forgotten.
-    """
-    async with _PROCESSOR, asyncio.timeout(seconds):
-        loop, context = asyncio.get_running_loop(), contextvars.copy_context()
-        return await loop.run_in_executor(_COMPUTING, context.run, work)
 
 
 def _resolve(place: "asyncio.Future[None]") -> None:

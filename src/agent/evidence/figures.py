@@ -12,6 +12,8 @@ from decimal import Decimal
 from functools import lru_cache
 from itertools import pairwise
 
+from agent.core.processor import breathe
+
 _UNITS: dict[str, dict[str, str]] = {
     "percent": {"1": "% percent per~cent 百分点 percentage~points percentage~point"},
     "permille": {"1": "‰"},
@@ -254,6 +256,7 @@ class Figure:
 
 def figures(text: str) -> list[Figure]:
     """Return all figures, in order; in a range or list (20–30元) the unit holds for both."""
+    breathe()
     if not _DIGIT.search(text):
         return []
     return list(_sentence_figures(text)) if len(text) <= SENTENCE else _figures(text)

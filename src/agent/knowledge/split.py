@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from agent.core.processor import breathe
+
 SIZE, OVERLAP = 800, 100
 _SENTENCE = re.compile(
     r"(?<=[。！？；!?…])[”’」』）\"')\]]*\s*|(?<=\.)[\"')\]]*\s+(?=[A-Z0-9\"'(\[一-鿿])"
@@ -98,6 +100,7 @@ def pack_units(blocks: Sequence[Block]) -> Iterator[str]:
     """Yield texts of at most SIZE characters, filled with whole paragraphs and sentences."""
     current, repeated, solid = "", True, False
     for unit in _units(blocks):
+        breathe()
         if current and len(current) + len(unit.glue) + len(unit.text) > SIZE:
             if not repeated:
                 yield current

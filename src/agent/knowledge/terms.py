@@ -6,6 +6,8 @@ from functools import lru_cache
 from itertools import takewhile
 from operator import add, eq
 
+from agent.core.processor import breathe
+
 _CHARACTERS = (
     "\u2e80-\u2fdf\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff"
@@ -49,6 +51,7 @@ def terms(text: str) -> list[str]:
     Width, case, accents and English plurals are folded. `LFP-280` gives lfp, 280 and lfp280;
     `1,234` gives 1234. A run of one Chinese character gives that character.
     """
+    breathe()
     # A wide comma never groups digits, and its plain form would.
     plain = unicodedata.normalize("NFKC", text.replace(_WIDE_COMMA, " ")).casefold()
     result: list[str] = []

@@ -11,8 +11,8 @@ from pydantic import BaseModel, Field
 
 from agent.assistants.common.conversation import known_words
 from agent.core.budget import Meter
-from agent.core.concurrency import compute
 from agent.core.errors import AgentError
+from agent.core.processor import compute
 from agent.evidence.citations import source_key
 from agent.evidence.claims.check import Finding, check
 from agent.evidence.claims.correct import (
@@ -31,6 +31,7 @@ from agent.evidence.claims.correct import (
     with_source_figures,
 )
 from agent.evidence.claims.evidence import Evidence, Record, record
+from agent.evidence.claims.facts import Passage
 from agent.evidence.claims.places import without_invented_places
 from agent.evidence.claims.sentences import numbered
 from agent.evidence.constraints import judged as with_verdicts
@@ -115,12 +116,9 @@ class ClaimCheck:
 
     async def decide(self, *, seconds: float) -> None:
         """Check by rules, in a thread; a text too long for the time stays as it was written."""
-        try:
-            decided = await compute(self._decided, seconds=seconds)
-        except TimeoutError:
-            log.warning("claims were not checked: %d characters in %g s", len(self.body), seconds)
-        else:
-            self._text, self.rejected, self.findings = decided
+        unchecked = (self._text, self.rejected, self.findings)
+        decided = await compute(self._decided, otherwise=lambda: unchecked, seconds=seconds)
+        self._text, self.rejected, self.findings = decided
 
     def _decided(self) -> tuple[str, list[str], list[Finding]]:
         """Return the text without invented places, their names, and what is found of the rest."""
@@ -137,30 +135,45 @@ class ClaimCheck:
         doubtful = doubts(self.findings, _MAX_DOUBTS)
         if not doubtful:
             return
+        shown = await compute(
+            lambda: [shown_passages(finding, self.evidence) for finding in doubtful],
+            otherwise=list[list[Passage]],
+            seconds=seconds,
+        )
+        if not shown:
+            return
         try:
             async with asyncio.timeout(seconds):
-                verdicts = await self._verdicts(doubtful, models, model, meter)
+                verdicts = await self._verdicts(doubtful, shown, models, model, meter)
         except (AgentError, TimeoutError) as error:
             log.info("claims were not judged: %s", error or "too slow")
             return
-        by_finding = {
-            id(doubtful[verdict.id - 1]): verdict
+        judgements = {
+            id(doubtful[verdict.id - 1]): (verdict, shown[verdict.id - 1])
             for verdict in verdicts
             if 0 < verdict.id <= len(doubtful)
         }
         self.findings = [
-            judged(finding, verdict.verdict.replace(" ", "_"), verdict.quote, self.evidence)
-            if (verdict := by_finding.get(id(finding)))
+            self._judged(finding, *judgement)
+            if (judgement := judgements.get(id(finding)))
             else finding
             for finding in self.findings
         ]
 
+    def _judged(self, finding: Finding, verdict: ClaimVerdict, shown: Sequence[Passage]) -> Finding:
+        word = verdict.verdict.replace(" ", "_")
+        return judged(finding, word, verdict.quote, shown, self.evidence)
+
     async def _verdicts(
-        self, findings: Sequence[Finding], models: ModelClient, model: str, meter: Meter
+        self,
+        findings: Sequence[Finding],
+        shown: Sequence[Sequence[Passage]],
+        models: ModelClient,
+        model: str,
+        meter: Meter,
     ) -> list[ClaimVerdict]:
-        claims = Raw(
-            "\n".join(self._claim_element(n, finding) for n, finding in enumerate(findings, 1))
-        )
+        each = enumerate(zip(findings, shown, strict=True), 1)
+        claims = Raw("\n".join(claim_element(n, *claim) for n, claim in each))
         reply = await models.ask(
             model,
             [
@@ -173,16 +186,6 @@ class ClaimCheck:
         )
         assert reply.parsed is not None
         return reply.parsed.verdicts
-
-    def _claim_element(self, number: int, finding: Finding) -> Raw:
-        plain = finding.sentence.plain.replace("\0", "")
-        head = finding.sentence.head
-        rows = [element("sentence", plain), *([element("table_head", head)] if head else [])]
-        rows += [
-            element("passage", _with_head(passage.text, passage.head))
-            for passage in shown_passages(finding, self.evidence)
-        ]
-        return Raw(f'<claim id="{number}">\n' + "\n".join(rows) + "\n</claim>")
 
     def finished(self, streamed: str, targets: Mapping[str, str | None]) -> Checked:
         """Return the message that was streamed around the text, corrected and with its sources.
@@ -218,6 +221,15 @@ class ClaimCheck:
             missing=sum(len(f.missing) for f in self.findings if f.verdict == "marked"),
             rejected=len(self.rejected),
         )
+
+
+def claim_element(number: int, finding: Finding, shown: Sequence[Passage]) -> Raw:
+    """Return a doubtful sentence with the passages to judge it by, for a prompt."""
+    plain = finding.sentence.plain.replace("\0", "")
+    head = finding.sentence.head
+    rows = [element("sentence", plain), *([element("table_head", head)] if head else [])]
+    rows += [element("passage", _with_head(passage.text, passage.head)) for passage in shown]
+    return Raw(f'<claim id="{number}">\n' + "\n".join(rows) + "\n</claim>")
 
 
 def _with_head(text: str, head: str) -> str:

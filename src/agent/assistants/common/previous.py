@@ -12,6 +12,7 @@ from langchain_core.messages import AIMessage, AnyMessage
 from pydantic import TypeAdapter, ValidationError
 
 from agent.assistants.common.conversation import KEPT_MESSAGES
+from agent.core.processor import breathe
 from agent.core.strings import cut_to_shares, cut_to_tokens, estimated_tokens
 from agent.evidence.citations import MARKER, carry_over, source_key
 from agent.evidence.claims.evidence import with_heads
@@ -237,6 +238,7 @@ class _Choice:
         """Add pieces of a source that may be kept, without those that are there already."""
         own = self._pieces.setdefault(name, [])
         for piece in pieces:
+            breathe()
             if not any(piece.text in other.text for other in own):
                 own.append(piece)
 

@@ -16,8 +16,8 @@ from langchain_core.tools import BaseTool, tool
 from agent.assistants.common.gaps import gap_of
 from agent.assistants.common.services import Services
 from agent.core.budget import Meter
-from agent.core.concurrency import compute
 from agent.core.errors import AgentError, ProviderError
+from agent.core.processor import compute
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.markdown import link_url
 from agent.evidence.queries import clean_text
@@ -158,7 +158,11 @@ class PageReading:
             gap = gap_of(url, error, "reader", self.language)
             return OpenedPage(url, failure=reason_of(error, self.language), gap=gap)
         page = replace(page, title=page.title or self.titles.get(url, ""))
-        return await compute(lambda: _nearest(page, looking_for, tokens))
+        begin = cut_to_tokens(page.text, tokens)
+        return await compute(
+            lambda: _nearest(page, looking_for, tokens),
+            otherwise=lambda: replace(page, passages=(begin,), best=begin, links={}),
+        )
 
 
 async def read_whole(url: str, services: Services, meter: Meter) -> OpenedPage:

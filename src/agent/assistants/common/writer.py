@@ -4,7 +4,7 @@ import asyncio
 import itertools
 import logging
 from collections.abc import AsyncIterator, Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from langchain_core.messages import AIMessage, BaseMessage
@@ -31,8 +31,9 @@ from agent.assistants.common.services import Services
 from agent.assistants.common.turn import PROGRESS, lightened, meter_of, progress_of
 from agent.configuration import Configuration
 from agent.core.budget import Usage, add_usage
-from agent.core.concurrency import begin, compute
+from agent.core.concurrency import begin
 from agent.core.errors import AgentError, ConfigurationError, NothingFound
+from agent.core.processor import compute
 from agent.core.progress import Emit, event
 from agent.core.telemetry import STEP, RunEnd, tell_end
 from agent.evidence.citations import Citer
@@ -176,7 +177,7 @@ class Draft:
         self.texts, self.known = texts or {}, known
         self.own: Sequence[str] = ()
         self.claims: ClaimCheck | None = None
-        self._evidence: asyncio.Task[Evidence] | None = None
+        self._evidence: asyncio.Task[Evidence | None] | None = None
         places = distinct_places(state.get("places", []))
         self.places = judged(places, self.turn.get("constraints", {}), self.language)
         self.gaps: list[Gap] = [*state.get("gaps", []), *model_gaps(self.turn)]
@@ -259,12 +260,15 @@ class Draft:
             return evidence
 
         # Nobody waits for it where the writing is cancelled.
-        self._evidence = begin(compute(read))
+        self._evidence = begin(compute(read, otherwise=lambda: None))
 
     async def check(self, body: str) -> None:
         """Check the claims of the text: by rules, and by a model what those leave in doubt."""
         assert self._evidence is not None
         evidence, cited = await self._evidence, self.citer.sources
+        if evidence is None:
+            self.claims = ClaimCheck(body, self.citer.used, cited, Evidence({}), self.language)
+            return
         messages = cast(Mapping[str, Any], self.state).get("messages", [])
         earlier = earlier_pages(messages, cited.values())
         self.claims = ClaimCheck(body, self.citer.used, cited, evidence, self.language, earlier)
@@ -369,7 +373,11 @@ async def _carried(
     knowledge = Knowledge(cited, gathered, places, parts.notes, draft.texts, citing, parts.located)
     limit = draft.configuration.max_previous_bytes
     # Long pages are gone through for what bears the answer.
-    return await compute(lambda: carried(knowledge, draft.turn, answer=answer, limit=limit))
+    cited_only = replace(knowledge, gathered=cited, texts={}, notes=(), citing={})
+    return await compute(
+        lambda: carried(knowledge, draft.turn, answer=answer, limit=limit),
+        otherwise=lambda: carried(cited_only, draft.turn, answer=answer, limit=limit),
+    )
 
 
 async def _pieces(draft: Draft, parts: MessageParts) -> AsyncIterator[str]:

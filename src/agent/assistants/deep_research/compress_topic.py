@@ -27,8 +27,9 @@ from agent.assistants.deep_research.state import (
 )
 from agent.configuration import Configuration
 from agent.core.budget import Meter
-from agent.core.concurrency import Lanes, TurnTasks, compute
+from agent.core.concurrency import Lanes, TurnTasks
 from agent.core.errors import AgentError
+from agent.core.processor import breathe, compute
 from agent.core.progress import Emit, event
 from agent.core.strings import cut_to_shares, cut_to_tokens, estimated_tokens
 from agent.evidence.citations import MARKER, cited_ids
@@ -207,8 +208,15 @@ class _Branch:
         entry["whole"] = is_small
         return DeepUpdate(
             search_results=[entry],
-            sources_gathered=await compute(lambda: _sources(pages, notes.text)),
-            pages_read=await compute(lambda: _page_texts(pages, notes.text, whole=is_small)),
+            sources_gathered=await compute(
+                lambda: _sources(pages, notes.text), otherwise=lambda: _sources(pages, "")
+            ),
+            pages_read=await compute(
+                lambda: _page_texts(pages, notes.text, whole=is_small),
+                otherwise=lambda: [
+                    PageText(id=p.page["id"], text=p.page["snippet"]) for p in pages
+                ],
+            ),
             counts=Counts(unknown_notes=notes.unknown),
             gaps=gaps,
             usage=self.meter.usage,
@@ -375,6 +383,7 @@ def _borne(text: str, noted: Sequence[str], figures: frozenset[str]) -> str:
     own = list(passages(text))
     bm25, places = Bm25(own), set[int]()
     for sentence in noted:
+        breathe()
         best = [at for at, score in best_first(bm25.scores(sentence))[:_NEAREST] if score > 0]
         places |= {near for at in best for near in (at - 1, at, at + 1)}
     return "\n".join(
@@ -394,8 +403,9 @@ def _own_words(read: ReadPage, noted: Sequence[str]) -> list[str]:
     own = [part.strip() for part in SENTENCE_END.split(read.text) if part.strip()]
     if not own:
         return []
-    bm25, quotes = Bm25(own), list[str]()
+    bm25, quotes = Bm25(own if noted else ()), list[str]()
     for sentence in noted:
+        breathe()
         for at, score in best_first(bm25.scores(sentence))[:1]:
             quotes += [own[at][:_MAX_QUOTE]] if score >= _LIKE else []
     return list(dict.fromkeys(quotes)) or [beginning(read.page["snippet"] or own[0])]

@@ -11,7 +11,6 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, cast, get_args
 from urllib.parse import urlsplit
 
@@ -21,8 +20,8 @@ from agent.assistants.common.services import Services
 from agent.assistants.plan_execute.state import ExecutorResult
 from agent.assistants.plan_execute.subject import Subject
 from agent.core.budget import Meter
-from agent.core.concurrency import compute
 from agent.core.errors import AgentError
+from agent.core.processor import compute, lazy_property
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.markdown import link_url
 from agent.evidence.queries import clean_text
@@ -333,7 +332,7 @@ class PageIndex:
         scored = best_first(self._counted.scores(query))[:limit]
         return [self.hits[at] for at, score in scored if score > 0]
 
-    @cached_property
+    @lazy_property
     def _counted(self) -> Bm25:
         return Bm25([passage_text(hit) for hit in self.hits])
 
@@ -363,7 +362,9 @@ async def read_pages(
                 log.info("turn=%s page not read: %s", meter.turn_id, error)
                 index.errors.append(error)
                 return "", []
-        return f"{page.title}\n{page.text}", await compute(lambda: _cut(page, document))
+        return f"{page.title}\n{page.text}", await compute(
+            lambda: _cut(page, document), otherwise=list[Hit]
+        )
 
     read = await asyncio.gather(*(one(document) for document in documents))
     for document, (text, hits) in zip(documents, read, strict=True):

@@ -555,7 +555,7 @@ class _Judge(Claim):
 
     def _contrary_to_its_place(self, foreign: Sequence[Figure]) -> Finding:
         """Return the verdict on figures of places that are only other places'."""
-        own = self.evidence.of(self.evidence.subject(self.text, foreign[0].start))
+        own = self.evidence.of(sorted(self.evidence.subject(self.text, foreign[0].start)))
         contrary = next(
             (p for p in own if any(alike_in_kind(foreign[0], f) for f in p.figures)), None
         )

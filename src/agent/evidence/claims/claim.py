@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from decimal import Decimal
-from functools import cached_property
 
+from agent.core.processor import lazy_property
 from agent.evidence.claims.arithmetic import (
     follows_from_pair,
     formula_values,
@@ -76,7 +76,7 @@ class Claim:
         """Set where a figure may be computed from what is cited, but nothing says that it is."""
         self._bearing: dict[Figure, frozenset[Passage]] = {}
 
-    @cached_property
+    @lazy_property
     def others(self) -> list[Passage]:
         """Return the passages of the sources that the sentence does not cite."""
         cited = self.sentence.cited
@@ -92,7 +92,7 @@ class Claim:
         part.words = words(text) - figure_words(text)
         return part
 
-    @cached_property
+    @lazy_property
     def nearest(self) -> Passage | None:
         """Return the cited passage with most of the sentence's figures and words."""
         return self.best(self.cited)
@@ -154,13 +154,13 @@ class Claim:
         """Return whether a number is among the premises, or what the sentence supposes."""
         return is_value_of(number, (*self.premises, *self.hypotheses))
 
-    @cached_property
+    @lazy_property
     def hypotheses(self) -> list[Figure]:
         """Return the figures that the sentence says it calculates with, as cases of its own."""
         spans = hypotheses(self.text)
         return [f for f in figures(self.text) if any(f.start in span for span in spans)]
 
-    @cached_property
+    @lazy_property
     def _own_numbers(self) -> set[Decimal]:
         """Return what is asked, assumed or supposed, as numbers."""
         asked_figures = (f for passage in self.evidence.known[:1] for f in passage.figures)

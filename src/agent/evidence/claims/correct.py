@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
+from math import fsum
 from typing import Any
 
 from agent.evidence.claims.check import Finding, Verdict
@@ -198,6 +199,8 @@ def shown_passages(finding: Finding, evidence: Evidence) -> list[Passage]:
                  for p in passages)  # fmt: skip
         if not _ISO_DATE.fullmatch(passage.text) and not any(alike):
             passages.append(passage)
+        if len(passages) == 2 * _SHOWN_PASSAGES:
+            break
     # Words of another script rank nothing: more of the source is shown.
     ranks = any(len(own & passage.words) > 1 for pool in pools for passage in pool)
     least = _SHOWN_PASSAGES if ranks else 2 * _SHOWN_PASSAGES
@@ -249,18 +252,21 @@ def _nearest(pool: Sequence[Passage], text: str) -> list[Passage]:
 
     def score(passage: Passage) -> float:
         count = sum(passage.has(figure, hedge(text, figure)) for figure in own_figures)
-        return 2 * count + sum(1 / often[word] for word in have[passage])
+        # Summed exactly: the order of a set must not decide which of two alike comes first.
+        return 2 * count + fsum(1 / often[word] for word in have[passage])
 
     return sorted(pool, key=lambda p: (-score(p), -len(p.words)))
 
 
-def judged(finding: Finding, verdict: str, quote: str, evidence: Evidence) -> Finding:
-    """Return a doubtful finding after a model's verdict on it.
+def judged(
+    finding: Finding, verdict: str, quote: str, shown: Iterable[Passage], evidence: Evidence
+) -> Finding:
+    """Return a doubtful finding after a model's verdict on it by the passages it was shown.
 
-    A quote counts only where it stands in a passage that was shown; a contradiction needs one
-    that does not say the same. What is repaired is one figure or name, never the whole sentence.
+    A quote counts only where it stands in one of them; a contradiction needs one that does not
+    say the same. What is repaired is one figure or name, never the whole sentence.
     """
-    passage = _standing(quote, shown_passages(finding, evidence))
+    passage = _standing(quote, shown)
     if verdict == "supported":
         citations = finding.sentence.citations
         if passage and citations and passage.source not in finding.sentence.cited:

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
-from functools import cached_property
 from itertools import islice
 
+from agent.core.processor import lazy_property
 from agent.evidence.citations import MARKER
 from agent.evidence.claims.facts import (
     Passage,
@@ -195,20 +195,20 @@ class Evidence:
         self._clauses: dict[str, PassageIndex] = {}
         self._named: dict[str, set[str]] = {}
 
-    @cached_property
+    @lazy_property
     def passages(self) -> list[Passage]:
         return [passage for record in self.records.values() for passage in record.passages]
 
-    @cached_property
+    @lazy_property
     def places(self) -> list[Place]:
         return [record.place for record in self.records.values() if record.place]
 
-    @cached_property
+    @lazy_property
     def index(self) -> PassageIndex:
         """Return the index of all passages."""
         return PassageIndex(self.passages)
 
-    @cached_property
+    @lazy_property
     def _known_index(self) -> PassageIndex:
         return PassageIndex(self.known)
 

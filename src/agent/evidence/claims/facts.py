@@ -5,10 +5,11 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import islice, takewhile, zip_longest
 from operator import add
 
+from agent.core.processor import breathe, lazy_property
 from agent.evidence.figures import KEPT_SENTENCES, SENTENCE, Date, Figure, figures
 
 _CODE = re.compile(r"(?:\w{2,10}://|www\.)[!-~]{1,2000}")
@@ -225,6 +226,7 @@ _BETWEEN_HAN = re.compile(rf"[^\u3400-\u9fff]+|[{_STOP_HAN}]")
 
 def words(text: str) -> frozenset[str]:
     """Return what a text is compared by: Latin words without endings, pairs of Han characters."""
+    breathe()
     return _sentence_words(text) if len(text) <= SENTENCE else _words(text)
 
 
@@ -334,6 +336,7 @@ _DEGREES = re.compile(r"°\s?[CF]\b")
 
 def names(text: str) -> list[str]:
     """Return the proper names that code is sure to see: capitals, identifiers, titles, shapes."""
+    breathe()
     proper, text = dict[str, None](), _DEGREES.sub("°", text)
     for match in _IDENTIFIER.finditer(text):
         proper[match[0]] = None
@@ -362,23 +365,23 @@ class Passage:
     head: str = ""
     """Of a row, the head of its table."""
 
-    @cached_property
+    @lazy_property
     def figures(self) -> list[Figure]:
         return figures(_CODE.sub(" ", "|".join(self._cells) if self._cells else self.text))
 
-    @cached_property
+    @lazy_property
     def words(self) -> frozenset[str]:
         return words(self.text)
 
-    @cached_property
+    @lazy_property
     def folded(self) -> str:
         return self.text.casefold()
 
-    @cached_property
+    @lazy_property
     def scripts(self) -> frozenset[str]:
         return scripts(self.text)
 
-    @cached_property
+    @lazy_property
     def clauses(self) -> list["Passage"]:
         """Return its clauses, as passages of their own."""
         if len(self._cells) > 1:
@@ -390,7 +393,7 @@ class Passage:
             parts = split_clauses(self.text, colons=False)
         return [Passage(self.source, part) for part in parts]
 
-    @cached_property
+    @lazy_property
     def _cells(self) -> list[str]:
         """Return the cells of a row below a head, with the units that its label or head names."""
         if not self.head or not self.text.startswith("|"):
@@ -402,6 +405,7 @@ class Passage:
 
     def has(self, figure: Figure, hedged: str = "") -> bool:
         """Return whether the figure stands here, after units, dates and rounding."""
+        breathe()
         if figure.date:
             return self.has_date(figure.date)
         if figure.clock is not None:
@@ -420,15 +424,15 @@ class Passage:
         begin = bisect_left(self.numbers, low, key=amount)
         return takewhile(lambda n: amount(n) <= high, islice(self.numbers, begin, None))
 
-    @cached_property
+    @lazy_property
     def numbers(self) -> list[Figure]:
         return sorted((f for f in self.figures if not f.date and f.clock is None), key=amount)
 
-    @cached_property
+    @lazy_property
     def dates(self) -> list[Date]:
         return [f.date for f in self.figures if f.date]
 
-    @cached_property
+    @lazy_property
     def years(self) -> frozenset[int | None]:
         """Return the years of its dates, and the numbers that may be years."""
         numbers = (int(f.value) for f in self.figures if not f.date and 1000 <= f.value <= 2999)
@@ -447,6 +451,7 @@ class Passage:
 
     def names(self, name: str) -> bool:
         """Return whether every part of the name stands here."""
+        breathe()
         return all(part in self.folded for part in _parts(name))
 
     def at(self, name: str) -> int:

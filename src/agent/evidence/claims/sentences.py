@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from agent.core.processor import breathe
 from agent.evidence.citations import MARKER, source_key
 from agent.evidence.markdown import link_url
 from agent.evidence.types import Source
@@ -135,6 +136,7 @@ def sentences(text: str, notation: Notation) -> Iterator[Sentence]:
         head = head if row else ""
         demanded = item and _DEMANDS.search(lead) is not None
         for begin, end in _spans(blanked[start:at], row=row):
+            breathe()
             sentence = _sentence(text, blanked, citations, start + begin, start + end, row=row)
             yield replace(sentence, head=head, demanded=demanded) if head or demanded else sentence
 
