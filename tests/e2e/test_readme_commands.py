@@ -13,14 +13,14 @@ __all__ = ["cli_fixture"]
 pytestmark = pytest.mark.node
 ROOT = Path(__file__).parents[2]
 _COMMAND = re.compile(r"^(?:pip install uv && )?uv run tanlu (.+)$", re.MULTILINE)
-NEEDS_A_TERMINAL = "review_plan=true"
-"""The command that asks a person; tests/e2e/test_cli_review.py runs it on a terminal."""
+ELSEWHERE = ("review_plan=true", "serve")
+"""What asks a person, and what never ends: tests/e2e/test_cli_review.py, test_serve.py."""
 
 
 def commands(page: str) -> list[list[str]]:
     """Return the arguments of the commands that stand on lines of their own."""
     text = (ROOT / page).read_text("utf-8")
-    lines = [line for line in _COMMAND.findall(text) if NEEDS_A_TERMINAL not in line]
+    lines = [line for line in _COMMAND.findall(text) if not any(part in line for part in ELSEWHERE)]
     return [shlex.split(line, comments=True) for line in lines]
 
 
