@@ -44,7 +44,7 @@ REFUSALS: list[tuple[int, dict[str, Any], type[ProviderError], str]] = [
     ),
     (400, gemini_error(400, message="bad"), ProviderRefused, "model_bad_request"),
     (403, gemini_error(403), ProviderRefused, "model_forbidden"),
-    (404, gemini_error(404), ProviderRefused, "model_missing"),
+    (404, gemini_error(404, message="models/x is not found"), ProviderRefused, "model_missing"),
     (
         429,
         gemini_error(429, quota_id="GenerateRequestsPerDayPerProjectPerModel-FreeTier"),

@@ -165,7 +165,7 @@ REFUSALS: list[tuple[int, dict[str, Any], type[ProviderError], str]] = [
     (401, {"message": "no", "code": "invalid_api_key"}, ProviderRefused, "model_key_invalid"),
     (402, {"message": "Insufficient Balance"}, ProviderRefused, "model_quota"),
     (403, {"message": "no"}, ProviderRefused, "model_forbidden"),
-    (404, {"message": "no"}, ProviderRefused, "model_missing"),
+    (404, {"message": "no such model"}, ProviderRefused, "model_missing"),
     (429, {"message": "no", "code": "insufficient_quota"}, ProviderRefused, "model_quota"),
     (400, {"message": "maximum context length is 8"}, ProviderRefused, "model_context"),
     (400, {"message": "odd"}, ProviderRefused, "model_bad_request"),

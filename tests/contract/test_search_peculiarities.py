@@ -8,7 +8,13 @@ import pytest
 
 from agent.batch.jobs import spent_quota
 from agent.core.calls import Calls
-from agent.core.errors import ProviderError, ProviderRefused, ProviderUnavailable, RateLimited
+from agent.core.errors import (
+    MalformedReply,
+    ProviderError,
+    ProviderRefused,
+    ProviderUnavailable,
+    RateLimited,
+)
 from agent.sample.search import KEY
 from agent.sample.service import serve
 from agent.search.google import resolve_links
@@ -86,11 +92,21 @@ async def test_a_wrong_serper_key_is_no_spent_account(http: SearchHttp) -> None:
     assert spent_quota([], caught.value) is None
 
 
-async def test_bocha_null_reply_is_no_result(http: SearchHttp) -> None:
+async def test_a_bocha_reply_of_nothing_is_no_answer(http: SearchHttp) -> None:
     service = BochaService()
-    service.null_reply()
+    service.null_reply(times=None)
+    with serve(service.app) as server, pytest.raises(MalformedReply):
+        await bocha(http, server.url).search(QUERY, meter=meter())
+
+
+async def test_a_bocha_reply_that_a_gateway_has_unwrapped_is_read(http: SearchHttp) -> None:
+    service = BochaService()
+    row = {"name": "N", "url": "https://a.example.com/x", "snippet": "s"}
+    body = {"_type": "SearchResponse", "webPages": {"value": [row]}}
+    service.fail("status", status=200, body=body)
     with serve(service.app) as server:
-        assert await bocha(http, server.url).search(QUERY, meter=meter()) == []
+        hits = await bocha(http, server.url).search(QUERY, meter=meter())
+    assert [hit.url for hit in hits] == [row["url"]]
 
 
 async def test_bocha_dates_come_from_date_published_and_never_claim_utc(http: SearchHttp) -> None:

@@ -130,3 +130,29 @@ async def test_a_failing_service_is_left_alone_for_a_while(bench: Bench) -> None
     await failure(provider)
     assert (await failure(provider)).code == "breaker_open"
     assert len(bench.service.requests) == 3
+
+
+NO_ANSWERS: list[tuple[Any, str]] = [
+    ({"error": "Unauthorized"}, "search_key_invalid"),
+    ({"error": {"code": 401, "message": "no"}}, "search_key_invalid"),
+    ({"detail": {"error": "rate limit"}}, "rate_limited"),
+    ({"detail": "You have no credits left"}, "search_quota"),
+    ({"error": {"status": 503, "message": "upstream"}}, "unavailable"),
+    ({"error": "odd"}, "search_refused"),
+    ({"ok": True}, "malformed"),
+    ({"results": {}, "organic": {}, "data": None}, "malformed"),
+]
+
+
+@pytest.mark.parametrize(("body", "code"), NO_ANSWERS)
+async def test_an_error_under_http_200_is_never_nothing_found(
+    bench: Bench, body: Any, code: str
+) -> None:
+    bench.service.fail("status", status=200, body=body, times=None)
+    assert (await failure(bench.provider())).code == code
+
+
+@pytest.mark.parametrize("status", [200, 403])
+async def test_a_web_page_instead_of_hits_is_named(bench: Bench, status: int) -> None:
+    bench.service.fail("html", status=status, times=None)
+    assert (await failure(bench.provider())).code == "web_page"

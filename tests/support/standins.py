@@ -224,8 +224,9 @@ class BochaService(Standin, search.BochaService):
         data = {"webPages": {"value": None}, "images": None}
         self.fail("status", status=200, body={"code": 200, "msg": None, "data": data})
 
-    def null_reply(self) -> None:
-        self.fail("status", status=200, body={"code": 200, "msg": None, "data": None})
+    def null_reply(self, times: int | None = 1) -> None:
+        body = {"code": 200, "msg": None, "data": None}
+        self.fail("status", status=200, times=times, body=body)
 
 
 class WikipediaService(Standin, scholar.WikipediaService):

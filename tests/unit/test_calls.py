@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from agent.core.budget import Budget, Limits, Meter
-from agent.core.calls import Calls, Policy
+from agent.core.calls import Calls, Policy, retry_after
 from agent.core.concurrency import Breaker, Pace, SingleFlight
 from agent.core.errors import (
     BudgetExceeded,
@@ -84,6 +84,23 @@ async def test_a_wait_the_service_asks_for_is_not_begun_when_it_is_too_long() ->
     with pytest.raises(RateLimited):
         await Calls().call(QUICK, send, meter=meter())
     assert send.asked == 1
+
+
+@pytest.mark.parametrize("wait", ["-1", "0", "0.001", "nan", "Thu, 01 Jan 1970 00:00:00 GMT"])
+async def test_a_retry_after_of_nothing_leaves_our_own_wait(
+    wait: str, whole_back_off: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    send = Replies(*[RateLimited("x", "", retry_after=retry_after(wait))] * 3)
+    with pytest.raises(RateLimited):
+        await Calls().call(Policy("x", None, timeout=1, base_delay=0.3), send, meter=meter())
+    assert len(waits) == 2
+    assert min(waits) >= 0.15
 
 
 async def test_a_hanging_call_ends_at_its_time_limit() -> None:

@@ -25,7 +25,7 @@ from agent.evidence.types import Gap, Query, Source
 from agent.mcp.records import map_message
 from agent.search.hits import WebTask, failure_gap, search_gap
 from agent.settings import read_settings
-from agent.texts import Language, problem_text, reason_of, say, table
+from agent.texts import Language, problem_text, reason_of, remedy_of, say, table
 
 LANGUAGES: tuple[Language, ...] = ("zh", "en")
 REASONS = table("reasons", "en")
@@ -318,3 +318,10 @@ def test_a_gap_of_no_query_begins_with_its_message() -> None:
 def test_who_wants_nothing_new_looked_up_is_told_of_no_limit_of_the_operator() -> None:
     assert reason_of(BudgetExceeded("max_searches", 0), "zh") == "这一次不再查新的资料"
     assert "max_searches = 5" in reason_of(BudgetExceeded("max_searches", 5), "en")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_spent_search_quota_advises_other_searches_not_a_model(language: Language) -> None:
+    advised = remedy_of(["search_quota"], language)
+    assert "TAVILY_API_KEY" in advised
+    assert "TANLU_MODEL" not in advised

@@ -11,7 +11,7 @@ from agent.core.errors import (
 )
 from agent.mcp.amap.tools import failure
 from agent.mcp.records import map_gap, map_message
-from agent.texts import Language, table
+from agent.texts import LANGUAGES, Language, reason_of, say, table
 
 
 @pytest.mark.parametrize(
@@ -81,3 +81,11 @@ def test_a_spent_budget_is_told_without_the_name_of_a_setting() -> None:
     error: AgentError = BudgetExceeded("max_map_calls", 12)
     assert map_message(error, "zh") == "地图只查了一部分"
     assert "max_map_calls" not in map_message(error, "en")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_model_of_the_map_step_is_blamed_for_what_it_did(language: Language) -> None:
+    late = ProviderUnavailable("model:openai", "no answer", code="timeout")
+    text = map_message(late, language)
+    assert text == say("map.unwritten", language, reason=reason_of(late, language))
+    assert text != say("map.errors.map_timeout", language)

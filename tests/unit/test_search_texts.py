@@ -6,10 +6,11 @@ from typing import Any, get_args
 
 import pytest
 
+from agent.core.calls import retry_after
 from agent.evidence.citations import cited_ids
 from agent.search.google import GoogleSearch
 from agent.search.hits import LABELS, WebChoice, beginning, make_hit, only_known, quotes_by_id
-from agent.search.http import error_message, retry_after
+from agent.search.http import error_message
 from agent.search.web import REGISTRY, key_variable
 from agent.settings import Settings
 from agent.texts import say
@@ -75,7 +76,19 @@ def test_quotes_are_the_sentences_before_the_markers() -> None:
 
 @pytest.mark.parametrize(
     ("value", "seconds"),
-    [("3", 3.0), (2, 2.0), ("-5", 0.0), (None, None), ("soon", None), (True, None)],
+    [
+        ("3", 3.0),
+        (2, 2.0),
+        ("0", 0.0),
+        ("-5", None),
+        ("-0.5", None),
+        ("nan", None),
+        (None, None),
+        ("soon", None),
+        (True, None),
+        ("Thu, 01 Jan 1970 00:00:00 GMT", None),
+        ("Mon, 99 Foo 99999 99:99:99 GMT", None),
+    ],
 )
 def test_a_retry_after_is_seconds_or_unknown(value: Any, seconds: float | None) -> None:
     assert retry_after(value) == seconds

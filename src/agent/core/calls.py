@@ -14,6 +14,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 from typing import Any, Protocol, TypeVar
 
 from agent.core.budget import Meter, Spending
@@ -242,7 +243,27 @@ def _delay(policy: Policy, error: ProviderError, attempt: int) -> float | None:
     """Return the seconds to wait before the next attempt, or None to give up."""
     if attempt >= policy.attempts or not policy.retry_on(error):
         return None
-    if isinstance(error, RateLimited) and error.retry_after is not None:
-        return error.retry_after if error.retry_after <= policy.max_retry_after else None
     backoff = min(policy.max_delay, policy.base_delay * 2.0 ** (attempt - 1))
-    return backoff * (0.5 + random.random())  # noqa: S311 - jitter, not cryptography
+    delay = backoff * (0.5 + random.random())  # noqa: S311 - jitter, not cryptography
+    if isinstance(error, RateLimited) and error.retry_after is not None:
+        # A service that says "at once" is asked no faster than one that says nothing.
+        delay = max(delay, error.retry_after)
+        return delay if delay <= policy.max_retry_after else None
+    return delay
+
+
+def retry_after(value: Any) -> float | None:
+    """Return the seconds of a Retry-After value (seconds or an HTTP date), or None.
+
+    Some services send -1, nan, or a date that is over; that says nothing.
+    """
+    if value is None or isinstance(value, bool):
+        return None
+    try:
+        seconds = float(value)
+    except (TypeError, ValueError):
+        try:
+            seconds = parsedate_to_datetime(str(value)).timestamp() - time.time()
+        except (TypeError, ValueError, OverflowError, OSError):
+            return None
+    return seconds if seconds >= 0 else None

@@ -16,7 +16,7 @@ import httpx
 from pydantic import SecretStr
 
 from agent.core.budget import Meter
-from agent.core.calls import Calls, Policy
+from agent.core.calls import Calls, Policy, retry_after
 from agent.core.errors import (
     MalformedReply,
     ProviderError,
@@ -27,7 +27,7 @@ from agent.core.errors import (
 from agent.core.strings import parse_json
 from agent.knowledge.split import Piece
 from agent.models.connections import tls
-from agent.search.http import error_message, retry_after
+from agent.search.http import error_message
 
 T = TypeVar("T")
 PROVIDER = "mineru"

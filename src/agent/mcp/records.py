@@ -178,7 +178,8 @@ def map_message(error: AgentError, language: Language, about: str = "") -> str:
     key = f"map.errors.{code}"
     if provider != _DEFAULT_PROVIDER and has(f"map.other_errors.{code}"):
         key = f"map.other_errors.{code}"
-    if not has(key):
+    # A map's branch asks a model, too: what failed there is not the map.
+    if provider.startswith("model:") or not has(key):
         return say("map.unwritten", language, reason=reason_of(error, language))
     text = say(key, language, about=about, map=provider)
     words = service_words(error.message) if error.code == "map_key_invalid" else []

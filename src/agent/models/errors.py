@@ -1,11 +1,14 @@
 """Translate third-party failures into our errors, without keys or a library's own text."""
 
+import contextlib
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any
+from urllib.parse import urlsplit
 
+import httpx
+
+from agent.core.calls import retry_after
 from agent.core.errors import (
     AgentError,
     MalformedReply,
@@ -14,7 +17,9 @@ from agent.core.errors import (
     ProviderUnavailable,
     RateLimited,
 )
+from agent.core.strings import parse_json
 from agent.models.catalogue import retirement
+from agent.models.refusals import Failure, error_in, failure_of, is_page
 
 PROVIDER_GOOGLE = "model:google"
 PROVIDER_OPENAI = "model:openai"
@@ -22,28 +27,17 @@ _CLIP = 200
 _TRANSPORT_MODULES = ("aiohttp", "httpx", "httpcore", "httpx2", "httpcore2", "socksio", "anyio")
 _DROPPED = ("RemoteProtocol", "Disconnected", "Payload", "ReadError", "Reset", "OSError", "Closed")
 _TIMED_OUT = ("Timeout",)
+_NO_ADDRESS = ("InvalidURL", "InvalidUrl", "UnsupportedProtocol")
 _NOT_CONNECTED = ("ConnectorError", "ConnectError", "ConnectTimeout", "ConnectionTimeoutError",
                   "ConnectionRefused", "gaierror")  # fmt: skip
-_CONTEXT = (
-    "exceeds the maximum number of tokens",
-    "token limit",
-    "maximum context length",
-    "context_length_exceeded",
-    "context window",
-    "prompt is too long",
-)
 
 
-@dataclass(frozen=True)
-class Failure:
-    """Hold an HTTP answer that is no success, whoever sent it."""
+class PromptTooLong(ProviderRefused):
+    """Report a prompt beyond the model's window; the tokens of both where the service says so."""
 
-    status: int
-    message: str = ""
-    words: str = ""
-    """Every status, reason and type word of the body, lower case."""
-    details: tuple[Mapping[str, Any], ...] = ()
-    headers: Mapping[str, str] = field(default_factory=dict)
+    def __init__(self, provider: str, message: str, *, window: int | None, sent: int | None):
+        self.window, self.sent = window, sent
+        super().__init__(provider, message, code="model_context")
 
 
 @contextmanager
@@ -60,8 +54,17 @@ def translate_errors(provider: str, model: str) -> Iterator[None]:
 def translate(error: Exception, provider: str, model: str) -> ProviderError:
     """Return the one of our errors that says what to do about `error`."""
     for cause in _chain(error):
+        if isinstance(cause, ProviderError):
+            return cause
         if (failure := _failure(cause)) is not None:
             return _refusal(failure, provider, model)
+    if any(isinstance(cause, UnicodeEncodeError) for cause in _chain(error)):
+        # Only the key is a header of the user's: one with a full-width sign, or a placeholder.
+        message = f"{model}: the API key has characters that no key has"
+        return ProviderRefused(provider, message, code="model_key_invalid")
+    if any(_is(type(cause).__name__, _NO_ADDRESS) for cause in _chain(error)):
+        message = f"{model}: {_SAID['model_address']}"
+        return ProviderRefused(provider, message, code="model_address")
     if any(_is(type(cause).__name__, _NOT_CONNECTED) for cause in _chain(error)):
         message = f"{model}: the service cannot be reached"
         return ProviderUnavailable(provider, message, code="unreachable")
@@ -87,64 +90,79 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 def _failure(error: BaseException) -> Failure | None:
     """Return Google's APIError or openai's APIStatusError as one shape; None for anything else."""
-    body = getattr(error, "details", None) or getattr(error, "body", None)
-    status = getattr(error, "status_code", None) or getattr(error, "code", None)
     module = type(error).__module__.partition(".")[0]
     if module not in ("google", "langchain_google_genai", "openai", "langchain_openai"):
         return None
-    inner = _inner(body)
-    if not isinstance(status, int):
-        status = inner.get("code") if isinstance(inner.get("code"), int) else None
-    if status is None and not inner:
-        return None
-    words = (inner.get("status"), inner.get("code"), inner.get("type"), inner.get("param"))
-    details = tuple(d for d in inner.get("details") or () if isinstance(d, Mapping))
+    body = getattr(error, "details", None) or getattr(error, "body", None)
+    status = getattr(error, "status_code", None) or getattr(error, "code", None)
     response = getattr(error, "response", None)
-    return Failure(
-        # An error object inside a stream has no status; it is the service's own failure.
-        status=int(status or 500),
-        message=str(inner.get("message") or ""),
-        words=" ".join(str(w) for w in (*words, *(d.get("reason") for d in details)) if w).lower(),
-        details=details,
-        headers=getattr(response, "headers", None) or {},
-    )
+    headers = getattr(response, "headers", None) or {}
+    return failure_of(body, status if isinstance(status, int) else None, headers)
 
 
-def _inner(body: Any) -> Mapping[str, Any]:
-    if isinstance(body, list) and body:
-        body = body[0]
-    if not isinstance(body, Mapping):
-        return {}
-    inner = body.get("error", body)
-    return inner if isinstance(inner, Mapping) else {"message": str(inner)}
+async def refuse_false_success(response: httpx.Response) -> None:
+    """Raise the ProviderError of a reply that is none, though its status says success.
+
+    Gateways put their errors, and captive portals their pages, into HTTP 200. To be called when
+    the headers of a reply have come.
+    """
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if not response.is_success or kind == "text/event-stream":
+        return
+    body = await response.aread()
+    if is_page(head := body[:64].decode("utf-8", "replace")):
+        raise _refusal(Failure(response.status_code, head), PROVIDER_OPENAI, "")
+    if b'"error"' not in body and (b'"choices"' in body or b'"data"' in body):
+        return
+    with contextlib.suppress(ValueError):
+        if failure := error_in(parse_json(body)):
+            raise _refusal(failure, PROVIDER_OPENAI, "")
+
+
+_SAID = {
+    "model_key_invalid": "the API key is not valid",
+    "model_region": "the service is not available from this location",
+    "model_quota": "the account has no balance or quota left",
+    "model_forbidden": "this key may not use the model",
+    "model_blocked": "the request was blocked by the service",
+    "model_context": "the request is too long for the model",
+    "model_address": "nothing at this address answers as a model service",
+    "web_page": "a web page answered instead of the model service",
+    "proxy": "the proxy does not let us through",
+}
 
 
 def _refusal(failure: Failure, provider: str, model: str) -> ProviderError:
-    status, text = failure.status, failure.message.lower()
+    """Return the error of a cause, with the service's own words for the operator."""
+    code, status = failure.code, failure.status
+    words = "" if failure.is_page else " ".join(failure.message.split())[:_CLIP]
+    about = f"{model}: " if model else ""
+    said = f" ({words})" if words else f" (HTTP {status})"
+    match code:
+        case "rate_limited":
+            return _rate_limit(failure, provider, model)
+        case "unavailable":
+            return ProviderUnavailable(provider, f"{about}the service failed{said}")
+        case "model_loading":
+            return ProviderUnavailable(provider, f"{about}it is still loading", code=code)
+        case "model_context":
+            text = f"{about}{_SAID[code]}{said}"
+            return PromptTooLong(provider, text, window=failure.window, sent=failure.sent)
+        case "model_missing":
+            text = _missing(model)
+        case "model_redirect":
+            text = f"the address redirects to {_target(failure.headers)}"
+        case "model_bad_request":
+            text = f"the request was refused: {words or f'HTTP {status}'}"
+        case _:
+            text = f"{_SAID[code]}{said}"
+    return ProviderRefused(provider, f"{about}{text}", code=code)
 
-    def refused(code: str, message: str) -> ProviderRefused:
-        return ProviderRefused(provider, f"{model}: {message}", code=code)
 
-    if status == 401 or "api_key_invalid" in failure.words or "invalid_api_key" in failure.words:
-        return refused("model_key_invalid", "the API key is not valid")
-    if "unsupported_country" in failure.words or ("location" in text and status in (400, 403)):
-        return refused("model_region", "the service is not available from this location")
-    if status == 402:
-        return refused("model_quota", "the account has no balance left")
-    if status == 403:
-        return refused("model_forbidden", "this key may not use the model")
-    if status == 404:
-        return refused("model_missing", _missing(model))
-    if status == 429:
-        return _rate_limit(failure, provider, model)
-    if status == 413 or any(word in text or word in failure.words for word in _CONTEXT):
-        return refused("model_context", "the request is too long for the model")
-    if status >= 500 or status in (408, 409, 425, 499):
-        return ProviderUnavailable(provider, f"{model}: the service failed (HTTP {status})")
-    if "content_filter" in failure.words or "inappropriate" in text:
-        return refused("model_blocked", "the request was blocked by the service")
-    message = " ".join(failure.message.split())[:_CLIP] or f"HTTP {status}"
-    return refused("model_bad_request", f"the request was refused: {message}")
+def _target(headers: Mapping[str, str]) -> str:
+    """Return where a redirect leads, without what may be secret in it."""
+    parts = urlsplit(headers.get("location") or headers.get("Location") or "")
+    return f"{parts.scheme}://{parts.hostname}{parts.path}" if parts.hostname else parts.path
 
 
 def _missing(model: str) -> str:
@@ -164,23 +182,13 @@ def _rate_limit(failure: Failure, provider: str, model: str) -> ProviderError:
         return ProviderRefused(
             provider, f"{model}: the quota of the day is spent", code="model_quota_day"
         )
-    if "insufficient_quota" in failure.words or "limit: 0," in failure.message:
+    if "limit: 0," in failure.message:
         return ProviderRefused(provider, f"{model}: the key has no quota", code="model_quota")
-    return RateLimited(provider, f"{model}: too many requests", retry_after=_retry_after(failure))
-
-
-def _retry_after(failure: Failure) -> float | None:
-    """Return seconds, from Google's RetryInfo or the Retry-After header."""
-    waits = [str(detail["retryDelay"]) for detail in failure.details if detail.get("retryDelay")]
-    waits.append(
-        str(failure.headers.get("retry-after") or failure.headers.get("Retry-After") or "")
-    )
-    for text in waits:
-        try:
-            return max(0.0, float(text.removesuffix("s")))
-        except ValueError:
-            continue
-    return None
+    # Google's RetryInfo comes in the body.
+    waits = [str(d["retryDelay"]).removesuffix("s") for d in failure.details if d.get("retryDelay")]
+    waits.append(failure.headers.get("retry-after") or failure.headers.get("Retry-After") or "")
+    wait = next((seconds for text in waits if (seconds := retry_after(text)) is not None), None)
+    return RateLimited(provider, f"{model}: too many requests", retry_after=wait)
 
 
 def _transport(error: BaseException, provider: str, model: str) -> ProviderError | None:

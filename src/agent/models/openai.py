@@ -20,7 +20,7 @@ from pydantic import BaseModel, SecretStr
 from agent.core.concurrency import PerLoop
 from agent.core.errors import ConfigurationError, ProviderRefused
 from agent.models.connections import proxy_for, tls
-from agent.models.errors import PROVIDER_OPENAI, translate_errors
+from agent.models.errors import PROVIDER_OPENAI, refuse_false_success, translate_errors
 from agent.models.types import LISTING, QUIET, Finish, Piece, Request, Response
 from agent.models.validation import schema_of, with_schema
 from agent.settings import Settings
@@ -87,7 +87,9 @@ class OpenAI:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self.url = (settings.openai_base_url or DEFAULT_URL).rstrip("/")
+        # The whole address of the call, as vendors' pages print it, is meant as well.
+        url = (settings.openai_base_url or DEFAULT_URL).strip().rstrip("/")
+        self.url = url.removesuffix("/chat/completions")
         self._pools: PerLoop[Pool] = PerLoop(self._open, Pool.aclose, Pool.drop)
         self._no_json_mode = False
 
@@ -189,7 +191,9 @@ class OpenAI:
             "timeout": httpx.Timeout(None, connect=10),
             "limits": httpx.Limits(max_connections=None, max_keepalive_connections=100),
         }
-        return Pool(httpx.AsyncClient(**shared), httpx.Client(**shared))
+        hooks = {"response": [refuse_false_success]}
+        asynchronous = httpx.AsyncClient(**shared, event_hooks=hooks)
+        return Pool(asynchronous, httpx.Client(**shared))
 
 
 def _schema_as_tool(schema: type[BaseModel]) -> dict[str, Any]:

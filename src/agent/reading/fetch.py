@@ -24,7 +24,7 @@ import certifi
 import httpx
 
 from agent.core.budget import Meter
-from agent.core.calls import Calls, Policy
+from agent.core.calls import Calls, Policy, retry_after
 from agent.core.concurrency import BoundedCache, Pace, SharedSemaphore, SingleFlight
 from agent.core.errors import (
     MalformedReply,
@@ -434,8 +434,7 @@ def _status_error(target: Target, response: httpx.Response) -> ProviderError | N
     if status in (200, 203):
         return None
     if status == 429:
-        seconds = response.headers.get("retry-after", "")
-        wait = float(seconds) if seconds.isdecimal() and len(seconds) < 9 else None
+        wait = retry_after(response.headers.get("retry-after"))
         return RateLimited("reader", message, retry_after=wait)
     if status >= 500 or status in (408, 425):
         return ProviderUnavailable("reader", message)

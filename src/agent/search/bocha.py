@@ -2,7 +2,13 @@
 
 from typing import Any
 
-from agent.core.errors import ProviderError, ProviderRefused, ProviderUnavailable, RateLimited
+from agent.core.errors import (
+    MalformedReply,
+    ProviderError,
+    ProviderRefused,
+    ProviderUnavailable,
+    RateLimited,
+)
 from agent.search.hits import Hit, HitSearch, fields, make_hit, rows
 from agent.search.http import error_message
 from agent.search.rules import DAYS, SearchRules
@@ -27,7 +33,11 @@ class BochaSearch(HitSearch):
             headers={"Authorization": f"Bearer {self._endpoint.secret()}"},
             refine=_error_of,
         )
-        pages = fields(fields(reply.get("data")).get("webPages"))
+        # Gateways unwrap `data`.
+        data = fields(reply.get("data")) or reply
+        pages = fields(data.get("webPages"))
+        if "webPages" not in data:
+            raise MalformedReply(self.name, "the reply has no `webPages`")
         return [
             make_hit(
                 row.get("name"),

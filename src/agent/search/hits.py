@@ -17,7 +17,13 @@ from pydantic import BaseModel, SecretStr
 from agent.core.budget import Budget, Meter
 from agent.core.calls import Calls, Policy
 from agent.core.concurrency import SingleFlight
-from agent.core.errors import AgentError, BudgetExceeded, ConfigurationError, ProviderError
+from agent.core.errors import (
+    AgentError,
+    BudgetExceeded,
+    ConfigurationError,
+    MalformedReply,
+    ProviderError,
+)
 from agent.evidence.citations import ID, id_letters, read_marker
 from agent.evidence.queries import clean_text, same_search
 from agent.evidence.references import without_source_list
@@ -246,6 +252,19 @@ def only_known(text: str, ids: Collection[str]) -> str:
 def rows(value: Any) -> list[Mapping[str, Any]]:
     """Return the objects of a list that may be null, missing or hold anything."""
     return [row for row in value if isinstance(row, Mapping)] if isinstance(value, list) else []
+
+
+def listed(
+    provider: str, reply: Mapping[str, Any], name: str, *others: str
+) -> list[Mapping[str, Any]]:
+    """Return the objects of a reply's list, which may be null where nothing was found.
+
+    A service that leaves an empty list out sends one of the `others` then. A reply with none of
+    them answers no search: raise MalformedReply, lest a reader be told that nothing is to be found.
+    """
+    if not isinstance(reply.get(name), list | None) or not {name, *others} & reply.keys():
+        raise MalformedReply(provider, f"the reply has no list `{name}`")
+    return rows(reply.get(name))
 
 
 def fields(value: Any) -> Mapping[str, Any]:

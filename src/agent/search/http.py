@@ -3,13 +3,12 @@
 import asyncio
 import logging
 import ssl
-import time
 from collections.abc import Callable, Mapping
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 import httpx
 
+from agent.core.calls import retry_after
 from agent.core.concurrency import PerLoop
 from agent.core.errors import (
     ConfigurationError,
@@ -28,6 +27,10 @@ _LOOPBACK = ("all://127.0.0.1", "all://localhost", "all://[::1]")
 # Many runs search at the same moment; httpx would make the 101st wait.
 _CONNECTIONS = httpx.Limits(max_connections=None, max_keepalive_connections=64, keepalive_expiry=30)
 _QUOTA = (402, 432, 433)
+_STATUSES = frozenset(map(str, range(400, 600)))
+_RATE_WORDS = ("rate limit", "too many requests", "rate_limit")
+_QUOTA_WORDS = ("credit", "quota", "usage limit", "balance", "enough money")
+_KEY_WORDS = ("unauthorized", "api key", "api_key", "apikey")
 _LONGEST_MESSAGE = 200
 # httpx logs every URL at INFO.
 logging.getLogger("httpx").setLevel(logging.WARNING)
@@ -116,8 +119,8 @@ class SearchHttp:
         parsed = _parse(raw)
         if refine and (refined := refine(response.status_code, parsed)):
             raise refined
-        if not response.is_success:
-            raise _status_error(provider, response, error_message(parsed))
+        if failed := _failure(provider, response, raw, parsed):
+            raise failed
         return parsed
 
     async def _read(self, provider: str, response: httpx.Response) -> bytes:
@@ -136,20 +139,6 @@ def error_message(body: Any) -> str:
     while isinstance(body, dict):
         body = next((body[k] for k in ("error", "detail", "message", "msg") if body.get(k)), "")
     return " ".join(scrub(body).split())[:_LONGEST_MESSAGE] if isinstance(body, str) else ""
-
-
-def retry_after(value: Any) -> float | None:
-    """Return the seconds of a Retry-After value (seconds or an HTTP date), or None."""
-    if value is None or isinstance(value, bool):
-        return None
-    try:
-        return max(0.0, float(value))
-    except (TypeError, ValueError):
-        pass
-    try:
-        return max(0.0, parsedate_to_datetime(str(value)).timestamp() - time.time())
-    except (TypeError, ValueError):
-        return None
 
 
 def _new_client(timeout: float, context: ssl.SSLContext) -> httpx.AsyncClient:
@@ -199,18 +188,43 @@ def _transport_error(provider: str, error: Exception) -> ProviderError:
     return ProviderUnavailable(provider, f"connection failed ({type(error).__name__})")
 
 
-def _status_error(provider: str, response: httpx.Response, detail: str) -> ProviderError:
-    status = response.status_code
+def _failure(
+    provider: str, response: httpx.Response, raw: bytes, parsed: Any
+) -> ProviderError | None:
+    """Return the error of a reply by its status, or by an error object under HTTP 200."""
+    if parsed is None and response.status_code < 500 and raw.lstrip()[:1] == b"<":
+        message = f"HTTP {response.status_code}: a web page came instead of a reply"
+        kind = MalformedReply if response.is_success else ProviderRefused
+        return kind(provider, message, code="web_page")
+    said = error_message(parsed)
+    if response.is_success:
+        body = parsed if isinstance(parsed, dict) else {}
+        if not (body.get("error") or body.get("detail")):
+            return None
+        return _refusal(provider, response, _status_within(body), said)
+    return _refusal(provider, response, response.status_code, said)
+
+
+def _status_within(body: Json) -> int:
+    """Return the HTTP status that an error object names; 400 where it names none."""
+    inner = body["error"] if isinstance(body.get("error"), dict) else body
+    named = (str(inner.get(name)) for name in ("code", "status", "statusCode"))
+    return next((int(word) for word in named if word in _STATUSES), 400)
+
+
+def _refusal(provider: str, response: httpx.Response, status: int, detail: str) -> ProviderError:
     message = f"HTTP {status}" + (f": {detail}" if detail else "")
-    if status == 429:
+    said = detail.lower()
+    if status == 429 or (status < 500 and any(word in said for word in _RATE_WORDS)):
         wait = retry_after(response.headers.get("retry-after"))
         return RateLimited(provider, message, retry_after=wait)
     if status >= 500 or status == 408:
         return ProviderUnavailable(provider, message)
-    if status in _QUOTA:
+    if status in _QUOTA or any(word in said for word in _QUOTA_WORDS):
         return ProviderRefused(provider, message, code="search_quota")
-    if response.is_redirect:
+    if status == 401 or any(word in said for word in _KEY_WORDS):
+        return ProviderRefused(provider, message, code="search_key_invalid")
+    if 300 <= status < 400:
         message = f"{message}, a redirect; is {provider.upper()}_BASE_URL right?"
-    return ProviderRefused(
-        provider, message, code="search_key_invalid" if status == 401 else "search_refused"
-    )
+        return ProviderRefused(provider, message, code="search_misconfigured")
+    return ProviderRefused(provider, message, code="search_refused")

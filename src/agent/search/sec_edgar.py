@@ -19,7 +19,7 @@ from agent.core.concurrency import SingleFlight
 from agent.core.errors import AgentError, MalformedReply, ProviderError, ProviderRefused
 from agent.evidence.queries import clean_text
 from agent.search.documents import Document, Figure, SourceEndpoint, distinct, make_document
-from agent.search.hits import MAX_QUERY, fields, plain, rows
+from agent.search.hits import MAX_QUERY, fields, listed, plain
 from agent.search.http import Json, SearchHttp
 from agent.search.sec_facts import IFRS, US_GAAP, as_text, current, filing_url, read_figures
 
@@ -250,7 +250,7 @@ class SecEdgar:
             if company:
                 params["ciks"] = company.cik_path
             reply = await self._get("efts", "/LATEST/search-index", params)
-            hits = rows(fields(reply.get("hits")).get("hits"))
+            hits = listed(self.name, fields(reply.get("hits")), "hits")
             return distinct(_hit_document(hit, company) for hit in hits)[:count]
 
         return ask
@@ -258,9 +258,10 @@ class SecEdgar:
     def _newest(self, company: Registrant, count: int) -> Callable[[], Awaitable[list[Document]]]:
         async def ask() -> list[Document]:
             reply = await self._get("data", f"/submissions/CIK{company.cik_path}.json")
-            return distinct(_recent(fields(fields(reply.get("filings")).get("recent")), company))[
-                :count
-            ]
+            if "filings" not in reply:
+                raise MalformedReply(self.name, "the reply has no `filings`")
+            recent = fields(fields(reply["filings"]).get("recent"))
+            return distinct(_recent(recent, company))[:count]
 
         return ask
 

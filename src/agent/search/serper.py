@@ -4,9 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote_plus
 
-from agent.core.errors import ProviderError, ProviderRefused
-from agent.search.hits import Hit, HitSearch, fields, make_hit, rows
-from agent.search.http import error_message
+from agent.search.hits import Hit, HitSearch, fields, listed, make_hit
 from agent.search.rules import DAYS, SearchRules
 from agent.texts import detect_language
 
@@ -34,13 +32,12 @@ class SerperSearch(HitSearch):
             self._endpoint.url("/search"),
             body,
             headers={"X-API-KEY": self._endpoint.secret()},
-            refine=_error_of,
         )
         organic = [
             make_hit(
                 row.get("title"), row.get("link"), row.get("snippet"), published=row.get("date")
             )
-            for row in rows(reply.get("organic"))
+            for row in listed(self.name, reply, "organic", "answerBox", "knowledgeGraph")
         ]
         page = f"https://www.google.com/search?q={quote_plus(query)}"
         boxes = [_answer_box(reply.get("answerBox")), _panel(reply.get("knowledgeGraph"))]
@@ -90,13 +87,3 @@ def _text(value: Any) -> str:
 def _link(value: Any) -> str:
     link = _text(value).strip()
     return link if link.startswith(("http://", "https://")) else ""
-
-
-def _error_of(status: int, body: Any) -> ProviderError | None:
-    """Return the error of a refusal: 403 for an unknown key, 400 without credits."""
-    message = error_message(body)
-    if status == 400 and "credit" in message.lower():
-        return ProviderRefused("serper", message, code="search_quota")
-    if status == 403 and "unauthorized" in message.lower():
-        return ProviderRefused("serper", f"HTTP 403: {message}", code="search_key_invalid")
-    return None

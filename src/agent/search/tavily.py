@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agent.core.budget import Meter
-from agent.core.calls import Policy
+from agent.core.calls import Policy, retry_after
 from agent.core.errors import (
     AgentError,
     MalformedReply,
@@ -14,8 +14,8 @@ from agent.core.errors import (
     ProviderRefused,
     RateLimited,
 )
-from agent.search.hits import Hit, HitSearch, PageContent, make_hit, rows
-from agent.search.http import error_message, retry_after
+from agent.search.hits import Hit, HitSearch, PageContent, listed, make_hit
+from agent.search.http import error_message
 from agent.search.rules import DAYS, SearchRules
 
 BATCH = 20
@@ -56,7 +56,7 @@ class TavilySearch(HitSearch):
                 row.get("content"),
                 published=row.get("published_date"),
             )
-            for row in rows(reply.get("results"))
+            for row in listed(self.name, reply, "results")
         ]
 
     async def extract(self, urls: Sequence[str], *, meter: Meter) -> list[PageContent]:
@@ -110,7 +110,7 @@ class TavilySearch(HitSearch):
             raise ProviderRefused(self.name, error.message, code="too_large") from None
         return {
             row["url"]: row["raw_content"]
-            for row in rows(reply.get("results"))
+            for row in listed(self.name, reply, "results")
             if isinstance(row.get("url"), str) and isinstance(row.get("raw_content"), str)
         }
 
@@ -129,6 +129,4 @@ def _keyless_limit(status: int, body: Any) -> ProviderError | None:
     if "retry_after_seconds" in error:
         wait = retry_after(error["retry_after_seconds"])
         return RateLimited("tavily", message, retry_after=wait)
-    if status == 200:
-        return ProviderRefused("tavily", message, code="search_refused")
     return None

@@ -122,6 +122,12 @@ _BY_KIND: tuple[tuple[type[AgentError], str], ...] = (
 _KEYS = {"model:google": "GEMINI_API_KEY", "google": "GEMINI_API_KEY",
          "model:openai": "OPENAI_API_KEY", "amap": "AMAP_MAPS_API_KEY"}  # fmt: skip
 
+_ADDRESSES = {
+    "model:google": "GOOGLE_GEMINI_BASE_URL",
+    "google": "GOOGLE_GEMINI_BASE_URL",
+    "model:openai": "OPENAI_BASE_URL",
+}
+
 
 REMEDY = " → "
 """Between a reason and what helps; the page has the same."""
@@ -134,7 +140,11 @@ _REMEDIES = {
     "search_key_invalid": "key",
     "model_quota": "quota",
     "model_quota_day": "quota",
-    "search_quota": "quota",
+    "search_quota": "search_quota",
+    "web_page": "network",
+    "model_address": "address",
+    "model_redirect": "address",
+    "search_misconfigured": "address",
 }
 
 
@@ -189,6 +199,7 @@ def _values(error: AgentError, language: Language) -> dict[str, str]:
             values["who"] = say("reason_parts.model", language)
         name = error.provider.replace(":", "_").upper()
         values["variable"] = _KEYS.get(error.provider, f"{name}_API_KEY")
+        values["address"] = _ADDRESSES.get(error.provider, f"{name}_BASE_URL")
     return values
 
 

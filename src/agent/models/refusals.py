@@ -1,0 +1,198 @@
+"""Tell why a model service refused, by its status and by its own words.
+
+The vendors word a dozen causes in some hundred ways, and send them with whatever status. A new
+wording is a phrase in this table. Phrases are compared without case, blanks and signs, so that
+`data_inspection_failed` and `DataInspectionFailed` are one.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+_LONGEST = 2000
+"""Characters of a message that are looked at."""
+
+
+def _bare(text: str) -> str:
+    return "".join(filter(str.isalnum, text.lower()))
+
+
+_PHRASES: Mapping[str, tuple[str, ...]] = {
+    "model_loading": (
+        "loading model", "model is loading", "is currently loading", "model is not ready",
+    ),
+    "model_key_invalid": (
+        "invalid api key", "api key invalid", "incorrect api key", "api key not valid",
+        "api key expired", "no auth credentials", "authentication error", "authentication fails",
+        "invalid authentication", "unauthorized", "invalid token", "missing api key",
+        "无效的令牌", "身份验证失败", "无效的api key",
+    ),
+    "model_blocked": (
+        "content filter", "content exists risk", "data inspection failed", "inappropriate",
+        "content policy", "content management policy", "responsible ai policy",
+        "sensitive content", "input new sensitive", "considered high risk", "safety policy",
+        "moderation blocked", "敏感内容", "不安全或敏感", "内容安全",
+    ),
+    "model_context": (
+        "exceeds the maximum number of tokens", "token limit", "maximum context length",
+        "context length exceeded", "context window", "prompt is too long", "input is too long",
+        "exceed context size", "exceeds the available context size", "max model len",
+        "maximum model length", "range of input length", "greater than the context length",
+        "exceeds the context length", "exceed max message tokens", "max new tokens must be",
+        "prompt 超长", "输入过长",
+    ),
+    "model_quota": (
+        "insufficient quota", "arrearage", "in arrears", "account overdue", "insufficient balance",
+        "insufficient credits", "exceeded current quota error", "credit balance is too low",
+        "account balance is insufficient", "billing hard limit", "billing not active",
+        "good standing", "free tier of the model has been exhausted", "欠费", "余额不足",
+        "额度不足",
+    ),
+    "model_region": (
+        "unsupported country", "location is not supported", "country region or territory",
+        "not available in your region",
+    ),
+    "model_address": ("invalid url", "unknown request url", "no route matches"),
+    "model_missing": (
+        "model not found", "model not exist", "model does not exist", "not a valid model",
+        "no such model", "unknown model", "invalid model", "invalid endpoint or model",
+        "no available channel", "模型不存在", "无可用渠道",
+    ),
+}  # fmt: skip
+_KINDS = {code: tuple(map(_bare, phrases)) for code, phrases in _PHRASES.items()}
+_STATUS: Mapping[int, str] = {
+    401: "model_key_invalid",
+    402: "model_quota",
+    403: "model_forbidden",
+    405: "model_address",
+    407: "proxy",
+    413: "model_context",
+    429: "rate_limited",
+}
+_PASSING = (408, 409, 425, 499)
+_WINDOW = re.compile(
+    r"(?:context (?:length|size|window)|model length|max_model_len|tokens allowed|input length"
+    r"|max_new_tokens)[^0-9]{0,40}(?:1, ?)?([0-9]{3,8})"
+    r"|([0-9]{3,8}) maximum"
+)
+_SENT = re.compile(r"([0-9]{3,8})\)? (?:input )?tokens")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Hold an answer that is no success, whoever sent it."""
+
+    status: int
+    message: str = ""
+    words: str = ""
+    """Every status, reason and type word of the body, lower case."""
+    details: tuple[Mapping[str, Any], ...] = ()
+    headers: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    """The error object of the body."""
+
+    @property
+    def is_page(self) -> bool:
+        """Tell a web page (a proxy's, a firewall's, a sign-in's) from a service's own words."""
+        return is_page(self.message)
+
+    @property
+    def code(self) -> str:
+        """Return the cause: by the service's words where they are known, else by the status."""
+        if self.is_page:
+            return self._page_code
+        said = _bare(f"{self.words} {self.message[:_LONGEST]}")
+        for code, phrases in _KINDS.items():
+            # "Too large, tokens a minute" is a limit of the minute, whatever else it says.
+            if (code, self.status) != ("model_context", 429) and any(p in said for p in phrases):
+                return code
+        if 300 <= self.status < 400:
+            return "model_redirect"
+        if self.status == 404:
+            return "model_missing" if "model" in said else "model_address"
+        if self.status >= 500 or self.status in _PASSING:
+            return "unavailable"
+        return _STATUS.get(self.status, "model_bad_request")
+
+    @property
+    def _page_code(self) -> str:
+        if self.status in (404, 405):
+            return "model_address"
+        if 300 <= self.status < 400:
+            return "model_redirect"
+        return "unavailable" if self.status >= 500 else _STATUS_OF_PAGE.get(self.status, _PAGE)
+
+    @property
+    def window(self) -> int | None:
+        """Return the tokens that the model takes, where the service says so."""
+        if isinstance(size := self.fields.get("n_ctx"), int):
+            return size
+        found = _WINDOW.search(self.message[:_LONGEST].lower())
+        return int(found[1] or found[2]) if found else None
+
+    @property
+    def sent(self) -> int | None:
+        """Return the tokens that the prompt had, where the service says so."""
+        if isinstance(size := self.fields.get("n_prompt_tokens"), int):
+            return size
+        sizes = [int(size) for size in _SENT.findall(self.message[:_LONGEST].lower())]
+        return max((size for size in sizes if size > (self.window or 0)), default=None)
+
+
+_PAGE = "web_page"
+_STATUS_OF_PAGE = {401: "model_key_invalid", 407: "proxy", 429: "rate_limited"}
+
+
+def is_page(text: str) -> bool:
+    """Tell HTML by its first sign."""
+    return text.lstrip("\ufeff \t\r\n")[:1] == "<"
+
+
+def failure_of(
+    body: Any, status: int | None = None, headers: Mapping[str, str] | None = None
+) -> Failure | None:
+    """Return a failure as one shape; None where neither status nor body tells of one.
+
+    A status within the body counts more than that of the reply, which gateways make up.
+    """
+    inner = _inner(body)
+    if status is None and not inner:
+        return None
+    words = (inner.get("status"), inner.get("code"), inner.get("type"), inner.get("param"))
+    details = tuple(d for d in inner.get("details") or () if isinstance(d, Mapping))
+    within = _number(inner.get("code")) or _number(inner.get("status"))
+    return Failure(
+        # An error object inside a stream has no status; it is the service's own failure.
+        status=status if status and status >= 300 else within or 500,
+        message=str(inner.get("message") or inner.get("msg") or inner.get("detail") or ""),
+        words=" ".join(str(w) for w in (*words, *(d.get("reason") for d in details)) if w).lower(),
+        details=details,
+        headers=headers or {},
+        fields=inner,
+    )
+
+
+def error_in(body: Any) -> Failure | None:
+    """Return the failure that a reply with HTTP 200 holds instead of what was asked for."""
+    if not isinstance(body, Mapping) or body.get("choices") or body.get("candidates"):
+        return None
+    is_error = any(body.get(name) for name in ("error", "detail", "message", "msg"))
+    return failure_of(body) if is_error else None
+
+
+def _inner(body: Any) -> Mapping[str, Any]:
+    if isinstance(body, list) and body:
+        body = body[0]
+    if isinstance(body, str):
+        return {"message": body}
+    if not isinstance(body, Mapping):
+        return {}
+    inner = body.get("error") or body
+    return inner if isinstance(inner, Mapping) else {**body, "message": str(inner)}
+
+
+def _number(word: Any) -> int | None:
+    """Return an HTTP status that stands in a body, as a number or its digits."""
+    text = str(word)
+    return int(text) if re.fullmatch("[3-5][0-9]{2}", text) else None
