@@ -107,8 +107,8 @@ async def test_bad_files_are_told_with_their_reasons_and_not_tried_again(bench: 
     mixed_files.pdf(bench.docs / "locked.pdf", 1, password="secret")
     bench.write("good.txt", "good words")
     expected = {
-        "empty.md": "page_empty", "broken.pdf": "page_unreadable", "page.pdf": "page_unreadable",
-        "binary.txt": "page_unreadable", "locked.pdf": "page_encrypted",
+        "empty.md": "page_empty", "broken.pdf": "page_unreadable", "page.pdf": "page_is_html",
+        "binary.txt": "page_encoding", "locked.pdf": "page_encrypted",
     }  # fmt: skip
     first = await bench.ingest()
     assert reasons(first) == expected

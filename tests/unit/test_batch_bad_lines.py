@@ -1,6 +1,5 @@
 """Everything that may be wrong in a file of questions; the rest goes on."""
 
-import json
 import random
 from pathlib import Path
 
@@ -27,7 +26,10 @@ BAD_JSON: dict[str, tuple[bytes, str]] = {
     "object as question": (b'{"id": "x", "question": {"a": 1}}', "not a text"),
     "object as id": (b'{"id": {"a": 1}, "question": "a"}', "not a text"),
     "long id": (b'{"id": "' + b"x" * 300 + b'", "question": "a"}', "id is longer"),
-    "not utf-8": ('{"id": "x", "question": "北京"}'.encode("gbk"), "not UTF-8"),
+    "not as the others": (
+        '{"id": "x", "question": "北京"}'.encode("gbk"),
+        "not in the encoding of the other lines",
+    ),
     "no character": (b'{"id": "x", "question": "\\u0000\\u009b"}', "no question"),
     "duplicate": (b'{"id": "1", "question": "another"}', "the id '1' is that of line 1"),
     "5 MB": (b'{"id": "x", "question": "' + b"a" * 5_000_000 + b'"}', "longer than 1,000,000"),
@@ -42,9 +44,9 @@ BAD_JSON: dict[str, tuple[bytes, str]] = {
 @pytest.mark.parametrize("kind", BAD_JSON)
 def test_a_bad_json_line_is_reported_and_the_rest_goes_on(write: Write, kind: str) -> None:
     line, problem = BAD_JSON[kind]
-    good = b'{"id": "1", "question": "a"}\n'
+    good = '{"id": "1", "question": "何"}\n'.encode()
     questions, bad = read_questions(write(good + line + b"\n" + good.replace(b"1", b"2")))
-    assert [(q.id, q.text, q.line) for q in questions] == [("1", "a", 1), ("2", "a", 3)]
+    assert [(q.id, q.text, q.line) for q in questions] == [("1", "何", 1), ("2", "何", 3)]
     assert [line.line for line in bad] == [2]
     assert problem in bad[0].problem
     assert len(bad[0].problem) < 200
@@ -54,7 +56,11 @@ BAD_CSV: dict[str, tuple[bytes, str, int]] = {
     "too many cells": (b"x,a,b,c", "4 cells under 3 columns", 1),
     "no question": (b"x,,b", "no question", 1),
     "one cell": (b"x", "no question", 1),
-    "not utf-8": ("x,北京,b".encode("gbk"), "not UTF-8", 1),
+    "not as the others": (
+        "x,北京,b".encode("gbk"),
+        "not in the encoding of the other lines (UTF-8)",
+        1,
+    ),
     "text behind a quotation mark": (b'x,"a"b,c', "not valid CSV", 1),
     "5 MB": (b"x," + b"a" * 5_000_000 + b",c", "not valid CSV", 1),
     "5 MB of cells": (b"x,a,b" + b",c" * 2_500_000, "cells under 3 columns", 1),
@@ -67,7 +73,7 @@ BAD_CSV: dict[str, tuple[bytes, str, int]] = {
 @pytest.mark.parametrize("kind", BAD_CSV)
 def test_a_bad_csv_row_is_reported_and_the_rest_goes_on(write: Write, kind: str) -> None:
     row, problem, lines = BAD_CSV[kind]
-    path = write(b"id,question,answer\n1,a,b\n" + row + b'\n2,"a",b\n3,c,d\n', "q.csv")
+    path = write("id,question,答案\n1,何,b\n".encode() + row + b'\n2,"a",b\n3,c,d\n', "q.csv")
     questions, bad = read_questions(path)
     assert [(q.id, q.line) for q in questions] == [("1", 2), ("2", 3 + lines), ("3", 4 + lines)]
     assert [line.line for line in bad] == [3]
@@ -110,8 +116,7 @@ def test_what_is_no_text_in_an_optional_column_does_not_cost_the_question(write:
         (b"", "q.csv", "holds no question"),
         (b"id,question\n", "q.csv", "holds no question"),
         (b"id,text\n1,a\n", "q.csv", "names no column"),
-        ("编号,问题\n1,a\n".encode("gbk"), "q.csv", "names no column"),
-        ('{"question": "a"}'.encode("utf-16"), "q.jsonl", "UTF-16"),
+        ("编号,说明\n1,a\n".encode("gbk"), "q.csv", "names no column"),
         (b"PAR1....PAR1", "q.parquet", "Parquet"),
         (b"PK\x03\x04 cut short", "q.xlsx", "the workbook cannot be read"),
     ],
@@ -135,10 +140,10 @@ def test_of_any_mix_of_good_and_bad_lines_each_is_read_or_reported_once(write: W
     chance = random.Random(43)
     kinds = [line for kind, (line, _) in BAD_JSON.items() if "MB" not in kind and kind != "deep"]
     for _ in range(60):
-        lines, good, wrong = [b'{"id": "1", "question": "a"}'], [1], []
+        lines, good, wrong = ['{"id": "1", "question": "何"}'.encode()], [1], []
         for number in range(2, chance.randint(3, 30)):
             if chance.random() < 0.5:
-                lines.append(json.dumps({"id": f"q{number}", "question": "a"}).encode())
+                lines.append(f'{{"id": "q{number}", "question": "何"}}'.encode())
                 good.append(number)
             else:
                 lines.append(chance.choice(kinds))

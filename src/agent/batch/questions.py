@@ -11,7 +11,7 @@ import binascii
 import contextlib
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import cycle
 from pathlib import Path
@@ -151,17 +151,23 @@ class BadLine:
 
 
 def read_questions(
-    path: Path, *, decrypt: bool = False, benchmark: str | None = None
+    path: Path,
+    *,
+    decrypt: bool = False,
+    benchmark: str | None = None,
+    tell: Callable[[str], object] = lambda _: None,
 ) -> tuple[list[Question], list[BadLine]]:
     """Return the usable questions in the file's order, and the lines that are none.
 
-    Rows are taken for `benchmark`'s; without it each is recognised by its columns. Raises
+    Rows are taken for `benchmark`'s; without it each is recognised by its columns. `tell` is given
+    what else a reader should know: an encoding that was guessed, sheets that were not read. Raises
     InputError("QUESTIONS", …) where the file as a whole cannot be used.
     """
     raw = _read(path)
     questions: dict[str, Question] = {}
     bad: list[BadLine] = []
-    for line, fields, problem in records(raw, path.suffix.casefold(), frozenset(_TEXT)):
+    rows = records(raw, path.suffix.casefold(), frozenset(_TEXT), tell)
+    for line, fields, problem in rows:
         if problem is None:
             problem = _take(questions, line, fields, decrypt=decrypt, benchmark=benchmark)
         if problem is not None:

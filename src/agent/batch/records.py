@@ -1,21 +1,41 @@
-"""Read the rows of a file: JSON lines, one JSON array, CSV or the first sheet of a workbook."""
+"""Read the rows of a file: JSON lines, one JSON array, CSV or the first sheet of a workbook.
+
+A file in GBK, Big5, Shift_JIS, UTF-16 … is read as such, and that is told: it may be a wrong guess.
+"""
 
 import csv
 import io
 import json
 import re
+import unicodedata
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 from agent.core.errors import InputError
+from agent.reading.encoding import Encoding, UnknownEncoding, encoding_of
 
 MAX_LINE = 1_000_000
-"""Bytes of one JSON line. A CSV cell may have 131,072 characters, the csv module's own limit."""
+"""Characters of one JSON line. A CSV cell may have 131,072, the csv module's own limit."""
 _DELIMITERS = (",", ";", "\t")
 _NEXT_ELEMENT = re.compile(r"[\s,]*(?=[^\s,\]])")
-_NOT_UTF8 = "not UTF-8 (a file in GBK or the like must be saved as UTF-8)"
+_NOT_DECODED = "not in the encoding of the other lines ({name}); save the file as UTF-8"
+_ALONE = re.compile("[\udc80-\udcff]")
+_NAMES = {
+    name: column
+    for column, names in {
+        "id": "id 编号 編號 序号 序號 题号 題號 番号 번호",
+        "question": "question 问题 問題 题目 題目 提问 提問 質問 질문",
+        "answer": "answer 答案 标准答案 標準答案 参考答案 參考答案 正确答案 回答 答え 정답",
+        "level": "level 难度 難度",
+        "answer_format": "answer_format 答案格式",
+        "file": "file 附件 文件",
+    }.items()
+    for name in names.split()
+}
+"""Other names of columns, and the names that headers in two languages have beside them."""
+_TWO_NAMES = re.compile(r"[/|()\[\]、,:]")
 
 
 class Record(NamedTuple):
@@ -26,43 +46,68 @@ class Record(NamedTuple):
     problem: str | None = None
 
 
-def records(raw: bytes, suffix: str, columns: frozenset[str]) -> Iterator[Record]:
-    """Yield every row of the file; a CSV header must have one of `columns`."""
+def records(
+    raw: bytes, suffix: str, columns: frozenset[str], tell: Callable[[str], object]
+) -> Iterator[Record]:
+    """Yield every row of the file; a CSV header must have one of `columns`.
+
+    `tell` is given what a reader of the result should know of the file.
+    """
     if suffix == ".xlsx" or raw.startswith(b"PK\x03\x04"):
-        return _sheet_records(raw)
+        return _sheet_records(raw, tell)
     if suffix == ".parquet" or raw.startswith(b"PAR1"):
         raise InputError("QUESTIONS", "the file is Parquet; save it as JSON lines or CSV")
-    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise InputError("QUESTIONS", "the file is UTF-16; save it as UTF-8")
-    raw = raw.removeprefix(b"\xef\xbb\xbf")
-    if _is_csv(raw, suffix):
-        return _csv_records(raw, columns)
-    return _array_records(raw) if _is_one_array(raw) else _json_records(raw)
+    text, encoding = _decoded(raw)
+    if encoding.name:
+        tell(f"read as {encoding.name}; if that is wrong, save the file as UTF-8")
+    problem = _NOT_DECODED.format(name=encoding.name or encoding.codec.removesuffix("-sig").upper())
+    if _is_csv(text, suffix):
+        return _csv_records(text, columns, problem)
+    return _array_records(text) if _is_one_array(text) else _json_records(text, problem)
+
+
+def _decoded(raw: bytes) -> tuple[str, Encoding]:
+    """Return the text; what cannot be decoded stays in it as halves of characters."""
+    try:
+        encoding = encoding_of(raw)
+    except UnknownEncoding:
+        encoding = Encoding("utf-8")  # line by line what is not is told
+    wide = encoding.codec.startswith("utf-16") or encoding.codec.startswith("utf-32")
+    text = raw.decode(encoding.codec, "replace" if wide else "surrogateescape")
+    return text.removeprefix("\ufeff"), encoding
 
 
 def plain_name(column: str) -> str:
-    """Normalise a column: `Final answer`, ` final-answer` and `final_answer` are one."""
-    return re.sub(r"[\s_-]+", "_", column.strip().casefold())
+    """Normalise a column: `Final answer`, ` final-answer` and `final_answer` are one.
+
+    `编号`, `ID / 编号` and `编号（id）` are `id`.
+    """
+    name = re.sub(r"[\s_-]+", "_", unicodedata.normalize("NFKC", column).strip().casefold())
+    if name in _NAMES:
+        return _NAMES[name]
+    parts = [part.strip("_") for part in _TWO_NAMES.split(name)]
+    meant = {_NAMES.get(part, "") for part in parts if part}
+    return meant.pop() or name if len(meant) == 1 else name
 
 
-def _is_csv(raw: bytes, suffix: str) -> bool:
+def _is_csv(text: str, suffix: str) -> bool:
     if suffix in (".csv", ".tsv"):
         return True
     if suffix in (".jsonl", ".ndjson", ".json"):
         return False
-    return not raw.lstrip().startswith((b"{", b"["))
+    return not text.lstrip().startswith(("{", "["))
 
 
-def _is_one_array(raw: bytes) -> bool:
+def _is_one_array(text: str) -> bool:
     try:
-        return raw.lstrip().startswith(b"[") and isinstance(json.loads(raw), list)
+        return text.lstrip().startswith("[") and isinstance(json.loads(text), list)
     except (ValueError, RecursionError):
         return False
 
 
-def _array_records(raw: bytes) -> Iterator[Record]:
+def _array_records(text: str) -> Iterator[Record]:
     """Yield the elements of one JSON array, each with the line where it begins."""
-    text, decoder = raw.decode(), json.JSONDecoder()
+    decoder = json.JSONDecoder()
     at, line, counted = text.index("[") + 1, 1, 0
     while (match := _NEXT_ELEMENT.match(text, at)) is not None:
         begin = match.end()
@@ -74,19 +119,19 @@ def _array_records(raw: bytes) -> Iterator[Record]:
             yield _record_of(line, value)
 
 
-def _json_records(raw: bytes) -> Iterator[Record]:
-    for number, line in enumerate(raw.split(b"\n"), start=1):
+def _json_records(text: str, not_decoded: str) -> Iterator[Record]:
+    for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
-            yield _json_record(number, line)
+            yield _json_record(number, line, not_decoded)
 
 
-def _json_record(number: int, line: bytes) -> Record:
+def _json_record(number: int, line: str, not_decoded: str) -> Record:
     if len(line) > MAX_LINE:
-        return Record(number, {}, f"longer than {MAX_LINE:,} bytes")
+        return Record(number, {}, f"longer than {MAX_LINE:,} characters")
+    if _ALONE.search(line):
+        return Record(number, {}, not_decoded)
     try:
-        value = json.loads(line.decode())
-    except UnicodeDecodeError:
-        return Record(number, {}, _NOT_UTF8)
+        value = json.loads(line)
     except (ValueError, RecursionError) as error:
         reason = error.msg if isinstance(error, json.JSONDecodeError) else "cannot be read"
         return Record(number, {}, f"not valid JSON ({reason})")
@@ -115,8 +160,8 @@ def _by_name(pairs: Any) -> dict[str, Any]:
     return fields
 
 
-def _csv_records(raw: bytes, columns: frozenset[str]) -> Iterator[Record]:
-    lines = raw.decode(errors="surrogateescape").split("\n")
+def _csv_records(text: str, columns: frozenset[str], not_decoded: str) -> Iterator[Record]:
+    lines = text.split("\n")
     lines = [f"{line}\n" for line in lines[:-1]] + [line for line in lines[-1:] if line]
     delimiter = _delimiter(lines, columns)
     rows = _cells(lines, delimiter)
@@ -125,12 +170,12 @@ def _csv_records(raw: bytes, columns: frozenset[str]) -> Iterator[Record]:
         if problem is not None:
             yield Record(line, {}, problem)
         elif any(cell.strip() for cell in cells):
-            yield _csv_record(line, header, cells)
+            yield _csv_record(line, header, cells, not_decoded)
 
 
-def _csv_record(line: int, header: list[str], cells: list[str]) -> Record:
-    if any("\ud800" <= sign <= "\udfff" for sign in "".join(cells)):
-        return Record(line, {}, _NOT_UTF8)
+def _csv_record(line: int, header: list[str], cells: list[str], not_decoded: str) -> Record:
+    if _ALONE.search("".join(cells)):
+        return Record(line, {}, not_decoded)
     if any(cell.strip() for cell in cells[len(header) :]):
         return Record(line, {}, f"{len(cells)} cells under {len(header)} columns")
     return Record(line, _by_name(zip(header, cells, strict=False)))
@@ -144,9 +189,8 @@ def _delimiter(lines: list[str], columns: frozenset[str]) -> str:
         if len(header) > most and columns.intersection(plain_name(cell) for cell in header):
             best, most = delimiter, len(header)
     if lines and not best:
-        raise InputError(
-            "QUESTIONS", f"the first line names no column {', '.join(sorted(columns))}"
-        )
+        names = ", ".join(sorted(columns))
+        raise InputError("QUESTIONS", f"the first line names no column {names} or 问题")
     return best or ","
 
 
@@ -190,15 +234,19 @@ _MAX_SHEET = 200_000_000
 """Bytes of a sheet or of its texts, unpacked."""
 _SPACE = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _COLUMN = re.compile(r"[A-Z]+")
+_SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
 
 
-def _sheet_records(raw: bytes) -> Iterator[Record]:
+def _sheet_records(raw: bytes, tell: Callable[[str], object]) -> Iterator[Record]:
     """Yield the rows of a workbook's first sheet under the names in its first row."""
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as book:
-            rows = list(_sheet_rows(book))
+            sheets = _sheets(book)
+            rows = list(_sheet_rows(book, sheets[0]))
     except (zipfile.BadZipFile, KeyError, ElementTree.ParseError, ValueError) as error:
         raise InputError("QUESTIONS", f"the workbook cannot be read ({error})") from None
+    if len(sheets) > 1:
+        tell(f"only the first of {len(sheets)} sheets is read")
     names = {column: plain_name(name) for column, name in rows[0][1].items()} if rows else {}
     for line, cells in rows[1:]:
         if any(cell.strip() for cell in cells.values()):
@@ -206,14 +254,18 @@ def _sheet_records(raw: bytes) -> Iterator[Record]:
             yield Record(line, _by_name(pairs))
 
 
-def _sheet_rows(book: zipfile.ZipFile) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield each row's number and its cells by the letters of their columns."""
-    sheets = [name for name in book.namelist() if name.startswith("xl/worksheets/")]
+def _sheets(book: zipfile.ZipFile) -> list[str]:
+    """Return the names of a workbook's sheets in their order."""
+    sheets = [name for name in book.namelist() if _SHEET.fullmatch(name)]
     if not sheets:
         raise ValueError("it has no sheet")
-    first = min(sheets, key=lambda name: (len(name), name))
+    return sorted(sheets, key=lambda name: (len(name), name))
+
+
+def _sheet_rows(book: zipfile.ZipFile, sheet: str) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield each row's number and its cells by the letters of their columns."""
     texts = [_text_in(entry) for entry in _part(book, "xl/sharedStrings.xml")]
-    for line, row in enumerate(_part(book, first).iter(f"{_SPACE}row"), start=1):
+    for line, row in enumerate(_part(book, sheet).iter(f"{_SPACE}row"), start=1):
         cells = {}
         for cell in row.iter(f"{_SPACE}c"):
             column = _COLUMN.match(cell.get("r", ""))

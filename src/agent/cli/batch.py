@@ -87,8 +87,9 @@ def read_plan(arguments: Namespace) -> Plan:
     answers = _answers(arguments)
     writable("--log-file", arguments.log_file)
     questions, bad_lines = read_questions(
-        _questions(arguments), decrypt=arguments.decrypt, benchmark=arguments.benchmark
-    )
+        _questions(arguments), decrypt=arguments.decrypt, benchmark=arguments.benchmark,
+        tell=fail,
+    )  # fmt: skip
     if arguments.limit is not None:
         questions = questions[: arguments.limit]
     effective = _effective(sets, local=url is None)

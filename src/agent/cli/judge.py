@@ -68,8 +68,9 @@ def read_plan(arguments: Namespace) -> Plan:
     bad_questions: list[BadLine] = []
     if arguments.questions is not None:
         questions, bad_questions = read_questions(
-            Path(arguments.questions), decrypt=arguments.decrypt, benchmark=arguments.benchmark
-        )
+            Path(arguments.questions), decrypt=arguments.decrypt, benchmark=arguments.benchmark,
+            tell=fail,
+        )  # fmt: skip
         _report_bad_lines(arguments.questions, bad_questions)
         if not questions:
             raise InputError("QUESTIONS", f"{arguments.questions} holds no question to be used")

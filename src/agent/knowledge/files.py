@@ -19,7 +19,7 @@ from typing import Any, Literal
 from agent.core.budget import Meter
 from agent.core.errors import BudgetExceeded, ProviderError
 from agent.knowledge.embeddings import BatchEmbedder
-from agent.knowledge.formats import FAILURES, CannotRead, Event, title_of
+from agent.knowledge.formats import FAILURES, UNREAD, CannotRead, Event, title_of
 from agent.knowledge.mineru import MAX_BYTES as MINERU_BYTES
 from agent.knowledge.mineru import MinerU, place_on_pages
 from agent.knowledge.readers import FileReaders
@@ -178,11 +178,20 @@ class _Text:
     document: dict[str, Any]
     pieces: list[Piece] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    unread: dict[str, list[int]] = field(default_factory=dict)
+    """Pages without text, by the key of UNREAD."""
 
     def take(self, event: Event) -> None:
         self.pieces.extend(Piece(*chunk) for chunk in event.get("chunks", ()))
         if note := event.get("note"):
             self.notes.append(note)
+        if unread := event.get("unread"):
+            self.unread.setdefault(unread, []).append(event["page"])
+
+    @property
+    def note(self) -> str:
+        """Return what a reader of this document should know of it."""
+        return _note([*self.notes, *(_pages(*pair) for pair in self.unread.items())])
 
 
 class Filing:
@@ -250,7 +259,7 @@ class Filing:
             await self._tools.store.delete(self._ids(source.key, before.documents)[1:])
         model = self.model if embedded else ""
         details = {"documents": 1, "chunks": len(text.pieces), "model": model}
-        return source.entry(status="ready", **details), _note(text.notes)
+        return source.entry(status="ready", **details), text.note
 
     async def _put_rows(
         self, source: Source, first: Event, events: AsyncIterator[Event], before: Entry | None
@@ -267,7 +276,7 @@ class Filing:
                 await self._tools.register.save(self._target.owner, self._target.collection, entry)
             embedded = await self._put_document(source, text, f"{base}-{count}") and embedded
             chunks += len(text.pieces)
-            notes += text.notes
+            notes.append(text.note)
         outdated = self._ids(source.key, max(old, reserved))
         await self._tools.store.delete([outdated[0], *outdated[count + 1 :]])
         details = {"documents": count, "chunks": chunks, "model": self.model if embedded else ""}
@@ -284,8 +293,8 @@ class Filing:
             for number, piece in enumerate(text.pieces)
         ]  # fmt: skip
         metadata = {**text.document["metadata"]}
-        if text.notes:
-            metadata["note"] = _note(text.notes)
+        if note := text.note:
+            metadata["note"] = note
         document_record = KnownDocument(
             id=name, collection=self._target.collection, title=title, path=source.shown,
             url=source.url or text.document["url"], kind=source.kind,
@@ -379,4 +388,23 @@ async def _documents(first: Event, events: AsyncIterator[Event]) -> AsyncIterato
 
 
 def _note(notes: Sequence[str]) -> str:
-    return "; ".join(dict.fromkeys(notes))
+    return "; ".join(dict.fromkeys(filter(None, notes)))
+
+
+_RUNS_SHOWN = 12
+
+
+def _pages(unread: str, pages: Sequence[int]) -> str:
+    """Return `pages 3, 5–9 have no text`."""
+    runs: list[list[int]] = []
+    for page in pages:
+        if runs and page == runs[-1][-1] + 1:
+            runs[-1].append(page)
+        else:
+            runs.append([page])
+    shown = [f"{run[0]}–{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs]
+    more = ["…"] if len(shown) > _RUNS_SHOWN else []
+    one, several = UNREAD[unread]
+    if len(pages) == 1:
+        return f"page {shown[0]} {one}"
+    return f"pages {', '.join(shown[:_RUNS_SHOWN] + more)} {several}"

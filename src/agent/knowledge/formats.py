@@ -6,7 +6,6 @@ page's head and foot are left out. It does not look for the main text as trafila
 Runs in the process that reads files (`file_worker`), which may be killed at any moment.
 """
 
-import codecs
 import contextlib
 import csv
 import io
@@ -17,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from typing_extensions import TypedDict
 
@@ -31,7 +30,9 @@ from agent.knowledge.markup import (
     plain_blocks,
 )
 from agent.knowledge.split import Block, Piece, Sections, pack_units, split
+from agent.reading.encoding import Encoding, UnknownEncoding, encoding_of, encoding_of_file
 from agent.reading.extract import page_text
+from agent.reading.pdf import BROKEN, open_pdf
 
 KINDS: Mapping[str, str] = {
     ".pdf": "pdf",
@@ -50,9 +51,7 @@ MAX_BYTES: Mapping[str, int] = {
 """A file beyond these is too large."""
 _BATCH = 64
 _MOST_BAD = 0.1
-_HEAD = 4096
-_HIGH = re.compile(rb"[\x80-\xff]")
-_ALONE = re.compile(rb"(?<![\x80-\xff])[\x80-\xff](?![\x80-\xff])")
+_HEAD = 1024
 
 
 class Event(TypedDict, total=False):
@@ -62,6 +61,8 @@ class Event(TypedDict, total=False):
     """title, url, layer, metadata; `row` where a file holds many documents."""
     chunks: list[tuple[str, tuple[str, ...], int | None]]
     page: int
+    unread: str
+    """Why this page gave no text, as a predicate: key of UNREAD."""
     failed: str
     """A code of FAILURES."""
     note: str
@@ -77,11 +78,21 @@ FAILURES: Mapping[str, str] = {
     "page_too_complex": "it needs more memory than it gets",
     "page_empty": "there is no text in it",
     "page_kind": "this type of file is not read",
+    "page_encoding": "it is no text in an encoding that is known; save it as UTF-8",
+    "page_is_html": "it is a web page under another name; name it .html",
+    "page_is_pdf": "it is a PDF under another name; name it .pdf",
     "too_large": "it is too large",
     "timeout": "it took too long",
     "file_unreadable": "it cannot be opened",
     "embedding_failed": "its vectors could not be made",
 }
+
+
+UNREAD: Mapping[str, tuple[str, str]] = {
+    "blank": ("has no text", "have no text"),
+    "broken": ("could not be read", "could not be read"),
+}
+"""Of one page, of several."""
 
 
 def kind_of(path: Path) -> str | None:
@@ -91,6 +102,7 @@ def kind_of(path: Path) -> str | None:
 
 def read(path: str, kind: str, first: int = 1) -> Iterator[Event]:
     """Yield the events of a file; `first` is the page of a PDF to begin with. Raises CannotRead."""
+    _check_kind(path, kind)
     if kind == "pdf":
         yield from read_pdf(path, first)
     elif kind == "csv":
@@ -125,51 +137,53 @@ def batches(pieces: Iterable[Piece]) -> Iterator[Event]:
         yield Event(chunks=waiting)
 
 
-def text_of(body: bytes, content_type: str = "text/plain") -> str:
-    """Return a file's bytes as text: UTF-8, UTF-16, GB18030, else Western; raises CannotRead."""
+def _check_kind(path: str, kind: str) -> None:
+    """Raise CannotRead for a file whose first bytes say that its name is another kind's."""
+    with open(path, "rb") as file:
+        head = file.read(_HEAD)
+    if b"%PDF-" in head:
+        if kind != "pdf" and head.startswith(b"%PDF-"):
+            raise CannotRead("page_is_pdf")
+    elif kind == "pdf" and head.lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith(_HTML):
+        raise CannotRead("page_is_html")
+
+
+_HTML = (b"<!doctype html", b"<html", b"<head", b"<body", b"<?xml")
+
+
+def text_of(body: bytes) -> tuple[str, str]:
+    """Return a file's bytes as text, and a note where its encoding was guessed or not all fits.
+
+    Raises CannotRead.
+    """
     if not body.strip(b"\x00 \t\r\n"):
         raise CannotRead("page_empty")
-    codec = _wide(body[:_HEAD])
-    if codec:
-        return valid_text(body.decode(codec, "replace"))
-    if b"\x00" in body[:_HEAD] and not body.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise CannotRead("page_unreadable")
-    if is_western(body):
-        return valid_text(body.decode("cp1252", "replace"))
-    text = page_text(body, content_type)
-    if text.count("\ufffd") > len(text) * _MOST_BAD:
-        raise CannotRead("page_unreadable")
-    return valid_text(text)
-
-
-def is_western(body: bytes) -> bool:
-    """Tell whether a body is western: accented letters that GB18030 would take for Chinese."""
     try:
-        body.decode("utf-8")
-    except UnicodeDecodeError as error:
-        if error.start > len(body) - 4:
-            return False  # cut within a character
-    else:
-        return False
-    head = body[: 1 << 16]
-    high = len(_HIGH.findall(head))
-    return len(_ALONE.findall(head)) > high / 2 and high < 0.3 * len(head)
+        encoding = encoding_of(body)
+    except UnknownEncoding:
+        raise CannotRead("page_encoding") from None
+    text = body.decode(encoding.codec, "replace")
+    bad = text.count("\ufffd")
+    if bad > len(text) * _MOST_BAD:
+        raise CannotRead("page_encoding")
+    return valid_text(text.removeprefix("\ufeff")), _note_on(encoding, bad)
 
 
-def _wide(head: bytes) -> str | None:
-    """Return UTF-16 without a mark at its start: every other byte of its Latin part is zero."""
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or len(head) < 4:
-        return None
-    even, odd = head[::2].count(0), head[1::2].count(0)
-    half = len(head) / 2
-    if odd > 0.3 * half and even < 0.05 * half:
-        return "utf-16-le"
-    return "utf-16-be" if even > 0.3 * half and odd < 0.05 * half else None
+def _note_on(encoding: Encoding, bad: int) -> str:
+    guess = f"read as {encoding.name}" if encoding.name else ""
+    return "; ".join(filter(None, (guess, f"{bad} characters could not be read" if bad else "")))
+
+
+def _noted(events: Iterator[Event], note: str) -> Iterator[Event]:
+    yield from events
+    if note:
+        yield Event(note=note)
 
 
 def _read_markdown(body: bytes, name: str) -> Iterator[Event]:
-    title, text = front_title(text_of(body))
-    return markdown_events(text, title, name)
+    text, note = text_of(body)
+    title, text = front_title(text)
+    return _noted(markdown_events(text, title, name), note)
 
 
 def markdown_events(text: str, front: str, name: str) -> Iterator[Event]:
@@ -183,12 +197,16 @@ def markdown_events(text: str, front: str, name: str) -> Iterator[Event]:
 
 
 def _read_text(body: bytes, name: str) -> Iterator[Event]:
-    blocks = plain_blocks(text_of(body))
-    yield from one_document(name, split(blocks, Sections(name)))
+    text, note = text_of(body)
+    return _noted(one_document(name, split(plain_blocks(text), Sections(name))), note)
 
 
 def _read_html(body: bytes, name: str) -> Iterator[Event]:
-    markup = text_of(body, "text/html")
+    if not body.strip(b"\x00 \t\r\n"):
+        raise CannotRead("page_empty")
+    markup = valid_text(page_text(body, "text/html"))
+    if markup.count("\ufffd") > len(markup) * _MOST_BAD:
+        raise CannotRead("page_encoding")
     from agent.reading.extractors import html_text
 
     page = html_text(markup)
@@ -228,13 +246,15 @@ def read_table(path: str) -> Iterator[Event]:
     """Yield a row of companies has layer base and its fields as metadata; raises CannotRead."""
     csv.field_size_limit(1 << 22)
     with open(path, "rb") as file:
-        probe = file.read(_PROBE)
-        codec = _codec(probe)
+        encoding = _encoding_of(file)
+        probe = file.read(_PROBE).decode(encoding.codec, "replace")
         file.seek(0)
-        text = io.TextIOWrapper(file, encoding=codec, errors="replace", newline="")
+        text = io.TextIOWrapper(file, encoding=encoding.codec, errors="replace", newline="")
         try:
-            rows = _Rows(csv.reader(text, delimiter=_delimiter(text_of(probe), path)))
+            rows = _Rows(csv.reader(text, delimiter=_delimiter(probe, path)))
             yield from _events(rows, path)
+            if note := _note_on(encoding, rows.bad):
+                yield Event(note=note)
             if rows.cut:
                 yield Event(note=_CUT.format(number=rows.cut))
         except csv.Error:
@@ -242,11 +262,12 @@ def read_table(path: str) -> Iterator[Event]:
 
 
 class _Rows:
-    """Hold rows, and the first of them that does not fit into what is kept of one."""
+    """Hold rows, the first that does not fit into what is kept of one, and unread characters."""
 
     def __init__(self, rows: Iterator[list[str]]) -> None:
         self._rows = enumerate(rows, 1)
         self.cut = 0
+        self.bad = 0
 
     def __iter__(self) -> "_Rows":
         return self
@@ -255,6 +276,7 @@ class _Rows:
         number, row = next(self._rows)
         if not self.cut and (len(row) > _MAX_FIELDS or max(map(len, row), default=0) > _MAX_FIELD):
             self.cut = number
+        self.bad += sum(cell.count("\ufffd") for cell in row)
         return row
 
 
@@ -332,21 +354,14 @@ def _rows_as_lines(columns: list[str], rows: Iterator[list[str]]) -> Iterator[st
             yield "; ".join(parts)
 
 
-def _codec(probe: bytes) -> str:
-    if not probe.strip():
+def _encoding_of(file: BinaryIO) -> Encoding:
+    if not file.read(_PROBE).strip():
         raise CannotRead("page_empty")
-    if probe.startswith(codecs.BOM_UTF8):
-        return "utf-8-sig"
-    if probe.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
-    for codec in ("cp1252",) if is_western(probe) else ("utf-8", "gb18030"):
-        try:
-            # Not final: the probe may end within a character.
-            codecs.getincrementaldecoder(codec)().decode(probe)
-        except UnicodeDecodeError:
-            continue
-        return codec
-    return "cp1252"
+    file.seek(0)
+    try:
+        return encoding_of_file(file)
+    except UnknownEncoding:
+        raise CannotRead("page_encoding") from None
 
 
 def _delimiter(text: str, path: str) -> str:
@@ -371,29 +386,31 @@ Bookmarks = dict[int, list[tuple[int, str]]]
 
 
 def read_pdf(path: str, first: int) -> Iterator[Event]:
-    """Yield the document, then stretches and `page` after each page; broken pages have no text.
+    """Yield the document, then stretches and `page` after each page, `unread` if it has no text.
 
     Raises CannotRead.
     """
-    from pypdf import PdfReader
     from pypdf.errors import PyPdfError
 
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)
     with open(path, "rb") as file:
         try:
-            reader = PdfReader(file)
+            reader, mended = open_pdf(file)
             _unlock(reader)
             total, title = len(reader.pages), _title(reader) or title_of(path)
             bookmarks = _bookmarks(reader)
-        except (PyPdfError, *_BROKEN):
+        except (PyPdfError, *BROKEN):
             raise CannotRead("page_unreadable") from None
         document = {"title": title, "url": None, "layer": "upper", "metadata": {"pages": total}}
         yield Event(document=document)
-        yield from _pages(reader, range(first, total + 1), Sections(title), bookmarks)
-
-
-_BROKEN = (ValueError, KeyError, TypeError, AttributeError, IndexError, OSError, RecursionError)
-"""Errors that a broken PDF makes the parser raise."""
+        if mended:
+            yield Event(note=f"its end is missing; {total} pages of it were found")
+        has_text = first > 1
+        for event in _pages(reader, range(first, total + 1), Sections(title), bookmarks):
+            has_text = has_text or "chunks" in event
+            yield event
+        if mended and not has_text:
+            raise CannotRead("page_unreadable")
 
 
 def _pages(
@@ -401,7 +418,7 @@ def _pages(
 ) -> Iterator[Event]:
     length = 0
     for number in numbers:
-        text = _text(reader, number)
+        text, unread = _text(reader, number)
         length += len(text)
         marks = bookmarks.get(number, [])
         level_of = partial(_level_in, _by_wording(marks)) if bookmarks else heading_level
@@ -409,7 +426,7 @@ def _pages(
             if not _stands_in(heading, text):
                 sections.enter(level, heading)
         yield from batches(split(plain_blocks(text, level_of), sections, page=number))
-        yield Event(page=number)
+        yield Event(page=number, unread=unread) if unread else Event(page=number)
         if number % _FORGET == 0:
             _forget(reader)
         if length > _MAX_CHARS:
@@ -417,13 +434,15 @@ def _pages(
             return
 
 
-def _text(reader: Any, number: int) -> str:
+def _text(reader: Any, number: int) -> tuple[str, str]:
+    """Return a page's text, and the key of UNREAD where there is none."""
     from pypdf.errors import PyPdfError
 
     try:
-        return valid_text(reader.pages[number - 1].extract_text()).strip()
-    except (PyPdfError, *_BROKEN):
-        return ""  # one broken page; the others may be whole
+        text = valid_text(reader.pages[number - 1].extract_text()).strip()
+    except (PyPdfError, *BROKEN):
+        return "", "broken"  # one broken page; the others may be whole
+    return text, "" if text else "blank"
 
 
 def _unlock(reader: Any) -> None:
@@ -442,7 +461,7 @@ def _unlock(reader: Any) -> None:
 
 def _title(reader: Any) -> str:
     title = ""
-    with contextlib.suppress(*_BROKEN):
+    with contextlib.suppress(*BROKEN):
         title = str((reader.metadata.title if reader.metadata else "") or "")
     title = " ".join(valid_text(title).split())[:300]
     return "" if len(title) < 3 or _NO_TITLE.search(title) else title

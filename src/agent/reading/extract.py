@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from agent.core.concurrency import SharedSemaphore
 from agent.core.errors import ProviderError, ProviderRefused, ProviderUnavailable
 from agent.core.strings import valid_text
+from agent.reading.encoding import UnknownEncoding, encoding_of
 from agent.reading.extractors import Extracted, html_text
 
 _BOMS = (
@@ -46,19 +47,26 @@ def page_text(body: bytes, content_type: str) -> str:
         next((name for bom, name in _BOMS if body.startswith(bom)), None),
         named.group(1) if named else None,
         meta.group(1).decode("ascii", "replace") if meta else None,
-        "utf-8",
-        "gb18030",
     ]
-    codec_names = [codec for name in candidates if name and (codec := _codec(name))]
-    first = body.decode(codec_names[0], "replace")
-    if first.count("\ufffd") * _FEW <= len(first):
-        return first
-    for codec in codec_names[1:]:
+    said = [codec for name in candidates if name and (codec := _codec(name))]
+    if not said:
+        return body.decode(_codec_of(body), "replace")
+    text = body.decode(said[0], "replace")
+    if text.count("\ufffd") * _FEW <= len(text):
+        return text
+    for codec in [*said[1:], "utf-8", "gb18030"]:
         try:
             return body.decode(codec)
         except UnicodeDecodeError:
             continue
-    return first
+    return text
+
+
+def _codec_of(body: bytes) -> str:
+    try:
+        return encoding_of(body).codec
+    except UnknownEncoding:
+        return "utf-8"
 
 
 def _codec(name: str) -> str | None:

@@ -6,6 +6,8 @@ import re
 import time
 from dataclasses import dataclass, field
 
+from agent.reading.pdf import BROKEN, open_pdf
+
 MAX_PAGES = 200
 _TITLE = 300
 _MAX_LINKS, _MAX_ADDRESS, _MAX_WORDS = 300, 500, 120
@@ -54,11 +56,10 @@ def html_text(markup: str) -> Extracted:
 
 def pdf_text(body: bytes, *, max_chars: int, seconds: float) -> Extracted:
     """Return the text of a PDF's first MAX_PAGES pages, as far as it comes in time; needs pypdf."""
-    from pypdf import PdfReader
-    from pypdf.errors import PdfReadError
+    from pypdf.errors import PyPdfError
 
     until = time.monotonic() + seconds
-    reader = PdfReader(io.BytesIO(body))
+    reader, mended = open_pdf(io.BytesIO(body))
     if reader.is_encrypted and not reader.decrypt(""):
         return Extracted(failed="page_encrypted")
     total, texts, length = len(reader.pages), [], 0
@@ -67,12 +68,12 @@ def pdf_text(body: bytes, *, max_chars: int, seconds: float) -> Extracted:
             break
         try:
             texts.append(reader.pages[number].extract_text().strip())
-        except (PdfReadError, ValueError, KeyError, TypeError, AttributeError, IndexError):
+        except (PyPdfError, *BROKEN):
             texts.append("")  # one broken page; the others may be whole
         length += len(texts[-1]) + 2
     title = str((reader.metadata.title if reader.metadata else "") or "")
     whole = "\n\n".join(text for text in texts if text)
-    return Extracted(title[:_TITLE].strip(), whole, partial=len(texts) < total)
+    return Extracted(title[:_TITLE].strip(), whole, partial=mended or len(texts) < total)
 
 
 def _html_title(tree: object) -> str:
