@@ -63,7 +63,7 @@ READ: list[tuple[str, bytes, tuple[str, ...], str]] = [
     ("no_eof.pdf", WHOLE.rstrip().removesuffix(b"%%EOF"), ("wordone", "wordthree"),
      "its end is missing; 3 pages"),
     ("no_trailer.pdf", WHOLE[:TRAILER], ("wordone", "wordthree"), "its end is missing; 3 pages"),
-    ("cut_in_page_2.pdf", WHOLE[:SECOND], ("wordone",), "pages 2–3"),
+    ("cut_in_page_2.pdf", WHOLE[:SECOND], ("wordone",), "page 2 could not be read; page 3 has no text"),
     ("eof_glued.pdf", WHOLE.rstrip().replace(b"\n%%EOF", b"%%EOF"), ("wordthree",), ""),
     ("junk_before.pdf", b"junk\r\n\r\n" + WHOLE, ("wordthree",), ""),
     ("half_scan.pdf", pdf(["wordone", "wordtwo", None]), ("wordtwo",), "page 3 has no text"),

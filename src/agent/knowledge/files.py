@@ -402,9 +402,9 @@ def _pages(unread: str, pages: Sequence[int]) -> str:
             runs[-1].append(page)
         else:
             runs.append([page])
-    shown = [f"{run[0]}–{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs]
-    more = ["…"] if len(shown) > _RUNS_SHOWN else []
+    parts = [f"{run[0]}–{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs]
+    more = ["…"] if len(parts) > _RUNS_SHOWN else []
     one, several = UNREAD[unread]
     if len(pages) == 1:
-        return f"page {shown[0]} {one}"
-    return f"pages {', '.join(shown[:_RUNS_SHOWN] + more)} {several}"
+        return f"page {parts[0]} {one}"
+    return f"pages {', '.join(parts[:_RUNS_SHOWN] + more)} {several}"

@@ -137,16 +137,16 @@ def _refusal(failure: Failure, provider: str, model: str) -> ProviderError:
     code, status = failure.code, failure.status
     words = "" if failure.is_page else " ".join(failure.message.split())[:_CLIP]
     about = f"{model}: " if model else ""
-    said = f" ({words})" if words else f" (HTTP {status})"
+    ending = f" ({words})" if words else f" (HTTP {status})"
     match code:
         case "rate_limited":
             return _rate_limit(failure, provider, model)
         case "unavailable":
-            return ProviderUnavailable(provider, f"{about}the service failed{said}")
+            return ProviderUnavailable(provider, f"{about}the service failed{ending}")
         case "model_loading":
             return ProviderUnavailable(provider, f"{about}it is still loading", code=code)
         case "model_context":
-            text = f"{about}{_SAID[code]}{said}"
+            text = f"{about}{_SAID[code]}{ending}"
             return PromptTooLong(provider, text, window=failure.window, sent=failure.sent)
         case "model_missing":
             text = _missing(model)
@@ -155,7 +155,7 @@ def _refusal(failure: Failure, provider: str, model: str) -> ProviderError:
         case "model_bad_request":
             text = f"the request was refused: {words or f'HTTP {status}'}"
         case _:
-            text = f"{_SAID[code]}{said}"
+            text = f"{_SAID[code]}{ending}"
     return ProviderRefused(provider, f"{about}{text}", code=code)
 
 

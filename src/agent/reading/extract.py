@@ -48,13 +48,13 @@ def page_text(body: bytes, content_type: str) -> str:
         named.group(1) if named else None,
         meta.group(1).decode("ascii", "replace") if meta else None,
     ]
-    said = [codec for name in candidates if name and (codec := _codec(name))]
-    if not said:
+    own_codecs = [codec for name in candidates if name and (codec := _codec(name))]
+    if not own_codecs:
         return body.decode(_codec_of(body), "replace")
-    text = body.decode(said[0], "replace")
+    text = body.decode(own_codecs[0], "replace")
     if text.count("\ufffd") * _FEW <= len(text):
         return text
-    for codec in [*said[1:], "utf-8", "gb18030"]:
+    for codec in [*own_codecs[1:], "utf-8", "gb18030"]:
         try:
             return body.decode(codec)
         except UnicodeDecodeError:

@@ -196,13 +196,13 @@ def _failure(
         message = f"HTTP {response.status_code}: a web page came instead of a reply"
         kind = MalformedReply if response.is_success else ProviderRefused
         return kind(provider, message, code="web_page")
-    said = error_message(parsed)
+    detail = error_message(parsed)
     if response.is_success:
         body = parsed if isinstance(parsed, dict) else {}
         if not (body.get("error") or body.get("detail")):
             return None
-        return _refusal(provider, response, _status_within(body), said)
-    return _refusal(provider, response, response.status_code, said)
+        return _refusal(provider, response, _status_within(body), detail)
+    return _refusal(provider, response, response.status_code, detail)
 
 
 def _status_within(body: Json) -> int:
@@ -214,15 +214,15 @@ def _status_within(body: Json) -> int:
 
 def _refusal(provider: str, response: httpx.Response, status: int, detail: str) -> ProviderError:
     message = f"HTTP {status}" + (f": {detail}" if detail else "")
-    said = detail.lower()
-    if status == 429 or (status < 500 and any(word in said for word in _RATE_WORDS)):
+    words = detail.lower()
+    if status == 429 or (status < 500 and any(word in words for word in _RATE_WORDS)):
         wait = retry_after(response.headers.get("retry-after"))
         return RateLimited(provider, message, retry_after=wait)
     if status >= 500 or status == 408:
         return ProviderUnavailable(provider, message)
-    if status in _QUOTA or any(word in said for word in _QUOTA_WORDS):
+    if status in _QUOTA or any(word in words for word in _QUOTA_WORDS):
         return ProviderRefused(provider, message, code="search_quota")
-    if status == 401 or any(word in said for word in _KEY_WORDS):
+    if status == 401 or any(word in words for word in _KEY_WORDS):
         return ProviderRefused(provider, message, code="search_key_invalid")
     if 300 <= status < 400:
         message = f"{message}, a redirect; is {provider.upper()}_BASE_URL right?"
