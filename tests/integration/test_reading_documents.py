@@ -1,4 +1,4 @@
-"""Reading whole documents: HTML in a thread, large ones and PDF in a process with limits."""
+"""Reading whole documents: HTML and PDF are read by processes with limits."""
 
 import asyncio
 import io
@@ -8,6 +8,7 @@ import sys
 import time
 import zlib
 from collections.abc import Iterator
+from contextvars import copy_context
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from pypdf import PdfWriter
 from agent.assistants.common.services import Services
 from agent.core.calls import Calls
 from agent.core.errors import AgentError, UnsafeUrl
-from agent.reading import extract
+from agent.core.telemetry import STEP, Step
+from agent.reading.confined import environment
 from agent.reading.reader import Article
 from agent.runs.reply_cache import ReplyCache
 from agent.sample.records import load_sample
@@ -36,12 +38,13 @@ async def refusal(outside: Outside, body: bytes, kind: str = PDF, **limits: Any)
     return caught.value.code
 
 
-def children() -> list[str]:
-    """Command lines of the processes this one has started and not ended."""
+def readers() -> set[str]:
+    """Return the processes that read for this one and have not ended."""
     found = subprocess.run(
-        ["ps", "--ppid", str(os.getpid()), "-o", "args="], capture_output=True, text=True
+        ["ps", "--ppid", str(os.getpid()), "-o", "pid=,args="], capture_output=True, text=True
     )
-    return [line for line in found.stdout.splitlines() if "agent.reading.worker" in line]
+    lines = found.stdout.splitlines()
+    return {line.split()[0] for line in lines if "agent.reading.worker" in line}
 
 
 async def test_an_article_says_where_it_is_from(outside: Outside) -> None:
@@ -53,10 +56,7 @@ async def test_an_article_says_where_it_is_from(outside: Outside) -> None:
     assert "灵隐寺 75 元" in article.text
 
 
-async def test_a_large_page_is_read_in_a_process_of_its_own(
-    outside: Outside, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(extract, "html_text", lambda _: pytest.fail("read in a thread"))
+async def test_a_large_page_is_read_up_to_what_is_kept(outside: Outside) -> None:
     body = GUIDE.format("</p><p>".join(f"Sentence number {n} of many." for n in range(20_000)))
     article = await outside.reader().read(outside.put("/a", body.encode()), meter=meter())
     assert (article.title, article.partial, len(article.text)) == ("Guide", True, 200_000)
@@ -65,24 +65,62 @@ async def test_a_large_page_is_read_in_a_process_of_its_own(
 
 async def test_a_page_that_keeps_its_parser_busy_is_ended(outside: Outside) -> None:
     attributes = " ".join(f"a{n}='x'" for n in range(90_000))
-    started = time.monotonic()
+    before, started = readers(), time.monotonic()
     code = await refusal(outside, f"<p {attributes}>x</p>".encode(), "text/html", seconds=1)
     assert code == "timeout"
     assert time.monotonic() - started < 60
-    assert children() == []
+    assert readers() <= before
+
+
+async def test_a_small_page_that_keeps_its_parser_busy_is_ended_too(outside: Outside) -> None:
+    table = f"<table><tr>{'<td colspan=1000>x' * 8000}</table>"
+    assert await refusal(outside, table.encode(), "text/html", seconds=1) == "timeout"
+
+
+async def test_a_page_gives_no_more_text_than_twice_its_own_length(outside: Outside) -> None:
+    table = f"<table><tr>{'<td colspan=1000>x' * 100}</table>"
+    article = await outside.reader().read(outside.put("/a", table.encode()), meter=meter())
+    assert (len(article.text) <= 2 * len(table), article.partial) == (True, True)
+
+
+async def test_pages_are_read_by_processes_that_are_used_again(outside: Outside) -> None:
+    before, reader = readers(), outside.reader()
+    for number in range(6):
+        url = outside.put(f"/{number}", GUIDE.format(f"Page {number}.").encode())
+        assert f"Page {number}." in (await reader.read(url, meter=meter())).text
+    assert len(readers() - before) == 1
+
+
+async def test_pages_of_one_owner_leave_a_process_to_another(outside: Outside) -> None:
+    busy = f"<table><tr>{'<td colspan=1000>x' * 8000}</table>".encode()
+    urls = [outside.put(f"/{n}", busy) for n in range(4)]
+    reader, context = outside.reader(), copy_context()
+    context.run(STEP.set, Step("agent", "web_research", owner="anna"))
+    reading = [
+        asyncio.create_task(reader.read(url, meter=meter()), context=context) for url in urls
+    ]
+    url = outside.put("/b", GUIDE.format("Words of the guide.").encode())
+    async with asyncio.timeout(60):
+        await asyncio.wait(reading, return_when=asyncio.FIRST_COMPLETED, timeout=0)
+        article = await reader.read(url, meter=meter())
+    assert "Words of the guide." in article.text
+    assert not any(task.done() for task in reading)
+    for task in reading:
+        task.cancel()
+    await asyncio.gather(*reading, return_exceptions=True)
 
 
 async def test_a_cancelled_reading_leaves_no_process(outside: Outside) -> None:
     attributes = " ".join(f"a{n}='x'" for n in range(90_000))
-    url = outside.put("/a", f"<p {attributes}>x</p>".encode())
+    url, before = outside.put("/a", f"<p {attributes}>x</p>".encode()), readers()
     task = asyncio.create_task(outside.reader().read(url, meter=meter()))
     async with asyncio.timeout(120):
-        while not await asyncio.to_thread(children):
+        while not await asyncio.to_thread(readers) - before:
             pass
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert children() == []
+    assert readers() <= before
 
 
 async def test_a_pdf_is_read_with_its_title(outside: Outside) -> None:
@@ -130,11 +168,11 @@ async def test_a_pdf_that_unpacks_to_gigabytes_costs_little(outside: Outside) ->
         b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Contents 3 0 R /Resources << >> >>",
         b"<< /Title (Bomb) >>",
     ]
-    started = time.monotonic()
+    before, started = readers(), time.monotonic()
     code = await refusal(outside, assembled(objects), seconds=5)
     assert code in {"page_too_complex", "page_unreadable", "page_empty", "timeout"}
     assert time.monotonic() - started < 60
-    assert children() == []
+    assert len(readers() - before) <= 1
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
@@ -156,7 +194,7 @@ async def test_plain_text_is_read_in_its_own_encoding(outside: Outside) -> None:
 
 async def test_the_process_that_reads_gets_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GEMINI_API_KEY", "CANARY-gemini")
-    assert "CANARY" not in str(extract._environment())
+    assert "CANARY" not in str(environment())
 
 
 async def test_the_links_of_a_page_come_in_full_without_menus_scripts_and_itself(

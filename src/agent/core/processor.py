@@ -16,7 +16,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Generic, TypeVar, overload
 
-from agent.core.telemetry import STEP
+from agent.core.telemetry import owner_of_step
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -207,6 +207,5 @@ async def compute(
     `seconds` are those of its own turns. What takes more is given up, and `otherwise` says, at
     little cost, what to go on with.
     """
-    step = STEP.get()
-    owner = (step.owner or step.turn_id or step.thread_id) if step else ""
+    owner = owner_of_step()
     return await _PROCESSOR.compute(work, otherwise=otherwise, seconds=seconds, owner=owner)

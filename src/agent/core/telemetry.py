@@ -38,6 +38,12 @@ STEP: ContextVar[Step | None] = ContextVar("step", default=None)
 """The step that the present code works for; None outside of runs."""
 
 
+def owner_of_step() -> str:
+    """Return whose share the present code takes: a key's owner's, or without keys its turn's."""
+    step = STEP.get()
+    return (step.owner or step.turn_id or step.thread_id) if step else ""
+
+
 @dataclass
 class Tokens:
     """Count what one model call used; filled in by who reads the reply."""

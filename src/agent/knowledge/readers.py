@@ -3,7 +3,6 @@
 import asyncio
 import json
 import logging
-import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from agent.knowledge.formats import CannotRead, Event
+from agent.reading.confined import environment
 
 log = logging.getLogger(__name__)
 _LINE = 32 << 20
-_ENVIRONMENT = ("PATH", "SYSTEMROOT", "LANG", "LC_ALL", "TEMP", "TMP", "VIRTUAL_ENV")
 _STUCK_PAGES = 3
 """Pages of one PDF that may keep or end their reader before the file is given up."""
 
@@ -52,7 +51,7 @@ class _Reader:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
-            env=_environment(),
+            env=environment(),
             limit=_LINE,
             # Not ended by the Ctrl-C that lets the file in flight be finished.
             start_new_session=sys.platform != "win32",
@@ -155,9 +154,3 @@ class FileReaders:
                     self._idle.append(reader)
                 else:
                     await reader.end()
-
-
-def _environment() -> dict[str, str]:
-    """Return an environment without our keys for the process that reads foreign files."""
-    environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
-    return {**environment, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}

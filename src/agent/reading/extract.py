@@ -1,23 +1,20 @@
 """Extract the text of fetched bytes, with bounds on what a document can do to its reader.
 
-A small HTML page is read in a thread. A large one, and every PDF, is read in a process that is
-killed when its time is up: both formats let a few hundred kilobytes keep a parser busy for minutes.
+HTML and PDF are read in processes that are killed when their time is up: both formats let a few
+hundred kilobytes keep a parser busy for minutes.
 """
 
 import asyncio
 import codecs
-import json
-import logging
-import os
 import re
 import sys
 from dataclasses import dataclass, replace
 
-from agent.core.concurrency import SharedSemaphore
-from agent.core.errors import ProviderError, ProviderRefused, ProviderUnavailable
+from agent.core.errors import ProviderRefused, ProviderUnavailable
 from agent.core.strings import valid_text
 from agent.reading.encoding import UnknownEncoding, encoding_of
-from agent.reading.extractors import Extracted, html_text
+from agent.reading.extractors import Extracted
+from agent.reading.workers import Workers
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -81,41 +78,41 @@ def _codec(name: str) -> str | None:
     )
 
 
-log = logging.getLogger(__name__)
 HTML = ("text/html", "application/xhtml+xml")
 PDF = ("application/pdf", "application/x-pdf")
 PLAIN = ("text/plain", "text/markdown", "text/x-markdown", "text/csv")
 UNKNOWN = ("application/octet-stream", "binary/octet-stream")
 KINDS = (*HTML, *PDF, *PLAIN, *UNKNOWN)
-IN_THREAD = 200_000
-"""Characters of HTML up to which a thread reads it."""
 MAX_MARKUP = 1_000_000
 """Characters of HTML that are looked at; more of it takes its reader longer than it has."""
 
-_ENVIRONMENT = ("PATH", "SYSTEMROOT", "LANG", "LC_ALL", "TEMP", "TMP", "VIRTUAL_ENV")
 _MESSAGES = {
     "page_unreadable": "the document is broken",
     "page_encrypted": "the document needs a password",
     "page_too_complex": "the document needs more memory than it gets",
     "page_empty": "there is no text in it",
+    "timeout": "the document was not read in its time",
 }
 
 
 @dataclass(frozen=True)
 class ExtractLimits:
-    """Bound one document: characters kept, seconds and megabytes of its reader."""
+    """Bound one document: characters kept, seconds (of a PDF) and megabytes of its reader."""
 
     max_chars: int = 200_000
     seconds: int = 20
+    html_seconds: int = 8
     megabytes: int = 768
 
 
 class Extractor:
-    """Take the text out of pages; at most `workers` processes at a time."""
+    """Take the text out of pages."""
 
-    def __init__(self, limits: ExtractLimits | None = None, *, workers: int = 2) -> None:
+    def __init__(self, limits: ExtractLimits | None = None) -> None:
         self._limits = limits or ExtractLimits()
-        self._workers = SharedSemaphore(workers)
+        bounds = (str(self._limits.max_chars), str(self._limits.megabytes))
+        command = [sys.executable, "-P", "-m", "agent.reading.worker", *bounds]
+        self._workers = Workers(command)
 
     async def extract(self, body: bytes, content_type: str) -> tuple[Extracted, str]:
         """Return the text and the kind (html, pdf, text) of a body.
@@ -129,22 +126,19 @@ class Extractor:
         elif kind == "html":
             extracted = await self._html(body, content_type)
         else:
-            extracted = await self._in_worker("pdf", body)
-        return self._check_length(extracted), kind
+            extracted = await self._workers.read("pdf", body, seconds=self._limits.seconds)
+        return self._checked(extracted), kind
 
     async def _html(self, body: bytes, content_type: str) -> Extracted:
         markup = await asyncio.to_thread(page_text, body, content_type)
-        if len(markup) > IN_THREAD:
-            encoded = markup[:MAX_MARKUP].encode("utf-8", "replace")
-            extracted = await self._in_worker("html", encoded)
-            return replace(extracted, partial=extracted.partial or len(markup) > MAX_MARKUP)
-        try:
-            return await asyncio.to_thread(html_text, markup)
-        except Exception:  # a page that breaks its parser must not end the run
-            log.warning("a page broke the HTML reader", exc_info=True)
-            return Extracted(failed="page_unreadable")
+        encoded = markup[:MAX_MARKUP].encode("utf-8", "replace")
+        seconds = min(self._limits.seconds, self._limits.html_seconds)
+        extracted = await self._workers.read("html", encoded, seconds=seconds)
+        return replace(extracted, partial=extracted.partial or len(markup) > MAX_MARKUP)
 
-    def _check_length(self, extracted: Extracted) -> Extracted:
+    def _checked(self, extracted: Extracted) -> Extracted:
+        if extracted.failed == "timeout":
+            raise ProviderUnavailable("reader", _MESSAGES["timeout"], code="timeout")
         if extracted.failed in _MESSAGES:
             raise ProviderRefused("reader", _MESSAGES[extracted.failed], code=extracted.failed)
         text, limit = valid_text(extracted.text).strip(), self._limits.max_chars
@@ -154,29 +148,6 @@ class Extractor:
         return replace(
             extracted, title=valid_text(extracted.title).strip(), text=text[:limit], partial=partial
         )
-
-    async def _in_worker(self, kind: str, body: bytes) -> Extracted:
-        async with self._workers:
-            process = await asyncio.create_subprocess_exec(
-                *self._command(kind),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.DEVNULL,
-                env=_environment(),
-            )
-            try:
-                async with asyncio.timeout(self._limits.seconds + 1):
-                    output, _ = await process.communicate(body)
-            except TimeoutError:
-                raise _timeout(self._limits.seconds) from None
-            finally:
-                await _end(process)
-        return _parse_output(output, process.returncode)
-
-    def _command(self, kind: str) -> list[str]:
-        limits = self._limits
-        bounds = (limits.seconds, limits.max_chars, limits.megabytes)
-        return [sys.executable, "-P", "-m", "agent.reading.worker", kind, *map(str, bounds)]
 
 
 def kind_of(body: bytes, content_type: str) -> str:
@@ -192,29 +163,3 @@ def kind_of(body: bytes, content_type: str) -> str:
     if media_type in PLAIN or (media_type == "" and b"\x00" not in head):
         return "text"
     raise ProviderRefused("reader", f"{media_type[:80]} is not read", code="page_kind")
-
-
-def _environment() -> dict[str, str]:
-    """Return an environment without our keys for the process that reads foreign documents."""
-    environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
-    return {**environment, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    if process.returncode is None:
-        process.kill()
-        await asyncio.shield(process.wait())
-
-
-def _parse_output(output: bytes, code: int | None) -> Extracted:
-    try:
-        return Extracted(**json.loads(output))
-    except (ValueError, TypeError):
-        log.warning("a document ended its reader (exit code %s)", code)
-        return Extracted(failed="page_too_complex")
-
-
-def _timeout(seconds: float) -> ProviderError:
-    return ProviderUnavailable(
-        "reader", f"the document was not read within {seconds:g} s", code="timeout"
-    )
