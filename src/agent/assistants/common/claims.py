@@ -135,21 +135,21 @@ class ClaimCheck:
         doubtful = doubts(self.findings, _MAX_DOUBTS)
         if not doubtful:
             return
-        shown = await compute(
+        passages = await compute(
             lambda: [shown_passages(finding, self.evidence) for finding in doubtful],
             otherwise=list[list[Passage]],
             seconds=seconds,
         )
-        if not shown:
+        if not passages:
             return
         try:
             async with asyncio.timeout(seconds):
-                verdicts = await self._verdicts(doubtful, shown, models, model, meter)
+                verdicts = await self._verdicts(doubtful, passages, models, model, meter)
         except (AgentError, TimeoutError) as error:
             log.info("claims were not judged: %s", error or "too slow")
             return
         judgements = {
-            id(doubtful[verdict.id - 1]): (verdict, shown[verdict.id - 1])
+            id(doubtful[verdict.id - 1]): (verdict, passages[verdict.id - 1])
             for verdict in verdicts
             if 0 < verdict.id <= len(doubtful)
         }
@@ -160,19 +160,21 @@ class ClaimCheck:
             for finding in self.findings
         ]
 
-    def _judged(self, finding: Finding, verdict: ClaimVerdict, shown: Sequence[Passage]) -> Finding:
+    def _judged(
+        self, finding: Finding, verdict: ClaimVerdict, passages: Sequence[Passage]
+    ) -> Finding:
         word = verdict.verdict.replace(" ", "_")
-        return judged(finding, word, verdict.quote, shown, self.evidence)
+        return judged(finding, word, verdict.quote, passages, self.evidence)
 
     async def _verdicts(
         self,
         findings: Sequence[Finding],
-        shown: Sequence[Sequence[Passage]],
+        passages: Sequence[Sequence[Passage]],
         models: ModelClient,
         model: str,
         meter: Meter,
     ) -> list[ClaimVerdict]:
-        each = enumerate(zip(findings, shown, strict=True), 1)
+        each = enumerate(zip(findings, passages, strict=True), 1)
         claims = Raw("\n".join(claim_element(n, *claim) for n, claim in each))
         reply = await models.ask(
             model,
@@ -223,12 +225,12 @@ class ClaimCheck:
         )
 
 
-def claim_element(number: int, finding: Finding, shown: Sequence[Passage]) -> Raw:
+def claim_element(number: int, finding: Finding, passages: Sequence[Passage]) -> Raw:
     """Return a doubtful sentence with the passages to judge it by, for a prompt."""
     plain = finding.sentence.plain.replace("\0", "")
     head = finding.sentence.head
     rows = [element("sentence", plain), *([element("table_head", head)] if head else [])]
-    rows += [element("passage", _with_head(passage.text, passage.head)) for passage in shown]
+    rows += [element("passage", _with_head(passage.text, passage.head)) for passage in passages]
     return Raw(f'<claim id="{number}">\n' + "\n".join(rows) + "\n</claim>")
 
 
