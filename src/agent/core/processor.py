@@ -106,7 +106,7 @@ class Processor:
         loop = asyncio.get_running_loop()
         future = loop.run_in_executor(self._threads, context.run, self._do, own, work)
         try:
-            while (left := seconds - own.had - self._worked(own)) > 0:
+            while (left := seconds - own.had - self._seconds_of(own)) > 0:
                 done, _ = await asyncio.wait([future], timeout=max(left, SLICE))
                 if done:
                     return future.result()
@@ -121,7 +121,7 @@ class Processor:
         """End the work, or its turn, where it is time for that."""
         if work.given_up:
             raise GivenUp
-        worked = self._worked(work)
+        worked = self._seconds_of(work)
         if worked < SLICE:
             return
         if work.had + worked > ORDINARY and self._running is work:
@@ -161,7 +161,7 @@ class Processor:
         """Wait for a turn; work that has one and does not breathe goes on beside others then."""
         while not work.turn.wait(_STUCK):
             with self._lock:
-                if self._running is not None and self._worked(self._running) > _STUCK:
+                if self._running is not None and self._seconds_of(self._running) > _STUCK:
                     self._running = None
                 self._pass_on()
         if work.given_up:
@@ -177,7 +177,7 @@ class Processor:
             work.turn.set()
 
     def _leave(self, work: _Work) -> None:
-        worked = self._worked(work)
+        worked = self._seconds_of(work)
         work.had, work.since = work.had + worked, None
         self._had[work.owner] += worked
         if self._running is work:
@@ -192,7 +192,7 @@ class Processor:
         elif self._running is None:
             self._had.clear()
 
-    def _worked(self, work: _Work) -> float:
+    def _seconds_of(self, work: _Work) -> float:
         return 0.0 if work.since is None else self._clock() - work.since
 
 

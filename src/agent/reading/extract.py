@@ -127,7 +127,7 @@ class Extractor:
             extracted = await self._html(body, content_type)
         else:
             extracted = await self._workers.read("pdf", body, seconds=self._limits.seconds)
-        return self._checked(extracted), kind
+        return self._accept(extracted), kind
 
     async def _html(self, body: bytes, content_type: str) -> Extracted:
         markup = await asyncio.to_thread(page_text, body, content_type)
@@ -136,7 +136,7 @@ class Extractor:
         extracted = await self._workers.read("html", encoded, seconds=seconds)
         return replace(extracted, partial=extracted.partial or len(markup) > MAX_MARKUP)
 
-    def _checked(self, extracted: Extracted) -> Extracted:
+    def _accept(self, extracted: Extracted) -> Extracted:
         if extracted.failed == "timeout":
             raise ProviderUnavailable("reader", _MESSAGES["timeout"], code="timeout")
         if extracted.failed in _MESSAGES:

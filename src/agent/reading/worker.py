@@ -32,7 +32,7 @@ def main() -> None:
         request = json.loads(line)
         end_in(request["seconds"])
         body = sys.stdin.buffer.read(request["size"])
-        extracted = _extracted(request["kind"], body, request["seconds"], max_chars)
+        extracted = _read_safely(request["kind"], body, request["seconds"], max_chars)
         is_tired = peak_megabytes() > _TIRED
         # Lone surrogates in a broken document are no text.
         answer = json.dumps({**asdict(extracted), "last": is_tired})
@@ -45,7 +45,7 @@ def main() -> None:
     os._exit(0)
 
 
-def _extracted(kind: str, body: bytes, seconds: int, max_chars: int) -> Extracted:
+def _read_safely(kind: str, body: bytes, seconds: int, max_chars: int) -> Extracted:
     try:
         extracted = _read(kind, body, seconds, max_chars)
     except MemoryError:

@@ -154,13 +154,13 @@ class ClaimCheck:
             if 0 < verdict.id <= len(doubtful)
         }
         self.findings = [
-            self._judged(finding, *judgement)
+            self._with_verdict(finding, *judgement)
             if (judgement := judgements.get(id(finding)))
             else finding
             for finding in self.findings
         ]
 
-    def _judged(
+    def _with_verdict(
         self, finding: Finding, verdict: ClaimVerdict, passages: Sequence[Passage]
     ) -> Finding:
         word = verdict.verdict.replace(" ", "_")
