@@ -1,13 +1,21 @@
 """Define the operator's secrets and endpoints, one field per line of .env.example."""
 
 import json
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 import platformdirs
 from dotenv import load_dotenv
-from pydantic import Field, SecretStr, ValidationError, field_validator
-from pydantic_core import PydanticKnownError
+from pydantic import (
+    Field,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError, PydanticKnownError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from agent.core.errors import ConfigurationError
@@ -18,10 +26,29 @@ PMTILES = "pmtiles:"
 _Read = TypeVar("_Read", bound="AccessSettings")
 
 
-class AccessSettings(BaseSettings):
-    """Decide who may call; apart, because a mistake in any other setting must not decide that."""
+class _Variables(BaseSettings):
+    """Read variables as people write them: blanks around a value do not count."""
 
     model_config = SettingsConfigDict(env_ignore_empty=True, extra="ignore", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_blanks(cls, values: dict[str, Any]) -> dict[str, Any]:
+        bare = {n: v.strip() if isinstance(v, str) else v for n, v in values.items()}
+        return {name: value for name, value in bare.items() if value != ""}
+
+    @field_validator("*")
+    @classmethod
+    def _possible_key(cls, value: Any, info: ValidationInfo) -> Any:
+        """Refuse a key that no service has given out, before one is asked."""
+        is_key = isinstance(value, SecretStr) and str(info.field_name).endswith("_api_key")
+        if is_key and not re.fullmatch(r"[\x21-\x7e]+", value.get_secret_value()):
+            raise PydanticCustomError("key_characters", "has characters that no key has")
+        return value
+
+
+class AccessSettings(_Variables):
+    """Decide who may call; apart, because a mistake in any other setting must not decide that."""
 
     tanlu_api_keys: SecretStr | None = None
     """`name:key,name:key`: every route then needs a key, and what is made has an owner."""
@@ -50,10 +77,8 @@ class AccessSettings(BaseSettings):
                 hide(value.get_secret_value())
 
 
-class RetentionSettings(BaseSettings):
+class RetentionSettings(_Variables):
     """Decide what is kept of threads; apart, as a server reads it whatever else is wrong."""
-
-    model_config = SettingsConfigDict(env_ignore_empty=True, extra="ignore", frozen=True)
 
     tanlu_keep_history: bool = False
     """Keep a checkpoint of each turn and the one before it: for Studio's time travel."""
@@ -189,6 +214,15 @@ class Settings(AccessSettings, RetentionSettings):
     @classmethod
     def _upper(cls, value: Any) -> Any:
         return value.upper() if isinstance(value, str) else value
+
+    @field_validator("openai_base_url", "google_gemini_base_url", "embedding_base_url")
+    @classmethod
+    def _address(cls, value: str | None) -> str | None:
+        if value is None or re.fullmatch(r"https?://[^\s/][^\s]*", value):
+            return value
+        raise PydanticCustomError(
+            "no_address", "must begin with http:// or https://, without blanks"
+        )
 
     @field_validator("map_tiles")
     @classmethod

@@ -173,15 +173,6 @@ async def test_an_overflow_tells_the_window_and_what_was_sent(
     assert (caught.value.window, caught.value.sent) == (window, sent)
 
 
-async def test_a_key_that_no_header_can_carry_is_a_wrong_key() -> None:
-    settings = Settings(openai_api_key="sk-您的密钥", openai_base_url="http://127.0.0.1:9/v1")  # type: ignore[arg-type]
-    client = ModelClient(settings, Calls())
-    with pytest.raises(ProviderError) as caught:
-        await asked(client, streamed=False)
-    await client.aclose()
-    assert caught.value.code == "model_key_invalid"
-
-
 async def test_the_whole_address_of_the_call_is_taken_too() -> None:
     service = Refusing(400, error("odd"))
     with serve(service.app) as running:

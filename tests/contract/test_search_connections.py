@@ -52,10 +52,29 @@ async def test_an_unusable_proxy_is_one_line_that_names_the_variable(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ALL_PROXY", "socks4://user:proxy-password@127.0.0.1:9")
+    provider = bench.provider(**{f"{bench.name}_base_url": "http://search.invalid"})
     with pytest.raises(ConfigurationError, match="ALL_PROXY") as caught:
-        await bench.provider().search("故宫", meter=meter())
+        await provider.search("故宫", meter=meter())
     assert "proxy-password" not in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+async def test_a_proxy_of_no_use_does_not_keep_a_search_on_this_machine_from_working(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALL_PROXY", "socks4://127.0.0.1:9")
+    assert await bench.provider().search("故宫", meter=meter())
+
+
+async def test_a_proxy_is_read_as_the_model_client_reads_it(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", f"  {bench.url.removeprefix('http://')} ")
+    provider = bench.provider(**{f"{bench.name}_base_url": "http://search.invalid/"})
+    assert await provider.search("故宫", meter=meter())
+    monkeypatch.setenv("HTTP_PROXY", "socks://127.0.0.1:9")
+    provider = bench.provider(**{f"{bench.name}_base_url": "http://search.invalid/"})
+    assert isinstance(await failure(provider), ProviderUnavailable)
 
 
 async def test_a_dead_socks_proxy_is_unavailable(

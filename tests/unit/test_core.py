@@ -89,6 +89,39 @@ def test_auto_is_offline_only_when_no_model_is_configured(
     assert read_settings().mode == mode
 
 
+def test_blanks_around_a_variable_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", " https://api.example/v1\t")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-1 \n")
+    monkeypatch.setenv("TANLU_MODEL", " openai:deepseek-chat ")
+    monkeypatch.setenv("GEMINI_API_KEY", "  ")
+    settings = read_settings()
+    assert settings.openai_base_url == "https://api.example/v1"
+    assert settings.openai_api_key is not None
+    assert settings.openai_api_key.get_secret_value() == "sk-1"
+    assert (settings.tanlu_model, settings.gemini_api_key) == ("openai:deepseek-chat", None)
+
+
+@pytest.mark.parametrize("key", ["sk-你的密钥", "sk 1", "sk-1“", "sk-\u200b1"])
+@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "AMAP_MAPS_API_KEY", "TAVILY_API_KEY"])
+def test_a_key_that_no_service_has_given_out_is_refused_by_its_name(
+    monkeypatch: pytest.MonkeyPatch, name: str, key: str
+) -> None:
+    monkeypatch.setenv(name, key)
+    with pytest.raises(ConfigurationError) as caught:
+        read_settings()
+    assert (caught.value.name, caught.value.fault) == (name, "key_characters")
+    assert key not in str(caught.value)
+
+
+@pytest.mark.parametrize("address", ["api.example/v1", "https://api .example/v1", "https:///v1"])
+def test_what_is_no_address_of_a_model_is_refused_by_its_name(
+    monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", address)
+    with pytest.raises(ConfigurationError, match=r"^OPENAI_BASE_URL: "):
+        read_settings()
+
+
 def test_gemini_api_key_wins_over_google_api_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GOOGLE_API_KEY", "google-one")
     monkeypatch.setenv("GEMINI_API_KEY", "gemini-one")

@@ -43,6 +43,12 @@ def test_an_impossible_name_is_an_error_that_names_the_field(name: str) -> None:
     assert len(str(caught.value)) < 200
 
 
+@pytest.mark.parametrize("name", ["deepseek-chat", "qwen-max", "deepseek:deepseek-chat"])
+def test_a_name_without_a_known_provider_is_told_how_to_be_written(name: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"openai:{name.rpartition(':')[2]} .*OPENAI_BASE"):
+        parse(name, "TANLU_MODEL")
+
+
 def test_prices_change_on_their_day() -> None:
     flash = "gemini-3.8-flash"
     assert price(flash, 1_000_000, 1_000_000, on=NOVEMBER) == pytest.approx(4.5)

@@ -1,5 +1,6 @@
 """Proxies, tolerant JSON, replies as text, call ids."""
 
+import asyncio
 from typing import Any, Literal
 
 import pytest
@@ -8,11 +9,13 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 from pydantic import BaseModel, Field
 
 from agent.core.errors import ConfigurationError
+from agent.core.proxies import is_socks, proxy_environment, proxy_for
 from agent.models.client import from_text, to_text
-from agent.models.connections import is_socks, proxy_for
 from agent.models.google import restore_ids
+from agent.models.openai import OpenAI
 from agent.models.types import Response
 from agent.models.validation import find_object, parse_reply, schema_of, with_schema
+from agent.settings import Settings
 
 GOOGLE = "https://generativelanguage.googleapis.com"
 
@@ -37,6 +40,56 @@ def test_external_calls_honour_the_proxy_and_loopback_never(
 def test_a_socks_proxy_for_everything_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("all_proxy", "socks5://proxy.example:1080")
     assert is_socks(proxy_for(GOOGLE))
+
+
+@pytest.mark.parametrize(
+    ("value", "proxy"),
+    [
+        ("socks://127.0.0.1:7891", "socks5://127.0.0.1:7891"),
+        ("socks5h://proxy.example:1080", "socks5h://proxy.example:1080"),
+        ("  http://proxy.example:3128\t", "http://proxy.example:3128"),
+        (" 127.0.0.1:7890 ", "http://127.0.0.1:7890"),
+        ("proxy.example", "http://proxy.example"),
+        ("http://user:hunter22@proxy.example:3128/", "http://user:hunter22@proxy.example:3128/"),
+    ],
+)
+@pytest.mark.parametrize("variable", ["https_proxy", "HTTPS_PROXY", "ALL_PROXY"])
+def test_a_proxy_is_understood_as_it_is_written(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, proxy: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    assert proxy_for(GOOGLE) == proxy
+    assert proxy_environment() == {variable: proxy}
+
+
+@pytest.mark.parametrize(
+    "value", ["http://", "http://a b:1", "http://proxy.example:port", "ftp://x:1"]
+)
+def test_what_is_no_proxy_is_refused_by_the_name_of_its_variable(
+    monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", value)
+    for use in (lambda: proxy_for(GOOGLE), proxy_environment):
+        with pytest.raises(ConfigurationError, match="HTTPS_PROXY"):
+            use()
+
+
+def test_a_proxy_makes_no_false_warning_that_proxies_are_off(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example:3128")
+    monkeypatch.setattr(
+        "langchain_openai.chat_models._client_utils._proxy_env_warning_emitted", False
+    )
+    settings = Settings(openai_base_url="https://api.example/v1")
+
+    async def made() -> None:
+        service = OpenAI(settings)
+        await service._model("some-model")
+        await service.aclose()
+
+    asyncio.run(made())
+    assert caplog.text == ""
 
 
 def test_a_proxy_of_no_use_names_its_variable_and_hides_its_password(

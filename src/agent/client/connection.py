@@ -1,12 +1,12 @@
 """Connect to a running assistant server: its key, assistants, settings and refusals."""
 
+import asyncio
 import contextlib
 import math
 import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 from langgraph_sdk.client import LangGraphClient
@@ -14,8 +14,9 @@ from langgraph_sdk.errors import NotFoundError
 
 from agent import __version__
 from agent.core.errors import AgentError, ConfigurationError, InputError, StoreFailed
+from agent.core.proxies import proxy_for
 from agent.core.redaction import hide
-from agent.models.connections import is_loopback, proxy_for
+from agent.models.connections import tls
 
 KEY_NAME = "TANLU_API_KEY"
 TOO_MANY = 429
@@ -36,7 +37,8 @@ async def connected(url: str) -> AsyncIterator[LangGraphClient]:
         base_url=url,
         headers=headers,
         proxy=proxy_for(url),
-        trust_env=not is_loopback(urlsplit(url).hostname or ""),
+        verify=await asyncio.to_thread(tls),
+        trust_env=False,
         timeout=httpx.Timeout(connect=10, read=300, write=60, pool=10),
         limits=httpx.Limits(max_connections=None, max_keepalive_connections=100),
     ) as http:

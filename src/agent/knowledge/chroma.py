@@ -29,11 +29,11 @@ import httpx
 
 from agent.core.errors import ConfigurationError, ProviderUnavailable
 from agent.core.private_files import private_folder, private_tree
+from agent.core.proxies import proxy_for
 from agent.knowledge import sqlite_search as reading
 from agent.knowledge.sqlite import Nearest, SqliteKnowledgeStore, check_names, ready_document
 from agent.knowledge.sqlite_write import place_of
 from agent.knowledge.types import Chunk, Collected, Hit, KnownDocument, Scope
-from agent.models.connections import is_loopback
 
 BATCH = 1_000
 SECONDS = 30.0
@@ -128,7 +128,8 @@ class ServerIndex:
         self._client = httpx.Client(
             base_url=url,
             timeout=SECONDS,
-            trust_env=not is_loopback(parts.hostname),
+            proxy=proxy_for(url),
+            trust_env=False,
         )
 
     def add(self, name: str, edition: str, vectors: dict[int, Sequence[float]]) -> None:

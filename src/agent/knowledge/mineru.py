@@ -24,6 +24,7 @@ from agent.core.errors import (
     ProviderUnavailable,
     RateLimited,
 )
+from agent.core.proxies import proxy_for
 from agent.core.strings import parse_json
 from agent.knowledge.split import Piece
 from agent.models.connections import tls
@@ -78,7 +79,11 @@ class MinerU:
         timeout = httpx.Timeout(60.0, read=_WAIT_SECONDS + 60.0)
         try:
             async with httpx.AsyncClient(
-                verify=context, timeout=timeout, headers=self._headers(), trust_env=not self._local
+                verify=context,
+                timeout=timeout,
+                headers=self._headers(),
+                proxy=proxy_for(self._url),
+                trust_env=False,
             ) as client:
                 return await ask(client)
         except httpx.TimeoutException:
@@ -87,11 +92,6 @@ class MinerU:
             raise ProviderUnavailable(
                 PROVIDER, f"connection failed ({type(error).__name__})"
             ) from None
-
-    @property
-    def _local(self) -> bool:
-        """Tell whether the server is on loopback, which never goes through a proxy."""
-        return urlsplit(self._url).hostname in ("127.0.0.1", "localhost", "::1")
 
     def _headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self._key.get_secret_value()}"} if self._key else {}

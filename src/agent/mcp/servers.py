@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from agent.core.errors import ProviderRefused, ProviderUnavailable
+from agent.core.proxies import is_socks, proxy_environment
 from agent.core.redaction import hide
 from agent.mcp.amap.install import PROVIDER, Node, Notify, find_node, installed_server
 from agent.mcp.amap.prefetch import AmapPrefetch
@@ -39,7 +40,6 @@ _NEEDED = (
     "PATH", "HOME", "USER", "LANG", "LC_ALL", "TERM", "TZ", "NODE_EXTRA_CA_CERTS",
     "SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "USERPROFILE", "APPDATA", "PATHEXT", "COMSPEC",
 )  # fmt: skip
-PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 
 
 KEY_VARIABLE = "AMAP_MAPS_API_KEY"
@@ -98,8 +98,8 @@ def _environment(settings: Settings, redirect: str | None) -> dict[str, str]:
     if redirect:
         sample = key.get_secret_value() if key else SAMPLE_KEY
         return {**environment, KEY_VARIABLE: sample, "AMAP_TEST_BASE_URL": redirect}
-    proxies = {n: os.environ[n] for p in PROXIES for n in (p, p.lower()) if os.environ.get(n)}
-    if proxies:
+    # Node speaks to no SOCKS proxy: the map is asked directly then.
+    if (proxies := proxy_environment()) and not any(map(is_socks, proxies.values())):
         environment |= {**proxies, "NODE_USE_ENV_PROXY": "1"}
     if key:
         environment[KEY_VARIABLE] = key.get_secret_value()

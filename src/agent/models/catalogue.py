@@ -22,6 +22,7 @@ _PROVIDERS: dict[str, Provider] = {
     "openai": "openai",
 }
 _LEVELS: tuple[Thinking, ...] = ("minimal", "low", "medium", "high")
+_GOOGLES = ("gemini", "gemma", "learnlm")
 _MODEL_ID = re.compile(r"[A-Za-z0-9][\w.:/@+-]{0,199}")
 
 DEFAULT_THINKING: dict[Role, Thinking] = {
@@ -99,17 +100,26 @@ _SEARCH_USD = 14 / 1000
 
 
 def parse(name: str, field: str = "model") -> ModelName:
-    """Return the parts of `provider:model`; a bare name is Google's.
+    """Return the parts of `provider:model`; a bare name of Google's is Google's.
 
-    Raises ConfigurationError naming `field` for an unknown provider or an impossible id.
+    Raises ConfigurationError naming `field` for another bare name, an unknown provider or an
+    impossible id.
     """
     prefix, colon, rest = name.strip().partition(":")
     if not colon:
+        if prefix and not prefix.lower().removeprefix("models/").startswith(_GOOGLES):
+            raise ConfigurationError(
+                field,
+                f"{_show(name)} names no provider: openai:{prefix[:40]} is any compatible service"
+                " (at OPENAI_BASE_URL)",
+            )
         prefix, rest = "google", prefix
     elif prefix.lower() not in _PROVIDERS:
         providers = ", ".join(sorted(_PROVIDERS))
         raise ConfigurationError(
-            field, f"{_show(name)}: unknown provider {_show(prefix)} (known: {providers})"
+            field,
+            f"{_show(name)}: unknown provider {_show(prefix)} (known: {providers};"
+            f" a compatible service is openai:{rest.strip()[:60]} with OPENAI_BASE_URL)",
         )
     provider = _PROVIDERS[prefix.lower()]
     rest = rest.strip()

@@ -58,10 +58,6 @@ def translate(error: Exception, provider: str, model: str) -> ProviderError:
             return cause
         if (failure := _failure(cause)) is not None:
             return _refusal(failure, provider, model)
-    if any(isinstance(cause, UnicodeEncodeError) for cause in _chain(error)):
-        # Only the key is a header of the user's: one with a full-width sign, or a placeholder.
-        message = f"{model}: the API key has characters that no key has"
-        return ProviderRefused(provider, message, code="model_key_invalid")
     if any(_is(type(cause).__name__, _NO_ADDRESS) for cause in _chain(error)):
         message = f"{model}: {_SAID['model_address']}"
         return ProviderRefused(provider, message, code="model_address")

@@ -19,7 +19,8 @@ from pydantic import BaseModel, SecretStr
 
 from agent.core.concurrency import PerLoop
 from agent.core.errors import ConfigurationError, ProviderRefused
-from agent.models.connections import proxy_for, tls
+from agent.core.proxies import proxy_for
+from agent.models.connections import tls
 from agent.models.errors import PROVIDER_OPENAI, refuse_false_success, translate_errors
 from agent.models.types import LISTING, QUIET, Finish, Piece, Request, Response
 from agent.models.validation import schema_of, with_schema
@@ -166,6 +167,8 @@ class OpenAI:
             "http_async_client": pool.asynchronous,
             "http_client": pool.synchronous,
             "openai_proxy": "",
+            # Else it warns that proxies are off, which are decided by our own clients.
+            "http_socket_options": (),
             "use_responses_api": False,
             "disable_streaming": not streaming,
             "stream_usage": True,

@@ -17,6 +17,7 @@ from agent.core.budget import Meter
 from agent.core.calls import Calls, Policy
 from agent.core.concurrency import SharedSemaphore
 from agent.core.errors import MalformedReply, ProviderRefused, ProviderUnavailable
+from agent.core.proxies import proxy_environment
 from agent.core.strings import parse_json
 from agent.evidence.queries import clean_text
 from agent.search.akshare_worker import NAMES, TABLES, find_company
@@ -156,8 +157,6 @@ _MAX_LINES = 64
 _NAMES_SECONDS = 24 * 3600.0
 _ENVIRONMENT = (
     "PATH", "SYSTEMROOT", "LANG", "LC_ALL", "TEMP", "TMP", "VIRTUAL_ENV", "SSL_CERT_FILE",
-    "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
-    "http_proxy", "https_proxy", "all_proxy", "no_proxy",
 )  # fmt: skip
 
 
@@ -324,6 +323,7 @@ def _take(line: bytes, answer: Answer) -> None:
 def _environment(folder: str | None) -> dict[str, str]:
     """Return the environment of the worker, without any key of ours."""
     environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+    environment |= proxy_environment()
     path = os.pathsep.join(entry for entry in (folder, *sys.path) if entry)
     return {**environment, "PYTHONPATH": path}
 

@@ -11,19 +11,18 @@ import httpx
 from agent.core.calls import retry_after
 from agent.core.concurrency import PerLoop
 from agent.core.errors import (
-    ConfigurationError,
     MalformedReply,
     ProviderError,
     ProviderRefused,
     ProviderUnavailable,
     RateLimited,
 )
+from agent.core.proxies import ProxiedTransport
 from agent.core.redaction import scrub
 from agent.core.strings import parse_json
 from agent.models.connections import tls
 
 MAX_BYTES = 2 << 20
-_LOOPBACK = ("all://127.0.0.1", "all://localhost", "all://[::1]")
 # Many runs search at the same moment; httpx would make the 101st wait.
 _CONNECTIONS = httpx.Limits(max_connections=None, max_keepalive_connections=64, keepalive_expiry=30)
 _QUOTA = (402, 432, 433)
@@ -142,25 +141,13 @@ def error_message(body: Any) -> str:
 
 
 def _new_client(timeout: float, context: ssl.SSLContext) -> httpx.AsyncClient:
-    try:
-        return httpx.AsyncClient(
-            timeout=timeout,
-            verify=context,
-            follow_redirects=False,
-            trust_env=True,
-            limits=_CONNECTIONS,
-            mounts={
-                pattern: httpx.AsyncHTTPTransport(verify=context, limits=_CONNECTIONS)
-                for pattern in _LOOPBACK
-            },
-            headers={"accept": "application/json"},
-        )
-    except (ImportError, ValueError, httpx.InvalidURL):
-        # The text of these errors may hold the proxy's password.
-        raise ConfigurationError(
-            "HTTP_PROXY, HTTPS_PROXY or ALL_PROXY",
-            "no usable proxy address (http://, https:// or socks5:// with httpx[socks])",
-        ) from None
+    return httpx.AsyncClient(
+        timeout=timeout,
+        follow_redirects=False,
+        trust_env=False,
+        transport=ProxiedTransport(verify=context, limits=_CONNECTIONS),
+        headers={"accept": "application/json"},
+    )
 
 
 def _parse(raw: bytes) -> Any:

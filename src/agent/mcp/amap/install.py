@@ -18,6 +18,7 @@ import platformdirs
 
 from agent.core.errors import ProviderUnavailable
 from agent.core.private_files import correct_old, private_folder, private_tree
+from agent.core.proxies import proxy_environment
 from agent.core.redaction import scrub
 
 PROVIDER = "amap"
@@ -166,7 +167,8 @@ def _npm_environment(node: Node) -> dict[str, str]:
         if name.upper() in names or any(word in name.upper() for word in _NPM_ENV)
     }
     folder = str(Path(node.node).parent)
-    return {**passed, "PATH": os.pathsep.join([folder, passed.get("PATH", "")])}
+    path = os.pathsep.join([folder, passed.get("PATH", "")])
+    return {**passed, **proxy_environment(), "PATH": path}
 
 
 def _put_in_place(folder: Path, target: Path) -> None:
