@@ -70,6 +70,56 @@ def test_the_note_of_a_line_lies_under_no_name_and_names_are_whole(
         assert beside or apart, name.text_content()
 
 
+_ZOOMED_AND_WIDENED = """async () => {
+  const main = document.querySelector('script[type="module"][src*="/js/main"]').src;
+  const { MapView } = await import(new URL("./map/map.js", main));
+  const host = document.createElement("div");
+  Object.assign(host.style, { width: "600px", height: "600px", display: "grid" });
+  document.body.prepend(host);
+  const view = new MapView({ tiles: null }, { onSelect() {} });
+  host.append(view.node);
+  view.frame.style.height = "100%";
+  const turn = (...lngs) => ({ id: "t", answer: { routes: [], places: lngs.map((lng, number) => ({
+    id: String(lng), name: `P${number}`, mentioned: true, wgs84: { lng, lat: 39.9 }, sources: [],
+    fetched_at: "2026-11-21T09:00:00+00:00" })) } });
+  const moving = () => host.querySelector(".leaflet-zoom-anim");
+  const until = async (holds) => {
+    while (!holds()) await new Promise((go) => { requestAnimationFrame(go); });
+  };
+  view.update(turn(116.40, 116.41));
+  await until(() => host.querySelectorAll(".map-pin").length === 2);
+  view.update(turn(116.39, 116.40, 116.43));
+  await until(moving);
+  view.update(turn(116.39, 116.40, 116.43, 116.50));
+  await until(() => !moving());
+  // A last zoom begins in the next frame.
+  await new Promise((go) => { requestAnimationFrame(() => requestAnimationFrame(go)); });
+  await until(() => !moving());
+  const boxOf = (node) => node.getBoundingClientRect();
+  const frame = boxOf(host.querySelector(".map-canvas"));
+  return [...host.querySelectorAll(".map-pin")].filter((pin) =>
+    boxOf(pin).left < frame.left || boxOf(pin).right > frame.right).length;
+}"""
+
+
+def test_a_place_that_comes_while_the_map_is_zooming_is_in_view_in_the_end(visit: Visits) -> None:
+    page = visit().tab()
+    assert page.evaluate(_ZOOMED_AND_WIDENED) == 0
+
+
+def test_no_name_is_on_the_map_without_its_pin(visit: Visits) -> None:
+    page = visit(viewport={"width": 900, "height": 700}).tab()
+    page.evaluate(_ZOOMED_AND_WIDENED)
+    expect(page.locator(".map-name")).to_have_count(4)
+    page.get_by_role("button", name="放大").first.click(click_count=3)
+    expect(page.locator(".map-name")).not_to_have_count(4)
+    frame = page.locator(".map-canvas").first.bounding_box()
+    assert frame
+    boxes = [pin.bounding_box() for pin in page.locator(".map-pin").all()]
+    seen = [b for b in boxes if b and -30 <= b["x"] - frame["x"] <= frame["width"]]
+    assert page.locator(".map-name").count() <= len(seen) < 4
+
+
 def test_there_is_no_map_where_there_is_nothing_to_draw(visit: Visits) -> None:
     page = visit().tab()
     ends(ask(page, "北京周六天气怎么样？"))

@@ -104,7 +104,9 @@ function labels(map, named, { centre, districts, notes }, spots) {
     names.push({ name: centre.name, spot: { x, y: y + CENTRE }, kind: "map-name centre" });
   }
   const told = notes.map(({ name, at }) => ({ name, spot: map.latLngToLayerPoint(at), kind: "map-note" }));
-  const written = placeNames([...told, ...names], widthOf, taken, inside);
+  // A name is kept within the view; without its pin it would say that the place is there.
+  const seen = [...told, ...names].filter(({ spot }) => overlap(pinBox(spot), inside));
+  const written = placeNames(seen, widthOf, taken, inside);
   taken.push(...written.map(({ box }) => box));
   // The figures of the rings stand above it.
   if (middle) taken.push({ ...inside, left: middle.x - 2 * CENTRE, right: middle.x + 2 * CENTRE });

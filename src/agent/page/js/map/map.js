@@ -45,6 +45,9 @@ export class MapView {
   /** The longitude that all others are drawn near. @type {number|null} */
   #middle = null;
   #moved = false;
+  #zooming = false;
+  /** Whether what is to be in view has changed while the map was zooming. */
+  #late = false;
   #map;
   #ground;
   #answer;
@@ -123,6 +126,9 @@ export class MapView {
     this.#moved = false;
     // Leaflet keeps the first size it is asked for; so it is not asked while there is none.
     if (!this.#canvas.clientWidth || !this.#canvas.clientHeight) return;
+    // Leaflet drops what it is asked to show while it is still zooming.
+    this.#late = this.#zooming;
+    if (this.#late) return;
     const points = [...this.#bounds];
     // Where a person is far away, the places would lie on each other.
     const isClose = this.#position && (!points[0] || L.latLng(this.#position).distanceTo(points[0]) < FAR_M);
@@ -215,6 +221,9 @@ export class MapView {
     for (const kind of ["wheel", "pointerdown", "keydown"]) {
       this.#canvas.addEventListener(kind, () => { this.#moved = true; }, { passive: true });
     }
+    this.#map.on("zoomstart", () => { this.#zooming = true; });
+    this.#map.on("zoomend", () => { this.#zooming = false; });
+    this.#map.on("moveend", () => { if (this.#late && !this.#zooming && !this.#moved) this.fit(); });
     new ResizeObserver(() => {
       this.#map.invalidateSize({ animate: false, pan: this.#moved });
       if (!this.#moved) this.fit();
