@@ -22,6 +22,7 @@ from agent.assistants.team_answer.review_plan import read_steps
 from agent.core.errors import InputError
 from agent.evidence.types import PlanPart
 from agent.state import Estimate, PlanReview, ReviewedPlan
+from agent.texts import say
 
 ESTIMATE = Estimate(searches=1, map_calls=0, model_calls=2, cost_usd=None)
 MAP = {"intent": "nearby", "place": "王府井", "keywords": ["书店"]}
@@ -66,8 +67,9 @@ def test_a_plan_is_shown_in_langchains_form_beside_ours() -> None:
     shown, _ = shown_and_read("queries", QUERIES)
     assert shown["queries"] == QUERIES
     lines = "王府井 书店\nwangfujing shops"
+    about = f"{say('review.heading_queries', 'en')}\n{shown['words']['estimate']}"
     assert shown["action_requests"] == [
-        {"name": "review_plan", "args": {"queries": lines}, "description": ""}
+        {"name": "review_plan", "args": {"queries": lines}, "description": about}
     ]
     assert shown["review_configs"] == [
         {"action_name": "review_plan", "allowed_decisions": ["approve", "edit", "reject"]}
@@ -78,9 +80,41 @@ def test_an_approval_goes_on_with_the_plan_as_it_was_shown() -> None:
     assert shown_and_read("queries", QUERIES, decision("approve"))[1] == QUERIES
 
 
-def test_a_rejection_ends_the_plan() -> None:
-    answer = {"decisions": [{"type": "reject", "message": "not now"}]}
+@pytest.mark.parametrize(
+    "answer",
+    [
+        True,
+        "approve",
+        " Accept\n",
+        {"type": "accept"},
+        {"type": "approve"},
+        [{"type": "accept", "args": None}],
+        {"decisions": [{"type": "accept"}]},
+    ],
+)
+def test_an_approval_counts_in_whatever_form_a_client_sends_it(answer: Any) -> None:
+    assert shown_and_read("queries", QUERIES, answer)[1] == QUERIES
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"decisions": [{"type": "reject", "message": "not now"}]},
+        False,
+        "reject",
+        "cancel",
+        {"type": "ignore"},
+        [{"type": "reject", "args": None}],
+    ],
+)
+def test_a_rejection_ends_the_plan(answer: Any) -> None:
     assert shown_and_read("queries", QUERIES, answer)[1] == []
+
+
+def test_an_edit_of_agent_inbox_is_read_as_one() -> None:
+    edited = {"action": "review_plan", "args": {"queries": "wangfujing shops"}}
+    answers = ({"type": "edit", "args": edited}, [{"type": "edit", "args": edited}])
+    assert [shown_and_read("queries", QUERIES, a)[1] for a in answers] == [QUERIES[1:]] * 2
 
 
 def test_of_an_edit_a_line_that_stayed_keeps_its_map_task() -> None:
@@ -111,6 +145,11 @@ def test_steps_are_lines_themselves() -> None:
         ({"decisions": [{"type": "approve"}, {"type": "approve"}]}, "decisions"),
         ({"decisions": ["approve"]}, "decisions[0].type"),
         ({"decisions": [{"type": "respond"}]}, "decisions[0].type"),
+        ("looks nice", "decisions[0].type"),
+        ([{"type": "response", "args": "cheaper, please"}], "decisions[0].type"),
+        ([{"type": "accept"}, {"type": "accept"}], "decisions"),
+        ([], "the answer"),
+        (5, "the answer"),
         ({"decisions": [{"type": "edit"}]}, "decisions[0].edited_action.args.queries"),
         (decision("edit", text=5), "decisions[0].edited_action.args.queries"),
         (decision("edit", text=" \n"), "queries"),
@@ -123,7 +162,9 @@ def test_a_decision_that_cannot_be_used_is_asked_for_again_in_both_forms(
     _, again = shown_and_read("queries", QUERIES, answer)
     assert again["problem"].startswith(f"{named}: ")
     assert "\n" not in again["problem"]
-    assert again["action_requests"][0]["description"] == again["problem"]
+    problem, *about = again["action_requests"][0]["description"].splitlines()
+    assert problem == say("review.problem", "en", problem=again["problem"])
+    assert about[0] == say("review.heading_queries", "en")
     assert again["queries"] == QUERIES
     assert shown_and_read("queries", QUERIES, answer, decision("approve"))[1] == QUERIES
 

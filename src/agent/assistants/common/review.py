@@ -41,6 +41,8 @@ _RADIUS_M = 2000
 """What the map searches around a place where nothing else is said."""
 _GAP = re.compile(r" +([:：])")
 _DECISIONS: list[Literal["approve", "edit", "reject"]] = ["approve", "edit", "reject"]
+_SAME_DECISION = {"accept": "approve", "ignore": "reject", "cancel": "reject"}
+"""Words of Agent Inbox, and of a person in Studio, for the same."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +176,7 @@ def await_answer(
     """
     review = PlanReview(**{**review, "words": plan_words(review, language)})
     while True:
-        answer = interrupt(_with_form(review, part), response_schema=dict(schema))
+        answer = interrupt(_with_form(review, part, language), response_schema=dict(schema))
         try:
             return read(_from_form(answer, review, part))
         except InputError as error:
@@ -278,11 +280,13 @@ def line_text(line: Any, part: PlanPart) -> str:
     return str(line[key] if key and isinstance(line, Mapping) else line)
 
 
-def _with_form(review: PlanReview, part: PlanPart) -> PlanReview:
+def _with_form(review: PlanReview, part: PlanPart, language: Language) -> PlanReview:
     """Return the review with the same in LangChain's form: one argument, a line of it a line."""
     lines = "\n".join(_form_line(line, part) for line in cast(Mapping[str, Any], review)[part])
-    problem = review.get("problem", "")
-    request = ActionRequest(name=NODE, args={part: lines}, description=problem)
+    about = [say(f"review.heading_{part}", language), review["words"]["estimate"]]
+    if problem := review.get("problem"):
+        about.insert(0, say("review.problem", language, problem=problem))
+    request = ActionRequest(name=NODE, args={part: lines}, description="\n".join(about))
     config = ReviewConfig(action_name=NODE, allowed_decisions=_DECISIONS)
     return PlanReview(**{**review, "action_requests": [request], "review_configs": [config]})
 
@@ -297,14 +301,12 @@ def _from_form(answer: Any, review: PlanReview, part: PlanPart) -> Any:
 
     Raises InputError naming a field.
     """
-    if not (isinstance(answer, Mapping) and "decisions" in answer):
+    decision = _decision(answer)
+    if decision is None:
         return answer
-    decisions = answer["decisions"]
-    if not (isinstance(decisions, list) and len(decisions) == 1):
-        raise InputError("decisions", "must be a list of one decision")
     lines = cast(Mapping[str, Any], review)[part]
-    decision = decisions[0] if isinstance(decisions[0], Mapping) else {}
-    match decision.get("type"):
+    kind = str(decision.get("type"))
+    match _SAME_DECISION.get(kind, kind):
         case "approve":
             return {part: lines}
         case "reject":
@@ -314,9 +316,29 @@ def _from_form(answer: Any, review: PlanReview, part: PlanPart) -> Any:
     raise InputError("decisions[0].type", f"must be one of {', '.join(_DECISIONS)}")
 
 
+def _decision(answer: Any) -> Mapping[str, Any] | None:
+    """Return the decision that an answer is in any of the forms clients send; None for ours.
+
+    Agent Inbox sends a list of one, or one alone; in Studio a person types a word, or true.
+    """
+    if isinstance(answer, bool):
+        return {"type": "approve" if answer else "reject"}
+    if isinstance(answer, str):
+        return {"type": answer.strip().casefold()}
+    if isinstance(answer, Mapping) and "decisions" in answer:
+        decisions = answer["decisions"]
+    else:
+        decisions = answer if isinstance(answer, list) else [answer]
+        if not any(isinstance(each, Mapping) and "type" in each for each in decisions):
+            return None
+    if not (isinstance(decisions, list) and len(decisions) == 1):
+        raise InputError("decisions", "must be a list of one decision")
+    return decisions[0] if isinstance(decisions[0], Mapping) else {}
+
+
 def _edited_lines(decision: Mapping[str, Any], lines: Sequence[Any], part: PlanPart) -> Any:
     """Return the lines of an edit; one that stayed keeps what belongs to it, as its map task."""
-    action = decision.get("edited_action")
+    action = decision.get("edited_action", decision.get("args"))
     args = action.get("args") if isinstance(action, Mapping) else None
     edited = args.get(part) if isinstance(args, Mapping) else None
     if isinstance(edited, list):
