@@ -14,7 +14,7 @@ from agent.batch.questions import Question
 
 _Z = 1.959963984540054
 """Of a normal distribution, 95% lie within so many standard deviations."""
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,4})?", re.ASCII | re.IGNORECASE)
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,4})?", re.ASCII | re.IGNORECASE)
 _GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?", re.ASCII)
 _SEPARATOR = re.compile(r"[,;、]")
 # Full-width forms mean what their ASCII forms mean; so does the typographic minus.

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
+from agent.core.patterns import PIECE, Linear
 from agent.evidence.places import extract_place
 from agent.evidence.records import cost_words, hours_text, kind_text
 from agent.evidence.types import Constraints, Kind, Place, Suits, Verdict
@@ -164,7 +165,7 @@ _SAME_SUBJECT = re.compile(
 
 def constraints_by_rules(question: str) -> Constraints:
     """Return the constraints that a question states in plain words."""
-    text = unicodedata.normalize("NFKC", question)
+    text = unicodedata.normalize("NFKC", question[:PIECE])
     stated: dict[str, Any] = {
         "max_cost": _budget(text),
         "max_distance_m": _distance(text),
@@ -253,7 +254,7 @@ _HOURS = re.compile(
     r"|(?P<closed>闭馆|休馆|闭园|休息|不开放|不营业|店休|\bclosed\b)",
     re.IGNORECASE,
 )
-_NOTE = re.compile(r"[(【\[][^)】\]]*[)】\]]")
+_NOTE = Linear(r"[(【\[][^)】\]]*[)】\]]")
 _NO_HOURS = re.compile(r"(?:营业|开放|开馆)时间|营业|开放|[\s,，、;；:。.和及]")
 
 

@@ -3,9 +3,9 @@
 GCJ-02 is the offset system of maps in mainland China, 30 to 700 m away from WGS-84.
 """
 
-import re
 from math import asin, cos, hypot, isfinite, pi, radians, sin, sqrt
 
+from agent.core.patterns import Linear
 from agent.evidence.types import Location, Point
 from agent.texts import Language, say
 
@@ -25,7 +25,7 @@ _INVERSE_STEPS = 30
 _INVERSE_PRECISION = 1e-12
 
 _NUMBER = r"[-+]?\d{1,3}(?:\.\d{1,20})?"
-_PAIR = re.compile(rf"\s*[(（\[]?\s*({_NUMBER})\s*(?:[,，;；]\s*|\s+)({_NUMBER})\s*[)）\]]?\s*")
+_PAIR = Linear(rf"\s*[(（\[]?\s*({_NUMBER})\s*(?:[,，;；]\s*|\s+)({_NUMBER})\s*[)）\]]?\s*")
 
 
 def in_china_box(lng: float, lat: float) -> bool:

@@ -14,6 +14,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
+from agent.core.patterns import PIECE, Linear
 from agent.evidence.references import strip_references
 from agent.evidence.types import Place
 from agent.texts import Language
@@ -175,7 +176,7 @@ _BARE = re.compile(
     rf"(?:{_SUFFIX}|大|小|老|新|好|地|市|商|城|街|专|全|夜|社|郊|园|景|校|厂|市中心|购物|公共|儿童|主题)+"
 )
 _CITY_SUFFIX = re.compile(rf"(?<![{_HAN}])([{_HAN}]{{2,4}}市)(?!场|值|面|政|民|长|井|内|中心|区)")
-_BEFORE_NEAR = re.compile(
+_BEFORE_NEAR = Linear(
     rf"([{_HAN}A-Za-z0-9·\s()（）-]{{2,24}}?)\s*(?:的?(?:附近|周边|周围|旁边|边上|一带|门口|楼下"
     rf"|步行可达|沿线)"
     r"|\s*[0-9一二两三五十]+\s*(?:公里|千米|米|km|m)\s*(?:以内|之内|内|范围))"
@@ -332,6 +333,7 @@ def is_vague(name: str) -> bool:
 
 def extract_place(text: str) -> tuple[str, str | None] | None:
     """Return the (place, city) of a question; the place may be the city itself."""
+    text = text[:PIECE]
     city = city_in(text)
     landmark, shaped = landmark_in(text), shaped_place(text)
     if landmark and shaped and landmark in shaped:
@@ -415,6 +417,7 @@ class Ends:
 
 def route_ends(text: str) -> Ends | None:
     """Return the ends of a route; None where a question does not name both."""
+    text = text[:PIECE]
     for pattern in _PATTERNS:
         if match := pattern.search(text):
             origin, destination = match["origin"].strip(), match["destination"].strip()

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
+from agent.core.patterns import PIECE
 from agent.evidence.types import Query
 
 _CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
@@ -203,6 +204,8 @@ def same_search(a: str, b: str, *, operators: bool = True) -> bool:
 
     `operators` says whether the engine knows them: quoted words are then other than bare ones.
     """
+    if len(a) > PIECE or len(b) > PIECE:
+        return a == b
     first, second = _query_form(a, operators), _query_form(b, operators)
     if first.plain == second.plain:
         return True

@@ -87,7 +87,7 @@ def _shorten(name: str) -> str:
     whole = " ".join(name.split())
     if text_width(whole) <= _LONGEST:
         return whole
-    cut = whole
+    cut = whole[: int(_LONGEST / _NARROW)]
     while cut and text_width(cut + "…") > _LONGEST:
         cut = cut[:-1]
     # A Latin word that is cut goes whole, where another one stands before it.

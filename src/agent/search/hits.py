@@ -139,7 +139,7 @@ def failure_gap(task: WebTask, provider: str, error: AgentError, *, text: str, *
 MAX_QUERY = 400
 MAX_SNIPPET = 700
 _TAG = re.compile(r"</?(?:b|em|strong|mark|i|br|p|span)\b[^<>]{0,200}>", re.IGNORECASE)
-_BRACKETED = re.compile(r"[ \t]*[\[【［]([^\[\]【】［］\n]{1,200})[\]】］]")
+_BRACKETED = re.compile(r"(?<![ \t])[ \t]*+[\[【［]([^\[\]【】［］\n]{1,200})[\]】］]")
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ _MONTH = rf"({'|'.join(_MONTHS)})[a-z]*\.?"
 _AMERICAN = re.compile(rf"\b{_MONTH}\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+(\d{{4}})\b", re.IGNORECASE)
 _BRITISH = re.compile(rf"\b(\d{{1,2}})\s+{_MONTH},?\s+(\d{{4}})\b", re.IGNORECASE)
 _AGO = re.compile(
-    r"(\d+)\s*(?:(?P<day>days?|天|日)|(?P<week>weeks?|周|星期)|(?P<month>months?|个?月)"
+    r"(?<!\d)(\d{1,6})\s*(?:(?P<day>days?|天|日)|(?P<week>weeks?|周|星期)|(?P<month>months?|个?月)"
     r"|(?P<year>years?|年)|(?P<hour>minutes?|hours?|分钟|小时))\s*(?:ago|前)",
     re.IGNORECASE,
 )

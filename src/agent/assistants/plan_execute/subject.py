@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agent.assistants.plan_execute.state import Task
+from agent.core.patterns import Linear
 from agent.evidence.queries import clean_text, drop_seen
 from agent.evidence.types import Query
 from agent.knowledge.terms import bears_on, query_terms, shared_terms
@@ -16,10 +17,10 @@ MAX_QUERY, MAX_QUERIES, MAX_COMPANY = 300, 3, 200
 _BETWEEN_COMPANIES = re.compile("[;；、\n]")
 _BETWEEN_NAMES = re.compile(r"[/／|｜()（）]")
 _HAN = re.compile(r"[\u3400-\u9fff]")
-_LEGAL = re.compile(
+_LEGAL = Linear(
     r"(?:股份|有限责任|有限)*公司$|集团$"
     r"|[\s,]+(?:inc|corp|corporation|co|company|ltd|limited|plc|llc|ag|se|sa|nv|gmbh|group)\.?$",
-    re.IGNORECASE,
+    ignore_case=True,
 )
 _ENDS = "(?=[^\u3400-\u9fff]|$|[的在是和与及有将为于已称对把被从向也宣])"
 """Behind a Chinese name without its legal form: neither 青岚物流 nor 青岚湖 is 青岚公司."""

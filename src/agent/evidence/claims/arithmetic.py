@@ -8,6 +8,7 @@ from dataclasses import replace
 from decimal import Decimal, DivisionByZero, InvalidOperation
 from itertools import chain, combinations, permutations
 
+from agent.core.patterns import Linear
 from agent.evidence.claims.facts import alike, amount, hedge
 from agent.evidence.figures import Figure
 
@@ -75,7 +76,7 @@ _CONSTANTS = frozenset(
 )
 """What units have of each other: the hours of a month, the months of three years."""
 _TERM = r"(?:[¥$€£]\s?)?\d[\d,]*(?:\.\d+)?(?:\s?(?:million|billion|万|亿|%|元|m|km))?"
-_FORMULA = re.compile(rf"[(（\[]*{_TERM}(?:\s*[)）]?\s*[+\-−*×x·÷/]\s*[(（]?\s*{_TERM}[)）]?)+")
+_FORMULA = Linear(rf"[(（\[]*{_TERM}(?:\s*[)）]?\s*[+\-−*×x·÷/]\s*[(（]?\s*{_TERM}[)）]?)+")
 _RANGE = re.compile(r"\s?[–~]\s?(\d[\d,.]*\d|\d)")
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _OPERATOR_BEFORE = re.compile(r"(?:[+−*×·÷/]|-(?![A-Za-z]))[^\d，。；：,;:=＝]{0,20}$")
@@ -130,8 +131,8 @@ def right_result(text: str, figure: Figure) -> str | None:
 
 def _formula_before(text: str, figure: Figure) -> str | None:
     """Return the formula whose result the text says the figure is."""
-    for match in _FORMULA.finditer(text, 0, figure.start):
-        part_of_another = _OPERATOR_BEFORE.search(text, 0, match.start())
+    for match in _FORMULA.finditer(text[: figure.start]):
+        part_of_another = _OPERATOR_BEFORE.search(text, max(0, match.start() - 22), match.start())
         if not part_of_another and _EQUALS.fullmatch(text, match.end(), figure.start):
             return None if _OPEN_FORMULA.search(match[0]) else match[0]
     return None

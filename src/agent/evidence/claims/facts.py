@@ -265,14 +265,14 @@ def scripts(text: str) -> frozenset[str]:
 
 
 _IDENTIFIER = re.compile(
-    r"(?<![\w.])(?=[\w.+-]*[A-Za-z])(?:[a-z]+[A-Z]\w*|[A-Z]\w*[A-Z]\w*|v?\d+(?:\.\d+){2,}|v\d[\w.]*\w"
+    r"(?<![\w.])(?=[\w.+-]{0,60}[A-Za-z])(?:[a-z]+[A-Z]\w*|[A-Z]\w*[A-Z]\w*|v?\d+(?:\.\d+){2,}|v\d[\w.]*\w"
     r"|\w+(?:\.\w+)+|[A-Za-z]+_\w+)"
 )
 _CAPITAL = re.compile(
     r"(?<![\w'’])[A-ZÀ-Þ][\w'’&-]*(?:\s+(?:de|du|des|of|et|la|the)?\s?[A-ZÀ-Þ][\w'’&-]*)*"
 )
 _TITLE = re.compile(
-    r"《([^《》\n]{1,40})》|`([^`\n]{1,60})`|(\d+\s?号(?:线|楼|口|院))"
+    r"《([^《》\n]{1,40})》|`([^`\n]{1,60})`|((?<!\d)\d+\s?号(?:线|楼|口|院))"
     r"|([A-Z]\w+ \d{1,3})(?![\d.:,])"
 )
 _SENTENCE_BEGINS = re.compile(r"(?:^|[.!?:;|。！？：；]|\*\*|[-–—])[\s*|\"“(]*$")
@@ -342,7 +342,7 @@ def names(text: str) -> list[str]:
         proper[match[0]] = None
     for match in _CAPITAL.finditer(text):
         name = match[0]
-        if _SENTENCE_BEGINS.search(text[: match.start()]):
+        if _SENTENCE_BEGINS.search(text, max(0, match.start() - 20), match.start()):
             first, _, name = name.partition(" ")
             name = match[0] if any(c.isupper() for c in first[1:]) or name else ""
         proper |= dict.fromkeys([name] if name else [])

@@ -95,7 +95,7 @@ def numbered(used: list[Source], sources: Mapping[str, Source]) -> Notation:
 
 
 _FENCE = re.compile(r"\s{0,40}(`{3,}|~{3,})")
-_SEPARATOR = re.compile(r"\s*\|?[\s:|-]*-{3,}[\s:|-]*$")
+_SEPARATOR = re.compile(r"[\s:|-]*")
 _LIST_SIGN = re.compile(r"\s*(?:[-*+•]\s+|\d{1,3}[.)、]\s*)?")
 _DEMANDS = re.compile(
     r"(?:(?:应|要|需要?|该)(?:写进|要求|争取|谈)|条件|要求|谈判|下一步|行动)[^。；;]{0,24}$"
@@ -107,6 +107,7 @@ _END = re.compile(r"[。！？!?]+[”」』）)\"’*]*\0*|\.[”\")’*]*(?=[\
 _ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|approx|ca|No|St|Mr|Mrs|Dr|Prof|Fig|Mt|pp|\w)|\s[A-Z])\.$"
 )
+_LONGEST_ABBREVIATION = 8
 _DATE_AROUND = re.compile(r"\b(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\. \d")
 
 
@@ -149,7 +150,7 @@ def _is_item(line: str) -> bool:
 
 def is_table_rule(line: str) -> bool:
     """Return whether a line is the rule below a table's head."""
-    return _SEPARATOR.match(line) is not None
+    return "---" in line and _SEPARATOR.fullmatch(line) is not None
 
 
 def _blank(text: str, notation: Notation) -> tuple[str, list[Citation]]:
@@ -171,7 +172,8 @@ def _spans(line: str, *, row: bool) -> Iterator[tuple[int, int]]:
     sign = _LIST_SIGN.match(line)
     at = sign.end() if sign else 0
     for stop in _END.finditer(line, at):
-        if stop[0].startswith(".") and _ABBREVIATION.search(line, at, stop.start() + 1):
+        near = max(at, stop.start() - _LONGEST_ABBREVIATION)
+        if stop[0].startswith(".") and _ABBREVIATION.search(line, near, stop.start() + 1):
             continue
         if _DATE_AROUND.search(line[max(at, stop.start() - 5) : stop.start() + 3]):
             continue
@@ -301,7 +303,7 @@ _WEIGHS = re.compile(
 _TIME = r"\d{1,2}(?:[:：]\d\d|\s?点半?|\s?[ap]\.?m\b)"
 _PLANNED = (
     re.compile(
-        rf"\W*(?:\*\*[^*\n]{{1,60}}\*\*|[^，。,.:：\n]{{1,40}}?)\s*[（(]([^（）()\n]{{0,20}}?{_TIME}[^（）()\n]{{0,20}})[)）]",
+        rf"\W{{0,20}}(?:\*\*[^*\n]{{1,60}}\*\*|[^，。,.:：\n]{{1,40}}?)\s{{0,20}}[（(]([^（）()\n]{{0,20}}?{_TIME}[^（）()\n]{{0,20}})[)）]",
         re.I,
     ),
     re.compile(rf"\W*({_TIME}(?:\s*[-–—~～至到]\s*{_TIME})?)(?=[\s*:：，,])", re.I),

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Literal
 
+from agent.core.patterns import PIECE
 from agent.evidence.constraints import chinese_number
 from agent.evidence.outing.plan import BEGINS, Meal, clock_of, minutes_of
 from agent.evidence.places import extract_place, mentioned
@@ -94,7 +95,7 @@ def read_wish(question: str, now: datetime) -> OutingWish:
 
     A day that is not named is today while the morning lasts, else tomorrow.
     """
-    text = unicodedata.normalize("NFKC", question)
+    text = unicodedata.normalize("NFKC", question[:PIECE])
     named = days_asked_for(text, now.date().isoformat())
     wish = OutingWish()
     if named:
