@@ -1,6 +1,7 @@
 """Limits of owners on a real server, whichever way runs are asked for."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
@@ -12,7 +13,12 @@ from tests.support.dev_server import REPOSITORY, DevServer, dev_server
 from tests.support.probe_service import Probe, probe_service
 
 pytestmark = [pytest.mark.server]
-KEYS = {"alice": "alice-key-0123456789", "bob": "bob-key-0123456789abc"}
+KEYS = {
+    "alice": "alice-key-0123456789",
+    "bob": "bob-key-0123456789abc",
+    "carl": "carl-key-0123456789ab",
+    "dora": "dora-key-0123456789ab",
+}
 PER_MINUTE = 4
 
 
@@ -65,6 +71,36 @@ def test_open_runs_and_runs_a_minute_are_limited_by_owner(house: House) -> None:
         replies.append(house.ask("bob", str(uuid4()), f"more {len(replies)}"))
     assert [reply.status_code for reply in replies].count(200) == PER_MINUTE - 1
     assert 1 <= int(replies[-1].headers["retry-after"]) <= 60
+
+
+def post(house: House, who: str, path: str, body: Any) -> httpx.Response:
+    return httpx.post(
+        f"{house.server.url}{path}",
+        json=body, headers={"x-api-key": KEYS[who]}, timeout=60, trust_env=False,
+    )  # fmt: skip
+
+
+def busy(house: House, who: str) -> int:
+    return len(post(house, who, "/threads/search", {"status": "busy", "limit": 100}).json())
+
+
+def test_runs_without_a_thread_count_also_those_asked_for_at_once(house: House) -> None:
+    house.probe.held = {f"held {n}/whose" for n in range(8)}
+    bodies = [{"assistant_id": "owner", "input": {"messages": f"held {n}"}} for n in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        replies = list(pool.map(lambda body: post(house, "carl", "/runs", body), bodies))
+    assert sorted(reply.status_code for reply in replies) == [200] * 2 + [429] * 6
+    assert busy(house, "carl") == 2
+    house.probe.held = set()
+
+
+def test_a_batch_counts_as_many_runs_as_it_has(house: House) -> None:
+    house.probe.held = {f"batch {n}/whose" for n in range(10)}
+    bodies = [{"assistant_id": "owner", "input": {"messages": f"batch {n}"}} for n in range(10)]
+    reply = post(house, "dora", "/runs/batch", bodies)
+    assert reply.status_code == 429
+    assert busy(house, "dora") <= 2
+    house.probe.held = set()
 
 
 def _is_paced(reply: httpx.Response) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agent.assistants.registry import compiled
-from agent.core.errors import StoreFailed
+from agent.core.errors import ConfigurationError, StoreFailed
 from agent.runs.reply_cache import ReplyCache
 from agent.runs.threads import open_saver
 from agent.services import build_services
@@ -141,6 +141,20 @@ async def test_a_full_disk_ends_the_run_before_it_pays_for_more_and_it_goes_on_l
         if n > max(1, reference[text])
     }
     assert sum(again.values()) <= in_flight, [f"{n} {text[:200]}" for text, n in again.items()]
+
+
+@pytest.mark.parametrize("kilobytes", [0, 4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256])
+async def test_however_full_the_disk_is_at_the_first_use_its_folder_is_named(
+    kilobytes: int, world: World, tmp_path: Path
+) -> None:
+    fill(beyond=max(1, kilobytes << 10))
+    problem = ""
+    try:
+        async with process("agent", world, tmp_path / "data") as graph:
+            await run(graph, "first", QUESTIONS["agent"])
+    except (StoreFailed, ConfigurationError) as error:
+        problem = str(error)
+    assert problem.startswith(f"TANLU_DATA_DIR: {tmp_path}") or (kilobytes > 100 and not problem)
 
 
 async def test_reading_documents_in_ends_too_and_goes_on_later(bench: Bench) -> None:

@@ -9,9 +9,9 @@ import pytest
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="limits of a process on Linux")
 
 
-def fill(process: int = 0) -> None:
-    """From now on every write of a process to a file fails; 0 is this process."""
-    _limit(process, 1)
+def fill(process: int = 0, *, beyond: int = 1) -> None:
+    """From now on no file of a process grows beyond so many bytes; 0 is this process."""
+    _limit(process, beyond)
 
 
 def free(process: int = 0) -> None:

@@ -2,13 +2,16 @@
 
 import asyncio
 import logging
+import traceback
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
 import httpx
 import pytest
+from langgraph_sdk import Auth
 from langgraph_sdk.errors import NotFoundError
+from starlette.exceptions import HTTPException
 
 from agent.core.redaction import hide
 from agent.engines.langgraph.app import app, prune, prune_regularly
@@ -73,7 +76,7 @@ def root_writer() -> Iterator[logging.Handler]:
 def test_a_run_that_the_server_s_end_stops_is_told_without_a_traceback(
     exception: str, kept: bool, root_writer: logging.Handler, caplog: pytest.LogCaptureFixture
 ) -> None:
-    scrub_logs("langgraph_api.worker")
+    scrub_logs(["langgraph_api.worker"])
     told = {"event": "RETRYING", "exception": exception}
     logging.getLogger("langgraph_api.worker").warning(told)
     (record,) = caplog.records
@@ -84,17 +87,36 @@ def test_a_run_that_the_server_s_end_stops_is_told_without_a_traceback(
 def test_an_error_of_ours_is_told_in_its_own_line(
     root_writer: logging.Handler, caplog: pytest.LogCaptureFixture
 ) -> None:
-    scrub_logs("langgraph_api.worker")
+    scrub_logs(["langgraph_api.worker"])
     line = "agent.core.errors.StoreFailed: TANLU_DATA_DIR: the disk is full"
     told = {"event": "failed", "exception": f"Traceback …\n{line}\nDuring task with name 'x'"}
     logging.getLogger("langgraph_api.worker").error(told)
     assert [record.msg for record in caplog.records] == [{"event": "failed", "exception": line}]
 
 
+def test_a_cron_beyond_its_owner_s_limits_is_told_in_one_line(
+    root_writer: logging.Handler, caplog: pytest.LogCaptureFixture
+) -> None:
+    scrub_logs(["langgraph_api.cron_scheduler"])
+    try:
+        try:
+            raise Auth.exceptions.HTTPException(429, "4 questions a minute")
+        except Auth.exceptions.HTTPException as refusal:
+            raise HTTPException(refusal.status_code, refusal.detail) from refusal
+    except HTTPException:
+        told = {"event": "Error scheduling cron run", "exception": traceback.format_exc()}
+    logging.getLogger("langgraph_api.cron_scheduler").error(told)
+    (record,) = caplog.records
+    assert isinstance(record.msg, dict)
+    assert record.msg["exception"] == (
+        "starlette.exceptions.HTTPException: 429: 4 questions a minute"
+    )
+
+
 def test_no_key_leaves_through_the_server_s_log(root_writer: logging.Handler) -> None:
     hide("CANARY-server-log-1")
-    scrub_logs("langgraph_api.worker")
-    scrub_logs("langgraph_api.worker")
+    scrub_logs(["langgraph_api.worker"])
+    scrub_logs(["langgraph_api.worker"])
     assert isinstance(root_writer.formatter, ScrubbingFormatter)
     assert not isinstance(root_writer.formatter._inner, ScrubbingFormatter)
     try:

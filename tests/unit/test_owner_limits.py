@@ -1,5 +1,6 @@
 """What an owner may begin, and what those are told who may not."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -19,6 +20,7 @@ from agent.server.auth.owner_limits import OwnerLimits, TooMany, language_of
 from agent.settings import AccessSettings
 
 NIGHT = datetime(2026, 11, 23, 23, 59, 30, tzinfo=UTC)
+YESTERDAY = datetime(2026, 11, 22, tzinfo=UTC)
 
 
 class Threads:
@@ -26,11 +28,17 @@ class Threads:
 
     def __init__(self) -> None:
         self.busy: dict[str, str] = {}
+        self.made_at: dict[str, datetime] = {}
 
     async def search(self, *, metadata: Any, status: str, limit: int, select: Any) -> Any:
         assert status == "busy"
         owner = metadata["tanlu_owner"] if metadata else None
-        rows = [{"thread_id": id} for id, whose in self.busy.items() if owner in (None, whose)]
+        await asyncio.sleep(0)
+        rows = [
+            {"thread_id": id, "created_at": self.made_at.get(id, YESTERDAY).isoformat()}
+            for id, whose in self.busy.items()
+            if owner in (None, whose)
+        ]
         return rows[:limit]
 
 
@@ -109,6 +117,40 @@ async def test_runs_let_in_at_once_count_before_the_server_lists_them(server: Se
     await refusal(few, "alice", "three")
     clock.seconds += 2
     await few.admit("alice", "three")
+
+
+@pytest.mark.parametrize("named", [True, False])
+async def test_of_runs_asked_for_at_once_as_many_begin_as_may_be_open(named: bool) -> None:
+    few = limits(tanlu_open_runs=3)
+    asking = (few.admit("alice", f"t{number}" if named else "") for number in range(10))
+    refused = await asyncio.gather(*asking, return_exceptions=True)
+    assert [getattr(each, "name", "admitted") for each in refused] == [
+        *["admitted"] * 3,
+        *["open_runs"] * 7,
+    ]
+    await few.admit("bob", "t" if named else "")
+
+
+async def test_a_run_without_a_thread_counts_once_as_soon_as_the_server_lists_it(
+    server: Server,
+) -> None:
+    few = limits(tanlu_open_runs=3)
+    for number in range(3):
+        await few.admit("alice")
+        server.threads.busy[f"made-{number}"] = "alice"
+        server.threads.made_at[f"made-{number}"] = NIGHT
+    await refusal(few, "alice")
+
+
+async def test_a_run_that_is_refused_for_its_pace_takes_no_open_place() -> None:
+    clock = Clock()
+    few = limits(clock, tanlu_open_runs=2, tanlu_runs_per_minute=1)
+    await few.admit("alice")
+    assert (await refusal(few, "alice")).name == "runs_per_minute"
+    clock.seconds += 59.5
+    assert (await refusal(few, "alice")).name == "runs_per_minute"
+    clock.seconds += 0.5
+    await few.admit("alice")
 
 
 async def test_a_spent_day_ends_at_midnight() -> None:

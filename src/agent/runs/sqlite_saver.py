@@ -218,10 +218,11 @@ async def open_folder(folder: Path, serde: SerializerProtocol) -> AsyncIterator[
     await asyncio.to_thread(lambda: connect(path).close())
     file = SqliteFile(path, lambda opened: None)
     async with aiosqlite.connect(path, timeout=BUSY_SECONDS) as connection:
-        await connection.execute("PRAGMA synchronous=NORMAL")
         saver = ThreadSaver(connection, file, serde=serde)
         try:
-            await saver.setup()
+            with failures_of(path):
+                await connection.execute("PRAGMA synchronous=NORMAL")
+                await saver.setup()
             yield saver
             await saver.give_back()
         finally:

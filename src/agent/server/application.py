@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
@@ -42,8 +43,8 @@ class ScrubbingFormatter(logging.Formatter):
 class _PlainEnd(logging.Filter):
     """Keep what is expected free of tracebacks.
 
-    Runs that the server ends with are continued by its next start; our own errors say in one line
-    what to do.
+    Runs that the server ends with are continued by its next start; our own errors, and refusals of
+    runs that nobody waits for (a cron's, beyond its owner's limits), say in one line what to do.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -61,11 +62,13 @@ class _PlainEnd(logging.Filter):
 
 
 def _own_error(trace: Sequence[str]) -> str:
-    """Return the last line of a trace that is an error of ours; empty where none is."""
-    errors = [line for line in trace if line.startswith(f"{AgentError.__module__}.")]
+    """Return the last line of a trace that is an error of ours or a refusal; else nothing."""
+    own = f"{AgentError.__module__}."
+    errors = [line for line in trace if line.startswith(own) or _REFUSAL.match(line)]
     return errors[-1] if errors else ""
 
 
+_REFUSAL = re.compile(r"[a-z_.]+\.HTTPException: 4\d\d: ")
 _TALKATIVE = ("httpx", "google_genai", "langgraph_api.auth.custom")
 """Libraries that log each request: httpx with its whole address, which may hold a key."""
 _plain_end = _PlainEnd()
@@ -73,7 +76,7 @@ _plain_end = _PlainEnd()
 logging.getLogger("uvicorn.error").addFilter(_plain_end)
 
 
-def scrub_logs(worker_log: str) -> None:
+def scrub_logs(engine_logs: Sequence[str]) -> None:
     """Keep keys out of the log writers of this process, and libraries to their warnings."""
     writers = [w for name in (None, "uvicorn") for w in logging.getLogger(name).handlers]
     for writer in writers:
@@ -81,7 +84,8 @@ def scrub_logs(worker_log: str) -> None:
             writer.setFormatter(ScrubbingFormatter(writer.formatter))
     for name in _TALKATIVE:
         logging.getLogger(name).setLevel(logging.WARNING)
-    logging.getLogger(worker_log).addFilter(_plain_end)
+    for name in engine_logs:
+        logging.getLogger(name).addFilter(_plain_end)
 
 
 def announce() -> None:
@@ -107,13 +111,14 @@ def _announce_access() -> None:
 
 @asynccontextmanager
 async def serving(
-    recovery: contextlib.AbstractAsyncContextManager[None], *, worker_log: str
+    recovery: contextlib.AbstractAsyncContextManager[None], *, engine_logs: Sequence[str]
 ) -> AsyncIterator[None]:
     """Run our part of a server; at the end everything outside is closed, after the last run.
 
-    `recovery` is the engine's own part, entered first; `worker_log` names its workers' logger.
+    `recovery` is the engine's own part, entered first; `engine_logs` names the loggers of what
+    does runs there and of what begins them by the clock.
     """
-    scrub_logs(worker_log)
+    scrub_logs(engine_logs)
     announce()
     keep_loaded()
     closes_later = engine().close_after_runs(close_process_services)

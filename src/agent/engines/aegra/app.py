@@ -137,7 +137,7 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         raise ConfigurationError(
             "REDIS_BROKER_ENABLED", "must be true, or the runs of an instance that dies are lost"
         )
-    async with application.serving(_nothing(), worker_log="aegra_api.services"):
+    async with application.serving(_nothing(), engine_logs=["aegra_api.services"]):
         yield
 
 

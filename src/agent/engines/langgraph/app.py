@@ -116,7 +116,8 @@ logging.getLogger("langgraph_api.server").addFilter(_is_news)
 @asynccontextmanager
 async def lifespan(app: Starlette) -> AsyncIterator[None]:
     """Recover at the start; close everything outside at the end and before a hot reload."""
-    async with application.serving(_recovering(), worker_log="langgraph_api.worker"):
+    logs = ["langgraph_api.worker", "langgraph_api.cron_scheduler"]
+    async with application.serving(_recovering(), engine_logs=logs):
         yield
 
 

@@ -8,8 +8,9 @@ A run that has begun goes to its end.
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from math import ceil
@@ -49,6 +50,15 @@ class TooMany(Exception):
         )
 
 
+@dataclass(frozen=True, eq=False)
+class _Place:
+    """Hold a run that was let in, or is about to be, and that the server may not list yet."""
+
+    thread_id: str
+    """Empty for a run that gets a thread of its own."""
+    at: float
+
+
 class OwnerLimits:
     """Admit runs by the limits of the settings, 0 of which is none."""
 
@@ -62,7 +72,7 @@ class OwnerLimits:
     ) -> None:
         self._settings, self._shared, self._clock, self._now = settings, shared, clock, now
         self._windows: dict[str, SlidingWindow] = {}
-        self._admitted: dict[str, dict[str, float]] = {}
+        self._booked: dict[str, list[_Place]] = {}
         self._spent: dict[str, float] = {}
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -81,10 +91,25 @@ class OwnerLimits:
     async def admit(self, owner: str, thread_id: str = "") -> None:
         """Take a place for a new run; raise TooMany where there is none."""
         await self._check_dollars(owner)
-        await self._check_open(owner, thread_id)
-        await self._check_pace(owner)
-        if self._settings.tanlu_open_runs and thread_id:
-            self._admitted.setdefault(owner, {})[thread_id] = self._clock()
+        with self._place(owner, thread_id) as earlier:
+            await self._check_open(owner, thread_id, earlier)
+            await self._check_pace(owner)
+
+    @contextmanager
+    def _place(self, owner: str, thread_id: str) -> Iterator[Sequence[_Place]]:
+        """Book a place before it is known to be free; provide those that were booked earlier.
+
+        So runs asked for at the same moment count each other. It is given back where it fails.
+        """
+        booked, since = self._booked.setdefault(owner, []), self._clock() - _JUST_ADMITTED
+        booked[:] = [place for place in booked if place.at > since]
+        place, earlier = _Place(thread_id, self._clock()), [*booked]
+        booked.append(place)
+        try:
+            yield earlier
+        except BaseException:
+            booked[:] = [other for other in booked if other is not place]
+            raise
 
     async def _check_pace(self, owner: str) -> None:
         if not (limit := self._settings.tanlu_runs_per_minute):
@@ -95,21 +120,23 @@ class OwnerLimits:
         if wait > 0:
             raise TooMany("runs_per_minute", limit, wait)
 
-    async def _check_open(self, owner: str, thread_id: str) -> None:
+    async def _check_open(self, owner: str, thread_id: str, earlier: Sequence[_Place]) -> None:
         if not (limit := self._settings.tanlu_open_runs):
             return
         async with engine().client(owner) as client:
             rows = await client.threads.search(
                 metadata={OWNER: owner} if owner else None,
                 status="busy",
-                limit=limit + 1,
-                select=["thread_id"],
+                limit=2 * limit + 1,
+                select=["thread_id", "created_at"],
             )
-        since = self._clock() - _JUST_ADMITTED
-        recent = {id: at for id, at in self._admitted.get(owner, {}).items() if at > since}
-        self._admitted[owner] = recent
-        others = {str(row["thread_id"]) for row in rows} | set(recent)
-        if len(others - {thread_id}) >= limit:
+        made_at = {str(row["thread_id"]): _time_of(row["created_at"]) for row in rows}
+        threads = {place.thread_id for place in earlier if place.thread_id}
+        # A run without a thread gets one of its own, by which the server lists it soon.
+        just_now = self._now() - timedelta(seconds=_JUST_ADMITTED)
+        new = sum(at >= just_now for id, at in made_at.items() if id not in threads)
+        unlisted = max(0, sum(not place.thread_id for place in earlier) - new)
+        if len((threads | made_at.keys()) - {thread_id}) + unlisted >= limit:
             raise TooMany("open_runs", limit, _OPEN_AGAIN)
 
     async def _check_dollars(self, owner: str) -> None:
@@ -141,6 +168,11 @@ class OwnerLimits:
 
     def _day_of(self, owner: str) -> str:
         return f"usd:{self._now():%Y-%m-%d}:{owner}"
+
+
+def _time_of(moment: datetime | str) -> datetime:
+    """Return a server's moment, which some send as text."""
+    return datetime.fromisoformat(moment) if isinstance(moment, str) else moment
 
 
 @lru_cache(maxsize=1)
