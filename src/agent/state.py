@@ -136,6 +136,8 @@ class Turn(TypedDict):
     """The day is made of the last answer's places: nothing is searched."""
     paused_at: NotRequired[float]
     """Since when the plan waits for its review, as `started_at`; that time is not the run's."""
+    paused_by: NotRequired[str]
+    """The assistant whose plan waits."""
 
 
 class PlannedQuery(Query):

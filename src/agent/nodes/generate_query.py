@@ -99,7 +99,7 @@ async def generate_query(
         runtime.stream_writer(event("queries", NODE, text=text, count=len(queries)))
     log.info("turn=%s %s: %d queries, %d for the map",
              turn["id"], NODE, len(queries), sum(bool(q["map"]) for q in queries))  # fmt: skip
-    turn = waiting(turn, configuration, services) if queries else turn
+    turn = waiting(turn, configuration, services, "agent") if queries else turn
     opened["turn"], opened["needs"] = turn, "place" if plan.needs_place else None
     opened["gaps"] = replaced([*readable.gaps, *plan.gaps])
     opened["usage"] = Usage(**meter.usage, first=True)

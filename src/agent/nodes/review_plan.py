@@ -18,6 +18,7 @@ from agent.assistants.common.review import (
     answer_lines,
     answer_schema,
     await_answer,
+    check_waiting,
     checked_object,
     checked_text,
     continued,
@@ -179,6 +180,7 @@ async def review_plan(
 
     Executed again from its beginning at every answer, so nothing here may cost anything.
     """
+    check_waiting(state["turn"], "agent")
     services = get_services()
     configuration = runtime.context or Configuration()
     turn, written = state["turn"], state["query_list"]

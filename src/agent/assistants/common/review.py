@@ -40,6 +40,7 @@ NODE = "review_plan"
 _RADIUS_M = 2000
 """What the map searches around a place where nothing else is said."""
 _GAP = re.compile(r" +([:：])")
+_PAUSE = ("paused_at", "paused_by")
 _DECISIONS: list[Literal["approve", "edit", "reject"]] = ["approve", "edit", "reject"]
 _SAME_DECISION = {"accept": "approve", "ignore": "reject", "cancel": "reject"}
 """Words of Agent Inbox, and of a person in Studio, for the same."""
@@ -360,11 +361,22 @@ def _reworded(text: str, lines: Sequence[Any], part: PlanPart) -> Any:
     return text
 
 
-def waiting(turn: Turn, configuration: Configuration, services: Services) -> Turn:
+def waiting(turn: Turn, configuration: Configuration, services: Services, assistant: str) -> Turn:
     """Return the turn as it pauses for its review; as it is where none is wanted."""
     if not configuration.review_plan:
         return turn
-    return Turn(**{**turn, "paused_at": services.now().timestamp()})
+    return Turn(**{**turn, "paused_at": services.now().timestamp(), "paused_by": assistant})
+
+
+def check_waiting(turn: Mapping[str, Any], assistant: str) -> None:
+    """Raise InputError where the plan that waits on this thread is another assistant's.
+
+    All four have a node of this name, so that the thread lets each of them go on.
+    """
+    owner = turn.get("paused_by", assistant)
+    if owner != assistant:
+        problem = f"the plan that waits on this thread is one of {owner}; answer it there"
+        raise InputError("command.resume", problem, fault="other_assistant", assistant=owner)
 
 
 def continued(turn: Turn, services: Services) -> Turn:
@@ -372,7 +384,7 @@ def continued(turn: Turn, services: Services) -> Turn:
     services.budgets.close(turn["id"])
     now = services.now().timestamp()
     waiting_since = turn.get("paused_at", now)
-    options = {name: value for name, value in turn.items() if name != "paused_at"}
+    options = {name: value for name, value in turn.items() if name not in _PAUSE}
     return cast(Turn, {**options, "started_at": turn["started_at"] + max(0.0, now - waiting_since)})
 
 

@@ -61,7 +61,7 @@ async def begin(
     previous = opened_previous(previous_of(thread), turn)
     readable = await readable_collections(state, configuration, services, runtime, turn=turn)
     opened = new_research()
-    opened["turn"] = waiting(turn, configuration, services)
+    opened["turn"] = waiting(turn, configuration, services, "deep_research")
     opened["previous"] = previous
     opened["conversation"] = conversation(messages, previous["sources"])
     opened["owner"], opened["readable"] = readable.owner, readable.names

@@ -15,6 +15,7 @@ from agent.assistants.common.review import (
     answer_lines,
     answer_schema,
     await_answer,
+    check_waiting,
     checked_object,
     checked_text,
     continued,
@@ -102,6 +103,7 @@ async def review_plan(
     state: DeepState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> DeepUpdate:
     """Pause the run until the topics are answered; pause again where the answer is invalid."""
+    check_waiting(state["turn"], ASSISTANT)
     services, configuration = get_services(), configuration_of(runtime)
     planned, emit = _shown(state), runtime.stream_writer
 

@@ -244,7 +244,7 @@ async def plan(
     _tell(tasks, [*gaps, *request.gaps], emit)
     log.info("turn=%s %s: %d tasks, %s", turn["id"], NODE, len(tasks), note or "as planned")
     opened = new_plan()
-    opened["turn"] = waiting(turn, configuration, services)
+    opened["turn"] = waiting(turn, configuration, services, "plan_execute")
     opened["previous"], opened["conversation"] = previous, discussion
     opened["owner"], opened["readable"] = owner, readable.names
     opened["collections_named"] = readable.named

@@ -15,6 +15,7 @@ from agent.assistants.common.review import (
     answer_lines,
     answer_schema,
     await_answer,
+    check_waiting,
     checked_object,
     checked_text,
     continued,
@@ -161,6 +162,7 @@ async def review_plan(
     state: PlanState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> PlanUpdate:
     """Pause the run until the tasks are answered; pause again where the answer is invalid."""
+    check_waiting(state["turn"], ASSISTANT)
     services, configuration = get_services(), configuration_of(runtime)
     planned, emit = state["tasks"], runtime.stream_writer
 

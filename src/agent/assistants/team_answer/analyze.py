@@ -171,7 +171,7 @@ async def decompose(
     text = "\n".join(steps)
     runtime.stream_writer(event("sub_questions", DECOMPOSE, text=text, count=len(steps)))
     return TeamUpdate(
-        turn=waiting(state["turn"], configuration, services),
+        turn=waiting(state["turn"], configuration, services, "team_answer"),
         sub_questions=steps,
         reasoning_trace=[TraceEntry(step=DECOMPOSE, text=text)],
     )

@@ -14,6 +14,7 @@ from agent.assistants.common.review import (
     answer_lines,
     answer_schema,
     await_answer,
+    check_waiting,
     checked_text,
     continued,
     estimate,
@@ -68,6 +69,7 @@ async def review_plan(
     state: TeamState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> TeamUpdate:
     """Pause the run until the steps are answered; pause again where the answer is invalid."""
+    check_waiting(state["turn"], ASSISTANT)
     services, configuration = get_services(), configuration_of(runtime)
     written, emit = state["sub_questions"], runtime.stream_writer
 

@@ -12,6 +12,7 @@ from urllib.parse import quote
 from langgraph_sdk import Auth
 from langgraph_sdk.errors import APIStatusError, NotFoundError
 
+from agent.assistants.common.review import check_waiting
 from agent.assistants.registry import ASSISTANTS
 from agent.core.errors import ConfigurationError, InputError
 from agent.runs.engine import OWNER, RunRequest, ThreadBusy, engine
@@ -298,11 +299,15 @@ async def _check_command(owner: str, request: RunRequest, thread_id: Any) -> Non
     graph_id = await _graph_of(owner, request.assistant)
     with _as_422():
         check_command(graph_id, request.command)
-    if graph_id in ASSISTANTS and goes_to_node(request.command):
+    if graph_id in ASSISTANTS and thread_id:
         thread = await _visible(owner, f"/threads/{thread_id}")
-        if "turn" not in (thread.get("values") or {}):
+        turn = (thread.get("values") or {}).get("turn")
+        if goes_to_node(request.command) and turn is None:
             problem = "command.goto: there is no earlier run on this thread; send an input"
             raise Auth.exceptions.HTTPException(422, problem)
+        if request.command.get("resume") is not None:
+            with _as_422():
+                check_waiting(turn or {}, graph_id)
 
 
 async def _graph_of(owner: str, assistant: Any) -> str:
