@@ -35,7 +35,9 @@ class _Variables(BaseSettings):
     @classmethod
     def _without_blanks(cls, values: dict[str, Any]) -> dict[str, Any]:
         bare = {n: v.strip() if isinstance(v, str) else v for n, v in values.items()}
-        return {name: value for name, value in bare.items() if value != ""}
+        # Blanks where keys belong are a mistake: as if unset, they would open the server.
+        kept = {name: values[name] for name in ("tanlu_api_keys",) if name in values}
+        return {name: value for name, value in bare.items() if value != ""} | kept
 
     @field_validator("*")
     @classmethod
