@@ -45,6 +45,7 @@ eval:            ## how well rules see that the map helps, claims are checked, a
 	uv run python -m evals.geo_intent
 	uv run python -m evals.rerank
 	uv run python -m evals.claims
+	uv run python -m evals.figures
 	uv run python -m evals.retrieval
 vendor:          ## the page's libraries, bundled from the pinned packages (needs npm)
 	uv run --no-sync python tools/vendor_page.py

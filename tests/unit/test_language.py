@@ -1,61 +1,48 @@
+"""One splitter of sentences, one fold and one set of words for all languages."""
+
+import re
+
 import pytest
 
-from agent.texts import detect_language, fill, has, say, table
+from agent.evidence.language import LONGEST, fold, sentence_spans, words
+
+MARKERS = re.compile(r"\[\^[\w-]+\]")
+
+
+def split(text: str) -> list[str]:
+    return [text[start:end] for start, end in sentence_spans(text, MARKERS)]
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "sentences"),
     [
-        "王府井附近适合遛娃的好去处",
-        "王府井附近 coffee",
-        "LangGraph 和 LangChain 的区别是什么",
-        "iPhone 17 Pro 值得买吗",
-        "看看 https://example.com/some/long/path 讲了什么",
+        ("一句。[^w0] 两句！[^w1][^w2]三句", ["一句。[^w0]", "两句！[^w1][^w2]", "三句"]),
+        ("The first. [^w0] The second.", ["The first. [^w0]", "The second."]),
+        ("Open at no. 3 Main St. today. Closed on Monday.",
+         ["Open at no. 3 Main St. today.", "Closed on Monday."]),
+        ("他说：“去吧。”她没有去。", ["他说：“去吧。”", "她没有去。"]),
+        ("It costs 3.5 yuan. It is e.g. cheap.", ["It costs 3.5 yuan.", "It is e.g. cheap."]),
+        ("one line\nanother line", ["one line", "another line"]),
+        ("地址在 no. 3 号楼。下一句。", ["地址在 no. 3 号楼。", "下一句。"]),
+        ("**粗体。**后文", ["**粗体。**", "后文"]),
+        ("", []),
     ],
-)
-def test_a_chinese_question_with_some_latin_words_is_chinese(text: str) -> None:
-    assert detect_language(text) == "zh"
+)  # fmt: skip
+def test_sentences_end_where_a_reader_ends_them(text: str, sentences: list[str]) -> None:
+    assert split(text) == sentences
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "What to do near 王府井 (Wangfujing)?",
-        "coffee near Wangfujing",
-        "Translate 谢谢你 into English for me",
-        "東京タワーのちかくのカフェ",
-        "116.41,39.91",
-        "",
-        "🙂🙂",
-    ],
-)
-def test_an_english_question_that_names_a_chinese_place_is_english(text: str) -> None:
-    assert detect_language(text) == "en"
+@pytest.mark.parametrize("text", ["a" * 5000, "长" * 5000, "a. " * 3000, "。" * 3000, "1. " * 3000])
+def test_no_piece_is_longer_than_the_bound_and_nothing_is_lost(text: str) -> None:
+    pieces = split(text)
+    assert max(map(len, pieces)) <= LONGEST
+    assert "".join(pieces).replace(" ", "") == text.replace(" ", "")
 
 
-def test_a_text_is_filled_by_name_and_other_braces_stay() -> None:
-    text = '{name} 要一个检索式，如 {"query": "…"}；{name}: {limit} {}'
-    assert fill(text, {"name": "搜索", "absent": "x"}) == (
-        '搜索 要一个检索式，如 {"query": "…"}；搜索: {limit} {}'
-    )
+def test_width_script_and_case_are_no_difference() -> None:
+    assert fold("臺灣門票３０元 ABC") == fold("台湾门票30元 abc")
+    assert words("國立故宮博物院") == words("国立故宫博物院")
 
 
-def test_braces_in_a_value_stay() -> None:
-    assert fill("{a}, {b}", {"a": "{b}", "b": "x"}) == "{b}, x"
-
-
-def test_a_text_is_said_by_its_key_with_its_values() -> None:
-    assert say("gaps.web", "zh", reason="超时") == "网页搜索没有进行：超时"
-    whole = "7 pages can be quoted on “tea”."
-    assert say("sample.pages", "en", topic="tea", count=7) == whole
-
-
-def test_an_unknown_key_is_an_error() -> None:
-    with pytest.raises(KeyError):
-        say("gaps.nowhere", "en")
-    assert not has("gaps.nowhere")
-
-
-def test_a_table_has_its_texts_and_by_dotted_keys_those_of_the_tables_in_it() -> None:
-    assert table("progress", "en")["speakers.analyst"] == "analyst"
-    assert table("progress.speakers", "zh")["analyst"] == "分析员"
+def test_a_text_without_han_needs_no_dictionary() -> None:
+    assert fold("Ｆull Width") == "full width"

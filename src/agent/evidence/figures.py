@@ -1,11 +1,11 @@
-"""Read figures in text with their units.
+"""Read figures in text with their units: numbers, money, percent, dates and times of day.
 
-A figure is compared by its value: ¥1,234 is 1234元, 3万 is 30,000, 20:00 is 晚上8点 and 8 pm. Signs
-are not compared, and small numbers that only count something (three ways, 2 个) are not figures.
+A figure is compared by its value: ¥1,234 is 1234元, 3万 is 30,000, 一百二十元 is 120 yuan, 20:00 is
+晚上8点 and 8 pm, -5度 is not 5度. Small numbers that only count something (three ways, 2 个) state
+no fact.
 """
 
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -13,146 +13,15 @@ from functools import lru_cache
 from itertools import pairwise
 
 from agent.core.processor import breathe
-
-_UNITS: dict[str, dict[str, str]] = {
-    "percent": {"1": "% percent per~cent 百分点 percentage~points percentage~point"},
-    "permille": {"1": "‰"},
-    "yuan": {"1": "元 块钱 块 yuan RMB CNY 人民币"},
-    "dollar": {"1": "美元 美金 USD dollars dollar"},
-    "euro": {"1": "欧元 EUR euros euro Euro"},
-    "sterling": {"1": "英镑 GBP"},
-    "yen": {"1": "日元 JPY yen"},
-    "metre": {
-        "1": "米 m metres metre meters meter Meter Metern mètres metros metri",
-        "1000": "公里 km kilometres kilometre kilometers kilometer Kilometer Kilometern kilomètres "
-        "kilómetros chilometri",
-        "0.01": "厘米 cm centimetres centimeters",
-        "0.001": "毫米 mm millimetres millimeters",
-    },
-    "mile": {"1": "英里 miles mile"},
-    "foot": {"1": "英尺 feet foot ft"},
-    "area": {
-        "1": "平方米 m² m2 sq~m square~metres square~meters Quadratmeter",
-        "1000000": "平方公里 平方千米 km² km2 sq~km square~kilometres square~kilometers "
-        "Quadratkilometer",
-        "10000": "公顷 hectares hectare ha",
-    },
-    "gram": {
-        "1": "克 g grams gram",
-        "1000": "公斤 kg kilograms kilogram",
-        "500": "斤",
-        "1000000": "吨 tonnes tonne tons ton",
-    },
-    "litre": {"1": "升 L litres litre liters liter", "0.001": "毫升 ml mL"},
-    "second": {
-        "0.001": "毫秒 ms milliseconds millisecond",
-        "1": "秒 s sec seconds second",
-        "60": "分钟 min mins minutes minute",
-        "3600": "小时 钟头 h hr hrs hours hour",
-        "86400": "天 日 days day",
-        "604800": "周 星期 weeks week",
-    },
-    "month": {"1": "月 months month"},
-    "year": {"1": "年 岁 周岁 years year"},
-    "century": {"1": "世纪 centuries century"},
-    "degree": {"1": "摄氏度 °C 度 degrees degree °"},
-    "fahrenheit": {"1": "华氏度 °F"},
-    "person": {"1": "人次 人 people persons person"},
-    "watt": {
-        "1": "W watts watt Watt",
-        "1000": "千瓦 kW kilowatts Kilowatt",
-        "1000000": "兆瓦 MW megawatts megawatt Megawatt",
-        "1000000000": "GW gigawatts gigawatt Gigawatt",
-    },
-    "watt hour": {
-        "1": "Wh",
-        "1000": "千瓦时 kWh",
-        "1000000": "兆瓦时 MWh",
-        "1000000000": "GWh",
-        "1000000000000": "TWh",
-    },
-    "volt": {"1": "伏 V volts", "1000": "kV"},
-    "byte": {
-        "1": "字节 bytes byte",
-        "1000": "KB",
-        "1024": "KiB",
-        "1000000": "MB",
-        "1048576": "MiB",
-        "1000000000": "GB",
-        "1073741824": "GiB",
-        "1000000000000": "TB",
-    },
-}
-SCALES: dict[str, Decimal] = {
-    "万亿": Decimal(10**12),
-    "千亿": Decimal(10**11),
-    "百亿": Decimal(10**10),
-    "十亿": Decimal(10**9),
-    "亿": Decimal(10**8),
-    "千万": Decimal(10**7),
-    "百万": Decimal(10**6),
-    "十万": Decimal(10**5),
-    "万": Decimal(10**4),
-    "千": Decimal(1000),
-    "百": Decimal(100),
-    "K": Decimal(1000),
-    "k": Decimal(1000),
-    "M": Decimal(10**6),
-    "B": Decimal(10**9),
-    "bn": Decimal(10**9),
-    "thousand": Decimal(1000),
-    "million": Decimal(10**6),
-    "billion": Decimal(10**9),
-    "trillion": Decimal(10**12),
-    "Millionen": Decimal(10**6),
-    "Milliarde": Decimal(10**9),
-    "Milliarden": Decimal(10**9),
-    "milliards": Decimal(10**9),
-}
-PREFIXES: dict[str, str] = {
-    "US$": "dollar",
-    "$": "dollar",
-    "USD": "dollar",
-    "¥": "yuan",
-    "RMB": "yuan",
-    "CNY": "yuan",
-    "人民币": "yuan",
-    "€": "euro",
-    "EUR": "euro",
-    "£": "sterling",
-    "GBP": "sterling",
-    "百分之": "percent",
-    "factor of": "times",
-}
-UNITS: dict[str, tuple[str, Decimal]] = {
-    word.replace("~", " "): (kind, Decimal(factor))
-    for kind, written in _UNITS.items()
-    for factor, words in written.items()
-    for word in words.split()
-}
-MONTHS = (
-    *("January", "February", "March", "April", "May", "June", "July"),
-    *("August", "September", "October", "November", "December"),
-)
-_FOREIGN_MONTHS = {
-    name: number
-    for names in (
-        "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
-        "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
-        "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
-        "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre "
-        "dicembre",
-        "januari februari maart april mei juni juli augustus september oktober november december",
-        "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
-    )
-    for number, name in enumerate(names.split(), 1)
-}
-"""German, French, Spanish, Italian, Dutch, Portuguese."""
-
+from agent.evidence.language import KEPT_SENTENCES, SENTENCE, with_places
+from agent.evidence.numerals import Digits, in_digits
+from agent.evidence.units import FOREIGN_MONTHS, MONEY, MONTHS, PREFIXES, SCALES, UNITS
 
 Date = tuple[int | None, int | None, int | None]
 """Year, month and day; None for what is not said."""
-_MIN_DIGITS, _GROUP = 3, 3
+_TEN, _GREAT, _GROUP = 10, 100, 3
+_COUNTED = ("person", "second", "month", "year")
+"""What a small number in words may only count: two people, 三天."""
 _MONTHS_A_YEAR, _DAYS_A_MONTH = 12, 31
 _HOUR, _LATE_NOON, _HALF_DAY, _DAY = 60, 240, 720, 1440
 
@@ -165,56 +34,70 @@ def _any(words: Iterable[str]) -> str:
     return "|".join(re.escape(word) + after[word] for word in ordered)
 
 
-_MONTH = "(?:" + "|".join(f"{name[:3]}(?:{name[3:]})?" for name in MONTHS) + r")\.?"
-_ANY_FOREIGN = _any(list(_FOREIGN_MONTHS))
+_MONTH = "(?:" + "|".join(f"{name[:3]}(?:{name[3:]})?" for name in MONTHS) + r"|Sept)\b\.?"
+_ANY_FOREIGN = _any(list(FOREIGN_MONTHS))
 _TIMES = (
     r"倍|x(?![A-Za-z]|\ ?\d)|fold(?![A-Za-z])|:1(?!\d|:)"
     r"|times(?=\ (?:as|more|less|fewer|the|that|what|its|[a-z]+er)(?![A-Za-z]))"
 )
 """The words behind a ratio; "3 times" alone only counts how often."""
 _LATIN = _any([word for word in (*UNITS, *SCALES) if word[0] < "\u3000"])
+_LATIN_SCALES = _any([word for word in SCALES if word.isascii() and len(word) > 3])
 _FOREIGN = r"(?:Kilo)?[Mm]etern?|(?:kilo)?mètres|(?:kiló)?metros|(?:chilo)?metri|Euro|Einwohner"
 _POINTS = rf"\d{{1,3}}(?:\.\d{{3}}){{2,}}(?![\d.])|\d{{1,3}}\.\d{{3}}(?=\ (?:{_FOREIGN})\b)"
 _AMOUNT = (
-    r"\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?"
-    rf"|\d{{1,3}},\d{{1,2}}(?=\ ?(?:{_LATIN}))|(?P<points>{_POINTS})|\d+(?:\.\d+)?"
+    r"\d{1,3}(?:,\d{2,3})*,\d{3}(?!\d)(?:\.\d+)?|\d{1,3}(?:\ \d{3}){2,}(?![\d])(?:\.\d+)?"
+    rf"|\d{{1,3}},\d{{1,2}}(?=\ ?(?:{_LATIN}))|(?P<points>{_POINTS})"
+    r"|(?P<mixed>(?:\d{1,4}\ )?\d{1,2}[/⁄]\d{1,3})(?![\d/⁄年月]|\.\d)|\d+(?:\.\d+)?"
     rf"|\.\d{{1,3}}(?=\ ?(?:{_LATIN}))"
 )
-"""Also 574,8 km/h, 1.234.567 and 3.600 Meter: else a comma lists, a point begins decimals."""
-_FIRST = re.escape("".join({word[0] for word in (*MONTHS, *_FOREIGN_MONTHS, *PREFIXES)}))
+"""Also 574,8 km/h, 1.234.567, 3.600 Meter, 12,34,567, 1 1/2: else a comma lists."""
+_FIRST = re.escape("".join({word[0] for word in (*MONTHS, *FOREIGN_MONTHS, *PREFIXES)}))
+_CODE = "(?:USD|RMB|CNY|EUR|GBP|HKD|usd|rmb|eur)"
+_MINUS = re.compile(
+    r"(?:(?<![A-Za-z0-9%℃°)\]年月日号时点分元米万亿岁折成])[-−–]|负|零下|\b(?:minus|negative)\ )\Z",
+    re.I,
+)
+_LONGEST_MINUS = 9
+_INCH = UNITS["inch"][1]
 _FIGURE = re.compile(
     rf"""(?=[\d.{_FIRST}])(?<![A-Za-z0-9_.])(?<![A-Za-z]-)(?<!第)(?<!第\ )(?:
-    (?P<iso>\d{{4}}([-/.])\d{{1,2}}\2\d{{1,2}}(?!\d))
+    (?P<iso>\d{{4}}([-/.])\d{{1,2}}\2\d{{1,2}}(?!\d)|\d{{4}}-(?i:{_MONTH})-\d{{1,2}}(?!\d))
     |(?P<dayfirst>\d{{1,2}}([-/.])\d{{1,2}}\4[12]\d{{3}}(?!\.?\d))
-    |(?P<han>[12]\d{{3}}\ ?年(?:\ ?\d{{1,2}}\ ?月(?:\ ?\d{{1,2}}\ ?[日号])?)?
+    |(?P<monthyear>(?:0?[1-9]|1[0-2])/(?:19|20)\d\d(?![\d/]))
+    |(?P<han>[12]\d{{3}}\ ?年(?:\ ?\d{{1,2}}\ ?月(?:\ ?\d{{1,2}}\ ?[日号]?)?)?
         |\d{{1,2}}\ ?月(?:\ ?\d{{1,2}}\ ?[日号])?
         |(?<!提前)(?<!提前\ )(?<!为期)(?<!连续)\d{{1,2}}\ ?日(?!内|游|以内|之内))
-    |(?P<named>{_MONTH}\ \d{{1,2}}(?:st|nd|rd|th)?(?:,?\ [12]\d{{3}})?(?!\d|:)
-        |\d{{1,2}}(?:st|nd|rd|th)?\ (?:of\ )?{_MONTH}(?![a-z])(?:,?\ [12]\d{{3}}(?!\d))?
+    |(?P<named>{_MONTH}[\ ]?\d{{1,2}}(?:st|nd|rd|th)?(?:,?\ [12]\d{{3}})?(?!\d|:)
+        |\d{{1,2}}(?:st|nd|rd|th|\.)?\ (?:of\ )?{_MONTH}(?![a-z])(?:,?\ [12]\d{{3}}(?!\d))?
         |{_MONTH}\ [12]\d{{3}}(?!\d))
     |(?P<foreign>\d{{1,2}}[.º]?\ (?:de\ )?(?:{_ANY_FOREIGN})(?:\ (?:del?\ )?[12]\d{{3}}(?!\d))?
         |(?:{_ANY_FOREIGN})\ (?:del?\ )?[12]\d{{3}}(?!\d))
-    |(?P<clock>\d{{1,2}}:\d{{2}}(?!\d)(?:\ ?[AaPp]\.?[Mm]\b)?
-        |\d{{1,2}}\ ?点(?:(?:\d{{1,2}}\ ?分?|半))?(?!\d)|\d{{1,2}}\ ?[AaPp]\.?[Mm]\b)
-    |(?:(?P<prefix>{_any(list(PREFIXES))})\ ?)?(?P<amount>{_AMOUNT})
-        (?:\ ?(?P<scale>{_any(list(SCALES))}))?
+    |(?P<clock>\d{{1,2}}:\d{{2}}(?::\d\d)?(?!\d)(?:\ ?[AaPp]\.?\ ?[Mm]\b)?
+        |\d{{1,2}}\ ?点(?:[13]刻|半|整|钟|\d{{1,2}}\ ?分?)?(?!\d)|\d{{1,2}}\ ?[AaPp]\.?[Mm]\b)
+    |(?P<feet>\d{{1,2}})\ ?(?:ft|feet|foot|['′])\ ?(?P<inches>\d{{1,2}})\ ?(?:in(?:ches|ch)?\b|["″])
+    |(?P<below>\d{{1,5}})分之(?P<over>\d+(?:\.\d+)?)
+    |(?:(?P<prefix>{_any(list(PREFIXES))})\ ?(?P<minus>[-−])?)?(?P<amount>{_AMOUNT})
+        (?:\ ?[余多来]?(?P<scale>{_any(list(SCALES))}|(?(prefix)m(?![A-Za-z])|(?!))))?
         (?:[\ -]?(?:余|多)?个?(?:st|nd|rd|th)?[\ -]?
-            (?:(?P<unit>{_any(list(UNITS))})|(?P<times>{_TIMES})))?
+            (?:(?!{_CODE}\d|[$¥€£]\ ?\d)(?P<unit>{_any(list(UNITS))})(?P<half>半)?
+            |(?P<times>{_TIMES})))?
+        (?:\ (?P<after>{_LATIN_SCALES}))?
     )""",
     re.VERBOSE,
 )
 _PER = re.compile(
     rf"""\ ?(?:/|每|(?:per|an?)\ )\ ?(?P<unit>{_any(list(UNITS))})
-    |\ per\ (?P<amount>{_AMOUNT})(?![\d%])
+    |\ per\ (?P<amount>\d[\d,]*(?:\.\d+)?)(?![\d%])
     |\ per\ (?P<scale>{_any(list(SCALES))})""",
     re.VERBOSE,
 )
+_NOT_SHARES = re.compile(r"[人年员立功都交为本品长就绩分熟]|吨")
+"""What follows 成 where it is no tenth: 2成人."""
 _DIGIT = re.compile(r"\d")
-SENTENCE, KEPT_SENTENCES = 500, 8192
-"""Characters of a sentence, and of how many what was read in them is kept: a check reads each
-again beside each of its sources.
-"""
+_WIDE_GROUP = re.compile(r"(?<=[０-９])，(?=[０-９]{3}(?![０-９]))")
 _JOINED = re.compile(r"\s*(?:[-–—~/、至到和或]|to|and|or|en|und|et|y|e|bis|tot)\s*")
+_BESIDE, _AND = re.compile(r"\s?(?:and\s|零)?"), re.compile(r"\sand\s")
 
 
 @dataclass(frozen=True)
@@ -231,6 +114,8 @@ class Figure:
     """Nothing says in which half of the day the time is: twelve hours later may be meant."""
     value: Decimal = Decimal(0)
     scale: Decimal = Decimal(1)
+    factor: Decimal = Decimal(1)
+    """How many of the base of its kind the unit is; the scale has it too."""
     kind: str | None = None
     """The kind of its unit; empty where nothing follows it, None where some other word does."""
     prefixed: bool = False
@@ -246,19 +131,38 @@ class Figure:
         return (self.clock, *later)
 
     @property
+    def amount(self) -> Decimal:
+        """Return the value in the base unit of its kind."""
+        return self.value * self.scale
+
+    @property
+    def bare(self) -> Decimal:
+        """Return the value in the unit as it is written, or in none."""
+        return self.amount / self.factor
+
+    @property
+    def is_money(self) -> bool:
+        return self.kind in MONEY
+
+    @property
     def telling(self) -> bool:
         """Return whether it states a fact; a bare small number may only count what is listed."""
-        if self.date or self.clock is not None or self.kind or self.scale != 1:
+        if self.date or self.clock is not None:
             return True
-        digits = re.sub(r"[^\d.]", "", self.text)
-        return "." in digits or len(digits) >= _MIN_DIGITS
+        if self.kind in _COUNTED and abs(self.value) < _TEN and not _has_digits(self.text, 1):
+            return False
+        if self.kind or self.scale != 1:
+            return True
+        return "." in self.text or abs(self.value) >= _GREAT or _has_digits(self.text, _GROUP)
+
+
+def _has_digits(text: str, count: int) -> bool:
+    return sum(char.isdigit() for char in text) >= count
 
 
 def figures(text: str) -> list[Figure]:
     """Return all figures, in order; in a range or list (20–30元) the unit holds for both."""
     breathe()
-    if not _DIGIT.search(text):
-        return []
     return list(_sentence_figures(text)) if len(text) <= SENTENCE else _figures(text)
 
 
@@ -268,8 +172,18 @@ def _sentence_figures(text: str) -> Sequence[Figure]:
 
 
 def _figures(text: str) -> list[Figure]:
-    plain, places = _fold_text(text)
-    read = [_read(match, plain, places, text) for match in _FIGURE.finditer(plain)]
+    plain, places = with_places(_WIDE_GROUP.sub(",", text))
+    digits = in_digits(plain, places)
+    if not _DIGIT.search(digits.text):
+        return []
+    matches = _FIGURE.finditer(digits.text)
+    read = [figure for match in matches if (figure := _read(match, digits, text))]
+    _share_units(read, text)
+    return _together(_in_their_halves(read, text), text)
+
+
+def _share_units(read: list[Figure], text: str) -> None:
+    """Give both ends of a range or list the unit that only one of them has."""
     for i in range(len(read) - 1, 0, -1):
         left, right = read[i - 1], read[i]
         if _JOINED.fullmatch(text, left.end, right.start) and _is_day_beside(left, right):
@@ -279,13 +193,56 @@ def _figures(text: str) -> list[Figure]:
             continue
         if _JOINED.fullmatch(text, left.end, right.start):
             read[i - 1] = replace(
-                left, kind=right.kind, scale=left.scale * right.scale, per=right.per
+                left,
+                kind=right.kind,
+                scale=left.scale * right.scale,
+                factor=right.factor,
+                per=right.per,
             )
     for i, (left, right) in enumerate(pairwise(read)):
         joined = left.prefixed and not right.kind and not right.date and right.clock is None
         if joined and _JOINED.fullmatch(text, left.end, right.start):
             read[i + 1] = replace(right, kind=left.kind, prefixed=True)
-    return _in_their_halves(read, text)
+
+
+def _together(read: Iterable[Figure], text: str) -> list[Figure]:
+    """Return the figures, a value in two units as one: 3元5角, 1 hour 20 minutes, $3 and 50."""
+    out = list[Figure]()
+    for figure in read:
+        left = out[-1] if out else None
+        if left and (small := _rest_of(left, figure)) and _beside(left, figure, text):
+            whole = (left.amount + small * figure.value) / small
+            own = text[left.start : figure.end]
+            out[-1] = replace(
+                left,
+                text=own,
+                end=figure.end,
+                value=whole,
+                scale=small,
+                factor=small,
+                per=figure.per,
+            )
+        else:
+            out.append(figure)
+    return out
+
+
+def _rest_of(left: Figure, figure: Figure) -> Decimal | None:
+    """Return the smaller unit in which a figure goes on with the one before it."""
+    if not left.kind or left.per or left.prefixed or figure.prefixed or figure.value < 0:
+        return None
+    if left.kind == figure.kind and figure.amount < left.scale > figure.scale:
+        return figure.scale
+    cents = left.kind in ("dollar", "euro") and left.scale == 1 and not figure.kind
+    is_number = not figure.date and figure.clock is None and figure.scale == 1
+    if cents and is_number and 9 < figure.value < _GREAT and figure.value % 1 == 0:
+        return Decimal(1) / _GREAT
+    return None
+
+
+def _beside(left: Figure, figure: Figure, text: str) -> bool:
+    pattern = _BESIDE if figure.kind else _AND
+    return bool(pattern.fullmatch(text, left.end, figure.start))
 
 
 def _is_day_beside(figure: Figure, other: Figure) -> bool:
@@ -356,57 +313,86 @@ def _at(figure: Figure, time: int) -> Figure:
     return replace(figure, clock=time, ambiguous=False)
 
 
-def _fold_text(text: str) -> tuple[str, Sequence[int]]:
-    """Return the text with full-width forms plain, and each character's index in it (and the end).
-
-    Wide commas stay (they join no digits), and so do superscripts: 10³ is not 103.
-    """
-    plain = text if text.isascii() else text.translate(_FOLDED)
-    if len(plain) == len(text):
-        return plain, range(len(text) + 1)
-    pieces = [char.translate(_FOLDED) for char in text]
-    places = [index for index, piece in enumerate(pieces) for _ in piece]
-    return plain, [*places, len(text)]
-
-
-class _Folding(dict[int, str]):
-    """The plain form of each character; none is empty."""
-
-    def __missing__(self, code: int) -> str:
-        if len(self) >= _FOLDED_AT_MOST:
-            self.clear()
-        char = chr(code)
-        stays = char == "，" or unicodedata.category(char) == "No"
-        self[code] = folded = char if stays else unicodedata.normalize("NFKC", char)
-        return folded
-
-
-_FOLDED_AT_MOST = 32_768
-_FOLDED = _Folding()
-
-
-def _read(match: re.Match[str], plain: str, places: Sequence[int], text: str) -> Figure:
+def _read(match: re.Match[str], digits: Digits, text: str) -> Figure | None:
     start, end = match.span()
-    began, ended = places[start], places[end - 1] + 1
+    began, ended = digits.starts[start], digits.ends[end - 1]
     own = text[began:ended]
-    if written := match["iso"] or match["han"] or match["named"] or match["foreign"]:
-        return Figure(own, began, ended, date=_date(written))
-    if written := match["dayfirst"]:
-        return Figure(own, began, ended, date=_day_first(written))
+    if (date := _date_of(match)) is not None:
+        return Figure(own, began, ended, date=date)
     if match["clock"]:
         clock, ambiguous = _time(match["clock"])
         return Figure(own, began, ended, clock=clock, ambiguous=ambiguous)
-    kind, factor = UNITS.get(match["unit"] or "", (None, Decimal(1)))
+    if match["feet"]:
+        inches = 12 * Decimal(match["feet"]) + Decimal(match["inches"])
+        return Figure(own, began, ended, value=inches, scale=_INCH, factor=_INCH, kind="metre")
+    if match["below"]:
+        return _share(match, own, began, ended)
+    value = _value(match["amount"], is_pointed=bool(match["points"]))
+    if value is None:
+        return None
+    value += Decimal("0.5") if match["half"] else 0
+    minus = _MINUS.search(digits.text, max(0, start - _LONGEST_MINUS - 1), start)
+    if minus:
+        began = digits.starts[minus.start()]
+    kind, magnitude, factor = _unit_of(match, digits.text, value)
+    return Figure(
+        text[began:ended],
+        began,
+        ended,
+        value=-value if minus or match["minus"] else value,
+        scale=magnitude * factor,
+        factor=factor,
+        kind=kind,
+        prefixed=bool(match["prefix"]),
+        per=_per(digits.text, end) if kind else None,
+    )
+
+
+def _date_of(match: re.Match[str]) -> Date | None:
+    if written := match["iso"] or match["han"] or match["named"] or match["foreign"]:
+        return _date(written)
+    if written := match["dayfirst"]:
+        return _day_first(written)
+    if written := match["monthyear"]:
+        month, year = written.split("/")
+        return int(year), int(month), None
+    return None
+
+
+def _share(match: re.Match[str], own: str, began: int, ended: int) -> Figure | None:
+    """Return the figure of 三分之二, and of 百分之七 in whatever digits."""
+    below, over = Decimal(match["below"]), Decimal(match["over"])
+    if not below:
+        return None
+    if below == _GREAT:
+        return Figure(own, began, ended, value=over, kind="percent")
+    return Figure(own, began, ended, value=over / below, kind="")
+
+
+def _unit_of(
+    match: re.Match[str], plain: str, value: Decimal
+) -> tuple[str | None, Decimal, Decimal]:
+    """Return the kind of a number's unit, its magnitude, and how many of the kind's base it is."""
+    end, unit, scale_word = match.end(), match["unit"] or "", match["scale"] or ""
+    kind, factor = UNITS.get(unit, (None, Decimal(1)))
     kind = PREFIXES.get(match["prefix"] or "", "times" if match["times"] else kind)
     if kind is None and not plain[end : end + 2].lstrip()[:1].isalpha():
         kind = ""
-    scale = SCALES.get(match["scale"] or "", Decimal(1)) * factor
-    value = _number(match["amount"].replace(".", "") if match["points"] else match["amount"])
-    prefixed = bool(match["prefix"])
-    per = _per(plain, end) if kind else None
-    return Figure(
-        own, began, ended, value=value, scale=scale, kind=kind, prefixed=prefixed, per=per
-    )
+    if unit == "成" and _NOT_SHARES.match(plain, end):
+        kind, factor = None, Decimal(1)
+    elif unit == "折" and value >= _TEN:
+        factor = Decimal(1)
+    scale = SCALES["M"] if scale_word == "m" else SCALES.get(scale_word, Decimal(1))
+    return kind, scale * SCALES.get(match["after"] or "", Decimal(1)), factor
+
+
+def _value(written: str, *, is_pointed: bool) -> Decimal | None:
+    """Return the value of an amount: 1,234, 1.234 with points for groups, 1 1/2."""
+    if "/" in written or "⁄" in written:
+        whole, _, part = written.rpartition(" ")
+        over, below = re.split("[/⁄]", part)
+        return Decimal(whole or 0) + Decimal(over) / Decimal(below) if int(below) else None
+    return _number(written.replace(".", "") if is_pointed else written.replace(" ", ""))
 
 
 def _number(written: str) -> Decimal:
@@ -436,7 +422,7 @@ def _date(written: str) -> Date:
         return year, month, next((number for number in numbers if number <= _DAYS_A_MONTH), None)
     if "月" not in written and "年" not in written and len(numbers) == 1:
         return None, None, numbers[0]
-    if numbers[0] <= 31:
+    if numbers[0] <= _DAYS_A_MONTH:
         numbers = [0, *numbers]
     year, month, day = (*numbers, 0, 0)[:3]
     return year or None, month or None, day or None
@@ -445,9 +431,9 @@ def _date(written: str) -> Date:
 def _month_in(written: str) -> int | None:
     """Return the month that a date names in words."""
     if foreign := re.search(_ANY_FOREIGN, written):
-        return _FOREIGN_MONTHS[foreign[0]]
-    name = re.search(_MONTH, written)
-    return name and next(i for i, full in enumerate(MONTHS, 1) if full.startswith(name[0][:3]))
+        return FOREIGN_MONTHS[foreign[0]]
+    name = re.search(_MONTH, written, re.IGNORECASE)
+    return name and next(i for i, full in enumerate(MONTHS, 1) if full[:3] == name[0][:3].title())
 
 
 def _day_first(written: str) -> Date:
@@ -467,7 +453,55 @@ def _day_first(written: str) -> Date:
 def _time(written: str) -> tuple[int, bool]:
     """Return the minutes after midnight, and whether twelve hours later may be meant."""
     hour, *rest = (int(number) for number in re.findall(r"\d+", written))
-    minutes = hour * 60 + (30 if "半" in written else rest[0] if rest else 0)
-    if half := re.search("[AaPp](?=\\.?[Mm])", written):
+    minutes = hour * _HOUR + (30 if "半" in written else rest[0] if rest else 0)
+    if "刻" in written:
+        minutes += 14 * rest[0]
+    if half := re.search("[AaPp](?=\\.?\\ ?[Mm])", written):
         return minutes % _HALF_DAY + _HALF_DAY * (half[0] in "Pp"), False
     return minutes % _DAY, 0 < hour <= 12 and not written.startswith("0")
+
+
+def same(one: Figure, other: Figure) -> bool:
+    """Return whether a figure of a sentence may say what a source's says.
+
+    It may be rounded, by as much as its last digit shows, and leave out a unit, a year, or what
+    it is counted by; a sign, a unit and a half of the day are never left out.
+    """
+    if one.date or other.date:
+        return _same_date(one, other)
+    if one.clock is not None or other.clock is not None:
+        return bool(set(one.clocks) & set(other.clocks))
+    if one.per and other.per and one.per != other.per:
+        return False
+    if one.kind and other.kind:
+        return one.kind == other.kind and _is_rounded(one.amount, other.amount, _half_step(one))
+    if "percent" in (one.kind, other.kind):
+        share = Decimal(1) / _GREAT
+        a, b = (f.amount * share if f.kind == "percent" else f.amount for f in (one, other))
+        if _is_rounded(a, b, _half_step(one) * (share if one.kind == "percent" else 1)):
+            return True
+    return _is_rounded(one.bare, other.bare, _half_step(one) / one.factor)
+
+
+def _same_date(one: Figure, other: Figure) -> bool:
+    if not (one.date and other.date):
+        date, number = (one.date, other) if one.date else (other.date, one)
+        return bool(date and date[0] and number.clock is None and number.value == date[0])
+    known = [(a, b) for a, b in zip(one.date, other.date, strict=True) if a and b]
+    return bool(known) and all(a == b for a, b in known)
+
+
+def _half_step(figure: Figure) -> Decimal:
+    """Return half a unit of the last digit that is not zero."""
+    exponent = figure.value.normalize().as_tuple().exponent
+    return figure.scale * Decimal(1).scaleb(int(exponent)) / 2
+
+
+_MOST_ROUNDED = Decimal("0.05")
+
+
+def _is_rounded(value: Decimal, exact: Decimal, step: Decimal) -> bool:
+    apart = abs(value - exact)
+    if not apart:
+        return True
+    return (value < 0) == (exact < 0) and apart <= step and apart <= abs(exact) * _MOST_ROUNDED

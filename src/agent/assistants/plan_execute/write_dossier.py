@@ -31,7 +31,7 @@ from agent.assistants.plan_execute.state import (
 from agent.configuration import Configuration
 from agent.core.strings import cut_to_shares, cut_to_tokens, estimated_tokens
 from agent.evidence.citations import inert
-from agent.evidence.claims.facts import words
+from agent.evidence.language import words
 from agent.evidence.types import Gap, Source
 from agent.prompts import Raw, element, render
 from agent.search.documents import Document, Figure

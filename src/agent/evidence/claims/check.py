@@ -29,16 +29,7 @@ from agent.evidence.claims.claim import (
 )
 from agent.evidence.claims.doubt import doubt
 from agent.evidence.claims.evidence import Evidence, without_origins
-from agent.evidence.claims.facts import (
-    Passage,
-    alike,
-    amount,
-    bounds,
-    hedge,
-    rounded,
-    scripts,
-    words,
-)
+from agent.evidence.claims.facts import Passage, alike, amount, bounds, hedge, rounded, scripts
 from agent.evidence.claims.places import with_right_places
 from agent.evidence.claims.refutations import (
     against_hours,
@@ -63,6 +54,7 @@ from agent.evidence.claims.sentences import (
     weighs_sources,
 )
 from agent.evidence.figures import Figure, figures
+from agent.evidence.language import words
 from agent.evidence.places import mentioned
 from agent.evidence.types import Place
 

@@ -23,10 +23,10 @@ from agent.evidence.claims.facts import (
     kinds_agree,
     names,
     telling_figures,
-    words,
 )
 from agent.evidence.claims.sentences import Sentence, asserted, hypotheses, plan_times
 from agent.evidence.figures import Figure, figures
+from agent.evidence.language import words
 
 _ARITHMETIC = re.compile(
     r"[高低多少长短快慢贵占省增减降升差倍共]|合计|总计|平均"

@@ -22,10 +22,10 @@ from agent.evidence.claims.facts import (
     names,
     rounded,
     telling_figures,
-    words,
 )
 from agent.evidence.claims.sentences import Notation, Sentence, asserted, is_label
 from agent.evidence.figures import Figure, figures
+from agent.evidence.language import words
 from agent.evidence.types import Source
 
 MARK, CONTRADICTED = "†", "‡"

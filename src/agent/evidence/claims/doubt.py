@@ -12,11 +12,11 @@ from agent.evidence.claims.facts import (
     names,
     scripts,
     telling_figures,
-    words,
 )
 from agent.evidence.claims.refutations import without_borne_hours
 from agent.evidence.claims.sentences import Sentence
 from agent.evidence.figures import figures
+from agent.evidence.language import words
 
 _STRONG = re.compile(
     r"所有|全部|一律|从来|从不|永远|必须|只有|唯一|最好|一定|绝对|证实|都必须|任何"

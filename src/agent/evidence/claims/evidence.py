@@ -18,11 +18,11 @@ from agent.evidence.claims.facts import (
     bounds,
     is_same_share,
     kinds_agree,
-    words,
     year_of,
 )
 from agent.evidence.claims.sentences import Sentence, is_table_rule
 from agent.evidence.figures import Date, Figure
+from agent.evidence.language import words
 from agent.evidence.places import mentioned
 from agent.evidence.types import Place
 

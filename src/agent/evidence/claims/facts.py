@@ -5,12 +5,11 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import lru_cache
 from itertools import islice, takewhile, zip_longest
-from operator import add
 
 from agent.core.processor import breathe, lazy_property
-from agent.evidence.figures import KEPT_SENTENCES, SENTENCE, Date, Figure, figures
+from agent.evidence.figures import Date, Figure, figures
+from agent.evidence.language import STOP_WORDS, words
 
 _CODE = re.compile(r"(?:\w{2,10}://|www\.)[!-~]{1,2000}")
 _ABOUT = re.compile(
@@ -140,116 +139,8 @@ def kinds_agree(one: Figure, other: Figure) -> bool:
     return not one.kind or not other.kind
 
 
-_LATIN = re.compile(r"[^\W\d_\u3400-\u9fff][\w'’]*|\d+(?:\.\d+)?")
 _HAN_RUN = re.compile(r"[\u3400-\u9fff]+")
 _LATIN_LETTER = re.compile(r"[A-Za-z]")
-_STOP_WORDS = frozenset(
-    [
-        "the",
-        "a",
-        "an",
-        "of",
-        "in",
-        "on",
-        "at",
-        "to",
-        "for",
-        "from",
-        "by",
-        "and",
-        "or",
-        "but",
-        "is",
-        "are",
-        "was",
-        "were",
-        "be",
-        "been",
-        "it",
-        "its",
-        "this",
-        "that",
-        "as",
-        "with",
-        "which",
-        "also",
-        "than",
-        "then",
-        "both",
-        "all",
-        "has",
-        "have",
-        "had",
-        "can",
-        "may",
-        "one",
-        "two",
-        "not",
-        "no",
-        "only",
-        "about",
-        "some",
-        "more",
-        "most",
-        "there",
-        "their",
-        "they",
-        "he",
-        "she",
-        "you",
-        "your",
-        "after",
-        "before",
-        "into",
-        "over",
-        "under",
-        "when",
-        "where",
-        "while",
-        "what",
-        "who",
-        "how",
-        "if",
-        "so",
-        "such",
-        "other",
-        "others",
-        "each",
-        "any",
-        "per",
-        "very",
-    ]
-)
-_STOP_HAN = "的了是在有和与及也都就被把对从到为于之其这那个一不没可以能会要又再而且但或"
-_BETWEEN_HAN = re.compile(rf"[^\u3400-\u9fff]+|[{_STOP_HAN}]")
-
-
-def words(text: str) -> frozenset[str]:
-    """Return what a text is compared by: Latin words without endings, pairs of Han characters."""
-    breathe()
-    return _sentence_words(text) if len(text) <= SENTENCE else _words(text)
-
-
-@lru_cache(KEPT_SENTENCES)
-def _sentence_words(text: str) -> frozenset[str]:
-    return _words(text)
-
-
-def _words(text: str) -> frozenset[str]:
-    terms = set[str]()
-    for word in _LATIN.findall(text.casefold()):
-        if word not in _STOP_WORDS:
-            terms.add(_stem(word))
-    for part in _BETWEEN_HAN.split(text):
-        terms.update(map(add, part, part[1:]))
-    return frozenset(terms)
-
-
-def _stem(word: str) -> str:
-    for ending in ("'s", "’s", "ing", "ies", "es", "ed", "s", "e"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return word[: -len(ending)]
-    return word
 
 
 def scripts(text: str) -> frozenset[str]:
@@ -498,7 +389,7 @@ def _covers(whole: Date, partial: Date) -> bool:
 def _parts(name: str) -> list[str]:
     parts = re.findall(r"[\w.]+", name.casefold().replace("’s", "").replace("'s", ""))
     return [
-        p for p in parts if p not in _STOP_WORDS and p not in ("de", "du", "des", "et", "la")
+        p for p in parts if p not in STOP_WORDS and p not in ("de", "du", "des", "et", "la")
     ] or parts
 
 

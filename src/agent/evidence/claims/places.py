@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from agent.evidence.claims.evidence import Evidence
-from agent.evidence.claims.facts import words
 from agent.evidence.claims.sentences import Citation, Notation, Sentence, sentences
 from agent.evidence.figures import figures
+from agent.evidence.language import words
 
 
 def with_right_places(

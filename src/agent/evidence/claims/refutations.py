@@ -7,18 +7,11 @@ from datetime import date, timedelta
 
 from agent.evidence.claims.arithmetic import CURRENCIES
 from agent.evidence.claims.claim import Claim, among, ends_at, figure_words, same_kind
-from agent.evidence.claims.facts import (
-    Passage,
-    amount,
-    clause_spans,
-    hedge,
-    names,
-    split_clauses,
-    words,
-)
+from agent.evidence.claims.facts import Passage, amount, clause_spans, hedge, names, split_clauses
 from agent.evidence.claims.sentences import Citation
 from agent.evidence.constraints import Outcome, opening_hours, openness
 from agent.evidence.figures import Figure, figures
+from agent.evidence.language import words
 from agent.evidence.types import Place
 
 _OPEN = re.compile(

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agent.evidence.claims.facts import year_of
-from agent.evidence.figures import UNITS, Figure, figures
+from agent.evidence.figures import Figure, figures
+from agent.evidence.units import UNITS
 from agent.knowledge.terms import terms
 from agent.sample.model.text import Record
 from agent.sample.subject import Subject, clean_question, subject_of

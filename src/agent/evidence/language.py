@@ -1,0 +1,148 @@
+"""Take a text of any language apart: one fold, one splitter of sentences, one set of words."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, lru_cache
+from operator import add
+
+from agent.core.processor import breathe
+
+SENTENCE, KEPT_SENTENCES = 500, 8192
+"""Characters of a sentence, and of how many what was read in them is kept: a check reads each
+again beside each of its sources.
+"""
+LONGEST = 1000
+"""Characters of one piece of a text: what is longer is cut, so that all work on it stays linear."""
+
+
+def with_places(text: str) -> tuple[str, Sequence[int]]:
+    """Return the text folded in width and script, and each character's index in it (and the end).
+
+    Wide commas stay (they join no digits), and so do superscripts: 10³ is not 103.
+    """
+    plain = text if text.isascii() else text.translate(_FOLDED)
+    if len(plain) == len(text):
+        return plain, range(len(text) + 1)
+    pieces = [char.translate(_FOLDED) for char in text]
+    places = [index for index, piece in enumerate(pieces) for _ in piece]
+    return plain, [*places, len(text)]
+
+
+def fold(text: str) -> str:
+    """Return a text as it is compared: plain width, simplified characters, small letters."""
+    return with_places(text)[0].casefold()
+
+
+class _Folding(dict[int, str]):
+    """The plain form of each character; none is empty."""
+
+    def __missing__(self, code: int) -> str:
+        if len(self) >= _FOLDED_AT_MOST:
+            self.clear()
+        char = chr(code)
+        stays = char == "，" or unicodedata.category(char) == "No"
+        folded = char if stays else unicodedata.normalize("NFKC", char)
+        if "\u4e00" <= folded <= "\u9fff":
+            folded = _simplified()(folded)
+        self[code] = folded
+        return folded
+
+
+@cache
+def _simplified() -> Callable[[str], str]:
+    """Return OpenCC's conversion of traditional characters; read where a text has Han only."""
+    from opencc import OpenCC
+
+    convert: Callable[[str], str] = OpenCC("t2s").convert
+    return convert
+
+
+_FOLDED_AT_MOST = 32_768
+_FOLDED = _Folding()
+
+_CLOSING = r"[”’\"'」』）)】\]*_`]*"
+_END = re.compile(rf"[。！？!?…]+{_CLOSING}|\.+{_CLOSING}(?=[\s\0]|$)")
+_SHORTENED = re.compile(
+    r"(?:\b(?:mr|mrs|ms|dr|prof|st|nos?|vs|etc|e\.g|i\.e|approx|ca|fig|vol|jr|sr|inc|ltd|co|a\.m|p\.m|al"
+    r"|cf|op|dept|gen|gov|sen|rep|lt|col|capt|rev|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|u\.s|mt)"
+    r"|\b[a-z]|^\s{0,12}\d{1,3})\Z",
+    re.IGNORECASE,
+)
+_LONGEST_SHORTENED = 16
+_BEHIND = re.compile(r"[ \t]?\0+")
+
+
+def sentence_spans(text: str, markers: re.Pattern[str] | None = None) -> Iterator[tuple[int, int]]:
+    """Yield where the sentences of a text begin and end, line by line, without the blanks between.
+
+    Markers are no words: they belong to the sentence before them, also behind its full stop.
+    """
+    if markers is not None:
+        text = markers.sub(lambda match: "\0" * len(match[0]), text)
+    at = 0
+    for line in text.splitlines(keepends=True):
+        for start, end in _spans(line.rstrip()):
+            yield at + start, at + end
+        at += len(line)
+
+
+def _spans(line: str) -> Iterator[tuple[int, int]]:
+    begin = 0
+    for match in _END.finditer(line):
+        before = line[max(begin, match.start() - _LONGEST_SHORTENED) : match.start()]
+        if match[0][0] == "." and _SHORTENED.search(before):
+            continue
+        end = match.end()
+        if behind := _BEHIND.match(line, end):
+            end = behind.end()
+        if end > begin:
+            yield from _pieces(line, begin, end)
+            begin = end
+    yield from _pieces(line, begin, len(line))
+
+
+def _pieces(line: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield a sentence without the blanks around it, in pieces of bounded length."""
+    while begin < end and line[begin].isspace():
+        begin += 1
+    while end > begin and line[end - 1].isspace():
+        end -= 1
+    for start in range(begin, end, LONGEST):
+        yield start, min(start + LONGEST, end)
+
+
+_LATIN = re.compile(r"[^\W\d_\u3400-\u9fff][\w'’]*|\d+(?:\.\d+)?")
+_LITTLE_WORDS = """the a an of in on at to for from by and or but is are was were be been it its
+this that as with which also than then both all has have had can may one two not no only about some
+more most there their they he she you your after before into over under when where while what who
+how if so such other others each any per very"""
+STOP_WORDS = frozenset(_LITTLE_WORDS.split())
+_STOP_HAN = "的了是在有和与及也都就被把对从到为于之其这那个一不没可以能会要又再而且但或"
+_BETWEEN_HAN = re.compile(rf"[^\u3400-\u9fff]+|[{_STOP_HAN}]")
+
+
+def words(text: str) -> frozenset[str]:
+    """Return what a text is compared by: Latin words without endings, pairs of Han characters."""
+    breathe()
+    return _sentence_words(text) if len(text) <= SENTENCE else _words(text)
+
+
+@lru_cache(KEPT_SENTENCES)
+def _sentence_words(text: str) -> frozenset[str]:
+    return _words(text)
+
+
+def _words(text: str) -> frozenset[str]:
+    text = fold(text)
+    terms = {_stem(word) for word in _LATIN.findall(text) if word not in STOP_WORDS}
+    for part in _BETWEEN_HAN.split(text):
+        terms.update(map(add, part, part[1:]))
+    return frozenset(terms)
+
+
+def _stem(word: str) -> str:
+    for ending in ("'s", "’s", "ing", "ies", "es", "ed", "s", "e"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word[: -len(ending)]
+    return word
