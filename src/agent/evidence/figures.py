@@ -487,8 +487,8 @@ def _same_date(one: Figure, other: Figure) -> bool:
     if not (one.date and other.date):
         date, number = (one.date, other) if one.date else (other.date, one)
         return bool(date and date[0] and number.clock is None and number.value == date[0])
-    known = [(a, b) for a, b in zip(one.date, other.date, strict=True) if a and b]
-    return bool(known) and all(a == b for a, b in known)
+    both = [(a, b) for a, b in zip(one.date, other.date, strict=True) if a and b]
+    return bool(both) and all(a == b for a, b in both)
 
 
 def _half_step(figure: Figure) -> Decimal:

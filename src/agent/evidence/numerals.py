@@ -113,7 +113,7 @@ _STARTS = frozenset(
     + [part.lower() for name in MONTHS for part in (name, name[:3])]
 )
 _HAS_HAN = re.compile(f"[{_H1}{_HU}半对]|\\d[十百千万亿]")
-_FRACTION_SIGN = re.compile(rf"(?P<whole>\d*)(?P<sign>[{''.join(_SIGNS)}])")
+_FRACTION_SIGN = re.compile(rf"(?P<whole>\d{{0,4}})(?P<sign>[{''.join(_SIGNS)}])")
 _ONE_COUNTS = re.compile(rf"[\s-](?:{_UNIT}|per\s?cent)\b|\s?%", re.I)
 _MINUS = ("minus ", "negative ")
 
@@ -177,8 +177,8 @@ def _of_sign(match: re.Match[str]) -> str:
 
 def _plain(value: Decimal) -> str:
     """Return a number in digits, without an exponent or zeros at its end."""
-    written = f"{value.quantize(_DECIMALS) if value % 1 else value:f}"
-    return written.rstrip("0").rstrip(".") if "." in written else written
+    number = f"{value.quantize(_DECIMALS) if value % 1 else value:f}"
+    return number.rstrip("0").rstrip(".") if "." in number else number
 
 
 def _of_han(match: re.Match[str]) -> str | None:
@@ -226,8 +226,8 @@ def _composed(parts: Sequence[str]) -> Decimal | None:
             place, has_digit, after_zero, digit = _TENS[part], False, False, Decimal(0)
         elif part in _MYRIADS:
             great = _MYRIADS[part]
-            held = section + digit
-            total = (total + held) * great if 0 < total < great else total + held * great
+            part_sum = section + digit
+            total = (total + part_sum) * great if 0 < total < great else total + part_sum * great
             section, digit, place, has_digit, after_zero = (
                 Decimal(0),
                 Decimal(0),
@@ -270,20 +270,20 @@ def _of_english(match: re.Match[str]) -> str | None:
 
 def _clock(match: re.Match[str]) -> str | None:
     """Return the time of "half past eight", "three minutes to nine"."""
-    said, hour = match["after"].lower(), english_number(match["of"])
+    phrase, hour = match["after"].lower(), english_number(match["of"])
     if hour is None or hour > 23:
         return None
-    first = said.split(" min")[0].removesuffix(" past")
+    first = phrase.split(" min")[0].removesuffix(" past")
     minutes = (
         Decimal(30)
-        if said.startswith("half")
+        if phrase.startswith("half")
         else Decimal(15)
-        if "quarter" in said
+        if "quarter" in phrase
         else english_number(first)
     )
     if minutes is None or minutes > 59:
         return None
-    if said.endswith(" to"):
+    if phrase.endswith(" to"):
         hour, minutes = (hour - 1) % 24 or Decimal(12), 60 - minutes
     return f"{int(hour)}:{int(minutes):02}"
 
@@ -317,8 +317,8 @@ def _fraction(match: re.Match[str]) -> str | None:
 
 def _whole(match: re.Match[str]) -> str | None:
     words = match["words"].lower()
-    signed = match.string[max(0, match.start() - 9) : match.start()].lower().endswith(_MINUS)
-    if words == "one" and not signed and not _ONE_COUNTS.match(match.string, match.end()):
+    has_sign = match.string[max(0, match.start() - 9) : match.start()].lower().endswith(_MINUS)
+    if words == "one" and not has_sign and not _ONE_COUNTS.match(match.string, match.end()):
         return None
     if words in _GREAT and match[0].lower() == words:
         return None
