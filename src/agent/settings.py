@@ -1,6 +1,5 @@
 """Define the operator's secrets and endpoints, one field per line of .env.example."""
 
-import json
 import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -19,6 +18,7 @@ from pydantic_core import PydanticCustomError, PydanticKnownError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from agent.core.errors import ConfigurationError
+from agent.core.outside import parse_json
 from agent.core.redaction import hide
 
 PMTILES = "pmtiles:"
@@ -278,7 +278,7 @@ def _json(value: Any, expected: str) -> Any:
     if not isinstance(value, str):
         return value
     try:
-        return json.loads(value)
+        return parse_json(value)
     except ValueError:
         raise ValueError(f"must be {expected}") from None
 

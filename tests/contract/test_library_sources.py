@@ -1,9 +1,11 @@
 """Every source of documents against its stand-in: a result, and each way to fail."""
 
+import contextlib
 import json
 import time
 from typing import Any
 
+import ormsgpack
 import pytest
 
 from agent.core.errors import (
@@ -102,7 +104,7 @@ async def test_a_long_rate_limit_is_handed_on(source: SourceBench) -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", ["status", "drop", "drop_mid_body", "garbage", "cut_json", "empty"]
+    "kind", ["status", "drop", "drop_mid_body", "garbage", "cut_json", "deep_json", "empty"]
 )
 async def test_a_passing_fault_is_retried(source: SourceBench, kind: Any) -> None:
     source.fail(kind, status=503)
@@ -118,6 +120,7 @@ async def test_a_passing_fault_is_retried(source: SourceBench, kind: Any) -> Non
         ("html", 502, ProviderUnavailable),
         ("html", 200, MalformedReply),
         ("garbage", 200, MalformedReply),
+        ("deep_json", 200, MalformedReply),
         ("drop", 200, ProviderUnavailable),
     ],
 )
@@ -127,6 +130,14 @@ async def test_a_lasting_fault_is_an_error_of_its_kind(
     source.fail(kind, status=status, times=None)
     assert type(await failed(source)) is kept
     assert source.asked == 3
+
+
+async def test_numbers_beyond_all_bounds_leave_documents_that_can_be_kept(
+    source: SourceBench,
+) -> None:
+    source.fail("odd_numbers", times=None)
+    with contextlib.suppress(ProviderError):
+        ormsgpack.packb(await source.search())
 
 
 async def test_a_huge_reply_is_not_read_to_its_end(source: SourceBench) -> None:

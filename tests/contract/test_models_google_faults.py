@@ -91,6 +91,7 @@ async def test_the_wait_a_service_asks_for_is_kept(
         ("drop", {}),
         ("drop_mid_body", {}),
         ("garbage", {}),
+        ("deep_json", {}),
         ("cut_json", {}),
         ("empty", {}),
         ("hang", {}),

@@ -204,6 +204,7 @@ async def test_retry_after_is_kept() -> None:
         ("drop", {}),
         ("drop_mid_body", {}),
         ("garbage", {}),
+        ("deep_json", {}),
         ("cut_json", {}),
         ("empty", {}),
         ("hang", {}),

@@ -97,7 +97,9 @@ async def test_another_shape_is_replaced(reranking: Bench, body: Any) -> None:
     assert found.note
 
 
-@pytest.mark.parametrize("kind", ["status", "drop", "garbage", "cut_json", "empty"])
+@pytest.mark.parametrize(
+    "kind", ["status", "drop", "garbage", "cut_json", "deep_json", "odd_numbers", "empty"]
+)
 async def test_a_failing_server_is_replaced_and_a_passing_fault_is_not(
     reranking: Bench, kind: Any
 ) -> None:

@@ -1,7 +1,9 @@
 """Every search service against its stand-in: a result, and each way to fail."""
 
+import contextlib
 import json
 import time
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -77,7 +79,7 @@ async def test_a_long_rate_limit_is_handed_on(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", ["status", "drop", "drop_mid_body", "garbage", "cut_json", "empty"]
+    "kind", ["status", "drop", "drop_mid_body", "garbage", "cut_json", "deep_json", "empty"]
 )
 async def test_a_passing_fault_is_retried(bench: Bench, kind: Any) -> None:
     bench.service.fail(kind, status=503)
@@ -89,14 +91,23 @@ async def test_a_passing_fault_is_retried(bench: Bench, kind: Any) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "kept"),
-    [("html", ProviderUnavailable), ("garbage", MalformedReply), ("drop", ProviderUnavailable)],
-)
+    [("html", ProviderUnavailable), ("garbage", MalformedReply),
+     ("deep_json", MalformedReply), ("drop", ProviderUnavailable)],
+)  # fmt: skip
 async def test_a_lasting_fault_is_an_error_of_its_kind(
     bench: Bench, kind: Any, kept: type[ProviderError]
 ) -> None:
     bench.service.fail(kind, status=502, times=None)
     assert type(await failure(bench.provider())) is kept
     assert len(bench.service.requests) == 3
+
+
+async def test_numbers_beyond_all_bounds_cost_no_hit(bench: Bench) -> None:
+    bench.service.fail("odd_numbers", times=None)
+    with contextlib.suppress(ProviderError):  # a status that is no number is the service's failure
+        found = await bench.provider().search("故宫", meter=meter())
+        assert found
+        json.dumps([asdict(hit) for hit in found], allow_nan=False)
 
 
 async def test_silence_ends_at_the_time_limit(bench: Bench) -> None:

@@ -200,7 +200,7 @@ async def test_google_serves_hits_to_other_assistants(build: Build) -> None:
 
 async def test_every_error_of_a_service_ends_as_a_gap(build: Build) -> None:
     search, services = build(ScriptedModels([WRITTEN]), "tavily")
-    for kind in ("garbage", "drop", "html", "cut_json", "empty"):
+    for kind in ("garbage", "drop", "html", "cut_json", "deep_json", "empty"):
         fault = services["tavily"].fail(kind, status=500, times=None)
         try:
             found = await search.research(task(kind), meter=meter())

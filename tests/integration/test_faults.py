@@ -78,6 +78,8 @@ KINDS = (
     Kind("dropped_mid_body", wire("drop_mid_body"), WHOLE_STAGES),
     Kind("malformed_json", wire("garbage")),
     Kind("cut_json", wire("cut_json"), WHOLE_STAGES),
+    Kind("deep_json", wire("deep_json")),
+    Kind("brackets_without_end", says(Answer(text='{"query": ' + "[" * 1500)), JSON_STAGES),
     Kind("html", wire("html", status=502)),
     Kind("html_with_200", wire("html", status=200)),
     Kind("empty_body", wire("empty")),

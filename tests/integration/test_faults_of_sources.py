@@ -235,7 +235,9 @@ async def test_a_refusing_map_service_is_a_gap(name: str, code: str) -> None:
     answered_with_gap(result, code)
 
 
-@pytest.mark.parametrize("kind", ["status", "drop", "garbage", "cut_json", "empty", "html", "hang"])
+@pytest.mark.parametrize(
+    "kind", ["status", "drop", "garbage", "cut_json", "deep_json", "empty", "html", "hang"]
+)
 @pytest.mark.parametrize("times", [1, None])
 async def test_a_map_service_that_fails_is_survived(kind: Any, times: int | None) -> None:
     async with closing_leaves_nothing(map_call_seconds=1 if kind == "hang" else 60) as lab:

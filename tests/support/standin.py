@@ -1,6 +1,7 @@
 """Make a loopback service of the sample a stand-in: with a log, faults, and a pace."""
 
 import asyncio
+import itertools
 import json
 import re
 from collections.abc import Callable
@@ -14,8 +15,9 @@ from agent.sample.model.request import Answer, Model, Turn
 from agent.sample.service import BODY, Handler, StreamedReply
 
 FaultKind = Literal[
-    "status", "drop", "drop_mid_body", "hang", "garbage", "cut_json", "broken_text", "empty", "html"
-]
+    "status", "drop", "drop_mid_body", "hang", "garbage", "cut_json", "broken_text", "empty",
+    "html", "deep_json", "odd_numbers",
+]  # fmt: skip
 
 
 @dataclass
@@ -32,6 +34,9 @@ class Fault:
 
 
 _WORDS = re.compile("[\u3400-\u9fff]|\\w \\w")
+_NUMBER = re.compile(r"(?<=[:\[,\s])-?\d+(?:\.\d+)?(?=[\s,}\]])")
+ODD_NUMBERS = ("1e999", "NaN", "9" * 400, "-Infinity", "9" * 5000)
+DEEP_JSON = '{"results": ' + "[" * 20_000 + "]" * 20_000 + "}"
 BROKEN = "\ud83d\x00\x9b31m\u202e"
 
 
@@ -110,6 +115,11 @@ async def _misbehave(fault: Fault, request: web.Request, handler: Handler) -> we
             whole = await handler(request)
             text = getattr(whole, "text", None)
             return web.json_response(broken(json.loads(text))) if text else whole
+        case "deep_json":
+            return web.Response(text=DEEP_JSON, content_type="application/json")
+        case "odd_numbers":
+            text = getattr(await handler(request), "text", None) or "{}"
+            return web.Response(text=with_odd_numbers(text), content_type="application/json")
         case "empty":
             return web.Response(body=b"", content_type="application/json")
         case "html":
@@ -119,6 +129,12 @@ async def _misbehave(fault: Fault, request: web.Request, handler: Handler) -> we
                 content_type="text/html",
             )
     return await handler(request)
+
+
+def with_odd_numbers(text: str) -> str:
+    """The same JSON, but its numbers are beyond all bounds, or none."""
+    odd = itertools.cycle(ODD_NUMBERS)
+    return _NUMBER.sub(lambda _: next(odd), text)
 
 
 def broken(value: Any) -> Any:

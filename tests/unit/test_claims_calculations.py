@@ -397,3 +397,19 @@ def test_what_code_tells_of_a_result_is_computed(sentence: str, verdict: str) ->
 def test_a_line_that_only_heads_a_list_is_not_counted() -> None:
     verdicts = counts(checked("From the web:\n- It costs $39 per seat.[^p0-1]"))
     assert {name: count for name, count in verdicts.items() if count} == {"total": 1, "quoted": 1}
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "1/3=0.33333333333333333333333333333333",
+        "123456789012345 × 987654321098765 = 121932631137021071359549253925",
+        "1000000000 / 3 = 333333333.33333333333333333333",
+        f"{'9' * 400}.5 × 2 = 3",
+        f"{'1' * 5000} / 3 = 4",
+        "+".join(["1"] * 3000) + " = 3000.00",
+        "(" * 300 + "1+1" + ")" * 300 + " = 2",
+    ],
+)
+def test_a_result_with_more_digits_than_are_reckoned_with_stays_as_it_is(formula: str) -> None:
+    assert as_corrected(f"Our estimate: {formula}.").startswith(f"Our estimate: {formula}")

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from agent.core.strings import ends_in_half, parse_json, valid_json, valid_text
+from agent.core.outside import parse_json
+from agent.core.strings import ends_in_half, valid_json, valid_text
 
 HALF, OTHER_HALF = "\ud83d", "\ude00"
 

@@ -223,3 +223,9 @@ def test_two_answers_are_the_same_by_their_figures_or_words(
     one: str, other: str, same: bool
 ) -> None:
     assert same_answer(one, other) is same
+
+
+def test_decimals_are_rounded_however_long_the_number_is() -> None:
+    whole = "1234567890" * 4
+    assert formatted(f"{whole}.125", "two decimals") == f"{whole}.13"
+    assert formatted("0.000000001", "9 decimals") == "0.000000001"

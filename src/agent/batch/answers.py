@@ -22,6 +22,7 @@ from agent.batch.disk import (
     unfinished_path,
 )
 from agent.core.errors import AgentError, InputError
+from agent.core.outside import parse_json
 
 Status = Literal["answered", "no_answer", "failed", "skipped", "paused"]
 
@@ -84,8 +85,8 @@ _OPTIONAL: dict[str, tuple[type, ...]] = {
 def parse_row(line: bytes) -> Row | None:
     """Parse a line as a row, or return None; a missing or mistyped field is empty or left out."""
     try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
+        row = parse_json(line)
+    except ValueError:
         return None
     if not isinstance(row, dict) or row.get("status") not in get_args(Status):
         return None
@@ -286,8 +287,8 @@ class Store:
 
 def _is_json(text: bytes) -> bool:
     try:
-        json.loads(text)
-    except (ValueError, RecursionError):
+        parse_json(text)
+    except ValueError:
         return False
     return True
 

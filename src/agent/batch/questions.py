@@ -10,7 +10,6 @@ import base64
 import binascii
 import contextlib
 import hashlib
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import cycle
@@ -19,6 +18,7 @@ from typing import Any, Literal
 
 from agent.batch.records import records
 from agent.core.errors import InputError
+from agent.core.outside import parse_json
 from agent.core.strings import valid_text
 
 Rubric = Literal["short", "report"]
@@ -123,7 +123,6 @@ _HIDDEN = "?"
 """GAIA's test set has this in place of the answers it does not publish."""
 _MAX_NOTES = 20_000
 _MAX_ID = 200
-_DEEPEST = 100
 
 
 @dataclass(frozen=True)
@@ -186,8 +185,6 @@ def _take(
     benchmark: str | None,
 ) -> str | None:
     """Add the row's question; return the problem of one that cannot be used."""
-    if _is_too_deep(list(fields.values())):
-        return "nested too deeply"
     if benchmark is not None and (missing := missing_columns(fields, benchmark)):
         return f"not of {BENCHMARKS[benchmark].title}: no column {', '.join(missing)}"
     try:
@@ -210,20 +207,6 @@ def _read(path: Path) -> bytes:
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise InputError("QUESTIONS", f"{path} cannot be read: {reason}") from error
-
-
-def _is_too_deep(values: list[Any]) -> bool:
-    """Return whether JSON is nested beyond `_DEEPEST`; interpreters differ in their own limits."""
-    for _ in range(_DEEPEST):
-        insides = [v.values() if isinstance(v, dict) else v for v in values if _holds_others(v)]
-        values = [value for inside in insides for value in inside]
-        if not values:
-            return False
-    return True
-
-
-def _holds_others(value: Any) -> bool:
-    return isinstance(value, dict | list)
 
 
 def _question(
@@ -337,7 +320,7 @@ def _notes(value: object) -> Mapping[str, Any]:
         return value
     if not isinstance(value, str) or not value.startswith("{") or len(value) > _MAX_NOTES:
         return {}
-    for parse in (json.loads, ast.literal_eval):
+    for parse in (parse_json, ast.literal_eval):
         try:
             notes = parse(value)
         except (ValueError, SyntaxError, MemoryError, RecursionError):

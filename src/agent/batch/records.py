@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 from agent.core.errors import InputError
+from agent.core.outside import parse_json
 from agent.reading.encoding import Encoding, UnknownEncoding, encoding_of
 
 MAX_LINE = 1_000_000
@@ -63,7 +64,7 @@ def records(
     problem = _NOT_DECODED.format(name=encoding.name or encoding.codec.removesuffix("-sig").upper())
     if _is_csv(text, suffix):
         return _csv_records(text, columns, problem)
-    return _array_records(text) if _is_one_array(text) else _json_records(text, problem)
+    return _array_records(text, problem) if _is_one_array(text) else _json_records(text, problem)
 
 
 def _decoded(raw: bytes) -> tuple[str, Encoding]:
@@ -105,18 +106,15 @@ def _is_one_array(text: str) -> bool:
         return False
 
 
-def _array_records(text: str) -> Iterator[Record]:
+def _array_records(text: str, not_decoded: str) -> Iterator[Record]:
     """Yield the elements of one JSON array, each with the line where it begins."""
     decoder = json.JSONDecoder()
     at, line, counted = text.index("[") + 1, 1, 0
     while (match := _NEXT_ELEMENT.match(text, at)) is not None:
         begin = match.end()
         line, counted = line + text.count("\n", counted, begin), begin
-        value, at = decoder.raw_decode(text, begin)
-        if len(text[begin:at]) > MAX_LINE:
-            yield Record(line, {}, f"longer than {MAX_LINE:,} characters")
-        else:
-            yield _record_of(line, value)
+        _, at = decoder.raw_decode(text, begin)
+        yield _json_record(line, text[begin:at], not_decoded)
 
 
 def _json_records(text: str, not_decoded: str) -> Iterator[Record]:
@@ -131,8 +129,8 @@ def _json_record(number: int, line: str, not_decoded: str) -> Record:
     if _ALONE.search(line):
         return Record(number, {}, not_decoded)
     try:
-        value = json.loads(line)
-    except (ValueError, RecursionError) as error:
+        value = parse_json(line)
+    except ValueError as error:
         reason = error.msg if isinstance(error, json.JSONDecodeError) else "cannot be read"
         return Record(number, {}, f"not valid JSON ({reason})")
     return _record_of(number, value)

@@ -15,6 +15,7 @@ from agent.batch.disk import TraceFolder
 from agent.cli.environment import NO_RUN, RUN_ID
 from agent.client.run_result import Outcome
 from agent.core.errors import AgentError
+from agent.core.outside import parse_json
 from agent.core.redaction import scrub, scrub_values
 from agent.core.telemetry import Event, Exchange, listening
 
@@ -100,7 +101,7 @@ def _message(message: Any) -> tuple[str, Any]:
 def _reply(text: str) -> tuple[str, list[Any]]:
     """Return the words and the tool calls of a model's reply as it is kept; else the text."""
     try:
-        reply = json.loads(text)
+        reply = parse_json(text)
         return str(reply["text"]), list(reply["message"]["data"].get("tool_calls") or [])
     except (ValueError, KeyError, TypeError, AttributeError):
         return text, []

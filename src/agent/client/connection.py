@@ -14,6 +14,7 @@ from langgraph_sdk.errors import NotFoundError
 
 from agent import __version__
 from agent.core.errors import AgentError, ConfigurationError, InputError, StoreFailed
+from agent.core.outside import parse_json
 from agent.core.proxies import proxy_for
 from agent.core.redaction import hide
 from agent.models.connections import tls
@@ -65,7 +66,7 @@ def refusal(url: str, error: httpx.HTTPError) -> AgentError:
 def _detail(error: httpx.HTTPStatusError) -> str:
     """Return a server's own words."""
     with contextlib.suppress(ValueError, KeyError, TypeError):
-        return str(error.response.json()["detail"])
+        return str(parse_json(error.response.content)["detail"])
     return str(error)
 
 

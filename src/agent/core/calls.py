@@ -26,6 +26,7 @@ from agent.core.errors import (
     ProviderUnavailable,
     RateLimited,
 )
+from agent.core.outside import finite
 from agent.core.shared_limits import SharedLimits
 from agent.core.strings import valid_text
 from agent.core.telemetry import CANCELLED, Exchange, Tokens, code_of, tell
@@ -257,13 +258,10 @@ def retry_after(value: Any) -> float | None:
 
     Some services send -1, nan, or a date that is over; that says nothing.
     """
-    if value is None or isinstance(value, bool):
-        return None
-    try:
-        seconds = float(value)
-    except (TypeError, ValueError):
+    seconds = finite(value)
+    if seconds is None and isinstance(value, str):
         try:
-            seconds = parsedate_to_datetime(str(value)).timestamp() - time.time()
+            seconds = parsedate_to_datetime(value).timestamp() - time.time()
         except (TypeError, ValueError, OverflowError, OSError):
             return None
-    return seconds if seconds >= 0 else None
+    return seconds if seconds is not None and seconds >= 0 else None

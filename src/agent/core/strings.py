@@ -1,8 +1,7 @@
 """Make text from outside valid, put it on one line, estimate its tokens."""
 
-import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 # Controls (but tab and line ends), bidirectional embeddings, overrides and isolates, halves of
@@ -12,7 +11,6 @@ _INVALID = re.compile(
 )
 _LINE_ENDS = "\x0b\x0c\x1c\x1d\x1e\x85"
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_ESCAPE = re.compile(r"\\[bfu]")
 _OPEN_BRACKET = re.compile(r"[(（\[【][^)）\]】]*$")
 
 
@@ -22,11 +20,16 @@ def valid_text(text: str) -> str:
     The two halves of a character are joined, one alone becomes U+FFFD. Control characters that end
     a line become a line break; all others go, and so does what turns writing around.
     """
-    if _INVALID.search(text) is None:
+    if is_valid(text):
         return text
     if _SURROGATE.search(text):
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return _INVALID.sub(lambda match: "\n" if match[0] in _LINE_ENDS else "", text)
+
+
+def is_valid(text: str) -> bool:
+    """Return whether `valid_text` would leave the text as it is."""
+    return _INVALID.search(text) is None
 
 
 def valid_json(value: Any) -> Any:
@@ -38,18 +41,6 @@ def valid_json(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [valid_json(inner) for inner in value]
     return value
-
-
-def parse_json(raw: str | bytes, object_hook: Callable[[dict[str, Any]], Any] | None = None) -> Any:
-    """Return the value of JSON from outside, in valid text, or raise ValueError."""
-    try:
-        value = json.loads(raw, object_hook=object_hook)
-        # Valid text without the escapes that stand for other characters holds valid text only.
-        if isinstance(raw, str) and not _ESCAPE.search(raw) and not _INVALID.search(raw):
-            return value
-        return valid_json(value)
-    except RecursionError:
-        raise ValueError("the JSON is nested too deeply") from None
 
 
 def without_open_bracket(text: str) -> str:

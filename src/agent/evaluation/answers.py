@@ -11,6 +11,7 @@ from typing import Any
 from agent.batch.answers import Row, parse_row, rows_path
 from agent.batch.questions import BENCHMARKS, BadLine, Question, Rubric, id_of
 from agent.core.errors import InputError
+from agent.core.outside import parse_json
 from agent.core.strings import valid_text
 
 _ID = ("id", "task_id", "question_id")
@@ -115,8 +116,8 @@ def _answer(line: bytes) -> Answer | str:
     if row is not None:
         return _of_row(row)
     try:
-        fields = json.loads(line)
-    except (ValueError, RecursionError):
+        fields = parse_json(line)
+    except ValueError:
         return "not valid JSON"
     if not isinstance(fields, dict):
         return "not a JSON object"

@@ -18,6 +18,7 @@ from agent.batch.disk import FileLock, append_line, sync_folder
 from agent.batch.questions import Rubric
 from agent.batch.scoring import interval
 from agent.core.errors import AgentError, InputError
+from agent.core.outside import parse_json
 from agent.evaluation.answers import Answer
 
 Class = Literal["correct", "incorrect", "not_attempted"]
@@ -61,8 +62,8 @@ _TEXTS = ("key", "id", "subject", "judge", "by", "version", "at")
 def parse_verdict(line: bytes) -> Verdict | None:
     """Return the verdict in a line, or None."""
     try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
+        value = parse_json(line)
+    except ValueError:
         return None
     if not isinstance(value, dict) or not all(isinstance(value.get(name), str) for name in _TEXTS):
         return None

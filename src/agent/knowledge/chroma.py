@@ -28,6 +28,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from agent.core.errors import ConfigurationError, ProviderUnavailable
+from agent.core.outside import parse_json
 from agent.core.private_files import private_folder, private_tree
 from agent.core.proxies import proxy_for
 from agent.knowledge import sqlite_search as reading
@@ -161,7 +162,7 @@ class ServerIndex:
             if reply.status_code == httpx.codes.NOT_FOUND and method == "GET":
                 return None
             reply.raise_for_status()
-            return reply.json()
+            return parse_json(reply.content)
         except httpx.HTTPStatusError as error:
             problem = f"HTTP {error.response.status_code}: {error.response.text[:200]}"
             raise ProviderUnavailable("chroma", f"the Chroma server answers {problem}") from None

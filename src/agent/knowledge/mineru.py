@@ -24,8 +24,8 @@ from agent.core.errors import (
     ProviderUnavailable,
     RateLimited,
 )
+from agent.core.outside import parse_json
 from agent.core.proxies import proxy_for
-from agent.core.strings import parse_json
 from agent.knowledge.split import Piece
 from agent.models.connections import tls
 from agent.search.http import error_message

@@ -12,8 +12,8 @@ from mcp.types import CallToolResult, TextContent
 from typing_extensions import TypedDict
 
 from agent.core.errors import AgentError, MalformedReply
+from agent.core.outside import parse_json
 from agent.core.progress import Spot, SpotRole
-from agent.core.strings import parse_json
 from agent.evidence.constraints import opening_hours
 from agent.evidence.geo import distance_m, distance_text, duration_text, wgs84_of
 from agent.evidence.places import cities_in, city_in_english

@@ -20,8 +20,8 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import SessionMessage
 from mcp.types import PARSE_ERROR, ErrorData, JSONRPCError, JSONRPCMessage
 
+from agent.core.outside import parse_json
 from agent.core.redaction import scrub
-from agent.core.strings import parse_json
 from agent.mcp.map_server import ServerCommand
 
 log = logging.getLogger(__name__)

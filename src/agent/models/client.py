@@ -24,7 +24,7 @@ from pydantic import BaseModel
 from agent.core.budget import Meter
 from agent.core.calls import Calls, Policy, exchanged
 from agent.core.errors import ConfigurationError, MalformedReply, ProviderError
-from agent.core.strings import parse_json
+from agent.core.outside import parse_json
 from agent.core.telemetry import Tokens
 from agent.models import catalogue
 from agent.models.catalogue import ModelName, Provider, parse

@@ -17,7 +17,7 @@ from agent.core.errors import (
     ProviderUnavailable,
     RateLimited,
 )
-from agent.core.strings import parse_json
+from agent.core.outside import parse_json
 from agent.models.catalogue import retirement
 from agent.models.refusals import Failure, error_in, failure_of, is_page
 
@@ -30,6 +30,12 @@ _TIMED_OUT = ("Timeout",)
 _NO_ADDRESS = ("InvalidURL", "InvalidUrl", "UnsupportedProtocol")
 _NOT_CONNECTED = ("ConnectorError", "ConnectError", "ConnectTimeout", "ConnectionTimeoutError",
                   "ConnectionRefused", "gaierror")  # fmt: skip
+
+
+_OUTSIDE_PROTOCOL = (
+    ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError,
+)  # fmt: skip
+"""What libraries raise on a reply that is none, such as one nested thousands deep."""
 
 
 class PromptTooLong(ProviderRefused):
@@ -67,7 +73,7 @@ def translate(error: Exception, provider: str, model: str) -> ProviderError:
     for cause in _chain(error):
         if (transport_error := _transport(cause, provider, model)) is not None:
             return transport_error
-    if isinstance(error, ValueError | TypeError | KeyError | AttributeError | LookupError):
+    if isinstance(error, _OUTSIDE_PROTOCOL):
         return MalformedReply(
             provider, f"{model}: a reply outside its protocol ({type(error).__name__})"
         )

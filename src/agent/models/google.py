@@ -1,6 +1,5 @@
 """Ask Gemini through one `ChatGoogleGenerativeAI`, over one connection pool per event loop."""
 
-import json
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from inspect import cleandoc
@@ -21,6 +20,7 @@ from pydantic import SecretStr, ValidationError, model_validator
 
 from agent.core.concurrency import PerLoop
 from agent.core.errors import ConfigurationError
+from agent.core.outside import parse_json
 from agent.models.catalogue import clamp
 from agent.models.connections import Pool, open_pool
 from agent.models.errors import PROVIDER_GOOGLE, translate_errors
@@ -125,7 +125,7 @@ def read_reply(body: str) -> tuple[GenerateContentResponse, Mapping[str, Any] | 
     The library makes models of all of it, goes through each field thrice, and writes it out again
     with everything that is not there; it takes a third of the time of a call.
     """
-    reply = json.loads(body)
+    reply = parse_json(body)
     grounding = [candidate.pop(_GROUNDING, None) for candidate in reply.get("candidates") or ()]
     try:
         response = GenerateContentResponse.model_validate(reply)

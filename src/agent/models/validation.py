@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from agent.core.calls import may_pass
 from agent.core.errors import MalformedReply, ProviderError, ProviderRefused
-from agent.core.strings import valid_json
+from agent.core.outside import parse_json_at
 from agent.models.types import Request, Response
 
 S = TypeVar("S", bound=BaseModel)
@@ -19,7 +19,6 @@ _THOUGHTS = re.compile(r"<think>.*?</think>", re.DOTALL)
 _FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL | re.IGNORECASE)
 _OBJECT_BEGINS = re.compile(r'\{(?=\s*["}])')
 _TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', re.DOTALL)
-_DECODER = json.JSONDecoder()
 _NO_OBJECT = "it holds no complete JSON object"
 _SHOWN_PROBLEMS = 5
 _EMPTY_DEFAULTS: tuple[tuple[str, Any], ...] = (("default", None), ("default", ""), ("default", []))
@@ -88,7 +87,7 @@ def with_schema(messages: list[BaseMessage], schema: type[BaseModel]) -> list[Ba
 
 def parse_reply(text: str, schema: type[S]) -> S:
     """Return the JSON object in the text, validated; raise ValueError that says what is wrong."""
-    value = _fit(valid_json(find_object(text)), schema_of(schema))
+    value = _fit(find_object(text), schema_of(schema))
     try:
         return schema.model_validate(value)
     except ValidationError as error:
@@ -136,11 +135,11 @@ def find_object(text: str) -> dict[str, Any]:
 
 def _decode(text: str) -> dict[str, Any]:
     try:
-        value, _end = _DECODER.raw_decode(text)
+        value, _end = parse_json_at(text)
     except json.JSONDecodeError as error:
         forgiven = _TRAILING_COMMA.sub(lambda match: match[1] or "", text)
         try:
-            value, _end = _DECODER.raw_decode(forgiven)
+            value, _end = parse_json_at(forgiven)
         except json.JSONDecodeError:
             raise error from None
     assert isinstance(value, dict)

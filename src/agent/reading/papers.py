@@ -12,6 +12,7 @@ from agent.core.budget import Meter
 from agent.core.calls import Calls, Policy
 from agent.core.concurrency import SharedSemaphore, SingleFlight
 from agent.core.errors import BudgetExceeded, MalformedReply, ProviderRefused
+from agent.core.outside import parse_json
 from agent.core.private_files import private_folder
 from agent.reading.fetch import Fetcher
 
@@ -107,6 +108,6 @@ class PaperStore:
 
 def _paper(text: str) -> Paper:
     try:
-        return Paper(**json.loads(text))
+        return Paper(**parse_json(text))
     except (ValueError, TypeError):
         raise MalformedReply("papers", "what the reply cache kept cannot be read") from None

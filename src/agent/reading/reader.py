@@ -9,6 +9,7 @@ from urllib.parse import urldefrag, urljoin
 from agent.core.budget import Meter
 from agent.core.calls import Calls, Policy
 from agent.core.errors import AgentError, BudgetExceeded, MalformedReply
+from agent.core.outside import parse_json
 from agent.reading.extract import KINDS, Extractor
 from agent.reading.fetch import Fetcher
 
@@ -58,7 +59,7 @@ class Reader:
             policy, lambda: self._read(url, meter), meter=meter, request={"read": url}
         )
         try:
-            return Article(**json.loads(text))
+            return Article(**parse_json(text))
         except (ValueError, TypeError):
             raise MalformedReply("reader", "what the reply cache kept cannot be read") from None
 

@@ -19,6 +19,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO, Final
 
+from agent.core.outside import parse_json
 from agent.sandbox.programs import CodeLimits, CodeResult, Slots, program_of
 
 _LOAD_WORD: Final = 0x20
@@ -302,9 +303,9 @@ class _Watch:
         if code < 0:
             return self._death(-code)
         try:
-            report = json.loads(bytes(self._words.kept).rpartition(b"\n")[2])
+            report = parse_json(bytes(self._words.kept).rpartition(b"\n")[2])
             refusal, error = report.get("refused"), report.get("error")
-        except (ValueError, AttributeError, RecursionError):
+        except (ValueError, AttributeError):
             return "crash: ended without a result"
         if refusal and not self._ready:
             return f"not run: cannot be confined ({refusal})"

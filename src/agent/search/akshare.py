@@ -17,8 +17,8 @@ from agent.core.budget import Meter
 from agent.core.calls import Calls, Policy
 from agent.core.concurrency import SharedSemaphore
 from agent.core.errors import MalformedReply, ProviderRefused, ProviderUnavailable
+from agent.core.outside import parse_json
 from agent.core.proxies import proxy_environment
-from agent.core.strings import parse_json
 from agent.evidence.queries import clean_text
 from agent.search.akshare_worker import NAMES, TABLES, find_company
 from agent.search.documents import Document, DocumentKind, Figure, distinct, make_document

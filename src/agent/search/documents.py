@@ -11,6 +11,7 @@ from typing_extensions import TypedDict
 
 from agent.core.budget import Meter
 from agent.core.calls import Calls, Policy
+from agent.core.outside import parse_json
 from agent.evidence.queries import clean_text
 from agent.search.hits import MAX_QUERY, Endpoint, TurnSearches, make_hit, plain
 from agent.search.http import SearchHttp
@@ -76,7 +77,7 @@ def coerce_documents(value: Any) -> list[dict[str, Any]]:
     """
     if isinstance(value, str):
         try:
-            value = json.loads(value)
+            value = parse_json(value)
         except ValueError:
             return []
     if isinstance(value, dict):

@@ -17,9 +17,9 @@ from agent.core.errors import (
     ProviderUnavailable,
     RateLimited,
 )
+from agent.core.outside import parse_json
 from agent.core.proxies import ProxiedTransport
 from agent.core.redaction import scrub
-from agent.core.strings import parse_json
 from agent.models.connections import tls
 
 MAX_BYTES = 2 << 20

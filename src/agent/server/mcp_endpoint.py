@@ -6,7 +6,6 @@ stream, which stays open as long as the run lasts.
 """
 
 import asyncio
-import json
 import logging
 import uuid
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -35,6 +34,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from agent.client.local import LocalRunner
 from agent.client.run_result import Pause
 from agent.core.errors import AgentError, InputError
+from agent.core.outside import parse_json
 from agent.runs.threads import Threads, open_threads
 from agent.server.auth.api_keys import access, client_for, identify
 from agent.server.mcp_call import Call, CallProgress, ToolServer, pause_refusal, read_arguments
@@ -190,8 +190,8 @@ def _with_session(send: Send) -> Send:
 def _parse(body: bytes) -> dict[str, Any] | None:
     """Parse a JSON object, an empty one for other JSON (the SDK's to refuse); else None."""
     try:
-        message = json.loads(body)
-    except (ValueError, RecursionError):
+        message = parse_json(body)
+    except ValueError:
         return None
     return message if isinstance(message, dict) else {}
 

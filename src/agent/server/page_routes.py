@@ -30,6 +30,7 @@ from agent.assistants.common.conversation import MAX_QUESTION
 from agent.assistants.common.services import LOOKED_FOR
 from agent.core.concurrency import SlidingWindow
 from agent.core.errors import ConfigurationError
+from agent.core.outside import parse_json
 from agent.core.redaction import scrub
 from agent.core.strings import one_line
 from agent.export.outing import qr_svg
@@ -244,7 +245,7 @@ class PolicyReports:
         """Answer 204, whatever came: the sender can do nothing about it."""
         try:
             report = _report(await limited_body(request, _LONGEST_BODY))
-        except (NotRead, ValueError, RecursionError, ClientDisconnect):
+        except (NotRead, ValueError, ClientDisconnect):
             report = {}
         if report and self._lines.admit():
             fields = [f"{name}={_field_text(report[name])}" for name in _FIELDS if report.get(name)]
@@ -253,7 +254,7 @@ class PolicyReports:
 
 
 def _report(body: bytes) -> Mapping[str, Any]:
-    parsed = json.loads(body)
+    parsed = parse_json(body)
     report = parsed.get("csp-report") if isinstance(parsed, dict) else None
     return report if isinstance(report, dict) else {}
 

@@ -1,12 +1,12 @@
 """Sign the page in: a key becomes a cookie that no script reads and no other site sends."""
 
-import json
 from collections.abc import Mapping
 from math import ceil
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from agent.core.outside import parse_json
 from agent.server.auth.api_keys import COOKIE, TOO_MANY, access, identify
 from agent.server.auth.audit import audit
 from agent.server.auth.guard import RateLimit, peer_of
@@ -64,8 +64,8 @@ async def _key(request: Request) -> str:
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise ValueError(hint)
     try:
-        body = json.loads(await limited_body(request, _LONGEST_BODY))
-    except (NotRead, ValueError, RecursionError):
+        body = parse_json(await limited_body(request, _LONGEST_BODY))
+    except (NotRead, ValueError):
         raise ValueError(hint) from None
     key = body.get("key") if isinstance(body, dict) else None
     if not isinstance(key, str) or not key.strip():

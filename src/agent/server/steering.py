@@ -3,7 +3,6 @@
 The body is `{"wish": "…"}` or `{"drop": "…"}`. Whose thread it is, the server's own rules say.
 """
 
-import json
 import logging
 import uuid
 from collections.abc import Mapping
@@ -18,6 +17,7 @@ from agent.assistants.common.review import checked_text
 from agent.assistants.common.turn import turn_id_of
 from agent.client.connection import status_of
 from agent.core.errors import ConfigurationError, InputError, StoreFailed
+from agent.core.outside import parse_json
 from agent.runs.run_log import LONGEST_WISH, Wish, WishBox
 from agent.server.auth.api_keys import client_for
 from agent.server.http import NotRead, limited_body, private, security_headers
@@ -67,8 +67,8 @@ def wish_of(body: Any) -> Wish:
 
 async def _body(request: Request) -> Any:
     try:
-        return json.loads(await limited_body(request, _LONGEST_BODY))
-    except (NotRead, ValueError, RecursionError, ClientDisconnect):
+        return parse_json(await limited_body(request, _LONGEST_BODY))
+    except (NotRead, ValueError, ClientDisconnect):
         raise InputError("body", "must be JSON of at most 16 kB") from None
 
 

@@ -25,6 +25,7 @@ from agent.assistants.common.services import Services
 from agent.configuration import MODEL_FIELDS, Configuration, configure
 from agent.core.budget import Limits, Meter, Spending, Usage, no_usage
 from agent.core.errors import ConfigurationError, InputError
+from agent.core.outside import finite
 from agent.core.progress import Emit
 from agent.core.telemetry import (
     CANCELLED,
@@ -159,14 +160,14 @@ def _checked_location(where: Any) -> Point | None:
     if not where:
         return None
     try:
-        if any(isinstance(where[name], bool) for name in ("lng", "lat")):
-            raise ValueError
-        point = Point(lng=float(where["lng"]), lat=float(where["lat"]))
-    except (TypeError, KeyError, ValueError):
-        raise InputError("user_location", "must be {lng, lat} in degrees") from None
-    if not (abs(point["lng"]) <= 180 and abs(point["lat"]) <= 90):
+        lng, lat = finite(where["lng"]), finite(where["lat"])
+    except (TypeError, KeyError):
+        lng = lat = None
+    if lng is None or lat is None:
+        raise InputError("user_location", "must be {lng, lat} in degrees")
+    if not (abs(lng) <= 180 and abs(lat) <= 90):
         raise InputError("user_location", "lng must be within ±180 and lat within ±90")
-    return point
+    return Point(lng=lng, lat=lat)
 
 
 def _turn_id(state: AgentInput, runtime: Runtime[Configuration]) -> str:

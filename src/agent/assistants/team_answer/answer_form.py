@@ -7,7 +7,7 @@ after `,` and `;`. What the requirement itself shows (digit groups, decimals, ca
 
 import re
 import unicodedata
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 
 from agent.evidence.claims.facts import amount
 from agent.evidence.figures import figures
@@ -43,6 +43,7 @@ _MAX_WORDS = 12
 _DECIMALS = re.compile(
     r"([0-9]|[一二两三四五]|one|two|three|four)\s*(?:位小数|decimal)", re.IGNORECASE
 )
+_MOST_DECIMALS = 9
 _COUNTED = {"一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5,
             "one": 1, "two": 2, "three": 3, "four": 4}  # fmt: skip
 _ISO_DATE = re.compile(r"YYYY-MM-DD", re.IGNORECASE)
@@ -78,7 +79,8 @@ def _with_decimals(text: str, requirement: str) -> str:
         return text
     word = decimals[1].casefold()
     places = Decimal(1).scaleb(-(_COUNTED.get(word) or int(word)))
-    return text.replace(numbers[0], str(Decimal(numbers[0]).quantize(places, ROUND_HALF_UP)))
+    exact = Context(prec=len(text) + _MOST_DECIMALS, rounding=ROUND_HALF_UP)
+    return text.replace(numbers[0], f"{Decimal(numbers[0]).quantize(places, context=exact):f}")
 
 
 def _with_unit(match: re.Match[str], *, keep_groups: bool) -> str:

@@ -3,7 +3,6 @@
 tolerantly. `use_tools` executes them.
 """
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -33,6 +32,7 @@ from agent.assistants.team_answer.state import Evidence, TeamState
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import ConfigurationError
+from agent.core.outside import parse_json
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.intent import detect_location_query, names_known_place
@@ -153,7 +153,7 @@ def _straight_lines(lookup: Evidence, names: Mapping[str, str], language: Langua
     arguments = map_arguments(lookup["asked"])
     try:
         begins, end = arguments["origins"].split("|"), arguments["destination"]
-        rows = json.loads(lookup["text"])["results"]
+        rows = parse_json(lookup["text"])["results"]
         ends = [(begin, str(int(r["distance"]))) for begin, r in zip(begins, rows, strict=True)]
     except (KeyError, TypeError, ValueError):
         return []
@@ -178,7 +178,7 @@ def _ways(
     """Return the first way that a lookup brought, in a line; none where it cannot be read."""
     arguments, text = map_arguments(lookup["asked"]), lookup["text"]
     try:
-        reply = json.loads(text[text.index("{") :])
+        reply = parse_json(text[text.index("{") :])
         way = reply["data" if mode == "bicycling" else "route"]
         first = way["transits" if mode == "transit" else "paths"][0]
         metres = int(float(first.get("distance") or way["distance"]))
@@ -211,7 +211,7 @@ def _located(lookup: Evidence) -> list[tuple[str, str]]:
     if lookup["tool"] != "maps_geo" or lookup["failed"]:
         return []
     try:
-        point = json.loads(lookup["text"])["return"][0]["location"]
+        point = parse_json(lookup["text"])["return"][0]["location"]
         return [(map_arguments(lookup["asked"])["address"], str(point))]
     except (IndexError, KeyError, TypeError, ValueError):
         return []

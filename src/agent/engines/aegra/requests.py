@@ -12,6 +12,7 @@ from typing import Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from agent.core.outside import parse_json
 from agent.runs.engine import RunRequest
 from agent.server.http import read_body, replay
 
@@ -60,8 +61,8 @@ def adapted(path: str, body: bytes) -> bytes:
 def _object(body: bytes) -> dict[str, Any]:
     """Return what a body holds; nothing for one that is no JSON object."""
     try:
-        request = json.loads(body)
-    except (ValueError, RecursionError):
+        request = parse_json(body)
+    except ValueError:
         return {}
     return request if isinstance(request, dict) else {}
 

@@ -5,7 +5,7 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from decimal import Decimal, DivisionByZero, InvalidOperation
+from decimal import Decimal, InvalidOperation
 from itertools import chain, combinations, permutations
 
 from agent.core.patterns import Linear
@@ -122,7 +122,10 @@ def right_result(text: str, figure: Figure) -> str | None:
         return None
     if figure.kind == "percent" and not _is_of_percentages(formula):
         value *= 100
-    result = round(value, len(written[0].partition(".")[2]))
+    try:
+        result = round(value, len(written[0].partition(".")[2]))
+    except InvalidOperation:  # more digits than are reckoned with
+        return None
     if alike(value, figure, hedge(text, figure)) or not result:
         return None
     digits = f"{result:,f}" if "," in written[0] else f"{result:f}"
@@ -155,9 +158,10 @@ def _evaluate(formula: str) -> Decimal | None:
     plain += ")" * (plain.count("(") - plain.count(")"))
     plain = plain if plain.count("(") == plain.count(")") else plain.replace(")", "", 1)
     try:
-        return _value(ast.parse(plain, mode="eval").body)
-    except (SyntaxError, ValueError, DivisionByZero, InvalidOperation):
+        value = _value(ast.parse(plain, mode="eval").body)
+    except (SyntaxError, ValueError, ArithmeticError, RecursionError, MemoryError):
         return None
+    return value if value.is_finite() else None
 
 
 def _value(node: ast.AST) -> Decimal:

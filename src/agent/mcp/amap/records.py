@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
+from agent.core.outside import finite
 from agent.core.strings import without_open_bracket
 from agent.evidence.geo import distance_m, parse_lnglat, wgs84_of
 from agent.evidence.records import ride_text
@@ -97,18 +98,13 @@ def _in_taiwan(lng: float, lat: float) -> bool:
 
 def number_or_none(value: Any, low: float = 0.0, high: float = 1e9) -> float | None:
     """Return a number within the bounds; 0 means unknown, as Amap uses it."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        return None
-    return number if low < number <= high else None
+    number = finite(value)
+    return number if number is not None and low < number <= high else None
 
 
 def whole_or_none(value: Any) -> int | None:
-    try:
-        return round(float(value))
-    except (TypeError, ValueError, OverflowError):
-        return None
+    number = finite(value)
+    return None if number is None else round(number)
 
 
 def rating_of(detail: dict[str, Any]) -> float | None:

@@ -13,6 +13,7 @@ from agent.core.errors import (
     ProviderUnavailable,
     RateLimited,
 )
+from agent.core.outside import finite
 from agent.core.redaction import scrub
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.types import MapIntent, TravelMode
@@ -130,11 +131,9 @@ def _points(name: str, text: str) -> str:
 
 
 def _radius(text: str) -> str:
-    try:
-        metres = int(float(text))
-    except ValueError:
-        raise _bad("radius must be a number of metres") from None
-    return str(min(max(metres, RADIUS_M[0]), RADIUS_M[1]))
+    if (metres := finite(text)) is None:
+        raise _bad("radius must be a number of metres")
+    return str(int(min(max(metres, RADIUS_M[0]), RADIUS_M[1])))
 
 
 def _with_city(tool: str, cleaned: dict[str, str]) -> dict[str, str]:
