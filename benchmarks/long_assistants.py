@@ -212,7 +212,9 @@ async def deployment(name: str, folder: Path) -> AsyncIterator[Deployment]:
             services: Any = lab.services
             if conversation:  # the site has none of the pages: they are extracted, as when played
                 origins = dict.fromkeys(hosts(conversation), world.urls["site"])
-                reader = build_reader(services.settings, services.calls, origins=origins)
+                reader = build_reader(
+                    services.settings, services.calls, services.hosts, origins=origins
+                )
                 services = With(services, reader=Lazy(lambda: reader))
             graph = compiled(assistant, threads.saver, lambda: services)
             yield Deployment(name, assistant, question, context, graph, models, clock)

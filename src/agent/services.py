@@ -6,6 +6,7 @@ import threading
 from agent.assistants.common.services import Services, no_model
 from agent.core.calls import Calls
 from agent.core.concurrency import Lazy
+from agent.core.hosts import Hosts
 from agent.core.shared_limits import SharedLimits
 from agent.core.tracing import Tracing
 from agent.knowledge.base import build_knowledge
@@ -36,7 +37,7 @@ def build_services(
     sample = start_sample_services(settings) if settings.mode == "offline" else None
     used = sample.settings if sample else settings
     shared = SharedLimits(used.tanlu_redis_url) if used.tanlu_redis_url else None
-    calls = Calls(reply_cache=reply_cache, shared=shared)
+    calls, hosts = Calls(reply_cache=reply_cache, shared=shared), Hosts(used.silent_host_seconds)
     endpoint, headers = used.tanlu_otlp_endpoint, used.tanlu_otlp_headers
     tracing = Tracing(endpoint, headers) if endpoint else None
     models = ModelClient(used, calls)
@@ -49,12 +50,13 @@ def build_services(
         web=web,
         maps=build_map_client(used, calls, redirect=sample.amap_url if sample else None),
         library=Lazy(lambda: DocumentSources(used, calls, web)),
-        reader=Lazy(lambda: build_reader(used, calls, origins=origins)),
-        papers=Lazy(lambda: build_papers(used, calls, origins=origins)),
+        reader=Lazy(lambda: build_reader(used, calls, hosts, origins=origins)),
+        papers=Lazy(lambda: build_papers(used, calls, hosts, origins=origins)),
         reranker=Lazy(lambda: RerankClient(used, calls)),
         knowledge=Lazy(lambda: build_knowledge(used, calls)),
         code=Lazy(lambda: CodeSandbox(used)),
         calls=calls,
+        hosts=hosts,
         reply_cache=reply_cache,
         wishes=wishes,
         sample=sample,
@@ -63,7 +65,7 @@ def build_services(
 
 
 def build_reader(
-    settings: Settings, calls: Calls, *, origins: dict[str, str] | None = None
+    settings: Settings, calls: Calls, hosts: Hosts, *, origins: dict[str, str] | None = None
 ) -> Reader:
     """Build the page reader.
 
@@ -75,11 +77,12 @@ def build_reader(
         user_agent=settings.reader_user_agent,
         respect_robots=settings.respect_robots,
     )
-    return Reader(calls, Fetcher(calls, limits, guard=Guard(origins=origins)))
+    guard = Guard(origins=origins, resolve=hosts.resolve)
+    return Reader(calls, Fetcher(calls, limits, guard=guard, lookups=hosts))
 
 
 def build_papers(
-    settings: Settings, calls: Calls, *, origins: dict[str, str] | None = None
+    settings: Settings, calls: Calls, hosts: Hosts, *, origins: dict[str, str] | None = None
 ) -> PaperStore:
     """Build the store that downloads and keeps PDFs of papers, larger ones than pages."""
     limits = FetchLimits(
@@ -89,7 +92,8 @@ def build_papers(
         respect_robots=settings.respect_robots,
     )
     # They are kept as files, so that there is no need to keep them in memory, too.
-    fetcher = Fetcher(calls, limits, guard=Guard(origins=origins), cache=page_cache(0))
+    guard = Guard(origins=origins, resolve=hosts.resolve)
+    fetcher = Fetcher(calls, limits, guard=guard, lookups=hosts, cache=page_cache(0))
     return PaperStore(calls, fetcher, settings.tanlu_data_dir / "papers")
 
 

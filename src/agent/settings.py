@@ -158,6 +158,8 @@ class Settings(AccessSettings, RetentionSettings):
     reader_timeout_seconds: float = Field(20, gt=0, le=600)
     reader_max_bytes: int = Field(8 << 20, ge=1024, le=1 << 30)
     """Of one page, decompressed."""
+    silent_host_seconds: float = Field(300, ge=0, le=86_400)
+    """For which a host that is not found or takes no connection is not asked again."""
     paper_timeout_seconds: float = Field(60, gt=0, le=3600)
     paper_max_bytes: int = Field(50 << 20, ge=1024, le=1 << 30)
     """Of one downloaded PDF."""

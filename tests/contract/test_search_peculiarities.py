@@ -15,9 +15,10 @@ from agent.core.errors import (
     ProviderUnavailable,
     RateLimited,
 )
+from agent.core.hosts import Hosts
 from agent.sample.search import KEY
 from agent.sample.service import serve
-from agent.search.google import resolve_links
+from agent.search.google import REDIRECTS, resolve_links
 from agent.search.hits import SearchProvider
 from agent.search.http import SearchHttp
 from agent.search.web import configured_services
@@ -215,7 +216,7 @@ async def test_redirect_links_are_resolved_without_going_there(
         base = server.url + RedirectService.PATH
         links = [service.link(server.url, f"https://example.com/{n}") for n in range(20)]
         outside = f"{server.url}/other/x"
-        found = await resolve_links(http, [*links, outside], base=base)
+        found = await resolve_links(http, [*links, outside], hosts=Hosts(60), base=base)
     assert [found[link] for link in links[:12]] == [f"https://example.com/{n}" for n in range(12)]
     assert [found[link] for link in links[12:]] == [None] * 8
     assert outside not in found
@@ -227,7 +228,8 @@ async def test_redirects_into_private_places_have_no_target(http: SearchHttp) ->
     service = RedirectService()
     with serve(service.app) as server:
         links = [service.link(server.url, target) for target in targets]
-        found = await resolve_links(http, links, base=server.url + RedirectService.PATH)
+        base = server.url + RedirectService.PATH
+        found = await resolve_links(http, links, hosts=Hosts(60), base=base)
     assert found == dict.fromkeys(links)
 
 
@@ -237,7 +239,38 @@ async def test_slow_and_failing_redirects_have_no_target(http: SearchHttp) -> No
         links = [service.link(server.url, f"https://example.com/{n}") for n in range(3)]
         service.fail("hang", match=lambda request, _: request.path in links[0], times=None)
         service.fail("drop", match=lambda request, _: request.path in links[1], times=None)
-        found = await resolve_links(
-            http, links, base=server.url + RedirectService.PATH, timeout=1.5
-        )
+        base = server.url + RedirectService.PATH
+        found = await resolve_links(http, links, hosts=Hosts(60), base=base, timeout=1.5)
     assert list(found.values()) == [None, None, "https://example.com/2"]
+
+
+async def test_a_host_of_redirects_that_does_not_answer_is_left_alone_for_a_while(
+    http: SearchHttp,
+) -> None:
+    now, service = [0.0], RedirectService()
+    hosts = Hosts(300, clock=lambda: now[0])
+    with serve(service.app) as server:
+        links = [service.link(server.url, f"https://example.com/{n}") for n in range(3)]
+        base = server.url + RedirectService.PATH
+        service.fail("hang", times=3)
+        for _ in range(3):
+            found = await resolve_links(http, links, hosts=hosts, base=base, timeout=1)
+            assert found == dict.fromkeys(links)
+        assert len(service.requests) == 3
+        now[0] += 301
+        found = await resolve_links(http, links, hosts=hosts, base=base)
+    assert None not in found.values()
+
+
+async def test_a_host_of_redirects_that_is_not_found_is_looked_up_once(http: SearchHttp) -> None:
+    names = list[str]()
+
+    def nowhere(host: str, port: int) -> list[str]:
+        names.append(host)
+        raise OSError("no such name")
+
+    hosts = Hosts(300, nowhere)
+    links = [f"{REDIRECTS}{n}" for n in range(3)]
+    for _ in range(3):
+        assert await resolve_links(http, links, hosts=hosts) == dict.fromkeys(links)
+    assert len(names) == 1

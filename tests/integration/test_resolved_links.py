@@ -59,7 +59,7 @@ class Redirecting(Services):
     base = ""
 
     async def links(self, urls: list[str]) -> dict[str, str | None]:
-        return await resolve_links(self.web.http, urls, base=self.base)
+        return await resolve_links(self.web.http, urls, hosts=self.hosts, base=self.base)
 
 
 @dataclasses.dataclass

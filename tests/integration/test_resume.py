@@ -16,6 +16,7 @@ from aiohttp import web
 
 from agent.assistants.common.services import Services
 from agent.core.calls import Calls
+from agent.core.hosts import Hosts
 from agent.core.concurrency import Lazy
 from agent.graph import build_graph
 from agent.knowledge.base import build_knowledge
@@ -80,7 +81,7 @@ async def process(world: World, folder: Path) -> AsyncIterator[Any]:
     models = ModelClient(settings, calls)
     maps = build_map_client(settings, calls, redirect=world.sample.amap_url)
     searches = WebSearch(settings, models, calls)
-    code, origins = CodeSandbox(settings), world.sample.origins
+    code, origins, hosts = CodeSandbox(settings), world.sample.origins, Hosts(0)
     services = Services(
         settings=settings,
         mode="offline",
@@ -88,12 +89,13 @@ async def process(world: World, folder: Path) -> AsyncIterator[Any]:
         web=searches,
         library=Lazy(lambda: DocumentSources(settings, calls, searches)),
         maps=maps,
-        reader=Lazy(lambda: build_reader(settings, calls, origins=origins)),
-        papers=Lazy(lambda: build_papers(settings, calls, origins=origins)),
+        reader=Lazy(lambda: build_reader(settings, calls, hosts, origins=origins)),
+        papers=Lazy(lambda: build_papers(settings, calls, hosts, origins=origins)),
         reranker=Lazy(lambda: RerankClient(settings, calls)),
         knowledge=Lazy(lambda: build_knowledge(settings, calls)),
         code=Lazy(lambda: code),
         calls=calls,
+        hosts=hosts,
         reply_cache=reply_cache,
         sample=world.sample,
     )

@@ -280,8 +280,12 @@ def _impatient(built: Services, world: World) -> Services:
     for source in vars(library)["_sources"].values():
         for name in {"_policy", "_data_policy"} & set(vars(source)):
             vars(source)[name] = replace(vars(source)[name], base_delay=0.005)
-    reader = build_reader(built.settings, built.calls, origins={PAGES: world.urls["site"]})
-    shelf = build_papers(built.settings, built.calls, origins={HOST: world.urls["site"]})
+    reader = build_reader(
+        built.settings, built.calls, built.hosts, origins={PAGES: world.urls["site"]}
+    )
+    shelf = build_papers(
+        built.settings, built.calls, built.hosts, origins={HOST: world.urls["site"]}
+    )
     return replace(
         services,
         library=Lazy(lambda: library),

@@ -107,8 +107,8 @@ class Processor:
         future = loop.run_in_executor(self._threads, context.run, self._do, own, work)
         try:
             while (left := seconds - own.had - self._seconds_of(own)) > 0:
-                done, _ = await asyncio.wait([future], timeout=max(left, SLICE))
-                if done:
+                await asyncio.wait([future], timeout=max(left, SLICE))
+                if future.done():
                     return future.result()
         finally:
             self._give_up(own)

@@ -33,6 +33,7 @@ from agent.core.errors import (
     ProviderUnavailable,
     RateLimited,
 )
+from agent.core.hosts import Hosts
 from agent.reading.guard import Guard, Target
 
 _ENCODINGS = ("", "identity", "gzip", "x-gzip", "deflate")
@@ -91,6 +92,10 @@ async def read_body(chunks: AsyncIterator[bytes], encoding: str, limit: int) -> 
 
 def too_large(limit: int) -> ProviderRefused:
     return ProviderRefused("reader", f"the page is larger than {limit} bytes", code="too_large")
+
+
+class NoConnection(ProviderUnavailable):
+    """Say that a host takes no connection, and that no proxy is to blame for it."""
 
 
 CONNECT_SECONDS = 5.0
@@ -162,7 +167,7 @@ def _translate(error: httpx.HTTPError, target: Target) -> ProviderError:
                 f"no direct connection to {target.host}; pages are never read through a proxy",
                 code="proxy",
             )
-        return ProviderUnavailable("reader", f"{target.host} takes no connection")
+        return NoConnection("reader", f"{target.host} takes no connection")
     if isinstance(error, httpx.TimeoutException):
         return ProviderUnavailable("reader", f"{target.host} fell silent", code="timeout")
     if isinstance(error, httpx.RemoteProtocolError):
@@ -300,12 +305,15 @@ class Fetcher:
         *,
         guard: Guard | None = None,
         hosts: HostLimits | None = None,
+        lookups: Hosts | None = None,
         cache: BoundedCache[str, Page] | None = None,
     ) -> None:
+        """Take `lookups`, which are told of hosts that take no connection."""
         self._calls = calls
         self._limits = limits or FetchLimits()
         self._guard = guard or Guard()
         self._hosts = hosts or HostLimits()
+        self._lookups = lookups or Hosts(0)
         self._cache = cache or page_cache()
         self._robots = Robots(self._limits.user_agent)
 
@@ -369,8 +377,13 @@ class Fetcher:
             "Accept-Encoding": "gzip, deflate",
         }
         context = await asyncio.to_thread(authorities)
-        async with answer(target, headers, context) as response:
-            yield response
+        try:
+            async with answer(target, headers, context) as response:
+                self._lookups.answered(target.host)
+                yield response
+        except NoConnection:
+            self._lookups.silent(target.host)
+            raise
 
     async def _ask_robots(self, target: Target) -> None:
         if self._limits.respect_robots:

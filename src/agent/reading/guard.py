@@ -7,10 +7,8 @@ The parts that were checked are the parts that are connected to: a URL is taken 
 is resolved once, and the connection goes to the address that was looked at.
 """
 
-import asyncio
 import ipaddress
 import re
-import socket
 import unicodedata
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -19,6 +17,7 @@ from urllib.parse import SplitResult, quote, urlsplit
 import idna
 
 from agent.core.errors import ProviderUnavailable, UnsafeUrl
+from agent.core.hosts import Hosts
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -118,12 +117,6 @@ class Target:
         return self.origin + self.path
 
 
-async def system_resolve(host: str, port: int) -> list[str]:
-    """Return every address the machine's resolver knows; raises OSError."""
-    entries = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(entry[4][0]) for entry in entries))
-
-
 class Guard:
     """Check URLs; `allow` names exact `host:port` on loopback that tests may reach.
 
@@ -136,12 +129,12 @@ class Guard:
         allow: Collection[str] = (),
         origins: Mapping[str, str] | None = None,
         ports: Collection[int] = (80, 443),
-        resolve: Resolve = system_resolve,
+        resolve: Resolve | None = None,
     ) -> None:
         self._allow = frozenset(allow)
         self._origins = dict(origins or {})
         self._ports = frozenset(ports)
-        self._resolve = resolve
+        self._resolve = resolve or Hosts(0).resolve
 
     def parse(self, url: str) -> Target:
         """Return the URL in its plain form, its text checked; raises UnsafeUrl."""

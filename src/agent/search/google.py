@@ -11,6 +11,8 @@ from pydantic import BaseModel
 
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, BudgetExceeded, ProviderError
+from agent.core.hosts import Hosts
+from agent.core.proxies import proxy_for
 from agent.evidence.citations import MARKER
 from agent.evidence.grounding import (
     Grounded,
@@ -50,6 +52,7 @@ async def resolve_links(
     http: SearchHttp,
     urls: Iterable[str],
     *,
+    hosts: Hosts,
     limit: int = MAX_LINKS,
     timeout: float = 5.0,
     base: str = REDIRECTS,
@@ -57,27 +60,35 @@ async def resolve_links(
     """Return each link under `base` with its target, None where that is unknown.
 
     At most `limit` (12) of them are followed, all within `timeout` seconds; no failure is raised.
+    A host of `base` that does not answer then is left alone for a while.
     """
     targets: dict[str, str | None] = {url: None for url in urls if _under(url, base)}
-    followed = list(targets)[: min(limit, MAX_LINKS)]
-    tasks = {url: asyncio.create_task(_target(http, url)) for url in followed}
-    if not tasks:
+    followed, host = list(targets)[: min(limit, MAX_LINKS)], urlsplit(base).hostname or ""
+    if not followed or hosts.is_silent(host):
         return targets
+    tasks = {url: asyncio.create_task(_target(http, url, hosts)) for url in followed}
     try:
         await asyncio.wait(tasks.values(), timeout=timeout)
     finally:
         for task in tasks.values():
             task.cancel()
         outcomes = await asyncio.gather(*tasks.values(), return_exceptions=True)
-    for url, outcome in zip(tasks, outcomes, strict=True):
-        if isinstance(outcome, str):
-            targets[url] = outcome
+    if all(isinstance(outcome, BaseException) for outcome in outcomes):
+        hosts.silent(host, len(outcomes))
+    else:
+        hosts.answered(host)
+    targets.update({url: o for url, o in zip(tasks, outcomes, strict=True) if isinstance(o, str)})
     return targets
 
 
-async def _target(http: SearchHttp, url: str) -> str | None:
+async def _target(http: SearchHttp, url: str, hosts: Hosts) -> str | None:
+    """Return a link's target; None where it has none that may be shown. Raises if none answers."""
+    address = urlsplit(url)
+    if proxy_for(url) is None:
+        # Where nobody answers, the client would wait in threads that others need.
+        await hosts.resolve(address.hostname or "", address.port or 443)
+    target = await http.redirect_target("google", url)
     try:
-        target = await http.redirect_target("google", url)
         if target:
             Guard().parse(target)
     except AgentError:

@@ -9,6 +9,7 @@ from agent.core.budget import Budgets, Usage
 from agent.core.calls import Calls
 from agent.core.concurrency import Lazy
 from agent.core.errors import AgentError, ConfigurationError, StoreFailed
+from agent.core.hosts import Hosts
 from agent.core.tracing import Tracing
 from agent.knowledge.base import KnowledgeBase
 from agent.knowledge.rerank import RerankClient
@@ -57,6 +58,7 @@ class Services:
     knowledge: Lazy[KnowledgeBase]
     code: Lazy[CodeSandbox]
     calls: Calls
+    hosts: Hosts
     reply_cache: ReplyCache | None = None
     wishes: WishBox | None = None
     sample: SampleServices | None = None
@@ -84,7 +86,7 @@ class Services:
 
     async def links(self, urls: list[str]) -> dict[str, str | None]:
         """Return the target of each redirect link, None where it is not known in two seconds."""
-        return await resolve_links(self.web.http, urls, timeout=LINK_SECONDS)
+        return await resolve_links(self.web.http, urls, hosts=self.hosts, timeout=LINK_SECONDS)
 
     async def code_runner(self) -> CodeRunner | None:
         """Return what runs a model's code; None where no safe way exists, then none is run."""

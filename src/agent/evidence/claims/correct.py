@@ -228,12 +228,12 @@ def _cited_parts(sentence: Sentence) -> Iterator[tuple[tuple[str, ...], str]]:
         yield citation.ids, before.replace("\0", " ")
 
 
-def _beside(sentence: Sentence, shown: Sequence[Passage], evidence: Evidence) -> list[Passage]:
+def _beside(sentence: Sentence, nearest: Sequence[Passage], evidence: Evidence) -> list[Passage]:
     """Return the passage of another source that says more, where the one cited says little."""
     own = words(sentence.plain.replace("\0", " "))
     if len(sentence.cited) != 1 or sentence.row:
         return []
-    most = max((len(own & passage.words) for passage in shown), default=0)
+    most = max((len(own & passage.words) for passage in nearest), default=0)
     others = [p for p in evidence.passages if p.source not in sentence.cited]
     best = max(others, key=lambda p: len(own & p.words), default=None)
     if best is None or 2 * most > len(own) or len(own & best.words) <= most:
@@ -259,14 +259,14 @@ def _nearest(pool: Sequence[Passage], text: str) -> list[Passage]:
 
 
 def judged(
-    finding: Finding, verdict: str, quote: str, shown: Iterable[Passage], evidence: Evidence
+    finding: Finding, verdict: str, quote: str, passages: Iterable[Passage], evidence: Evidence
 ) -> Finding:
     """Return a doubtful finding after a model's verdict on it by the passages it was shown.
 
     A quote counts only where it stands in one of them; a contradiction needs one that does not
     say the same. What is repaired is one figure or name, never the whole sentence.
     """
-    passage = _standing(quote, shown)
+    passage = _standing(quote, passages)
     if verdict == "supported":
         citations = finding.sentence.citations
         if passage and citations and passage.source not in finding.sentence.cited:
