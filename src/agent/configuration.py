@@ -18,6 +18,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from agent.core.errors import ConfigurationError
+from agent.texts.languages import TAG
 
 MODEL_FIELDS = ("query_generator_model", "research_model", "reflection_model", "answer_model")
 
@@ -86,8 +87,10 @@ class Configuration(BaseModel):
         "auto",
         description="Order the places into a day: auto where the question asks for one, on, off.",
     )
-    answer_language: Literal["auto", "zh", "en"] = Field(
-        "auto", description="Language of the answer; auto is the question's."
+    answer_language: str = Field(
+        "auto",
+        pattern=rf"^(auto|{TAG.pattern})$",
+        description="Language of the answer, such as zh, zh-Hant, en or ja; auto: the question's.",
     )
     review_plan: bool = Field(False, description="Pause before searching to review the plan.")
     resolve_links: bool = Field(

@@ -33,6 +33,7 @@ from agent.evidence.types import (
 )
 from agent.runs.run_log import Wish
 from agent.texts import Language
+from agent.texts.languages import language_name
 
 
 def extend(old: list[Any] | None, new: Any) -> list[Any]:
@@ -118,6 +119,9 @@ class Turn(TypedDict):
     constraints: NotRequired[Constraints]
     """What a place has to meet."""
     language: Language
+    """Of code's own sentences."""
+    answer_language: NotRequired[str]
+    """The language to write in, as prompts name it: any."""
     today: str
     """ISO date where the user is."""
     now: NotRequired[str]
@@ -138,6 +142,11 @@ class Turn(TypedDict):
     """Since when the plan waits for its review, as `started_at`; that time is not the run's."""
     paused_by: NotRequired[str]
     """The assistant whose plan waits."""
+
+
+def answer_language(turn: Turn) -> str:
+    """Return how prompts name the language that this turn's reader is written to in."""
+    return turn.get("answer_language") or language_name(turn["language"])
 
 
 class PlannedQuery(Query):
@@ -445,6 +454,7 @@ class SearchQueryList(BaseModel):
     """The question as it stands alone, and the queries for it; none where none are needed."""
 
     question: str = ""
+    language: str = Field("", description="BCP-47 tag of its language: en, ja, zh-Hant.")
     constraints: PlannedConstraints | None = None
     query: list[WrittenQuery]
     rationale: SkipJsonSchema[str] = ""

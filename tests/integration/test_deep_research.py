@@ -68,7 +68,8 @@ async def test_an_english_question_gets_english_words_of_ours() -> None:
     async with deep_laboratory(Researcher("Cost", "Safety")) as lab:
         state = await lab.ask(EN)
     assert "**Sources**" in str(answer_of(state).text)
-    assert {"<language>en</language>" in turn.system for turn in lab.llm.turns} == {True}
+    told = {block(turn.user, "answer_language") for turn in lab.llm.turns}
+    assert told - {""} == {f"the language of “{EN}”"}
 
 
 async def test_what_streams_is_what_is_stored(lab: DeepLab) -> None:

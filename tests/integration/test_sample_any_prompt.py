@@ -25,7 +25,7 @@ QUESTIONS = {
     "team_answer": ("外白渡桥建成于哪一年？", build_team, TeamConfiguration),
     "plan_execute": ("宁德时代的技术路线与营收", build_plan, PlanConfiguration),
 }
-_TAGGED = re.compile(r"^<task>\w+</task> .*$|^<(\w+)>\s*\{\{\w+\}\}\s*</\1>$", re.MULTILINE)
+_TAGGED = re.compile(r"^<task>\w+</task>$|^<(\w+)>\s*\{\{\w+\}\}\s*</\1>$", re.MULTILINE)
 
 
 def reworded(template: str) -> str:
@@ -42,7 +42,7 @@ async def test_the_sample_answers_alike_when_every_prompt_is_reworded(
     plain = await answer_of(assistant, tmp_path / "plain")
     for key, template in prompts._TEMPLATES.items():
         monkeypatch.setitem(prompts._TEMPLATES, key, reworded(template))
-    assert "Ipsum" in prompts.render("answer_system", "zh")
+    assert "Ipsum" in prompts.render("answer_system")
     again = await answer_of(assistant, tmp_path / "again")
     assert plain["sources"]
     assert [s["title"] for s in again["sources"]] == [s["title"] for s in plain["sources"]]

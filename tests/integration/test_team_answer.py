@@ -212,7 +212,8 @@ async def test_a_chinese_question_about_a_foreign_subject_is_answered_in_chinese
     async with team_laboratory(team) as lab:
         state = await lab.ask("美国苹果公司的首席执行官是谁？")
     assert answer_of(state).text.startswith("**答案：蒂姆·库克**")
-    assert all("<language>zh" in turn.system for turn in lab.llm.turns)
+    told = [block(turn.user, "answer_language") for turn in lab.llm.turns]
+    assert {language for language in told if language} == {"Simplified Chinese (zh)"}
 
 
 async def test_lines_for_code_in_a_page_do_nothing() -> None:

@@ -173,7 +173,7 @@ async def test_an_english_question_is_discussed_in_english(engine: str) -> None:
         state = await lab.ask(EN, chair="model")
     members = ("team_select", "team_researcher", "team_analyst", "team_verifier")
     for turn in (turn for task in members for turn in llm.asked(task)):
-        assert "<language>en</language>" in turn.system
+        assert f"<answer_language>the language of “{EN}”</answer_language>" in turn.user
     assert state["verified"] is True
 
 

@@ -5,6 +5,7 @@ import re
 from agent.prompts import render
 from agent.sample.model.request import Answer, Turn
 from agent.texts import Language
+from agent.texts.languages import language_name
 from tests.support.prompt_blocks import BLOCKS, HUMAN
 
 TODAY = "2026-11-20"
@@ -36,8 +37,8 @@ def ask(name: str, language: Language = "zh", **values: str) -> Turn:
     filled = {key: value for key, value in filled.items() if key in keys}
     schema = {"type": "object"} if name in {"generate_query", "reflection"} else None
     return Turn(
-        system=render(f"{name}_system", language),
-        user=render(human, language, **filled),
+        system=render(f"{name}_system"),
+        user=render(human, language_name(language), **filled),
         schema=schema,
         search=name == "web_research",
     )

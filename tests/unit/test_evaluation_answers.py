@@ -157,10 +157,9 @@ def test_our_own_set_of_verdicts_is_whole_and_rules_never_contradict_it() -> Non
 # prompts
 
 
-def test_a_prompt_is_in_the_question_s_language_and_shows_no_addresses() -> None:
+def test_a_prompt_shows_no_addresses() -> None:
     report = "西湖免费 [1](https://a.example/x(1)?q=2)。\n\n[1] 景区 https://a.example/west?lake=1"
-    system, human = messages_for(Answer("1", "西湖要门票吗？", report, "answered"), "report")
-    assert "<language>zh</language>" in system.text
+    _, human = messages_for(Answer("1", "西湖要门票吗？", report, "answered"), "report")
     assert "西湖免费 [1]。" in human.text
     assert "[1] 景区 a.example\n" in human.text
     expected = say("judge.no_answer_exists", "en")

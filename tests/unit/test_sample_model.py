@@ -65,7 +65,7 @@ def test_an_unknown_task_gets_the_honest_minimum_of_its_schema() -> None:
         },
         "$defs": {"Part": {"type": "object", "required": ["n"], "properties": {"n": {}}}},
     }
-    turn = Turn("<task>write_poem</task> <language>en</language>", "hello", schema=schema)
+    turn = Turn("<task>write_poem</task>", "hello", schema=schema)
     assert reply(turn).json == {"enough": False, "items": [], "kind": "none", "part": None}
     assert least({"$ref": "#/$defs/Part"}, schema) == {"n": {}}
     assert "language model" in text_of(reply(Turn(turn.system, "hello")))

@@ -78,7 +78,7 @@ def test_a_speaker_is_asked_with_one_system_and_one_human_message_and_its_own_ca
     system, human, *rest = turn_prompt(given, configured(), "analyst")
     assert isinstance(system, SystemMessage)
     assert isinstance(human, HumanMessage)
-    assert "<task>team_analyst</task> <language>zh</language>" in system.text
+    assert "<task>team_analyst</task>" in system.text
     assert '<turn round="1" speaker="researcher">' in human.text
     assert rest == pending
 

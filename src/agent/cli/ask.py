@@ -30,7 +30,8 @@ from agent.cli.review import plan_language, review
 from agent.client.run_result import Outcome, Pause
 from agent.core.errors import AgentError, ConfigurationError, InputError, StoreFailed
 from agent.export.finished import FinishedAnswer
-from agent.texts import Language, detect_language, say, stop_of
+from agent.texts import Language, say, stop_of
+from agent.texts.languages import language_of_setting
 
 if TYPE_CHECKING:
     from agent.client.follow import RunListener
@@ -110,7 +111,8 @@ def _run_to_answer(request: Request, arguments: Namespace, accepted: asyncio.Eve
         if arguments.json or not is_terminal():
             where = _command(request, arguments, "")
             raise AgentError(f"review_plan: the run waits; answer on a terminal with: {where}")
-        language = _chosen_language(request) or plan_language(result)
+        chosen = request.context.get("answer_language") or "auto"
+        language = plan_language(result) if chosen == "auto" else language_of_setting(chosen, "")
         # Nothing runs meanwhile, so that Ctrl-C and line editing work as everywhere.
         answer = review(result, language)
         request = replace(request, question=None, follows_up=True, resume=answer)
@@ -194,12 +196,8 @@ def _report_other(run: "AcceptedRun", status: str) -> None:
 
 def _language(request: Request) -> Language:
     """Return the language of the progress lines; a continued run has no question here."""
-    return _chosen_language(request) or detect_language(request.question or "继续")
-
-
-def _chosen_language(request: Request) -> Language | None:
-    chosen = request.context.get("answer_language")
-    return chosen if chosen in ("zh", "en") else None
+    chosen = request.context.get("answer_language") or "auto"
+    return language_of_setting(chosen, request.question or "继续")
 
 
 def _show(outcome: Outcome, request: Request, arguments: Namespace, *, notice_shown: bool) -> None:

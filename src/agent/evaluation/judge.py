@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import BaseMessage
 from pydantic import BaseModel, Field, field_validator
 
 from agent.batch.jobs import SPENT
@@ -26,8 +26,8 @@ from agent.models.catalogue import price
 from agent.models.client import ModelClient
 from agent.models.types import Thinking
 from agent.models.validation import schema_of
-from agent.prompts import render
-from agent.texts import LANGUAGES, detect_language, say
+from agent.prompts import task_prompt
+from agent.texts import detect_language, say
 
 log = logging.getLogger(__name__)
 
@@ -77,11 +77,7 @@ def prompt_version(rubric: Rubric) -> str:
     """Return a short hash of a rubric's prompts and schema: other words are another judge."""
     keys = ("question", "expected", "answer") if rubric == "short" else ("question", "report")
     task, values = _TASKS[rubric], dict.fromkeys(keys, "-")
-    texts = [
-        text
-        for language in LANGUAGES
-        for text in (render(f"{task}_system", language), render(task, language, **values))
-    ]
+    texts = [message.text for message in task_prompt(task, **values)]
     whole = json.dumps([texts, schema_of(_SCHEMAS[rubric])], sort_keys=True)
     return hashlib.sha256(whole.encode()).hexdigest()[:12]
 
@@ -92,10 +88,8 @@ def messages_for(answer: Answer, rubric: Rubric) -> list[BaseMessage]:
     task, question, readable = _TASKS[rubric], answer.question, _without_addresses(answer.text)
     if rubric == "short":
         expected = answer.expected or say("judge.no_answer_exists", language)
-        text = render(task, language, question=question, expected=expected, answer=readable)
-    else:
-        text = render(task, language, question=question, report=readable)
-    return [SystemMessage(render(f"{task}_system", language)), HumanMessage(text)]
+        return task_prompt(task, question=question, expected=expected, answer=readable)
+    return task_prompt(task, question=question, report=readable)
 
 
 def _without_addresses(text: str) -> str:

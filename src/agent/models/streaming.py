@@ -35,7 +35,6 @@ from agent.models.catalogue import ModelName
 from agent.models.types import Piece, Request, Thinking, Vendor
 from agent.models.validation import blocked_reply, malformed_reply
 from agent.prompts import render
-from agent.texts import detect_language
 
 Pieces = Callable[[], AsyncIterator[str]]
 
@@ -257,9 +256,9 @@ class AnswerStream:
 
 
 def continue_prompt(text: str) -> HumanMessage:
-    """Ask for the rest of what was cut off, in its language."""
+    """Ask for the rest of what was cut off."""
     tail = text[-_CUT_OFF_CHARACTERS:]
-    return HumanMessage(render("continue_answer", detect_language(tail), cut_off=tail))
+    return HumanMessage(render("continue_answer", cut_off=tail))
 
 
 def _cut_off(name: ModelName) -> ProviderUnavailable:

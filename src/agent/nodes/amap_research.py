@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
 from pydantic import BaseModel
 
@@ -27,7 +27,7 @@ from agent.evidence.types import Gap, MapTask
 from agent.mcp.records import CALLS_FOR_TOOLS, MapOptions, MapResult, lnglat, map_gap
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Reply
-from agent.prompts import render
+from agent.prompts import task_prompt
 from agent.state import AmapSearchState, Update
 from agent.texts import say
 
@@ -181,16 +181,12 @@ class _Branch:
             messages = [*messages, reply.message, *answers]
 
     def _opening(self, map_result: MapResult) -> Sequence[BaseMessage]:
-        language = self.options.language
         blocks = {
             "query": self.query,
             **self._context_blocks(map_result),
             **self._records(map_result),
         }
-        return [
-            SystemMessage(render("amap_research_system", language)),
-            HumanMessage(render("amap_research", language, **blocks)),
-        ]
+        return task_prompt("amap_research", **blocks)
 
     def _context_blocks(self, map_result: MapResult) -> dict[str, str]:
         """Return what tools can start from: the centre, what was searched, further hits by id."""

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from typing import cast
 
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.conversation import conversation
@@ -24,8 +24,8 @@ from agent.evidence.outing.text import outing_lines, outing_section
 from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.evidence.references import provenance_lines
 from agent.evidence.types import Outing, Place
-from agent.prompts import render
-from agent.state import OverallState, Update
+from agent.prompts import task_prompt
+from agent.state import OverallState, Update, answer_language
 from agent.texts import say
 
 NODE = "finalize_answer"
@@ -128,10 +128,7 @@ def _prompt(draft: Draft, state: OverallState) -> list[BaseMessage]:
         "previous_sources": previous_lines(previous, share, draft.turn["question"]),
         "previous_places": place_lines(_not_among(draft.places, previous["places"]), language),
     }
-    prompt = [
-        SystemMessage(render("answer_system", language)),
-        HumanMessage(render("answer", language, **values)),
-    ]
+    prompt = task_prompt("answer", answer_language(draft.turn), **values)
     return with_wishes(prompt, state)
 
 

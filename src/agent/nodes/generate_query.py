@@ -5,7 +5,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AnyMessage, BaseMessage
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.conversation import conversation
@@ -34,7 +34,7 @@ from agent.evidence.types import Constraints, Gap, Query
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.client import ModelClient
 from agent.nodes.routing import lost_place, map_task, plan_queries
-from agent.prompts import render
+from agent.prompts import task_prompt
 from agent.state import (
     OverallState,
     PlannedQuery,
@@ -46,6 +46,7 @@ from agent.state import (
     replaced,
 )
 from agent.texts import say
+from agent.texts.languages import TAG, language_name
 
 log = logging.getLogger(__name__)
 NODE = "generate_query"
@@ -62,6 +63,8 @@ class _Plan:
 
     queries: list[Query]
     question: str = ""
+    language: str = ""
+    """A tag, in the model's word."""
     constraints: Constraints = field(default_factory=Constraints)
     needs_place: bool = False
     gaps: list[Gap] = field(default_factory=list)
@@ -92,7 +95,7 @@ async def generate_query(
     prompt = _prompt(state["messages"], turn, previous, position, configuration)
     may_skip = bool(previous["sources"]) or needs_no_search(turn["question"])
     plan = await _write(prompt, turn, configuration, services.models, meter, may_skip=may_skip)
-    turn = _with_plan(turn, plan, previous.get("constraints", Constraints()))
+    turn = _with_plan(turn, plan, previous.get("constraints", Constraints()), configuration)
     queries = [] if plan.needs_place else plan.queries
     if queries:
         text = "\n".join(query["query"] for query in queries)
@@ -132,10 +135,7 @@ def _prompt(
         "user_location": position,
         "question": turn["question"],
     }
-    return [
-        SystemMessage(render("generate_query_system", language)),
-        HumanMessage(render("generate_query", language, **values)),
-    ]
+    return task_prompt("generate_query", **values)
 
 
 async def _position(
@@ -185,12 +185,13 @@ async def _write(
     return _Plan(
         queries=queries,
         question=clean_text(reply.parsed.question, _LONGEST_QUESTION),
+        language=reply.parsed.language if TAG.fullmatch(reply.parsed.language) else "",
         constraints=valid_constraints(stated.model_dump()) if stated else Constraints(),
         needs_place=lost_place(written, queries, configuration, turn["near"]),
     )
 
 
-def _with_plan(turn: Turn, plan: _Plan, earlier: Constraints) -> Turn:
+def _with_plan(turn: Turn, plan: _Plan, earlier: Constraints, configuration: Configuration) -> Turn:
     """Return the turn with its question as it stands alone, and what a place has to meet."""
     question = plan.question or turn["question"]
     words = turn["question"]
@@ -198,7 +199,10 @@ def _with_plan(turn: Turn, plan: _Plan, earlier: Constraints) -> Turn:
     alone = not plan.question and extract_place(words) is None
     carried = earlier if alone or keeps_subject(words) else Constraints()
     constraints = Constraints(**{**carried, **by_rules, **plan.constraints})
-    return Turn(**{**turn, "question": question, "constraints": constraints})
+    planned = Turn(**{**turn, "question": question, "constraints": constraints})
+    if plan.language and configuration.answer_language == "auto":
+        planned["answer_language"] = language_name(plan.language)
+    return planned
 
 
 def _own_words(turn: Turn, configuration: Configuration) -> list[Query]:

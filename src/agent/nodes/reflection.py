@@ -2,7 +2,6 @@
 
 import logging
 
-from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.conversation import conversation
@@ -23,8 +22,8 @@ from agent.evidence.types import Query
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.client import ModelClient
 from agent.nodes.routing import left_by_map, plan_queries
-from agent.prompts import render
-from agent.state import OverallState, PlannedQuery, Reflection, Update
+from agent.prompts import task_prompt
+from agent.state import OverallState, PlannedQuery, Reflection, Update, answer_language
 
 log = logging.getLogger(__name__)
 NODE = "reflection"
@@ -120,10 +119,7 @@ async def _verdict(
     state: OverallState, configuration: Configuration, models: ModelClient, meter: Meter
 ) -> Reflection:
     turn = state["turn"]
-    prompt = [
-        SystemMessage(render("reflection_system", turn["language"])),
-        HumanMessage(render("reflection", turn["language"], **_material(state, configuration))),
-    ]
+    prompt = task_prompt("reflection", answer_language(turn), **_material(state, configuration))
     reply = await models.ask(
         turn["reasoning_model"] or configuration.reflection_model,
         with_wishes(prompt, state),

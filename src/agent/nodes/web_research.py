@@ -15,7 +15,7 @@ from agent.evidence.references import labelled
 from agent.evidence.types import Source
 from agent.search.hits import WebResult, WebTask
 from agent.search.rules import rules_of
-from agent.state import Update, WebSearchState
+from agent.state import Turn, Update, WebSearchState, answer_language
 
 log = logging.getLogger(__name__)
 NODE = "web_research"
@@ -29,15 +29,7 @@ async def web_research(
     configuration = runtime.context or Configuration()
     query, turn, began = state["search_query"], state["turn"], time.monotonic()
     meter = open_meter(turn, configuration, services, spent=state["spent"])
-    task = WebTask(
-        query=query,
-        prefix=f"w{state['id']}",
-        language=turn["language"],
-        today=turn["today"],
-        model=configuration.research_model,
-        choice=configuration.web_search,
-        rules=rules_of(configuration),
-    )
+    task = _task(state, turn, configuration)
     runtime.stream_writer(event("search_started", NODE, id=task.prefix, text=query))
     try:
         web_result = await services.web.research(task, meter=meter)
@@ -65,3 +57,16 @@ async def web_research(
 
 def _listed(source: Source) -> ListedSource:
     return ListedSource(title=source["title"], url=source["url"], site=source.get("site", ""))
+
+
+def _task(state: WebSearchState, turn: Turn, configuration: Configuration) -> WebTask:
+    return WebTask(
+        query=state["search_query"],
+        prefix=f"w{state['id']}",
+        language=turn["language"],
+        answer_language=answer_language(turn),
+        today=turn["today"],
+        model=configuration.research_model,
+        choice=configuration.web_search,
+        rules=rules_of(configuration),
+    )

@@ -1,20 +1,20 @@
-"""Fill in the prompts, one file each in `zh/` and `en/`.
+"""Fill in the prompts, one English file each, for questions in any language.
 
 `{{key}}` stands for a value. Values are fenced, so that no question, page or place name can
 open or close one of our tags, and stay as they are else; a block (`<tag>{{key}}</tag>` on lines
-of its own) whose value is empty is left out.
+of its own) whose value is empty is left out. `{{answer_language}}` says in which language a text
+for the reader is written; instructions are the same for all, and so a prefix that caches keep.
 """
 
 import re
 from pathlib import Path
 
-from agent.texts import Language
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
-__all__ = ["TAGS", "Raw", "attribute", "element", "fence", "names", "render"]
+__all__ = ["TAGS", "Raw", "attribute", "element", "fence", "names", "render", "task_prompt"]
 
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 _BLOCK = re.compile(r"^<(\w+)>\n?\{\{(\w+)\}\}\n?</\1>\n?", re.MULTILINE)
-_LANGUAGES: tuple[Language, ...] = ("zh", "en")
 _BRACKETS = str.maketrans({"<": "‹", ">": "›", '"': "”"})
 _ELEMENTS = frozenset({
     "claim", "gap", "hypothesis", "link", "measurement", "output", "page", "passage", "planned",
@@ -22,6 +22,7 @@ _ELEMENTS = frozenset({
     "turn",
 })  # fmt: skip
 """Tags that code writes, besides those of the prompts."""
+_LANGUAGE = "answer_language"
 
 
 class Raw(str):
@@ -48,42 +49,45 @@ def element(tag: str, text: str, **attributes: str | None) -> Raw:
     return Raw(f"<{tag}{attributes_text}>{fence(text)}</{tag}>")
 
 
-def render(name: str, language: Language, **values: str) -> str:
-    """Return the prompt `name` in one language, filled in.
+def render(name: str, language: str = "", **values: str) -> str:
+    """Return the prompt `name`, filled in; `language` is what `{{answer_language}}` stands for.
 
     Raises ValueError where the prompt is unknown, or the values are not exactly its keys.
     """
-    template = _TEMPLATES.get((language, name))
+    template = _TEMPLATES.get(name)
     if template is None:
-        raise ValueError(f"no prompt {name!r} in {language!r}")
-    names_in_template = set(_PLACEHOLDER.findall(template))
-    if names_in_template != values.keys():
-        missing, unused = (
-            sorted(names_in_template - values.keys()),
-            sorted(values.keys() - names_in_template),
-        )
+        raise ValueError(f"no prompt {name!r}")
+    keys = set(_PLACEHOLDER.findall(template))
+    if _LANGUAGE in keys and language:
+        values = {**values, _LANGUAGE: language}
+    if keys != values.keys():
+        missing, unused = sorted(keys - values.keys()), sorted(values.keys() - keys)
         raise ValueError(f"prompt {name!r}: missing {missing}, unused {unused}")
     text = _BLOCK.sub(lambda block: block[0] if values[block[2]].strip() else "", template)
     return _PLACEHOLDER.sub(lambda key: _insert(values[key[1]]), text).strip()
 
 
-def names(language: Language) -> list[str]:
-    """Return the names of all prompts in one language, sorted."""
-    return sorted(name for template_language, name in _TEMPLATES if template_language == language)
+def task_prompt(name: str, language: str = "", **values: str) -> list[BaseMessage]:
+    """Return the two messages of a task: its instructions (`name_system`), and its material."""
+    return [
+        SystemMessage(render(f"{name}_system")),
+        HumanMessage(render(name, language, **values)),
+    ]
+
+
+def names() -> list[str]:
+    """Return the names of all prompts, sorted."""
+    return sorted(_TEMPLATES)
 
 
 def _insert(value: str) -> str:
     return value if isinstance(value, Raw) else fence(value)
 
 
-def _load() -> dict[tuple[Language, str], str]:
+def _load() -> dict[str, str]:
     """Return all prompts, read with the package: an async node must not read files."""
-    here = Path(__file__).parent
-    return {
-        (language, path.stem): path.read_text("utf-8").strip()
-        for language in _LANGUAGES
-        for path in sorted((here / language).glob("*.md"))
-    }
+    files = sorted(Path(__file__).parent.glob("*.md"))
+    return {path.stem: path.read_text("utf-8").strip() for path in files}
 
 
 _TEMPLATES = _load()

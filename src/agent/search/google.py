@@ -162,11 +162,11 @@ class GoogleSearch:
     async def _once(self, task: WebTask, meter: Meter, nudge: str = "") -> Grounded:
         """Send one request; one search is booked before, as their number shows only afterwards."""
         query = " ".join(filter(None, [task.query, task.rules.operators()]))
-        prompt = render("web_research", task.language, today=task.today, query=query)
+        prompt = render("web_research", task.written_in, today=task.today, query=query)
         first = task.rules.first_day(task.today)
         searched = (f"{first}T00:00:00Z", f"{task.today}T23:59:59Z") if first else None
         messages = [
-            SystemMessage(render("web_research_system", task.language)),
+            SystemMessage(render("web_research_system")),
             HumanMessage(f"{prompt}\n{nudge}".strip()),
         ]
         meter.reserve("searches")

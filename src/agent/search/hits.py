@@ -11,7 +11,6 @@ from typing import Any, Literal, Protocol, TypeVar
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
-from langchain_core.messages import HumanMessage, SystemMessage
 from pydantic import BaseModel, SecretStr
 
 from agent.core.budget import Budget, Meter
@@ -30,10 +29,11 @@ from agent.evidence.references import without_source_list
 from agent.evidence.types import Gap, Source
 from agent.models.client import ModelClient
 from agent.models.types import Reply
-from agent.prompts import Raw, element, render
+from agent.prompts import Raw, element, task_prompt
 from agent.search.http import SearchHttp
 from agent.search.rules import ANY, DAYS, SearchRules, today_here
 from agent.texts import Language, reason_of, say
+from agent.texts.languages import language_name
 
 log = logging.getLogger(__name__)
 
@@ -90,6 +90,13 @@ class WebTask:
     """The research model, which searches or writes the hits up."""
     choice: WebChoice = "auto"
     rules: SearchRules = ANY
+    answer_language: str = ""
+    """As prompts name it; without it that of code's own sentences."""
+
+    @property
+    def written_in(self) -> str:
+        """Return the language that a write-up is in, as prompts name it."""
+        return self.answer_language or language_name(self.language)
 
 
 @dataclass(frozen=True)
@@ -328,13 +335,13 @@ class HitWriter:
 
     async def _write(self, task: WebTask, hits_by_id: dict[str, Hit], meter: Meter) -> str:
         results = Raw("\n".join(_result(name, hit) for name, hit in hits_by_id.items()))
-        prompt = render(
-            "web_writeup", task.language, today=task.today, query=task.query, results=results
+        messages = task_prompt(
+            "web_writeup",
+            task.written_in,
+            today=task.today,
+            query=task.query,
+            results=results,
         )
-        messages = [
-            SystemMessage(render("web_writeup_system", task.language)),
-            HumanMessage(prompt),
-        ]
         reply: Reply[BaseModel] = await self._models.ask(task.model, messages, meter=meter)
         return reply.text.strip()
 

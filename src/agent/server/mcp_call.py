@@ -36,7 +36,8 @@ from agent.runs.engine import engine
 from agent.server.auth.api_keys import OPEN_OWNER, access
 from agent.server.auth.owner_limits import TooMany, owner_limits
 from agent.server.mcp_tools import AssistantTool, error_result
-from agent.texts import Language, detect_language, event_line, say
+from agent.texts import Language, event_line, say
+from agent.texts.languages import language_of_setting
 
 QUIET_SECONDS = 15.0
 """Clients give a silent call up, many after 60 s; word from us starts their clock again."""
@@ -106,8 +107,7 @@ class CallArguments:
     @property
     def language(self) -> Language:
         """Return the language of the progress."""
-        chosen = self.context.get("answer_language")
-        return chosen if chosen in ("zh", "en") else detect_language(self.question)
+        return language_of_setting(self.context.get("answer_language") or "auto", self.question)
 
 
 def read_arguments(arguments: Mapping[str, Any], offered: AssistantTool) -> CallArguments:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from langchain_core.messages import HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
 from agent.assistants.common.conversation import known_words
@@ -40,7 +39,7 @@ from agent.evidence.references import references, resolved, with_targets
 from agent.evidence.types import Place, Route, Source, Weather
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.client import ModelClient
-from agent.prompts import Raw, element, render
+from agent.prompts import Raw, element, task_prompt
 from agent.state import Gathered
 from agent.texts import Language, say
 
@@ -178,10 +177,7 @@ class ClaimCheck:
         claims = Raw("\n".join(claim_element(n, *claim) for n, claim in each))
         reply = await models.ask(
             model,
-            [
-                SystemMessage(render("claim_check_system", self.language)),
-                HumanMessage(render("claim_check", self.language, claims=claims)),
-            ],
+            task_prompt("claim_check", claims=claims),
             meter=meter,
             schema=ClaimVerdicts,
             thinking=DEFAULT_THINKING["query"],

@@ -61,7 +61,7 @@ def with_wishes(prompt: Sequence[BaseMessage], state: Gathered) -> list[BaseMess
         return list(prompt)
     system, request, *others = prompt
     lines = cut_to_tokens(wish_lines(wishes, language), _MOST_TOKENS)
-    rule, block = render("wishes_system", language), render("wishes", language, wishes=lines)
+    rule, block = render("wishes_system"), render("wishes", wishes=lines)
     return [
         SystemMessage(f"{system.text}\n{rule}"),
         HumanMessage(f"{request.text}\n{block}"),

@@ -51,7 +51,8 @@ from agent.evidence.types import OutingWish, Point
 from agent.export.finished import PRINTED_QUOTES
 from agent.models.catalogue import parse
 from agent.state import AgentInput, Gathered, Previous, Turn, replaced
-from agent.texts import Language, detect_language, say
+from agent.texts import Language, say
+from agent.texts.languages import language_name, language_of_setting, named_language
 
 _CHINA = timezone(timedelta(hours=8))
 _MOST_MINUTES = 14 * 60
@@ -67,7 +68,7 @@ def open_turn(
     question = get_research_topic(state["messages"])
     options = _checked_input(state, configuration)
     chosen = options.answer_language
-    language = detect_language(question) if chosen == "auto" else chosen
+    language = language_of_setting(chosen, question)
     now, previous = services.now(), previous_of(state)
     in_china = names_chinese_place(question) or bool(previous["places"])
     local = _local_time(now, state.get("utc_offset"), in_china=in_china)
@@ -76,6 +77,7 @@ def open_turn(
         question=question,
         asked_as=question,
         language=language,
+        answer_language=named_language(question) if chosen == "auto" else language_name(chosen),
         today=local.date().isoformat(),
         now=_spoken(local, language, in_china=in_china),
         started_at=now.timestamp(),

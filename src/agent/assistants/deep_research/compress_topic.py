@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
 from pydantic import BaseModel
 
@@ -40,9 +40,10 @@ from agent.evidence.types import Gap, Source
 from agent.knowledge.ranking import Bm25, best_first
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Reply
-from agent.prompts import Raw, element, render
+from agent.prompts import Raw, element, task_prompt
 from agent.reading.reader import Readings
 from agent.search.hits import SENTENCE_END, beginning, only_known, quotes_by_id
+from agent.state import answer_language
 from agent.texts import Language
 
 log = logging.getLogger(__name__)
@@ -259,11 +260,10 @@ class _Branch:
             "topic": self.state["result"]["topic"],
             "words": str(_words(pages, limit // self.configuration.max_topics, language)),
         }
-        system = SystemMessage(render("deep_compress_system", language))
-        bare = HumanMessage(render("deep_compress", language, pages="", **values))
-        free = limit - prompt_tokens([system, bare]) - 100
-        full = render("deep_compress", language, pages=page_elements(pages, free), **values)
-        return [system, HumanMessage(full)]
+        target = answer_language(turn)
+        bare = task_prompt("deep_compress", target, pages="", **values)
+        free = limit - prompt_tokens(bare) - 100
+        return task_prompt("deep_compress", target, pages=page_elements(pages, free), **values)
 
 
 def page_elements(pages: Sequence[ReadPage], tokens: int) -> Raw:

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Awaitable
 from typing import Any, Literal, cast
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 from pydantic import BaseModel
@@ -44,7 +44,7 @@ from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Reply
-from agent.prompts import render
+from agent.prompts import task_prompt
 from agent.state import inner
 from agent.texts import say
 
@@ -61,7 +61,6 @@ _NAME = 120
 def explore_prompt(state: DeepState, configuration: Configuration) -> list[BaseMessage]:
     """Return instructions, the question with what is done and left, and the topic's messages."""
     turn, limit = state["turn"], configuration.context_token_limit
-    language = turn["language"]
     asked = f"{turn['question']}\n{state['topic']}"
     values = {
         "today": turn["today"],
@@ -73,11 +72,7 @@ def explore_prompt(state: DeepState, configuration: Configuration) -> list[BaseM
         "left": left(state, configuration),
         "question": cut_to_tokens(turn["question"], limit // 5),
     }
-    prompt = [
-        SystemMessage(render("deep_explore_system", language)),
-        HumanMessage(render("deep_explore", language, **values)),
-        *topic_messages(state),
-    ]
+    prompt = [*task_prompt("deep_explore", **values), *topic_messages(state)]
     return with_wishes(prompt, state)
 
 

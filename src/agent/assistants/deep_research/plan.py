@@ -4,7 +4,7 @@ import logging
 from collections.abc import Sequence
 from typing import Any, cast
 
-from langchain_core.messages import AnyMessage, HumanMessage, RemoveMessage, SystemMessage
+from langchain_core.messages import AnyMessage, HumanMessage, RemoveMessage
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field, field_validator
 
@@ -38,9 +38,9 @@ from agent.core.strings import cut_to_tokens
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap
 from agent.models.catalogue import DEFAULT_THINKING
-from agent.prompts import Raw, element, render
+from agent.prompts import Raw, element, task_prompt
 from agent.runs.run_log import Wish
-from agent.state import replaced
+from agent.state import answer_language, replaced
 from agent.texts import say
 
 log = logging.getLogger(__name__)
@@ -131,10 +131,7 @@ async def planned_topics(
         "limit": str(configuration.max_topics),
         "question": cut_to_tokens(turn["question"], limit // 2),
     }
-    prompt = [
-        SystemMessage(render("deep_plan_system", language)),
-        HumanMessage(render("deep_plan", language, **values)),
-    ]
+    prompt = task_prompt("deep_plan", answer_language(turn), **values)
     asking = services.models.ask(
         configuration.query_generator_model,
         prompt,

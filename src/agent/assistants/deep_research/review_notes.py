@@ -3,7 +3,7 @@
 import logging
 from typing import Literal
 
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field, field_validator
 
@@ -26,7 +26,8 @@ from agent.evidence.queries import clean_text
 from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.evidence.types import Gap
 from agent.models.catalogue import DEFAULT_THINKING
-from agent.prompts import Raw, element, render
+from agent.prompts import Raw, element, task_prompt
+from agent.state import answer_language
 from agent.texts import detect_language, say
 
 log = logging.getLogger(__name__)
@@ -130,10 +131,8 @@ def _prompt(state: DeepState, configuration: Configuration) -> list[BaseMessage]
         "left": left(state, configuration),
         "question": cut_to_tokens(turn["question"], limit // 5),
     }
-    system = SystemMessage(render("deep_review_system", language))
-    bare = prompt_tokens(
-        [system, HumanMessage(render("deep_review", language, topics="", **values))]
-    )
+    target = answer_language(turn)
+    bare = prompt_tokens(task_prompt("deep_review", target, topics="", **values))
     entries = state.get("search_results", [])
     share = max(0, (limit - bare) // (len(entries) + 1) - 80)
     rows = [topic_element(entry, state, share) for entry in entries]
@@ -141,8 +140,7 @@ def _prompt(state: DeepState, configuration: Configuration) -> list[BaseMessage]
         name = say("deep_research.map_topic", language)
         rows.append(element("topic", cut_to_tokens(records, share), name=name))
     topics = Raw("\n".join(rows))
-    prompt = [system, HumanMessage(render("deep_review", language, topics=topics, **values))]
-    return with_wishes(prompt, state)
+    return with_wishes(task_prompt("deep_review", target, topics=topics, **values), state)
 
 
 def _map_lines(state: DeepState) -> str:

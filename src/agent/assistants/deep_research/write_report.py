@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.conversation import prompt_tokens
@@ -35,9 +35,9 @@ from agent.core.strings import cut_to_tokens
 from agent.evidence.citations import cited_ids
 from agent.evidence.geo import distance_m
 from agent.evidence.types import Gap, Leg, Place
-from agent.prompts import Raw, element, render
+from agent.prompts import Raw, element, task_prompt
 from agent.search.hits import SENTENCE_END
-from agent.state import replaced
+from agent.state import answer_language, replaced
 from agent.texts import Language, say
 
 log = logging.getLogger(__name__)
@@ -152,7 +152,7 @@ class _Report:
 
     def prompt(self) -> list[BaseMessage]:
         """Return the prompt with every topic's notes, each cut to its share of the limit."""
-        turn, language = self.draft.turn, self.draft.language
+        turn = self.draft.turn
         limit, topics = self.draft.configuration.context_token_limit, self.topics()
         values = {
             "today": turn["today"],
@@ -162,9 +162,9 @@ class _Report:
             "gaps": cut_to_tokens(gap_lines(self.draft.gaps), limit // 10),
             "pages": cut_to_tokens(page_lines(self.state.get("search_results", [])), limit // 12),
         }
-        system = SystemMessage(render("deep_report_system", language))
-        bare = HumanMessage(render("deep_report", language, topics="", **values))
-        free = limit - prompt_tokens([system, bare]) - 100
+        language = answer_language(turn)
+        bare = task_prompt("deep_report", language, topics="", **values)
+        free = limit - prompt_tokens(bare) - 100
         share = max(0, free // max(1, len(topics)) - _PER_TOPIC)
         entries = {entry["topic"]: entry for entry in self.state.get("search_results", [])}
         rows = [
@@ -173,8 +173,8 @@ class _Report:
             else element("topic", cut_to_tokens(notes, share), name=name)
             for name, notes in topics
         ]
-        full = render("deep_report", language, topics=Raw("\n".join(rows)), **values)
-        return with_wishes([system, HumanMessage(full)], self.state)
+        full = task_prompt("deep_report", language, topics=Raw("\n".join(rows)), **values)
+        return with_wishes(full, self.state)
 
     def topics(self) -> list[tuple[str, str]]:
         """Return the topics with their notes; the map's records are one of their own."""

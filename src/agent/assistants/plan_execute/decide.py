@@ -11,8 +11,6 @@ from langchain_core.messages import (
     AIMessage,
     AnyMessage,
     BaseMessage,
-    HumanMessage,
-    SystemMessage,
     ToolCall,
     ToolMessage,
 )
@@ -42,7 +40,7 @@ from agent.mcp.records import map_gap
 from agent.mcp.tools import subject_of
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Reply
-from agent.prompts import render
+from agent.prompts import task_prompt
 from agent.state import inner
 from agent.texts import detect_language, say
 
@@ -171,10 +169,7 @@ async def _task_with_queries(state: ExecutorState, run: ExecutorRun) -> tuple[Ta
     }
     asking = run.services.models.ask(
         run.configuration.query_generator_model,
-        [
-            SystemMessage(render("task_queries_system", language)),
-            HumanMessage(render("task_queries", language, **values)),
-        ],
+        task_prompt("task_queries", **values),
         meter=run.meter,
         schema=TaskQueries,
         thinking=DEFAULT_THINKING["query"],
@@ -247,11 +242,7 @@ def _prompt(state: ExecutorState, run: ExecutorRun, left: int) -> list[BaseMessa
     }
     messages: list[AnyMessage] = state.get("executor_messages") or []
     others = [message for message in messages if not _is_planned(message)]
-    return [
-        SystemMessage(render("execute_decide_system", run.language)),
-        HumanMessage(render("execute_decide", run.language, **values)),
-        *others,
-    ]
+    return [*task_prompt("execute_decide", **values), *others]
 
 
 def _is_planned(message: AnyMessage) -> bool:

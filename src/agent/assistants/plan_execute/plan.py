@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, cast
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field, field_validator
 
@@ -41,9 +41,9 @@ from agent.evidence.queries import clean_text, near_duplicate
 from agent.evidence.types import Gap
 from agent.knowledge.types import Collected, Scope
 from agent.models.catalogue import DEFAULT_THINKING
-from agent.prompts import render
+from agent.prompts import task_prompt
 from agent.runs.run_log import Wish
-from agent.state import Turn, replaced
+from agent.state import Turn, answer_language, replaced
 from agent.texts import Language, say
 
 Mode = Literal["flat", "dag"]
@@ -302,7 +302,7 @@ def _offer(
 def _prompt(
     turn: Turn, configuration: Configuration, values: Mapping[str, str]
 ) -> list[BaseMessage]:
-    limit, language = configuration.context_token_limit, turn["language"]
+    limit = configuration.context_token_limit
     values = {
         **values,
         "today": turn["today"],
@@ -312,10 +312,7 @@ def _prompt(
         "limit": str(configuration.max_tasks),
         "question": cut_to_tokens(turn["question"], limit // 2),
     }
-    return [
-        SystemMessage(render("plan_tasks_system", language)),
-        HumanMessage(render("plan_tasks", language, **values)),
-    ]
+    return task_prompt("plan_tasks", answer_language(turn), **values)
 
 
 @dataclass
@@ -401,10 +398,7 @@ async def further_tasks(
         "limit": str(limit),
         "wishes": wish_lines(wishes, language),
     }
-    prompt = [
-        SystemMessage(render("wish_tasks_system", language)),
-        HumanMessage(render("wish_tasks", language, **values)),
-    ]
+    prompt = task_prompt("wish_tasks", **values)
     asking = services.models.ask(
         configuration.query_generator_model,
         prompt,

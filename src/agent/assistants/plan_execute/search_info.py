@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import zip_longest
 
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
@@ -60,7 +60,7 @@ from agent.evidence.types import Gap, Query, Source
 from agent.knowledge.terms import bears_on
 from agent.knowledge.types import Hit, KnownDocument, Scope
 from agent.models.catalogue import DEFAULT_THINKING
-from agent.prompts import render
+from agent.prompts import task_prompt
 from agent.search.documents import Document
 from agent.search.hits import beginning, only_known
 from agent.state import Turn
@@ -393,15 +393,12 @@ class _Searching:
         return reply.parsed.questions[:MAX_REWRITTEN]
 
     def _prompt(self, headings: Sequence[str]) -> list[BaseMessage]:
-        limit, language = self.configuration.context_token_limit, self.turn["language"]
+        limit = self.configuration.context_token_limit
         values = {
             "question": cut_to_tokens(self.turn["question"], limit // 4),
             "headings": cut_to_tokens("\n".join(headings), limit // 4),
         }
-        return [
-            SystemMessage(render("rewrite_headings_system", language)),
-            HumanMessage(render("rewrite_headings", language, **values)),
-        ]
+        return task_prompt("rewrite_headings", **values)
 
     async def _targets(self, pool: list[str]) -> list[str]:
         """Return the tasks, then the rewritten questions that bear most on the question."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, cast
 
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.conversation import prompt_tokens
@@ -33,9 +33,10 @@ from agent.core.strings import cut_to_shares, cut_to_tokens, estimated_tokens
 from agent.evidence.citations import inert
 from agent.evidence.language import words
 from agent.evidence.types import Gap, Source
-from agent.prompts import Raw, element, render
+from agent.prompts import Raw, element, task_prompt
 from agent.search.documents import Document, Figure
 from agent.search.hits import beginning
+from agent.state import answer_language
 from agent.texts import Language, say
 
 NODE = "write_dossier"
@@ -254,7 +255,7 @@ class _Dossier:
 
     def prompt(self) -> list[BaseMessage]:
         """Return the prompt, its documents cut to what the limit leaves."""
-        turn, language = self.draft.turn, self.draft.language
+        turn = self.draft.turn
         limit = self.draft.configuration.context_token_limit
         figures = [f"[^{name}] {figure_text(figure)}" for name, figure in figures_of(self.results)]
         values = {
@@ -266,13 +267,13 @@ class _Dossier:
             "places": cut_to_tokens(self.draft.record_lines(), limit // 10),
             "gaps": cut_to_tokens(gap_lines(_untold(self.draft.gaps)), limit // 20),
         }
-        system = SystemMessage(render("dossier_system", language))
-        bare = render("dossier", language, tasks="", passages="", **values)
-        free = limit - prompt_tokens([system, HumanMessage(bare)]) - 100
+        language = answer_language(turn)
+        bare = task_prompt("dossier", language, tasks="", passages="", **values)
+        free = limit - prompt_tokens(bare) - 100
         passages = self._passage_lines(free // 2)
         tasks = Raw(self._task_elements(free - estimated_tokens(passages)))
-        full = render("dossier", language, tasks=tasks, passages=passages, **values)
-        return with_wishes([system, HumanMessage(full)], self.state)
+        full = task_prompt("dossier", language, tasks=tasks, passages=passages, **values)
+        return with_wishes(full, self.state)
 
     def _task_elements(self, tokens: int) -> str:
         """Return every task with its documents, their texts cut to equal shares."""

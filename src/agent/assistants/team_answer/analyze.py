@@ -2,7 +2,7 @@
 
 import logging
 
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
@@ -30,7 +30,7 @@ from agent.evidence.intent import detect_location_query
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap
 from agent.models.catalogue import DEFAULT_THINKING
-from agent.prompts import render
+from agent.prompts import task_prompt
 from agent.state import Turn, replaced
 
 MAX_REQUIREMENT = 2000
@@ -128,11 +128,7 @@ def _prompt(turn: Turn, discussion: str, requirement: str, limit: int) -> list[B
         "format_requirement": cut_to_tokens(requirement, limit // 10),
         "question": cut_to_tokens(turn["question"], limit // 2),
     }
-    language = turn["language"]
-    return [
-        SystemMessage(render("team_analyze_system", language)),
-        HumanMessage(render("team_analyze", language, **values)),
-    ]
+    return task_prompt("team_analyze", **values)
 
 
 async def _read(

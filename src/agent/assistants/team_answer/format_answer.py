@@ -7,7 +7,7 @@ import re
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import cast
 
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
@@ -44,7 +44,7 @@ from agent.evidence.citations import cited_ids, inert
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap
 from agent.models.catalogue import DEFAULT_THINKING
-from agent.prompts import render
+from agent.prompts import task_prompt
 from agent.texts import Language, say
 
 NODE = "format_answer"
@@ -285,7 +285,4 @@ def _prompt(raw: str, state: TeamState, limit: int) -> list[BaseMessage]:
         "format_requirement": state["analysis"]["format_requirement"],
         "answer": cut_to_tokens(raw, limit // 4),
     }
-    return [
-        SystemMessage(render("team_format_system", turn["language"])),
-        HumanMessage(render("team_format", turn["language"], **values)),
-    ]
+    return task_prompt("team_format", **values)

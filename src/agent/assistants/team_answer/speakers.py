@@ -30,7 +30,8 @@ from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.citations import MARKER
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Source
-from agent.prompts import Raw, element, fence, render
+from agent.prompts import Raw, element, fence, render, task_prompt
+from agent.state import answer_language
 from agent.texts import Language, say
 
 if TYPE_CHECKING:
@@ -259,8 +260,8 @@ def turn_prompt(
     }
 
     def asked(transcript: str) -> list[BaseMessage]:
-        text = render("team_turn", language, transcript=transcript, **values)
-        prompt = [SystemMessage(render(f"team_{speaker}_system", language)), HumanMessage(text)]
+        text = render("team_turn", answer_language(state["turn"]), transcript=transcript, **values)
+        prompt = [SystemMessage(render(f"team_{speaker}_system")), HumanMessage(text)]
         return with_wishes(prompt, state)
 
     free = limit - prompt_tokens(asked(""))
@@ -284,10 +285,7 @@ def select_prompt(
         "transcript": "\n".join(_line(turn, size) for turn in turns),
         "candidates": "\n".join(candidates),
     }
-    return [
-        SystemMessage(render("team_select_system", language)),
-        HumanMessage(render("team_select", language, **values)),
-    ]
+    return task_prompt("team_select", answer_language(state["turn"]), **values)
 
 
 def transcript_block(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
@@ -53,7 +53,8 @@ from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.evidence.types import Gap, Source
 from agent.knowledge.ranking import Bm25, best_first
 from agent.models.catalogue import DEFAULT_THINKING
-from agent.prompts import render
+from agent.prompts import task_prompt
+from agent.state import answer_language
 from agent.texts import Language, say
 
 _MAX_ANSWER = 2000
@@ -217,20 +218,17 @@ def problem_of(synthesized: SynthesizedAnswer, state: TeamState) -> str:
 
 def settle_prompt(state: TeamState, configuration: Configuration) -> list[BaseMessage]:
     """Return the whole discussion with what can be cited, within `context_token_limit`."""
-    language, limit = state["turn"]["language"], configuration.context_token_limit
+    turn, limit = state["turn"], configuration.context_token_limit
     values = about(state, limit)
     evidence = evidence_lines(state, limit // 3)
 
     def asked(transcript: str) -> list[BaseMessage]:
-        text = render(
-            "team_synthesize", language, transcript=transcript, evidence=evidence, **values
-        )
-        prompt = [SystemMessage(render("team_synthesize_system", language)), HumanMessage(text)]
-        return with_wishes(prompt, state)
+        blocks = {**values, "transcript": transcript, "evidence": evidence}
+        return with_wishes(task_prompt("team_synthesize", answer_language(turn), **blocks), state)
 
     free = limit - prompt_tokens(asked("")) - 60
     # Results stand in <evidence>; the transcript repeats none.
-    return asked(transcript_block(state.get("transcript") or [], free, language, level=2))
+    return asked(transcript_block(state.get("transcript") or [], free, turn["language"], level=2))
 
 
 def evidence_lines(state: TeamState, tokens: int) -> str:

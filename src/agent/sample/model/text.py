@@ -7,7 +7,7 @@ from agent.evidence.citations import MARKER
 from agent.sample.model.request import Turn
 from agent.sample.sentences import Sentence, sentences
 from agent.sample.subject import Subject
-from agent.texts import Language
+from agent.texts import Language, detect_language
 
 _MARKED = re.compile(rf"^\s*{MARKER.pattern}\s*(.+?)\s*$", re.MULTILINE)
 _DOCUMENT = re.compile(
@@ -57,7 +57,10 @@ def task_of(turn: Turn) -> str:
 
 
 def language_of(turn: Turn) -> Language:
-    return "en" if block(turn.system, "language") == "en" else "zh"
+    """Return the language asked for; where nobody reads the reply, the question's."""
+    if told := block(turn.user, "answer_language"):
+        return "zh" if "Chinese" in told else "en"
+    return detect_language(block(turn.user, "question") or turn.user)
 
 
 def block(text: str, tag: str) -> str:

@@ -1,0 +1,57 @@
+"""The language an answer is written in, as prompts name it: any that a model can write."""
+
+import re
+
+from agent.texts import Language, detect_language
+
+TAG = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,3}")
+"""A BCP-47 tag of the usual kind: language, script, region."""
+_NAMES = {
+    "zh": "Simplified Chinese", "zh-hans": "Simplified Chinese", "zh-cn": "Simplified Chinese",
+    "zh-hant": "Traditional Chinese", "zh-tw": "Traditional Chinese",
+    "zh-hk": "Traditional Chinese", "en": "English", "ja": "Japanese", "ko": "Korean",
+    "de": "German", "fr": "French", "es": "Spanish", "pt": "Portuguese", "it": "Italian",
+    "nl": "Dutch", "pl": "Polish", "ru": "Russian", "uk": "Ukrainian", "tr": "Turkish",
+    "ar": "Arabic", "he": "Hebrew", "hi": "Hindi", "th": "Thai", "vi": "Vietnamese",
+    "id": "Indonesian",
+}  # fmt: skip
+"""Tags in lower case. A tag that is not here says enough by itself."""
+_SCRIPTS = (
+    ("ja", re.compile("[\u3040-\u30ff\u31f0-\u31ff]")),
+    ("ko", re.compile("[\u1100-\u11ff\uac00-\ud7af]")),
+    ("th", re.compile("[\u0e00-\u0e7f]")),
+    ("he", re.compile("[\u0590-\u05ff]")),
+)
+"""Scripts that one language alone is written in, near enough; Japanese has Han characters, too."""
+_TRADITIONAL = frozenset(
+    "們來時會說國學對發經點過還樣麼嗎車東門開關後現實樓館這裡請問個為從當與無長間電話見書"
+    "買賣錢價張號區縣鄉鎮橋飯麵館廳園場遊覽訂陽陰灣臺灣廣馬龍風飛機鐵線總統應該讓給點鐘"
+)
+_MOST_QUOTED = 120
+
+
+def language_of_setting(tag: str, question: str) -> Language:
+    """Return the language of code's own sentences for `answer_language` and a question."""
+    if tag == "auto":
+        return detect_language(question)
+    return "zh" if tag.lower().split("-")[0] == "zh" else "en"
+
+
+def language_name(tag: str) -> str:
+    """Return how a prompt names the language of a tag: `Japanese (ja)`, `zh-Latn`."""
+    name = _NAMES.get(tag.lower())
+    return f"{name} ({tag})" if name else tag
+
+
+def named_language(question: str) -> str:
+    """Return how a prompt names the language of a question: by its script, else by itself.
+
+    Latin, Cyrillic and Arabic letters are written in many languages; a model tells them apart.
+    """
+    for tag, letters in _SCRIPTS:
+        if letters.search(question):
+            return language_name(tag)
+    if detect_language(question) == "zh":
+        return language_name("zh-Hant" if _TRADITIONAL & set(question) else "zh")
+    quoted = " ".join(question.split())[:_MOST_QUOTED]
+    return f"the language of “{quoted}”"
