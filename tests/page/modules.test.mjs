@@ -34,7 +34,7 @@ it("has no script, style or listener of its own in the page", () => {
 });
 
 it("names every style sheet there is, and no other", () => {
-  const named = addresses(/<link rel="stylesheet" href="\/app\/files\/([^"]+)"/g);
+  const named = addresses(/<link rel="stylesheet" href="app\/files\/([^"]+)"/g);
   const there = ["style", "vendor"].flatMap((folder) =>
     readdirSync(join(PAGE, folder)).filter((name) => name.endsWith(".css")).map((name) => `${folder}/${name}`));
   assert.deepEqual(named.sort(), there.sort());

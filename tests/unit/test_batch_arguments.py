@@ -44,6 +44,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (("questions.jsonl", "-o", "a.jsonl", "--set", "no_such=1"), "--set no_such"),
         (("questions.jsonl", "-o", "a.jsonl", "--set", "max_model_calls=0"), "max_model_calls"),
         (("questions.jsonl", "-o", "a.jsonl", "--url", "server"), "--url"),
+        (("questions.jsonl", "-o", f"{'很' * 100}.jsonl"), "-o"),
         (("questions.jsonl", "-o", "a.jsonl", "--url", "http://a", "--offline"), "--offline"),
     ],
 )

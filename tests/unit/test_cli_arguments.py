@@ -221,3 +221,16 @@ def test_a_question_that_is_text_already_stays_as_it_is() -> None:
     chosen = build_parser(COMMANDS).parse_args(["search", "café 咖啡"])
 
     assert chosen.query == ["café 咖啡"]
+
+
+@pytest.mark.parametrize(
+    "option", ["--html", "--geojson", "--markdown", "--gpx", "--ics", "--log-file"]
+)
+@pytest.mark.parametrize("name", ["很" * 100 + ".x", "a" * 300, f"{'很' * 100}/a.x"])
+def test_a_name_that_no_file_can_have_is_refused_in_words_before_the_question(
+    option: str, name: str
+) -> None:
+    with pytest.raises(InputError, match=r"too long|no folder") as refused:
+        request("q", option, name)
+    assert refused.value.name == option
+    assert "Errno" not in refused.value.message

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from starlette.requests import Request
 
@@ -16,7 +17,7 @@ from tests.support.vector_tiles import vector_tile, write_pmtiles
 from tests.unit.page_client import KEY, directives, page_client
 
 _TILES = re.compile(r"interface Tiles \{(.*?)\n\}", re.DOTALL)
-PATHS = ["/app", "/app/", *(f"/app/files/0/{name}" for name in ("js/dom.js", "vendor/leaflet.js"))]
+PATHS = ["/app", *(f"/app/files/0/{name}" for name in ("js/dom.js", "vendor/leaflet.js"))]
 LEAFLET = "/app/files/0/vendor/leaflet.js"
 
 
@@ -76,7 +77,7 @@ async def test_the_page_may_load_only_the_images_that_are_switched_on(
     assert policy == {
         "default-src": ["'none'"], "script-src": own, "style-src": own, "connect-src": own,
         "frame-src": own, "font-src": own, "base-uri": ["'none'"], "form-action": own,
-        "frame-ancestors": ["'none'"], "report-uri": ["/app/csp-report"],
+        "frame-ancestors": ["'none'"], "report-uri": ["app/csp-report"],
     }  # fmt: skip
 
 
@@ -117,13 +118,40 @@ async def test_what_the_page_loads_is_kept_for_good_until_a_file_changes() -> No
     async with page_client() as http:
         page = await http.get("/app")
         assert page.headers["cache-control"] == "no-cache"
-        named = re.findall(r'(?:href|src)="(/app/files/[^"]+)"', page.text)
-        hashes = {name.split("/")[3] for name in named}
+        named = re.findall(r'(?:href|src)="(app/files/[^"]+)"', page.text)
+        hashes = {name.split("/")[2] for name in named}
         assert len(hashes) == 1
         for name in named:
             assert "immutable" in (await http.get(name)).headers["cache-control"], name
         older = await http.get(named[0].replace(hashes.pop(), "0123456789abcdef"))
     assert (older.status_code, older.headers["cache-control"]) == (200, "no-cache")
+
+
+@pytest.mark.parametrize("prefix", ["", "/tanlu", "/a/b"])
+async def test_below_a_prefix_that_a_proxy_takes_off_every_address_is_right(prefix: str) -> None:
+    """What a browser asks for, seen from the page's own address below the prefix."""
+    async with page_client() as http:
+
+        async def through_proxy(path: str, **options: Any) -> httpx.Response:
+            below = httpx.URL(f"http://host{path}").raw_path.decode()
+            assert below.startswith(f"{prefix}/"), f"{path} leads away from {prefix}"
+            return await http.get(below.removeprefix(prefix), **options)
+
+        page = f"{prefix}/app?thread=1"
+        for start in (f"{prefix}/", f"{prefix}/app/?thread=1"):
+            sent_on = await through_proxy(start, headers={"accept": "text/html"})
+            target = httpx.URL(f"http://host{start}").join(sent_on.headers["location"])
+            assert target.path == f"{prefix}/app"
+            assert target.query == httpx.URL(f"http://host{start}").query
+        html = (await through_proxy(page)).text
+        named = re.findall(r'(?:href|src)="([^"#]+)"', html)
+        assert len(named) > 60
+        for name in named:
+            address = httpx.URL(f"http://host{page}").join(name)
+            assert (await through_proxy(address.path)).status_code == 200, name
+        policy = (await through_proxy(page)).headers["content-security-policy"]
+        report = httpx.URL(f"http://host{page}").join(policy.partition("report-uri ")[2].split()[0])
+        assert report.path == f"{prefix}/app/csp-report"
 
 
 def test_a_changed_file_is_read_again_and_an_unknown_kind_never(tmp_path: Path) -> None:
@@ -157,7 +185,7 @@ def test_a_new_module_makes_a_new_page(tmp_path: Path) -> None:
     after, _ = files.find("index.html")
     assert after is not None
     assert after.etag != before.etag
-    assert re.search(rb'href="/app/files/[0-9a-f]{16}/js/map/pin.js">', after.body)
+    assert re.search(rb'href="app/files/[0-9a-f]{16}/js/map/pin.js">', after.body)
 
 
 async def test_the_configuration_has_what_the_page_shows_before_a_question() -> None:
@@ -255,7 +283,7 @@ async def test_the_bare_address_sends_browsers_to_the_page_and_tells_programs_it
     async with page_client() as http:
         browser = await http.get("/", headers={"accept": "text/html,*/*;q=0.8"})
         program = await http.get("/", headers={"accept": "*/*"})
-    assert (browser.status_code, browser.headers["location"]) == (307, "/app")
+    assert (browser.status_code, browser.headers["location"]) == (307, "app")
     assert (program.status_code, program.json()) == (200, {"ok": True})
 
 

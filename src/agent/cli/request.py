@@ -240,11 +240,26 @@ def _pdf_extra(option: str) -> None:
         raise ConfigurationError(option, hint) from None
 
 
+_LONGEST_NAME = 200
+"""Bytes of a file's name; systems allow 255, and what stands beside it has an ending more."""
+
+
 def writable(option: str, file: str | None) -> None:
     """Raise InputError for a file that cannot be written, before the question is paid for."""
     if file is None:
         return
-    path = Path(file)
+    length = len(os.fsencode(Path(file).name))
+    if length > _LONGEST_NAME:
+        raise InputError(
+            option, f"the file's name is too long ({length} bytes; at most {_LONGEST_NAME})"
+        )
+    try:
+        _check_place(option, Path(file))
+    except OSError as error:
+        raise InputError(option, f"cannot be written to: {error.strerror}") from None
+
+
+def _check_place(option: str, path: Path) -> None:
     if path.is_dir():
         raise InputError(option, "is a folder")
     if not path.absolute().parent.is_dir():

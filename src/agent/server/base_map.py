@@ -12,6 +12,7 @@ from typing_extensions import TypedDict
 from agent.settings import PMTILES, Settings
 
 BASEMAP: Final = "/app/basemap.pmtiles"
+_ON_PAGE = BASEMAP.removeprefix("/")
 """The address of the operator's file of vector tiles."""
 _MAGIC = b"PMTiles\x03"
 _HEADER_BYTES, _MAX_ZOOM_AT = 127, 101
@@ -110,7 +111,7 @@ def _vector(where: str) -> tuple[Tiles | None, str]:
     if len(header) < _HEADER_BYTES or not header.startswith(_MAGIC):
         return None, f"MAP_TILES: {path} is no PMTiles file: the page shows no streets"
     version = sha256(f"{status.st_mtime_ns} {status.st_size}".encode()).hexdigest()[:12]
-    return _vector_tiles(f"{BASEMAP}?v={version}", "", [], header[_MAX_ZOOM_AT]), ""
+    return _vector_tiles(f"{_ON_PAGE}?v={version}", "", [], header[_MAX_ZOOM_AT]), ""
 
 
 def _path(where: str) -> Path:
@@ -136,7 +137,7 @@ def _vector_tiles(url: str, host: str, hosts: list[str], max_zoom: int) -> Tiles
 async def basemap_file(settings: Settings | None, headers: dict[str, str]) -> Response:
     """Return the operator's file, or the range of it that is asked for; 404 without one."""
     tiles = (await asyncio.to_thread(base_map, settings))[0] if settings else None
-    if settings is None or tiles is None or not tiles["url"].startswith(BASEMAP):
+    if settings is None or tiles is None or not tiles["url"].startswith(_ON_PAGE):
         return JSONResponse({"detail": "not found"}, 404, headers=headers)
     path = _path(settings.map_tiles.removeprefix(PMTILES))
     kept = {**headers, "Cache-Control": "private, max-age=86400"}

@@ -84,8 +84,8 @@ async def limited_body(request: Request, most: int, seconds: float = _BODY_SECON
     return bytes(body)
 
 
-REPORTS = "/app/csp-report"
-"""Where browsers tell what the policy stopped."""
+REPORTS = "app/csp-report"
+"""Where browsers tell what the policy stopped, seen from the page."""
 _SECURITY = {
     "X-Content-Type-Options": "nosniff",
     # Nothing to others. `no-referrer` would make browsers send `Origin: null` with reports, and

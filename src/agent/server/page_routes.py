@@ -70,7 +70,9 @@ FOLDERS: Final = ("style", "js", "vendor")
 """What of the page is served, besides `INDEX` and `ICON`."""
 FILES: Final = "/app/files/"
 """Where they are, each below the hash of all; `INDEX` names them without it."""
-_PRELOAD = f'<link rel="modulepreload" href="{FILES}{{}}">\n    '
+_RELATIVE: Final = FILES.removeprefix("/")
+"""As `INDEX` names them: the page may lie below a prefix that a proxy takes off."""
+_PRELOAD = f'<link rel="modulepreload" href="{_RELATIVE}{{}}">\n    '
 _FIRST_MODULES, _OTHER_MODULES = "<!-- first modules -->", "<!-- other modules -->"
 """Where `INDEX` has the lines of the modules that the first view needs, and of all others."""
 _STATIC_IMPORT = re.compile(rb'^import [^;]*?"([./][^"]+)";', re.MULTILINE)
@@ -196,7 +198,7 @@ def _index(body: bytes, bodies: Mapping[str, bytes], hash: str) -> bytes:
     others = "".join(_PRELOAD.format(name) for name in modules if name not in needed)
     page = body.replace(_FIRST_MODULES.encode(), first.strip().encode())
     page = page.replace(_OTHER_MODULES.encode(), others.strip().encode())
-    return page.replace(FILES.encode(), f"{FILES}{hash}/".encode())
+    return page.replace(_RELATIVE.encode(), f"{_RELATIVE}{hash}/".encode())
 
 
 _TABLES = ("page", "examples", "progress", "export", "records", "punctuation", "review")
@@ -334,9 +336,19 @@ async def index(request: Request) -> Response:
 async def root(request: Request) -> Response:
     """Send a browser to the page; tell anything else that the server is there."""
     if "text/html" in request.headers.get("accept", ""):
-        target = f"{request.scope.get('root_path', '')}/app"
-        return RedirectResponse(target, headers=private(security_headers()))
+        return _sent_on("app", request)
     return JSONResponse({"ok": True}, headers=private(security_headers()))
+
+
+async def without_slash(request: Request) -> Response:
+    """Send `/app/` on to `/app`, whose relative addresses are then right."""
+    return _sent_on("../app", request)
+
+
+def _sent_on(target: str, request: Request) -> Response:
+    """Redirect to a relative address: below which prefix the page lies only the browser knows."""
+    query = f"?{request.url.query}" if request.url.query else ""
+    return RedirectResponse(f"{target}{query}", headers=private(security_headers()))
 
 
 async def basemap(request: Request) -> Response:
@@ -374,7 +386,7 @@ def page_routes(rate_limit: RateLimit | None = None) -> list[Route]:
         Route("/", root),
         Route("/readyz", readyz),
         Route("/app", index),
-        Route("/app/", index),
+        Route("/app/", without_slash),
         Route(BASEMAP, basemap),
         Route("/app/qr.svg", qr_code),
         Route("/app/config.json", config_json),

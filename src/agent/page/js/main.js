@@ -39,7 +39,7 @@ const shown = () => new Promise((resolve) => {
   else requestAnimationFrame(() => setTimeout(resolve));
 });
 /** @type {Promise<PublicConfig|Config|null>} */
-const config = fetch("/app/config.json").then((told) => (told.ok ? told.json() : null)).catch(() => null);
+const config = fetch("app/config.json").then((told) => (told.ok ? told.json() : null)).catch(() => null);
 // The notice comes with the rest, for it would push all that is there down.
 const begun = config.then(showFirst).then(shown).then(async () => {
   const others = /** @type {HTMLTemplateElement|null} */ (document.querySelector('[data-part="modules"]'));

@@ -101,7 +101,7 @@ export function toolbarView({ threadId }, config) {
   const status = el("span", { class: "small muted", role: "status" });
   const label = el("span", {}, icon("export"), el("span", { class: "wide" }, say("exports")));
   const exports = disclosure({ label, panel: files, name: say("as") });
-  const link = () => location.origin + threadPath(threadId() ?? "");
+  const link = () => new URL(threadPath(threadId() ?? ""), location.href).href;
   const node = el("div", {
     class: "toolbar", role: "group", "aria-label": say("take"), dataset: { part: "exports" }, hidden: true,
   },

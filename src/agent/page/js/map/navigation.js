@@ -38,4 +38,4 @@ export function amapLink({ name, location, wgs84 }, mode = "walking") {
 }
 
 /** Returns the address of a QR code, made by this server, that opens Amap. @param {string} link */
-export const qrCode = (link) => `/app/qr.svg?${new URLSearchParams({ url: link })}`;
+export const qrCode = (link) => `app/qr.svg?${new URLSearchParams({ url: link })}`;

@@ -1,4 +1,8 @@
-/** The server behind the page: what it offers, who asks, and what went wrong with it. */
+/**
+ * The server behind the page: what it offers, who asks, and what went wrong with it.
+ *
+ * Every address is relative to the page's own, which may lie below a prefix that a proxy takes off.
+ */
 
 import { Client } from "../../vendor/langgraph-sdk.js";
 import { translator } from "../i18n.js";
@@ -11,7 +15,7 @@ const LONGEST = 300;
  * what was aborted, too, and hold its few places meanwhile: who calls decides what to try again.
  */
 export const client = new Client({
-  apiUrl: location.origin,
+  apiUrl: new URL(".", location.href).href.slice(0, -1),
   apiKey: null,
   callerOptions: { maxRetries: 0, maxConcurrency: 32 },
 });
@@ -64,7 +68,7 @@ export function failureText(failure) {
  * @returns {Promise<PublicConfig|Config>} throws ServerError
  */
 export async function readConfig() {
-  return own("/app/config.json", {});
+  return own("app/config.json", {});
 }
 
 /**
@@ -73,7 +77,7 @@ export async function readConfig() {
  * @returns {Promise<{user: string}>} throws ServerError, 401 where the key is none
  */
 export async function signIn(key) {
-  return own("/app/sign-in", { method: "POST", body: JSON.stringify({ key }) });
+  return own("app/sign-in", { method: "POST", body: JSON.stringify({ key }) });
 }
 
 /**
@@ -84,7 +88,7 @@ export async function signIn(key) {
  */
 export async function steer(threadId, wish) {
   try {
-    const path = `/threads/${encodeURIComponent(threadId)}/steer`;
+    const path = `threads/${encodeURIComponent(threadId)}/steer`;
     await own(path, { method: "POST", body: JSON.stringify(wish) });
   } catch (error) {
     throw statusOf(error) === 409 ? new ServerError(409, say("not_now")) : error;
@@ -93,7 +97,7 @@ export async function steer(threadId, wish) {
 
 /** Forgets the key. Throws ServerError. */
 export async function signOut() {
-  await own("/app/sign-out", { method: "POST", body: "{}" });
+  await own("app/sign-out", { method: "POST", body: "{}" });
 }
 
 /** Lists the assistants, in the server's own order. @returns {Promise<Assistant[]>} throws ServerError */
@@ -140,10 +144,10 @@ function oneLine(text) {
  */
 export function runAddress(threadId, what, messageId) {
   const query = messageId ? `?message=${encodeURIComponent(messageId)}` : "";
-  return `/app/runs/${encodeURIComponent(threadId)}/${what}${query}`;
+  return `app/runs/${encodeURIComponent(threadId)}/${what}${query}`;
 }
 
 /** Returns the path of a thread, by which it is opened again. @param {string} threadId */
 export function threadPath(threadId) {
-  return `/app?thread=${encodeURIComponent(threadId)}`;
+  return `app?thread=${encodeURIComponent(threadId)}`;
 }

@@ -142,7 +142,7 @@ export class Page {
   #go(threadId) {
     this.layout.closeThreads();
     if (threadId === this.conversation.threadId) return;
-    history.pushState(null, "", threadId ? threadPath(threadId) : "/app");
+    history.pushState(null, "", threadId ? threadPath(threadId) : "app");
     this.#follow();
   }
 

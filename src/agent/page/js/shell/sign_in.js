@@ -71,7 +71,7 @@ export function signInDialog() {
 /** Says who is signed in, and offers the way out. @param {string} user */
 export function accountParts(user) {
   // Where it fails the page comes back signed in, which tells as much.
-  const leave = () => signOut().catch(() => {}).then(() => location.assign("/app"));
+  const leave = () => signOut().catch(() => {}).then(() => location.assign("app"));
   return [
     el("p", { class: "small muted" }, user),
     el("button", { class: "button", type: "button", onclick: leave }, say("out")),
