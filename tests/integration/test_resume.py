@@ -16,8 +16,8 @@ from aiohttp import web
 
 from agent.assistants.common.services import Services
 from agent.core.calls import Calls
-from agent.core.hosts import Hosts
 from agent.core.concurrency import Lazy
+from agent.core.hosts import Hosts
 from agent.graph import build_graph
 from agent.knowledge.base import build_knowledge
 from agent.knowledge.rerank import RerankClient
