@@ -83,6 +83,7 @@ async def generate_query(
     opened = new_turn()
     opened["turn"], opened["previous"] = turn, previous
     opened["owner"], opened["readable"] = readable.owner, readable.names
+    opened["gaps"] = replaced(readable.gaps)
     if notice := services.notice(turn["language"]):
         runtime.stream_writer(event("notice", NODE, text=notice))
     if lacks_place(turn, previous, configuration) or lacks_origin(turn, configuration):

@@ -47,8 +47,17 @@ def get_research_topic(messages: Sequence[AnyMessage]) -> str:
         raise InputError("messages", f"the question is longer than {MAX_QUESTION} characters")
     question = clean_text(raw, MAX_QUESTION)
     if not question:
+        if attachments_of(last_question(messages)):
+            problem = "attachments are not read; please ask in words"
+            raise InputError("messages", problem, fault="attachments_only")
         raise InputError("messages", "the question is empty")
     return question
+
+
+def attachments_of(message: HumanMessage) -> int:
+    """Return how many pictures, files and the like a message has beside its words."""
+    blocks = message.content if isinstance(message.content, list) else []
+    return sum(isinstance(block, dict) and block.get("type") != "text" for block in blocks)
 
 
 def conversation(

@@ -30,12 +30,13 @@ _IN_OWN_WORDS = _FOUND_NOTHING | {
     "search_off", "topics_spent", "not_researched", "notes_lack", "page_partial",
     "report_uncited", "dossier_uncited", "dossier_uncited_alone", "answer_unsupported",
     "outing_too_few", "outing_impossible", "search_sites", "search_since", "search_undated",
-    "documents_alone", "map_widened", "no_documents",
+    "documents_alone", "map_widened", "no_documents", "attachments_unread",
 }  # fmt: skip
 _GENERAL = ("limit", "max_searches", "max_map_calls", "web", "map")
 _WEB = frozenset({"web", *LABELS})
 _ALWAYS_SAID = {
     "notes_lack", "outing_too_few", "outing_impossible", "map_widened", "no_documents",
+    "attachments_unread",
 }  # fmt: skip
 _IN_LINE, _LONGEST_NOTE = 2, 160
 _SAID, _SAID_MISSING, _ENOUGH_WORDS, _LEAST_WORDS = 0.6, 0.25, 5, 3

@@ -7,13 +7,14 @@ there is no tool and no cost, but for `plan_execute`, which reads all that its o
 import logging
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath, PureWindowsPath
 
 from langchain_core.tools import BaseTool, tool
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
 
+from agent.assistants.common.conversation import attachments_of, last_question
 from agent.assistants.common.gaps import run_gap
 from agent.assistants.common.search import page_row, result_element
 from agent.assistants.common.services import Services
@@ -117,6 +118,28 @@ async def readable_collections(
     all_by_default: bool = False,
 ) -> Readable:
     """Return what this run may read; raise InputError for a collection that is not there.
+
+    What the question brings along and nobody reads is a gap.
+    """
+    readable = await _readable_collections(
+        state, configuration, services, runtime, turn=turn, all_by_default=all_by_default
+    )
+    if not (count := attachments_of(last_question(state["messages"]))):
+        return readable
+    gap = run_gap("documents.attachments_unread", turn["language"], count=count)
+    return replace(readable, gaps=[gap, *readable.gaps])
+
+
+async def _readable_collections(
+    state: QuestionInput,
+    configuration: Configuration,
+    services: Services,
+    runtime: Runtime[Configuration],
+    *,
+    turn: Turn,
+    all_by_default: bool,
+) -> Readable:
+    """Return the collections this run may read.
 
     Somebody else's is told as one that nobody has. A knowledge base that fails is a gap, and so
     is a question about own documents where all are read and there are none.
