@@ -150,6 +150,20 @@ async def test_tools_are_offered_only_where_calls_are_left() -> None:
         assert all(turn.tools for turn in rich.turns)
 
 
+@pytest.mark.parametrize(
+    ("question", "records"),
+    [("从王府井步行到故宫要多久？", "routes"), ("杭州明天天气怎么样？", "weather")],
+)
+async def test_where_records_answer_the_task_no_model_is_asked_for_more(
+    question: str, records: str
+) -> None:
+    async with laboratory() as lab:
+        asking = watch(lab)
+        state = await lab.ask(question, context={"max_research_loops": 1})
+    assert state[records]  # type: ignore[literal-required]
+    assert asking.turns == []
+
+
 async def test_codes_own_look_ups_never_take_the_calls_that_the_model_asks_for() -> None:
     def more(turn: Turn) -> tuple[FunctionCall, ...]:
         if turn.tool_results:

@@ -136,6 +136,11 @@ class MapResult:
     """Around `centre`; None where nothing was searched around."""
 
     @property
+    def leaves_something(self) -> bool:
+        """Return whether a model with the tools could add something: hits are names only."""
+        return self.open_for_tools and bool(self.gaps or self.hits or not self.complete)
+
+    @property
     def anchor(self) -> Anchor | None:
         """Return the centre of the searches, for a map."""
         if self.centre is None or self.centre_name is None:

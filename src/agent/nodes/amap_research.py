@@ -1,4 +1,4 @@
-"""Run a map branch: prefetch in code, then the model with the tools, in a bounded loop.
+"""Run a map branch: prefetch in code, then, where that leaves something, the model with the tools.
 
 The model only decides what else to look up; reflection and the writer read the records.
 """
@@ -136,12 +136,15 @@ class _Branch:
         self.emit(event("map_call", NODE, id=self.id, text=call))
 
     async def run(self) -> MapResult:
-        """Return the records: those of code's own calls, and what the model looked up besides."""
+        """Return the records: those of code's own calls, and what a model looked up besides.
+
+        Where records came and no further hits or gaps, a model could only say "enough".
+        """
         maps = self.services.maps
         map_result = await maps.map_result(
             self.task, self.query, options=self.options, meter=self.meter, on_call=self.on_call
         )
-        if map_result.open_for_tools:
+        if map_result.leaves_something:
             try:
                 await self._complete(map_result)
             except AgentError as error:
