@@ -73,6 +73,12 @@ class Rules:
     no_forced_tool: bool = False
     reasoning_back: bool = False
     """It thinks, and wants its thoughts back in a tool loop."""
+    refuses: tuple[tuple[Callable[[Any], bool], int, str], ...] = ()
+    """Requests that it refuses by their body, with the status and the words."""
+    shapes: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    """What its replies, or the chunks of them, look like on the wire."""
+    owner: str = ""
+    """The name that it gives itself in its list of models."""
 
 
 class OpenAIService(StreamingStandin, openai.OpenAIService):
@@ -96,7 +102,16 @@ class OpenAIService(StreamingStandin, openai.OpenAIService):
                 raise openai.Refused("A tool message must answer a tool call")
         self._check_rules(body, kind)
 
+    def shape(self, body: dict[str, Any]) -> dict[str, Any]:
+        return self.rules.shapes(body) if self.rules.shapes else body
+
+    def listed(self, name: str) -> dict[str, Any]:
+        return super().listed(name) | ({"owned_by": self.rules.owner} if self.rules.owner else {})
+
     def _check_rules(self, body: Any, kind: str | None) -> None:
+        for is_meant, status, words in self.rules.refuses:
+            if is_meant(body):
+                raise openai.Refused(words, status)
         if (kind == "json_schema" and self.rules.no_json_schema) or (
             kind == "json_object" and self.rules.no_json_object
         ):

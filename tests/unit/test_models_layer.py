@@ -12,6 +12,7 @@ from agent.core.errors import ConfigurationError
 from agent.core.proxies import is_socks, proxy_environment, proxy_for
 from agent.models.client import from_text, to_text
 from agent.models.google import restore_ids
+from agent.models.habits import Attempt
 from agent.models.openai import OpenAI
 from agent.models.types import Response
 from agent.models.validation import find_object, parse_reply, schema_of, with_schema
@@ -85,7 +86,7 @@ def test_a_proxy_makes_no_false_warning_that_proxies_are_off(
 
     async def made() -> None:
         service = OpenAI(settings)
-        await service._model("some-model")
+        await service._model("some-model", Attempt(frozenset()))
         await service.aclose()
 
     asyncio.run(made())
@@ -107,7 +108,6 @@ def test_a_proxy_of_no_use_names_its_variable_and_hides_its_password(
         '{"queries": ["a"]}',
         '```json\n{"queries": ["a"]}\n```',
         'Sure! Here it is:\n{"queries": ["a"]}\nAnything else?',
-        '<think>{"queries": []}</think>{"queries": ["a"]}',
         'a brace { and then {"queries": ["a"]}',
     ],
 )

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agent.assistants.common.writer import numbered, record_sections
+from agent.assistants.common.writer import numbered
 from agent.evidence.geo import distance_text, duration_text
 from agent.evidence.places import mentioned
 from agent.evidence.records import (
@@ -14,6 +14,7 @@ from agent.evidence.records import (
     kind_text,
     place_facts,
     place_lines,
+    record_sections,
     weather_text,
     weather_texts,
     with_days_asked,

@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from agent.assistants.common.writer import record_sections
 from agent.assistants.deep_research.write_report import distance_lines
-from agent.evidence.records import route_lines, route_text
+from agent.evidence.records import record_sections, route_lines, route_text
 from agent.evidence.types import Leg, Place
 from agent.evidence.way_steps import step_text
 from agent.mcp.amap.records import AmapReader

@@ -7,7 +7,6 @@ from agent.assistants.team_answer.speakers import (
     chosen,
     hypothesis_lines,
     next_in_turn,
-    spoken,
     updated_hypotheses,
     verdict_of,
     without_signals,
@@ -27,7 +26,6 @@ def branch(text: str, score: float, pruned: bool = False) -> Hypothesis:
         ("请analyst发言。", "analyst"),
         ("下一位：核查员", "verifier"),
         ("研究员（researcher）", "researcher"),
-        ("<think>analyst or verifier?</think>verifier", "verifier"),
         ("", None),
         ("the user", None),
         ("researchers", None),
@@ -142,8 +140,8 @@ def test_hypotheses_are_shown_as_they_are_written() -> None:
 
 
 def test_what_is_said_besides_control_lines_is_kept() -> None:
-    text = "<think>嗯</think>\nH1 [0.7] 甲\n证据一致[^s0-0]。\nVERDICT: AGREE\nTERMINATE"
-    assert without_signals(spoken(text)) == "H1 [0.7] 甲\n证据一致[^s0-0]。"
+    text = "H1 [0.7] 甲\n证据一致[^s0-0]。\nVERDICT: AGREE\nTERMINATE"
+    assert without_signals(text) == "H1 [0.7] 甲\n证据一致[^s0-0]。"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, NotRequired, cast
@@ -82,6 +83,8 @@ class Budget:
         self.limits = limits
         self.paid: set[str] = set()
         """Keys of the calls this process has counted."""
+        self.remarks: Counter[str] = Counter()
+        """What the run says of its models, by code, as often as it was seen."""
         self._spent = add_usage(no_usage(), spent or no_usage())
         self._clock = clock
         self._started = clock() - elapsed
@@ -170,6 +173,10 @@ class Meter:
             raise BudgetExceeded(f"max_{kind}", self._share[kind])
         self.budget.reserve(kind, count, answering=self.answering)
         self.usage[kind] += count
+
+    def remark(self, code: str) -> None:
+        """Note what the run has to say of its models."""
+        self.budget.remarks[code] += 1
 
     def recall(self, kind: Spending, key: str) -> None:
         """Count a call that this turn paid for in a process that is gone, once for each key."""

@@ -5,7 +5,7 @@ Names stay as listed, with an English one in brackets where the map has it.
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from datetime import date, datetime, timedelta, timezone
 from importlib.resources import files
 from typing import Any
@@ -353,3 +353,45 @@ def _quote(source: Source) -> str:
 
 
 _SHOWN_QUOTES, _LONGEST_QUOTE = 3, 160
+
+
+def record_sections(
+    routes: Sequence[Route],
+    weather: Sequence[Weather],
+    language: Language,
+    *,
+    cited: Container[str] = (),
+    days: Sequence[str] = (),
+) -> list[str]:
+    """Return routes and weather as code prints them; those that the text cites stand there.
+
+    A forecast is one line, about the `days` that were asked for.
+    """
+    sections = []
+    if once := {r["id"]: r for r in routes if r["source"] not in cited}.values():
+        lines = [f"- {route_text(r, language)} [^{r['source']}]" for r in once]
+        sections.append("\n".join([say("answer.routes", language), *lines]))
+    told_cities = {_city(w) for w in weather if w["source"] in cited}
+    if rest := [w for w in one_a_city(weather) if _city(w) not in told_cities]:
+        lines = [f"- {weather_text(w, language, days)} [^{w['source']}]" for w in rest]
+        sections.append("\n".join([say("answer.weather", language), *lines]))
+    return sections
+
+
+def one_a_city(weather: Sequence[Weather]) -> list[Weather]:
+    """Return the last forecast of each city, however it was asked for: 杭州 and 杭州市."""
+    return list({_city(forecast): forecast for forecast in weather}.values())
+
+
+def _city(forecast: Weather) -> str:
+    return forecast["city"].removesuffix("市")
+
+
+def attribution(
+    places: Sequence[Place], routes: Sequence[Route], weather: Sequence[Weather], language: Language
+) -> str:
+    """Return who owns the map's data and when it was fetched; empty where the map gave nothing."""
+    fetched = [record["fetched_at"] for record in (*places, *routes, *weather)]
+    if not fetched:
+        return ""
+    return "*" + say("answer.map_data", language, time=china_time(max(fetched), language)) + "*"

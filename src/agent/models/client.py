@@ -29,8 +29,19 @@ from agent.core.telemetry import Tokens
 from agent.models import catalogue
 from agent.models.catalogue import ModelName, Provider, parse
 from agent.models.google import Google
+from agent.models.replies import read_reply
 from agent.models.streaming import AnswerStream, read_ahead
-from agent.models.types import LISTING, Finish, Piece, Reply, Request, Response, Thinking, Vendor
+from agent.models.types import (
+    LISTING,
+    Finish,
+    Piece,
+    Reply,
+    Request,
+    Response,
+    Thinking,
+    Vendor,
+    Withdrawal,
+)
 from agent.models.validation import judge, parse_reply, repair_request, schema_of, unusable_once
 from agent.settings import Settings
 
@@ -48,6 +59,7 @@ def to_text(response: Response) -> str:
             "input_tokens": response.input_tokens,
             "output_tokens": response.output_tokens,
             "served_by": response.served_by,
+            "no_tools": response.no_tools,
         },
         ensure_ascii=False,
         default=_plain,
@@ -67,6 +79,7 @@ def from_text(text: str) -> Response:
         input_tokens=data["input_tokens"],
         output_tokens=data["output_tokens"],
         served_by=data["served_by"],
+        no_tools=data.get("no_tools", False),
     )
 
 
@@ -101,6 +114,8 @@ class ModelClient:
         self._settings, self._calls, self._today = settings, calls, today
         self._vendors: dict[Provider, Vendor] = dict(vendors or {})
         self._served: set[tuple[str, str]] = set()
+        self._opened: set[ModelName] = set()
+        """Models whose template opens a thought: their text waits for its end."""
         for provider in _PROVIDERS if settings.model_rpm else ():
             rate, burst = pace_of(settings.model_rpm)
             calls.pace(f"model:{provider}", rate=rate, burst=burst)
@@ -168,6 +183,13 @@ class ModelClient:
             charged = True
             tokens.add(response)
             self._account(name, meter, response)
+            response = read_reply(response, request, opened=name in self._opened)
+            if response.opened:
+                self._opened.add(name)
+            if response.echoes:
+                meter.remark("model_weak")
+            if response.no_tools:
+                meter.remark("model_no_tools")
             judge(response, request, f"model:{name.provider}")
             return to_text(response)
 
@@ -190,6 +212,9 @@ class ModelClient:
         thinking: Thinking | None = None,
     ) -> AsyncIterator[str]:
         """Yield the reply's text; `fallback` answers if the model fails before any text.
+
+        A `Withdrawal` takes back all text before it: it was a thought, whose opening tag a model's
+        template had written. From then on that model's text waits for the end of its thought.
 
         A reply cut off half-way is continued once; cut off again, ProviderUnavailable with code
         `model_cut_off` is raised after the text there is. A complete one is kept for a process
@@ -226,12 +251,18 @@ class ModelClient:
             self._account(name, meter, usage)
 
         answer_stream = AnswerStream(
-            self._calls, self._vendor, self._policy, account, meter=meter, thinking=thinking
+            self._calls,
+            self._vendor,
+            self._policy,
+            account,
+            opened=self._opened,
+            meter=meter,
+            thinking=thinking,
         )
         with exchanged(policy.provider, request, meter.turn_id, tokens) as ended:
             async with aclosing(answer_stream.tell(names, messages)) as pieces:
                 async for text in pieces:
-                    ended.reply += text
+                    ended.reply = "" if isinstance(text, Withdrawal) else ended.reply + text
                     yield text
         answer = json.dumps({"text": ended.reply, "bill": bill}, ensure_ascii=False)
         await self._calls.save(policy, request, meter, answer)
@@ -366,5 +397,6 @@ def _reply(response: Response, name: ModelName, value: S | None = None) -> Reply
         parsed=value,
         parts=response.parts,
         grounding=response.grounding,
-        truncated=response.finish == "length",
+        truncated=response.finish == "length" and value is None,
+        no_tools=response.no_tools,
     )

@@ -1,7 +1,8 @@
 """Ask Gemini through one `ChatGoogleGenerativeAI`, over one connection pool per event loop."""
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from inspect import cleandoc
 from typing import Any, Self, cast
 
@@ -10,7 +11,13 @@ from google.genai.types import (
     Content,
     GenerateContentResponse,
 )
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    BaseMessage,
+    SystemMessage,
+    ToolMessage,
+)
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
@@ -24,8 +31,9 @@ from agent.core.outside import parse_json
 from agent.models.catalogue import clamp
 from agent.models.connections import Pool, open_pool
 from agent.models.errors import PROVIDER_GOOGLE, translate_errors
-from agent.models.types import LISTING, QUIET, Finish, Piece, Request, Response
-from agent.models.validation import schema_of
+from agent.models.habits import Attempt, Habits, without_system, without_tools
+from agent.models.types import LISTING, QUIET, Finish, Piece, Request, Response, finish_of
+from agent.models.validation import schema_of, with_schema
 from agent.settings import Settings
 
 DEFAULT_URL = "https://generativelanguage.googleapis.com"
@@ -33,17 +41,14 @@ _PARTS, _GROUNDING = "text_parts", "groundingMetadata"
 _KEPT_MODELS = 64
 _NO_AUTOMATIC_CALLS = AutomaticFunctionCallingConfig(disable=True)
 _FINISHES: dict[str, Finish] = {
-    "STOP": "stop",
-    "MAX_TOKENS": "length",
     "MALFORMED_FUNCTION_CALL": "bad_call",
     "UNEXPECTED_TOOL_CALL": "bad_call",
     "TOO_MANY_TOOL_CALLS": "bad_call",
     "MISSING_THOUGHT_SIGNATURE": "bad_call",
     # The library goes on by itself in a stream only: a whole reply it does not read.
     "CONTINUATION": "length",
-    "": "none",
-    "OTHER": "none",
-    "FINISH_REASON_UNSPECIFIED": "none",
+    # It refuses a language, whose name says nothing of it.
+    "LANGUAGE": "blocked",
 }
 
 
@@ -160,17 +165,35 @@ class Google:
         self._settings = settings
         self.url = (settings.google_gemini_base_url or DEFAULT_URL).rstrip("/")
         self._pools: PerLoop[Pool] = PerLoop(self._open, Pool.aclose, Pool.drop)
+        self._habits = Habits()
 
     async def complete(self, request: Request) -> Response:
-        with translate_errors(PROVIDER_GOOGLE, request.model):
-            model = await self._model(request)
-            message = await model.ainvoke(list(request.messages), QUIET, **_options(request))
-        return _response(message)
+        """Return one reply; what the model refuses is left out, and left out from then on."""
+        return await self._habits.adapt(
+            request.model, lambda attempt: self._complete(request, attempt)
+        )
 
-    async def stream(self, request: Request) -> AsyncIterator[Piece]:
+    async def _complete(self, request: Request, attempt: Attempt) -> Response:
         with translate_errors(PROVIDER_GOOGLE, request.model):
-            model = await self._model(request, streaming=True)
-            chunks = model.astream(list(request.messages), QUIET, **_options(request))
+            model = await self._model(request, attempt)
+            message = await model.ainvoke(_messages(request, attempt), QUIET,
+                                          **_options(request, attempt))  # fmt: skip
+        response = _response(message)
+        return replace(response, no_tools="tools" in attempt.without and bool(request.tools))
+
+    async def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
+        pieces = self._habits.adapt_stream(
+            request.model, lambda attempt: self._stream(request, attempt)
+        )
+        async with aclosing(pieces):
+            async for piece in pieces:
+                yield piece
+
+    async def _stream(self, request: Request, attempt: Attempt) -> AsyncGenerator[Piece, None]:
+        with translate_errors(PROVIDER_GOOGLE, request.model):
+            model = await self._model(request, attempt, streaming=True)
+            messages, options = _messages(request, attempt), _options(request, attempt)
+            chunks = model.astream(messages, QUIET, **options)
             async with aclosing(cast(Any, chunks)) as stream:
                 async for chunk in stream:
                     yield _piece(chunk)
@@ -185,9 +208,13 @@ class Google:
     async def aclose(self) -> None:
         await self._pools.aclose()
 
-    async def _model(self, request: Request, *, streaming: bool = False) -> Gemini:
+    async def _model(
+        self, request: Request, attempt: Attempt, *, streaming: bool = False
+    ) -> Gemini:
         pool = await self._pools.get()
         level = clamp(request.model, request.thinking)
+        if level and not attempt.takes("thinking"):
+            level = None
         model: Gemini | None = pool.models.get((request.model, level, streaming))
         if model is None:
             model = self._make(pool, request.model, level, streaming=streaming)
@@ -221,15 +248,27 @@ class Google:
         return await open_pool(self.url, self._key())
 
 
-def _options(request: Request) -> dict[str, Any]:
+def _messages(request: Request, attempt: Attempt) -> list[BaseMessage]:
+    """Return the messages in the turns that the model takes: Gemma has none for instructions."""
+    messages = list(request.messages)
+    if "tools" in attempt.without:
+        messages = without_tools(messages)
+    if request.schema and "json_schema" in attempt.without:
+        messages = with_schema(messages, request.schema)
+    if any(isinstance(m, SystemMessage) for m in messages) and not attempt.takes("system"):
+        messages = without_system(messages)
+    return messages
+
+
+def _options(request: Request, attempt: Attempt) -> dict[str, Any]:
     """Return the options one call adds to its model."""
     options: dict[str, Any] = {}
-    if request.schema:
+    if request.schema and attempt.takes("json_schema"):
         options["response_mime_type"] = "application/json"
         options["response_json_schema"] = schema_of(request.schema)
     if request.search:
         options["tools"] = [{"google_search": _search_filters(request.search_range)}]
-    elif request.tools:
+    elif request.tools and attempt.takes("tools"):
         options["tools"] = [_declared(tool) for tool in request.tools]
     return options
 
@@ -286,5 +325,5 @@ def _piece(chunk: AIMessageChunk | AIMessage) -> Piece:
 
 
 def _finish(reason: str) -> Finish:
-    """Return our name of a finish reason; an unknown one is a refusal (SAFETY, RECITATION, …)."""
-    return _FINISHES.get(reason, "blocked")
+    """Return our name of a finish reason."""
+    return _FINISHES.get(reason) or finish_of(reason)

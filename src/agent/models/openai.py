@@ -1,71 +1,38 @@
 """Ask any OpenAI-compatible endpoint through `ChatOpenAI` (extra `tanlu[openai]`).
 
-Served: DeepSeek, DashScope, Volcano Ark, vLLM, Ollama. They differ in what they refuse, so a
-schema is told in words by default, a tool is never forced, and JSON mode is tried once.
+Served: DeepSeek, DashScope, Volcano Ark, vLLM, Ollama. They differ in what they refuse, so a tool
+is never forced, and what else may be refused is tried once (`habits`). A schema is told in words,
+but for servers of one's own, which take it as a grammar.
 """
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import httpx
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
-from langchain_core.outputs import ChatGenerationChunk, ChatResult
-from langchain_openai import ChatOpenAI
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, SystemMessage
 from pydantic import BaseModel, SecretStr
 
 from agent.core.concurrency import PerLoop
-from agent.core.errors import ConfigurationError, ProviderRefused
+from agent.core.errors import ConfigurationError, ProviderError
 from agent.core.proxies import proxy_for
+from agent.models.compatible import ENDING, REASONING, Compatible, Ending, PlainChunks, watch_ending
 from agent.models.connections import tls
 from agent.models.errors import PROVIDER_OPENAI, refuse_false_success, translate_errors
-from agent.models.types import LISTING, QUIET, Finish, Piece, Request, Response
+from agent.models.habits import EXTRA, Attempt, Habits, without_system, without_tools
+from agent.models.types import LISTING, QUIET, Piece, Request, Response, finish_of
 from agent.models.validation import schema_of, with_schema
 from agent.settings import Settings
 
+_ASKED_SECONDS = 5
 DEFAULT_URL = "https://api.openai.com/v1"
-_REASONING = "reasoning_content"
-_FINISHES: dict[str, Finish] = {
-    "stop": "stop",
-    "tool_calls": "stop",
-    "function_call": "stop",
-    "length": "length",
-    "content_filter": "blocked",
-}
 _JSON_OBJECT = {"type": "json_object"}
-
-
-class Compatible(ChatOpenAI):
-    """Extend ChatOpenAI to keep `reasoning_content` and give it back in tool loops."""
-
-    def _get_request_payload(self, input_: Any, **kwargs: Any) -> dict[str, Any]:
-        payload: dict[str, Any] = super()._get_request_payload(input_, **kwargs)
-        messages: Sequence[BaseMessage] = self._convert_input(input_).to_messages()
-        for message, wire_message in zip(messages, payload["messages"], strict=True):
-            reasoning = message.additional_kwargs.get(_REASONING)
-            if reasoning and isinstance(message, AIMessage) and message.tool_calls:
-                wire_message[_REASONING] = reasoning
-        return payload
-
-    def _create_chat_result(self, response: Any, generation_info: Any = None) -> ChatResult:
-        result = super()._create_chat_result(response, generation_info)
-        choices = getattr(response, "choices", None) or []
-        for generation, choice in zip(result.generations, choices, strict=False):
-            if reasoning := (choice.message.model_extra or {}).get(_REASONING):
-                generation.message.additional_kwargs[_REASONING] = reasoning
-        return result
-
-    def _convert_chunk_to_generation_chunk(
-        self, chunk: dict[str, Any], default_chunk_class: type, base_generation_info: Any
-    ) -> ChatGenerationChunk | None:
-        # Some servers send a last chunk whose choices are null.
-        chunk = chunk | {"choices": chunk.get("choices") or []}
-        return super()._convert_chunk_to_generation_chunk(
-            chunk, default_chunk_class, base_generation_info
-        )
+_LOCAL = ("llamacpp", "llama.cpp", "vllm", "sglang", "library", "ollama", "organization_owner",
+          "lmstudio", "lm studio", "mlx", "tabbyapi")  # fmt: skip
+"""Owners that servers of one's own name in their list of models; all take a schema as a grammar."""
 
 
 @dataclass
@@ -92,71 +59,120 @@ class OpenAI:
         url = (settings.openai_base_url or DEFAULT_URL).strip().rstrip("/")
         self.url = url.removesuffix("/chat/completions")
         self._pools: PerLoop[Pool] = PerLoop(self._open, Pool.aclose, Pool.drop)
-        self._no_json_mode = False
+        self._habits = Habits()
+        self._is_local: bool | None = None
 
     async def complete(self, request: Request) -> Response:
-        """Return one reply; JSON mode is left off for good where the endpoint refuses it."""
-        method = self._settings.structured_method
-        guess = request.schema is not None and method in ("auto", "prompt")
-        if not guess or self._no_json_mode:
-            return await self._complete(request, json_mode=method == "json_mode")
-        try:
-            return await self._complete(request, json_mode=True)
-        except ProviderRefused as refusal:
-            if refusal.code != "model_bad_request":
-                raise
-            response = await self._complete(request, json_mode=False)
-            self._no_json_mode = True
-            return response
+        """Return one reply; what the endpoint refuses is left out, and left out from then on."""
+        local = request.schema is not None and await self._takes_grammars()
+        return await self._habits.adapt(
+            request.model, lambda attempt: self._complete(request, attempt, local=local)
+        )
 
-    async def _complete(self, request: Request, *, json_mode: bool) -> Response:
+    async def _complete(self, request: Request, attempt: Attempt, *, local: bool) -> Response:
         with translate_errors(PROVIDER_OPENAI, request.model):
-            model = await self._model(request.model)
-            messages, options = self._ask(request, json_mode)
-            message = await model.ainvoke(messages, QUIET, **options)
-            return _response(message, request.schema)
+            streaming = not attempt.takes("whole")
+            model = await self._model(request.model, attempt, streaming=streaming)
+            messages, options = self._ask(request, attempt, local=local)
+            if streaming:
+                chunks = [chunk async for chunk in model.astream(messages, QUIET, **options)]
+                message: Any = sum(chunks[1:], chunks[0]) if chunks else AIMessage("")
+            else:
+                message = await model.ainvoke(messages, QUIET, **options)
+            response = _response(message, request.schema)
+        return replace(response, no_tools="tools" in attempt.without and bool(request.tools))
 
-    async def stream(self, request: Request) -> AsyncIterator[Piece]:
+    async def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
+        pieces = self._habits.adapt_stream(
+            request.model, lambda attempt: self._stream(request, attempt)
+        )
+        async with aclosing(pieces):
+            async for piece in pieces:
+                yield piece
+
+    async def _stream(self, request: Request, attempt: Attempt) -> AsyncGenerator[Piece, None]:
+        ending, finish = Ending(), False
         with translate_errors(PROVIDER_OPENAI, request.model):
-            model = await self._model(request.model, streaming=True)
-            chunks = model.astream(list(request.messages), QUIET)
+            model = await self._model(request.model, attempt, streaming=True)
+            messages, options = self._ask(request, attempt)
+            ENDING.set(ending)
+            chunks = model.astream(messages, QUIET, **options)
             async with aclosing(cast(Any, chunks)) as stream:
                 async for chunk in stream:
-                    yield _piece(chunk)
+                    piece = _piece(chunk)
+                    finish = finish or piece.finish not in (None, "none")
+                    yield piece
+        if ending.has_come and not finish:
+            yield Piece(finish="stop", reason="[DONE]")
+
+    async def _takes_grammars(self) -> bool:
+        """Return whether this is a server of one's own, which turns any schema into a grammar."""
+        if self._settings.structured_method != "auto" or not self.url.startswith("http://"):
+            return False
+        if self._is_local is None:
+            try:
+                async with asyncio.timeout(_ASKED_SECONDS):
+                    with translate_errors(PROVIDER_OPENAI, LISTING):
+                        model = await self._model(LISTING, Attempt(frozenset()))
+                        listed = [e async for e in model.root_async_client.models.list()]
+            except (ProviderError, TimeoutError):
+                listed = []
+            owners = {str(getattr(entry, "owned_by", "")).lower() for entry in listed}
+            self._is_local = any(name in owner for owner in owners for name in _LOCAL)
+        return self._is_local
 
     async def list_models(self) -> list[str]:
         """Return the ids the endpoint lists."""
         with translate_errors(PROVIDER_OPENAI, LISTING):
-            model = await self._model(LISTING)
+            model = await self._model(LISTING, Attempt(frozenset()))
             return [str(entry.id) async for entry in model.root_async_client.models.list()]
 
     async def aclose(self) -> None:
         await self._pools.aclose()
 
-    def _ask(self, request: Request, json_mode: bool) -> tuple[list[BaseMessage], dict[str, Any]]:
+    def _ask(
+        self, request: Request, attempt: Attempt, *, local: bool = False
+    ) -> tuple[list[BaseMessage], dict[str, Any]]:
         """Return the messages and what this call adds to its model."""
         messages, schema = list(request.messages), request.schema
-        options: dict[str, Any] = {}
         tools: list[Any] = list(request.tools)
+        if "tools" in attempt.without:
+            messages = without_tools(messages)
+        elif tools:
+            attempt.takes("tools")
         response_format: dict[str, Any] | None = None
-        match self._settings.structured_method if schema else "text":
-            case "json_schema":
-                response_format = _json_schema(cast(type[BaseModel], schema))
-            case "function_calling":
-                tools = [*tools, _schema_as_tool(cast(type[BaseModel], schema))]
-            case "auto" | "prompt" | "json_mode":
-                messages = with_schema(messages, cast(type[BaseModel], schema))
-                response_format = _JSON_OBJECT if json_mode and not tools else None
-        if tools:
+        if schema:
+            method = self._settings.structured_method
+            if method == "function_calling" and attempt.takes("tools"):
+                tools = [*tools, _schema_as_tool(schema)]
+            elif (local or method == "json_schema") and attempt.takes("json_schema"):
+                response_format = _json_schema(schema)
+            else:
+                messages = with_schema(messages, schema)
+                if not tools and attempt.takes("json_object"):
+                    response_format = _JSON_OBJECT
+        if any(isinstance(m, SystemMessage) for m in messages) and not attempt.takes("system"):
+            messages = without_system(messages)
+        return messages, self._options(tools, response_format, attempt)
+
+    def _options(
+        self, tools: list[Any], response_format: dict[str, Any] | None, attempt: Attempt
+    ) -> dict[str, Any]:
+        options: dict[str, Any] = {}
+        if tools and "tools" not in attempt.without:
             bound: Any = Compatible.model_construct().bind_tools(tools)
             options["tools"] = bound.kwargs["tools"]
         if response_format:
             # In the body, because as an option it selects the parsing client.
-            extra = self._settings.openai_extra_body or {}
-            options["extra_body"] = {**extra, "response_format": response_format}
-        return messages, options
+            options["extra_body"] = {**self._extra(attempt), "response_format": response_format}
+        return options
 
-    async def _model(self, model: str, *, streaming: bool = False) -> Compatible:
+    def _extra(self, attempt: Attempt) -> dict[str, Any]:
+        """Return the operator's own fields, without those that the service does not know."""
+        extra = self._settings.openai_extra_body or {}
+        return {name: value for name, value in extra.items() if attempt.takes(EXTRA + name)}
+
+    async def _model(self, model: str, attempt: Attempt, *, streaming: bool = False) -> Compatible:
         pool, key = await self._pools.get(), self._settings.openai_api_key
         options: dict[str, Any] = {
             "base_url": self.url,
@@ -171,13 +187,19 @@ class OpenAI:
             "http_socket_options": (),
             "use_responses_api": False,
             "disable_streaming": not streaming,
-            "stream_usage": True,
+            "stream_usage": streaming and attempt.takes("stream_options"),
             "stream_chunk_timeout": None,
             "cache": False,
         }
-        if self._settings.openai_extra_body:
-            options["extra_body"] = self._settings.openai_extra_body
-        return Compatible(model=model, **options)
+        if extra := self._extra(attempt):
+            options["extra_body"] = extra
+        if streaming:
+            # The end of a stream is read from its bytes.
+            options["default_headers"] = {"Accept-Encoding": "identity"}
+        client = Compatible(model=model, **options)
+        if streaming:
+            client.async_client = PlainChunks(client.async_client)
+        return client
 
     @property
     def _seconds(self) -> float:
@@ -194,7 +216,7 @@ class OpenAI:
             "timeout": httpx.Timeout(None, connect=10),
             "limits": httpx.Limits(max_connections=None, max_keepalive_connections=100),
         }
-        hooks = {"response": [refuse_false_success]}
+        hooks = {"response": [refuse_false_success, watch_ending]}
         asynchronous = httpx.AsyncClient(**shared, event_hooks=hooks)
         return Pool(asynchronous, httpx.Client(**shared))
 
@@ -207,8 +229,19 @@ def _schema_as_tool(schema: type[BaseModel]) -> dict[str, Any]:
 
 
 def _json_schema(schema: type[BaseModel]) -> dict[str, Any]:
-    shape = {"name": schema.__name__, "schema": schema_of(schema), "strict": False}
-    return {"type": "json_schema", "json_schema": shape}
+    """Return a schema as a response format.
+
+    Grammars write required fields first: those that stand before one of them are required, too,
+    as instructions count on their order.
+    """
+    shape = dict(schema_of(schema))
+    fields, required = list(shape.get("properties", {})), shape.get("required", [])
+    last = max((fields.index(name) for name in required), default=-1)
+    shape["required"] = fields[: last + 1]
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": schema.__name__, "schema": shape, "strict": False},
+    }
 
 
 def _response(message: AIMessage, schema: type[BaseModel] | None) -> Response:
@@ -219,9 +252,9 @@ def _response(message: AIMessage, schema: type[BaseModel] | None) -> Response:
         text = json.dumps(args[0], ensure_ascii=False) if args else text
     if schema and not text.strip():
         # vLLM puts a thinking model's JSON where its thoughts belong.
-        text = str(message.additional_kwargs.get(_REASONING) or "")
+        text = str(message.additional_kwargs.get(REASONING) or "")
     reason = str(meta.get("finish_reason") or "")
-    finish = _FINISHES.get(reason, "none")
+    finish = finish_of(reason)
     if message.additional_kwargs.get("refusal"):
         finish, reason = "blocked", "refusal"
     return Response(
@@ -240,7 +273,7 @@ def _piece(chunk: AIMessageChunk | AIMessage) -> Piece:
     meta = chunk.response_metadata
     piece = Piece(text=str(chunk.text), served_by=str(meta.get("model_name") or ""))
     if reason := meta.get("finish_reason"):
-        piece = replace(piece, finish=_FINISHES.get(str(reason), "none"), reason=str(reason))
+        piece = replace(piece, finish=finish_of(str(reason)), reason=str(reason))
     if chunk.usage_metadata:
         piece.input_tokens = chunk.usage_metadata["input_tokens"]
         piece.output_tokens = chunk.usage_metadata["output_tokens"]

@@ -7,6 +7,7 @@ write internal ids); this one wraps the pieces that code has already made clean.
 import asyncio
 import contextlib
 import logging
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
@@ -32,7 +33,8 @@ from agent.core.errors import (
 )
 from agent.core.strings import ends_in_half, valid_text
 from agent.models.catalogue import ModelName
-from agent.models.types import Piece, Request, Thinking, Vendor
+from agent.models.replies import SpokenText, spoken_pieces
+from agent.models.types import Piece, Request, Thinking, Vendor, Withdrawal
 from agent.models.validation import blocked_reply, malformed_reply
 from agent.prompts import render
 
@@ -82,6 +84,8 @@ class FinishedText(BaseChatModel):
 log = logging.getLogger(__name__)
 _IDLE_SECONDS = 30.0
 _CUT_OFF_CHARACTERS = 600
+_LAST_CHARACTERS = 200
+_ENDS = re.compile(r"[.!?。！？…|`*_)）\]】」』”\"'>]\s*$|\n\s*$")
 Account = Callable[[ModelName, Meter, Any], None]
 
 
@@ -127,12 +131,25 @@ class OpenStream:
     """Hold a stream whose first text has come."""
 
     def __init__(
-        self, pieces: AsyncGenerator[Piece, None], name: ModelName, idle: float, account: Account
+        self,
+        pieces: AsyncGenerator[Piece, None],
+        name: ModelName,
+        idle: float,
+        account: Account,
+        text: SpokenText,
     ) -> None:
-        self.name, self.whole = name, False
+        self.name, self.text = name, text
         self._pieces, self._idle, self._account = pieces, idle, account
-        self._first = ""
+        self._first, self._last = "", ""
+        self._finish, self._ended = "none", False
         self._spent = Piece()
+
+    @property
+    def whole(self) -> bool:
+        """Return True if the reply is whole: its service says so, or it ends as texts end."""
+        if self._finish != "none":
+            return self._finish == "stop"
+        return self._ended and ends_naturally(self._last)
 
     async def wait_for_text(self) -> None:
         """Raise ProviderError where the stream ends without text."""
@@ -142,11 +159,10 @@ class OpenStream:
             if piece.finish == "blocked":
                 raise blocked_reply(provider, model, piece.reason)
             if piece.text:
-                self._first, self.whole = piece.text, piece.finish == "stop"
+                self._first = piece.text
                 return
-            if piece.finish == "length":
-                raise malformed_reply(provider, model, "model_truncated")
-        raise malformed_reply(provider, model, "model_empty")
+        code = "model_truncated" if self._finish == "length" else "model_empty"
+        raise malformed_reply(provider, model, code)
 
     async def texts(self, meter: Meter) -> AsyncGenerator[str, None]:
         """Yield all text; ends quietly where it is cut off, with `whole` False."""
@@ -154,11 +170,13 @@ class OpenStream:
         try:
             while (piece := await self._next(meter)) is not None:
                 self._count(piece)
+                if piece.withdraws:
+                    yield Withdrawal()
                 if piece.text:
                     yield piece.text
                 if piece.finish == "blocked":
                     raise blocked_reply(f"model:{self.name.provider}", self.name.id, piece.reason)
-                self.whole = self.whole or piece.finish == "stop"
+            self._ended = True
         except ProviderRefused:
             raise
         except (ProviderError, TimeoutError) as error:
@@ -173,10 +191,15 @@ class OpenStream:
         self._spent.input_tokens += piece.input_tokens
         self._spent.output_tokens += piece.output_tokens
         self._spent.served_by = piece.served_by or self._spent.served_by
+        if piece.finish and piece.finish != "none":
+            self._finish = piece.finish
+        self._last = (self._last + piece.text)[-_LAST_CHARACTERS:]
 
     async def close(self, meter: Meter) -> None:
         """Close the connection and account for what was used."""
         await self._pieces.aclose()
+        if self.text.echoes:
+            meter.remark("model_weak")
         self._account(self.name, meter, self._spent)
 
 
@@ -190,11 +213,13 @@ class AnswerStream:
         policy: Callable[[ModelName], Policy],
         account: Account,
         *,
+        opened: set[ModelName],
         meter: Meter,
         thinking: Thinking,
     ) -> None:
         self._calls, self._vendor, self._policy = calls, vendor, policy
-        self._account, self._meter, self._thinking = account, meter, thinking
+        self._account, self._opened = account, opened
+        self._meter, self._thinking = meter, thinking
 
     async def tell(
         self, names: Sequence[ModelName], messages: Sequence[BaseMessage]
@@ -203,10 +228,11 @@ class AnswerStream:
         opened, text_so_far = await self._open_any(names, messages), ""
         try:
             async for text in opened.texts(self._meter):
-                text_so_far += text
+                text_so_far = "" if isinstance(text, Withdrawal) else text_so_far + text
                 yield text
         finally:
             await opened.close(self._meter)
+            self._remember(opened)
         if opened.whole:
             return
         more = await self._continue(opened.name, [*messages, continue_prompt(text_so_far)])
@@ -217,6 +243,13 @@ class AnswerStream:
             await more.close(self._meter)
         if not more.whole:
             raise _cut_off(opened.name)
+
+    def _remember(self, stream: OpenStream) -> None:
+        """Keep whether a model's template opens its thoughts: the next reply of it waits."""
+        if stream.text.opened:
+            self._opened.add(stream.name)
+        else:
+            self._opened.discard(stream.name)
 
     async def _open_any(
         self, names: Sequence[ModelName], messages: Sequence[BaseMessage]
@@ -244,7 +277,9 @@ class AnswerStream:
 
         async def start() -> OpenStream:
             pieces = _valid(cast(AsyncGenerator[Piece, None], vendor.stream(request)))
-            opened = OpenStream(pieces, name, min(_IDLE_SECONDS, policy.timeout), self._account)
+            text = SpokenText(request, opened=name in self._opened)
+            idle = min(_IDLE_SECONDS, policy.timeout)
+            opened = OpenStream(spoken_pieces(pieces, text), name, idle, self._account, text)
             try:
                 await opened.wait_for_text()
             except BaseException:
@@ -253,6 +288,11 @@ class AnswerStream:
             return opened
 
         return await self._calls.call(policy, start, meter=self._meter)
+
+
+def ends_naturally(text: str) -> bool:
+    """Return True for a text that ends with a sentence, a row, a link or a line."""
+    return bool(_ENDS.search(text))
 
 
 def continue_prompt(text: str) -> HumanMessage:

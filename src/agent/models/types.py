@@ -27,10 +27,32 @@ class Reply(Generic[S]):
     """Grounding metadata in snake_case, where the model searched."""
     truncated: bool = False
     """True if the text ends at the model's output limit; never so with `parsed`."""
+    no_tools: bool = False
+    """True if tools were offered to a service that takes or calls none."""
 
 
 Finish = Literal["stop", "length", "blocked", "bad_call", "none"]
 """Reason for a reply's end; `none` is a reply that gave none."""
+
+_BLOCKED = ("filter", "safety", "block", "sensitive", "refus", "prohibit", "policy", "recitation",
+            "spii", "inspection", "risk")  # fmt: skip
+_CUT = ("length", "max_", "limit", "window", "error", "abort", "cancel", "insufficient", "timeout",
+        "timed_out", "overload", "interrupt")  # fmt: skip
+
+
+def finish_of(reason: str) -> Finish:
+    """Return what a service's own word for an end means.
+
+    The field is open: what names neither a limit, a fault nor a block is a natural end, such as
+    `stop_sequence`, `end_turn`, `eos`, `COMPLETE`.
+    """
+    word = reason.strip().lower()
+    if not word or word in ("null", "none", "other", "finish_reason_unspecified"):
+        return "none"
+    if any(part in word for part in _BLOCKED):
+        return "blocked"
+    return "length" if any(part in word for part in _CUT) else "stop"
+
 
 LISTING = "models"
 """Stands for a model's name where a service is asked which it has."""
@@ -68,6 +90,12 @@ class Response:
     output_tokens: int = 0
     served_by: str = ""
     """The model that answered, as the service names it."""
+    no_tools: bool = False
+    """True if tools were offered to a service that takes or calls none."""
+    opened: bool = False
+    """True if the text began with a thought that the model's template opened."""
+    echoes: bool = False
+    """True if the text repeated our prompt."""
 
 
 @dataclass
@@ -80,6 +108,14 @@ class Piece:
     input_tokens: int = 0
     output_tokens: int = 0
     served_by: str = ""
+    withdraws: bool = False
+    """True if all text before this piece was a thought."""
+
+
+class Withdrawal(str):
+    """Stand, empty, in a stream's texts where all text before it was a thought."""
+
+    __slots__ = ()
 
 
 class Vendor(Protocol):

@@ -15,7 +15,6 @@ from agent.core.outside import parse_json_at
 from agent.models.types import Request, Response
 
 S = TypeVar("S", bound=BaseModel)
-_THOUGHTS = re.compile(r"<think>.*?</think>", re.DOTALL)
 _FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL | re.IGNORECASE)
 _OBJECT_BEGINS = re.compile(r'\{(?=\s*["}])')
 _TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', re.DOTALL)
@@ -116,14 +115,13 @@ def _fit(value: Any, shape: Mapping[str, Any]) -> Any:
 
 
 def find_object(text: str) -> dict[str, Any]:
-    """Return the first JSON object in a text with thoughts, fences or words around it.
+    """Return the first JSON object in a text with fences or words around it.
 
     Commas before a closing bracket are forgiven. Raise ValueError that says what the outer object
     lacks: an object within it is not what was asked for.
     """
-    plain = _THOUGHTS.sub("", text)
     problem = _NO_OBJECT
-    for candidate in (*(block for block in _FENCE.findall(plain) if "{" in block), plain):
+    for candidate in (*(block for block in _FENCE.findall(text) if "{" in block), text):
         for begin in _OBJECT_BEGINS.finditer(candidate):
             try:
                 return _decode(candidate[begin.start() :])
@@ -184,12 +182,20 @@ def judge(response: Response, request: Request, provider: str) -> None:
         raise blocked_reply(provider, model, response.reason)
     if response.finish == "bad_call" or (response.message.invalid_tool_calls and not calls):
         raise malformed_reply(provider, model, "model_bad_call")
-    is_cut = response.finish == "length" or (response.finish == "none" and bool(response.text))
-    if request.schema and is_cut:
+    if request.schema and response.finish == "length" and not _is_whole(response.text):
         raise malformed_reply(provider, model, "model_truncated")
     if not response.text.strip() and not calls:
         code = "model_truncated" if response.finish == "length" else "model_empty"
         raise malformed_reply(provider, model, code)
+
+
+def _is_whole(text: str) -> bool:
+    """Return True if a text holds a whole object, whatever its service says of its end."""
+    try:
+        find_object(text)
+    except ValueError:
+        return False
+    return True
 
 
 _WORDS = {

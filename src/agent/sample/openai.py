@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from aiohttp import web
@@ -48,8 +48,12 @@ class OpenAIService(StreamingService):
             self._check_key(request)
         except Refused as error:
             return _refuse(error)
-        models = [{"id": name, "object": "model"} for name in sorted(self.models or ())]
+        models = [self.listed(name) for name in sorted(self.models or ())]
         return web.json_response({"object": "list", "data": models})
+
+    def listed(self, name: str) -> dict[str, Any]:
+        """Return a model as the list has it."""
+        return {"id": name, "object": "model"}
 
     def _check_key(self, request: web.Request) -> None:
         if not has_bearer(request, self.key):
@@ -65,7 +69,7 @@ class OpenAIService(StreamingService):
         except Refused as error:
             return _refuse(error)
         answer = self.model.respond(read(body))
-        reply = OpenAIReply(body, self.write(answer), answer)
+        reply = OpenAIReply(body, self.write(answer), answer, self.shape)
         if body.get("stream"):
             return await self.stream(request, reply)
         return web.json_response(reply.whole())
@@ -79,12 +83,22 @@ class OpenAIService(StreamingService):
         """Return the answer as an assistant message."""
         return write(answer, self._ids)
 
+    def shape(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Return a reply's body, or a chunk's, as it is sent."""
+        return body
+
 
 class OpenAIReply:
     """Write one answer as a whole or in chunks."""
 
-    def __init__(self, body: Mapping[str, Any], message: Mapping[str, Any], answer: Answer) -> None:
-        self.body, self._message = body, message
+    def __init__(
+        self,
+        body: Mapping[str, Any],
+        message: Mapping[str, Any],
+        answer: Answer,
+        shape: Callable[[dict[str, Any]], dict[str, Any]],
+    ) -> None:
+        self.body, self._message, self._shape = body, message, shape
         finish = FINISHES.get(answer.finish, "stop")
         self._finish = "tool_calls" if answer.calls else finish
         self._empty = answer.finish == "NONE"
@@ -92,17 +106,18 @@ class OpenAIReply:
     def whole(self) -> dict[str, Any]:
         choice = {"index": 0, "message": self._message, "finish_reason": self._finish}
         reply = {"choices": [] if self._empty else [choice]}
-        return _envelope(self.body, "chat.completion") | reply | self._usage()
+        return self._shape(_envelope(self.body, "chat.completion") | reply | self._usage())
 
     def pieces(self, chunk_tokens: int) -> Iterable[str]:
         text = self._message.get("content") or ""
         return [text[at : at + chunk_tokens] for at in range(0, len(text), chunk_tokens)]
 
     def event(self, piece: str) -> bytes:
-        return sse(chunk(self.body, {"role": "assistant", "content": piece}))
+        return sse(self._shape(chunk(self.body, {"role": "assistant", "content": piece})))
 
     def end(self) -> Iterable[bytes]:
-        yield sse(chunk(self.body, {}, self._finish))
+        delta = {k: v for k, v in self._message.items() if k == "tool_calls"}
+        yield sse(self._shape(chunk(self.body, delta, self._finish)))
         usage = {"choices": []} | self._usage()
         yield sse(_envelope(self.body, "chat.completion.chunk") | usage)
         yield b"data: [DONE]\n\n"

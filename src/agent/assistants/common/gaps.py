@@ -5,6 +5,7 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
+from agent.core.budget import Meter
 from agent.core.errors import AgentError, ConfigurationError
 from agent.evidence.citations import inert
 from agent.evidence.grounding import says_not_found
@@ -30,13 +31,14 @@ _IN_OWN_WORDS = _FOUND_NOTHING | {
     "search_off", "topics_spent", "not_researched", "notes_lack", "page_partial",
     "report_uncited", "dossier_uncited", "dossier_uncited_alone", "answer_unsupported",
     "outing_too_few", "outing_impossible", "search_sites", "search_since", "search_undated",
-    "documents_alone", "map_widened", "no_documents", "attachments_unread",
+    "documents_alone", "map_widened", "no_documents", "attachments_unread", "model_weak",
+    "model_no_tools",
 }  # fmt: skip
 _GENERAL = ("limit", "max_searches", "max_map_calls", "web", "map")
 _WEB = frozenset({"web", *LABELS})
 _ALWAYS_SAID = {
-    "notes_lack", "outing_too_few", "outing_impossible", "map_widened", "no_documents",
-    "attachments_unread",
+    "model_weak", "notes_lack", "outing_too_few", "outing_impossible", "map_widened",
+    "no_documents", "attachments_unread",
 }  # fmt: skip
 _IN_LINE, _LONGEST_NOTE = 2, 160
 _SAID, _SAID_MISSING, _ENOUGH_WORDS, _LEAST_WORDS = 0.6, 0.25, 5, 3
@@ -211,6 +213,20 @@ def model_gaps(turn: Turn) -> list[Gap]:
         return []
     message = say("gaps.model_retired", turn["language"], model=named.id, successor=name.id)
     return [Gap(query="", provider="model", code="model_retired", message=message, recovered=True)]
+
+
+_REMARKS = {"model_weak": 2, "model_no_tools": 1}
+"""How often a run must see something of its models before it says so."""
+
+
+def remarks(meter: Meter, language: Language) -> list[Gap]:
+    """Return what the run has to say of its models as a whole, each once."""
+    counts = meter.budget.remarks
+    return [
+        Gap(query="", provider="model", code=code, message=say(f"gaps.{code}", language))
+        for code, least in _REMARKS.items()
+        if counts[code] >= least
+    ]
 
 
 async def ask_or_gap(

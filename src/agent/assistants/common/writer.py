@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 import logging
-from collections.abc import AsyncIterator, Callable, Container, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -16,6 +16,7 @@ from agent.assistants.common.gaps import (
     gap_of,
     model_gaps,
     reader_note,
+    remarks,
     undated_gap,
     with_recovered,
 )
@@ -41,22 +42,23 @@ from agent.evidence.claims.evidence import Evidence
 from agent.evidence.constraints import judged
 from agent.evidence.places import extract_place, mentioned, source_ids
 from agent.evidence.records import (
-    china_time,
+    attribution,
     days_asked_for,
     district_in_english,
     forecast_in_english,
+    one_a_city,
     place_lines,
+    record_sections,
     route_lines,
-    route_text,
     weather_lines,
-    weather_text,
     with_days_asked,
     with_pinyin,
 )
 from agent.evidence.references import SourceListFilter, references, resolved
-from agent.evidence.types import Anchor, Gap, Place, Route, Source, Weather
+from agent.evidence.types import Anchor, Gap, Place, Source, Weather
 from agent.export.geojson import feature_collection
 from agent.models.streaming import FinishedText
+from agent.models.types import Withdrawal
 from agent.state import Gathered, Previous, Turn, replaced
 from agent.texts import REMEDY, Language, remedy_of, say
 
@@ -71,48 +73,6 @@ def all_failed(gaps: Sequence[Gap], language: Language) -> str:
     key = "answer.all_failed" if of_sources else "answer.no_model"
     reason = say(key, language, reasons=say("punctuation.semicolon", language).join(reasons))
     return f"{reason}{REMEDY}{remedy_of([gap['code'] for gap in gaps], language)}"
-
-
-def record_sections(
-    routes: Sequence[Route],
-    weather: Sequence[Weather],
-    language: Language,
-    *,
-    cited: Container[str] = (),
-    days: Sequence[str] = (),
-) -> list[str]:
-    """Return routes and weather as code prints them; those that the text cites stand there.
-
-    A forecast is one line, about the `days` that were asked for.
-    """
-    sections = []
-    if once := {r["id"]: r for r in routes if r["source"] not in cited}.values():
-        lines = [f"- {route_text(r, language)} [^{r['source']}]" for r in once]
-        sections.append("\n".join([say("answer.routes", language), *lines]))
-    told_cities = {_city(w) for w in weather if w["source"] in cited}
-    if rest := [w for w in one_a_city(weather) if _city(w) not in told_cities]:
-        lines = [f"- {weather_text(w, language, days)} [^{w['source']}]" for w in rest]
-        sections.append("\n".join([say("answer.weather", language), *lines]))
-    return sections
-
-
-def one_a_city(weather: Sequence[Weather]) -> list[Weather]:
-    """Return the last forecast of each city, however it was asked for: 杭州 and 杭州市."""
-    return list({_city(forecast): forecast for forecast in weather}.values())
-
-
-def _city(forecast: Weather) -> str:
-    return forecast["city"].removesuffix("市")
-
-
-def attribution(
-    places: Sequence[Place], routes: Sequence[Route], weather: Sequence[Weather], language: Language
-) -> str:
-    """Return who owns the map's data and when it was fetched; empty where the map gave nothing."""
-    fetched = [record["fetched_at"] for record in (*places, *routes, *weather)]
-    if not fetched:
-        return ""
-    return "*" + say("answer.map_data", language, time=china_time(max(fetched), language)) + "*"
 
 
 log = logging.getLogger(__name__)
@@ -182,6 +142,10 @@ class Draft:
         self.places = judged(places, self.turn.get("constraints", {}), self.language)
         self.gaps: list[Gap] = [*state.get("gaps", []), *model_gaps(self.turn)]
         self.degraded = False
+        self.withdrawn = ""
+        """Text that was streamed and is no answer: a thought, as its end has shown."""
+        self.written = ""
+        """What is shown of the model's text so far."""
         self.unfinished = False
         """Characters between the notice and the sections that code adds, as far as written."""
 
@@ -238,6 +202,20 @@ class Draft:
     def clean(self, chunk: str) -> str:
         """Return what can be shown of a model's text so far, numbered."""
         return self.citer.feed(self.own_list.feed(chunk))
+
+    def withdraw(self) -> str:
+        """Take back what was shown of a model's text; return what parts it from what follows."""
+        self.rest()
+        self.citer = Citer(self.sources, omitted=say("answer.link_omitted", self.language))
+        self.own_list = SourceListFilter()
+        parted = "\n\n" if self.written else ""
+        self.withdrawn, self.written = self.withdrawn + self.written + parted, ""
+        return parted
+
+    def without_withdrawn(self, streamed: str) -> str:
+        """Return a streamed text as it is stored."""
+        withdrawn = self.withdrawn if self.withdrawn in streamed else self.withdrawn.rstrip("\n")
+        return streamed.replace(withdrawn, "", 1)
 
     def rest(self) -> str:
         """Return what `clean` still held back."""
@@ -311,7 +289,7 @@ async def write_message(
     services, state, turn = draft.services, draft.state, draft.turn
     draft.emit(event("answering", draft.node))
     streamed = await FinishedText(pieces=lambda: _pieces(draft, parts)).ainvoke([])
-    checked = await _corrected(draft, str(streamed.text))
+    checked = await _corrected(draft, draft.without_withdrawn(str(streamed.text)))
     text, cited = checked.text, checked.used
     places = await _listed(draft, cited, text, parts.order)
     anchor = await _readable(anchor, turn["language"]) if places else None
@@ -393,8 +371,10 @@ async def _pieces(draft: Draft, parts: MessageParts) -> AsyncIterator[str]:
         body += text
         if text:
             yield text
+    body = draft.without_withdrawn(body)
     state, language = draft.state, draft.language
     routes, weather = state.get("routes", []), state.get("weather", [])
+    draft.gaps += remarks(draft.meter, language)
     draft.gaps += undated_gap(draft.citer.used, draft.configuration.search_since, language)
     sections = [
         *parts.sections(),
@@ -463,10 +443,9 @@ async def write_or_quote(
     With `uncited_gap` the model has to cite, else the material follows its text. `part` names
     what is written in the gap that a failing model leaves.
     """
-    written = False
     async for piece in _model_text(draft, prompt, part):
-        written = written or bool(piece.strip())
         yield piece
+    written = bool(draft.written.strip())
     draft.unfinished = written and draft.degraded
     if written and (draft.citer.used or not (draft.degraded or uncited_gap)):
         return
@@ -490,7 +469,9 @@ async def _model_text(draft: Draft, prompt: Sequence[BaseMessage], part: str) ->
     )
     try:
         async for chunk in stream:
-            if piece := draft.clean(chunk):
+            piece = draft.withdraw() if isinstance(chunk, Withdrawal) else draft.clean(chunk)
+            if piece:
+                draft.written += piece
                 yield piece
     except ConfigurationError:
         raise
@@ -501,6 +482,7 @@ async def _model_text(draft: Draft, prompt: Sequence[BaseMessage], part: str) ->
         draft.degraded = True
     else:
         if rest := draft.rest():
+            draft.written += rest
             yield rest
 
 

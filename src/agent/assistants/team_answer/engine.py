@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel
 
-from agent.assistants.team_answer.speakers import chosen, instruction_of, speakers_named, spoken
+from agent.assistants.team_answer.speakers import chosen, instruction_of, speakers_named
 from agent.assistants.team_answer.state import Speaker
 from agent.core.budget import Meter
 from agent.core.errors import ConfigurationError
@@ -134,7 +134,7 @@ class NativeEngine:
 
 def selection_problem(text: str, candidates: Sequence[Speaker], language: Language) -> str:
     """Return the problem of a selection, for the model that made it."""
-    named = speakers_named(spoken(text))
+    named = speakers_named(text)
     kind = "nobody" if not named else "several" if len(named) > 1 else "not_now"
     return say(
         f"team_answer.selection_{kind}",

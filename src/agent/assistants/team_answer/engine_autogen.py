@@ -21,7 +21,7 @@ from agent.assistants.team_answer.engine import (
     Selection,
     selection_problem,
 )
-from agent.assistants.team_answer.speakers import chosen, instruction_of, speakers_named, spoken
+from agent.assistants.team_answer.speakers import chosen, instruction_of, speakers_named
 from agent.assistants.team_answer.state import SPEAKERS, Speaker
 from agent.core.errors import MalformedReply
 from agent.models.catalogue import DEFAULT_THINKING
@@ -158,7 +158,7 @@ class _Selecting(GroupChat):
         speaker = chosen(reply.text, self._candidates)
         self.resolved, self.instruction = speaker is not None, instruction_of(reply.text)
         self._problem = selection_problem(reply.text, self._candidates, self._chat.language)
-        several = len(speakers_named(spoken(reply.text))) > 1
+        several = len(speakers_named(reply.text)) > 1
         return speaker or (" ".join(self._candidates) if several else _NOBODY)
 
 

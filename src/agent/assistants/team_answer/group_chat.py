@@ -20,7 +20,6 @@ from agent.assistants.team_answer.speakers import (
     next_in_turn,
     previous_sources,
     select_prompt,
-    spoken,
     turn_prompt,
     updated_hypotheses,
     verdict_of,
@@ -179,7 +178,7 @@ class _Step:
         state = cast(TeamState, {**self.state, "instruction": self.instruction})
         prompt = turn_prompt(state, self.configuration, speaker, offered.tools, may_use_tools=may)
         message = await self.engine.speak(self._chat(), speaker, prompt, offered.tools)
-        text = spoken(str(message.text))
+        text = str(message.text).strip()
         if message.tool_calls and offered.tools:
             return self._call_update(speaker, message)
         if message.tool_calls or not text:

@@ -52,7 +52,6 @@ _NAMED = {
     speaker: re.compile(rf"(?<![A-Za-z0-9_]){speaker}(?![A-Za-z0-9_])|{chinese}", re.IGNORECASE)
     for speaker, chinese in _CHINESE.items()
 }
-_THOUGHTS = re.compile(r"<think>.*?</think>", re.DOTALL)
 _VERDICT = re.compile(
     r"^[\W_]*(?:VERDICT|结论|判定|表态)[\W_]*(DISAGREED?|AGREED?|UNSURE|不同意|同意|不确定)"
     r"(?![A-Za-z])(?!\s*[|/])[\s*_:：,，。.\-–—]*(.*)$",
@@ -116,18 +115,13 @@ def speakers_named(text: str) -> list[Speaker]:
 
 def chosen(text: str, candidates: Sequence[Speaker]) -> Speaker | None:
     """Return the candidate that a selection's first line names; None for nobody or several."""
-    named = speakers_named(spoken(text).partition("\n")[0])
+    named = speakers_named(text.strip().partition("\n")[0])
     return named[0] if len(named) == 1 and named[0] in candidates else None
 
 
 def instruction_of(text: str) -> str:
     """Return the chair's instruction, the line below the name; empty where there is none."""
-    return clean_text(spoken(text).partition("\n")[2], _MAX_INSTRUCTION)
-
-
-def spoken(text: str) -> str:
-    """Return the text without a model's thoughts aloud."""
-    return _THOUGHTS.sub("", text).strip()
+    return clean_text(text.strip().partition("\n")[2], _MAX_INSTRUCTION)
 
 
 def without_ending(text: str) -> str:

@@ -1,0 +1,177 @@
+"""`ChatOpenAI` for endpoints that are nearly OpenAI's: their replies are put into its shape."""
+
+import json
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Self, cast
+
+import httpx
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_openai import ChatOpenAI
+
+from agent.models.replies import arguments_of
+
+REASONING = "reasoning_content"
+_REASONING_FIELDS = (REASONING, "reasoning", "thinking")
+
+
+class Compatible(ChatOpenAI):
+    """Extend ChatOpenAI to keep `reasoning_content` and give it back in tool loops."""
+
+    def _get_request_payload(self, input_: Any, **kwargs: Any) -> dict[str, Any]:
+        payload: dict[str, Any] = super()._get_request_payload(input_, **kwargs)
+        messages: Sequence[BaseMessage] = self._convert_input(input_).to_messages()
+        for message, wire_message in zip(messages, payload["messages"], strict=True):
+            reasoning = message.additional_kwargs.get(REASONING)
+            if reasoning and isinstance(message, AIMessage) and message.tool_calls:
+                wire_message[REASONING] = reasoning
+        return payload
+
+    def _create_chat_result(self, response: Any, generation_info: Any = None) -> ChatResult:
+        body = response if isinstance(response, dict) else _as_dict(response)
+        if not isinstance(body, dict) or not isinstance(body.get("choices"), list):
+            return super()._create_chat_result(response, generation_info)
+        choices = [{**c, "message": in_our_shape(c.get("message"))} for c in body["choices"]]
+        result = super()._create_chat_result({**body, "choices": choices}, generation_info)
+        for generation, choice in zip(result.generations, choices, strict=True):
+            for name in (REASONING, "refusal"):
+                if value := choice["message"].get(name):
+                    generation.message.additional_kwargs[name] = value
+        return result
+
+    def _convert_chunk_to_generation_chunk(
+        self, chunk: dict[str, Any], default_chunk_class: type, base_generation_info: Any
+    ) -> ChatGenerationChunk | None:
+        # Some servers send a last chunk whose choices are null.
+        choices = [
+            {**c, "delta": in_our_shape(c.get("delta"), partial=True)}
+            for c in chunk.get("choices") or []
+        ]
+        converted = super()._convert_chunk_to_generation_chunk(
+            chunk | {"choices": choices}, default_chunk_class, base_generation_info
+        )
+        if converted and choices and (reasoning := choices[0]["delta"].get(REASONING)):
+            converted.message.additional_kwargs[REASONING] = reasoning
+        return converted
+
+
+class PlainChunks:
+    """Wrap the library's client so that chunks come as plain objects.
+
+    The library makes them plain itself, and warns of each whose text comes as parts.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    async def create(self, **payload: Any) -> "_PlainStream":
+        return _PlainStream(await self._client.create(**payload))
+
+
+class _PlainStream:
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._stream.close()
+
+    async def __aiter__(self) -> AsyncIterator[dict[str, Any]]:
+        async for chunk in self._stream:
+            yield chunk.model_dump(warnings=False)
+
+
+def _as_dict(response: Any) -> Any:
+    if not hasattr(response, "model_dump"):
+        return response
+    return response.model_dump(exclude={"choices": {"__all__": {"message": {"parsed"}}}},
+                               warnings=False)  # fmt: skip
+
+
+def in_our_shape(message: Any, *, partial: bool = False) -> dict[str, Any]:
+    """Return an assistant's message, or a piece of one, in the shape that the library reads.
+
+    Text may come as parts (a thought among them), arguments as objects, calls in the old field or
+    without their index, the role not at all.
+    """
+    message = message if isinstance(message, Mapping) else {}
+    shape = {**message, "role": message.get("role") or "assistant"}
+    if isinstance(content := message.get("content"), list):
+        shape["content"] = "".join(map(_text_of, content))
+    reasoning = next((r for name in _REASONING_FIELDS if (r := message.get(name))), None)
+    if isinstance(reasoning, str):
+        shape[REASONING] = reasoning
+    calls = message.get("tool_calls") or []
+    if not calls and isinstance(old := message.get("function_call"), Mapping):
+        calls = [{"function": old}]
+    calls = calls if isinstance(calls, list) else [calls]
+    shape["tool_calls"] = [
+        _call(c, at, partial=partial) for at, c in enumerate(calls) if isinstance(c, Mapping)
+    ]
+    shape.pop("function_call", None)
+    return shape
+
+
+def _text_of(part: Any) -> str:
+    if isinstance(part, str):
+        return part
+    is_text = isinstance(part, Mapping) and part.get("type") in ("text", "output_text", None)
+    return str(part.get("text") or "") if is_text else ""
+
+
+def _call(call: Mapping[str, Any], at: int, *, partial: bool) -> dict[str, Any]:
+    function = call.get("function")
+    function = {**(function if isinstance(function, Mapping) else call)}
+    arguments = function.get("arguments")
+    if not partial and (read := arguments_of(arguments)) is not None:
+        arguments = read
+    if arguments is not None and not isinstance(arguments, str):
+        arguments = json.dumps(arguments, ensure_ascii=False)
+    index = call.get("index")
+    return {
+        "id": call.get("id") or None,
+        "type": "function",
+        "index": at if index is None else index,
+        "function": {"name": function.get("name"), "arguments": arguments},
+    }
+
+
+_DONE = re.compile(rb"data: ?\[DONE\]")
+
+
+@dataclass
+class Ending:
+    """Hold whether a stream has come to the end that its protocol knows."""
+
+    has_come: bool = False
+
+
+ENDING: ContextVar[Ending | None] = ContextVar("ending", default=None)
+"""Of the stream that is begun next in this context: the library does not tell of its end."""
+
+
+async def watch_ending(response: httpx.Response) -> None:
+    """Note the end of a stream; to be called when its headers have come."""
+    if (ending := ENDING.get()) is not None:
+        stream = cast(httpx.AsyncByteStream, response.stream)
+        response.stream = _Watched(stream, ending)
+
+
+class _Watched(httpx.AsyncByteStream):
+    def __init__(self, stream: httpx.AsyncByteStream, ending: Ending) -> None:
+        self._stream, self._ending = stream, ending
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        tail = b""
+        async for chunk in self._stream:
+            tail = tail[-16:] + chunk
+            self._ending.has_come = self._ending.has_come or bool(_DONE.search(tail))
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
