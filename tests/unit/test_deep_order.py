@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 
-from agent.assistants.common.reading import canonical
 from agent.assistants.common.search import located
 from agent.assistants.deep_research.state import TopicResult, add_counts, merge_topics
 from agent.assistants.deep_research.tools import (
@@ -18,6 +17,7 @@ from agent.assistants.deep_research.tools import (
     urls_of,
 )
 from agent.core.strings import cut_to_tokens, estimated_tokens
+from agent.evidence.markdown import canonical
 from agent.mcp.amap.records import PRESENTATION, AmapReader
 from agent.mcp.records import MapOptions, MapRecords, MapResult
 

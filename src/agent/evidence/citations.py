@@ -12,6 +12,7 @@ from agent.evidence.markdown import (
     CodeFences,
     LineHead,
     after_link,
+    canonical,
     end_of_plain,
     is_link_target,
     link_url,
@@ -91,7 +92,8 @@ def cited_ids(text: str, letters: frozenset[str] = _USUAL_LETTERS) -> list[str]:
 def source_key(source: Source) -> str:
     """Return what two ids of one source share: its address, or the title of a document's page."""
     own = source["title"] if source["kind"] == "document" else source["id"]
-    return link_url(source["url"]) or own
+    url = link_url(source["url"])
+    return (canonical(url) if url and source["kind"] in ("page", "paper") else url) or own
 
 
 class Numbering:

@@ -3,7 +3,7 @@
 import html
 import re
 import unicodedata
-from urllib.parse import quote, urlsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 _COLON, _SLASH, _W = ":：﹕︓", "/／", "wWｗＷ"
 URL_BEGINS = (
@@ -74,6 +74,29 @@ def link_url(url: str) -> str:
     except ValueError:
         return ""
     return written if parts.scheme in ("http", "https") and parts.hostname else ""
+
+
+_TRACKING = re.compile(r"utm_\w+|(?:fb|g)clid|msclkid|mc_[ce]id|spm", re.IGNORECASE)
+
+
+def canonical(url: str) -> str:
+    """Return a URL as it is compared: no scheme, fragment, tracking, `www.` or slash at its end.
+
+    A fragment that is a path (`#/a`, `#!a`) is a page of its own.
+    """
+    try:
+        parts = urlsplit(link_url(url))
+        host = (parts.hostname or "").removeprefix("www.")
+        port = f":{parts.port}" if parts.port not in (None, 80, 443) else ""
+    except ValueError:
+        return url
+    values = [
+        (name, value)
+        for name, value in parse_qsl(parts.query, keep_blank_values=True)
+        if not _TRACKING.fullmatch(name)
+    ]
+    path = f"#{parts.fragment}" if parts.fragment[:1] in ("/", "!") else ""
+    return f"{host}{port}{parts.path.rstrip('/')}?{urlencode(values)}{path}"
 
 
 def open_url(url: str) -> str:

@@ -12,6 +12,7 @@ from typing_extensions import TypedDict
 from agent.core.budget import Meter
 from agent.core.calls import Calls, Policy
 from agent.core.outside import parse_json
+from agent.evidence.markdown import canonical
 from agent.evidence.queries import clean_text
 from agent.search.hits import MAX_QUERY, Endpoint, TurnSearches, make_hit, plain
 from agent.search.http import SearchHttp
@@ -203,5 +204,5 @@ def distinct(documents: Iterable[Document | None]) -> list[Document]:
     by_url: dict[str, Document] = {}
     for document in documents:
         if document:
-            by_url.setdefault(document["url"], document)
+            by_url.setdefault(canonical(document["url"]), document)
     return list(by_url.values())

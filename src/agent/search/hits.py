@@ -24,6 +24,7 @@ from agent.core.errors import (
     ProviderError,
 )
 from agent.evidence.citations import ID, id_letters, read_marker
+from agent.evidence.markdown import canonical, link_url
 from agent.evidence.queries import clean_text, same_search
 from agent.evidence.references import without_source_list
 from agent.evidence.types import Gap, Source
@@ -215,13 +216,9 @@ def make_hit(
     title: Any, url: Any, snippet: Any, *, site: Any = None, published: Any = None
 ) -> Hit | None:
     """Return a hit of one-line plain texts, or None without an http(s) link."""
-    link = url.strip() if isinstance(url, str) else ""
-    try:
-        split = urlsplit(link)
-        host = split.hostname or ""
-    except ValueError:
-        return None
-    if split.scheme not in ("http", "https") or not host or re.search(r"\s", link):
+    link = link_url(_with_scheme(url.strip())) if isinstance(url, str) else ""
+    host = urlsplit(link).hostname or ""
+    if not link or "%" in host:  # a blank or the like in a host's name
         return None
     return Hit(
         title=plain(title, 200) or host,
@@ -230,6 +227,13 @@ def make_hit(
         site=plain(site, 80) or host.removeprefix("www."),
         published=plain(published, 40) or None,
     )
+
+
+def _with_scheme(url: str) -> str:
+    """Return an address as a browser would complete it: `www.…`, `//…`."""
+    if url.startswith("//"):
+        return f"https:{url}"
+    return f"https://{url}" if url.lower().startswith("www.") else url
 
 
 def plain(text: Any, limit: int) -> str:
@@ -283,7 +287,7 @@ def _distinct(hits: Iterable[Hit | None]) -> list[Hit]:
     by_url: dict[str, Hit] = {}
     for hit in hits:
         if hit:
-            by_url.setdefault(hit.url, hit)
+            by_url.setdefault(canonical(hit.url), hit)
     return list(by_url.values())
 
 

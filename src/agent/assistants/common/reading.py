@@ -8,7 +8,6 @@ import asyncio
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from langchain_core.messages import ToolCall
 from langchain_core.tools import BaseTool, tool
@@ -19,7 +18,7 @@ from agent.core.budget import Meter
 from agent.core.errors import AgentError, ProviderError
 from agent.core.processor import compute
 from agent.core.strings import cut_to_tokens, estimated_tokens
-from agent.evidence.markdown import link_url
+from agent.evidence.markdown import canonical, link_url
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap
 from agent.knowledge.markup import markdown_blocks
@@ -98,19 +97,6 @@ def wanted_page(call: ToolCall) -> Wanted:
     looking_for = arguments.get("looking_for")
     words = clean_text(looking_for, _MAX_WANTED) if isinstance(looking_for, str) else ""
     return Wanted(page.strip().strip("[]^<>")[:_MAX_ADDRESS], words)
-
-
-def canonical(url: str) -> str:
-    """Return a URL as it is compared: no fragment, tracking, `www.` or slash at its end."""
-    try:
-        parts = urlsplit(link_url(url))
-        host = (parts.hostname or "").removeprefix("www.")
-        port = f":{parts.port}" if parts.port else ""
-    except ValueError:
-        return url
-    values = [(k, v) for k, v in parse_qsl(parts.query, keep_blank_values=True)
-              if not k.startswith("utm_")]  # fmt: skip
-    return f"{host}{port}{parts.path.rstrip('/')}?{urlencode(values)}"
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Send
 
 from agent.assistants.common.gaps import run_gap
-from agent.assistants.common.reading import READ, canonical
+from agent.assistants.common.reading import READ
 from agent.assistants.deep_research.compress_topic import Compression
 from agent.assistants.deep_research.explore import has_calls, topic_name
 from agent.assistants.deep_research.plan import (
@@ -40,6 +40,7 @@ from agent.assistants.deep_research.tools import SEARCH, last_thought, looked_up
 from agent.configuration import Configuration
 from agent.core.budget import add_usage, no_usage
 from agent.core.progress import Emit, event
+from agent.evidence.markdown import canonical
 from agent.evidence.types import Gap
 from agent.state import replaced
 

@@ -15,7 +15,7 @@ from typing import Any, cast, get_args
 from urllib.parse import urlsplit
 
 from agent.assistants.common.own_documents import passage_text
-from agent.assistants.common.reading import OpenedPage, canonical, read_whole
+from agent.assistants.common.reading import OpenedPage, read_whole
 from agent.assistants.common.services import Services
 from agent.assistants.plan_execute.state import ExecutorResult
 from agent.assistants.plan_execute.subject import Subject
@@ -23,7 +23,7 @@ from agent.core.budget import Meter
 from agent.core.errors import AgentError
 from agent.core.processor import compute, lazy_property
 from agent.core.strings import cut_to_tokens, estimated_tokens
-from agent.evidence.markdown import link_url
+from agent.evidence.markdown import canonical, link_url
 from agent.evidence.queries import clean_text
 from agent.knowledge.markup import markdown_blocks
 from agent.knowledge.ranking import Bm25, best_first

@@ -11,7 +11,6 @@ from langgraph.runtime import Runtime
 from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.gaps import TASK_GAPS, gap_lines, readers_gaps, run_gap
 from agent.assistants.common.previous import previous_lines
-from agent.assistants.common.reading import canonical
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.steering import new_wishes, wished, with_wishes
 from agent.assistants.common.writer import Draft, MessageParts, write_message, write_or_quote
@@ -32,6 +31,7 @@ from agent.configuration import Configuration
 from agent.core.strings import cut_to_shares, cut_to_tokens, estimated_tokens
 from agent.evidence.citations import inert
 from agent.evidence.language import words
+from agent.evidence.markdown import canonical
 from agent.evidence.types import Gap, Source
 from agent.prompts import Raw, element, task_prompt
 from agent.search.documents import Document, Figure
