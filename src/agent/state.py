@@ -123,7 +123,7 @@ class Turn(TypedDict):
     answer_language: NotRequired[str]
     """The language to write in, as prompts name it: any."""
     today: str
-    """ISO date where the user is."""
+    """ISO date where the place is that it is about; where none is known, where the user is."""
     now: NotRequired[str]
     """The date with weekday, hour and time zone at the beginning, as a model is told it."""
     started_at: float

@@ -2,10 +2,13 @@
 
 import re
 from collections.abc import AsyncIterator
+from datetime import datetime, timedelta, timezone
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
 
-from tests.support.lab import ZH, Lab, answer_of, laboratory, told
+from agent.graph import build_graph
+from tests.support.lab import ZH, Lab, answer_of, laboratory, told, with_clock
 
 pytestmark = pytest.mark.node
 _MEASURES = ("/v3/distance", "/v3/direction/transit/integrated")
@@ -39,6 +42,45 @@ async def test_an_answers_places_become_a_day_without_any_new_search(lab: Lab) -
     assert 0 < measured(lab) < 12
     assert outing["url"].startswith("https://uri.amap.com/marker?markers=")
     assert not any(leg["estimated"] for stop in outing["stops"] if (leg := stop.get("leg")))
+
+
+_LATE, _SOON = "2026-11-29", "2026-11-28"
+
+
+@pytest.mark.parametrize(
+    ("moment", "day"),
+    [
+        ("2026-11-28T09:17:00+00:00", _LATE),  # 17:17 at the places
+        ("2026-11-28T00:40:00+00:00", _SOON),  # 08:40
+        ("2026-11-27T17:30:00+00:00", _SOON),  # 01:30
+        ("2026-11-28T02:59:00+00:00", _SOON),  # 10:59
+    ],
+)
+async def test_a_day_is_the_same_from_wherever_it_is_asked_for(moment: str, day: str) -> None:
+    clock = datetime.fromisoformat(moment)
+    readers = {"utc": 0, "los angeles": -480, "shanghai": 480, "kiritimati": 840, "unknown": None}
+    async with laboratory() as built:
+        services = with_clock(built.services, lambda: clock)
+        lab = Lab(services, build_graph(lambda: services).compile(checkpointer=InMemorySaver()))
+        for name, offset in readers.items():
+            await lab.ask("Where can children play near Wangfujing?", name, utc_offset=offset)
+            state = await lab.ask("Make a day of it", name, utc_offset=offset)
+            outing = told(state)["outing"]
+            assert outing["day"] == day, name
+            china = timezone(timedelta(hours=8))
+            hours = datetime.fromisoformat(f"{outing['day']}T{outing['begins']}").replace(
+                tzinfo=china
+            )
+            assert hours > clock
+
+
+async def test_a_day_of_places_nobody_knew_before_is_on_their_clock(lab: Lab) -> None:
+    clock = datetime.fromisoformat("2026-11-28T09:17:00+00:00")
+    services = with_clock(lab.services, lambda: clock)
+    lab = Lab(services, build_graph(lambda: services).compile(checkpointer=InMemorySaver()))
+    near = {"lng": 116.4109, "lat": 39.9139}
+    state = await lab.ask("Plan a day near here", user_location=near, utc_offset=-480)
+    assert told(state)["outing"]["day"] == _LATE
 
 
 async def test_the_table_is_cited_and_the_map_counts_as_the_plan_does(lab: Lab) -> None:

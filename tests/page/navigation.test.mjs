@@ -39,7 +39,7 @@ test("no name breaks a link", () => {
   assert.equal(new URL(qrCode(amap.href), "http://x").searchParams.get("url"), amap.href);
 });
 
-test("whether a place is open is told by China's clock, past midnight too", () => {
+test("whether a place is open is told by its own clock, past midnight too", () => {
   const opening = [{ days: [5], start: 18 * 60, end: 26 * 60 }];
   const at = (iso) => isOpen({ opening }, new Date(iso));
   assert.equal(at("2026-11-27T17:59:00+08:00"), false);
@@ -49,4 +49,8 @@ test("whether a place is open is told by China's clock, past midnight too", () =
   assert.equal(at("2026-11-28T18:00:00+08:00"), false);
   assert.equal(at("2026-11-27T17:00:00Z"), true);
   assert.equal(isOpen({}, new Date()), null);
+  const late = new Date("2026-11-28T18:30:00Z");
+  const zones = ["Asia/Shanghai", "Asia/Tokyo", "Europe/London", "America/Los_Angeles"];
+  const daily = [{ days: [1, 2, 3, 4, 5, 6, 7], start: 10 * 60, end: 18 * 60 }];
+  assert.deepEqual(zones.map((zone) => isOpen({ opening: daily, zone }, late)), [false, false, false, true]);
 });

@@ -320,6 +320,8 @@ def test_what_asks_for_facts_needs_a_search(text: str) -> None:
         ("weather in Hangzhou tomorrow", True),
         ("天安门 hours", True),
         ("croissants near the Eiffel Tower", False),
+        ("南锣鼓巷附近有什么好吃的", True),
+        ("今天有什么新闻", False),
         ("how does LangGraph persist state?", False),
     ],
 )

@@ -69,6 +69,19 @@ def test_each_stop_is_an_event_at_its_time_in_utc():
     assert len({line for line in lines if line.startswith("UID")}) == 3
 
 
+@pytest.mark.parametrize(
+    ("zone", "begins"),
+    [
+        ("Asia/Tokyo", "20261124T003000Z"),
+        ("America/Los_Angeles", "20261124T173000Z"),
+        ("Pacific/Kiritimati", "20261123T193000Z"),
+    ],
+)
+def test_a_calendars_hours_are_those_of_the_places(zone, begins):
+    lines = unfolded(calendar(answer(outing={**outing(), "zone": zone})))
+    assert f"DTSTART:{begins}" in lines
+
+
 def test_a_calendars_lines_are_short_and_their_texts_escaped():
     text = calendar(answer(notice=NOTICE))
     assert all(len(line.encode()) <= 75 for line in text.split("\r\n"))

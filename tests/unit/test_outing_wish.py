@@ -71,8 +71,34 @@ def test_a_day_that_is_not_named_is_today_in_the_morning_and_else_tomorrow():
     assert read_wish("一日游", EVENING) == {"day": "2026-11-24"}
 
 
-def test_today_begins_soon_and_not_in_the_past():
-    assert read_wish("今天一日游", MORNING.replace(hour=12, minute=5))["begins"] == "12:45"
+@pytest.mark.parametrize(
+    ("question", "hour", "minute", "day", "begins"),
+    [
+        ("今天一日游", 12, 5, "2026-11-23", "12:45"),
+        ("今天一日游，9点出发", 12, 5, "2026-11-23", "12:45"),
+        ("今天一日游，15点出发", 12, 5, "2026-11-23", "15:00"),
+        ("plan a day, starting at 8am", 10, 20, "2026-11-24", "08:00"),
+        ("plan a day, starting at 11am", 10, 20, "2026-11-23", "11:00"),
+        ("今天一日游", 23, 50, "2026-11-23", "23:59"),
+        ("一日游", 0, 10, "2026-11-23", "09:30"),
+        ("2026-11-20 一日游", 8, 10, "2026-11-23", "09:30"),
+    ],
+)
+def test_no_plan_begins_in_the_past(question, hour, minute, day, begins):
+    wish = read_wish(question, MORNING.replace(hour=hour, minute=minute))
+    assert (wish["day"], wish["begins"]) == (day, begins)
+
+
+def test_an_end_that_is_over_stays_one_so_that_no_plan_goes_beyond_it():
+    wish = read_wish("今天一日游，中午12点前回来", MORNING.replace(hour=13))
+    assert wish == {"day": "2026-11-23", "begins": "13:45", "back_by": "12:00"}
+
+
+def test_a_change_to_a_plan_of_yesterday_makes_one_for_the_next_day_that_may_still_begin():
+    yesterday = {**an_outing(), "day": "2026-11-22"}
+    yesterday["wish"] = {"day": "2026-11-22", "begins": "10:00"}
+    assert changed_wish("第一个晚一点去", yesterday, MORNING)["day"] == "2026-11-23"
+    assert changed_wish("第一个晚一点去", yesterday, EVENING)["day"] == "2026-11-24"
 
 
 @pytest.mark.parametrize(

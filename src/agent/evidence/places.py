@@ -291,10 +291,13 @@ def landmark_in(text: str) -> str | None:
 
 
 def names_chinese_place(text: str) -> bool:
-    """Return whether a known city or sight of China is named, or anything in Chinese."""
-    if re.search(f"[{_HAN}]", text) or _CITY.search(text):
+    """Return whether a known city or sight of China is named, or any place in Chinese."""
+    if _CITY.search(text):
         return True
-    return any(sight[0].casefold() not in _ELSEWHERE for sight in _LANDMARK.finditer(text))
+    if any(sight[0].casefold() not in _ELSEWHERE for sight in _LANDMARK.finditer(text)):
+        return True
+    place = extract_place(text)
+    return bool(place and re.search(f"[{_HAN}]", place[0]))
 
 
 def shaped_place(text: str) -> str | None:

@@ -6,13 +6,14 @@ Names stay as listed, with an English one in brackets where the map has it.
 import json
 import re
 from collections.abc import Container, Iterable, Sequence
-from datetime import date, datetime, timedelta, timezone
+from datetime import date, datetime, timedelta
 from importlib.resources import files
 from typing import Any
 
 from agent.evidence.geo import distance_text, duration_text
 from agent.evidence.types import Place, Route, RouteStep, Source, Weather, WeatherDay
 from agent.evidence.way_steps import step_text
+from agent.evidence.zones import CHINA
 from agent.texts import Language, say
 
 _WORDS: dict[str, Any] = json.loads(
@@ -24,7 +25,6 @@ _HOURS = [(re.compile(pattern), words) for pattern, words in _WORDS["hours"]]
 _WEEKDAY = re.compile(r"(?:周|星期)([一二三四五六日天])")
 _TO_WEEKDAY = re.compile(r"(?<=[a-z])\s*(?:至|到|[-~])\s*(?=(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun))")
 _WIND = re.compile(r"(\S+)风(?: (\S+) 级)?")
-_CHINA = timezone(timedelta(hours=8), "Asia/Shanghai")
 _BRANCH = re.compile(r"\s*[(（\[【].*$")
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _MAIN_STEPS = 3
@@ -262,7 +262,7 @@ def _with_date(day: str, language: Language) -> str:
 def china_time(moment: str, language: Language) -> str:
     """Return an ISO moment in China's time, which is named; the text itself if it is none."""
     try:
-        local = datetime.fromisoformat(moment).astimezone(_CHINA)
+        local = datetime.fromisoformat(moment).astimezone(CHINA)
     except ValueError:
         return moment
     return say("records.china_time", language, time=f"{local:%Y-%m-%d %H:%M}")

@@ -124,6 +124,8 @@ class Place(TypedDict):
     open_time: str | None
     opening: NotRequired[list[OpeningHours]]
     """The same as figures; absent where any of it cannot be read."""
+    zone: NotRequired[str]
+    """Its time zone by its name in the time zone database; China's where it has none."""
     phone: NotRequired[str]
     photo: str | None
     url: str
@@ -252,6 +254,8 @@ class Outing(TypedDict):
     """To where it began."""
     url: str
     """Shows all stops on the map; empty where the map has no such link."""
+    zone: NotRequired[str]
+    """In which its day and times are, as a Place's."""
 
 
 class WeatherDay(TypedDict):
@@ -271,6 +275,8 @@ class Weather(TypedDict):
     city: str
     city_en: NotRequired[str]
     days: list[WeatherDay]
+    zone: NotRequired[str]
+    """In which its days are, as a Place's."""
     source: str
     fetched_at: str
 

@@ -2,7 +2,7 @@
 
 import io
 import re
-from datetime import UTC, date, datetime, time, timedelta, timezone
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from html import escape
 
 import segno
@@ -12,13 +12,12 @@ from agent.evidence.outing.plan import minutes_of
 from agent.evidence.outing.text import day_title, leg_text, numbers, stop_text
 from agent.evidence.records import hours_text, map_name
 from agent.evidence.types import Outing, Place, Stop
+from agent.evidence.zones import CHINA, zone_named
 from agent.export.finished import FinishedAnswer, credit
 from agent.export.geojson import has_sane_axes
 from agent.export.svg_map import HEIGHT, WIDTH, Pin, draw_map, wrap
 from agent.texts import Language, say
 
-_CHINA = timezone(timedelta(hours=8))
-"""Of the places: the map's are in China."""
 _LONGEST_LINE = 73
 """Octets of a line; with the space before a continued one it stays within 75."""
 
@@ -36,19 +35,22 @@ def calendar(answer: FinishedAnswer) -> str:
     places = {place["id"]: place for place in answer.places}
     lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Tanlu//Tanlu//EN", "CALSCALE:GREGORIAN"]
     for at, stop in enumerate(outing["stops"]):
-        lines += _event(at, stop, outing["day"], places.get(stop.get("place", "")), answer)
+        lines += _event(at, stop, outing, places.get(stop.get("place", "")), answer)
     return "".join(f"{_folded(line)}\r\n" for line in [*lines, "END:VCALENDAR"])
 
 
-def _event(at: int, stop: Stop, day: str, place: Place | None, answer: FinishedAnswer) -> list[str]:
-    language = answer.language
+def _event(
+    at: int, stop: Stop, outing: Outing, place: Place | None, answer: FinishedAnswer
+) -> list[str]:
+    language, day = answer.language, outing["day"]
+    zone = zone_named(outing.get("zone", str(CHINA)))
     about = [leg_text(stop["leg"], language)] if "leg" in stop else []
     lines = [
         "BEGIN:VEVENT",
         f"UID:{day}-{at}-{re.sub(r'[^0-9A-Za-z]', '', stop.get('place', 'meal'))}@tanlu",
         f"DTSTAMP:{_stamp(datetime.fromisoformat(answer.generated_at))}",
-        f"DTSTART:{_moment(day, stop['begins'])}",
-        f"DTEND:{_moment(day, stop['ends'])}",
+        f"DTSTART:{_moment(day, stop['begins'], zone)}",
+        f"DTEND:{_moment(day, stop['ends'], zone)}",
         f"SUMMARY:{_escaped(stop_text(stop, language))}",
     ]
     if place:
@@ -63,9 +65,9 @@ def _event(at: int, stop: Stop, day: str, place: Place | None, answer: FinishedA
     return [*lines, "END:VEVENT"]
 
 
-def _moment(day: str, clock: str) -> str:
-    """Return a time of the day in UTC, which every calendar shows in its own zone."""
-    begin = datetime.combine(date.fromisoformat(day), time(), _CHINA)
+def _moment(day: str, clock: str, zone: tzinfo) -> str:
+    """Return a time of the places' day in UTC, which every calendar shows in its own zone."""
+    begin = datetime.combine(date.fromisoformat(day), time(), zone)
     return _stamp(begin + timedelta(minutes=minutes_of(clock)))
 
 

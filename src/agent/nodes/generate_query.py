@@ -77,7 +77,7 @@ async def generate_query(
     services = get_services()
     configuration = runtime.context or Configuration()
     refuse_without_thread(configuration)
-    turn = open_turn(state, configuration, services, runtime)
+    turn = await open_turn(state, configuration, services, runtime)
     previous = opened_previous(previous_of(state), turn)
     readable = await readable_collections(state, configuration, services, runtime, turn=turn)
     opened = new_turn()

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Sequence
+from datetime import datetime, tzinfo
 
 from langgraph.runtime import Runtime
 
@@ -17,8 +18,10 @@ from agent.core.progress import Emit, event
 from agent.evidence.constraints import judged
 from agent.evidence.geo import wgs84_to_gcj02
 from agent.evidence.outing.plan import HERE, MOST_VISITS, Legs, impossible, is_stop, plan, used_legs
+from agent.evidence.outing.wish import read_wish, still_ahead
 from agent.evidence.records import with_pinyin
-from agent.evidence.types import Gap, Leg, Location, Outing, Place
+from agent.evidence.types import Gap, Leg, Location, Outing, OutingWish, Place
+from agent.evidence.zones import CHINA, zone_of
 from agent.state import OverallState, Turn, Update
 from agent.texts import say
 
@@ -42,8 +45,11 @@ async def plan_outing(
     emit(event("map_started", NODE, id=ID, text=text))
     if turn["language"] == "en":
         places = await asyncio.to_thread(with_pinyin, places)
-    planner = _Planner(turn, places, services, meter, emit)
+    wish, zone = await asyncio.to_thread(_wish, turn, places, services.now())
+    planner = _Planner(Turn(**{**turn, "outing": wish}), places, services, meter, emit)
     outing = await planner.outing() if len(places) > 1 else None
+    if outing and zone is not CHINA:
+        outing["zone"] = str(zone)
     count = sum("place" in stop for stop in outing["stops"]) if outing else 0
     log.info("turn=%s %s: %d of %d places", turn["id"], NODE, count, len(places))
     emit(event("map_done", NODE, id=ID, text=text, count=count))
@@ -51,6 +57,19 @@ async def plan_outing(
     for gap in gaps:
         emit(event("gap", NODE, text=gap["message"]))
     return Update(outing=outing, gaps=gaps, usage=meter.usage)
+
+
+def _wish(turn: Turn, places: Sequence[Place], now: datetime) -> tuple[OutingWish, tzinfo]:
+    """Return what is wanted of the day on the clock of its places, and their zone.
+
+    A day of earlier places is on that clock already; its plan may have been reviewed for hours.
+    """
+    zone = zone_of(places[0]) if places else CHINA
+    wish = turn["outing"]
+    if not turn.get("replans"):
+        asked = datetime.fromtimestamp(turn["started_at"], zone)
+        wish = read_wish(turn.get("asked_as", turn["question"]), asked)
+    return still_ahead(wish, now.astimezone(zone)), zone
 
 
 def _candidates(state: OverallState) -> list[Place]:

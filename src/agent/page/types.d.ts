@@ -93,6 +93,7 @@ interface Place extends Located {
   }[];
   phone?: string;
   /** ISO weekdays, and minutes since midnight in China; `end` may pass 1440. */
+  zone?: string;
   opening?: { days: number[]; start: number; end: number }[];
   mentioned: boolean;
   /** In the list, on the map and in the text; older answers have none. */

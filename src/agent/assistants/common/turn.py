@@ -1,12 +1,13 @@
 """Begin a turn, account for its budget, and keep of it what its thread needs later."""
 
+import asyncio
 import hashlib
 import json
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone, tzinfo
 from typing import Any, Self, cast
 
 from langchain_core.messages import AIMessage, AnyMessage
@@ -47,18 +48,18 @@ from agent.evidence.outing.wish import (
     wants_outing,
 )
 from agent.evidence.places import extract_place, names_chinese_place
-from agent.evidence.types import OutingWish, Point
+from agent.evidence.types import OutingWish, Place, Point
+from agent.evidence.zones import CHINA, zone_at, zone_of
 from agent.export.finished import PRINTED_QUOTES
 from agent.models.catalogue import parse
 from agent.state import AgentInput, Gathered, Previous, Turn, replaced
-from agent.texts import Language, say
+from agent.texts import Language, detect_language, say
 from agent.texts.languages import language_name, language_of_setting, named_language
 
-_CHINA = timezone(timedelta(hours=8))
 _MOST_MINUTES = 14 * 60
 
 
-def open_turn(
+async def open_turn(
     state: AgentInput,
     configuration: Configuration,
     services: Services,
@@ -70,8 +71,10 @@ def open_turn(
     chosen = options.answer_language
     language = language_of_setting(chosen, question)
     now, previous = services.now(), previous_of(state)
-    in_china = names_chinese_place(question) or bool(previous["places"])
-    local = _local_time(now, state.get("utc_offset"), in_china=in_china)
+    near = _checked_location(state.get("user_location")) or previous.get("near")
+    users = _users_time(now, state.get("utc_offset"), question)
+    zone = await asyncio.to_thread(_zone, question, previous["places"], near)
+    local = now.astimezone(zone) if zone else users
     turn = Turn(
         id=_turn_id(state, runtime),
         question=question,
@@ -79,12 +82,12 @@ def open_turn(
         language=language,
         answer_language=named_language(question) if chosen == "auto" else language_name(chosen),
         today=local.date().isoformat(),
-        now=_spoken(local, language, in_china=in_china),
+        now=_spoken(local, language),
         started_at=now.timestamp(),
         count=options.number_of_initial_queries,
         loops=options.max_research_loops,
         reasoning_model=state.get("reasoning_model") or None,
-        near=_checked_location(state.get("user_location")) or previous.get("near"),
+        near=near,
     )
     return Turn(**{**turn, **_outing(question, previous, options.outing, local)})
 
@@ -105,27 +108,32 @@ def _outing(question: str, previous: Previous, mode: Mode, local: datetime) -> _
     return {"outing": read_wish(question, local), "replans": replans}
 
 
-def _local_time(now: datetime, utc_offset: Any, *, in_china: bool) -> datetime:
-    """Return the time on the user's clock: the client's, else China's for what is there."""
+def _zone(question: str, earlier: Sequence[Place], near: Point | None) -> tzinfo | None:
+    """Return the zone of what a question is about; None where no place is known yet."""
+    if names_chinese_place(question):
+        return CHINA
+    if earlier:
+        return zone_of(earlier[0])
+    return zone_at(near) if near else None
+
+
+def _users_time(now: datetime, utc_offset: Any, question: str) -> datetime:
+    """Return the time on the user's clock: the client's, else China's for a question in Chinese."""
     if utc_offset is not None and utc_offset != "":
         if isinstance(utc_offset, bool) or not isinstance(utc_offset, int | float):
             raise InputError("utc_offset", "must be minutes ahead of UTC")
         if abs(utc_offset) > _MOST_MINUTES:
             raise InputError("utc_offset", "must be within ±840 minutes")
         return now.astimezone(timezone(timedelta(minutes=int(utc_offset))))
-    return now.astimezone(_CHINA) if in_china else now
+    return now.astimezone(CHINA) if detect_language(question) == "zh" else now
 
 
-def _spoken(local: datetime, language: Language, *, in_china: bool) -> str:
-    """Return `2026-11-22 周日 18:02 (UTC+8)`, with China's time where that differs and counts."""
+def _spoken(local: datetime, language: Language) -> str:
+    """Return `2026-11-22 周日 18:02 (UTC+8)`."""
     offset = int((local.utcoffset() or timedelta()).total_seconds()) // 60
     hours, minutes = divmod(abs(offset), 60)
     zone = f"UTC{'-' if offset < 0 else '+'}{hours}" + (f":{minutes:02}" if minutes else "")
-    now = f"{_with_weekday(local, language)} ({zone})"
-    there = local.astimezone(_CHINA)
-    if not in_china or there.utcoffset() == local.utcoffset():
-        return now
-    return say("records.also_in_china", language, now=now, time=_with_weekday(there, language))
+    return f"{_with_weekday(local, language)} ({zone})"
 
 
 def _with_weekday(moment: datetime, language: Language) -> str:

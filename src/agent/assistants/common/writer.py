@@ -56,6 +56,7 @@ from agent.evidence.records import (
 )
 from agent.evidence.references import SourceListFilter, references, resolved
 from agent.evidence.types import Anchor, Gap, Place, Source, Weather
+from agent.evidence.zones import CHINA, day_there, with_zone, zone_named
 from agent.export.geojson import feature_collection
 from agent.models.streaming import FinishedText
 from agent.models.types import Withdrawal
@@ -186,7 +187,7 @@ class Draft:
         """Return the map's routes and weather as sections."""
         state, cited = self.state, {source["id"] for source in self.citer.used}
         routes, weather = state.get("routes", []), state.get("weather", [])
-        days = days_asked_for(self.turn["question"], self.turn["today"])
+        days = _days_forecast(self.turn, weather)
         sections = record_sections(routes, weather, self.language, cited=cited, days=days)
         return [self.cited(section) for section in sections]
 
@@ -500,9 +501,14 @@ def _with_numbers(sources: list[Source], used: list[Source]) -> list[Source]:
 
 
 async def _listed(draft: Draft, used: list[Source], text: str, first: Sequence[str]) -> list[Place]:
-    """Return the places as the message carries them; for English readers with their pinyin."""
-    places = numbered(_with_mentions(draft.shown_places, used, text, first), used)
-    return await asyncio.to_thread(with_pinyin, places) if draft.language == "en" else places
+    """Return the places as the message carries them: their zones named, in English pinyin, too."""
+    listed = numbered(_with_mentions(draft.shown_places, used, text, first), used)
+
+    def completed() -> list[Place]:
+        places = [with_zone(place) for place in listed]
+        return with_pinyin(places) if draft.language == "en" else places
+
+    return await asyncio.to_thread(completed) if listed else []
 
 
 async def _forecasts(weather: Sequence[Weather], turn: Turn) -> list[Weather]:
@@ -512,11 +518,18 @@ async def _forecasts(weather: Sequence[Weather], turn: Turn) -> list[Weather]:
     """
     if not weather:
         return []
-    days = days_asked_for(turn["question"], turn["today"])
+    days = _days_forecast(turn, weather)
     forecasts = [with_days_asked(each, days) for each in weather]
     if turn["language"] != "en":
         return forecasts
     return await asyncio.to_thread(lambda: [forecast_in_english(each) for each in forecasts])
+
+
+def _days_forecast(turn: Turn, weather: Sequence[Weather]) -> list[str]:
+    """Return the days whose weather is asked for, on the calendar where the forecasts are."""
+    zones = [zone_named(each.get("zone", str(CHINA))) for each in weather]
+    days = (days_asked_for(turn["question"], day_there(turn["started_at"], z)) for z in zones)
+    return list(dict.fromkeys(itertools.chain(*days)))
 
 
 async def _readable(anchor: Anchor | None, language: Language) -> Anchor | None:

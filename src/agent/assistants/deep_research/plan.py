@@ -57,7 +57,7 @@ async def begin(
     gone = {message.id for message in abandoned}
     messages = [message for message in state["messages"] if message.id not in gone]
     thread = cast(DeepState, {**state, "messages": messages})
-    turn = open_turn(thread, configuration, services, runtime)
+    turn = await open_turn(thread, configuration, services, runtime)
     previous = opened_previous(previous_of(thread), turn)
     readable = await readable_collections(state, configuration, services, runtime, turn=turn)
     opened = new_research()

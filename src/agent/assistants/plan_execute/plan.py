@@ -218,7 +218,7 @@ async def plan(
     """Open the turn; a failing model leaves the question as the one task."""
     services, configuration, emit = get_services(), configuration_of(runtime), runtime.stream_writer
     refuse_without_thread(configuration)
-    turn = open_turn(state, configuration, services, runtime)
+    turn = await open_turn(state, configuration, services, runtime)
     readable = await readable_collections(
         state, configuration, services, runtime, turn=turn, all_by_default=True
     )

@@ -94,7 +94,7 @@ async def analyze(
     """Open the turn; where the model fails, leave the question as it stands."""
     services, configuration = get_services(), configuration_of(runtime)
     refuse_without_thread(configuration)
-    turn = open_turn(state, configuration, services, runtime)
+    turn = await open_turn(state, configuration, services, runtime)
     requirement = checked_requirement(state.get("format_requirement"))
     readable = await readable_collections(state, configuration, services, runtime, turn=turn)
     previous = opened_previous(previous_of(state), turn)

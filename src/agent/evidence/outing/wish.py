@@ -72,7 +72,7 @@ _AFTERNOON = ("下午", "傍晚", "晚上")
 _LATER_BY, _EARLIER_BY = 60, 30
 _LATEST_START = 11
 """The hour after which a day that nobody names is tomorrow."""
-_SOON = 30
+_SOON, _LAST_MINUTE = 30, 24 * 60 - 1
 
 
 def wants_outing(question: str, mode: Mode) -> bool:
@@ -91,33 +91,39 @@ def means_earlier_places(question: str, places: Sequence[Place]) -> bool:
 
 
 def read_wish(question: str, now: datetime) -> OutingWish:
-    """Return the day, the begin and the end that a question states; `now` is the user's clock.
+    """Return the day, the begin and the end that a question states; `now` is the places' clock.
 
     A day that is not named is today while the morning lasts, else tomorrow.
     """
     text = unicodedata.normalize("NFKC", question[:PIECE])
     named = days_asked_for(text, now.date().isoformat())
-    wish = OutingWish()
-    if named:
-        wish["day"] = named[0]
-    else:
-        late = now.hour >= _LATEST_START
-        wish["day"] = (now.date() + timedelta(days=1 if late else 0)).isoformat()
+    begins = _time_in(_BEGINS, text)
+    wish = OutingWish(day=named[0] if named else _next_day(now, begins))
+    if begins:
+        wish["begins"] = begins
     if meals := [meal for meal, words in _MEALS.items() if words.search(text)]:
         wish["meals"] = meals
-    return OutingWish(**{**wish, **_hours(text, wish["day"], now)})
-
-
-def _hours(text: str, day: str, now: datetime) -> OutingWish:
-    wish = OutingWish()
-    if begins := _time_in(_BEGINS, text):
-        wish["begins"] = begins
-    elif day == now.date().isoformat():
-        soon = -(-(now.hour * 60 + now.minute + _SOON) // 15) * 15
-        wish["begins"] = clock_of(max(soon, minutes_of(BEGINS)))
-    if back := _back_by(text, wish.get("begins", BEGINS)):
+    if back := _back_by(text, begins or BEGINS):
         wish["back_by"] = back
-    return wish
+    return still_ahead(wish, now)
+
+
+def _next_day(now: datetime, begins: str) -> str:
+    """Return the day that is meant where none is named, and that may begin at a given hour."""
+    late = now.hour >= _LATEST_START or (begins and begins <= f"{now:%H:%M}")
+    return (now.date() + timedelta(days=1 if late else 0)).isoformat()
+
+
+def still_ahead(wish: OutingWish, now: datetime) -> OutingWish:
+    """Return the wish without a day or hours that are over at `now`, the places' clock."""
+    day, today = wish["day"], now.date().isoformat()
+    if day < today:
+        day = _next_day(now, wish.get("begins", ""))
+    if day != today:
+        return OutingWish(**{**wish, "day": day})
+    soon = -(-(now.hour * 60 + now.minute + _SOON) // 15) * 15
+    begins = max(soon, minutes_of(wish.get("begins", BEGINS)))
+    return OutingWish(**{**wish, "day": day, "begins": clock_of(min(begins, _LAST_MINUTE))})
 
 
 def _back_by(text: str, begins: str) -> str:
@@ -149,7 +155,7 @@ def changed_wish(question: str, outing: Outing, now: datetime) -> OutingWish | N
     days = days_asked_for(text, now.date().isoformat())
     if days and (wish != before or extract_place(text) is None):
         wish["day"] = days[0]
-    return wish if wish != before else None
+    return still_ahead(wish, now) if wish != before else None
 
 
 def _copy(wish: OutingWish) -> OutingWish:

@@ -52,19 +52,19 @@ export function shortFacts(place, language) {
   return [distanceText(place, language), stars && `★ ${stars}`, cost(place, language)].filter(Boolean);
 }
 
-const CHINA_MS = 8 * 3_600_000;
 const DAY_MINUTES = 1440;
 
 /**
- * Tells whether the record's hours hold at a moment, by China's clock; null where they are not known.
- * @param {Pick<Place, "opening">} place
+ * Tells whether the record's hours hold at a moment, by the place's clock; null where they are not known.
+ * @param {Pick<Place, "opening"|"zone">} place
  * @param {Date} now
  */
-export function isOpen({ opening }, now) {
+export function isOpen({ opening, zone = "Asia/Shanghai" }, now) {
   if (!opening) return null;
-  const china = new Date(now.getTime() + CHINA_MS);
-  const minute = china.getUTCHours() * 60 + china.getUTCMinutes();
-  const [today, yesterday] = [china.getUTCDay() || 7, (china.getUTCDay() + 6) % 7 || 7];
+  // What the clock there shows, read as if it were UTC.
+  const there = new Date(`${now.toLocaleString("sv", { timeZone: zone }).replace(" ", "T")}Z`);
+  const minute = there.getUTCHours() * 60 + there.getUTCMinutes();
+  const [today, yesterday] = [there.getUTCDay() || 7, (there.getUTCDay() + 6) % 7 || 7];
   return opening.some(({ days, start, end }) =>
     (days.includes(today) && minute >= start && minute < end)
     || (days.includes(yesterday) && minute + DAY_MINUTES < end));

@@ -1,0 +1,45 @@
+"""Tell the clock of a place: its days, its opening hours and plans there are in its time zone."""
+
+from datetime import datetime, timedelta, timezone, tzinfo
+from functools import cache
+from zoneinfo import ZoneInfo
+
+import tzfpy
+
+from agent.evidence.types import Place, Point
+
+CHINA = timezone(timedelta(hours=8), "Asia/Shanghai")
+"""Fixed, as China has no summer time."""
+_IN_CHINA = frozenset({"Asia/Shanghai", "Asia/Urumqi"})
+"""Xinjiang's own time is no official one: hours are stated in Beijing's there, too."""
+
+
+def zone_at(point: Point) -> tzinfo:
+    """Return the zone of a WGS-84 position.
+
+    The first call loads the borders of all zones (0.1 s, 35 MB), so it is called in a thread.
+    """
+    return zone_named(tzfpy.get_tz(point["lng"], point["lat"]))
+
+
+@cache
+def zone_named(name: str) -> tzinfo:
+    """Return a zone by its name in the time zone database."""
+    return CHINA if name in _IN_CHINA else ZoneInfo(name)
+
+
+def zone_of(place: Place) -> tzinfo:
+    """Return the zone of a place; like `zone_at` where it is not in China's own coordinates."""
+    in_china = place["location"]["crs"] == "GCJ-02"
+    return CHINA if in_china else zone_at(place["wgs84"])
+
+
+def with_zone(place: Place) -> Place:
+    """Return a place that names its zone, where that is not China's; it is called in a thread."""
+    zone = zone_of(place)
+    return place if zone is CHINA else Place(**{**place, "zone": str(zone)})
+
+
+def day_there(moment: float, zone: tzinfo) -> str:
+    """Return the ISO date of a moment (seconds since the epoch) in a zone."""
+    return datetime.fromtimestamp(moment, zone).date().isoformat()

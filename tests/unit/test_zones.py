@@ -1,0 +1,45 @@
+"""A place's clock: by where it is, all of China's being one."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from agent.evidence.types import Location
+from agent.evidence.zones import CHINA, day_there, with_zone, zone_at, zone_named
+from tests.unit.export_samples import place
+
+
+def at(lng: float, lat: float, crs: Any = "WGS-84") -> Any:
+    return {**place(1), "wgs84": {"lng": lng, "lat": lat},
+            "location": Location(lng=lng, lat=lat, crs=crs)}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("lng", "lat", "name"),
+    [
+        (116.41, 39.91, "Asia/Shanghai"),
+        (87.62, 43.79, "Asia/Shanghai"),  # Ürümqi
+        (75.99, 39.47, "Asia/Shanghai"),  # Kashgar
+        (91.13, 29.65, "Asia/Shanghai"),  # Lhasa
+        (121.56, 25.03, "Asia/Taipei"),
+        (135.77, 35.01, "Asia/Tokyo"),
+        (-118.24, 34.05, "America/Los_Angeles"),
+        (-157.4, 1.87, "Pacific/Kiritimati"),
+        (170.0, -50.0, "Etc/GMT-11"),
+    ],
+)
+def test_a_position_is_in_the_zone_of_its_country(lng: float, lat: float, name: str) -> None:
+    assert str(zone_at({"lng": lng, "lat": lat})) == name
+
+
+def test_a_place_names_its_zone_where_that_is_not_chinas() -> None:
+    assert "zone" not in with_zone(at(87.62, 43.79))
+    assert "zone" not in with_zone(at(87.62, 43.79, "GCJ-02"))
+    assert with_zone(at(135.77, 35.01))["zone"] == "Asia/Tokyo"
+
+
+def test_a_day_begins_where_the_place_is() -> None:
+    moment = datetime(2026, 11, 28, 17, 30, tzinfo=UTC).timestamp()
+    days = [day_there(moment, zone_named(name)) for name in ("America/Los_Angeles", "Asia/Tokyo")]
+    assert [*days, day_there(moment, CHINA)] == ["2026-11-28", "2026-11-29", "2026-11-29"]
