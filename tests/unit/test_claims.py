@@ -17,6 +17,7 @@ from agent.evidence.claims.correct import MARK, corrected
 from agent.evidence.claims.evidence import Evidence, record
 from agent.evidence.claims.sentences import MARKED, numbered, sentences
 from agent.evidence.types import Place, Source
+from agent.texts import say
 from tests.support.cpu_time import least_seconds, takes_less
 
 PAGES = {
@@ -561,7 +562,7 @@ async def test_rules_that_take_too_long_leave_the_text_as_it_was_written(
     slow = claims.ClaimCheck(body, [], {}, evidence(), "en")
     await slow.decide(seconds=0.01)
     release.set()
-    assert slow.finished(body, {}).text == body
+    assert slow.finished(body, {}).text == f"{body}\n\n{say('answer.not_checked', 'en')}"
     assert slow.finished(body, {}).counts["total"] == 0
 
 

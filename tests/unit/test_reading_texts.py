@@ -1,7 +1,10 @@
 """Bytes to text: compression, encodings, kinds, HTML; and what is remembered."""
 
+import encodings
 import gzip
+import pkgutil
 import zlib
+from encodings.aliases import aliases
 
 import pytest
 
@@ -60,6 +63,8 @@ def test_what_cannot_be_unpacked_is_malformed(encoding: str, sent: bytes) -> Non
         ("杭州西湖".encode("utf-8-sig"), "text/html; charset=gbk"),
         ("杭州西湖".encode("utf-16"), "text/html"),
         ("杭州西湖".encode(), "text/html; charset=base64"),
+        ("杭州西湖".encode(), "text/html; charset=rot13"),
+        (b"<meta charset=rot-13>" + "杭州西湖".encode(), "text/html"),
         ("杭州西湖".encode(), "text/html; charset=no-such"),
         ("杭州西湖".encode(), "text/html; charset=gb2312x; charset=utf-8"),
     ],
@@ -139,3 +144,13 @@ async def test_a_site_without_robots_may_be_read() -> None:
         raise ProviderRefused("reader", "HTTP 404", code="page_gone")
 
     await Robots("tanlu-reader/0.1").check("https://a.com", "/", ask)
+
+
+def test_a_page_may_name_whatever_codec_there_is() -> None:
+    names = {name for _, name, _ in pkgutil.iter_modules(encodings.__path__)} | {*aliases}
+    assert "rot_13" in names
+    body = "<p>杭州 caf\xe9 &amp; \\N{BULLET} </p>".encode()
+    for name in sorted(names):
+        text = page_text(body, f"text/html; charset={name}")
+        text.encode("utf-8", "surrogatepass")
+        assert page_text(b"<meta charset=" + name.encode() + b">" + body, "text/html")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agent.assistants.common.writer import numbered
+from agent.assistants.common.shown_records import numbered
 from agent.evidence.geo import distance_text, duration_text
 from agent.evidence.places import mentioned
 from agent.evidence.records import (

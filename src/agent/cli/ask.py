@@ -29,6 +29,8 @@ from agent.cli.request import Request, read_request
 from agent.cli.review import plan_language, review
 from agent.client.run_result import Outcome, Pause
 from agent.core.errors import AgentError, ConfigurationError, InputError, StoreFailed
+from agent.core.faults import contained
+from agent.export import export_failed
 from agent.export.finished import FinishedAnswer
 from agent.texts import Language, say, stop_of
 from agent.texts.languages import language_of_setting
@@ -229,23 +231,25 @@ def _save(outcome: Outcome, arguments: Namespace, record: RunRecord) -> bool:
     """
     trace = record.finish(outcome)
     files, answer, all_saved = [str(trace)] if trace else [], outcome.finished(), True
-    for option in (name for name in _FORMATS if getattr(arguments, name) is not None):
+    options = [name for name in _FORMATS if getattr(arguments, name) is not None]
+    for option in [*options, *(["open"] if arguments.open else [])]:
         try:
-            files.append(_write_file(option, getattr(arguments, option), answer))
+            files.append(_written(option, arguments, answer))
         except AgentError as error:
             all_saved = False
             reason = {"option": f"--{option.replace('_', '-')}", "reason": error.message}
             fail(say("terminal.not_saved", outcome.language, **reason))
-    if arguments.open:
-        files.append(_opened(answer, arguments.html))
     if not (arguments.json or arguments.quiet):
         for file in dict.fromkeys(files):
             tell(say("terminal.saved", outcome.language, file=file))
     return all_saved
 
 
-def _write_file(option: str, file: str, answer: FinishedAnswer) -> str:
+def _written(option: str, arguments: Namespace, answer: FinishedAnswer) -> str:
     """Write the file of one option and return its name; raise AgentError where it cannot be."""
+    if option == "open":
+        return _opened(answer, arguments.html)
+    file: str = getattr(arguments, option)
     in_pdf = option == "pocket_map" and file.lower().endswith(".pdf")
     _write(file, _document("pdf.pocket_document" if in_pdf else _FORMATS[option], answer))
     return file
@@ -274,7 +278,8 @@ _FORMATS = {
 
 def _document(writer: str, answer: FinishedAnswer) -> str | bytes:
     module, _, name = writer.partition(".")
-    document: str | bytes = getattr(import_module(f"agent.export.{module}"), name)(answer)
+    with contained(writer, export_failed):
+        document: str | bytes = getattr(import_module(f"agent.export.{module}"), name)(answer)
     return document
 
 

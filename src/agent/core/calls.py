@@ -26,6 +26,7 @@ from agent.core.errors import (
     ProviderUnavailable,
     RateLimited,
 )
+from agent.core.faults import contained
 from agent.core.outside import finite
 from agent.core.shared_limits import SharedLimits
 from agent.core.strings import valid_text
@@ -180,7 +181,8 @@ class Calls:
             raise BudgetExceeded("max_run_seconds", meter.budget.limits.max_run_seconds)
         try:
             async with asyncio.timeout(seconds):
-                return await send()
+                with contained(policy.provider):
+                    return await send()
         except TimeoutError:
             raise ProviderUnavailable(
                 policy.provider, f"no answer within {seconds:.0f} s", code="timeout"

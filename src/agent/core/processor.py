@@ -16,6 +16,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Generic, TypeVar, overload
 
+from agent.core.faults import await_or_else
 from agent.core.telemetry import owner_of_step
 
 T = TypeVar("T")
@@ -205,7 +206,7 @@ async def compute(
     """Do what only takes the processor in a thread, in fair turns with other owners' work.
 
     `seconds` are those of its own turns. What takes more is given up, and `otherwise` says, at
-    little cost, what to go on with.
+    little cost, what to go on with; so it does where the work breaks.
     """
-    owner = owner_of_step()
-    return await _PROCESSOR.compute(work, otherwise=otherwise, seconds=seconds, owner=owner)
+    done = _PROCESSOR.compute(work, otherwise=otherwise, seconds=seconds, owner=owner_of_step())
+    return await await_or_else(getattr(work, "__qualname__", "work"), done, otherwise)

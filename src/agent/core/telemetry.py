@@ -1,7 +1,7 @@
 """Tell whoever listens what runs do: their steps, outside calls, costs and ends.
 
 Nobody listens by default. A listener is called at once, on the thread and in the context of what it
-hears of, so it must be quick and must not raise.
+hears of, so it must be quick; one that raises has only missed an event.
 """
 
 import secrets
@@ -11,7 +11,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
+
+from agent.core.faults import or_else
 
 CANCELLED = "cancelled"
 Status = Literal["success", "paused", "cancelled", "error"]
@@ -130,7 +133,7 @@ def listening(listener: Listener) -> Iterator[None]:
 def tell(event: Event) -> None:
     """Pass an event on to those that listen."""
     for listener in list(_listeners):
-        listener(event)
+        or_else("telemetry", partial(listener, event), lambda: None)
 
 
 def code_of(error: BaseException) -> str:

@@ -13,6 +13,7 @@ from agent.core.budget import Meter, unlimited_meter
 from agent.core.calls import Calls
 from agent.core.concurrency import Lazy, SingleFlight
 from agent.core.errors import BudgetExceeded, ProviderError, ProviderRefused
+from agent.core.faults import contained
 from agent.knowledge.embeddings import build_embedder
 from agent.knowledge.files import FileRegister, Filing, Source, Target, Tools
 from agent.knowledge.formats import FAILURES, CannotRead
@@ -83,11 +84,15 @@ class KnowledgeBase:
 
         Raises the store's errors and InputError.
         """
+        with contained("knowledge"):
+            return await self._search(query, scope, limit, meter or own_meter())
+
+    async def _search(self, query: str, scope: Scope, limit: int, meter: Meter) -> list[Hit]:
         tools = await self._tools()
         embedder, vector = tools.embedder, None
         if embedder is not None and query.strip():
             try:
-                (vector,) = await embedder.embed([query], meter=meter or own_meter(), query=True)
+                (vector,) = await embedder.embed([query], meter=meter, query=True)
             except (ProviderError, BudgetExceeded) as error:
                 log.warning("searching by words alone: %s", error)
         return await tools.store.search(query, scope, limit=limit, vector=vector)

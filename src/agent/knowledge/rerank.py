@@ -18,6 +18,7 @@ from agent.core.errors import (
     MalformedReply,
     ProviderError,
 )
+from agent.core.faults import contained
 from agent.knowledge.ranking import Bm25, best_first
 from agent.knowledge.remote import MAX_REPLY, Batches, Server, is_number, sendable
 from agent.knowledge.types import Ranked
@@ -119,7 +120,8 @@ class RerankClient:
         if self._server is None:
             return Ranked(_limit(await _count(query, texts), top_n, threshold), BUILT_IN)
         try:
-            order = await self._ask(self._server, query, texts, meter, top_n)
+            with contained(self._server.provider):
+                order = await self._ask(self._server, query, texts, meter, top_n)
         except (ProviderError, ConfigurationError, BudgetExceeded) as error:
             order = await _count(query, texts)
             return Ranked(

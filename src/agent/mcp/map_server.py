@@ -29,6 +29,7 @@ from agent.core.errors import (
     ProviderRefused,
     RateLimited,
 )
+from agent.core.faults import contained
 from agent.core.private_files import private_database
 from agent.core.shared_limits import SharedLimits
 from agent.evidence.types import Leg, Location, MapIntent, MapTask
@@ -40,6 +41,7 @@ from agent.mcp.records import (
     Presentation,
     json_object,
     map_gap,
+    misread,
 )
 
 log = logging.getLogger(__name__)
@@ -283,7 +285,8 @@ class Prefetch:
     async def run(self) -> None:
         """Carry out the plan; a failed source becomes a gap, what is there already stays."""
         try:
-            await self._plan()
+            with contained(self._records.provider, misread):
+                await self._plan()
         except (ProviderError, BudgetExceeded) as error:
             self._gap(error)
         result = self._result

@@ -223,6 +223,11 @@ _FAR = 1.5
 """Times the radius, beyond which a place is no answer to "nearby"."""
 
 
+def misread(provider: str, problem: str) -> MalformedReply:
+    """Return a fault in reading the map's replies as its failure."""
+    return MalformedReply(provider, problem, code="map_malformed")
+
+
 def text_of(result: CallToolResult) -> str:
     """Return all text blocks together."""
     return "\n".join(block.text for block in result.content if isinstance(block, TextContent))

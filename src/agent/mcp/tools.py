@@ -13,6 +13,7 @@ from mcp import ClientSession
 from mcp.types import CallToolResult, ListToolsResult, TextContent
 
 from agent.core.errors import AgentError, BudgetExceeded, ProviderError
+from agent.core.faults import contained
 from agent.core.redaction import scrub
 from agent.mcp.map_server import drop_budget_gaps
 from agent.mcp.records import (
@@ -21,6 +22,7 @@ from agent.mcp.records import (
     MapRecords,
     map_gap,
     map_message,
+    misread,
     place_line,
 )
 from agent.mcp.session import SupervisedSession
@@ -89,8 +91,9 @@ class BranchSession:
         self._records.note_cities(arguments)
         arguments = {n: self._records.with_position(v) for n, v in arguments.items()}
         try:
-            reply = await self._call(name, arguments)
-            text = self._reader.read(name, arguments, reply)
+            with contained(self.server.provider, misread):
+                reply = await self._call(name, arguments)
+                text = self._reader.read(name, arguments, reply)
         except (ProviderError, BudgetExceeded) as error:
             return _result(self._failed(error, arguments), is_error=True)
         return _result(text if text not in _NOTHING else say("tools.nothing", self._language))

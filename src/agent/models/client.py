@@ -24,6 +24,7 @@ from pydantic import BaseModel
 from agent.core.budget import Meter
 from agent.core.calls import Calls, Policy, exchanged
 from agent.core.errors import ConfigurationError, MalformedReply, ProviderError
+from agent.core.faults import contained
 from agent.core.outside import parse_json
 from agent.core.telemetry import Tokens
 from agent.models import catalogue
@@ -148,13 +149,14 @@ class ModelClient:
         request = Request(
             name.id, tuple(messages), schema, tuple(tools), search, thinking, search_range
         )
-        response = await self._once(name, request, meter)
-        if schema is None:
-            return _reply(response, name)
-        try:
-            return _reply(response, name, parse_reply(response.text, schema))
-        except ValueError as problem:
-            return await self._repair(name, request, meter, response, problem)
+        with contained(f"model:{name.provider}"):
+            response = await self._once(name, request, meter)
+            if schema is None:
+                return _reply(response, name)
+            try:
+                return _reply(response, name, parse_reply(response.text, schema))
+            except ValueError as problem:
+                return await self._repair(name, request, meter, response, problem)
 
     async def _repair(
         self, name: ModelName, request: Request, meter: Meter, first: Response, problem: ValueError

@@ -18,13 +18,14 @@ from agent.assistants.common.turn import open_meter
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError
+from agent.core.faults import await_or_else, contained
 from agent.core.progress import Emit, event
 from agent.evidence.constraints import judged
 from agent.evidence.geo import distance_text
 from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.evidence.references import labelled
 from agent.evidence.types import Gap, MapTask
-from agent.mcp.records import CALLS_FOR_TOOLS, MapOptions, MapResult, lnglat, map_gap
+from agent.mcp.records import CALLS_FOR_TOOLS, MapOptions, MapResult, lnglat, map_gap, misread
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Reply
 from agent.prompts import task_prompt
@@ -45,7 +46,8 @@ async def amap_research(
     began = time.monotonic()
     branch.emit(event("map_started", NODE, id=branch.id, text=branch.query))
     try:
-        map_result = await branch.run()
+        with contained("amap", misread):
+            map_result = await branch.run()
     except AgentError as error:
         map_result = MapResult(gaps=[branch.lost(error)])
     for gap in map_result.gaps:
@@ -146,14 +148,16 @@ class _Branch:
         )
         if map_result.leaves_something:
             try:
-                await self._complete(map_result)
+                with contained("amap", misread):
+                    await self._complete(map_result)
             except AgentError as error:
                 map_result.gaps.append(self.lost(error))
         # Last, so that it takes no call that the model asks for.
-        await maps.look_up_more(
+        more = maps.look_up_more(
             map_result, self.task, self.query,
             options=self.options, meter=self.meter, on_call=self.on_call,
         )  # fmt: skip
+        await await_or_else("looking up more", more, lambda: None)
         return map_result
 
     def record_text(self, map_result: MapResult) -> str:

@@ -10,8 +10,8 @@ from langgraph.runtime import Runtime
 from agent.assistants.common.gaps import run_gap
 from agent.assistants.common.previous import NO_PREVIOUS
 from agent.assistants.common.services import GetServices, Services
+from agent.assistants.common.shown_records import distinct_places
 from agent.assistants.common.turn import open_meter
-from agent.assistants.common.writer import distinct_places
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.progress import Emit, event

@@ -8,9 +8,9 @@ from agent.assistants.common.conversation import conversation
 from agent.assistants.common.gaps import ask_or_gap, gap_lines
 from agent.assistants.common.previous import NO_PREVIOUS
 from agent.assistants.common.services import GetServices
+from agent.assistants.common.shown_records import distinct_places
 from agent.assistants.common.steering import dropped, new_wishes, wished, with_wishes
 from agent.assistants.common.turn import open_meter, words_of_user
-from agent.assistants.common.writer import distinct_places
 from agent.configuration import Configuration
 from agent.core.budget import Meter, no_usage
 from agent.core.progress import event

@@ -30,10 +30,17 @@ _FEW = 200
 """One bad sign in so many is a slip, more are another encoding."""
 # What browsers read under these names is the larger set.
 _WIDER = {"gb2312": "gb18030", "gbk": "gb18030", "iso8859-1": "cp1252", "ascii": "cp1252"}
-_NOT_TEXT = {
-    "base64", "bz2", "hex", "quopri", "rot13", "uu", "zlib", "idna", "punycode", "unicode_escape",
-    "raw_unicode_escape", "undefined", "utf_7", "mbcs", "oem",
-}  # fmt: skip
+_NO_PAGES = {
+    "idna",
+    "punycode",
+    "unicode_escape",
+    "raw_unicode_escape",
+    "undefined",
+    "utf_7",
+    "mbcs",
+    "oem",
+}
+"""Codecs of texts in which no page is written."""
 
 
 def page_text(body: bytes, content_type: str) -> str:
@@ -67,15 +74,13 @@ def _codec_of(body: bytes) -> str:
 
 
 def _codec(name: str) -> str | None:
+    """Return the codec of a name; None for one that is unknown, or makes no text: rot13, zlib."""
     try:
-        name_of_codec = codecs.lookup(name).name
+        b" ".decode(name, "replace")
+        codec = codecs.lookup(name).name
     except (LookupError, ValueError):
         return None
-    return (
-        None
-        if name_of_codec.replace("-", "_") in _NOT_TEXT
-        else _WIDER.get(name_of_codec, name_of_codec)
-    )
+    return None if codec.replace("-", "_") in _NO_PAGES else _WIDER.get(codec, codec)
 
 
 HTML = ("text/html", "application/xhtml+xml")

@@ -9,6 +9,7 @@ from urllib.parse import urldefrag, urljoin
 from agent.core.budget import Meter
 from agent.core.calls import Calls, Policy
 from agent.core.errors import AgentError, BudgetExceeded, MalformedReply
+from agent.core.faults import contained
 from agent.core.outside import parse_json
 from agent.reading.extract import KINDS, Extractor
 from agent.reading.fetch import Fetcher
@@ -74,7 +75,8 @@ class Reader:
         async def one(url: str) -> Article | AgentError:
             async with places:
                 try:
-                    return await self.read(url, meter=meter)
+                    with contained("reader"):
+                        return await self.read(url, meter=meter)
                 except AgentError as error:
                     return error
 

@@ -17,6 +17,7 @@ from agent.core.budget import Meter
 from agent.core.calls import Calls, Policy
 from agent.core.concurrency import SingleFlight
 from agent.core.errors import AgentError, MalformedReply, ProviderError, ProviderRefused
+from agent.core.faults import contained
 from agent.evidence.queries import clean_text
 from agent.search.documents import Document, Figure, SourceEndpoint, distinct, make_document
 from agent.search.hits import MAX_QUERY, fields, listed, plain
@@ -350,7 +351,8 @@ def _spending(policy: Policy) -> Policy:
 async def _outcome(work: Coroutine[Any, Any, T]) -> T | AgentError:
     """Return the result, or our error, so that one failing part leaves the others."""
     try:
-        return await work
+        with contained("sec_edgar"):
+            return await work
     except AgentError as error:
         return error
 

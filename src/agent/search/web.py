@@ -13,6 +13,7 @@ from typing import Any
 from agent.core.budget import Budget, Limits, Meter
 from agent.core.calls import Calls
 from agent.core.errors import AgentError, BudgetExceeded, ConfigurationError, ProviderError
+from agent.core.faults import contained
 from agent.evidence.types import Gap
 from agent.models.client import ModelClient
 from agent.search.bocha import BochaSearch
@@ -111,7 +112,8 @@ class WebSearch:
         gaps: list[Gap] = []
         for name, following in zip(routes, [*routes[1:], None], strict=True):
             try:
-                web_result = await self._by(name, task, meter)
+                with contained(name):
+                    web_result = await self._by(name, task, meter)
             except BudgetExceeded as error:
                 return WebResult("", gaps=[*gaps, failure_gap(task, name, error, text="failed")])
             except (ProviderError, ConfigurationError) as error:

@@ -15,6 +15,8 @@ from starlette.responses import JSONResponse, Response
 from agent.client.connection import status_of
 from agent.client.run_result import Outcome, RunName, outcome_of, turn_of
 from agent.core.errors import AgentError
+from agent.core.faults import contained
+from agent.export import EXPORT_FAILED, export_failed
 from agent.export.finished import FinishedAnswer
 from agent.export.geojson import answer_geojson
 from agent.export.gpx import answer_gpx
@@ -75,7 +77,7 @@ EXPORTS: Final[Mapping[str, _Format]] = {
 """By the last part of the address."""
 
 
-class NoAnswer(Exception):
+class NoAnswer(AgentError):
     """Signal that there is nothing to export, with a status and a reason in one line."""
 
     def __init__(self, status: int, reason: str) -> None:
@@ -108,9 +110,12 @@ def export(name: str) -> Callable[[Request], Awaitable[Response]]:
 async def _written(format: _Format, answer: FinishedAnswer) -> str | bytes:
     """Return the file; raise NoAnswer where the answer has nothing of the kind."""
     try:
-        return await run_in_threadpool(format.write, answer)
+        with contained(format.media_type, export_failed):
+            return await run_in_threadpool(format.write, answer)
+    except NoAnswer:
+        raise
     except AgentError as error:
-        raise NoAnswer(404, str(error)) from None
+        raise NoAnswer(500 if error.code == EXPORT_FAILED else 404, str(error)) from None
 
 
 async def suggestions(request: Request) -> Response:
@@ -135,8 +140,14 @@ async def _answer(request: Request) -> FinishedAnswer:
     """Return the answer the request is about, as far as its caller may read the thread."""
     thread_id = _thread_id(request.path_params["thread_id"])
     state = await _state(request, thread_id)
-    outcome, is_last = _outcome(state, thread_id, request.query_params.get("message"))
-    return replace(outcome.finished(), generated_at=_when(outcome, state, is_last=is_last))
+    try:
+        with contained("the answer of a thread", export_failed):
+            outcome, is_last = _outcome(state, thread_id, request.query_params.get("message"))
+            return replace(outcome.finished(), generated_at=_when(outcome, state, is_last=is_last))
+    except NoAnswer:
+        raise
+    except AgentError as error:
+        raise NoAnswer(500, str(error)) from None
 
 
 def _thread_id(text: str) -> str:

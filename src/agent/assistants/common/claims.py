@@ -95,6 +95,7 @@ class ClaimCheck:
     findings: list[Finding] = field(default_factory=list)
     rejected: list[str] = field(default_factory=list)
     """Names of recommended places that no evidence knows."""
+    is_checked: bool = False
 
     def __post_init__(self) -> None:
         """Remember what was cited before anything is set right."""
@@ -115,11 +116,12 @@ class ClaimCheck:
 
     async def decide(self, *, seconds: float) -> None:
         """Check by rules, in a thread; a text too long for the time stays as it was written."""
-        unchecked = (self._text, self.rejected, self.findings)
-        decided = await compute(self._decided, otherwise=lambda: unchecked, seconds=seconds)
-        self._text, self.rejected, self.findings = decided
+        decided = await compute(self._decided, otherwise=lambda: None, seconds=seconds)
+        if decided is not None:
+            self._text, self.rejected, self.findings = decided
+        self.is_checked = decided is not None
 
-    def _decided(self) -> tuple[str, list[str], list[Finding]]:
+    def _decided(self) -> tuple[str, list[str], list[Finding]] | None:
         """Return the text without invented places, their names, and what is found of the rest."""
         text, names = without_invented_places(self.body, self.evidence, self._notation)
         findings = check(text, self.evidence, self._notation)
@@ -185,6 +187,15 @@ class ClaimCheck:
         assert reply.parsed is not None
         return reply.parsed.verdicts
 
+    def _note(self) -> str:
+        """Return what the signs in the text mean, or that it was not checked; else nothing."""
+        if not self.is_checked:
+            return say("answer.not_checked", self.language)
+        between = say("punctuation.semicolon", self.language)
+        return between.join(
+            say(_MEANINGS[sign], self.language, mark=sign) for sign in signs(self.findings)
+        )
+
     def finished(self, streamed: str, targets: Mapping[str, str | None]) -> Checked:
         """Return the message that was streamed around the text, corrected and with its sources.
 
@@ -195,11 +206,8 @@ class ClaimCheck:
         listed = references(resolved(self._cited, targets), self.language)
         closing = closing.removesuffix(f"\n\n{listed}")
         parts = corrected(self._text, self.findings, self._notation)
-        marked = signs(self.findings)
-        if marked:
-            between = say("punctuation.semicolon", self.language)
-            meanings = [say(_MEANINGS[sign], self.language, mark=sign) for sign in marked]
-            parts.append(Part(f"\n\n{between.join(meanings)}"))
+        if note := self._note():
+            parts.append(Part(f"\n\n{note}"))
         whole, used = renumbered("\0".join([*(part.text for part in parts), closing]), self.used)
         *texts, closing = whole.split("\0")
         parts = [Part(text, part.finding) for text, part in zip(texts, parts, strict=True)]
@@ -207,7 +215,7 @@ class ClaimCheck:
         sources = references(used, self.language)
         written = [streamed[:begin], *(part.text for part in parts), closing]
         own = sum(
-            len(with_targets(part.text, targets)) for part in parts[: len(parts) - bool(marked)]
+            len(with_targets(part.text, targets)) for part in parts[: len(parts) - bool(note)]
         )
         text = with_targets("".join(written), targets) + f"\n\n{sources}" * bool(sources)
         return Checked(
@@ -219,6 +227,21 @@ class ClaimCheck:
             missing=sum(len(f.missing) for f in self.findings if f.verdict == "marked"),
             rejected=len(self.rejected),
         )
+
+
+def unchecked(streamed: str, body: str, used: list[Source], language: Language) -> Checked:
+    """Return a message as it was streamed, which says below its text that it was not checked."""
+    begin = streamed.find(body)
+    end = begin + len(body)
+    return Checked(
+        text=f"{streamed[:end]}\n\n{say('answer.not_checked', language)}{streamed[end:]}",
+        used=used,
+        counts=counts([]),
+        statements=[],
+        extent=[begin, end],
+        missing=0,
+        rejected=0,
+    )
 
 
 def claim_element(number: int, finding: Finding, passages: Sequence[Passage]) -> Raw:

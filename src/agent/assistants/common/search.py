@@ -12,6 +12,7 @@ from agent.assistants.common.services import Services
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, BudgetExceeded, ConfigurationError, ProviderError
+from agent.core.faults import contained
 from agent.evidence.geo import distance_m, parse_lnglat
 from agent.evidence.markdown import link_url
 from agent.evidence.types import Gap, Place
@@ -81,7 +82,8 @@ async def ask_providers(
     gaps: list[Gap] = []
     for service, following in zip(providers, [*providers[1:], None], strict=True):
         try:
-            hits = await service.search(query, meter=meter)
+            with contained(service.name):
+                hits = await service.search(query, meter=meter)
         except BudgetExceeded as error:
             return _failure(query, [*gaps, failure_gap(task, service.name, error, text="failed")])
         except (ProviderError, ConfigurationError) as error:

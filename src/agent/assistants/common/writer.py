@@ -1,16 +1,16 @@
 """The last message of a turn: written, streamed and accounted for, the same for every assistant."""
 
 import asyncio
-import itertools
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, cast
 
 from langchain_core.messages import AIMessage, BaseMessage
 from typing_extensions import TypedDict
 
-from agent.assistants.common.claims import Checked, ClaimCheck, evidence_of
+from agent.assistants.common.claims import Checked, ClaimCheck, evidence_of, unchecked
 from agent.assistants.common.conversation import EXTENT
 from agent.assistants.common.gaps import (
     gap_of,
@@ -29,38 +29,40 @@ from agent.assistants.common.previous import (
     with_ids_of,
 )
 from agent.assistants.common.services import Services
+from agent.assistants.common.shown_records import (
+    days_forecast,
+    distinct_places,
+    forecasts_of,
+    listed,
+    readable,
+)
 from agent.assistants.common.turn import PROGRESS, lightened, meter_of, progress_of
 from agent.configuration import Configuration
 from agent.core.budget import Usage, add_usage
 from agent.core.concurrency import begin
 from agent.core.errors import AgentError, ConfigurationError, NothingFound
+from agent.core.faults import await_or_else, contained, or_else
 from agent.core.processor import compute
 from agent.core.progress import Emit, event
 from agent.core.telemetry import STEP, RunEnd, tell_end
 from agent.evidence.citations import Citer
 from agent.evidence.claims.evidence import Evidence
 from agent.evidence.constraints import judged
-from agent.evidence.places import extract_place, mentioned, source_ids
+from agent.evidence.places import extract_place, source_ids
 from agent.evidence.records import (
     attribution,
-    days_asked_for,
-    district_in_english,
-    forecast_in_english,
     one_a_city,
     place_lines,
     record_sections,
     route_lines,
     weather_lines,
-    with_days_asked,
-    with_pinyin,
 )
 from agent.evidence.references import SourceListFilter, references, resolved
-from agent.evidence.types import Anchor, Gap, Place, Source, Weather
-from agent.evidence.zones import CHINA, day_there, with_zone, zone_named
+from agent.evidence.types import Anchor, Gap, Place, Source
 from agent.export.geojson import feature_collection
 from agent.models.streaming import FinishedText
 from agent.models.types import Withdrawal
-from agent.state import Gathered, Previous, Turn, replaced
+from agent.state import Gathered, Previous, replaced
 from agent.texts import REMEDY, Language, remedy_of, say
 
 
@@ -138,6 +140,7 @@ class Draft:
         self.texts, self.known = texts or {}, known
         self.own: Sequence[str] = ()
         self.claims: ClaimCheck | None = None
+        self.body = ""
         self._evidence: asyncio.Task[Evidence | None] | None = None
         places = distinct_places(state.get("places", []))
         self.places = judged(places, self.turn.get("constraints", {}), self.language)
@@ -187,7 +190,7 @@ class Draft:
         """Return the map's routes and weather as sections."""
         state, cited = self.state, {source["id"] for source in self.citer.used}
         routes, weather = state.get("routes", []), state.get("weather", [])
-        days = _days_forecast(self.turn, weather)
+        days = days_forecast(self.turn, weather)
         sections = record_sections(routes, weather, self.language, cited=cited, days=days)
         return [self.cited(section) for section in sections]
 
@@ -286,42 +289,72 @@ class MessageParts:
 async def write_message(
     draft: Draft, parts: MessageParts, *, anchor: Anchor | None = None
 ) -> Closing:
-    """Write and stream the message, close the turn, and say so."""
-    services, state, turn = draft.services, draft.state, draft.turn
+    """Write and stream the message, close the turn, and say so.
+
+    Once the text is there nothing can lose it: what comes after it and breaks is left out.
+    """
+    state, turn = draft.state, draft.turn
     draft.emit(event("answering", draft.node))
     streamed = await FinishedText(pieces=lambda: _pieces(draft, parts)).ainvoke([])
     checked = await _corrected(draft, draft.without_withdrawn(str(streamed.text)))
-    text, cited = checked.text, checked.used
-    places = await _listed(draft, cited, text, parts.order)
-    anchor = await _readable(anchor, turn["language"]) if places else None
-    seconds = round(draft.meter.budget.seconds(), 2)
+    cited, seconds = checked.used, round(draft.meter.budget.seconds(), 2)
     log.info("turn=%s %s: %d sources cited, %d gaps, %.1f s",
              turn["id"], draft.node, len(cited), len(draft.gaps), seconds)  # fmt: skip
+    in_order = listed(draft.shown_places, cited, checked.text, draft.language, first=parts.order)
+    places = await await_or_else("the places", in_order, lambda: draft.shown_places)
+    centre = readable(anchor if places else None, turn["language"])
+    anchor = await await_or_else("the anchor", centre, lambda: None)
     metadata = {
-        **_metadata(draft, parts, checked, seconds),
-        "sources": cited,
-        "places": places,
-        "anchor": anchor,
-        "weather": await _forecasts(state.get("weather", []), turn),
-        EXTENT: checked.extent,
+        **or_else("the metadata", lambda: _metadata(draft, parts, checked, seconds), dict),
+        **await _records(draft, checked, places, anchor),
     }
-    await services.close_turn(turn["id"])
+    await await_or_else("the turn's end", draft.services.close_turn(turn["id"]), lambda: None)
     draft.emit(event("done", draft.node, count=len(cited), seconds=seconds))
-    metadata[PROGRESS] = progress_of(state, draft.emit)
+    metadata[PROGRESS] = or_else("the progress", lambda: progress_of(state, draft.emit), list)
     _tell_end(draft, checked, seconds)
     message = AIMessage(
-        content=text, id=streamed.id, name=draft.assistant, additional_kwargs=metadata
+        content=checked.text, id=streamed.id, name=draft.assistant, additional_kwargs=metadata
     )
-    features = feature_collection(places, anchor=anchor, query=turn["question"]) if places else None
+    return await _closing(draft, parts, checked, message)
+
+
+async def _records(
+    draft: Draft, checked: Checked, places: list[Place], anchor: Anchor | None
+) -> dict[str, Any]:
+    """Return what a client gets of the text's sources and the map."""
+    weather = draft.state.get("weather", [])
+    forecasts = forecasts_of(weather, draft.turn)
+    return {
+        "sources": checked.used,
+        "places": places,
+        "anchor": anchor,
+        "weather": await await_or_else("the forecasts", forecasts, lambda: weather),
+        EXTENT: checked.extent,
+    }
+
+
+async def _closing(
+    draft: Draft, parts: MessageParts, checked: Checked, message: AIMessage
+) -> Closing:
+    state, question = draft.state, draft.turn["question"]
+    metadata, cited = message.additional_kwargs, checked.used
+    places, anchor = metadata["places"], metadata["anchor"]
+
+    def features() -> dict[str, Any] | None:
+        return feature_collection(places, anchor=anchor, query=question) if places else None
+
+    messages = cast(Mapping[str, Any], state).get("messages", [])
+    earlier = or_else("earlier answers", lambda: lightened(messages), list[AIMessage])
+    previous = _carried(draft, parts, cited, places, answer=message.id or "")
     return Closing(
-        messages=[*lightened(cast(Mapping[str, Any], state).get("messages", [])), message],
+        messages=[*earlier, message],
         sources_gathered=replaced(_with_numbers(state.get("sources_gathered", []), cited)),
         places=replaced(places),
-        geojson=features,
+        geojson=or_else("the map", features, lambda: None),
         gaps=draft.gaps[len(state.get("gaps", [])) :],
         usage=draft.meter.usage,
         progress=replaced([]),
-        previous=await _carried(draft, parts, cited, places, answer=message.id or ""),
+        previous=await await_or_else("the next turn's knowledge", previous, lambda: NO_PREVIOUS),
     )
 
 
@@ -373,33 +406,52 @@ async def _pieces(draft: Draft, parts: MessageParts) -> AsyncIterator[str]:
         if text:
             yield text
     body = draft.without_withdrawn(body)
-    state, language = draft.state, draft.language
+    for section in filter(None, _sections(draft, parts, body)):
+        yield f"\n\n{section}"
+    draft.body = body
+    checking = await_or_else("the check of claims", draft.check(body), lambda: None)
+    leading = await_or_else("links", draft.led(draft.citer.used), lambda: draft.citer.used)
+    used, _ = await asyncio.gather(leading, checking)
+    if sources := or_else("the sources", lambda: references(used, draft.language), str):
+        yield f"\n\n{sources}"
+
+
+def _sections(draft: Draft, parts: MessageParts, body: str) -> list[str]:
+    """Return what stands below the text: the assistant's own, whose the map is, what is missing."""
+    state, language, used = draft.state, draft.language, draft.citer.used
     routes, weather = state.get("routes", []), state.get("weather", [])
+    since = draft.configuration.search_since
     draft.gaps += remarks(draft.meter, language)
-    draft.gaps += undated_gap(draft.citer.used, draft.configuration.search_since, language)
-    sections = [
-        *parts.sections(),
-        attribution(draft.shown_places, routes, weather, language),
-        reader_note(
+    draft.gaps += or_else("undated pages", lambda: undated_gap(used, since, language), list)
+
+    def note() -> str:
+        return reader_note(
             draft.settled_gaps(),
             body,
             language,
-            verdict=parts.verdict if draft.citer.used else None,
+            verdict=parts.verdict if used else None,
             unfinished=draft.unfinished,
+        )
+
+    return [
+        *or_else("the sections", parts.sections, list[str]),
+        or_else(
+            "the attribution",
+            lambda: attribution(draft.shown_places, routes, weather, language),
+            str,
         ),
+        or_else("the note of what is missing", note, str),
     ]
-    for section in filter(None, sections):
-        yield f"\n\n{section}"
-    used, _ = await asyncio.gather(draft.led(draft.citer.used), draft.check(body))
-    if listed := references(used, language):
-        yield f"\n\n{listed}"
 
 
 async def _corrected(draft: Draft, streamed: str) -> Checked:
     """Return the message as it is stored: after the check of its claims, links led on."""
-    assert draft.claims is not None
-    await draft.led(draft.claims.used)
-    return draft.claims.finished(streamed, draft.targets)
+    claims, used, language = draft.claims, draft.citer.used, draft.language
+    as_written = partial(unchecked, streamed, draft.body, used, language)
+    if claims is None:
+        return as_written()
+    await await_or_else("links", draft.led(claims.used), list[Source])
+    return or_else("the corrections", lambda: claims.finished(streamed, draft.targets), as_written)
 
 
 def _metadata(
@@ -469,11 +521,12 @@ async def _model_text(draft: Draft, prompt: Sequence[BaseMessage], part: str) ->
         fallback=configuration.reflection_model,
     )
     try:
-        async for chunk in stream:
-            piece = draft.withdraw() if isinstance(chunk, Withdrawal) else draft.clean(chunk)
-            if piece:
-                draft.written += piece
-                yield piece
+        with contained("model"):
+            async for chunk in stream:
+                piece = draft.withdraw() if isinstance(chunk, Withdrawal) else draft.clean(chunk)
+                if piece:
+                    draft.written += piece
+                    yield piece
     except ConfigurationError:
         raise
     except AgentError as error:
@@ -498,91 +551,3 @@ def _with_numbers(sources: list[Source], used: list[Source]) -> list[Source]:
     """Return the turn's sources, in which the cited sources carry their numbers."""
     cited = {source["id"]: source for source in used}
     return [cited.get(source["id"], source) for source in sources]
-
-
-async def _listed(draft: Draft, used: list[Source], text: str, first: Sequence[str]) -> list[Place]:
-    """Return the places as the message carries them: their zones named, in English pinyin, too."""
-    listed = numbered(_with_mentions(draft.shown_places, used, text, first), used)
-
-    def completed() -> list[Place]:
-        places = [with_zone(place) for place in listed]
-        return with_pinyin(places) if draft.language == "en" else places
-
-    return await asyncio.to_thread(completed) if listed else []
-
-
-async def _forecasts(weather: Sequence[Weather], turn: Turn) -> list[Weather]:
-    """Return the forecasts as the message carries them: with the days asked for marked.
-
-    For English readers they are in English, too.
-    """
-    if not weather:
-        return []
-    days = _days_forecast(turn, weather)
-    forecasts = [with_days_asked(each, days) for each in weather]
-    if turn["language"] != "en":
-        return forecasts
-    return await asyncio.to_thread(lambda: [forecast_in_english(each) for each in forecasts])
-
-
-def _days_forecast(turn: Turn, weather: Sequence[Weather]) -> list[str]:
-    """Return the days whose weather is asked for, on the calendar where the forecasts are."""
-    zones = [zone_named(each.get("zone", str(CHINA))) for each in weather]
-    days = (days_asked_for(turn["question"], day_there(turn["started_at"], z)) for z in zones)
-    return list(dict.fromkeys(itertools.chain(*days)))
-
-
-async def _readable(anchor: Anchor | None, language: Language) -> Anchor | None:
-    """Return the centre as the message carries it; for English readers with its district's name."""
-    if not anchor or language != "en" or not (district := anchor.get("district")):
-        return anchor
-    english = await asyncio.to_thread(district_in_english, district)
-    return Anchor(**{**anchor, "district_en": english})
-
-
-def _with_mentions(
-    places: list[Place], used: list[Source], text: str, first: Sequence[str]
-) -> list[Place]:
-    """Return the places with those marked that the answer names or cites: first, in its order.
-
-    Those with the ids of `first` come before them.
-    """
-    leading = {id: at for at, id in enumerate(first)}
-    numbers = {source["id"]: source.get("number") or 0 for source in used}
-    named = mentioned(places, text)
-    unnamed = len(text)
-
-    def order(place: Place) -> tuple[bool, int, int, int]:
-        cited = [numbers[id] for id in source_ids(place) if id in numbers]
-        is_mentioned = place["id"] in named or bool(cited)
-        leads = leading.get(place["id"], len(leading))
-        return not is_mentioned, leads, named.get(place["id"], unnamed), min(cited, default=0)
-
-    return [Place(**{**p, "mentioned": not order(p)[0]}) for p in sorted(places, key=order)]
-
-
-def numbered(places: Sequence[Place], used: Sequence[Source]) -> list[Place]:
-    """Return the places with the numbers of their sources; those without one go on from there."""
-    cited = {source["id"]: source.get("number") or 0 for source in used}
-    further = itertools.count(max(cited.values(), default=0) + 1)
-    return [
-        Place(**{**place, "number": cited.pop(place["source"], 0) or next(further)})
-        for place in places
-    ]
-
-
-def distinct_places(places: Sequence[Place]) -> list[Place]:
-    """Return one record a place, the more detailed one, with the ids of all its sources."""
-    best: dict[str, Place] = {}
-    ids: dict[str, list[str]] = {}
-    for place in places:
-        ids.setdefault(place["id"], []).extend(source_ids(place))
-        first = best.get(place["id"])
-        if first is None or (place["detailed"] and not first["detailed"]):
-            best[place["id"]] = place
-    return [_with_sources(place, ids[place["id"]]) for place in best.values()]
-
-
-def _with_sources(place: Place, ids: Sequence[str]) -> Place:
-    distinct = list(dict.fromkeys([place["source"], *ids]))
-    return Place(**{**place, "sources": distinct}) if len(distinct) > 1 else place

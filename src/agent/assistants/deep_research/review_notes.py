@@ -11,9 +11,9 @@ from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.services import GetServices
+from agent.assistants.common.shown_records import distinct_places
 from agent.assistants.common.steering import new_wishes, wished, with_wishes
 from agent.assistants.common.turn import Share, meter_of, share_spent
-from agent.assistants.common.writer import distinct_places
 from agent.assistants.deep_research.compress_topic import topic_element
 from agent.assistants.deep_research.explore import ENDING, left
 from agent.assistants.deep_research.plan import TopicToPlan, plan_elements, with_topics

@@ -1,6 +1,5 @@
 """Hold what the steps of one task share: its services, records, and asking a source."""
 
-import asyncio
 import logging
 import time
 from collections.abc import Mapping
@@ -14,7 +13,8 @@ from agent.assistants.plan_execute.state import Task
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.concurrency import SingleFlight
-from agent.core.errors import AgentError, BudgetExceeded, StoreFailed
+from agent.core.errors import AgentError, BudgetExceeded
+from agent.core.faults import contained
 from agent.core.progress import Emit, EventType, event
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.intent import names_known_place
@@ -130,14 +130,13 @@ async def ask_source(run: ExecutorRun, source: str, query: str) -> tuple[Any, li
     gaps: list[Gap] = []
     try:
         # Tasks may want the same at the same time; one after another, the reply cache has it.
-        value = await run.shared.flights.do(
-            f"{source} {query}", lambda: _search_source(run, source, query)
-        )
+        with contained(source):
+            value = await run.shared.flights.do(
+                f"{source} {query}", lambda: _search_source(run, source, query)
+            )
         if isinstance(value, Documents) and value.older_than:
             gaps = [age_gap(query, source, value.older_than, run.language)]
-    except (asyncio.CancelledError, StoreFailed):
-        raise
-    except Exception as error:  # noqa: BLE001 - one broken source must not stop the others
+    except AgentError as error:
         gaps = [_gap(run, source, query, error)]
         log.warning("turn=%s %s %s: %s", run.turn["id"], run.task["id"], source, error)
     run.tell_searched(source, query, len(documents_of(value, source)), began)
