@@ -18,6 +18,7 @@ from tests.support.deep_lab import (
     shown_urls,
     think,
 )
+from tests.support.faults import refuse_tools
 from tests.support.lab import answer_of, told
 
 Rule = Callable[[Turn], Answer]
@@ -57,6 +58,18 @@ async def test_a_model_that_only_talks_is_told_to_call_a_tool_and_then_ended() -
     assert "请调用工具继续" in lab.llm.asked("deep_explore")[1].user
     assert cited(state) > 0
     assert len(state["messages"]) == 2
+
+
+async def test_where_the_service_calls_no_tools_code_searches_each_topic_and_says_so() -> None:
+    async with deep_laboratory(Researcher("成本", "安全")) as lab:
+        refuse_tools(lab.gemini)
+        state = await lab.ask(ZH)
+    queries = [body["query"] for body in lab.calls("/search")]
+    assert queries == ["成本", ZH, "安全"]
+    assert codes(state).count("model_no_tools") == 1
+    assert "model_stuck" not in codes(state)
+    assert cited(state) > 0
+    assert len(lab.llm.asked("deep_explore")) <= 2, "a model that calls none is not asked on"
 
 
 async def test_a_model_that_never_ends_is_ended_by_its_rounds() -> None:

@@ -11,7 +11,8 @@ import pytest
 from agent.core.errors import NothingFound
 from agent.sample.model.request import Answer, Turn
 from agent.sample.model.text import block
-from tests.support.faults import at
+from agent.texts import say
+from tests.support.faults import at, refuse_tools
 from tests.support.lab import answer_of, told
 from tests.support.team_lab import (
     ENGINES,
@@ -208,7 +209,20 @@ async def test_what_both_only_remember_goes_back_to_be_looked_up_once(engine: st
     lazy = Team(team_researcher=says("我记得是1987年。"), team_verifier=agrees)
     state = await discussed(lazy, engine)
     assert speakers(state) == ["researcher", "verifier", "researcher", "verifier"]
-    assert state["final_answer"] == ""
+    assert [e["asked"] for e in state["evidence_pool"]] == [ZH], "code looks it up"
+    assert told(state)["verified"] is False
+
+
+async def test_where_the_service_calls_no_tools_code_searches_and_the_answer_says_so(
+    engine: str,
+) -> None:
+    async with team_laboratory(engine=engine) as lab:
+        refuse_tools(lab.gemini)
+        state = await lab.ask()
+    assert lab.queries() == [ZH]
+    assert state["final_answer"] == "1987年"
+    assert codes(state).count("model_no_tools") == 1
+    assert say("gaps.model_no_tools", "zh") in answer_of(state).text
 
 
 async def test_a_verifier_that_forgot_its_verdict_is_asked_for_that_line_alone(

@@ -27,6 +27,18 @@ from tests.support.lab import Lab, answer_of
 STAGES = ("generate_query", "web_research", "amap_research", "reflection", "answer")
 
 
+def refuse_tools(gemini: Any) -> None:
+    """Let a service take no tools, as Gemini's does for Gemma."""
+    words = "Function calling is not enabled for models/gemma-3-27b-it"
+    gemini.fail(
+        "status",
+        status=400,
+        match=lambda request, body: bool(isinstance(body, dict) and body.get("tools")),
+        body={"error": {"code": 400, "message": words, "status": "INVALID_ARGUMENT"}},
+        times=None,
+    )
+
+
 class ImpatientModels(ModelClient):
     """Retries as often as the real client, without its pauses."""
 

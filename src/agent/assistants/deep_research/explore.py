@@ -149,6 +149,8 @@ def _share(state: DeepState) -> Share:
 
 log = logging.getLogger(__name__)
 NODE = "explore"
+_SURELY = 2
+"""Calls without any of tools after which the model is not asked for one again."""
 _LEAST_ROOM = 6
 """The part of the limit (one in …) that must be free for the next results."""
 
@@ -191,6 +193,8 @@ async def _explored(
         cleared = _intent("clear", say("deep_research.cleared", state["turn"]["language"]))
         return DeepUpdate(intent=cleared, counts=Counts(forced_archives=1))
     state, opening = _opened(state, runtime)
+    if meter.budget.remarks["model_no_tools"] >= _SURELY:
+        return DeepUpdate(**{**opening, **_by_code(state)})
     tools, gaps = await _tools(state, configuration, services, meter)
     for gap in gaps:
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
@@ -211,6 +215,9 @@ async def _explored(
     if reply is None:
         ended = _end_update(state, failed[0], runtime)
         return DeepUpdate(**{**opening, **ended}, usage=meter.usage)
+    if reply.no_tools:
+        by_code = DeepUpdate(**{**_by_code(state), "gaps": gaps, "usage": meter.usage})
+        return DeepUpdate(**{**opening, **by_code})
     return DeepUpdate(**{**opening, **_step_update(state, reply.message, gaps, meter)})
 
 
@@ -253,14 +260,32 @@ def _end_update(state: DeepState, gap: Gap, runtime: Runtime[Configuration]) -> 
     return DeepUpdate(intent=_intent("end", gap["message"]), gaps=gaps)
 
 
-def _own_words(state: DeepState) -> AIMessage:
+def _by_code(state: DeepState) -> DeepUpdate:
+    """Return the next step where the model's service calls no tools.
+
+    Each topic is searched for once, by its name and by the question.
+    """
+    if not any(isinstance(m, AIMessage) and m.tool_calls for m in topic_messages(state)):
+        message = _own_words(state, state["topic"])
+        return DeepUpdate(
+            topic_messages=inner([message]),
+            searched=True,
+            rounds=state["rounds"] + 1,
+            topic_rounds=state["topic_rounds"] + 1,
+        )
+    kind = "change" if next_planned(state.get("plan", [])) else "end"
+    return DeepUpdate(intent=_intent(kind, say("gaps.model_no_tools", state["turn"]["language"])))
+
+
+def _own_words(state: DeepState, topic: str = "") -> AIMessage:
     """Return the calls that the model should have made: a search for the question itself."""
     question = state["turn"]["question"]
+    queries = list(dict.fromkeys(filter(None, [topic, question])))
     return AIMessage(
         content="",
         tool_calls=[
             {"name": THINK, "args": {"reflection": question}, "id": "own-0", "type": "tool_call"},
-            {"name": SEARCH, "args": {"queries": [question]}, "id": "own-1", "type": "tool_call"},
+            {"name": SEARCH, "args": {"queries": queries}, "id": "own-1", "type": "tool_call"},
         ],
     )
 

@@ -2,10 +2,13 @@
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage, ToolCall
+from langchain_core.messages.tool import tool_call
+from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.gaps import gap_of, run_gap
@@ -34,7 +37,7 @@ from agent.assistants.team_answer.state import (
     TraceEntry,
     configuration_of,
 )
-from agent.assistants.team_answer.tools import Offered, offered_tools
+from agent.assistants.team_answer.tools import SEARCHES, Offered, offered_tools
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, BudgetExceeded, ConfigurationError, MalformedReply
@@ -59,6 +62,8 @@ log = logging.getLogger(__name__)
 NODE = "group_chat"
 MAX_FAILURES = 3
 """Model calls that may fail in a row."""
+_SEARCHED_BY_CODE = 3
+"""Questions that code searches for where the researcher calls no tools."""
 _STALLED_TURNS = 4
 """Turns in a row without new evidence that end the discussion: two rounds."""
 _SHARE = Share(kept_calls=3, tokens=0.9, seconds=0.85)
@@ -181,12 +186,33 @@ class _Step:
         text = str(message.text).strip()
         if message.tool_calls and offered.tools:
             return self._call_update(speaker, message)
+        if calls := self._calls_by_code(speaker, offered.tools):
+            return self._call_update(speaker, AIMessage("", tool_calls=calls))
         if message.tool_calls or not text:
             problem = "calls tools it was not given" if message.tool_calls else "says nothing"
             raise MalformedReply("model", f"{speaker} {problem}", code="model_no_turn")
         if speaker == "verifier" and (key := self._missing(text, bool(offered.tools), reminded)):
             return self._remind(text, key)
         return self._turn_update(speaker, "\n".join([*self._earlier(text), text]))
+
+    def _calls_by_code(self, speaker: Speaker, tools: Sequence[BaseTool]) -> list[ToolCall]:
+        """Return the searches that a researcher should have made; none where anything was.
+
+        They are made at once where the service calls no tools, and where the researcher has
+        nothing to show at its second turn.
+        """
+        searches = [tool.name for tool in tools if tool.name in SEARCHES]
+        turns = self.state.get("transcript") or []
+        calls_none = self.meter.budget.remarks["model_no_tools"] > 0
+        is_silent = calls_none or any(turn["speaker"] == "researcher" for turn in turns)
+        looked = self.state.get("evidence_pool") or self.state.get("pending_tools")
+        if speaker != "researcher" or not searches or looked or not is_silent:
+            return []
+        queries = [self.state["turn"]["question"], *self.state.get("sub_questions", [])]
+        return [
+            tool_call(name=searches[0], args={"query": query}, id=f"own-{number}")
+            for number, query in enumerate(dict.fromkeys(queries[:_SEARCHED_BY_CODE]))
+        ]
 
     def _present_reminders(self) -> list[str]:
         """Return the reminders of the present turn: `look`, `verdict`."""
