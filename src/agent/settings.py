@@ -104,6 +104,8 @@ class Settings(AccessSettings, RetentionSettings):
     model_rpm: int = Field(0, ge=0, le=100_000)
     """Model calls a minute, for the whole process; 0 is unlimited."""
     model_timeout_seconds: float = Field(60, gt=0, le=3600)
+    model_concurrency: int | None = Field(None, ge=0, le=1000)
+    """Model calls at once, for the whole process; 0 is unlimited, None fits the endpoint."""
 
     amap_maps_api_key: SecretStr | None = None
     amap_qps: float = Field(2.5, gt=0, le=1000)
@@ -263,6 +265,12 @@ class Settings(AccessSettings, RetentionSettings):
     def google_key(self) -> SecretStr | None:
         """Return GEMINI_API_KEY, or GOOGLE_API_KEY where it is not set."""
         return self.gemini_api_key or self.google_api_key
+
+    def key_name(self, provider: str) -> str:
+        """Return the variable that the key of a provider's models comes from."""
+        if provider != "google":
+            return f"{provider.upper()}_API_KEY"
+        return "GEMINI_API_KEY" if self.gemini_api_key else "GOOGLE_API_KEY"
 
     @property
     def model_configured(self) -> bool:

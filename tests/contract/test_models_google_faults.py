@@ -69,7 +69,7 @@ async def test_a_refusal_is_not_tried_again(
         await client.ask(LITE, ASK, meter=meter())
     assert caught.value.code == code
     assert KEY not in repr(caught.value)
-    assert len(gemini.requests) == 1
+    assert len([r for r in gemini.requests if r.method == "POST"]) == 1
 
 
 async def test_the_wait_a_service_asks_for_is_kept(
@@ -111,7 +111,7 @@ async def test_a_passing_fault_is_survived_and_a_lasting_one_is_an_error(
         with pytest.raises((ProviderUnavailable, MalformedReply)) as caught:
             await client.ask(LITE, ASK, meter=meter())
         assert KEY not in repr(caught.value)
-        assert len(gemini.requests) - before == (2 if kind == "empty" else 4)
+        assert len(gemini.requests) - before == (2 if kind in ("empty", "hang") else 4)
 
 
 async def test_a_service_that_cannot_be_reached_is_told_from_one_that_fails() -> None:

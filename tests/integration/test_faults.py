@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from agent.core.errors import ConfigurationError
 from agent.sample.model.request import Answer
+from agent.texts import problem_text
 from tests.support.faults import (
     STAGES,
     Ended,
@@ -62,13 +64,14 @@ def says(answer: Answer) -> Switch:
     return switch
 
 
+KEY_REFUSED = wire("status", status=400, body=gemini_error(400, "API_KEY_INVALID"))
 NO_VERDICT = {"is_sufficient": False, "knowledge_gap": "", "follow_up_queries": []}
 KINDS = (
     Kind("429", wire("status", status=429)),
     Kind("429_with_retry_info", wire("status", status=429, body=gemini_error(429, None, 0.01))),
     Kind("429_for_today", wire("status", status=429, body=gemini_error(
         429, quota_id="GenerateRequestsPerDayPerProjectPerModel-FreeTier")), passes=False),
-    Kind("key_refused", wire("status", status=400, body=gemini_error(400, "API_KEY_INVALID")),
+    Kind("key_refused", KEY_REFUSED, tuple(s for s in STAGES if s != "generate_query"),
          passes=False),
     Kind("403", wire("status", status=403, body=gemini_error(403)), passes=False),
     Kind("404", wire("status", status=404, body=gemini_error(404)), passes=False),
@@ -142,6 +145,17 @@ def assert_told(result: Ended, kind: Kind, stage: str, times: int | None) -> Non
         assert not result.kept["degraded"]
     elif lasting:
         assert result.kept["degraded"]
+
+
+async def test_a_key_refused_at_the_first_call_ends_the_run_by_its_name(lab: Lab) -> None:
+    well_again(lab)
+    KEY_REFUSED(lab, "generate_query", None)
+    before = len(lab.gemini.requests)
+    with pytest.raises(ConfigurationError) as caught:
+        await lab.ask(ZH, "a key refused")
+    assert caught.value.name == "GEMINI_API_KEY"
+    assert problem_text(caught.value, "en").startswith("GEMINI_API_KEY: not valid")
+    assert len(lab.gemini.requests) - before == 1
 
 
 async def test_the_matrix_of_faults_was_survived_whole(request: pytest.FixtureRequest) -> None:

@@ -33,9 +33,13 @@ async def lab(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Lab]:
     assert children() == []
 
 
+# A key that is refused at once ends the run: the test of Google's models has that.
+CASES = [(stage, kind) for stage in STAGES for kind in KINDS
+         if (stage, kind) != ("generate_query", "401")]  # fmt: skip
+
+
 @pytest.mark.parametrize("times", [1, None])
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize(("stage", "kind"), CASES)
 async def test_a_fault_of_another_model_is_survived(
     lab: Lab, stage: str, kind: str, times: int | None
 ) -> None:

@@ -5,16 +5,20 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from langgraph.graph import START, StateGraph
+from typing_extensions import TypedDict
 
+from agent.core import progress
 from agent.core.budget import Budget, Limits, Meter
-from agent.core.calls import Calls, Policy, retry_after
-from agent.core.concurrency import Breaker, Pace, SingleFlight
+from agent.core.calls import Calls, Policy, Pulse, retry_after
+from agent.core.concurrency import Breaker, Pace, SharedSemaphore, SingleFlight
 from agent.core.errors import (
     BudgetExceeded,
     MalformedReply,
     ProviderRefused,
     ProviderUnavailable,
     RateLimited,
+    TimedOut,
 )
 from tests.support.memory_reply_cache import MemoryReplyCache
 
@@ -219,3 +223,75 @@ async def test_one_cancelled_caller_leaves_the_call_to_the_others_and_the_last_e
     await asyncio.gather(first, second, return_exceptions=True)
     await asyncio.sleep(0)
     assert ended == ["cancelled"]
+
+
+async def test_signs_of_life_put_the_time_limit_of_a_call_off() -> None:
+    pulse, policy = Pulse(), Policy("x", None, timeout=0.2, attempts=1)
+
+    async def slow() -> str:
+        for _ in range(5):
+            await asyncio.sleep(0.1)
+            pulse.beat()
+        return "whole"
+
+    assert await Calls().call(policy, slow, meter=meter(), pulse=pulse) == "whole"
+
+
+async def test_a_call_that_stands_still_after_some_signs_ends() -> None:
+    pulse = Pulse()
+    policy = Policy("x", None, timeout=0.05, attempts=1, setting="MODEL_TIMEOUT_SECONDS")
+
+    async def stuck() -> str:
+        pulse.beat()
+        await asyncio.Event().wait()
+        return "never"
+
+    with pytest.raises(TimedOut) as caught:
+        await Calls().call(policy, stuck, meter=meter(), pulse=pulse)
+    assert caught.value.setting == "MODEL_TIMEOUT_SECONDS"
+
+
+async def test_waiting_for_a_place_is_no_part_of_a_calls_time() -> None:
+    policy = Policy("x", None, timeout=0.3, attempts=1, places=SharedSemaphore(1))
+    calls = Calls()
+
+    async def slow() -> str:
+        await asyncio.sleep(0.2)
+        return "done"
+
+    asked = (calls.once(policy, slow, meter=meter(), request=n) for n in range(3))
+    assert await asyncio.gather(*asked) == ["done"] * 3
+
+
+async def test_a_place_beyond_the_runs_end_is_not_waited_for() -> None:
+    places = SharedSemaphore(1)
+    policy = Policy("x", None, timeout=1, places=places)
+    async with places:
+        with pytest.raises(BudgetExceeded) as caught:
+            await Calls().once(policy, Replies("never"), meter=meter(elapsed=49.99), request=1)
+    assert caught.value.limit == "max_run_seconds"
+
+
+class _Nothing(TypedDict):
+    pass
+
+
+async def test_a_call_under_way_is_told_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_SIGNS", 0.01)
+    told_twice = asyncio.Event()
+
+    async def send() -> str:
+        await told_twice.wait()
+        return "late"
+
+    async def node(state: _Nothing) -> _Nothing:
+        await Calls().call(Policy("model:x", None, timeout=30), send, meter=meter())
+        return {}
+
+    graph = StateGraph(_Nothing).add_node("node", node).add_edge(START, "node").compile()
+    events = []
+    async for event in graph.astream({}, stream_mode="custom"):
+        events.append(event)
+        if len(events) == 2:
+            told_twice.set()
+    assert {(event["type"], event["speaker"]) for event in events} == {("waiting", "model")}

@@ -23,6 +23,7 @@ from agent.texts import Language, event_line, reason_of, say
 _TAIL_LINES = 8
 
 _PASSING = (
+    "waiting",
     *("search_started", "map_started", "map_call", "reading", "answering", "turn_started"),
     *("task_started", "reconnecting", "retry"),
 )

@@ -1,5 +1,6 @@
 """Count what a run spends, and check its limits before every outside call."""
 
+import math
 import threading
 import time
 from collections import Counter
@@ -89,6 +90,7 @@ class Budget:
         self._clock = clock
         self._started = clock() - elapsed
         self._lock = threading.Lock()
+        self._told = -math.inf
 
     def seconds(self) -> float:
         """Return the seconds since the run began."""
@@ -98,6 +100,20 @@ class Budget:
         """Return the seconds left for research, or for the answer when `answering`."""
         reserve = 0.0 if answering else self.limits.answer_seconds
         return self.limits.max_run_seconds - reserve - self.seconds()
+
+    @property
+    def has_tokens(self) -> bool:
+        """Return whether a model has answered in this run."""
+        with self._lock:
+            return self._spent["output_tokens"] > 0
+
+    def may_tell(self, seconds: float) -> bool:
+        """Return True for the first who asks within so many seconds."""
+        with self._lock:
+            if self._clock() - self._told < seconds:
+                return False
+            self._told = self._clock()
+            return True
 
     def left(self, kind: Spending) -> int:
         """Return the calls of that kind that may still be made."""

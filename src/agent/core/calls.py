@@ -11,23 +11,25 @@ import json
 import logging
 import random
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import Any, Protocol, TypeVar
 
 from agent.core.budget import Meter, Spending
-from agent.core.concurrency import Breaker, Pace, SlidingWindow
+from agent.core.concurrency import Breaker, Pace, SharedSemaphore, SlidingWindow
 from agent.core.errors import (
     BudgetExceeded,
     MalformedReply,
     ProviderError,
     ProviderUnavailable,
     RateLimited,
+    TimedOut,
 )
 from agent.core.faults import contained
 from agent.core.outside import finite
+from agent.core.progress import said_while_waiting
 from agent.core.shared_limits import SharedLimits
 from agent.core.strings import valid_text
 from agent.core.telemetry import CANCELLED, Exchange, Tokens, code_of, tell
@@ -67,6 +69,42 @@ class Policy:
     breaker: bool = False
     retry_on: Callable[[ProviderError], bool] = may_pass
     """Asked after each failed attempt but the last one."""
+    setting: str = ""
+    """The variable that sets `timeout`, for who is told of it."""
+    first_seconds: float = 0.0
+    """For the first sign of the service, where that may take longer than `timeout`."""
+    places: SharedSemaphore | None = None
+    """How many such calls may be under way at once."""
+
+
+class Pulse:
+    """Hear the signs of life of a call: each gives it its whole time anew.
+
+    So a slow reply that comes in pieces is waited for, and one that stands still is not.
+    """
+
+    def __init__(self) -> None:
+        self.beats = 0
+        self._limit: asyncio.Timeout | None = None
+        self._seconds, self._end = 0.0, 0.0
+
+    def beat(self) -> None:
+        """Tell that something has come."""
+        self.beats += 1
+        if self._limit:
+            now = asyncio.get_running_loop().time()
+            self._limit.reschedule(min(now + self._seconds, self._end))
+
+    @asynccontextmanager
+    async def limit(self, first: float, seconds: float, most: float) -> AsyncIterator[None]:
+        """Raise TimeoutError after `first` without a beat, `seconds` after one, or `most`."""
+        self.beats, self._seconds = 0, seconds
+        self._end = asyncio.get_running_loop().time() + most
+        try:
+            async with asyncio.timeout(min(first, most)) as self._limit:
+                yield
+        finally:
+            self._limit = None
 
 
 class Calls:
@@ -96,6 +134,7 @@ class Calls:
         meter: Meter,
         request: Any,
         tokens: Tokens | None = None,
+        pulse: Pulse | None = None,
     ) -> str:
         """Make a call whose reply (text) is paid for once in a turn, also after a crash.
 
@@ -104,11 +143,32 @@ class Calls:
         """
         if (earlier := await self.recall(policy, request, meter)) is not None:
             return earlier
-        with exchanged(policy.provider, request, meter.turn_id, tokens or Tokens()) as ended:
-            reply = valid_text(await self.call(policy, send, meter=meter, failures=ended.failures))
-            ended.reply = reply
+        async with self.place(policy, meter):
+            with exchanged(policy.provider, request, meter.turn_id, tokens or Tokens()) as ended:
+                reply = await self.call(
+                    policy, send, meter=meter, failures=ended.failures, pulse=pulse
+                )
+                ended.reply = reply = valid_text(reply)
         await self.save(policy, request, meter, reply)
         return reply
+
+    @asynccontextmanager
+    async def place(self, policy: Policy, meter: Meter) -> AsyncIterator[None]:
+        """Hold a place among the calls under way; waiting for it is no part of the call's time."""
+        if policy.places is None:
+            yield
+            return
+        with said_while_waiting(policy.provider, meter):
+            try:
+                async with asyncio.timeout(max(0.0, meter.remaining())):
+                    await policy.places.__aenter__()
+            except TimeoutError:
+                limit = meter.budget.limits.max_run_seconds
+                raise BudgetExceeded("max_run_seconds", limit) from None
+        try:
+            yield
+        finally:
+            await policy.places.__aexit__()
 
     async def recall(self, policy: Policy, request: Any, meter: Meter) -> str | None:
         """Return the reply that the turn has paid for already, and count it; None without one."""
@@ -137,6 +197,7 @@ class Calls:
         *,
         meter: Meter,
         failures: list[str] | None = None,
+        pulse: Pulse | None = None,
     ) -> T:
         """Make one logical call with its retries; raise ProviderError or BudgetExceeded.
 
@@ -148,7 +209,8 @@ class Calls:
             if breaker:
                 breaker.check(policy.provider)
             try:
-                reply = await self._attempt(policy, send, meter)
+                with said_while_waiting(policy.provider, meter):
+                    reply = await self._attempt(policy, send, meter, pulse or Pulse())
             except ProviderError as error:
                 if breaker and isinstance(error, ProviderUnavailable | RateLimited):
                     breaker.failed()
@@ -169,24 +231,24 @@ class Calls:
                     breaker.succeeded()
                 return reply
 
-    async def _attempt(self, policy: Policy, send: Callable[[], Awaitable[T]], meter: Meter) -> T:
+    async def _attempt(
+        self, policy: Policy, send: Callable[[], Awaitable[T]], meter: Meter, pulse: Pulse
+    ) -> T:
         if pace := self._paces.get(policy.provider):
             await _wait(await self.book(policy.provider, pace), meter)
         if self._reply_cache:
             await self._reply_cache.ready(meter.turn_id)
         if policy.spends:
             meter.reserve(policy.spends)
-        seconds = min(policy.timeout, meter.remaining())
-        if seconds <= 0:
+        if (most := meter.remaining()) <= 0:
             raise BudgetExceeded("max_run_seconds", meter.budget.limits.max_run_seconds)
+        began = time.monotonic()
         try:
-            async with asyncio.timeout(seconds):
+            async with pulse.limit(policy.first_seconds or policy.timeout, policy.timeout, most):
                 with contained(policy.provider):
                     return await send()
         except TimeoutError:
-            raise ProviderUnavailable(
-                policy.provider, f"no answer within {seconds:.0f} s", code="timeout"
-            ) from None
+            raise _late(policy, meter, time.monotonic() - began, pulse) from None
 
     def _breaker(self, policy: Policy) -> Breaker | None:
         if not policy.breaker:
@@ -240,6 +302,18 @@ def request_key(provider: str, request: Any) -> str:
     """Return a stable name of a request."""
     text = json.dumps(request, ensure_ascii=False, sort_keys=True, default=str)
     return hashlib.sha256(f"{provider}\n{text}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _late(policy: Policy, meter: Meter, seconds: float, pulse: Pulse) -> TimedOut:
+    """Return the error of a call whose time is over: its own time, or what the run had left."""
+    of_run = meter.remaining() <= 0
+    setting = "MAX_RUN_SECONDS" if of_run else policy.setting
+    seconds = seconds if of_run else policy.timeout
+    what = "no end" if of_run and pulse.beats else "nothing more" if pulse.beats else "no answer"
+    message = f"{what} within {seconds:.0f} s" + (f" ({setting})" if setting else "")
+    return TimedOut(
+        policy.provider, message, seconds=seconds, setting=setting, begun=pulse.beats > 0
+    )
 
 
 def _delay(policy: Policy, error: ProviderError, attempt: int) -> float | None:

@@ -88,6 +88,27 @@ class ProviderUnavailable(ProviderError):
     code = "unavailable"
 
 
+class TimedOut(ProviderUnavailable):
+    """Report a call that took too long; `setting` is the variable that gave it its `seconds`.
+
+    `begun` where something had come: the same call again would run as far.
+    """
+
+    code = "timeout"
+
+    def __init__(
+        self,
+        provider: str,
+        message: str,
+        *,
+        seconds: float = 0,
+        setting: str = "",
+        begun: bool = False,
+    ) -> None:
+        self.seconds, self.setting, self.begun = seconds, setting, begun
+        super().__init__(provider, message)
+
+
 class RateLimited(ProviderError):
     """Report a limit; `retry_after` in seconds where the service named it, else None."""
 
@@ -107,6 +128,19 @@ class RateLimited(ProviderError):
 
 class ProviderRefused(ProviderError):
     code = "refused"
+
+
+class KeyRefused(ProviderRefused):
+    """Report a key that its service does not take; `at_once` where nothing of the run had come.
+
+    Then the run ends by the variable's name, instead of walking through steps that all fail.
+    """
+
+    def __init__(
+        self, provider: str, message: str, *, code: str, variable: str, at_once: bool
+    ) -> None:
+        self.variable, self.at_once = variable, at_once
+        super().__init__(provider, message, code=code)
 
 
 class MalformedReply(ProviderError):

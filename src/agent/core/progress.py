@@ -6,16 +6,22 @@ mean something. `text` is for people, in the question's language; `count` is a n
 does.
 """
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
+
+from agent.core.budget import Meter
+from agent.core.telemetry import STEP
 
 EventType = Literal[
     "notice",
     "wish",
     "drop",
     "queries",
+    "waiting",
     "search_started",
     "search_done",
     "map_started",
@@ -114,3 +120,37 @@ def event(
     if sources:
         fields["sources"] = list(sources)
     return fields
+
+
+SECONDS_BETWEEN_SIGNS = 15.0
+
+
+@contextmanager
+def said_while_waiting(provider: str, meter: Meter) -> Iterator[None]:
+    """Send an event every 15 s while an outside call works, from within a graph.
+
+    Of calls side by side one is told.
+    """
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    timer: asyncio.TimerHandle
+
+    def sign() -> None:
+        nonlocal timer
+        timer = loop.call_later(SECONDS_BETWEEN_SIGNS, sign)
+        if not meter.budget.may_tell(SECONDS_BETWEEN_SIGNS / 2):
+            return
+        # Loaded by whoever runs a graph; it would cost every other command a second.
+        from langgraph.config import get_stream_writer
+
+        step, service = STEP.get(), provider.partition(":")[0]
+        with suppress(RuntimeError):
+            write, seconds = get_stream_writer(), loop.time() - began
+            node = step.node if step else ""
+            write(event("waiting", node, id=service, speaker=service, seconds=seconds))
+
+    timer = loop.call_later(SECONDS_BETWEEN_SIGNS, sign)
+    try:
+        yield
+    finally:
+        timer.cancel()

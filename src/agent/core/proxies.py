@@ -97,3 +97,14 @@ class ProxiedTransport(httpx.AsyncBaseTransport):
     async def aclose(self) -> None:
         for transport in self._transports.values():
             await transport.aclose()
+
+
+def is_near(url: str) -> bool:
+    """Tell whether a service runs on this machine or in its network: one model, few at a time."""
+    host = urlsplit(url).hostname or ""
+    if is_loopback(host) or host.endswith((".local", ".lan", ".internal")) or "." not in host:
+        return True
+    try:
+        return ipaddress.ip_address(host).is_private
+    except ValueError:
+        return False

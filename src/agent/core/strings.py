@@ -1,7 +1,7 @@
 """Make text from outside valid, put it on one line, estimate its tokens."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 # Controls (but tab and line ends), bidirectional embeddings, overrides and isolates, halves of
@@ -70,10 +70,11 @@ _CUT = "…"
 
 def estimated_tokens(text: str) -> int:
     """Return the tokens: CJK characters / 1.5 plus other characters / 4, rounded up."""
-    return int(_weight(text) + 0.999)
+    return int(weight(text) + 0.999)
 
 
-def _weight(text: str) -> float:
+def weight(text: str) -> float:
+    """Return the estimated tokens, unrounded."""
     if text.isascii():
         return len(text) / 4
     narrow = sum(map(len, _NARROW.findall(text)))
@@ -88,17 +89,27 @@ def cut_to_tokens(text: str, tokens: int) -> str:
     while left > 0 and end < len(text):
         # A stretch that fits even if every character of it is wide, so that few steps suffice.
         step = max(1, int(left * 1.5))
-        left -= _weight(text[end : end + step])
+        left -= weight(text[end : end + step])
         end += step
     end -= left < 0
     return text[:end].rstrip() + _CUT if end > 0 else ""
 
 
-def cut_to_shares(texts: Sequence[str], tokens: int) -> list[str]:
+def cut_middle(text: str, tokens: int) -> str:
+    """Return the beginning and the end of a text, at most `tokens` together by estimate."""
+    if estimated_tokens(text) <= tokens:
+        return text
+    begin = cut_to_tokens(text, tokens // 2)
+    return f"{begin}\n{cut_to_tokens(text[::-1], tokens - tokens // 2)[::-1].removeprefix(_CUT)}"
+
+
+def cut_to_shares(
+    texts: Sequence[str], tokens: int, cut: Callable[[str, int], str] = cut_to_tokens
+) -> list[str]:
     """Cut texts to fit into `tokens` together; what short ones leave goes to longer ones."""
-    cut: dict[int, str] = {}
+    shorter: dict[int, str] = {}
     order = sorted(range(len(texts)), key=lambda n: len(texts[n]))
     for position, place in enumerate(order):
-        cut[place] = cut_to_tokens(texts[place], max(0, tokens) // (len(order) - position))
-        tokens -= estimated_tokens(cut[place])
-    return [cut[n] for n in range(len(texts))]
+        shorter[place] = cut(texts[place], max(0, tokens) // (len(order) - position))
+        tokens -= estimated_tokens(shorter[place])
+    return [shorter[n] for n in range(len(texts))]

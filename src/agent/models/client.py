@@ -5,8 +5,9 @@ import base64
 import importlib
 import json
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-from contextlib import aclosing
+import math
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing, contextmanager
 from dataclasses import asdict, replace
 from datetime import UTC, date, datetime
 from typing import Any, TypeVar, cast
@@ -22,14 +23,24 @@ from langchain_core.tools import BaseTool
 from pydantic import BaseModel
 
 from agent.core.budget import Meter
-from agent.core.calls import Calls, Policy, exchanged
-from agent.core.errors import ConfigurationError, MalformedReply, ProviderError
+from agent.core.calls import Calls, Policy, Pulse, exchanged
+from agent.core.concurrency import SharedSemaphore
+from agent.core.errors import (
+    ConfigurationError,
+    KeyRefused,
+    MalformedReply,
+    ProviderError,
+    ProviderRefused,
+)
 from agent.core.faults import contained
 from agent.core.outside import parse_json
+from agent.core.proxies import is_near
 from agent.core.telemetry import Tokens
 from agent.models import catalogue
 from agent.models.catalogue import ModelName, Provider, parse
 from agent.models.google import Google
+from agent.models.limits import ReplySizes, Underway
+from agent.models.loops import repeats
 from agent.models.replies import read_reply
 from agent.models.streaming import AnswerStream, read_ahead
 from agent.models.types import (
@@ -43,7 +54,16 @@ from agent.models.types import (
     Vendor,
     Withdrawal,
 )
-from agent.models.validation import judge, parse_reply, repair_request, schema_of, unusable_once
+from agent.models.validation import (
+    LOOP,
+    judge,
+    malformed_reply,
+    parse_reply,
+    repair_request,
+    schema_of,
+    unusable_once,
+)
+from agent.models.window import Windows
 from agent.settings import Settings
 
 
@@ -117,6 +137,8 @@ class ModelClient:
         self._served: set[tuple[str, str]] = set()
         self._opened: set[ModelName] = set()
         """Models whose template opens a thought: their text waits for its end."""
+        self.windows, self.reply_sizes = Windows(), ReplySizes()
+        self._places = {provider: _places(provider, settings) for provider in _PROVIDERS}
         for provider in _PROVIDERS if settings.model_rpm else ():
             rate, burst = pace_of(settings.model_rpm)
             calls.pace(f"model:{provider}", rate=rate, burst=burst)
@@ -176,15 +198,40 @@ class ModelClient:
             ) from None
 
     async def _once(self, name: ModelName, request: Request, meter: Meter) -> Response:
+        """Return the reply to a request, which is cut where it was too long for the model."""
         vendor = await self._vendor(name)
-        charged, tokens = False, Tokens()
+
+        async def ask(sized: Request) -> Response:
+            return await self._attempt(name, sized, meter, vendor)
+
+        return await self.windows.ask_within(name, request, vendor, ask)
+
+    async def _attempt(
+        self, name: ModelName, request: Request, meter: Meter, vendor: Vendor
+    ) -> Response:
+        provider = f"model:{name.provider}"
+        charged, tokens, pulse = False, Tokens(), Pulse()
+        size = self.reply_sizes.of(name, request)
 
         async def send() -> str:
             nonlocal charged
-            response = await vendor.complete(request)
+            underway = Underway(provider, request, pulse)
+            sized = replace(request, max_tokens=size.tokens, watch=underway.hear)
+            try:
+                response = await vendor.complete(sized)
+            except (asyncio.CancelledError, MalformedReply) as early:
+                if getattr(early, "code", LOOP) == LOOP:
+                    tokens.add(underway.spent())
+                    self._account(name, meter, underway.spent())
+                raise
             charged = True
             tokens.add(response)
             self._account(name, meter, response)
+            if self._is_near(name):
+                self.windows.check(request, response, provider)
+            size.learn(response)
+            if response.finish == "length" and repeats(response.text):
+                raise malformed_reply(provider, name.id, LOOP)
             response = read_reply(response, request, opened=name in self._opened)
             if response.opened:
                 self._opened.add(name)
@@ -192,17 +239,35 @@ class ModelClient:
                 meter.remark("model_weak")
             if response.no_tools:
                 meter.remark("model_no_tools")
-            judge(response, request, f"model:{name.provider}")
+            judge(response, request, provider)
             return to_text(response)
 
-        text = await self._calls.once(
-            self._policy(name), send, meter=meter, request=_identity(request), tokens=tokens
-        )
+        with self._named_key(name, meter):
+            text = await self._calls.once(
+                self._policy(name), send,
+                meter=meter, request=_identity(request), tokens=tokens, pulse=pulse,
+            )  # fmt: skip
         response = from_text(text)
         if not charged:
             # A step repeated after a crash still owns what its first life paid.
             self._account(name, meter, response, again=True)
         return response
+
+    @contextmanager
+    def _named_key(self, name: ModelName, meter: Meter) -> Iterator[None]:
+        """Name the variable of a key that is refused."""
+        try:
+            yield
+        except ProviderRefused as error:
+            if error.code != "model_key_invalid":
+                raise
+            raise KeyRefused(
+                error.provider,
+                error.message,
+                code=error.code,
+                variable=self._settings.key_name(name.provider),
+                at_once=not meter.budget.has_tokens,
+            ) from error
 
     async def stream(
         self,
@@ -258,10 +323,15 @@ class ModelClient:
             self._policy,
             account,
             opened=self._opened,
+            windows=self.windows,
+            sizes=self.reply_sizes,
             meter=meter,
             thinking=thinking,
         )
-        with exchanged(policy.provider, request, meter.turn_id, tokens) as ended:
+        with (
+            exchanged(policy.provider, request, meter.turn_id, tokens) as ended,
+            self._named_key(names[-1], meter),
+        ):
             async with aclosing(answer_stream.tell(names, messages)) as pieces:
                 async for text in pieces:
                     ended.reply = "" if isinstance(text, Withdrawal) else ended.reply + text
@@ -292,7 +362,17 @@ class ModelClient:
             attempts=4,
             base_delay=0.2,
             retry_on=unusable_once(),
+            setting="MODEL_TIMEOUT_SECONDS",
+            places=self._places[name.provider],
+            first_seconds=math.inf if self._is_near(name) and not self._is_timed else 0,
         )
+
+    @property
+    def _is_timed(self) -> bool:
+        return "model_timeout_seconds" in self._settings.model_fields_set
+
+    def _is_near(self, name: ModelName) -> bool:
+        return name.provider == "openai" and is_near(self._settings.openai_base_url or "")
 
     def _account(self, name: ModelName, meter: Meter, spent: Any, *, again: bool = False) -> None:
         """Record the tokens and cost of a Response or Piece; searches are the search layer's."""
@@ -362,6 +442,13 @@ class ModelClient:
                 "model", "openai:… models need the extra: pip install 'tanlu[openai]'"
             ) from error
         return cast(Vendor, module.OpenAI(self._settings))
+
+
+def _places(provider: Provider, settings: Settings) -> SharedSemaphore | None:
+    """Return the places for calls at once; a small server nearby works on one at a time."""
+    near = provider == "openai" and is_near(settings.openai_base_url or "")
+    most = (1 if near else 0) if settings.model_concurrency is None else settings.model_concurrency
+    return SharedSemaphore(most) if most else None
 
 
 def pace_of(rpm: int) -> tuple[float, int]:

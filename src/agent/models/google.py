@@ -205,6 +205,12 @@ class Google:
             pager = await pool.client.aio.models.list(config={"page_size": 1000})
             return [str(model.name).removeprefix("models/") async for model in pager]
 
+    async def window(self, model: str) -> int | None:
+        """Return the tokens that a prompt may have."""
+        with translate_errors(PROVIDER_GOOGLE, model):
+            pool = await self._pools.get()
+            return (await pool.client.aio.models.get(model=model)).input_token_limit
+
     async def aclose(self) -> None:
         await self._pools.aclose()
 
@@ -229,8 +235,8 @@ class Google:
             "base_url": self.url,
             "vertexai": False,
             "max_retries": 1,
-            # Only a whole reply is bounded here; a stream's pauses are timed by its reader.
-            "timeout": None if streaming else self._settings.model_timeout_seconds,
+            # How long a reply may take is watched by who waits for it.
+            "timeout": None,
             "disable_streaming": not streaming,
             "thinking_level": level,
             "cache": False,
@@ -263,6 +269,8 @@ def _messages(request: Request, attempt: Attempt) -> list[BaseMessage]:
 def _options(request: Request, attempt: Attempt) -> dict[str, Any]:
     """Return the options one call adds to its model."""
     options: dict[str, Any] = {}
+    if request.max_tokens:
+        options["max_output_tokens"] = request.max_tokens
     if request.schema and attempt.takes("json_schema"):
         options["response_mime_type"] = "application/json"
         options["response_json_schema"] = schema_of(request.schema)

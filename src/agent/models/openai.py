@@ -7,10 +7,11 @@ but for servers of one's own, which take it as a grammar.
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 import httpx
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, SystemMessage
@@ -23,12 +24,14 @@ from agent.models.compatible import ENDING, REASONING, Compatible, Ending, Plain
 from agent.models.connections import tls
 from agent.models.errors import PROVIDER_OPENAI, refuse_false_success, translate_errors
 from agent.models.habits import EXTRA, Attempt, Habits, without_system, without_tools
+from agent.models.limits import with_ends
 from agent.models.types import LISTING, QUIET, Piece, Request, Response, finish_of
 from agent.models.validation import schema_of, with_schema
 from agent.settings import Settings
 
 _ASKED_SECONDS = 5
 DEFAULT_URL = "https://api.openai.com/v1"
+_WINDOWS = ("max_model_len", "loaded_context_length", "context_length", "context_window")
 _JSON_OBJECT = {"type": "json_object"}
 _LOCAL = ("llamacpp", "llama.cpp", "vllm", "sglang", "library", "ollama", "organization_owner",
           "lmstudio", "lm studio", "mlx", "tabbyapi")  # fmt: skip
@@ -64,19 +67,21 @@ class OpenAI:
 
     async def complete(self, request: Request) -> Response:
         """Return one reply; what the endpoint refuses is left out, and left out from then on."""
-        local = request.schema is not None and await self._takes_grammars()
+        # Forms come first in every run: what they find out holds for plain texts.
+        own = await self._is_own_server() if request.schema else self._is_local
+        local = bool(own) and not request.tools
         return await self._habits.adapt(
             request.model, lambda attempt: self._complete(request, attempt, local=local)
         )
 
     async def _complete(self, request: Request, attempt: Attempt, *, local: bool) -> Response:
         with translate_errors(PROVIDER_OPENAI, request.model):
-            streaming = not attempt.takes("whole")
+            # In pieces a slow reply is seen to come, and one that runs away is ended.
+            streaming = local or not attempt.takes("whole")
             model = await self._model(request.model, attempt, streaming=streaming)
             messages, options = self._ask(request, attempt, local=local)
             if streaming:
-                chunks = [chunk async for chunk in model.astream(messages, QUIET, **options)]
-                message: Any = sum(chunks[1:], chunks[0]) if chunks else AIMessage("")
+                message: Any = await _whole(model.astream(messages, QUIET, **options), request)
             else:
                 message = await model.ainvoke(messages, QUIET, **options)
             response = _response(message, request.schema)
@@ -105,9 +110,12 @@ class OpenAI:
         if ending.has_come and not finish:
             yield Piece(finish="stop", reason="[DONE]")
 
-    async def _takes_grammars(self) -> bool:
-        """Return whether this is a server of one's own, which turns any schema into a grammar."""
-        if self._settings.structured_method != "auto" or not self.url.startswith("http://"):
+    async def _is_own_server(self) -> bool:
+        """Return whether this is a server of one's own, which streams all it says.
+
+        They all turn any schema into a grammar, too.
+        """
+        if not self.url.startswith("http://"):
             return False
         if self._is_local is None:
             try:
@@ -127,6 +135,15 @@ class OpenAI:
             model = await self._model(LISTING, Attempt(frozenset()))
             return [str(entry.id) async for entry in model.root_async_client.models.list()]
 
+    async def window(self, model: str) -> int | None:
+        """Return the tokens of the window, where the endpoint tells them with its models."""
+        with translate_errors(PROVIDER_OPENAI, LISTING):
+            lister = await self._model(LISTING, Attempt(frozenset()))
+            async for entry in lister.root_async_client.models.list():
+                if entry.id == model:
+                    return _window_of(entry.model_extra or {})
+        return None
+
     async def aclose(self) -> None:
         await self._pools.aclose()
 
@@ -145,7 +162,9 @@ class OpenAI:
             method = self._settings.structured_method
             if method == "function_calling" and attempt.takes("tools"):
                 tools = [*tools, _schema_as_tool(schema)]
-            elif (local or method == "json_schema") and attempt.takes("json_schema"):
+            elif (method == "json_schema" or (local and method == "auto")) and attempt.takes(
+                "json_schema"
+            ):
                 response_format = _json_schema(schema)
             else:
                 messages = with_schema(messages, schema)
@@ -153,7 +172,16 @@ class OpenAI:
                     response_format = _JSON_OBJECT
         if any(isinstance(m, SystemMessage) for m in messages) and not attempt.takes("system"):
             messages = without_system(messages)
-        return messages, self._options(tools, response_format, attempt)
+        options = self._options(tools, response_format, attempt)
+        options["extra_body"] = self._limit(request, attempt) | options["extra_body"]
+        return messages, options
+
+    def _limit(self, request: Request, attempt: Attempt) -> dict[str, Any]:
+        """Return how long the reply may be, by the name that the service knows it by."""
+        if not request.max_tokens or not attempt.takes("max_tokens"):
+            return {}
+        own = (urlsplit(self.url).hostname or "").endswith(("openai.com", "azure.com"))
+        return {"max_completion_tokens" if own else "max_tokens": request.max_tokens}
 
     def _options(
         self, tools: list[Any], response_format: dict[str, Any] | None, attempt: Attempt
@@ -162,9 +190,10 @@ class OpenAI:
         if tools and "tools" not in attempt.without:
             bound: Any = Compatible.model_construct().bind_tools(tools)
             options["tools"] = bound.kwargs["tools"]
+        options["extra_body"] = self._extra(attempt)
         if response_format:
             # In the body, because as an option it selects the parsing client.
-            options["extra_body"] = {**self._extra(attempt), "response_format": response_format}
+            options["extra_body"]["response_format"] = response_format
         return options
 
     def _extra(self, attempt: Attempt) -> dict[str, Any]:
@@ -179,7 +208,8 @@ class OpenAI:
             # Ollama and vLLM want no key, but the client insists on one.
             "api_key": key or SecretStr("none"),
             "max_retries": 0,
-            "timeout": httpx.Timeout(None, connect=10) if streaming else self._seconds,
+            # How long a reply may take is watched by who waits for it.
+            "timeout": httpx.Timeout(None, connect=10),
             "http_async_client": pool.asynchronous,
             "http_client": pool.synchronous,
             "openai_proxy": "",
@@ -191,8 +221,6 @@ class OpenAI:
             "stream_chunk_timeout": None,
             "cache": False,
         }
-        if extra := self._extra(attempt):
-            options["extra_body"] = extra
         if streaming:
             # The end of a stream is read from its bytes.
             options["default_headers"] = {"Accept-Encoding": "identity"}
@@ -200,10 +228,6 @@ class OpenAI:
         if streaming:
             client.async_client = PlainChunks(client.async_client)
         return client
-
-    @property
-    def _seconds(self) -> float:
-        return self._settings.model_timeout_seconds
 
     async def _open(self) -> Pool:
         if not self._settings.openai_api_key and not self._settings.openai_base_url:
@@ -221,8 +245,29 @@ class OpenAI:
         return Pool(asynchronous, httpx.Client(**shared))
 
 
+async def _whole(chunks: AsyncIterator[Any], request: Request) -> AIMessage:
+    """Return a streamed reply in one piece; who asked hears it come."""
+    whole: Any = None
+    async with aclosing(cast(Any, chunks)) as stream:
+        async for chunk in stream:
+            whole = chunk if whole is None else whole + chunk
+            if request.watch:
+                request.watch(str(chunk.text))
+    return whole or AIMessage("")
+
+
+def _window_of(fields: Mapping[str, Any]) -> int | None:
+    """Return the window by the words of llama.cpp, vLLM, LM Studio, OpenRouter, in this order."""
+    meta = fields.get("meta")
+    sizes = [
+        meta.get("n_ctx") if isinstance(meta, Mapping) else None,
+        *(fields.get(name) for name in _WINDOWS),
+    ]
+    return next((size for size in sizes if isinstance(size, int) and size > 0), None)
+
+
 def _schema_as_tool(schema: type[BaseModel]) -> dict[str, Any]:
-    shape = dict(schema_of(schema))
+    shape = dict(with_ends(schema_of(schema)))
     description = shape.pop("description", schema.__name__)
     function = {"name": schema.__name__, "description": description, "parameters": shape}
     return {"type": "function", "function": function}
@@ -234,7 +279,7 @@ def _json_schema(schema: type[BaseModel]) -> dict[str, Any]:
     Grammars write required fields first: those that stand before one of them are required, too,
     as instructions count on their order.
     """
-    shape = dict(schema_of(schema))
+    shape = dict(with_ends(schema_of(schema)))
     fields, required = list(shape.get("properties", {})), shape.get("required", [])
     last = max((fields.index(name) for name in required), default=-1)
     shape["required"] = fields[: last + 1]

@@ -102,15 +102,15 @@ class Failure:
         """Return the cause: by the service's words where they are known, else by the status."""
         if self.is_page:
             return self._page_code
-        said = _bare(f"{self.words} {self.message[:_LONGEST]}")
+        bare = _bare(f"{self.words} {self.message[:_LONGEST]}")
         for code, phrases in _KINDS.items():
             # "Too large, tokens a minute" is a limit of the minute, whatever else it says.
-            if (code, self.status) != ("model_context", 429) and any(p in said for p in phrases):
+            if (code, self.status) != ("model_context", 429) and any(p in bare for p in phrases):
                 return code
         if 300 <= self.status < 400:
             return "model_redirect"
         if self.status == 404:
-            return "model_missing" if "model" in said else "model_address"
+            return "model_missing" if "model" in bare else "model_address"
         if self.status >= 500 or self.status in _PASSING:
             return "unavailable"
         return _STATUS.get(self.status, "model_bad_request")
@@ -128,8 +128,8 @@ class Failure:
         """Return the tokens that the model takes, where the service says so."""
         if isinstance(size := self.fields.get("n_ctx"), int):
             return size
-        found = _WINDOW.search(self.message[:_LONGEST].lower())
-        return int(found[1] or found[2]) if found else None
+        match = _WINDOW.search(self.message[:_LONGEST].lower())
+        return int(match[1] or match[2]) if match else None
 
     @property
     def sent(self) -> int | None:

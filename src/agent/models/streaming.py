@@ -9,7 +9,7 @@ import contextlib
 import logging
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import replace
 from typing import Any, cast
 
@@ -23,7 +23,7 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from pydantic import Field, SkipValidation
 
 from agent.core.budget import Meter
-from agent.core.calls import Calls, Policy
+from agent.core.calls import Calls, Policy, Pulse
 from agent.core.errors import (
     BudgetExceeded,
     ConfigurationError,
@@ -33,9 +33,11 @@ from agent.core.errors import (
 )
 from agent.core.strings import ends_in_half, valid_text
 from agent.models.catalogue import ModelName
+from agent.models.limits import ReplySizes, Underway
 from agent.models.replies import SpokenText, spoken_pieces
 from agent.models.types import Piece, Request, Thinking, Vendor, Withdrawal
-from agent.models.validation import blocked_reply, malformed_reply
+from agent.models.validation import LOOP, blocked_reply, malformed_reply
+from agent.models.window import Windows
 from agent.prompts import render
 
 Pieces = Callable[[], AsyncIterator[str]]
@@ -136,10 +138,13 @@ class OpenStream:
         name: ModelName,
         idle: float,
         account: Account,
+        *,
         text: SpokenText,
+        underway: Underway,
     ) -> None:
         self.name, self.text = name, text
         self._pieces, self._idle, self._account = pieces, idle, account
+        self._underway = underway
         self._first, self._last = "", ""
         self._finish, self._ended = "none", False
         self._spent = Piece()
@@ -180,6 +185,8 @@ class OpenStream:
         except ProviderRefused:
             raise
         except (ProviderError, TimeoutError) as error:
+            if isinstance(error, ProviderError) and error.code == LOOP:
+                raise
             if not self.whole:
                 log.warning("turn=%s %s: cut off: %s", meter.turn_id, self.name.id, error)
 
@@ -196,8 +203,10 @@ class OpenStream:
         self._last = (self._last + piece.text)[-_LAST_CHARACTERS:]
 
     async def close(self, meter: Meter) -> None:
-        """Close the connection and account for what was used."""
+        """Close the connection and account for what was used, by estimate where it ended early."""
         await self._pieces.aclose()
+        if not self._ended and not self._spent.output_tokens and self._underway.has_heard:
+            self._spent = replace(self._underway.spent(), served_by=self._spent.served_by)
         if self.text.echoes:
             meter.remark("model_weak")
         self._account(self.name, meter, self._spent)
@@ -214,33 +223,34 @@ class AnswerStream:
         account: Account,
         *,
         opened: set[ModelName],
+        windows: Windows,
+        sizes: ReplySizes,
         meter: Meter,
         thinking: Thinking,
     ) -> None:
         self._calls, self._vendor, self._policy = calls, vendor, policy
         self._account, self._opened = account, opened
         self._meter, self._thinking = meter, thinking
+        self._windows, self._sizes = windows, sizes
 
     async def tell(
         self, names: Sequence[ModelName], messages: Sequence[BaseMessage]
     ) -> AsyncGenerator[str, None]:
         """Yield the text as it comes, from the first of `names` that answers at all."""
-        opened, text_so_far = await self._open_any(names, messages), ""
-        try:
+        text_so_far = ""
+        async with AsyncExitStack() as stack:
+            opened = await self._open_any(names, messages, stack)
+            stack.callback(self._remember, opened)
             async for text in opened.texts(self._meter):
                 text_so_far = "" if isinstance(text, Withdrawal) else text_so_far + text
                 yield text
-        finally:
-            await opened.close(self._meter)
-            self._remember(opened)
         if opened.whole:
             return
-        more = await self._continue(opened.name, [*messages, continue_prompt(text_so_far)])
-        try:
+        prompt = [*messages, continue_prompt(text_so_far)]
+        async with AsyncExitStack() as stack:
+            more = await self._continue(opened.name, prompt, stack)
             async for text in more.texts(self._meter):
                 yield text
-        finally:
-            await more.close(self._meter)
         if not more.whole:
             raise _cut_off(opened.name)
 
@@ -252,11 +262,14 @@ class AnswerStream:
             self._opened.discard(stream.name)
 
     async def _open_any(
-        self, names: Sequence[ModelName], messages: Sequence[BaseMessage]
+        self,
+        names: Sequence[ModelName],
+        messages: Sequence[BaseMessage],
+        stack: AsyncExitStack,
     ) -> OpenStream:
         for name, following in zip(names, [*names[1:], None], strict=True):
             try:
-                return await self._open(name, messages)
+                return await self._open(name, messages, stack)
             except (ProviderError, ConfigurationError) as error:
                 if following is None:
                     raise
@@ -265,29 +278,63 @@ class AnswerStream:
                 )
         raise ValueError("no model to ask")
 
-    async def _continue(self, name: ModelName, messages: Sequence[BaseMessage]) -> OpenStream:
+    async def _continue(
+        self, name: ModelName, messages: Sequence[BaseMessage], stack: AsyncExitStack
+    ) -> OpenStream:
         try:
-            return await self._open(name, messages)
+            return await self._open(name, messages, stack)
         except (ProviderError, BudgetExceeded) as error:
             raise _cut_off(name) from error
 
-    async def _open(self, name: ModelName, messages: Sequence[BaseMessage]) -> OpenStream:
+    async def _open(
+        self, name: ModelName, messages: Sequence[BaseMessage], stack: AsyncExitStack
+    ) -> OpenStream:
+        """Return an open stream; `stack` closes it and leaves its place among the calls."""
         vendor, policy = await self._vendor(name), self._policy(name)
         request = Request(name.id, tuple(messages), thinking=self._thinking)
 
-        async def start() -> OpenStream:
-            pieces = _valid(cast(AsyncGenerator[Piece, None], vendor.stream(request)))
-            text = SpokenText(request, opened=name in self._opened)
-            idle = min(_IDLE_SECONDS, policy.timeout)
-            opened = OpenStream(spoken_pieces(pieces, text), name, idle, self._account, text)
-            try:
-                await opened.wait_for_text()
-            except BaseException:
-                await opened.close(self._meter)
-                raise
-            return opened
+        async def ask(sized: Request) -> OpenStream:
+            size, pulse = self._sizes.of(name, sized, streamed=True), Pulse()
+            limited = replace(sized, max_tokens=size.tokens)
 
-        return await self._calls.call(policy, start, meter=self._meter)
+            async def start() -> OpenStream:
+                opened = self._stream(vendor, limited, name, policy, pulse)
+                try:
+                    await opened.wait_for_text()
+                except BaseException:
+                    await opened.close(self._meter)
+                    raise
+                return opened
+
+            return await self._calls.call(policy, start, meter=self._meter, pulse=pulse)
+
+        async with AsyncExitStack() as own:
+            await own.enter_async_context(self._calls.place(policy, self._meter))
+            opened = await self._windows.ask_within(name, request, vendor, ask)
+            own.push_async_callback(opened.close, self._meter)
+            stack.push_async_exit(own.pop_all())
+        return opened
+
+    def _stream(
+        self, vendor: Vendor, request: Request, name: ModelName, policy: Policy, pulse: Pulse
+    ) -> OpenStream:
+        """Return a stream whose pieces are made clean and heard as they come."""
+        underway = Underway(policy.provider, request, pulse)
+        pieces = _valid(cast(AsyncGenerator[Piece, None], vendor.stream(request)))
+        text = SpokenText(request, opened=name in self._opened)
+        spoken = spoken_pieces(_heard(pieces, underway), text)
+        idle = min(_IDLE_SECONDS, policy.timeout)
+        return OpenStream(spoken, name, idle, self._account, text=text, underway=underway)
+
+
+async def _heard(
+    pieces: AsyncGenerator[Piece, None], underway: Underway
+) -> AsyncGenerator[Piece, None]:
+    """Yield the same, thoughts included, and tell who watches that it comes."""
+    async with aclosing(pieces):
+        async for piece in pieces:
+            underway.hear(piece.text)
+            yield piece
 
 
 def ends_naturally(text: str) -> bool:

@@ -1,7 +1,7 @@
 """Define the interface between the client and a service of models."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from langchain_core.messages import AIMessage, BaseMessage
@@ -73,6 +73,10 @@ class Request:
     thinking: Thinking | None = None
     search_range: tuple[str, str] | None = None
     """From when to when the pages that it searches may be, RFC 3339."""
+    max_tokens: int = 0
+    """Tokens that the reply may have; 0 leaves it to the service."""
+    watch: Callable[[str], None] | None = field(default=None, compare=False)
+    """Hears what comes of a reply, piece by piece, where its service sends it so."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +135,10 @@ class Vendor(Protocol):
 
     async def list_models(self) -> list[str]:
         """Return the ids the service knows."""
+        ...
+
+    async def window(self, model: str) -> int | None:
+        """Return the tokens of a model's window, where the service tells."""
         ...
 
     async def aclose(self) -> None: ...

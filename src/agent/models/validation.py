@@ -10,7 +10,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, ValidationError
 
 from agent.core.calls import may_pass
-from agent.core.errors import MalformedReply, ProviderError, ProviderRefused
+from agent.core.errors import MalformedReply, ProviderError, ProviderRefused, TimedOut
 from agent.core.outside import parse_json_at
 from agent.models.types import Request, Response
 
@@ -161,15 +161,18 @@ def repair_request(problem: str) -> HumanMessage:
 def unusable_once() -> Callable[[ProviderError], bool]:
     """Return what one call is retried on: a whole reply that cannot be used, only once.
 
-    It was paid for; what broke on its way was not.
+    It was paid for; what broke on its way was not. A call that was late is made once more if
+    nothing had come; one that ran away would do so again.
     """
-    unusable_before = False
+    before = False
 
     def retry_on(error: ProviderError) -> bool:
-        nonlocal unusable_before
-        if error.code not in _WORDS:
+        nonlocal before
+        if error.code == LOOP or (isinstance(error, TimedOut) and error.begun):
+            return False
+        if error.code not in _WORDS and not isinstance(error, TimedOut):
             return may_pass(error)
-        again, unusable_before = not unusable_before, True
+        again, before = not before, True
         return again
 
     return retry_on
@@ -198,7 +201,9 @@ def _is_whole(text: str) -> bool:
     return True
 
 
+LOOP = "model_loop"
 _WORDS = {
+    LOOP: "it repeated itself without end",
     "model_bad_call": "it called a tool in a way that cannot be read",
     "model_truncated": "the answer was cut off at the model's limit",
     "model_empty": "the answer was empty",

@@ -265,7 +265,7 @@ def rows(value: Any) -> list[Mapping[str, Any]]:
     return [row for row in value if isinstance(row, Mapping)] if isinstance(value, list) else []
 
 
-def listed(
+def rows_of(
     provider: str, reply: Mapping[str, Any], name: str, *others: str
 ) -> list[Mapping[str, Any]]:
     """Return the objects of a reply's list, which may be null where nothing was found.

@@ -10,7 +10,7 @@ from agent.search.documents import (
     make_document,
     whole_number,
 )
-from agent.search.hits import fields, listed, plain, rows
+from agent.search.hits import fields, plain, rows, rows_of
 
 _MAX_WORDS = 2000
 _MAX_AUTHORS = 12
@@ -41,7 +41,7 @@ class OpenAlex(DocumentSearch):
                 "Authorization": f"Bearer {self._endpoint.secret()}",
             },
         )
-        return [_paper(work) for work in listed(self.name, reply, "results")]
+        return [_paper(work) for work in rows_of(self.name, reply, "results")]
 
 
 def _paper(work: Any) -> Document | None:

@@ -20,7 +20,7 @@ from agent.core.errors import AgentError, MalformedReply, ProviderError, Provide
 from agent.core.faults import contained
 from agent.evidence.queries import clean_text
 from agent.search.documents import Document, Figure, SourceEndpoint, distinct, make_document
-from agent.search.hits import MAX_QUERY, fields, listed, plain
+from agent.search.hits import MAX_QUERY, fields, plain, rows_of
 from agent.search.http import Json, SearchHttp
 from agent.search.sec_facts import IFRS, US_GAAP, as_text, current, filing_url, read_figures
 
@@ -251,7 +251,7 @@ class SecEdgar:
             if company:
                 params["ciks"] = company.cik_path
             reply = await self._get("efts", "/LATEST/search-index", params)
-            hits = listed(self.name, fields(reply.get("hits")), "hits")
+            hits = rows_of(self.name, fields(reply.get("hits")), "hits")
             return distinct(_hit_document(hit, company) for hit in hits)[:count]
 
         return ask

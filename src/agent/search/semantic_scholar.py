@@ -12,7 +12,7 @@ from agent.search.documents import (
     make_document,
     whole_number,
 )
-from agent.search.hits import fields, listed, plain, rows
+from agent.search.hits import fields, plain, rows, rows_of
 from agent.search.http import error_message
 
 _MAX_AUTHORS = 12
@@ -57,7 +57,7 @@ class SemanticScholar(DocumentSearch):
             },
             refine=_error_of,
         )
-        return [_paper(row) for row in listed(self.name, reply, "data", "total")]
+        return [_paper(row) for row in rows_of(self.name, reply, "data", "total")]
 
 
 _KEY = "SEMANTIC_SCHOLAR_API_KEY"

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote_plus
 
-from agent.search.hits import Hit, HitSearch, fields, listed, make_hit
+from agent.search.hits import Hit, HitSearch, fields, make_hit, rows_of
 from agent.search.rules import DAYS, SearchRules
 from agent.texts import detect_language
 
@@ -37,7 +37,7 @@ class SerperSearch(HitSearch):
             make_hit(
                 row.get("title"), row.get("link"), row.get("snippet"), published=row.get("date")
             )
-            for row in listed(self.name, reply, "organic", "answerBox", "knowledgeGraph")
+            for row in rows_of(self.name, reply, "organic", "answerBox", "knowledgeGraph")
         ]
         page = f"https://www.google.com/search?q={quote_plus(query)}"
         boxes = [_answer_box(reply.get("answerBox")), _panel(reply.get("knowledgeGraph"))]

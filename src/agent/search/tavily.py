@@ -14,7 +14,7 @@ from agent.core.errors import (
     ProviderRefused,
     RateLimited,
 )
-from agent.search.hits import Hit, HitSearch, PageContent, listed, make_hit
+from agent.search.hits import Hit, HitSearch, PageContent, make_hit, rows_of
 from agent.search.http import error_message
 from agent.search.rules import DAYS, SearchRules
 
@@ -56,7 +56,7 @@ class TavilySearch(HitSearch):
                 row.get("content"),
                 published=row.get("published_date"),
             )
-            for row in listed(self.name, reply, "results")
+            for row in rows_of(self.name, reply, "results")
         ]
 
     async def extract(self, urls: Sequence[str], *, meter: Meter) -> list[PageContent]:
@@ -110,7 +110,7 @@ class TavilySearch(HitSearch):
             raise ProviderRefused(self.name, error.message, code="too_large") from None
         return {
             row["url"]: row["raw_content"]
-            for row in listed(self.name, reply, "results")
+            for row in rows_of(self.name, reply, "results")
             if isinstance(row.get("url"), str) and isinstance(row.get("raw_content"), str)
         }
 

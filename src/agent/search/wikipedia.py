@@ -8,7 +8,7 @@ from agent.core.budget import Meter
 from agent.core.concurrency import SharedSemaphore
 from agent.core.errors import BudgetExceeded, ProviderError, ProviderRefused, RateLimited
 from agent.search.documents import Document, DocumentSearch, make_document
-from agent.search.hits import fields, listed
+from agent.search.hits import fields, rows_of
 from agent.search.http import error_message
 from agent.texts import detect_language
 
@@ -57,8 +57,8 @@ class Wikipedia(DocumentSearch):
             refine=_error_of,
         )
         # No hit is a reply without `query`.
-        found = fields(reply.get("query")) or reply
-        pages = listed(self.name, found, "pages", "batchcomplete", "continue")
+        result = fields(reply.get("query")) or reply
+        pages = rows_of(self.name, result, "pages", "batchcomplete", "continue")
         return [
             make_document(
                 self.name, "encyclopedia", page.get("title"), page.get("fullurl"),

@@ -15,12 +15,14 @@ from agent.core.errors import (
     AgentError,
     BudgetExceeded,
     ConfigurationError,
+    KeyRefused,
     MalformedReply,
     ProviderError,
     ProviderRefused,
     ProviderUnavailable,
     RateLimited,
     StoreFailed,
+    TimedOut,
 )
 from agent.core.strings import one_line
 
@@ -178,6 +180,8 @@ def _key(error: AgentError) -> str:
         return "web_search" if error.name == "web_search" else "configuration"
     if isinstance(error, BudgetExceeded) and not error.value:
         return "budget_none"
+    if isinstance(error, TimedOut) and error.setting:
+        return "timeout_of"
     code = _SAME.get(error.code, error.code)
     if has(f"reasons.{code}"):
         return code
@@ -199,6 +203,11 @@ def _values(error: AgentError, language: Language) -> dict[str, str]:
             values["who"] = say("reason_parts.model", language)
         name = error.provider.replace(":", "_").upper()
         values["variable"] = _KEYS.get(error.provider, f"{name}_API_KEY")
+        if isinstance(error, TimedOut) and error.setting:
+            values["variable"] = error.setting
+        if isinstance(error, KeyRefused):
+            values["variable"] = error.variable
+        values["seconds"] = f"{getattr(error, 'seconds', 0):.0f}"
         values["address"] = _ADDRESSES.get(error.provider, f"{name}_BASE_URL")
     return values
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from agent.core.budget import Meter
-from agent.core.errors import AgentError, ConfigurationError
+from agent.core.errors import AgentError, ConfigurationError, KeyRefused
 from agent.evidence.citations import inert
 from agent.evidence.grounding import says_not_found
 from agent.evidence.types import Gap, Query, Source
@@ -235,13 +235,18 @@ async def ask_or_gap(
     """Return a model's reply; where it fails, None and the gap that says what that costs.
 
     `gap` makes one of the reason; the default is `gap_of` the part. A setting that cannot work
-    raises ConfigurationError: the next call would fail as well.
+    raises ConfigurationError: the next call would fail as well. So does a key that is refused at
+    the first call.
     """
     try:
         return await asking, []
     except ConfigurationError:
         raise
     except AgentError as error:
+        if isinstance(error, KeyRefused) and error.at_once:
+            raise ConfigurationError(
+                error.variable, "is not valid: its service refused it", fault="key_refused"
+            ) from error
         language = turn["language"]
         log.warning("turn=%s %s: %s", turn["id"], part, error)
         if gap is None:

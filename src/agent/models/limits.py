@@ -1,0 +1,150 @@
+"""Say how long a reply may be, by its task; without a limit one that runs away has no end."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from agent.core.calls import Pulse
+from agent.core.strings import weight
+from agent.models.catalogue import ModelName
+from agent.models.loops import Loop
+from agent.models.types import Piece, Request, Response, Thinking
+from agent.models.validation import LOOP, malformed_reply
+from agent.models.window import prompt_tokens
+
+REPLY_TOKENS: Mapping[str, int] = {
+    "SearchQueryList": 1500,
+    "Reflection": 1500,
+    "Analyzed": 1000,
+    "Extracted": 600,
+    "Settled": 2000,
+    "NotesReview": 800,
+    "TopicPlan": 1500,
+    "TaskQueries": 600,
+    "Rewritten": 1500,
+    "Plan": 4000,
+    "ClaimVerdicts": 4000,
+}
+"""Tokens of a filled-in form by its name: about twice what a full one needs."""
+_FORM = 2000
+_CALLS = 3000
+"""A turn with tools: a thought, and calls of which one may be a program."""
+_TEXT = 4000
+"""Notes, a speech in a discussion, findings written up."""
+ANSWER_TOKENS = 8000
+"""A streamed answer; one that reaches it goes on once."""
+THOUGHTS: Mapping[Thinking | None, int] = {
+    "minimal": 1000,
+    "low": 6000,
+    "medium": 12_000,
+    "high": 24_000,
+    None: 12_000,
+}
+"""Tokens that a thinking model may think besides: services count them as part of the reply."""
+_THINKS = re.compile(r"(?:^|[-_/.:])(?:r1|o[1-9]|gpt-[5-9]|qwq|qwen3)|reason|think", re.IGNORECASE)
+
+
+class ReplySizes:
+    """Give each call the tokens that its reply may have; learn which models think."""
+
+    def __init__(self) -> None:
+        self._thinking: set[ModelName] = set()
+
+    def of(self, name: ModelName, request: Request, *, streamed: bool = False) -> "ReplySize":
+        """Return the size for one call and its retries."""
+        return ReplySize(self, name, request, streamed=streamed)
+
+    def thinks(self, name: ModelName) -> bool:
+        """Return whether the replies of a model hold thoughts."""
+        by_name = name.provider == "google" or bool(_THINKS.search(name.id[:200]))
+        return by_name or name in self._thinking
+
+    def learn(self, name: ModelName) -> None:
+        """Remember that a model thinks."""
+        self._thinking.add(name)
+
+
+class ReplySize:
+    """Hold the tokens for the reply of one call; more of them after one that was cut."""
+
+    def __init__(
+        self, sizes: ReplySizes, name: ModelName, request: Request, *, streamed: bool
+    ) -> None:
+        self._sizes, self._name, self._request = sizes, name, request
+        self._streamed, self._factor = streamed, 1
+
+    @property
+    def tokens(self) -> int:
+        """Return what the next attempt may have."""
+        thinks = self._sizes.thinks(self._name)
+        most = self._factor * reply_tokens(self._request, streamed=self._streamed, thinks=thinks)
+        return min(most, self._request.max_tokens or most)
+
+    def learn(self, response: Response) -> None:
+        """Take in how a reply ended: one cut amid its thoughts, or at its limit, gets more room."""
+        if response.finish != "length":
+            return
+        if _has_thoughts(response) and not self._sizes.thinks(self._name):
+            self._sizes.learn(self._name)
+        else:
+            self._factor = 2
+
+
+def _has_thoughts(response: Response) -> bool:
+    extra, text = response.message.additional_kwargs, response.text.strip()
+    return not text or bool(extra.get("reasoning_content")) or text.lower().startswith("<think")
+
+
+class Underway:
+    """Hear what comes of a reply: signs of life, loops, and what a call had cost when it ended."""
+
+    def __init__(self, provider: str, request: Request, pulse: Pulse) -> None:
+        self._provider, self._request, self._pulse = provider, request, pulse
+        self._loop, self._tokens = Loop(), 0.0
+
+    @property
+    def has_heard(self) -> bool:
+        """Return whether anything has come."""
+        return self._tokens > 0
+
+    def hear(self, text: str) -> None:
+        """Take a piece in; raise MalformedReply where the text goes round in circles."""
+        self._pulse.beat()
+        self._tokens += weight(text)
+        if self._loop.take(text):
+            raise malformed_reply(self._provider, self._request.model, LOOP)
+
+    def spent(self) -> Piece:
+        """Return by estimate what was sent and what had come."""
+        size = prompt_tokens(self._request)
+        return Piece(input_tokens=size, output_tokens=round(self._tokens))
+
+
+_MOST_ITEMS = 20
+_MOST_SIGNS = 1000
+"""Of lists and texts in a form that say nothing else. llama.cpp refuses grammars of more."""
+
+
+def reply_tokens(request: Request, *, streamed: bool = False, thinks: bool = False) -> int:
+    """Return the tokens that a reply to the request may have."""
+    if request.schema:
+        most = REPLY_TOKENS.get(request.schema.__name__, _FORM)
+    elif streamed:
+        most = ANSWER_TOKENS
+    else:
+        most = _CALLS if request.tools else _TEXT
+    return most + THOUGHTS[request.thinking] if thinks else most
+
+
+def with_ends(shape: Any) -> Any:
+    """Return a JSON schema in which every list and text has an end."""
+    if isinstance(shape, list):
+        return [with_ends(item) for item in shape]
+    if not isinstance(shape, dict):
+        return shape
+    whole = {name: with_ends(value) for name, value in shape.items()}
+    if shape.get("type") == "array":
+        return {"maxItems": _MOST_ITEMS, **whole}
+    if shape.get("type") == "string" and "enum" not in shape:
+        return {"maxLength": _MOST_SIGNS, **whole}
+    return whole

@@ -1,0 +1,50 @@
+"""Know a text that repeats itself without end, as a weak model's does, while it comes."""
+
+_TAIL = 4000
+_STEP = 400
+"""Characters between two looks: each looks at the tail once, so the whole is linear."""
+_SHORTEST = 600
+"""Characters of repetition; a line of dashes or the cells of a wide table are shorter."""
+_TIMES = 5
+_RULES = frozenset("-=_*#~ \t\n|")
+"""What lines, frames and empty cells are drawn with."""
+_LONGEST_RULE = 2000
+
+
+class Loop:
+    """Take a text in as it comes; `found` once its end is one piece again and again.
+
+    The pieces have to be the same to the sign: rows of a table or a list that differ in a name or
+    a number are no loop.
+    """
+
+    def __init__(self) -> None:
+        self.found = False
+        self._tail, self._new = "", 0
+
+    def take(self, text: str) -> bool:
+        """Return whether the text loops by now."""
+        self._tail = (self._tail + text)[-_TAIL:]
+        self._new += len(text)
+        if not self.found and self._new >= _STEP:
+            self._new = 0
+            self.found = repeats(self._tail)
+        return self.found
+
+
+def repeats(text: str) -> bool:
+    """Return whether the end of a text is one piece, at least five times in a row."""
+    ending = text[-_TAIL:][::-1]
+    border = [0] * len(ending)
+    for at in range(1, len(ending)):
+        length = border[at - 1]
+        while length and ending[at] != ending[length]:
+            length = border[length - 1]
+        border[at] = length + (ending[at] == ending[length])
+        size = at + 1
+        period = size - border[at]
+        if size >= _SHORTEST and size >= _TIMES * period:
+            drawn = size < _LONGEST_RULE and _RULES.issuperset(ending[:period])
+            if not drawn:
+                return True
+    return False

@@ -1,0 +1,138 @@
+"""Cut a prompt to the window that a model's server really has, which it tells when asked."""
+
+import json
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from langchain_core.messages import BaseMessage, SystemMessage
+from langchain_core.utils.function_calling import convert_to_openai_tool
+
+from agent.core.strings import cut_middle, cut_to_shares, estimated_tokens
+from agent.models.catalogue import ModelName
+from agent.models.errors import PromptTooLong
+from agent.models.types import Request, Response, Vendor
+from agent.models.validation import schema_of
+
+M = TypeVar("M", bound=BaseMessage)
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+_MOST_CUTS = 2
+_REPLY_SHARE = 4
+"""The part of a window (one in …) that is kept for the reply at most."""
+_SPARE = 0.95
+_LEAST_TOKENS = 100
+"""A prompt cut further says nothing."""
+_READ_SHARE = 0.6
+_LEAST_READ = 500
+"""Tokens; smaller prompts are within every window."""
+_UNKNOWN_SHARE = 0.5
+"""Of a prompt that was too long for a window that nobody tells."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """Hold the tokens of a model's window, and how many of its tokens one of our estimate is."""
+
+    tokens: int
+    rate: float = 1.0
+
+
+class Windows:
+    """Remember the windows of models whose prompts were too long."""
+
+    def __init__(self) -> None:
+        self._known: dict[ModelName, Window] = {}
+
+    def fit_window(self, name: ModelName, request: Request) -> Request:
+        """Return the request as it fits the model's window, where that is known."""
+        if (window := self._known.get(name)) is None:
+            return request
+        reply = min(request.max_tokens or window.tokens, window.tokens // _REPLY_SHARE)
+        room = int((window.tokens - reply) * _SPARE / window.rate)
+        fixed = _fixed_tokens(request)
+        messages = fit(request.messages, room - fixed)
+        return replace(request, messages=messages, max_tokens=reply)
+
+    async def ask_within(
+        self,
+        name: ModelName,
+        request: Request,
+        vendor: Vendor,
+        ask: Callable[[Request], Awaitable[T]],
+    ) -> T:
+        """Return what `ask` returns, for a shorter request where this one was too long."""
+        for cuts_left in reversed(range(_MOST_CUTS + 1)):
+            shorter = self.fit_window(name, request)
+            try:
+                return await ask(shorter)
+            except PromptTooLong as error:
+                if not cuts_left or not await self.learn(name, shorter, error, vendor):
+                    raise
+        raise AssertionError("unreachable")
+
+    def check(self, request: Request, response: Response, provider: str) -> None:
+        """Raise PromptTooLong where the service read far less than was sent, and did not say so.
+
+        Ollama cuts a prompt at its num_ctx, and the instructions with it.
+        """
+        count = response.input_tokens
+        if _LEAST_READ <= count < _READ_SHARE * prompt_tokens(request):
+            window = 1 << (count - 1).bit_length()
+            message = f"{request.model}: of the prompt {count} tokens were read, without a word"
+            raise PromptTooLong(provider, message, window=window, sent=None)
+
+    async def learn(
+        self, name: ModelName, request: Request, error: PromptTooLong, vendor: Vendor
+    ) -> bool:
+        """Take in what a refusal says of the window; return whether a shorter prompt may fit."""
+        estimate = prompt_tokens(request)
+        before = self._known.get(name)
+        rate = max(1.0, error.sent / estimate) if error.sent else before.rate if before else 1.0
+        size = error.window or (None if before else await vendor.window(name.id))
+        tokens = size or int(estimate * rate * _UNKNOWN_SHARE)
+        self._known[name] = Window(tokens, rate)
+        log.warning("%s: its window is %d tokens; the prompt is cut to it", name.id, tokens)
+        # vLLM counts the tokens that the reply may have as part of the request.
+        only_reply = before is None and "_tokens" in error.message
+        return only_reply or self.fit_window(name, request).messages != request.messages
+
+
+def prompt_tokens(request: Request) -> int:
+    """Return the tokens of a request by estimate: messages, tools, schema."""
+    texts = sum(estimated_tokens(str(message.text)) for message in request.messages)
+    return texts + _fixed_tokens(request)
+
+
+def _fixed_tokens(request: Request) -> int:
+    shapes = [convert_to_openai_tool(tool) for tool in request.tools]
+    if request.schema:
+        shapes.append(schema_of(request.schema))
+    return sum(estimated_tokens(json.dumps(shape, ensure_ascii=False)) for shape in shapes)
+
+
+def fit(messages: Sequence[BaseMessage], tokens: int) -> tuple[BaseMessage, ...]:
+    """Return the messages with their longest texts cut in the middle, to so many tokens together.
+
+    Instructions stay whole. Material stands in the middle of a message: before it what it is, after
+    it the question.
+    """
+    whole = [at for at, message in enumerate(messages) if not _is_cut(message)]
+    left = tokens - sum(estimated_tokens(str(messages[at].text)) for at in whole)
+    texts = [str(message.text) for at, message in enumerate(messages) if at not in whole]
+    if left < _LEAST_TOKENS:
+        return tuple(messages)
+    shorter = iter(cut_to_shares(texts, left, cut_middle))
+    return tuple(
+        message if at in whole else _with_text(message, next(shorter))
+        for at, message in enumerate(messages)
+    )
+
+
+def _is_cut(message: BaseMessage) -> bool:
+    return isinstance(message.content, str) and not isinstance(message, SystemMessage)
+
+
+def _with_text(message: M, text: str) -> M:
+    return message if text == message.content else message.model_copy(update={"content": text})

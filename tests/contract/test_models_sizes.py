@@ -1,0 +1,280 @@
+"""How long a reply may be, what becomes of a prompt that is too long, calls that end early."""
+
+import asyncio
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+from langchain_core.messages import HumanMessage, SystemMessage
+from pydantic import BaseModel
+
+from agent.core.errors import KeyRefused, MalformedReply
+from agent.core.strings import estimated_tokens
+from agent.models.client import ModelClient
+from agent.models.errors import PromptTooLong
+from agent.models.limits import ANSWER_TOKENS, REPLY_TOKENS, with_ends
+from agent.models.validation import schema_of
+from agent.sample import openai
+from agent.sample.model.request import Answer
+from tests.support.scripted import ASK, Scripted, client_for, maps_geo, meter
+from tests.support.standins import GeminiService, OpenAIService
+
+CHAT, FLASH = "openai:sample-chat", "gemini-3.8-flash"
+MATERIAL = "\n".join(f"- fact {n}: the metro of city {n} opened in {1900 + n}" for n in range(300))
+LONG = [SystemMessage("You answer."), HumanMessage(f"<facts>\n{MATERIAL}\n</facts>\nWhich is it?")]
+SOURCE = Path(__file__).parents[2] / "src/agent"
+FORMS = {
+    name
+    for path in SOURCE.rglob("*.py")
+    for name in re.findall(r"(?<!_)schema=([A-Z]\w+)", path.read_text("utf-8"))
+    if not name.endswith(("Configuration", "S"))
+}
+
+
+class Plan(BaseModel):
+    queries: list[str]
+
+
+class Small(OpenAIService):
+    """Have a window of so many tokens; say so as llama.cpp does, when asked, or not at all."""
+
+    def __init__(self, window: int, *, words: str = "n_ctx", listed: bool = False) -> None:
+        super().__init__(Scripted())
+        self._window, self._words, self._listed = window, words, listed
+
+    def check(self, body: Any) -> None:
+        super().check(body)
+        size = sum(estimated_tokens(str(m["content"])) for m in body["messages"])
+        if size > self._window:
+            about = f"request ({size} tokens) exceeds the available context size"
+            told = f"{about} ({self._window} tokens)"
+            text = told if self._words == "n_ctx" else "prompt is too long"
+            raise openai.Refused(text, 400, "exceed_context_size_error")
+
+    async def _list(self, request: web.Request) -> web.StreamResponse:
+        meta = {"meta": {"n_ctx": self._window}} if self._listed else {}
+        return web.json_response({"data": [{"id": "sample-chat", "object": "model", **meta}]})
+
+
+def asked(service: OpenAIService) -> list[Any]:
+    """The bodies of the completions that were asked for."""
+    return [request.body for request in service.requests if request.method == "POST"]
+
+
+async def answer(client: ModelClient, messages: Any = ASK, *, streamed: bool = True) -> str:
+    if not streamed:
+        return (await client.ask(CHAT, messages, meter=meter())).text
+    return "".join([t async for t in client.stream(CHAT, messages, meter=meter(), fallback=None)])
+
+
+@pytest.mark.parametrize(
+    "words", [{"words": "n_ctx"}, {"words": "none", "listed": True}, {"words": "none"}],
+    ids=["told by the error", "told when asked", "never told"],
+)  # fmt: skip
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_a_prompt_too_long_is_cut_to_the_window_and_sent_again(
+    words: Any, streamed: bool
+) -> None:
+    service = Small(2048, **words)
+    async with client_for(service) as client:
+        for _ in range(2):
+            assert await answer(client, LONG, streamed=streamed)
+    bodies = asked(service)
+    # The second call knows the window.
+    assert len(bodies) <= (3 if words != {"words": "none"} else 4)
+    instructions, prompt = (message["content"] for message in bodies[-1]["messages"])
+    assert prompt.startswith("<facts>\n- fact 0:")
+    assert prompt.endswith("</facts>\nWhich is it?")
+    assert instructions == "You answer."
+    assert bodies[-1]["max_tokens"] <= 2048 // 4
+
+
+async def test_a_prompt_that_no_cut_helps_is_refused_by_its_name() -> None:
+    service = Small(120)
+    async with client_for(service) as client:
+        with pytest.raises(PromptTooLong):
+            await answer(client, LONG)
+    assert len(asked(service)) == 1
+
+
+class Silent(OpenAIService):
+    """Read the end of a prompt only, without a word, as Ollama does."""
+
+    def check(self, body: Any) -> None:
+        super().check(body)
+        for message in body["messages"]:
+            message["content"] = message["content"][-7000:]
+
+
+async def test_a_prompt_that_was_cut_without_a_word_is_sent_again_shorter() -> None:
+    service = Silent(Scripted())
+    async with client_for(service) as client:
+        assert await answer(client, LONG, streamed=False)
+    first, second = asked(service)
+    assert first["messages"][-1]["content"].startswith("<facts>") is False
+    assert second["messages"][-1]["content"].startswith("<facts>")
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_every_reply_has_a_limit(streamed: bool) -> None:
+    service = OpenAIService(Scripted())
+    async with client_for(service) as client:
+        await answer(client, streamed=streamed)
+        await client.ask(CHAT, ASK, meter=meter(), tools=[maps_geo])
+    assert all(0 < body["max_tokens"] <= ANSWER_TOKENS for body in asked(service))
+
+
+async def test_a_limit_of_the_operators_is_kept() -> None:
+    service = OpenAIService(Scripted())
+    async with client_for(service, openai_extra_body={"max_tokens": 77}) as client:
+        await answer(client)
+        await answer(client, streamed=False)
+    assert [body["max_tokens"] for body in asked(service)] == [77, 77]
+
+
+async def test_gemini_has_room_for_thoughts_besides_the_reply() -> None:
+    service = GeminiService(Scripted())
+    async with client_for(service) as client:
+        await client.ask(FLASH, ASK, meter=meter(), thinking="low")
+        await client.ask(FLASH, ASK, meter=meter(), thinking="high")
+    low, high = (r.body["generationConfig"]["maxOutputTokens"] for r in service.requests)
+    assert ANSWER_TOKENS < low < high
+
+
+async def test_a_reply_cut_at_its_limit_is_asked_for_with_more_room() -> None:
+    service = OpenAIService(Scripted(Answer(text='{"queries": [', finish="MAX_TOKENS"),
+                                     Answer(json={"queries": ["a"]})))  # fmt: skip
+    async with client_for(service) as client:
+        assert (await client.ask(CHAT, ASK, meter=meter(), schema=Plan)).parsed
+    first, second = asked(service)
+    assert second["max_tokens"] == 2 * first["max_tokens"]
+
+
+async def test_a_model_that_thinks_gets_room_for_it_from_then_on() -> None:
+    thoughts = Answer(text="<think>well", finish="MAX_TOKENS")
+    service = OpenAIService(Scripted(thoughts, Answer(json={"queries": ["a"]}), Answer(text="b")))
+    async with client_for(service) as client:
+        await client.ask(CHAT, ASK, meter=meter(), schema=Plan)
+        await answer(client, streamed=False)
+    first, second, third = asked(service)
+    assert second["max_tokens"] > first["max_tokens"] + 5000
+    assert third["max_tokens"] > first["max_tokens"] + 5000
+
+
+async def test_a_reply_that_ran_round_in_circles_is_not_asked_for_again() -> None:
+    round_and_round = Answer(text="The same again. " * 400, finish="MAX_TOKENS")
+    service = OpenAIService(Scripted(otherwise=round_and_round))
+    async with client_for(service) as client:
+        with pytest.raises(MalformedReply) as caught:
+            await answer(client, streamed=False)
+    assert caught.value.code == "model_loop"
+    assert len(asked(service)) == 1
+
+
+async def test_a_stream_that_goes_round_in_circles_ends_and_is_not_continued() -> None:
+    service = OpenAIService(Scripted(otherwise=Answer(text="The same again. " * 4000)))
+    spent, texts = meter(), list[str]()
+
+    async def hear(client: ModelClient) -> None:
+        async for text in client.stream(CHAT, ASK, meter=spent, fallback=None):
+            texts.append(text)
+
+    async with client_for(service) as client:
+        with pytest.raises(MalformedReply) as caught:
+            await hear(client)
+    assert caught.value.code == "model_loop"
+    assert 0 < len("".join(texts)) < 4000
+    assert len(asked(service)) == 1
+    # What had come by then is counted, though no usage came.
+    assert 50 < spent.usage["output_tokens"] < 2000
+    assert spent.usage["input_tokens"] > 0
+
+
+async def test_what_a_cancelled_call_had_been_sent_is_counted() -> None:
+    arrived, loop = asyncio.Event(), asyncio.get_running_loop()
+    service = OpenAIService(Scripted())
+
+    def latency(request: Any, body: Any) -> float:
+        loop.call_soon_threadsafe(arrived.set)
+        return 60
+
+    service.latency, spent = latency, meter()
+    async with client_for(service) as client:
+        task = asyncio.ensure_future(client.ask(CHAT, LONG, meter=spent))
+        await arrived.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    assert spent.usage["input_tokens"] > 2000
+
+
+class Counting(OpenAIService):
+    """Count the requests under way at once; answer none before so many have come."""
+
+    def __init__(self, expected: int) -> None:
+        super().__init__(Scripted())
+        self._expected, self._all_here = expected, asyncio.Event()
+        self.now = self.most = 0
+
+    async def respond(self, request: web.Request, handler: Any) -> web.StreamResponse:
+        self.now += 1
+        self.most = max(self.most, self.now)
+        if self.now >= self._expected:
+            self._all_here.set()
+        await self._all_here.wait()
+        reply = await super().respond(request, handler)
+        self.now -= 1
+        return reply
+
+
+@pytest.mark.parametrize(("setting", "most"), [(None, 1), (0, 6), (2, 2)])
+async def test_a_server_nearby_is_asked_one_thing_at_a_time_unless_told_otherwise(
+    setting: int | None, most: int
+) -> None:
+    service = Counting(most)
+    async with client_for(service, model_concurrency=setting) as client:
+        calls = [answer(client, streamed=n % 2 == 0) for n in range(6)]
+        await asyncio.gather(*calls)
+    assert service.most == most
+
+
+async def test_a_stream_that_is_cut_off_leaves_its_place_before_it_goes_on() -> None:
+    service = OpenAIService(Scripted(Answer(text="abc " * 50), Answer(text="the rest")))
+    service.fail_stream("no_finish", after=20)
+    async with client_for(service, model_concurrency=1) as client:
+        assert (await answer(client)).endswith("the rest")
+        assert await answer(client, streamed=False)
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_a_refused_key_has_its_variable_and_ends_what_has_not_begun(streamed: bool) -> None:
+    async with client_for(OpenAIService(Scripted(), key="another")) as client:
+        with pytest.raises(KeyRefused) as caught:
+            await answer(client, streamed=streamed)
+    assert (caught.value.variable, caught.value.at_once) == ("OPENAI_API_KEY", True)
+
+
+async def test_a_key_refused_after_something_had_come_is_a_failure_of_that_step() -> None:
+    async with client_for(OpenAIService(Scripted(), key="another")) as client:
+        spent = meter()
+        spent.record(input_tokens=5, output_tokens=5)
+        with pytest.raises(KeyRefused) as caught:
+            await client.ask(CHAT, ASK, meter=spent)
+    assert not caught.value.at_once
+
+
+@pytest.mark.parametrize("form", REPLY_TOKENS)
+def test_every_form_of_the_table_is_one_that_a_step_asks_for(form: str) -> None:
+    assert form in FORMS
+
+
+def test_every_form_that_a_step_asks_for_is_in_the_table() -> None:
+    assert sorted(FORMS - set(REPLY_TOKENS)) == []
+
+
+def test_every_list_and_text_of_a_form_has_an_end() -> None:
+    shape = with_ends(schema_of(Plan))
+    assert shape["properties"]["queries"]["maxItems"] > 0
+    assert shape["properties"]["queries"]["items"]["maxLength"] > 0

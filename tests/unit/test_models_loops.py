@@ -1,0 +1,54 @@
+"""A text that goes round in circles is known; rows that are alike are no circle."""
+
+import pytest
+
+from agent.models.loops import Loop, repeats
+
+SENTENCE = "The Palace Museum was founded in 1925 and stands in the middle of the city. "
+LOOPS = [
+    SENTENCE * 12,
+    "A true beginning, said once and for all. " + SENTENCE * 12,
+    "故宫博物院成立于一九二五年，位于北京的中心。" * 40,
+    '"the second one", ' * 50,
+    "1" * 1000,
+    "哈哈" * 400,
+    f"{SENTENCE}It is large. " * 10,
+    "\n" * 2500,
+]
+TEXTS = [
+    "".join(f"| {2000 + n} | {n * 37 % 1000} | 北京 | 故宫 | yes |\n" for n in range(100)),
+    "".join(f"- Line {n} of the metro opened\n" for n in range(100)),
+    "".join(f"{n}. 第{n}号线 2{n:03} 年开通，全长 {n * 3} 公里。\n" for n in range(80)),
+    "".join(f'{{"query": "subway line {n}", "web": true}}, ' for n in range(60)),
+    "| --- " * 60,
+    "-" * 900,
+    "=" * 1500,
+    SENTENCE * 3,
+    "".join(f"| {city} | yes | yes | no |\n" for city in ("a", "b", "c", "d") * 1),
+]
+
+
+@pytest.mark.parametrize("text", LOOPS)
+def test_a_loop_is_known(text: str) -> None:
+    assert repeats(text)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_rows_and_lines_are_no_loop(text: str) -> None:
+    assert not repeats(text)
+
+
+@pytest.mark.parametrize("size", [1, 7, 64])
+def test_a_loop_is_known_as_it_comes_and_soon(size: int) -> None:
+    text, loop, taken = "It began well enough. " * 2 + SENTENCE * 100, Loop(), 0
+    for at in range(0, len(text), size):
+        taken = at
+        if loop.take(text[at : at + size]):
+            break
+    assert loop.found
+    assert taken < 1500
+
+
+def test_a_text_of_rows_goes_through_whatever_its_pieces() -> None:
+    loop = Loop()
+    assert not any(loop.take(sign) for text in TEXTS[:4] for sign in text)
