@@ -152,6 +152,7 @@ class MapResult:
 
 
 _DEFAULT_PROVIDER = "amap"
+_CHINESE = re.compile("[\u4e00-\u9fff]{4,40}")
 _NAME = re.compile(r"\b[A-Z][A-Z_]{6,}\b")
 WAITING_HELPS = frozenset({"map_rate", "map_busy", "map_network", "map_malformed"})
 """Codes after which the same call may be made again soon."""
@@ -161,8 +162,9 @@ NOT_SET_UP = frozenset({"map_key_missing", "map_no_node"})
 
 
 def service_words(text: str) -> list[str]:
-    """Return a map service's own words for a failure, such as INVALID_USER_IP."""
-    return [name for name in _NAME.findall(text) if not name.endswith("_API_KEY")]
+    """Return a map service's own words for a failure, such as INVALID_USER_IP or 账号处于…."""
+    names = [name for name in _NAME.findall(text) if not name.endswith("_API_KEY")]
+    return names or _CHINESE.findall(text)
 
 
 _SAME = {"timeout": "map_timeout"}

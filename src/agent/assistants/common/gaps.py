@@ -31,14 +31,15 @@ _IN_OWN_WORDS = _FOUND_NOTHING | {
     "search_off", "topics_spent", "not_researched", "notes_lack", "page_partial",
     "report_uncited", "dossier_uncited", "dossier_uncited_alone", "answer_unsupported",
     "outing_too_few", "outing_impossible", "search_sites", "search_since", "search_undated",
-    "documents_alone", "map_widened", "no_documents", "attachments_unread", "model_weak",
-    "model_no_tools",
+    "documents_alone", "map_widened", "map_ambiguous", "no_documents", "attachments_unread",
+    "model_weak", "model_no_tools",
 }  # fmt: skip
-_GENERAL = ("limit", "max_searches", "max_map_calls", "web", "map")
+_GENERAL = ("limit", "max_searches", "max_map_calls", "web")
+"""What a model that has all it needs may leave unsaid; a map that failed is said."""
 _WEB = frozenset({"web", *LABELS})
 _ALWAYS_SAID = {
     "model_weak", "notes_lack", "outing_too_few", "outing_impossible", "map_widened",
-    "no_documents", "attachments_unread",
+    "map_ambiguous", "no_documents", "attachments_unread",
 }  # fmt: skip
 _IN_LINE, _LONGEST_NOTE = 2, 160
 _SAID, _SAID_MISSING, _ENOUGH_WORDS, _LEAST_WORDS = 0.6, 0.25, 5, 3
@@ -62,7 +63,11 @@ def with_recovered(
 
     That is one search of several that found nothing, and a web without pages on what the map tells.
     """
-    lost = [gap for gap in gaps if gap["code"].startswith("map_") and gap["code"] != "map_widened"]
+    lost = [
+        gap
+        for gap in gaps
+        if gap["code"].startswith("map_") and gap["code"] not in ("map_widened", "map_ambiguous")
+    ]
     missed = {gap["query"] for gap in lost}
     on_map = {query["query"] for query in queries if query.get("map")} - missed
     answered = on_map if any(source["kind"] == "place" for source in cited) else set()

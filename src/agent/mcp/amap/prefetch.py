@@ -5,7 +5,7 @@ import logging
 import re
 from collections import deque
 from collections.abc import Awaitable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agent.core.errors import AgentError, ProviderError, ProviderRefused
@@ -135,6 +135,8 @@ class Anchor:
     district: str | None = None
     detail: dict[str, Any] | None = None
     """The looked-up place, where it took that to find it."""
+    others: tuple[str, ...] = ()
+    """Cities that have a place of this name, too."""
 
     @property
     def text(self) -> str:
@@ -180,7 +182,7 @@ async def _geocoded(call: CallTool, place: str, city: str | None, *, wide: bool)
     candidates = records(await call("maps_geo", arguments), "return")
     if not candidates:
         raise _refused(place, NOT_FOUND)
-    problem = NOT_FOUND
+    problem, anchors = NOT_FOUND, list[Anchor]()
     for candidate in candidates:
         location = location_of(candidate.get("location"))
         if location is None:
@@ -190,8 +192,11 @@ async def _geocoded(call: CallTool, place: str, city: str | None, *, wide: bool)
             log.info("map: %s is at %s (%s)", place, candidate["location"], candidate.get("level"))
             town = text_or_none(candidate.get("city")) or text_or_none(candidate.get("province"))
             adcode, district = (text_or_none(candidate.get(one)) for one in ("adcode", "district"))
-            return Anchor(place, location, town, adcode, district)
-    raise _refused(place, problem)
+            anchors.append(Anchor(place, location, town, adcode, district))
+    if not anchors:
+        raise _refused(place, problem)
+    towns = dict.fromkeys(anchor.city for anchor in anchors if anchor.city)
+    return replace(anchors[0], others=tuple(town for town in towns if town != anchors[0].city))
 
 
 def _problem(candidate: dict[str, Any], place: str, city: str | None, *, wide: bool) -> str:
@@ -251,6 +256,8 @@ _FEW = 3
 _WALKABLE_M = 1500
 _FITTING, _FITTING_AT_ONCE, _FITTING_ROUNDS = 2, 4, 3
 """Places that are to meet a question's demands; look-ups at once for it, and how often."""
+_REMARKS = ("map_widened", "map_ambiguous")
+"""Codes of gaps that tell how was searched; nothing failed."""
 _ITSELF_M = 50
 """Within which a hit that bears the name of the centre is the centre."""
 
@@ -302,13 +309,25 @@ class AmapPrefetch(Prefetch):
             Gap(query=self._query, provider=PROVIDER, code="map_widened", message=message)
         )
 
+    async def _located(self, place: str, city: str | None, *, wide: bool = False) -> Anchor:
+        """Return a place; that other cities have one of its name is told."""
+        anchor = await find_anchor(self._call, place, city, wide=wide)
+        if anchor.others and anchor.city:
+            others = say("punctuation.comma", self._options.language).join(anchor.others[:3])
+            values = {"place": place, "city": anchor.city, "others": others}
+            message = say("map.ambiguous", self._options.language, **values)
+            self._result.gaps.append(
+                Gap(query=self._query, provider=PROVIDER, code="map_ambiguous", message=message)
+            )
+        return anchor
+
     async def _centre(self) -> Anchor:
         near = self._options.near
         if near and (not self._place or means_here(self._place)):
             return here(near, self._options.language)
         if not self._place:
             raise _no_place()
-        return await find_anchor(self._call, self._place, self._city)
+        return await self._located(self._place, self._city)
 
     async def _around(self, anchor: Anchor, words: Sequence[str]) -> list[Hits]:
         base = {"location": anchor.text, "radius": self._result.radius_m}
@@ -322,7 +341,7 @@ class AmapPrefetch(Prefetch):
             place = None
         if place and not city:
             try:
-                anchor = await find_anchor(self._call, place, None, wide=True)
+                anchor = await self._located(place, None, wide=True)
                 city = anchor.city
                 place = None if same_city(anchor.city, place) else place
             except ProviderRefused as error:
@@ -384,7 +403,7 @@ class AmapPrefetch(Prefetch):
             if near and (text is None or means_here(text)):
                 return here(near, self._options.language)
             try:
-                return await find_anchor(self._call, text or "", self._city, wide=True)
+                return await self._located(text or "", self._city, wide=True)
             except ProviderRefused:
                 self._unknown_end = text
                 raise
@@ -400,7 +419,7 @@ class AmapPrefetch(Prefetch):
         except ProviderRefused as error:
             if error.code != "map_place_not_found":
                 raise
-            anchor = await find_anchor(self._call, self._place or city, None, wide=True)
+            anchor = await self._located(self._place or city, None, wide=True)
             reply = await self._call("maps_weather", {"city": anchor.adcode or anchor.city})
         if self._reader.add_weather(reply) is None:
             raise ProviderRefused(PROVIDER, f"{city}: no forecast", code="map_place_not_found")
@@ -470,6 +489,9 @@ class AmapPrefetch(Prefetch):
         )
         await self._look_up_hits(limit)
         await self._look_up_fitting()
+        failures = [gap for gap in self._result.gaps if gap["code"] not in _REMARKS]
+        if self._result.rejected and not (self._result.places or failures):
+            self._gap(ProviderRefused(PROVIDER, "nothing usable", code="map_no_results"))
 
     async def _look_up_fitting(self) -> None:
         """Look up further hits until enough places break no demand, or the share is spent."""
@@ -510,8 +532,8 @@ class AmapPrefetch(Prefetch):
                 self._records.reject(hit["name"], f"not in {self._city}")
             elif self._is_centre(detail):
                 itself += 1
-            else:
-                self._reader.add_place(detail, hit["keywords"])
+            elif self._reader.add_place(detail, hit["keywords"]) is None:
+                self._records.reject(hit["name"], "closed, too far, or without a position")
         return itself, [detail for detail in details if isinstance(detail, AgentError)]
 
     def _is_centre(self, hit: dict[str, Any]) -> bool:

@@ -299,6 +299,10 @@ _DROPPED = frozenset({"photos", "typecode", "polyline", "suggestion", "via_stops
 _LIMITS = {"pois": MOST_PLACES, "steps": MOST_STEPS, "transits": 2, "paths": 1, "segments": 12}
 
 
+_CLOSED = re.compile(r"[(（](暂停营业|暂停开放|暂停服务|停业|已停业|歇业|已歇业|已关闭)[)）]")
+"""What Amap writes behind the name of a place that is closed, for good or for now."""
+
+
 class AmapReader:
     """Enter Amap's replies into the records of a branch."""
 
@@ -369,9 +373,12 @@ class AmapReader:
         return near[1] if near and near[0] <= _BESIDE_M else None
 
     def add_place(self, detail: dict[str, Any], keywords: Sequence[str] = ()) -> Place | None:
-        """Enter a looked-up place; return None where it has no position or is too far."""
+        """Enter a looked-up place; return None where it has no position, is too far or closed."""
         location, name = location_of(detail.get("location")), text_or_none(detail.get("name"))
         if location is None or name is None:
+            return None
+        closed = _CLOSED.search(name)
+        if closed and self.records.result.intent in ("nearby", "area"):
             return None
         poi = text_or_none(detail.get("id"))
         by_id = poi and self.records.presentation.links_by_id
@@ -389,7 +396,8 @@ class AmapReader:
             city=text_or_none(detail.get("city")),
             rating=rating_of(detail),
             cost=number_or_none(detail.get("cost"), high=1e6),
-            open_time=text_or_none(opening),
+            # Its hours are those of before.
+            open_time=closed[1] if closed else text_or_none(opening),
             photo=photo_of(detail),
         )
         if english := english_name(detail):

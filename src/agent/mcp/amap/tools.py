@@ -181,6 +181,8 @@ _KEY = frozenset(
         "ABROAD_QUOTA_PLAN_RUN_OUT", "IP_QUERY_OVER_LIMIT",
     }
 )  # fmt: skip
+_ACCOUNT = re.compile("账[号户]|帐[号户]|封禁|密钥|欠费")
+"""Of refusals that Amap words in Chinese, as a closed account's (10026)."""
 _ABROAD = frozenset({"INSUFFICIENT_ABROAD_PRIVILEGES", "OUT_OF_SERVICE"})
 _NO_ROUTE = frozenset({"NO_ROADS_NEARBY", "ROUTE_FAIL", "OVER_DIRECTION_RANGE"})
 _NOTHING_READ: Final = {
@@ -204,7 +206,8 @@ def failure(tool: str, text: str) -> ProviderError:
         return MalformedReply(PROVIDER, message, code="map_malformed")
     if _NETWORK.search(text):
         return ProviderUnavailable(PROVIDER, message, code="map_network")
-    return ProviderRefused(PROVIDER, message or "failed without a word", code="map_failed")
+    code = "map_key_invalid" if _ACCOUNT.search(text) else "map_failed"
+    return ProviderRefused(PROVIDER, message or "failed without a word", code=code)
 
 
 def _by_word(name: str, message: str) -> ProviderError | None:
