@@ -6,12 +6,12 @@ question on a thread starts clean; only `messages` and `previous` live on.
 
 from collections import deque
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, NotRequired, cast
+from typing import Annotated, Any, Literal, NotRequired, cast, get_args
 
 from langchain_core.messages import AnyMessage
 from langgraph.channels import EphemeralValue
 from langgraph.graph.message import add_messages
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationInfo, field_validator
 from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict
 
@@ -20,6 +20,7 @@ from agent.evidence.types import (
     Anchor,
     Constraints,
     Gap,
+    Kind,
     MapTask,
     Outing,
     OutingWish,
@@ -444,10 +445,28 @@ class PlannedConstraints(BaseModel):
     """The demands of the question on a place, without what it does not demand."""
 
     max_cost: float | None = Field(None, description="Yuan a person at most.")
+    min_cost: float | None = Field(None, description="Yuan a person at least.")
+    total_cost: float | None = Field(None, description="Yuan at most for all people together.")
+    people: int | None = Field(None, description="For how many total_cost is.")
+    min_rating: float | None = Field(None, description="Of five.")
+    free: bool | None = Field(None, description="True where it must cost nothing.")
     open_at: str | None = Field(None, description="HH:MM at which it must be open.")
+    open_until: str | None = Field(None, description="HH:MM before which it must not close.")
     open_on: list[int] = Field(default_factory=list, description="Weekdays, 1 Monday to 7 Sunday.")
-    max_distance_m: int | None = None
+    max_distance_m: int | None = Field(None, description="In a straight line.")
+    max_walk_m: int | None = Field(None, description="On foot; a minute is 80 m.")
     suits: list[Suits] = Field(default_factory=list, description="indoor for rain.")
+    kind: Kind | None = Field(None, description="Where one kind of place alone is asked for.")
+
+    @field_validator("suits", "kind", mode="before")
+    @classmethod
+    def _drop_unknown(cls, value: object, info: ValidationInfo) -> object:
+        """Leave out words of a model's own: they are no reason to ask again."""
+        if info.field_name == "kind":
+            return value if value in get_args(Kind) else None
+        return (
+            [each for each in value if each in get_args(Suits)] if isinstance(value, list) else []
+        )
 
 
 class SearchQueryList(BaseModel):

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from agent.evidence.constraints import keeps_subject
 from agent.sample.model.request import Answer, Turn
 from agent.sample.model.text import block, records, task_of
 from tests.integration.test_question_kept import Spoken, nearby, plan
@@ -63,21 +62,24 @@ async def test_the_second_sight_is_the_second_that_the_last_answer_lists(lab: La
 
 
 async def test_a_budget_that_a_cheaper_follow_up_does_not_repeat_carries_on(lab: Lab) -> None:
-    follow_up = "再便宜一点的呢，要离园区大门近"
-    assert keeps_subject(follow_up)
+    demands = {"max_cost": 100, "kind": "restaurant"}
     llm = Playing(
         generate_query=[
-            plan(nearby("上海迪士尼度假区", "餐厅", "小吃", "美食", city="上海", radius_m=3000)),
+            plan(
+                nearby("上海迪士尼度假区", "餐厅", "小吃", "美食", city="上海", radius_m=3000),
+                constraints=demands,
+            ),
             plan(
                 nearby("上海迪士尼乐园", "快餐", "便利店", "小吃", city="上海", radius_m=1000),
                 question="上海迪士尼乐园大门附近有什么更便宜的吃的",
+                constraints=demands,
             ),
         ]
     )
     lab.gemini.llm = llm
     await lab.ask("上海迪士尼附近有什么好吃的，人均100以内")
-    state = await lab.ask(follow_up)
-    assert state["turn"]["constraints"] == {"max_cost": 100, "kind": "restaurant"}
+    state = await lab.ask("再便宜一点的呢，要离园区大门近")
+    assert state["turn"]["constraints"] == demands
     asked = llm.prompts("answer")[1]
     marks = ["不符合" in line for line in block(asked, "places").splitlines()]
     assert True in marks

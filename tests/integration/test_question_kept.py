@@ -289,7 +289,7 @@ async def test_the_verdicts_of_a_budget_reach_writer_and_reader(lab: Lab) -> Non
     written = plan(nearby("上海迪士尼", "餐厅", "快餐"), constraints={"max_cost": 100})
     llm = scripted(lab, generate_query=[written])
     state = await lab.ask("上海迪士尼附近有什么好吃的")
-    assert state["turn"]["constraints"] == {"max_cost": 100, "kind": "restaurant"}
+    assert state["turn"]["constraints"] == {"max_cost": 100}
     verdicts = {p["name"]: p["verdicts"][0]["verdict"] for p in told(state)["places"]}
     assert "violated" in verdicts.values()
     for task in ("reflection", "answer"):
@@ -299,12 +299,28 @@ async def test_the_verdicts_of_a_budget_reach_writer_and_reader(lab: Lab) -> Non
 
 
 async def test_a_budget_carries_on_where_the_follow_up_keeps_the_subject(lab: Lab) -> None:
-    scripted(lab, generate_query=[plan(nearby("上海迪士尼", "餐厅"))])
     await lab.ask("上海迪士尼附近有什么好吃的，人均100以内")
     state = await lab.ask("再便宜一点的呢")
     assert state["turn"]["constraints"] == {"max_cost": 100, "kind": "restaurant"}
     state = await lab.ask("王府井附近有什么书店")
     assert state["turn"]["constraints"] == {"kind": "bookshop"}
+
+
+async def test_what_a_model_leaves_out_of_the_demands_is_no_rule_s_guess(lab: Lab) -> None:
+    written = plan(nearby("上海迪士尼", "餐厅"), constraints={"total_cost": 400, "people": 4})
+    scripted(lab, generate_query=[written])
+    state = await lab.ask("上海迪士尼附近四个人吃饭，一共 400 元以内，周一不去")
+    assert state["turn"]["constraints"] == {"total_cost": 400, "people": 4}
+
+
+@pytest.mark.parametrize("odd", [{"suits": ["dogs"], "kind": "palace"}, {"suits": "children"}])
+async def test_a_demand_in_words_of_a_model_s_own_costs_no_second_call(
+    lab: Lab, odd: dict[str, Any]
+) -> None:
+    llm = scripted(lab, generate_query=[plan(nearby("上海迪士尼", "餐厅"), constraints=odd)])
+    state = await lab.ask("上海迪士尼附近有什么好吃的")
+    assert state["turn"]["constraints"] == {}
+    assert len(llm.prompts("generate_query")) == 1
 
 
 async def test_f8_a_dropped_list_of_sources_leaves_no_blank_lines(lab: Lab) -> None:

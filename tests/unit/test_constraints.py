@@ -16,6 +16,7 @@ from agent.evidence.records import place_lines
 from agent.evidence.types import Constraints, Place
 from agent.export.markdown import place_table
 from agent.server.mcp_tools import AnswerPlace
+from tests.support.rows import rows
 from tests.unit.test_evidence_mentions import place
 
 
@@ -26,6 +27,20 @@ def record(name: str = "甲", **fields: Any) -> Place:
 def outcome(constraints: Constraints, **fields: Any) -> tuple[str, str]:
     (verdict,) = check(record(**fields), constraints, "zh")
     return verdict["verdict"], verdict["field"]
+
+
+@pytest.mark.parametrize(
+    "row", rows("demands"), ids=lambda row: f"{row['question']}-{row['verdict']}"
+)
+def test_a_demand_is_met_broken_or_unknown_by_the_field_of_the_record(row: dict[str, Any]) -> None:
+    demand = valid_constraints(row["demand"])
+    assert demand == row["demand"]
+    assert outcome(demand, **row["record"])[0] == row["verdict"]
+
+
+def test_a_total_without_a_number_of_people_demands_nothing() -> None:
+    assert valid_constraints({"total_cost": 400, "people": None}) == {}
+    assert valid_constraints({"total_cost": 400, "people": 0}) == {}
 
 
 def test_a_hotpot_above_the_budget_never_stands_before_one_within_it() -> None:

@@ -83,10 +83,10 @@ def test_a_task_that_the_model_knows_fits_a_schema_that_has_grown_or_shrunk() ->
     }
     schema = {
         "type": "object",
-        "required": ["question", "constraints", "query", "verdict"],
+        "required": ["question", "limits", "query", "verdict"],
         "properties": {
             "question": {"type": "string"},
-            "constraints": {"type": "array", "items": {"$ref": "#/$defs/Constraint"}},
+            "limits": {"type": "array", "items": {"$ref": "#/$defs/Constraint"}},
             "query": {"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/Query"}]}},
             "verdict": {"enum": ["supported", "contradicted", "not_there"]},
             "plan": {"type": "string"},
@@ -98,7 +98,7 @@ def test_a_task_that_the_model_knows_fits_a_schema_that_has_grown_or_shrunk() ->
     whole = {
         "question": "王府井的历史",
         "query": [asked],
-        "constraints": [],
+        "limits": [],
         "verdict": "not_there",
     }
     assert reply(turn).json == whole

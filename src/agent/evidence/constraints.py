@@ -5,7 +5,7 @@ Nothing is guessed: a field that is empty or cannot be read gives `unknown`.
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
@@ -17,6 +17,7 @@ from agent.texts import Language, say
 
 _MAX_COST, _MAX_METRES = 1e6, 50_000
 _METRES_PER_MINUTE = 80
+_MOST_PEOPLE, _BEST_RATING = 500, 5
 _DAY = 24 * 60
 _CLOCK = re.compile(r"([01]?\d|2[0-4])[:：]([0-5]\d)")
 _SUITS = get_args(Suits)
@@ -27,6 +28,15 @@ def valid_constraints(candidate: Mapping[str, Any]) -> Constraints:
     valid = Constraints()
     if (cost := _number(candidate.get("max_cost"), _MAX_COST)) is not None:
         valid["max_cost"] = cost
+    if least := _number(candidate.get("min_cost"), _MAX_COST):
+        valid["min_cost"] = least
+    people = _number(candidate.get("people"), _MOST_PEOPLE)
+    if people and (total := _number(candidate.get("total_cost"), _MAX_COST)) is not None:
+        valid["total_cost"], valid["people"] = total, int(people)
+    if rating := _number(candidate.get("min_rating"), _BEST_RATING):
+        valid["min_rating"] = rating
+    if candidate.get("free") is True:
+        valid["free"] = True
     if clock := _valid_clock(candidate.get("open_at")):
         valid["open_at"] = clock
     if clock := _valid_clock(candidate.get("open_until")):
@@ -36,6 +46,8 @@ def valid_constraints(candidate: Mapping[str, Any]) -> Constraints:
         valid["open_on"] = sorted(set(days))
     if metres := _number(candidate.get("max_distance_m"), _MAX_METRES):
         valid["max_distance_m"] = int(metres)
+    if metres := _number(candidate.get("max_walk_m"), _MAX_METRES):
+        valid["max_walk_m"] = int(metres)
     if suits := [each for each in _SUITS if each in (candidate.get("suits") or [])]:
         valid["suits"] = suits
     if (kind := candidate.get("kind")) in _KINDS:
@@ -347,9 +359,11 @@ _FITS: dict[Suits, tuple[str, str]] = {
 def check(place: Place, constraints: Constraints, language: Language) -> list[Verdict]:
     """Return one verdict for each constraint, each with the field that says so."""
     verdicts = [
-        _cost(place, constraints.get("max_cost"), language),
+        *_costs(place, constraints, language),
+        _rating(place, constraints.get("min_rating"), language),
         _open(place, constraints, language),
         _near(place, constraints.get("max_distance_m"), language),
+        _walk(place, constraints.get("max_walk_m"), language),
         *(_suits(place, suits, language) for suits in constraints.get("suits", [])),
         _is_of_kind(place, constraints.get("kind"), language),
     ]
@@ -386,13 +400,48 @@ def _rank(place: Place) -> int:
     return _VIOLATED if "violated" in outcomes else 1 if "unknown" in outcomes else 0
 
 
-def _cost(place: Place, limit: float | None, language: Language) -> Verdict | None:
+def _costs(place: Place, constraints: Constraints, language: Language) -> Iterator[Verdict]:
+    """Yield a verdict for each demand on the price a person; without a price it is unknown."""
+    cost, people = place["cost"], constraints.get("people", 1)
+    total = constraints.get("total_cost")
+    demands: tuple[tuple[str, float | None, bool], ...] = (
+        ("max_cost", limit := constraints.get("max_cost"), (cost or 0) <= (limit or 0)),
+        ("min_cost", least := constraints.get("min_cost"), (cost or 0) >= (least or 0)),
+        ("total_cost", total, (cost or 0) * people <= (total or 0)),
+        ("free", 0.0 if constraints.get("free") else None, cost == 0),
+    )
+    for demand, bound, is_met in demands:
+        if bound is None:
+            continue
+        outcome: Outcome = "unknown" if cost is None else "satisfied" if is_met else "violated"
+        values = {
+            "cost": cost_words(place, language),
+            "limit": f"{bound:g}",
+            "people": str(people),
+            "sum": f"{(cost or 0) * people:g}",
+        }
+        yield _verdict(demand, outcome, "cost", language, **values)
+
+
+def _rating(place: Place, least: float | None, language: Language) -> Verdict | None:
+    if least is None:
+        return None
+    rating = place["rating"]
+    outcome: Outcome = (
+        "unknown" if rating is None else "satisfied" if rating >= least else "violated"
+    )
+    values = {"rating": f"{rating or 0:g}", "limit": f"{least:g}"}
+    return _verdict("min_rating", outcome, "rating", language, **values)
+
+
+def _walk(place: Place, limit: int | None, language: Language) -> Verdict | None:
+    """A way on foot is never shorter than the straight line, and often much longer."""
     if limit is None:
         return None
-    cost = place["cost"]
-    outcome: Outcome = "unknown" if cost is None else "satisfied" if cost <= limit else "violated"
-    values = {"cost": cost_words(place, language), "limit": f"{limit:g}"}
-    return _verdict("max_cost", outcome, "cost", language, **values)
+    metres = place["distance_m"]
+    outcome: Outcome = "violated" if metres is not None and metres > limit else "unknown"
+    values = {"metres": str(metres or 0), "limit": str(limit)}
+    return _verdict("max_walk_m", outcome, "distance_m", language, **values)
 
 
 def _near(place: Place, limit: int | None, language: Language) -> Verdict | None:

@@ -62,6 +62,15 @@ class Constraints(TypedDict, total=False):
 
     max_cost: float
     """Yuan a person."""
+    min_cost: float
+    """Yuan a person at least."""
+    total_cost: float
+    """Yuan at most for all of `people`."""
+    people: int
+    min_rating: float
+    """Of five."""
+    free: bool
+    """It must cost nothing."""
     open_at: str
     """`HH:MM`, 24 hours."""
     open_until: str
@@ -69,6 +78,9 @@ class Constraints(TypedDict, total=False):
     open_on: list[int]
     """ISO weekdays, 1 Monday to 7 Sunday; one of them is enough."""
     max_distance_m: int
+    """In a straight line."""
+    max_walk_m: int
+    """On foot: a straight line can only say that it is too far."""
     suits: list[Suits]
     kind: Kind
     """What the place is to be."""

@@ -65,7 +65,8 @@ class _Plan:
     question: str = ""
     language: str = ""
     """A tag, in the model's word."""
-    constraints: Constraints = field(default_factory=Constraints)
+    constraints: Constraints | None = None
+    """What a model read of them; None where none did."""
     needs_place: bool = False
     gaps: list[Gap] = field(default_factory=list)
 
@@ -195,15 +196,19 @@ async def _write(
 def _with_plan(turn: Turn, plan: _Plan, earlier: Constraints, configuration: Configuration) -> Turn:
     """Return the turn with its question as it stands alone, and what a place has to meet."""
     question = plan.question or turn["question"]
-    words = turn["question"]
-    by_rules = constraints_by_rules(f"{words}\n{question}" if question != words else words)
-    alone = not plan.question and extract_place(words) is None
-    carried = earlier if alone or keeps_subject(words) else Constraints()
-    constraints = Constraints(**{**carried, **by_rules, **plan.constraints})
+    constraints = plan.constraints
+    if constraints is None:
+        constraints = _constraints_by_rules(turn["question"], earlier)
     planned = Turn(**{**turn, "question": question, "constraints": constraints})
     if plan.language and configuration.answer_language == "auto":
         planned["answer_language"] = language_name(plan.language)
     return planned
+
+
+def _constraints_by_rules(words: str, earlier: Constraints) -> Constraints:
+    """Return what plain words demand, where no model read them; a follow-up keeps the rest."""
+    carried = keeps_subject(words) or extract_place(words) is None
+    return Constraints(**{**(earlier if carried else {}), **constraints_by_rules(words)})
 
 
 def _own_words(turn: Turn, configuration: Configuration) -> list[Query]:

@@ -2,7 +2,13 @@
 
 import re
 
-from agent.evidence.constraints import Outcome, constraints_by_rules, opening_hours, openness
+from agent.evidence.constraints import (
+    Outcome,
+    constraints_by_rules,
+    keeps_subject,
+    opening_hours,
+    openness,
+)
 from agent.evidence.intent import (
     asks_only_the_way,
     extract_place,
@@ -12,7 +18,7 @@ from agent.evidence.intent import (
 )
 from agent.evidence.places import activity_in
 from agent.evidence.records import days_asked_for
-from agent.evidence.types import MapTask
+from agent.evidence.types import Constraints, MapTask
 from agent.sample.corpus import find_anchor, search_pages
 from agent.sample.model.request import Answer, FunctionCall, GroundedSentence, Page, Turn
 from agent.sample.model.text import (
@@ -109,17 +115,27 @@ def generate_query(turn: Turn) -> Answer:
     Which of the last answer's places are open then, their records say without a search.
     """
     question, count = plain_question(turn), max(1, number(turn.user, "count", 1))
+    reply: dict[str, object] = {"question": question_of(turn), "constraints": _demands(turn)}
     told = _by_hours(turn.user, question) or _best_first(turn.user)
     if told or is_courtesy(block(turn.user, "question")):
-        return Answer(json={"question": question_of(turn), "query": []})
+        return Answer(json={**reply, "query": []})
     if pair := _two_places(question_of(turn)):
         tasks = [{"query": name, "map": MapTask(intent="poi", place=name)} for name in pair]
-        return Answer(json={"question": question_of(turn), "query": tasks})
+        return Answer(json={**reply, "query": tasks})
     rows: list[dict[str, object]] = [{"query": question, "map": map_task_by_rules(question)}]
     if asks_only_the_way(question):
         rows[0]["web"] = False
     rows += [{"query": query, "map": None} for query in _aspect_queries(question)]
-    return Answer(json={"question": question_of(turn), "query": rows[:count]})
+    return Answer(json={**reply, "query": rows[:count]})
+
+
+def _demands(turn: Turn) -> Constraints:
+    """Return what the question and its rewriting demand; a follow-up keeps the last one's."""
+    words = block(turn.user, "question")
+    asked = [line.partition(":")[2] for line in lines(turn.user, "conversation")
+             if line.startswith("user:")]  # fmt: skip
+    earlier = constraints_by_rules(asked[-1]) if asked and keeps_subject(words) else Constraints()
+    return Constraints(**{**earlier, **constraints_by_rules(f"{words}\n{question_of(turn)}")})
 
 
 def _two_places(question: str) -> tuple[str, ...]:
