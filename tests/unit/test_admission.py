@@ -186,3 +186,25 @@ def test_a_run_is_put_off_for_a_time_and_overtakes_nobody(seconds: object) -> No
     check_run({"after_seconds": LONGEST_DELAY})
     with pytest.raises(InputError, match=r"^after_seconds: must be between 0 and"):
         check_run({"after_seconds": seconds})
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("max_serches", "max_searches"), ("maxSearches", "max_searches"),
+        ("answer_modell", "answer_model"), ("geo-routing", "geo_routing"),
+        ("review_plans", "review_plan"),
+    ],
+)  # fmt: skip
+def test_a_setting_that_is_misspelt_is_told_how_it_is_written(name: str, meant: str) -> None:
+    for request in ({"context": {name: 1}}, {"config": {"configurable": {name: 1}}}):
+        with pytest.raises(InputError, match=f"do you mean {meant}") as refused:
+            check_run(request)
+        assert refused.value.name.endswith(name)
+
+
+@pytest.mark.parametrize(
+    "name", [*Configuration.model_fields, "thread_id", "user_id", "run_id", "model", "x", "theme"]
+)
+def test_settings_of_ours_and_names_of_others_are_let_through(name: str) -> None:
+    check_run({"context": {name: "1"}, "config": {"configurable": {name: "1"}}})

@@ -9,6 +9,7 @@ failed; and of a run at times nobody would hear it.
 import importlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
@@ -133,6 +134,8 @@ MAX_DEPTH = 64
 """Levels of each of them; the server cannot write a list down where one entry has more than 254."""
 MAX_STEPS = 1_000
 """Steps of the graph; the longest deep research a Configuration allows takes fewer."""
+_ALIKE = 0.85
+"""How alike (0 to 1) a name is to one of ours that it is taken for a slip."""
 LONGEST_DELAY = 30 * 24 * 3600
 """Seconds a run may be put off; and none may be begun before those that have waited longer."""
 
@@ -186,6 +189,20 @@ def check_settings(request: Mapping[str, Any]) -> None:
             raise InputError(f"context.{name}"[:_LONGEST_PATH], "is the server's to set")
     for where, value in settings.items():
         check_names(where, value)
+    _check_spelling("context", context)
+    _check_spelling("config.configurable", config.get("configurable"))
+
+
+def _check_spelling(where: str, values: Any) -> None:
+    """Raise InputError for a name that is one of our settings but for a slip.
+
+    Other names are let through: clients send what is theirs along.
+    """
+    names = Configuration.model_fields
+    for name in values if isinstance(values, Mapping) else ():
+        if name not in names and (near := get_close_matches(str(name), names, 1, _ALIKE)):
+            path = f"{where}.{name}"[:_LONGEST_PATH]
+            raise InputError(path, f"is not known; do you mean {near[0]}?")
 
 
 def check_names(where: str, value: Any) -> None:
