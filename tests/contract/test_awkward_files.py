@@ -9,8 +9,10 @@ import pytest
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 
+from agent.assistants.common.own_documents import passage_source
 from agent.batch.questions import read_questions
 from agent.core.errors import InputError
+from agent.texts import say
 from tests.support.knowledge_bench import Bench, bench_fixture  # noqa: F401
 
 ZHT = "鈉離子電池的正極材料有層狀氧化物，成本低於磷酸鐵鋰。編號為 {word}。\n"
@@ -99,6 +101,20 @@ async def test_files_are_read_and_what_was_guessed_or_missed_is_told(
         assert note or not notes[name], name
         for word in words:
             assert f"docs/{name}" in await bench.paths(word), (name, word)
+
+
+async def test_where_a_document_is_cited_its_unread_pages_are_named(
+    bench: Bench,
+) -> None:
+    bench.write("scans.pdf", pdf([None, "wordtwo", None, None]))
+    bench.write("whole.pdf", pdf(["wordtwo too"]))
+    await bench.ingest()
+    titles = {
+        hit.document["path"]: passage_source("d0-0", hit, "zh")["title"]
+        for hit in await bench.found("wordtwo")
+    }
+    assert titles["docs/scans.pdf"].endswith(say("documents.unread", "zh", pages="1, 3–4"))
+    assert titles["docs/whole.pdf"].endswith("(docs/whole.pdf)")
 
 
 async def test_a_file_that_cannot_be_read_is_named_with_its_reason(

@@ -13,6 +13,7 @@ import tempfile
 from array import array
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, field, fields
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -295,6 +296,8 @@ class Filing:
         metadata = {**text.document["metadata"]}
         if note := text.note:
             metadata["note"] = note
+        if text.unread:
+            metadata["unread_pages"] = _ranges(sorted(chain(*text.unread.values())))
         document_record = KnownDocument(
             id=name, collection=self._target.collection, title=title, path=source.shown,
             url=source.url or text.document["url"], kind=source.kind,
@@ -396,6 +399,12 @@ _RUNS_SHOWN = 12
 
 def _pages(unread: str, pages: Sequence[int]) -> str:
     """Return `pages 3, 5–9 have no text`."""
+    one, several = UNREAD[unread]
+    return f"page {pages[0]} {one}" if len(pages) == 1 else f"pages {_ranges(pages)} {several}"
+
+
+def _ranges(pages: Sequence[int]) -> str:
+    """Return `3, 5–9`."""
     runs: list[list[int]] = []
     for page in pages:
         if runs and page == runs[-1][-1] + 1:
@@ -404,7 +413,4 @@ def _pages(unread: str, pages: Sequence[int]) -> str:
             runs.append([page])
     parts = [f"{run[0]}–{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs]
     more = ["…"] if len(parts) > _RUNS_SHOWN else []
-    one, several = UNREAD[unread]
-    if len(pages) == 1:
-        return f"page {parts[0]} {one}"
-    return f"pages {', '.join(parts[:_RUNS_SHOWN] + more)} {several}"
+    return ", ".join(parts[:_RUNS_SHOWN] + more)

@@ -25,7 +25,7 @@ from agent.evidence.markdown import link_url
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap, Source
 from agent.knowledge.terms import bears_on
-from agent.knowledge.types import Collected, Hit, Scope
+from agent.knowledge.types import Collected, Hit, KnownDocument, Scope
 from agent.runs.engine import EVERYBODY, OWNER
 from agent.search.hits import only_known
 from agent.state import QuestionInput, Turn
@@ -256,11 +256,22 @@ def passage_source(name: str, hit: Hit, language: Language) -> Source:
     return Source(
         id=name,
         kind="document",
-        title=titled(title, path, page, url, language),
+        title=_with_unread(titled(title, path, page, url, language), document, language),
         url=url,
         provider=say("plan_execute.sources.documents", language),
         quotes=[f"{under}: {text}" if under else text],
     )
+
+
+_UNREAD = 80
+
+
+def _with_unread(title: str, document: KnownDocument, language: Language) -> str:
+    """Return a title that says which pages of the document nobody has read, as scans among them."""
+    pages = document.get("metadata", {}).get("unread_pages")
+    if not isinstance(pages, str):
+        return title
+    return title + say("documents.unread", language, pages=clean_text(pages, _UNREAD))
 
 
 def titled(title: str, path: str, page: int | None, url: str, language: Language) -> str:
