@@ -15,6 +15,7 @@ from agent.core.errors import (
     RateLimited,
 )
 from agent.models.client import ModelClient
+from agent.models.probe import probe
 from tests.support.gemini_client import (
     FLASH,
     LITE,
@@ -166,7 +167,10 @@ def models_asked(gemini: GeminiService) -> list[str]:
 
 async def test_doctor_learns_which_models_the_service_knows(client: ModelClient) -> None:
     assert FLASH in await client.list_models()
-    assert await client.check(FLASH) is None
-    assert "gemini-3.8-flash" in (await client.check("gemini-2.5-pro", "answer_model") or "")
-    assert "does not know" in (await client.check("gemini-9-none") or "")
-    assert "provider" in (await client.check("nobody:x") or "")
+    assert (await probe(client, FLASH)).error is None
+    assert "gemini-3.8-flash" in str((await probe(client, "gemini-2.5-pro")).error)
+    unknown = await probe(client, "gemini-9-none")
+    assert unknown.error is not None
+    assert unknown.error.code == "model_missing"
+    assert FLASH in unknown.names
+    assert "provider" in str((await probe(client, "nobody:x")).error)

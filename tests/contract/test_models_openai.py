@@ -21,6 +21,7 @@ from agent.core.errors import (
     RateLimited,
 )
 from agent.models.client import ModelClient
+from agent.models.probe import probe
 from agent.sample.model.request import Answer, FunctionCall
 from agent.sample.service import serve
 from agent.settings import Settings
@@ -290,7 +291,32 @@ async def test_cancelling_ends_a_call_at_once() -> None:
     assert loop.time() - start < 1
 
 
-async def test_doctor_learns_which_models_the_endpoint_knows() -> None:
+ABLE = (
+    Answer(text="one two three four five six seven eight nine ten eleven twelve thirteen"),
+    Answer(json={"city": "Paris"}),
+    Answer(calls=(FunctionCall("look_up", {"word": "tea"}),)),
+)
+
+
+async def test_a_probe_says_what_a_model_can_do() -> None:
+    async with client_for(OpenAIService(Scripted(*ABLE), key=KEY)) as client:
+        seen = await probe(client, CHAT)
+    assert seen.error is None
+    assert (seen.fills_forms, seen.calls_tools) == (True, True)
+    assert seen.seconds > 0
+    assert (seen.tokens_a_second or 0) > 0
+
+
+async def test_a_probe_says_what_a_model_cannot_do() -> None:
     async with client_for(OpenAIService(Scripted(), key=KEY)) as client:
-        assert await client.check(CHAT) is None
-        assert "does not know" in (await client.check("openai:other") or "")
+        seen = await probe(client, CHAT)
+    assert seen.error is None
+    assert (seen.fills_forms, seen.calls_tools) == (False, False)
+
+
+async def test_a_probe_of_an_unknown_model_lists_those_there_are() -> None:
+    async with client_for(OpenAIService(Scripted(), key=KEY)) as client:
+        seen = await probe(client, "openai:other")
+    assert seen.error is not None
+    assert seen.error.code == "model_missing"
+    assert seen.names == ("sample-chat",)

@@ -5,11 +5,17 @@ from typing import Any
 
 import pytest
 
-from agent.cli.doctor import _knowledge, _label, _print_groups, _search
+from agent.cli.console import reader_language
+from agent.cli.doctor import Check, _knowledge, _label, _model, _print_groups, _search, _variables
 from agent.configuration import Configuration
 from agent.knowledge.base import build_knowledge
 from agent.knowledge.ingest import Target
+from agent.models.client import ModelClient
+from agent.sample.model.request import Answer, FunctionCall
 from agent.settings import Settings
+from agent.texts import say
+from tests.support.scripted import KEY, Scripted, client_for
+from tests.support.standins import OpenAIService
 
 
 class Found:
@@ -62,3 +68,59 @@ async def test_documents_kept_for_runs_with_a_key_are_counted_beside_the_sample_
     )  # fmt: skip
     for base in bases.values():
         await base.aclose()
+
+
+CHAT = "openai:sample-chat"
+
+
+class WithModels:
+    """Services with a client of models, which are not the sample's."""
+
+    sample = None
+
+    def __init__(self, models: ModelClient) -> None:
+        self.models, self.settings = models, Settings(openai_api_key=KEY)  # type: ignore[arg-type]
+
+
+async def checked(service: OpenAIService, model: str = CHAT) -> Check:
+    async with client_for(service) as client:
+        (found,) = await _model(WithModels(client), model, ["TANLU_MODEL"])
+    return found
+
+
+async def test_a_model_is_right_only_where_it_answered_filled_in_a_form_and_called_a_tool() -> None:
+    answers = (
+        Answer(text="one two three four five six seven eight nine ten eleven twelve"),
+        Answer(json={"city": "Paris"}),
+        Answer(calls=(FunctionCall("look_up", {"word": "tea"}),)),
+    )
+    able = await checked(OpenAIService(Scripted(*answers), key=KEY))
+    assert able["state"] == "ok"
+    assert say("doctor.model_speed", reader_language(), n="").strip() in able["detail"]
+    weak = await checked(OpenAIService(Scripted(), key=KEY))
+    assert weak["state"] == "missing"
+    for lack in ("no_forms", "no_tools"):
+        assert say(f"doctor.model_{lack}", reader_language()) in weak["detail"]
+
+
+async def test_an_unknown_model_is_told_by_its_variable_with_those_there_are() -> None:
+    missing = await checked(OpenAIService(Scripted(), key=KEY), "openai:other")
+    assert missing["state"] == "broken"
+    assert missing["detail"].startswith("TANLU_MODEL: ")
+    assert missing["detail"].endswith("sample-chat")
+    assert "TANLU_MODEL" in missing["suggestion"]
+
+
+async def test_a_refused_key_is_told_by_its_variable() -> None:
+    refused = await checked(OpenAIService(Scripted(), key="another"))
+    assert "OPENAI_API_KEY" in refused["suggestion"]
+
+
+def test_each_model_is_asked_once_under_the_variables_that_are_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TANLU_MODEL", CHAT)
+    monkeypatch.setenv("ANSWER_MODEL", "openai:large")
+    assert _variables(Configuration()) == {
+        CHAT: ["TANLU_MODEL"], "openai:large": ["ANSWER_MODEL"],
+    }  # fmt: skip

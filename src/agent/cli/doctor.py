@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import time
 from argparse import Namespace
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -18,12 +19,16 @@ from agent.cli.environment import prepare
 from agent.configuration import MODEL_FIELDS, Configuration, configure
 from agent.core.errors import AgentError, ConfigurationError
 from agent.core.shared_limits import SharedLimits
+from agent.evidence.types import Point
 from agent.settings import Settings, read_settings
 from agent.texts import Language, say
 
 log = logging.getLogger(__name__)
 State = Literal["ok", "missing", "broken", "off"]
 _SAMPLE = "sample data: "
+_TIANANMEN: Final = Point(lng=116.3974, lat=39.9087)
+LONGEST_MODEL_CHECK = 180.0
+"""Seconds for three questions to a model, which a slow one needs."""
 LONGEST_CHECK = 60.0
 """Seconds; a check that takes longer counts as broken."""
 
@@ -184,9 +189,11 @@ def _service_checks(
         services: Any = process_services()
     except AgentError as error:
         return [asyncio.sleep(0, [check("services", "broken", error.message)])]
-    models = {field: getattr(configuration, field) for field in MODEL_FIELDS}
     return [
-        *(_in_time(field, _model(services, field, model)) for field, model in models.items()),
+        *(
+            _in_time(f"model: {model}", _model(services, model, variables), LONGEST_MODEL_CHECK)
+            for model, variables in _variables(configuration).items()
+        ),
         _in_time("map server", _map(services, settings)),
         _in_time("web search", _search(services, configuration)),
         _in_time("sources", _sources(services)),
@@ -197,13 +204,44 @@ def _service_checks(
     ]
 
 
-async def _model(services: Any, field: str, model: str) -> list[Check]:
-    problem = await services.models.check(model, field)
-    if problem is None:
-        return [check(field, "ok", model)]
-    is_setting = problem.startswith(f"{field}: ")
-    suggestion = advice("known_model", name=field.upper()) if is_setting else advice("service")
-    return [check(field, "broken", problem, suggestion)]
+async def _model(services: Any, model: str, variables: Sequence[str]) -> list[Check]:
+    """Check one model, by three small questions; `variables` are those that name it."""
+    from agent.models.catalogue import parse
+    from agent.models.probe import probe
+
+    name = f"model: {model}"
+    if services.sample is not None:
+        return [check(name, "ok", f"{_SAMPLE}{model}")]
+    seen, language = await probe(services.models, model), reader_language()
+    if seen.error:
+        detail = f"{', '.join(variables)}: {seen.error.message}"
+        if seen.names:
+            detail += f"; it has {', '.join(seen.names)}"
+        if seen.error.code in ("model_missing", "configuration"):
+            return [check(name, "broken", detail, advice("known_model", name=variables[0]))]
+        key = services.settings.key_name(parse(model).provider)
+        return [check(name, "broken", detail, advice("service", name=key))]
+    parts = [say("doctor.model_answers", language, seconds=f"{seen.seconds:.1f}")]
+    if seen.tokens_a_second:
+        parts.append(say("doctor.model_speed", language, n=f"{seen.tokens_a_second:.0f}"))
+    if seen.window:
+        parts.append(say("doctor.model_window", language, n=f"{seen.window:,}"))
+    lacks = {"no_forms": seen.fills_forms, "no_tools": seen.calls_tools}
+    missing = [key for key, able in lacks.items() if not able]
+    parts += [say(f"doctor.model_{key}", language) for key in missing]
+    state: State = "missing" if missing else "ok"
+    return [check(name, state, ", ".join(parts), advice("able_model") if missing else "")]
+
+
+def _variables(configuration: Configuration) -> dict[str, list[str]]:
+    """Return each model that a role has, once, with the variables that name it."""
+    models: dict[str, list[str]] = {}
+    for field in MODEL_FIELDS:
+        own = os.environ.get(field.upper()) or not os.environ.get("TANLU_MODEL")
+        names = models.setdefault(getattr(configuration, field), [])
+        if (name := field.upper() if own else "TANLU_MODEL") not in names:
+            names.append(name)
+    return models
 
 
 async def _map(services: Any, settings: Settings) -> list[Check]:
@@ -211,12 +249,32 @@ async def _map(services: Any, settings: Settings) -> list[Check]:
         return [check("map server", "off", "not tried: AMAP_MAPS_API_KEY is not set")]
     report: Mapping[str, Any] = await services.maps.health()
     if report["works"]:
-        started = check("map server", "ok", f"started: {report['message']}")
-        return [_of_sample(services, started)]
+        return [_of_sample(services, await _asked_map(services, str(report["message"])))]
     # Without a key for it, a map that cannot start is something missing, not something broken.
     state: State = "broken" if settings.mode == "online" else "missing"
     suggestion = advice(_MAP_ADVICE[code]) if (code := str(report["code"])) in _MAP_ADVICE else ""
     return [check("map server", state, str(report["message"] or "did not start"), suggestion)]
+
+
+async def _asked_map(services: Any, started: str) -> Check:
+    """Ask the map what stands at one position: a server that starts may have a wrong key."""
+    from agent.core.budget import unlimited_meter
+    from agent.mcp.records import MapOptions
+
+    language = reader_language()
+    result = await services.maps.map_result(
+        {"intent": "regeo"},
+        "",
+        options=MapOptions(prefix="here", language=language, near=_TIANANMEN),
+        meter=unlimited_meter("doctor"),
+        on_call=lambda call: None,
+    )
+    if result.gaps:
+        code = result.gaps[0]["code"]
+        suggestion = advice("amap") if code.startswith("map_key") else ""
+        return check("map server", "broken", result.gaps[0]["message"], suggestion)
+    names = ", ".join(place["name"] for place in result.places[:1])
+    return check("map server", "ok", f"started: {started}; answers: {names}")
 
 
 async def _search(services: Any, configuration: Configuration) -> list[Check]:
@@ -307,7 +365,7 @@ _STYLES = {"ok": "green", "off": "dim", "missing": "yellow", "broken": "bold red
 _MARKS = {"off": "–", "ok": "✓", "missing": "!", "broken": "✗"}
 """By state, the worst last."""
 _GROUPS = {
-    "model": ("mode", "gemini", "google", "openai", "tanlu_model", "services", *MODEL_FIELDS),
+    "model": ("mode", "gemini", "google", "openai", "tanlu_model", "services"),
     "search": ("search", "web search", "bocha", "tavily", "serper"),
     "map": ("map", "amap", "node"),
     "documents": ("source", "openalex", "semantic", "rerank", "embed", "knowledge"),
@@ -373,7 +431,7 @@ def _label(check: Check, language: Language) -> str:
         return say(f"doctor.{kind}", language)
     if check["detail"].startswith(_SAMPLE):
         return say("doctor.sample", language)
-    in_detail = name in MODEL_FIELDS or name in ("access", "threads")
+    in_detail = name in ("access", "threads")
     return service or (check["detail"] if in_detail else name)
 
 

@@ -29,7 +29,6 @@ from agent.core.errors import (
     ConfigurationError,
     KeyRefused,
     MalformedReply,
-    ProviderError,
     ProviderRefused,
 )
 from agent.core.faults import contained
@@ -406,20 +405,11 @@ class ModelClient:
         async with asyncio.timeout(self._settings.model_timeout_seconds):
             return await (await self._vendor(ModelName(provider, LISTING))).list_models()
 
-    async def check(self, model: str, field: str = "model") -> str | None:
-        """Return the fault of a configured model in one line; None if the service knows it."""
-        try:
-            name = parse(model, field)
-            if name.provider == "google" and (successor := catalogue.retirement(name.id)):
-                return f"{field}: {name.id} is retired; use {successor}"
-            ids = await self.list_models(name.provider)
-        except TimeoutError:
-            return "no answer in time"
-        except (ProviderError, ConfigurationError) as error:
-            return error.message.removeprefix(f"{LISTING}: ")
-        if name.id in ids or not ids:
-            return None
-        return f"{field}: the service does not know {name.id}"
+    async def window(self, model: str) -> int | None:
+        """Return the tokens of a model's window, where its service tells; raise ProviderError."""
+        name = self._current(model)
+        async with asyncio.timeout(self._settings.model_timeout_seconds):
+            return await (await self._vendor(name)).window(name.id)
 
     async def aclose(self) -> None:
         """Close the connections of every event loop."""
