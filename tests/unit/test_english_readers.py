@@ -1,5 +1,8 @@
 """Chinese names for English readers: how they sound, and which language they are in."""
 
+import subprocess
+import sys
+
 from agent.evidence.records import (
     district_in_english,
     forecast_in_english,
@@ -58,3 +61,17 @@ def test_an_english_page_says_which_words_are_chinese():
 
 def test_a_chinese_page_is_chinese_throughout():
     assert '<span lang="zh-CN">' not in html_page(answer())
+
+
+def test_the_dictionary_of_sounds_is_loaded_for_a_chinese_name_only() -> None:
+    """It takes 57 MB and half a second."""
+    program = (
+        "import sys; from agent.evidence.records import with_pinyin, district_in_english;"
+        "from tests.unit.export_samples import place;"
+        "with_pinyin([]); with_pinyin([place(1, 'KFC', district=None)]);"
+        "district_in_english('Camden');"
+        "print('pypinyin' in sys.modules); with_pinyin([place(1, '外滩')]);"
+        "print('pypinyin' in sys.modules)"
+    )
+    printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (printed.stdout.split(), printed.stderr) == (["False", "True"], "")

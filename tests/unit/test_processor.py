@@ -102,12 +102,16 @@ async def test_work_that_nobody_waits_for_ends_at_its_next_breath(ending: str) -
     assert await asyncio.to_thread(ended.wait, 5)
 
 
-async def test_the_error_of_work_is_told_to_who_waits_and_its_turn_is_over() -> None:
+async def test_work_that_breaks_is_done_otherwise_and_its_turn_is_over(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     def broken() -> str:
-        raise TimeoutError("of its own")
+        raise ValueError("of its own")
 
-    with pytest.raises(TimeoutError, match="of its own"):
-        await compute(broken, otherwise=never)
+    with pytest.raises(ValueError, match="of its own"):
+        await Processor().compute(broken, otherwise=never, seconds=5, owner="")
+    assert await compute(broken, otherwise=lambda: "without") == "without"
+    assert "of its own" in caplog.text
     assert await asyncio.wait_for(compute(lambda: "next", otherwise=never), 5) == "next"
 
 

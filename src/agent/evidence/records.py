@@ -45,9 +45,8 @@ def map_name(place: Place, language: Language) -> str:
 def with_pinyin(places: Iterable[Place]) -> list[Place]:
     """Return places whose Chinese names have their pinyin, where they have no English name.
 
-    Loads a dictionary of a few megabytes when called first, so it is called in a thread.
+    Loads a dictionary of 57 MB for the first Chinese name, so it is called in a thread.
     """
-    from pypinyin import Style, lazy_pinyin
 
     def sounded(place: Place) -> Place:
         if place["district"]:
@@ -55,11 +54,17 @@ def with_pinyin(places: Iterable[Place]) -> list[Place]:
         base = _BRANCH.sub("", place["name"])
         if place.get("name_en") or not _HAN.search(base):
             return place
-        syllables = lazy_pinyin(base, style=Style.TONE)
-        sound = " ".join(" ".join(syllables).split())
+        sound = " ".join(" ".join(_syllables(base, toned=True)).split())
         return Place(**{**place, "name_pinyin": sound[:1].upper() + sound[1:]})
 
     return [sounded(place) for place in places]
+
+
+def _syllables(name: str, *, toned: bool = False) -> list[str]:
+    """Return how each character sounds; what is not Chinese as it is."""
+    from pypinyin import Style, lazy_pinyin
+
+    return lazy_pinyin(name, style=Style.TONE if toned else Style.NORMAL)
 
 
 def district_in_english(name: str) -> str:
@@ -67,12 +72,10 @@ def district_in_english(name: str) -> str:
 
     Loads the dictionary of `with_pinyin`.
     """
-    from pypinyin import lazy_pinyin
-
     if not _HAN.search(name):
         return name
     suffix = next((each for each in _DISTRICTS if name.endswith(each) and name != each), "")
-    first, *others = lazy_pinyin(name.removesuffix(suffix))
+    first, *others = _syllables(name.removesuffix(suffix))
     # Xi'an, not Xian: a syllable that begins with a vowel is parted from the one before.
     sound = first.capitalize() + "".join(f"'{s}" if s[0] in "aoe" else s for s in others)
     return f"{sound} {_DISTRICTS[suffix]}" if suffix else sound

@@ -1,0 +1,69 @@
+"""Ask each assistant over the sample, at a fixed time, and print the prompts that were sent.
+
+`python -m tests.support.prompts_sent FOLDER`, in a process with a hash seed of its own.
+"""
+
+import asyncio
+import json
+import sys
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from langgraph.checkpoint.memory import InMemorySaver
+
+from agent.assistants.common.claims import claim_element
+from agent.assistants.registry import compiled
+from agent.core.telemetry import Event, Exchange, listening
+from agent.evidence.claims.check import check
+from agent.evidence.claims.correct import shown_passages
+from agent.evidence.claims.evidence import Evidence, record
+from agent.services import build_services
+from agent.settings import read_settings
+
+QUESTIONS = {
+    "agent": ("王府井附近适合遛娃的好去处", "第二个地方的门票要多少钱"),
+    "deep_research": ("钠离子电池与磷酸铁锂电池相比如何",),
+    "team_answer": ("Which company makes the Naxtra battery?",),
+    "plan_execute": ("How do sodium-ion batteries work?",),
+}
+RARE = {"zinc": 3, "iron": 5, "lead": 7, "gold": 11, "tin": 13, "cobalt": 17}
+
+
+def claims() -> list[str]:
+    """Return what a judge is asked about a sentence that many passages bear alike.
+
+    Each has words that are as rare as those of the others: only in what order their weights are
+    added could tell the passages apart.
+    """
+    groups = ["a", "b", "c", "d", "e", "f", "g", "h"]
+    lines = [" ".join(f"{group}{word}" for word in RARE) for group in groups]
+    lines += [f"{g}{word} alone" for g in groups for word, n in RARE.items() for _ in range(n - 1)]
+    evidence = Evidence({f"w{at}-0": record(f"w{at}-0", [line]) for at, line in enumerate(lines)})
+    [finding] = check(f"No {' '.join(lines[: len(groups)])} is at Foo Bar.", evidence)
+    return [str(claim_element(1, finding, shown_passages(finding, evidence)))]
+
+
+async def main(folder: Path) -> None:
+    services = build_services(read_settings(tanlu_mode="offline", tanlu_data_dir=folder))
+    services = replace(services, clock=lambda: datetime(2026, 3, 4, 12, tzinfo=UTC))
+    prompts = list[str]()
+
+    def note(event: Event) -> None:
+        if isinstance(event, Exchange) and isinstance(event.request, dict):
+            prompts.append(json.dumps([event.provider, event.request], ensure_ascii=False))
+
+    with listening(note):
+        for assistant, questions in QUESTIONS.items():
+            graph = compiled(assistant, InMemorySaver(), lambda: services)
+            for question in questions:
+                thread: Any = {"configurable": {"thread_id": assistant}}
+                await graph.ainvoke({"messages": question}, thread)
+    await services.aclose()
+    # Branches of one step are asked at the same time.
+    sys.stdout.write("\n".join([*claims(), *sorted(prompts)]))
+
+
+if __name__ == "__main__":
+    asyncio.run(main(Path(sys.argv[1])))
