@@ -43,6 +43,15 @@ def answered_with_gap(result: Ended, *codes: str) -> None:
     assert not codes or result.codes & set(codes)
 
 
+def map_told_dead(result: Ended, *codes: str) -> None:
+    """The text says once, in the reader's words, that the map could not be asked and why."""
+    name = say("map.provider", "zh")
+    told = [say(f"missing.map_causes.{code}", "zh", map=name) for code in codes]
+    dead = [say("missing.map_dead", "zh", cause=cause) for cause in told]
+    assert sum(result.answer.count(line) for line in dead) == 1, result.answer
+    assert "AMAP_" not in result.answer
+
+
 @pytest.mark.parametrize("times", [1, None])
 async def test_a_model_that_hangs_at_any_stage_is_survived(times: int | None) -> None:
     async def hangs_at(stage: str) -> Ended:
@@ -193,6 +202,8 @@ async def test_a_map_server_that_misbehaves_is_a_gap_and_the_web_answers(
     async with closing_leaves_nothing(**limits, amap_mcp_command=command) as lab:
         result = await ended(lab, ZH)
     answered_with_gap(result, *([COMMANDS[fault]] if COMMANDS[fault] else []))
+    if code := COMMANDS[fault]:
+        map_told_dead(result, code)
     assert result.kept["places"] == []
 
 
@@ -211,7 +222,8 @@ async def test_an_answer_that_found_nothing_says_that_the_map_could_not_be_asked
     async with closing_leaves_nothing(amap_mcp_command=["no-such-map"]) as lab:
         state = await lab.ask("西湖附近酒店")
     assert told(state)["sources"] == []
-    assert say("missing.map", "zh") in str(answer_of(state).text)
+    cause = say("missing.map_causes.map_server_down", "zh")
+    assert say("missing.map_dead", "zh", cause=cause) in str(answer_of(state).text)
 
 
 async def test_a_missing_map_key_is_a_gap_that_names_the_variable() -> None:
@@ -221,18 +233,25 @@ async def test_a_missing_map_key_is_a_gap_that_names_the_variable() -> None:
         result = await ended(Lab(services, build_graph(lambda: services).compile()), ZH)
         assert children() == []
     answered_with_gap(result, "map_key_missing")
+    map_told_dead(result, "map_key_missing")
     assert any("AMAP_MAPS_API_KEY" in gap["message"] for gap in result.gaps)
 
 
 @pytest.mark.parametrize(
     ("name", "code"),
-    [("INVALID_USER_KEY", "map_key_invalid"), ("DAILY_QUERY_OVER_LIMIT", "map_quota_day")],
+    [
+        ("INVALID_USER_KEY", "map_key_invalid"),
+        ("账号处于被封禁状态", "map_key_invalid"),
+        ("DAILY_QUERY_OVER_LIMIT", "map_quota_day"),
+        ("CUQPS_HAS_EXCEEDED_THE_LIMIT", "map_rate"),
+    ],
 )
 async def test_a_refusing_map_service_is_a_gap(name: str, code: str) -> None:
     async with closing_leaves_nothing() as lab:
         lab.amap.failing = name
         result = await ended(lab, ZH)
     answered_with_gap(result, code)
+    map_told_dead(result, code)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from agent.core.errors import (
 )
 from agent.evidence.grounding import says_not_found
 from agent.evidence.types import Gap, Query, Source
-from agent.mcp.records import map_message
+from agent.mcp.records import map_gap, map_message
 from agent.search.hits import WebTask, failure_gap, search_gap
 from agent.settings import read_settings
 from agent.texts import Language, problem_text, reason_of, remedy_of, say, table
@@ -310,9 +310,59 @@ def test_a_server_without_a_model_names_what_it_needs_once_in_both_languages() -
 
 
 def test_a_gap_of_no_query_begins_with_its_message() -> None:
-    limit = Gap(query="", provider="x", code="c", message="The limit is reached.")
-    other = Gap(query="wages", provider="x", code="c", message="No source had it.")
-    assert gap_lines([limit, other]) == "The limit is reached.\nwages: No source had it."
+    off = Gap(query="", provider="x", code="search_off", message="Web search is switched off.")
+    other = Gap(query="wages", provider="x", code="no_pages", message="No source had it.")
+    assert gap_lines([off, other, off], "en") == (
+        "Web search is switched off\nwages: No source had it."
+    )
+
+
+@pytest.mark.parametrize("part", ["generate_query", "reflection", "analyze", "answer"])
+def test_a_model_reads_nothing_of_how_the_run_went(part: str) -> None:
+    failed = gap_of("", MalformedReply("model:openai", MACHINE, code="model_schema"), part, "en")
+    slow = gap_of("", ProviderUnavailable("model:openai", MACHINE, code="timeout"), part, "en")
+    weak = Gap(query="", provider="model", code="model_weak", message=say("gaps.model_weak", "en"))
+    assert gap_lines([failed, slow, weak], "en") == ""
+
+
+def test_a_model_reads_what_a_failed_search_means_for_the_reader_not_its_cause() -> None:
+    task = WebTask("竹筏 票价", "", "zh", "2026-11-21", "google:gemini-9")
+    down = ProviderRefused("tavily", MACHINE, code="search_key_invalid")
+    lines = gap_lines([failure_gap(task, "tavily", down, text="failed")], "zh")
+    assert lines == f"竹筏 票价: {say('missing.web', 'zh')}"
+
+
+DEAD = ("map_key_invalid", "map_quota_day", "map_rate", "map_malformed", "map_no_node",
+        "map_key_missing", "map_timeout", "map_install_failed", "map_failed")  # fmt: skip
+
+
+@pytest.mark.parametrize("code", DEAD)
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("verdict", ["", None, "还缺票价。", "The price is missing."])
+def test_a_map_that_could_not_be_asked_is_told_once_by_its_cause(
+    code: str, language: Language, verdict: str | None
+) -> None:
+    errors = [ProviderRefused("amap", MACHINE, code=code)] * 2
+    gaps = [map_gap(error, query, language) for error, query in zip(errors, "甲乙", strict=True)]
+    name = say("map.provider", language)
+    cause = say(f"missing.map_causes.{code}", language, map=name)
+    note = reader_note(gaps, "可以去公园。", language, verdict=verdict, mapped=False)
+    assert note.count(say("missing.map_dead", language, cause=cause)) == 1
+    assert MACHINE not in note
+    assert reader_note(gaps, f"{note[1:-1]}", language, verdict="", mapped=False) == ""
+    part = reader_note(gaps, "可以去公园。", language, verdict=verdict)
+    assert part.count(say("missing.map", language)) == 1
+
+
+def test_where_the_maps_model_failed_nobody_blames_the_map() -> None:
+    for code in ("timeout", "unavailable", "model_key_invalid"):
+        gap = map_gap(ProviderUnavailable("model:openai", MACHINE, code=code), "q", "en")
+        assert (gap["provider"], gap["code"]) == ("model:openai", code)
+        assert "Amap" not in gap["message"]
+        assert reader_note([gap], "Go there.", "en", mapped=False) == ""
+    slow = map_gap(ProviderUnavailable("amap", MACHINE, code="timeout"), "q", "en")
+    assert slow["code"] == "map_timeout"
+    assert "did not answer in time" in reader_note([slow], "Go there.", "en", mapped=False)
 
 
 def test_who_wants_nothing_new_looked_up_is_told_of_no_limit_of_the_operator() -> None:

@@ -29,6 +29,7 @@ from agent.texts import LANGUAGES, Language, reason_of, say, table
         ("Geocoding failed: ENGINE_RESPONSE_DATA_ERROR", ProviderRefused, "map_place_not_found"),
         ("Geocoding failed: OUT_OF_SERVICE", ProviderRefused, "map_not_covered"),
         ("Direction Walking failed: OVER_DIRECTION_RANGE", ProviderRefused, "map_no_route"),
+        ("Geocoding failed: 账号处于被封禁状态", ProviderRefused, "map_key_invalid"),
         ("Error: something else", ProviderRefused, "map_failed"),
         ("Error: Unexpected end of JSON input", MalformedReply, "map_malformed"),
         (

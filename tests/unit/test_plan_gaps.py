@@ -48,7 +48,7 @@ def test_a_reader_learns_that_a_dossier_rests_on_own_documents_alone() -> None:
 def test_a_task_that_documents_answered_is_no_gap_beside_one_that_pages_answered() -> None:
     gaps = task_gaps_told_once([gap(LIFE)], state([LIFE], ["empty", "done"]))
     assert reader_note(gaps, "寿命取 7,500 次。", "zh") == ""
-    assert LIFE in gap_lines(gaps)
+    assert LIFE in gap_lines(gaps, "zh")
 
 
 def test_that_something_else_was_not_found_does_not_hide_a_task_without_material() -> None:

@@ -178,9 +178,15 @@ POINTLESS_TO_GO_ON = frozenset(
 """Codes after which further map calls of this run would only fail the same way."""
 
 
+def _code(error: AgentError) -> str:
+    """Return the code of a failure of the map; of a model's its own."""
+    of_model = getattr(error, "provider", "").startswith("model:")
+    return error.code if of_model else _SAME.get(error.code, error.code)
+
+
 def map_message(error: AgentError, language: Language, about: str = "") -> str:
     """Return one line for people; of a refused key with the service's own word for it."""
-    code = _SAME.get(error.code, error.code)
+    code = _code(error)
     provider = getattr(error, "provider", _DEFAULT_PROVIDER)
     key = f"map.errors.{code}"
     if provider != _DEFAULT_PROVIDER and has(f"map.other_errors.{code}"):
@@ -209,7 +215,7 @@ def map_gap(
     return Gap(
         query=query,
         provider=getattr(error, "provider", provider),
-        code=error.code,
+        code=_code(error),
         message=map_message(error, language, about or query),
     )
 

@@ -124,7 +124,7 @@ def _prompt(draft: Draft, state: OverallState) -> list[BaseMessage]:
         "routes": route_lines(state.get("routes", []), language),
         "weather": weather_lines(state.get("weather", []), language),
         "outing": outing_lines(outing, language) if (outing := state.get("outing")) else "",
-        "gaps": gap_lines(draft.gaps),
+        "gaps": gap_lines(draft.gaps, language, mapped=draft.mapped),
         "previous_sources": previous_lines(previous, share, draft.turn["question"]),
         "previous_places": place_lines(_not_among(draft.places, previous["places"]), language),
     }

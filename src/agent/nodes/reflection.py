@@ -5,7 +5,7 @@ import logging
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.conversation import conversation
-from agent.assistants.common.gaps import ask_or_gap, gap_lines
+from agent.assistants.common.gaps import ask_or_gap, brought_by_map, gap_lines
 from agent.assistants.common.previous import NO_PREVIOUS
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.shown_records import distinct_places
@@ -150,7 +150,7 @@ def _material(state: OverallState, configuration: Configuration) -> dict[str, st
         "places": place_lines(places[:_SHOWN_PLACES], language),
         "routes": route_lines(state.get("routes", []), language),
         "weather": weather_lines(state.get("weather", []), language),
-        "gaps": gap_lines(state.get("gaps", [])),
+        "gaps": gap_lines(state.get("gaps", []), language, mapped=brought_by_map(state)),
         "map_calls_left": str(_map_calls_left(state, configuration)),
         "limit": str(configuration.max_follow_up_queries),
     }

@@ -13,7 +13,7 @@ from agent.evidence.types import Gap, Query, Source
 from agent.models.catalogue import current, parse
 from agent.search.hits import LABELS, since_text
 from agent.search.rules import published_on, today_here
-from agent.state import Turn
+from agent.state import Gathered, Turn
 from agent.texts import Language, detect_language, has, reason_of, say
 
 T = TypeVar("T")
@@ -36,6 +36,8 @@ _IN_OWN_WORDS = _FOUND_NOTHING | {
 }  # fmt: skip
 _GENERAL = ("limit", "max_searches", "max_map_calls", "web")
 """What a model that has all it needs may leave unsaid; a map that failed is said."""
+_MAP_ASKS = {"map_needs_place"}
+"""Codes of a map that was not asked for want of a place."""
 _WEB = frozenset({"web", *LABELS})
 _ALWAYS_SAID = {
     "model_weak", "notes_lack", "outing_too_few", "outing_impossible", "map_widened",
@@ -46,9 +48,27 @@ _SAID, _SAID_MISSING, _ENOUGH_WORDS, _LEAST_WORDS = 0.6, 0.25, 5, 3
 _SENTENCES = re.compile(r"(?<=[。！？])|(?<=[.!?])\s+|\n+")
 
 
-def gap_lines(gaps: Sequence[Gap]) -> str:
-    """Return the gaps for a model, one line each, with the query they concern if there is one."""
-    return "\n".join(": ".join(filter(None, (gap["query"], gap["message"]))) for gap in gaps)
+def gap_lines(gaps: Sequence[Gap], language: Language, *, mapped: bool = True) -> str:
+    """Return for a model what could not be found out, a line each, with the query it concerns.
+
+    What a run only did otherwise is left out: a model would copy it into its text. `mapped` says
+    whether the map brought anything.
+    """
+    told = ((gap["query"], _content(gap, language, mapped=mapped)) for gap in gaps)
+    lines = (": ".join(filter(None, (query, words))) for query, words in told if words)
+    return "\n".join(dict.fromkeys(lines))
+
+
+def brought_by_map(state: Gathered) -> bool:
+    """Return whether the map has answered this turn with any record."""
+    return bool(state.get("places") or state.get("routes") or state.get("weather"))
+
+
+def _content(gap: Gap, language: Language, *, mapped: bool) -> str:
+    """Return what a gap says of the matter itself; of one of several searches its query counts."""
+    if gap["code"].startswith("model_"):
+        return ""
+    return gap["message"] if gap["code"] in _FOUND_NOTHING else _note(gap, language, mapped=mapped)
 
 
 def readers_gaps(gaps: Sequence[Gap]) -> list[Gap]:
@@ -88,11 +108,13 @@ def reader_note(
     *,
     verdict: str | None = None,
     unfinished: bool = False,
+    mapped: bool = True,
 ) -> str:
     """Return one line on what the reader misses; empty where nothing is or the text says it.
 
     Search strings, settings and codes are not the reader's: the gaps themselves carry them.
-    `verdict` is what a model that read all evidence says is missing: "" is nothing.
+    `verdict` is what a model that read all evidence says is missing: "" is nothing. A failure of
+    the map is told beside it, with its cause where it brought nothing (not `mapped`).
     """
     tells_of_none = any(map(says_not_found, _SENTENCES.split(text)))
     untold = [
@@ -105,9 +127,12 @@ def reader_note(
     # What the notes lack a writer may state from memory, in the same words; and whoever asked for
     # a day reads that there is none, whatever the text says of the places.
     always = {_note(gap, language) for gap in untold if gap["code"] in _ALWAYS_SAID}
-    notes = dict.fromkeys(filter(None, (_note(gap, language) for gap in untold)))
+    noted = [(gap, _note(gap, language, mapped=mapped)) for gap in untold]
+    notes = dict.fromkeys(note for _, note in noted if note)
     if verdict and detect_language(verdict) == language:
-        notes = {} if _says_not_found(text, verdict) else {_in_line(verdict): None}
+        dead = [note for gap, note in noted if _map_failed(gap)]
+        own = [] if _says_not_found(text, verdict) else [_in_line(verdict)]
+        notes = dict.fromkeys([*dead, *own])
     elif verdict == "":
         general = {say(f"missing.{part}", language) for part in _GENERAL}
         notes = dict.fromkeys(note for note in notes if note not in general)
@@ -120,8 +145,16 @@ def reader_note(
     return say("answer.missing", language, text=line)
 
 
-def _note(gap: Gap, language: Language) -> str:
-    """Return what this gap costs the reader, in words without settings or reasons."""
+def _map_failed(gap: Gap) -> bool:
+    """Return whether the map itself could not be asked, in whole or in part."""
+    return gap["code"].startswith("map_") and gap["code"] not in _IN_OWN_WORDS | _MAP_ASKS
+
+
+def _note(gap: Gap, language: Language, *, mapped: bool = True) -> str:
+    """Return what this gap costs the reader, in words without settings or reasons.
+
+    A map that brought nothing at all (not `mapped`) is told with its cause.
+    """
     code, provider = gap["code"], gap["provider"]
     if gap.get("recovered") or gap["message"] == say("search.no_results", language):
         # One of several searches: whoever learns nothing at all reads that instead of an answer.
@@ -133,6 +166,11 @@ def _note(gap: Gap, language: Language) -> str:
         return say(limit if has(limit) else "missing.limit", language)
     if provider in _WEB:
         return say("missing.web", language)
+    if _map_failed(gap) and not mapped:
+        cause = f"missing.map_causes.{code}"
+        name = say("map.provider", language) if provider == "amap" else provider
+        cause = say(cause if has(cause) else "missing.map_causes.map_failed", language, map=name)
+        return say("missing.map_dead", language, cause=cause)
     if code.startswith("map_"):
         return say("missing.map", language)
     if has(f"plan_execute.sources.{provider}"):

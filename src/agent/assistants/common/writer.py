@@ -13,6 +13,7 @@ from typing_extensions import TypedDict
 from agent.assistants.common.claims import Checked, ClaimCheck, evidence_of, unchecked
 from agent.assistants.common.conversation import EXTENT
 from agent.assistants.common.gaps import (
+    brought_by_map,
     gap_of,
     model_gaps,
     reader_note,
@@ -160,6 +161,11 @@ class Draft:
         used = {source["id"] for source in self.citer.used}
         earlier = [place for place in self.previous["places"] if place["id"] not in listed]
         return [*self.places, *(p for p in earlier if not used.isdisjoint(source_ids(p)))]
+
+    @property
+    def mapped(self) -> bool:
+        """Return whether the map has answered this turn with any record."""
+        return brought_by_map(self.state)
 
     @property
     def earlier(self) -> Previous:
@@ -431,6 +437,7 @@ def _sections(draft: Draft, parts: MessageParts, body: str) -> list[str]:
             language,
             verdict=parts.verdict if used else None,
             unfinished=draft.unfinished,
+            mapped=draft.mapped,
         )
 
     return [

@@ -159,7 +159,7 @@ class _Report:
             "conversation": cut_to_tokens(self.state["conversation"], limit // 10),
             "previous": previous_lines(self.draft.earlier, limit // 4, turn["question"]),
             "question": cut_to_tokens(turn["question"], limit // 5),
-            "gaps": cut_to_tokens(gap_lines(self.draft.gaps), limit // 10),
+            "gaps": cut_to_tokens(gap_lines(self.draft.gaps, self.draft.language), limit // 10),
             "pages": cut_to_tokens(page_lines(self.state.get("search_results", [])), limit // 12),
         }
         language = answer_language(turn)

@@ -265,7 +265,9 @@ class _Dossier:
             "question": cut_to_tokens(turn["question"], limit // 8),
             "figures": cut_to_tokens("\n".join(figures[:_SHOWN_FIGURES]), limit // 10),
             "places": cut_to_tokens(self.draft.record_lines(), limit // 10),
-            "gaps": cut_to_tokens(gap_lines(_untold(self.draft.gaps)), limit // 20),
+            "gaps": cut_to_tokens(
+                gap_lines(_untold(self.draft.gaps), self.draft.language), limit // 20
+            ),
         }
         language = answer_language(turn)
         bare = task_prompt("dossier", language, tasks="", passages="", **values)
