@@ -210,6 +210,33 @@ async def test_no_assistant_and_no_thread_keeps_it(http: httpx.AsyncClient, fiel
         assert change.status_code == 422
 
 
+STATES: dict[str, Any] = {
+    "values.turn": {"turn": {"id": "../../x", "language": "xx"}},
+    "values.messages": {"messages": [{"role": "nobody"}]},
+    "values": {"no_key_of_it": 1},
+    "values.places": {"places": 7},
+}
+
+
+@pytest.mark.parametrize("field", STATES)
+async def test_no_thread_is_given_a_state_that_its_graph_cannot_go_on_from(
+    http: httpx.AsyncClient, field: str
+) -> None:
+    thread = (await http.post("/threads", json={"metadata": {"graph_id": "agent"}})).json()
+    values = STATES[field]
+    steps = [{"updates": [{"values": values, "as_node": "__start__"}]}]
+    for path, body in (
+        (f"/threads/{thread['thread_id']}/state", {"values": values}),
+        (f"/threads/{thread['thread_id']}/state", {"values": [{}, values]}),
+        ("/threads", {"metadata": {"graph_id": "agent"}, "supersteps": steps}),
+    ):
+        answer = await http.post(path, json=body)
+        assert (answer.status_code, answer.json()["detail"].partition(":")[0]) == (422, field)
+    deep = b'{"values": {"gaps": ' + b"[" * 200 + b"]" * 200 + b"}}"
+    answer = await http.post(f"/threads/{thread['thread_id']}/state", content=deep)
+    assert answer.status_code == 422
+
+
 def test_nothing_of_all_that_is_on_disk_or_in_the_log(server: DevServer) -> None:
     server.stop()
     assert CANARY.encode() not in whole_folder(server.folder)

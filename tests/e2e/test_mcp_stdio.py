@@ -1,5 +1,7 @@
 """`tanlu mcp`: the assistants as tools of a client that starts a program and speaks stdio."""
 
+import asyncio
+import json
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -70,3 +72,34 @@ async def test_a_wrong_call_is_answered_in_one_line(tmp_path: Path) -> None:
     assert unknown.isError
     assert no_thread.isError
     assert empty.isError
+
+
+async def test_every_request_has_an_answer(tmp_path: Path) -> None:
+    environment = clean_environment(TANLU_DATA_DIR=str(tmp_path / "data"))
+    call = {"jsonrpc": "2.0", "method": "tools/call"}
+    hello = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "x", "version": "1"},
+    }
+    half = {"name": "oracle", "arguments": {"question": "\ud83d"}}
+    sent = [
+        {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {**call, "id": 1, "params": []},
+        {**call, "id": 2, "params": half},
+        {**call, "id": 3, "params": None},
+        {**call, "id": 4, "method": "no/such"},
+        {**call, "id": "five", "params": 5},
+    ]
+    program = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "agent", "mcp", env=environment, cwd=tmp_path,
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    assert program.stdin is not None
+    assert program.stdout is not None
+    program.stdin.write("".join(f"{json.dumps(line)}\n" for line in sent).encode())
+    answers = [json.loads(await program.stdout.readline()) for _ in range(6)]
+    program.stdin.close()
+    await program.wait()
+    assert {answer["id"] for answer in answers} == {0, 1, 2, 3, 4, "five"}

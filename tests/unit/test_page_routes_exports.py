@@ -221,3 +221,24 @@ async def test_a_thread_s_id_is_never_part_of_a_path(
     response = await get(monkeypatch, f"/app/runs/{given}/answer.md", api)
     assert response.status_code == 404
     assert api.asked == []
+
+
+@pytest.mark.parametrize("name", FORMATS)
+async def test_a_file_that_breaks_is_told_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, name: str
+) -> None:
+    values = two_turns()
+    values["messages"][-1]["additional_kwargs"]["places"] = [{"id": 1, "fetched_at": "x"}]
+    values["messages"][-1]["additional_kwargs"]["sources"] = ["no source"]
+    response = await get(monkeypatch, name, Threads(values))
+    assert (response.status_code, list(response.json())) == (500, ["detail"])
+    assert any(record.exc_info for record in caplog.records)
+
+
+async def test_a_state_that_a_client_has_spoilt_is_told_in_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for spoilt in ({"turn": {"language": "xx"}}, {"turn": [1]}, {"messages": [7]}):
+        response = await get(monkeypatch, "answer.md", Threads({**two_turns(), **spoilt}))
+        assert response.status_code in (409, 500)
+        assert list(response.json()) == ["detail"]

@@ -13,7 +13,6 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import anyio
-from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import RequestBodyLimitMiddleware
@@ -38,6 +37,7 @@ from agent.core.outside import parse_json
 from agent.runs.threads import Threads, open_threads
 from agent.server.auth.api_keys import access, client_for, identify
 from agent.server.mcp_call import Call, CallProgress, ToolServer, pause_refusal, read_arguments
+from agent.server.mcp_stdio import answering_stdio
 from agent.server.mcp_tools import AssistantTool, Catalogue, assistant_tool, result_of
 from agent.services import close_process_services
 from agent.settings import read_settings
@@ -214,7 +214,7 @@ def _replay(body: bytes, receive: Receive, stop: anyio.CancelScope) -> Receive:
 async def serve_stdio(graphs: Mapping[str, Any]) -> None:
     """Serve until the client hangs up; `graphs` are those of langgraph.json. Raises AgentError."""
     try:
-        async with open_threads(read_settings()) as threads, stdio_server() as (read, write):
+        async with open_threads(read_settings()) as threads, answering_stdio() as (read, write):
             server = StdioServer(threads, graphs).server
             await server.run(read, write, server.create_initialization_options())
     finally:

@@ -35,6 +35,7 @@ from agent.runs.engine import EVERYBODY, RunRequest, client_over, use_engine
 from agent.server import application
 from agent.server.auth import auth
 from agent.server.auth.guard import Guard
+from agent.server.auth.thread_states import CheckedStates
 from agent.server.http import ReplaceHalfCharacters
 
 _SECRET = secrets.token_urlsafe(32)
@@ -104,7 +105,8 @@ class Application(FastAPI):  # type: ignore[misc]
             super().add_middleware(middleware_class, *args, **kwargs)
 
     def build_middleware_stack(self) -> ASGIApp:
-        inner = AsLangGraphTakesThem(ReplaceHalfCharacters(super().build_middleware_stack()))
+        checked = ReplaceHalfCharacters(CheckedStates(super().build_middleware_stack()))
+        inner = AsLangGraphTakesThem(checked)
         return Guard(inner, rate_limit=application.rate_limit)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -41,6 +41,7 @@ from agent.runs.threads import data_folder, memory_place, server_saver, serving
 from agent.server import application
 from agent.server.auth.api_keys import access
 from agent.server.auth.guard import Guard
+from agent.server.auth.thread_states import CheckedStates
 from agent.server.http import ReplaceHalfCharacters
 from agent.services import process_services
 from agent.settings import RetentionSettings
@@ -224,6 +225,7 @@ app = Starlette(
     middleware=[
         Middleware(Guard, rate_limit=application.rate_limit),
         Middleware(ReplaceHalfCharacters),
+        Middleware(CheckedStates),
     ],
     lifespan=lifespan,
 )

@@ -71,7 +71,7 @@ def check_command(graph_id: str, command: Mapping[str, Any]) -> None:
         if target not in (*nodes, END):
             raise InputError("command.goto", f"must be one of {', '.join([*nodes, END])}")
     if update := command.get("update"):
-        _check_update(graph_id, update)
+        check_update(graph_id, "command.update", update)
 
 
 def _targets(command: Mapping[str, Any]) -> list[Any]:
@@ -79,16 +79,21 @@ def _targets(command: Mapping[str, Any]) -> list[Any]:
     return goto if isinstance(goto, list) else [goto]
 
 
-def _check_update(graph_id: str, update: Any) -> None:
+def check_update(graph_id: str, where: str, update: Any) -> None:
+    """Raise InputError naming the key below `where` that is none of the graph's state."""
+    if graph_id not in ASSISTANTS:
+        return
+    if depth(update) > MAX_DEPTH:
+        raise InputError(where, f"is nested deeper than {MAX_DEPTH} levels")
     fields = _fields(graph_id)
     try:
         changes = dict(update)
     except (TypeError, ValueError):
-        raise InputError("command.update", "must be an object with keys of the state") from None
+        raise InputError(where, "must be an object with keys of the state") from None
     for name, value in changes.items():
         if name not in fields:
             names = ", ".join(fields)
-            raise InputError("command.update", f"must have keys of the state only: {names}")
+            raise InputError(where, f"must have keys of the state only: {names}")
         if value is None:
             continue
         try:
@@ -98,11 +103,9 @@ def _check_update(graph_id: str, update: Any) -> None:
                 fields[name].validate_python(value)
         except ValidationError as error:
             problem = ConfigurationError.of(error).problem
-            raise InputError(f"command.update.{name}", problem) from None
+            raise InputError(f"{where}.{name}", problem) from None
         except (AttributeError, KeyError, NotImplementedError, TypeError, ValueError):
-            raise InputError(
-                f"command.update.{name}", "must be messages: {role, content}"
-            ) from None
+            raise InputError(f"{where}.{name}", "must be messages: {role, content}") from None
 
 
 @cache

@@ -299,13 +299,13 @@ async def _check_command(owner: str, request: RunRequest, thread_id: Any) -> Non
     graph_id = await _graph_of(owner, request.assistant)
     with _as_422():
         check_command(graph_id, request.command)
-    if graph_id in ASSISTANTS and thread_id:
-        thread = await _visible(owner, f"/threads/{thread_id}")
+    if graph_id in ASSISTANTS:
+        thread = await _visible(owner, f"/threads/{thread_id}") if thread_id else {}
         turn = (thread.get("values") or {}).get("turn")
         if goes_to_node(request.command) and turn is None:
             problem = "command.goto: there is no earlier run on this thread; send an input"
             raise Auth.exceptions.HTTPException(422, problem)
-        if request.command.get("resume") is not None:
+        if thread_id and request.command.get("resume") is not None:
             with _as_422():
                 check_waiting(turn or {}, graph_id)
 
