@@ -323,6 +323,12 @@ async def test_a_demand_in_words_of_a_model_s_own_costs_no_second_call(
     assert len(llm.prompts("generate_query")) == 1
 
 
+async def test_a_query_of_nothing_that_was_asked_gives_way_to_the_question(lab: Lab) -> None:
+    scripted(lab, generate_query=[plan({"query": "the second one"}, {"query": "the second one"})])
+    state = await lab.ask("Who wrote Dream of the Red Chamber?")
+    assert [query["query"] for query in state["queries"]] == ["Who wrote Dream of the Red Chamber?"]
+
+
 async def test_f8_a_dropped_list_of_sources_leaves_no_blank_lines(lab: Lab) -> None:
     written = "王府井书店在王府井大街。[^a0-0]\n\n参考资料：\n- [^a0-0] 王府井书店\n\n"
     reply = [Answer(text=written)]

@@ -1,11 +1,13 @@
 """The rule by which a cached result may stand for a new query: precision first."""
 
 import itertools
+from typing import Any
 
 import pytest
 
-from agent.evidence.queries import normalised_query, same_search
+from agent.evidence.queries import normalised_query, same_search, shares_nothing
 from tests.support.cpu_time import takes_less
+from tests.support.rows import rows
 
 SAME = [
     # case, width, spaces, punctuation
@@ -180,3 +182,8 @@ def test_every_query_is_the_same_as_itself_and_comparing_is_quick() -> None:
     same: list[str] = []
     assert takes_less(lambda: same.extend(o for o in others if same_search(long, o)), 2)
     assert same == []
+
+
+@pytest.mark.parametrize("row", rows("unrelated_queries"), ids=lambda row: str(row["query"]))
+def test_a_query_that_shares_no_word_with_its_material_is_none(row: dict[str, Any]) -> None:
+    assert shares_nothing(row["query"], row["material"]) is row["unrelated"]

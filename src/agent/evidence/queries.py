@@ -18,7 +18,9 @@ from functools import lru_cache
 from itertools import pairwise
 
 from agent.core.patterns import PIECE
+from agent.evidence.language import words
 from agent.evidence.types import Query
+from agent.texts import detect_language
 
 _CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
 _LETTER = rf"(?:(?![{_CJK}_])[\w+#$€£¥%°&@*=<>^~|/\\])"
@@ -406,6 +408,18 @@ def _narrow(query: str) -> str:
     """Return the query without words like "comparison" and "guide", or itself if that is all."""
     bare = _SPACE.sub(" ", _GENERIC.sub(" ", query.casefold())).strip()
     return bare or query
+
+
+def shares_nothing(query: str, material: str) -> bool:
+    """Return whether a query has no word of what it was written for, in the same language.
+
+    A weak model copies words of its instructions ("the second one"), and searches for them. A query
+    in another language than the material shares no words with it and is judged by nobody.
+    """
+    if detect_language(query) != detect_language(material):
+        return False
+    own = words(query)
+    return bool(own) and not own & words(material)
 
 
 def clean_text(text: str, limit: int) -> str:

@@ -28,7 +28,7 @@ from agent.core.progress import event
 from agent.evidence.constraints import constraints_by_rules, keeps_subject, valid_constraints
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.intent import asks_only_the_way, extract_place, needs_no_search
-from agent.evidence.queries import clean_text, drop_seen, is_visible
+from agent.evidence.queries import clean_text, drop_seen, is_visible, shares_nothing
 from agent.evidence.records import place_lines
 from agent.evidence.types import Constraints, Gap, Query
 from agent.models.catalogue import DEFAULT_THINKING
@@ -180,6 +180,7 @@ async def _write(
         return _Plan(_own_words(turn, configuration), gaps=gaps)
     assert reply.parsed is not None
     written = [w for w in reply.parsed.query if is_visible(w.query)][: turn["count"]]
+    written = [w for w in written if not shares_nothing(w.query, _material(messages))]
     queries = drop_seen(plan_queries(written, configuration, turn["near"]), [])
     if not queries and (reply.parsed.query or not may_skip):
         queries = _own_words(turn, configuration)
@@ -191,6 +192,12 @@ async def _write(
         constraints=valid_constraints(stated.model_dump()) if stated else Constraints(),
         needs_place=lost_place(written, queries, configuration, turn["near"]),
     )
+
+
+def _material(messages: Sequence[BaseMessage]) -> str:
+    """Return what the model was shown to write queries for, without our tags and short values."""
+    lines = messages[-1].text.splitlines()
+    return "\n".join(line for line in lines if not line.startswith("<"))
 
 
 def _with_plan(turn: Turn, plan: _Plan, earlier: Constraints, configuration: Configuration) -> Turn:
