@@ -34,6 +34,10 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, SecretStr
 
+from agent.assistants.team_answer import state as team_state
+from agent.evidence.figures import Figure, figures
+from agent.state import SearchQueryList
+
 ROOMS = (
     "evidence", "reading", "search", "export", "batch", "mcp", "assistants", "knowledge", "models",
     "nodes", "prompts", "texts", "core", "sample",
@@ -91,6 +95,11 @@ ATOMS = {
     "tildes": "~",
     "percents": "%",
     "entities": "&amp",
+    "thoughts": "<think>",
+    "comments": "<!--",
+    "titles": "《",
+    "bold": "**a",
+    "amounts": "¥1 ",
     "from to": "从到",
     "and": "和",
 }
@@ -131,6 +140,8 @@ PLAIN: dict[Any, Callable[[str], Any]] = {
     Any: lambda text: text,
     object: lambda text: text,
     SecretStr: SecretStr,
+    type: lambda _: SearchQueryList,
+    Figure: lambda _: figures(ORDINARY)[0],  # a few characters that we read of a text
 }
 
 
@@ -175,14 +186,29 @@ def _made_class(kind: type, within: Sequence[Any], text: str, depth: int) -> Any
         return kind([made(fields[0], text, depth)])
     if kind in (collections.abc.Callable,):
         return lambda *_, **__: made(fields[-1], ORDINARY, depth)
-    if issubclass(list, kind) and issubclass(kind, collections.abc.Iterable):
+    if issubclass(list, kind):
         return [made(fields[0], text, depth)]
+    if kind.__module__.startswith("agent.") and not issubclass(kind, Exception):
+        return kind(**_needed(kind, text, depth))
     raise CannotBeMade(str(kind))
+
+
+def _needed(kind: type, text: str, depth: int) -> dict[str, Any]:
+    """Return what a class of ours must be given, by the hints of its `__init__`."""
+    hints = typing.get_type_hints(kind.__init__)
+    parameters = list(inspect.signature(kind).parameters.values())
+    needed = [each.name for each in parameters if each.default is each.empty]
+    return {name: made(hints.get(name, Any), text, depth) for name in needed}
 
 
 def _filled(kind: type, values: Mapping[str, Any]) -> Any:
     fields = {field.name: field for field in dataclasses.fields(kind)}
     return kind(**{name: values[name] for name, field in fields.items() if field.init})
+
+
+def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return the hints of a function, some of which its module knows for type checkers only."""
+    return typing.get_type_hints(function, localns=vars(team_state))
 
 
 @functools.cache
@@ -208,7 +234,7 @@ class Case:
 
     def call(self, text: str) -> Callable[[], Any]:
         """Return the call with the text where it belongs; its arguments are ready."""
-        hints, plain, named = typing.get_type_hints(self.function), [], {}
+        hints, plain, named = hints_of(self.function), [], {}
         for parameter in inspect.signature(self.function).parameters.values():
             if parameter.name not in self.hostile and parameter.default is not parameter.empty:
                 continue
@@ -232,7 +258,7 @@ def cases(only: str) -> tuple[list[Case], list[str]]:
 
 
 def _cases_of(function: Callable[..., Any]) -> list[Case]:
-    hints = typing.get_type_hints(function)
+    hints = hints_of(function)
     texts = [n for n in inspect.signature(function).parameters if can_hold_text(hints.get(n))]
     wanted = [frozenset({name}) for name in texts]
     if len(texts) > 1:
@@ -278,36 +304,35 @@ def measured(case: Case, text: str) -> tuple[float, str]:
 
 @dataclasses.dataclass
 class Row:
-    """What one case took with one repeat, size by size; KILLED_SECONDS where it was ended."""
+    """What one case took with one repeat, by size; KILLED_SECONDS where it was ended."""
 
     case: Case
     atom: str
-    seconds: list[float] = dataclasses.field(default_factory=list)
+    seconds: dict[int, float] = dataclasses.field(default_factory=dict)
     raised: str = ""
 
     @property
     def growth(self) -> float:
         """Return by how much the time grew at most where the text doubled."""
         most = 0.0
-        for at, (fewer, more) in enumerate(itertools.pairwise(self.seconds)):
-            if more > FLOOR_SECONDS:
-                doublings = math.log2(SIZES[at + 1] / SIZES[at])
-                most = max(most, (more / max(fewer, FLOOR_SECONDS / 2)) ** (1 / doublings))
+        for less, more in itertools.pairwise(sorted(self.seconds)):
+            if self.seconds[more] > FLOOR_SECONDS:
+                times = self.seconds[more] / max(self.seconds[less], FLOOR_SECONDS / 2)
+                most = max(most, times ** (1 / math.log2(more / less)))
         return most
 
     @property
     def worst(self) -> float:
-        return max(self.seconds, default=0.0)
+        return max(self.seconds.values(), default=0.0)
 
     @property
     def holds(self) -> bool:
         return self.growth <= MOST_GROWTH and self.worst <= MOST_SECONDS
 
     def text(self) -> str:
-        times = "  ".join(f"{s:6.3f}" for s in self.seconds)
-        mark = "✓" if self.holds else "✗"
-        name = f"{mark} {self.case.name:<70} {self.atom:<20}"
-        return f"{name} ×{self.growth:4.2f}  {times}  {self.raised}"
+        times = "  ".join(f"{self.seconds[size]:6.3f}" for size in sorted(self.seconds))
+        name = f"{'✓' if self.holds else '✗'} {self.case.name:<70} {self.atom:<20}"
+        return f"{name} ×{self.growth:4.2f}  {times}  {self.raised}".rstrip()
 
 
 def _work(jobs: Sequence[Row], size: int, begin: int, out: Connection) -> None:
@@ -344,18 +369,22 @@ def measure(jobs: Sequence[Row], size: int) -> Iterator[tuple[float, str]]:
 
 
 def rows(found: Sequence[Case], atoms: Sequence[str]) -> list[Row]:
-    """Measure by growing sizes; what is too slow already is not tried with more."""
+    """Measure the largest size of all, and the smaller ones of what is not at once done."""
     table = [Row(case, atom) for case in found for atom in atoms]
+    _measure_all(table, SIZES[-1])
+    slow = [row for row in table if row.worst > FLOOR_SECONDS]
+    for size in SIZES[:-1]:
+        _measure_all(slow, size)
+    # What seems slow may have been another process: the better of two counts.
     for size in SIZES:
-        open_rows = [row for row in table if row.holds]
-        for row, (seconds, raised) in zip(open_rows, measure(open_rows, size), strict=True):
-            row.seconds.append(seconds)
-            row.raised = row.raised or raised
-        # What seems slow may have been another process: the better of two counts.
-        doubted = [row for row in open_rows if not row.holds]
-        for row, (seconds, _) in zip(doubted, measure(doubted, size), strict=True):
-            row.seconds[-1] = min(row.seconds[-1], seconds)
+        _measure_all([row for row in slow if not row.holds], size)
     return table
+
+
+def _measure_all(table: Sequence[Row], size: int) -> None:
+    for row, (seconds, raised) in zip(table, measure(table, size), strict=True):
+        row.seconds[size] = min(seconds, row.seconds.get(size, KILLED_SECONDS))
+        row.raised = row.raised or raised
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -17,8 +17,17 @@ import re2
 
 PIECE = 2_000
 """Where `re` is the better tool, it is given no more characters of a text from outside at once."""
+_BLANKS = re.compile(r"(\s)\s+")
 _CLASSES = {"d": r"\p{Nd}", "s": r"\t-\r\x1c-\x20\x85\p{Z}", "w": r"\p{L}\p{N}_"}
 _PART = re.compile(r"\\u[0-9a-fA-F]{4}|\\[pPx]\{\w+\}|\\.|\[\^?\]?|.", re.DOTALL)
+
+
+def piece(text: str) -> str:
+    """Return the beginning of a text for rules that use `re`; of several blanks the first stays.
+
+    A pattern with `\\s*` between optional words tries every way to share blanks among them.
+    """
+    return _BLANKS.sub(r"\1", text[:PIECE])
 
 
 class Linear:

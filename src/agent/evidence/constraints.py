@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
-from agent.core.patterns import PIECE, Linear
+from agent.core.patterns import Linear, piece
 from agent.evidence.places import extract_place
 from agent.evidence.records import cost_words, hours_text, kind_text
 from agent.evidence.types import Constraints, Kind, Place, Suits, Verdict
@@ -177,7 +177,7 @@ _SAME_SUBJECT = re.compile(
 
 def constraints_by_rules(question: str) -> Constraints:
     """Return the constraints that a question states in plain words."""
-    text = unicodedata.normalize("NFKC", question[:PIECE])
+    text = piece(unicodedata.normalize("NFKC", question))
     stated: dict[str, Any] = {
         "max_cost": _budget(text),
         "max_distance_m": _distance(text),

@@ -14,7 +14,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-from agent.core.patterns import PIECE, Linear
+from agent.core.patterns import Linear, piece
 from agent.evidence.references import strip_references
 from agent.evidence.types import Place
 from agent.texts import Language
@@ -165,12 +165,13 @@ _QUALIFIER = re.compile(
     r"|正宗|大型)*"
 )
 _NOT_IN_NAME = re.compile(
-    r".*(?:请问|帮我|推荐|我在|住在|想在|想去|想找|附近|周边|适合|哪些|哪个|哪家|什么|有没有"
+    r"\A.*(?:请问|帮我|推荐|我在|住在|想在|想去|想找|附近|周边|适合|哪些|哪个|哪家|什么|有没有"
     r"|怎么|最大|最好|所有"
     r"|从|的|在|去|到|至|往|找|有|和|离|距|我|想|要|[哪这那几一每][个家条座]|这|那|是|给|带|几"
     r"|及|看|逛|玩|吃"
     r"|买|能|最|里|下"
-    r"|与|或|每|某|各|多|全|不|哪)"
+    r"|与|或|每|某|各|多|全|不|哪)",
+    re.DOTALL,
 )
 _BARE = re.compile(
     rf"(?:{_SUFFIX}|大|小|老|新|好|地|市|商|城|街|专|全|夜|社|郊|园|景|校|厂|市中心|购物|公共|儿童|主题)+"
@@ -302,6 +303,7 @@ def names_chinese_place(text: str) -> bool:
 
 def shaped_place(text: str) -> str | None:
     """Return a word that is built like the name of a place."""
+    text = piece(text)
     proper = _CITY_PROPER.search(text)
     if proper:
         return proper[0]
@@ -336,7 +338,7 @@ def is_vague(name: str) -> bool:
 
 def extract_place(text: str) -> tuple[str, str | None] | None:
     """Return the (place, city) of a question; the place may be the city itself."""
-    text = text[:PIECE]
+    text = piece(text)
     city = city_in(text)
     landmark, shaped = landmark_in(text), shaped_place(text)
     if landmark and shaped and landmark in shaped:
@@ -420,7 +422,7 @@ class Ends:
 
 def route_ends(text: str) -> Ends | None:
     """Return the ends of a route; None where a question does not name both."""
-    text = text[:PIECE]
+    text = piece(text)
     for pattern in _PATTERNS:
         if match := pattern.search(text):
             origin, destination = match["origin"].strip(), match["destination"].strip()

@@ -26,6 +26,7 @@ _HAN = re.compile(r"[\u3400-\u9fff]")
 _IS_ENGLISH = re.compile(r"[A-Za-z]+ ")
 _LONGEST = 60
 """Characters of a step in the map's own words."""
+_LONGEST_STEP = 200
 
 
 def step_text(instruction: str, language: Language) -> str:
@@ -45,7 +46,7 @@ def step_text(instruction: str, language: Language) -> str:
 
 def in_english(words: str) -> str:
     """Return one of the map's fixed phrases in English; empty where it is none of them."""
-    match = _STEP.fullmatch(words)
+    match = _STEP.fullmatch(words) if len(words) <= _LONGEST_STEP else None
     if match is None:
         turn = _turn(words)
         return f"arrive at{turn[2:]}" if turn.startswith("to ") else turn.removeprefix("then ")

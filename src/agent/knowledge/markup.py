@@ -4,20 +4,21 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
+from agent.core.patterns import Linear, piece
 from agent.knowledge.split import Block
 
 MAX_HEADING = 200
-_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
+_ATX = Linear(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
 _SETEXT = re.compile(r" {0,3}(=+|-+)\s*$")
 _FENCE = re.compile(r" {0,3}(```+|~~~+)")
-_RULE_OF_TABLE = re.compile(r"\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$")
-_FRONT = re.compile(r"\A---\s*\n(.*?)\n(?:---|\.\.\.)\s*(?:\n|\Z)", re.DOTALL)
+_RULE_OF_TABLE = re.compile(r"\s*+(?:\|\s*+)?:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+\|?\s*$")
+_FRONT = re.compile(r"\A---[^\S\n]*\n(.*?)\n(?:---|\.\.\.)[^\S\n]*(?:\n|\Z)", re.DOTALL)
 _FRONT_TITLE = re.compile(r"^title\s*:\s*[\"']?(.+?)[\"']?\s*$", re.MULTILINE | re.IGNORECASE)
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_COMMENT = Linear(r"(?s)<!--.*?-->")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\((?:[^()\s]|\([^()]*\))*(?:\s+[\"'][^\"']*[\"'])?\)")
-_HTML_TABLE = re.compile(r"<table\b.*?</table>", re.DOTALL | re.IGNORECASE)
-_HTML_ROW = re.compile(r"<tr\b[^>]*>(.*?)</tr>", re.DOTALL | re.IGNORECASE)
-_HTML_CELL = re.compile(r"<t[dh]\b[^>]*>(.*?)</t[dh]>", re.DOTALL | re.IGNORECASE)
+_HTML_TABLE = Linear(r"(?s)<table[\s/>].*?</table>", ignore_case=True)
+_HTML_ROW = Linear(r"(?s)<tr(?:[\s/][^>]*)?>(.*?)</tr>", ignore_case=True)
+_HTML_CELL = Linear(r"(?s)<t[dh](?:[\s/][^>]*)?>(.*?)</t[dh]>", ignore_case=True)
 _TAG = re.compile(r"<[^<>]{1,200}>")
 
 _NUMBERED = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,3})[.、]?\s+(\S.*)")
@@ -43,7 +44,7 @@ def front_title(text: str) -> tuple[str, str]:
     match = _FRONT.match(text)
     if not match:
         return "", text
-    title = _FRONT_TITLE.search(match[1])
+    title = _FRONT_TITLE.search(piece(match[1]))
     return (title[1].strip() if title else ""), text[match.end() :]
 
 
@@ -91,6 +92,10 @@ def _construct(lines: Sequence[str], at: int, waiting: list[str]) -> tuple[int, 
     return 0, []
 
 
+def _inner(pattern: Linear, text: str) -> list[str]:
+    return [match[1] for match in pattern.finditer(text)]
+
+
 def _is_rule(line: str) -> bool:
     return "-" in line and "|" in line and _RULE_OF_TABLE.match(line) is not None
 
@@ -113,8 +118,8 @@ def _plain(text: str) -> str:
 def _table_of_html(match: "re.Match[str]") -> str:
     """Return an HTML table as rows of Markdown, like other tables."""
     rows = [
-        [" ".join(_TAG.sub(" ", cell).split()) for cell in _HTML_CELL.findall(row)]
-        for row in _HTML_ROW.findall(match[0])
+        [" ".join(_TAG.sub(" ", cell).split()) for cell in _inner(_HTML_CELL, row)]
+        for row in _inner(_HTML_ROW, match[0])
     ]
     lines = [f"| {' | '.join(row)} |" for row in rows if row]
     if lines:

@@ -15,9 +15,9 @@ from agent.core.outside import parse_json_at
 from agent.models.types import Request, Response
 
 S = TypeVar("S", bound=BaseModel)
-_FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL | re.IGNORECASE)
+_FENCE = re.compile(r"```(?:json)?\s*+(.*?)```", re.DOTALL | re.IGNORECASE)
 _OBJECT_BEGINS = re.compile(r'\{(?=\s*["}])')
-_TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', re.DOTALL)
+_TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+(?:"|\Z))|,(?=\s*[}\]])', re.DOTALL)
 _NO_OBJECT = "it holds no complete JSON object"
 _SHOWN_PROBLEMS = 5
 _EMPTY_DEFAULTS: tuple[tuple[str, Any], ...] = (("default", None), ("default", ""), ("default", []))

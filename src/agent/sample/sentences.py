@@ -14,7 +14,7 @@ from agent.knowledge.terms import query_terms
 from agent.texts import Language, detect_language
 
 T = TypeVar("T")
-_MARKER = re.compile(rf"\s*{MARKER.pattern}")
+_MARKER = re.compile(rf"(?<!\s)\s*+{MARKER.pattern}")
 _SENTENCE = re.compile(
     rf"(.+?(?:[。！？!?]+[”」』）)\"]*|(?<!\b[A-Z])\.(?=\s+[^a-z\s]|\[\^|\s*$)|$))"
     rf"((?:\s*\[\^{ID}\])*)\s*"

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from itertools import dropwhile
 
+from agent.core.patterns import piece
 from agent.evidence.claims.facts import names
 from agent.evidence.intent import extract_place
 from agent.evidence.places import activity_in, landmark_in, without_activities
@@ -114,6 +115,7 @@ def _is_in(name: str, text: str, share: float = 1.0) -> bool:
 
 def clean_question(question: str) -> str:
     """Return the question as a search: no greeting, no final punctuation, one line."""
+    question = piece(question)
     line = " ".join(question.split())
     while line != (shorter := _POLITE.sub("", line)):
         line = shorter
@@ -122,6 +124,7 @@ def clean_question(question: str) -> str:
 
 def compared(question: str) -> tuple[str, ...]:
     """Return the two that a question compares; none where it compares nothing."""
+    question = piece(question)
     match = next(filter(None, (p.search(_END.sub("", question)) for p in _COMPARED)), None)
     return match.groups() if match else ()
 

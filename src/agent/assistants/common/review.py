@@ -39,7 +39,7 @@ T = TypeVar("T")
 NODE = "review_plan"
 _RADIUS_M = 2000
 """What the map searches around a place where nothing else is said."""
-_GAP = re.compile(r" +([:：])")
+_GAP = re.compile(r"(?<! ) ++([:：])")
 _PAUSE = ("paused_at", "paused_by")
 _DECISIONS: list[Literal["approve", "edit", "reject"]] = ["approve", "edit", "reject"]
 _SAME_DECISION = {"accept": "approve", "ignore": "reject", "cancel": "reject"}

@@ -9,6 +9,7 @@ import re
 import unicodedata
 from decimal import ROUND_HALF_UP, Context, Decimal
 
+from agent.core.patterns import PIECE
 from agent.evidence.claims.facts import amount
 from agent.evidence.figures import figures
 
@@ -102,6 +103,7 @@ def unmet(answer: str, requirement: str) -> bool:
 
 def same_answer(one: str, other: str) -> bool:
     """Return True if two bare answers say the same: one within the other, by measures or words."""
+    one, other = one[:PIECE], other[:PIECE]
     if bool(_DOUBT.search(one)) != bool(_DOUBT.search(other)):
         return False
     measured = [_measures(text) for text in (one, other)]

@@ -68,11 +68,11 @@ NOT_FOUND = re.compile(r"(?:not found|查不到|没有查到|未找到|找不到
 PREMISE_FALSE = re.compile(r"(?:premise false|false premise|前提不成立|前提有误)", re.IGNORECASE)
 _TERMINATE = re.compile(r"^[\W_]*TERMINATE[\W_]*$")
 _HYPOTHESIS = re.compile(
-    r"^[\s\-*•>#]*H(\d{1,2})\**\s*[\[［【(（]\s*(\d{1,3}(?:\.\d+)?|\.\d+)\s*(%?)\s*[\]］】)）]"
+    r"^[\s\-*•>#]*H(\d{1,2})\**\s*[\[［【(（]\s*(\d{1,3}(?:\.\d+)?|\.\d+)\s*+(%?)\s*+[\]］】)）]"
     r"[\s*:：,，\-—–]*(.*)$"
 )
 _PRUNED = re.compile(
-    r"\s*[(（\[［]\s*(?:pruned|已?剪枝|已?剪除|已?排除)\s*[)）\]］]\s*", re.IGNORECASE
+    r"(?<!\s)\s*+[(（\[［]\s*(?:pruned|已?剪枝|已?剪除|已?排除)\s*[)）\]］]\s*", re.IGNORECASE
 )
 
 

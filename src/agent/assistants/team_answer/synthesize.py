@@ -65,7 +65,7 @@ _LOOKUP = re.compile(r"[ac]\d+")
 _SENTENCE_ENDS = re.compile(r"(?<=[。！？；])|(?<=[.!?;])\s+|\n+")
 _NOT_LETTER = re.compile(r"[\W_]+")
 _OUTCOMES: dict[str, Outcome] = {"answer": "answer", "premise_false": "premise_false"}
-_ID = re.compile(r"[a-z]+\d+(?:-\d+)?")
+_ID = re.compile(r"(?<![a-z])[a-z]++\d+(?:-\d+)?")
 _NO_ANSWER = re.compile(
     r"(?:not found|no answer(?: found)?|cannot be determined|not available|insufficient .{0,40}"
     r"|无法确定|无法回答|未找到|没有找到|未能找到|查不到|没有查到).{0,10}",

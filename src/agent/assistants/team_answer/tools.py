@@ -311,7 +311,7 @@ def _rounded(number: str) -> str:
 
 CODE = "run_code"
 MAP_PREFIX = "maps_"
-_ARGUMENT = re.compile(r"([a-z_]+)=(.*?)(?=, [a-z_]+=|$)")
+_ARGUMENT = re.compile(r"(?<![a-z_])([a-z_]+)=(.*?)(?=, [a-z_]+=|$)")
 MAX_PROGRAM = 20_000
 """Characters of a program."""
 _QUERY_NAMES = ("query", "q", "queries", "search_query", "keywords")

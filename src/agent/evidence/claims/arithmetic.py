@@ -240,7 +240,7 @@ def follows_from_pair(
 
 
 _ESTIMATE = re.compile(r"据此(?:推算|估算)|\bour estimate\b", re.I)
-_SCALED_NUMBER = re.compile(r"(\d[\d,]*(?:\.\d+)?)\s?(million|billion|万|亿|%)")
+_SCALED_NUMBER = Linear(r"(\d[\d,]*(?:\.\d+)?)\s?(million|billion|万|亿|%)")
 _PER_SCALE = re.compile(r"(?:\bper|每)\s?(million|billion|万|亿)")
 _UNIT_WORDS = re.compile(r"[^\W\d_]+(?:[/ ]+[^\W\d_]+)*")
 _STEP = re.compile(r"[=≈＝，；。：:;]|,(?!\d)|\babout\b|约")

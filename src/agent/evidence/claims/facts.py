@@ -38,7 +38,8 @@ def telling_figures(text: str) -> list[Figure]:
 
 def hedge(text: str, figure: Figure) -> str:
     """Return how exactly a text means a figure: about, below, above, or as written ("")."""
-    before, after = text[max(0, figure.start - 24) : figure.start], text[figure.end :][:12]
+    before = text[max(0, figure.start - 24) : figure.start]
+    after = text[figure.end : figure.end + 12]
     if _BELOW.search(before):
         return "below"
     if _ABOVE.search(before) or _AFTER_ABOVE.match(after):

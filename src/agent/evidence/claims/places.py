@@ -63,6 +63,7 @@ class _Item:
 
 _SIGN = re.compile(r"(\s*)(?:[-*+•]\s+|(\d{1,3})([.)、])\s*)")
 _BOLD = re.compile(r"\*\*([^*\n]{2,60}?)[:：]?\*\*")
+_LONGEST_NAME = 60
 _BEFORE_COLON = re.compile(r"([^，,：:。.；;!?！？|*]{2,40}?)\s*(?:[：:—–]|\s-\s)")
 _BRANCH = re.compile(r"[(（【][^()（）【】]*[)）】]")
 _HAN_KIND = (
@@ -114,7 +115,8 @@ def _name(sentence: Sentence) -> str:
     plain = sentence.plain.replace("\0", " ")
     if sentence.row:
         cells = (cell.strip(" *") for cell in plain.split("|"))
-        return next((cell for cell in cells if cell and not cell.isdigit()), "")
+        name = next((cell for cell in cells if cell and not cell.isdigit()), "")
+        return name if len(name) <= _LONGEST_NAME else ""
     match = _BOLD.match(plain) or _BEFORE_COLON.match(plain)
     return match[1].strip() if match else ""
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Literal
 
-from agent.core.patterns import PIECE
+from agent.core.patterns import piece
 from agent.evidence.constraints import chinese_number
 from agent.evidence.outing.plan import BEGINS, Meal, clock_of, minutes_of
 from agent.evidence.places import extract_place, mentioned
@@ -95,7 +95,7 @@ def read_wish(question: str, now: datetime) -> OutingWish:
 
     A day that is not named is today while the morning lasts, else tomorrow.
     """
-    text = unicodedata.normalize("NFKC", question[:PIECE])
+    text = piece(unicodedata.normalize("NFKC", question))
     named = days_asked_for(text, now.date().isoformat())
     begins = _time_in(_BEGINS, text)
     wish = OutingWish(day=named[0] if named else _next_day(now, begins))

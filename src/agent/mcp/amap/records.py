@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
 from agent.core.outside import finite
+from agent.core.patterns import PIECE, Linear
 from agent.core.strings import without_open_bracket
 from agent.evidence.geo import distance_m, parse_lnglat, wgs84_of
 from agent.evidence.records import ride_text
@@ -57,15 +58,18 @@ _LISTS = frozenset(
 
 
 def without_empties(value: Any, key: str = "") -> Any:
-    """Return the value with `[]` and blank text as None, except where the field is a list."""
+    """Return the value with `[]` and blank text as None, except where the field is a list.
+
+    No text is longer than a field of Amap's can be, so that what is read of one is bounded.
+    """
     if isinstance(value, dict):
         return {name: without_empties(inner, name) for name, inner in value.items()}
     if isinstance(value, list):
         if not value:
             return [] if key in _LISTS else None
         return [without_empties(inner) for inner in value]
-    if isinstance(value, str) and not value.strip():
-        return None
+    if isinstance(value, str):
+        return value[:PIECE] if value.strip() else None
     return value
 
 
@@ -76,7 +80,7 @@ def records(reply: dict[str, Any], name: str) -> list[dict[str, Any]]:
 
 
 _CATERING = "餐饮服务"
-_LATIN = re.compile(r"[\x20-\u024f’–]*[A-Za-z][\x20-\u024f’–]*")
+_LATIN = Linear(r"[\x20-\u024f’–]*[A-Za-z][\x20-\u024f’–]*")
 _MOST_STEPS = 12
 _RATING = (0.0, 5.0)
 PHOTO_HOSTS = ("store.is.autonavi.com", "aos-comment.amap.com", "aos-cdn-image.amap.com")

@@ -163,7 +163,9 @@ def _bad(problem: str) -> ProviderRefused:
     return ProviderRefused(PROVIDER, problem, code="map_bad_request")
 
 
-_NETWORK = re.compile(r"request to .* failed|socket hang up|ECONN|ENOTFOUND|ETIMEDOUT|certificate")
+_NETWORK = re.compile(
+    r"request to .{0,500} failed|socket hang up|ECONN|ENOTFOUND|ETIMEDOUT|certificate"
+)
 _CRASH = re.compile(
     r"\bJSON\b|Unexpected (?:end|token)|Cannot read properties|is not iterable|failed: undefined$",
     re.IGNORECASE,
