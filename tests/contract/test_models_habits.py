@@ -10,8 +10,9 @@ from langchain_core.tools import BaseTool
 from pydantic import BaseModel
 
 from agent.core.errors import ProviderError
+from agent.evidence.grounding import ground
 from agent.models.types import Withdrawal
-from agent.sample.model.request import Answer, FunctionCall
+from agent.sample.model.request import Answer, FunctionCall, GroundedSentence, Page
 from tests.support.scripted import ASK, Scripted, client_for, maps_geo, meter
 from tests.support.standin import Speed
 from tests.support.standins import GeminiService, OpenAIService, Rules
@@ -114,6 +115,19 @@ async def test_thoughts_beside_the_text_are_no_text(shape: Any) -> None:
     async with client_for(service) as client:
         assert (await client.ask(CHAT, ASK, meter=meter())).text == SAID
         assert await told(client) == SAID
+
+
+async def test_grounding_counts_in_the_parts_whatever_was_thought_before() -> None:
+    page = Page("https://a.example/1", "A")
+    thought, fact = (
+        GroundedSentence("<think>嗯 [^w0-0]</think>\n\n"),
+        GroundedSentence(SAID, (page,)),
+    )
+    answer = Answer(grounded=(thought, fact), queries=("q",))
+    async with client_for(GeminiService(Scripted(answer))) as client:
+        reply = await client.ask(GEMINI, ASK, meter=meter(), search=True)
+    grounded = ground(reply.parts, reply.grounding, prefix="w0", provider="google")
+    assert grounded.text.strip() == f"{SAID}[^w0-0]"
 
 
 # Ends.
@@ -334,6 +348,22 @@ async def test_what_is_refused_is_left_out_once_and_for_the_process(row: Any) ->
             assert await told(client) == json.dumps(PLAN)
     refused = [r for r in service.requests if r.method == "POST" and row[0](r.body)]
     assert len(refused) == 1, "it is tried once"
+
+
+async def test_thoughts_that_a_service_refuses_to_have_back_are_left_out() -> None:
+    def sends_back(body: Any) -> bool:
+        return any("reasoning_content" in message for message in body["messages"])
+
+    words = "messages.2: property 'reasoning_content' is unsupported"
+    rules = Rules(shapes=beside("reasoning_content"), refuses=((sends_back, 400, words),))
+    service = OpenAIService(Scripted(CALL, otherwise=Answer(text=SAID)), rules=rules)
+    async with client_for(service) as client:
+        first = await client.ask(CHAT, ASK, meter=meter(), tools=TOOLS)
+        result = ToolMessage("1,2", tool_call_id=str(first.message.tool_calls[0]["id"]))
+        for _ in range(2):
+            messages = [*ASK, first.message, result]
+            assert (await client.ask(CHAT, messages, meter=meter(), tools=TOOLS)).text == SAID
+    assert sum(sends_back(r.body) for r in service.requests if r.method == "POST") == 1
 
 
 async def test_several_refusals_are_adapted_to_one_after_another() -> None:

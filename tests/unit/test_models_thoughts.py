@@ -1,9 +1,15 @@
 """What of a model's text is said: its thoughts, its wrapping and echoes of the prompt are not."""
 
+from typing import Any
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
+from agent.models.replies import SpokenText
 from agent.models.thoughts import Thoughts, without_thoughts
+from agent.models.types import Request
 from agent.models.wrapping import Echo, OuterFence
 
 SAID = "Sodium ions move.[^w0-0]"
@@ -187,3 +193,24 @@ def test_words_of_ones_own_are_no_echo(text: str) -> None:
     echo = Echo(SENT)
     assert "".join(map(echo.feed, text)) + echo.finish() == text
     assert not echo.found
+
+
+PARTS = [
+    "<think>", "</think>", "</THINKING>", "[THINK]", "[/THINK]", "<|channel|>", "<|message|>",
+    "<|start|>", "<|end|>", "analysis", "final", "```markdown\n", "```\n", "````\n", "~~~", "`",
+    "\n", " ", "word ", "Sentence. ", "你好。", "[^w0-0]", "<question>", "</question>", "<task>",
+    "You answer questions from the findings, and cite their ids.", "<", "[", "(", "<answer>",
+]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(PARTS), max_size=12), st.data())
+def test_a_stream_says_what_the_whole_text_does(parts: list[str], data: Any) -> None:
+    text, cut = "".join(parts), data.draw(st.booleans())
+    whole, reader = (SpokenText(Request("m", SENT), opened=False) for _ in range(2))
+    said, at = "", 0
+    while at < len(text):
+        size = data.draw(st.integers(1, 9))
+        withdrawn, piece = reader.feed(text[at : at + size])
+        said, at = piece if withdrawn else said + piece, at + size
+    withdrawn, rest = reader.finish(cut=cut)
+    assert (rest if withdrawn else said + rest) == whole.whole(text, cut=cut)

@@ -15,7 +15,7 @@ from langchain_openai import ChatOpenAI
 from agent.models.replies import arguments_of
 
 REASONING = "reasoning_content"
-_REASONING_FIELDS = (REASONING, "reasoning", "thinking")
+"""Goes back in tool loops: DeepSeek refuses a call's turn without it. Other names do not."""
 
 
 class Compatible(ChatOpenAI):
@@ -37,7 +37,7 @@ class Compatible(ChatOpenAI):
         choices = [{**c, "message": in_our_shape(c.get("message"))} for c in body["choices"]]
         result = super()._create_chat_result({**body, "choices": choices}, generation_info)
         for generation, choice in zip(result.generations, choices, strict=True):
-            for name in (REASONING, "refusal"):
+            for name in (REASONING, "reasoning", "refusal"):
                 if value := choice["message"].get(name):
                     generation.message.additional_kwargs[name] = value
         return result
@@ -103,9 +103,6 @@ def in_our_shape(message: Any, *, partial: bool = False) -> dict[str, Any]:
     shape = {**message, "role": message.get("role") or "assistant"}
     if isinstance(content := message.get("content"), list):
         shape["content"] = "".join(map(_text_of, content))
-    reasoning = next((r for name in _REASONING_FIELDS if (r := message.get(name))), None)
-    if isinstance(reasoning, str):
-        shape[REASONING] = reasoning
     calls = message.get("tool_calls") or []
     if not calls and isinstance(old := message.get("function_call"), Mapping):
         calls = [{"function": old}]

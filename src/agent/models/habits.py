@@ -48,6 +48,7 @@ _REFUSALS: tuple[tuple[str, "re.Pattern[str]"], ...] = (
                              r"|structured|grammar|guided")),
     ("json_object", _near_refusal(r"json_object|response_?format|json.?mode|structured")),
     ("max_tokens", re.compile(r"max_tokens|max_completion_tokens|max_new_tokens|max_output")),
+    ("reasoning_back", re.compile(r"reasoning_content")),
     ("thinking", _near_refusal(r"thinking|reasoning")),
 )  # fmt: skip
 """What a refusal's words look like, and what they refuse; the first that was sent is left out."""

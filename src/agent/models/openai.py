@@ -172,6 +172,10 @@ class OpenAI:
                     response_format = _JSON_OBJECT
         if any(isinstance(m, SystemMessage) for m in messages) and not attempt.takes("system"):
             messages = without_system(messages)
+        if any(REASONING in m.additional_kwargs for m in messages) and not attempt.takes(
+            "reasoning_back"
+        ):
+            messages = [m.model_copy(update={"additional_kwargs": {}}) for m in messages]
         options = self._options(tools, response_format, attempt)
         options["extra_body"] = self._limit(request, attempt) | options["extra_body"]
         return messages, options
@@ -297,7 +301,8 @@ def _response(message: AIMessage, schema: type[BaseModel] | None) -> Response:
         text = json.dumps(args[0], ensure_ascii=False) if args else text
     if schema and not text.strip():
         # vLLM puts a thinking model's JSON where its thoughts belong.
-        text = str(message.additional_kwargs.get(REASONING) or "")
+        beside = message.additional_kwargs
+        text = str(beside.get(REASONING) or beside.get("reasoning") or "")
     reason = str(meta.get("finish_reason") or "")
     finish = finish_of(reason)
     if message.additional_kwargs.get("refusal"):

@@ -26,9 +26,9 @@ class SpokenText:
     """Take the text of one reply in pieces, and say what of it is said to the one who asked."""
 
     def __init__(self, request: Request, *, opened: bool) -> None:
-        self._request, self._thoughts = request, Thoughts(opened=opened)
-        self._is_prose = request.schema is None
-        self._fence, self._echo = OuterFence(), Echo(request.messages)
+        self._thoughts, self._is_prose = Thoughts(opened=opened), request.schema is None
+        self._sent = request.messages if self._is_prose else ()
+        self._fence, self._echo = OuterFence(), Echo(self._sent)
 
     @property
     def opened(self) -> bool:
@@ -52,7 +52,7 @@ class SpokenText:
 
     def _through(self, withdrawn: bool, text: str) -> tuple[bool, str]:
         if withdrawn:
-            self._fence, self._echo = OuterFence(), Echo(self._request.messages)
+            self._fence, self._echo = OuterFence(), Echo(self._sent)
         return withdrawn, self._echo.feed(self._fence.feed(text)) if self._is_prose else text
 
     def whole(self, text: str, *, cut: bool) -> str:
@@ -77,7 +77,12 @@ def read_reply(response: Response, request: Request, *, opened: bool) -> Respons
         calls, text = calls_in(text, request.tools)
         no_tools = no_tools or (not calls and bool(_CALL_MARKS.search(text)))
     message = _with_calls(message, _with_ids(calls, request))
-    if (content := _content(message, response.text, text)) is not message.content:
+    shown = str(message.text)
+    if shown != response.text:
+        shown = SpokenText(request, opened=opened and cut).whole(shown, cut=cut)
+    else:
+        shown = text
+    if (content := _content(message, shown)) is not message.content:
         message = message.model_copy(update={"content": content})
     return replace(
         response,
@@ -119,10 +124,10 @@ def _parts(response: Response, text: str) -> tuple[str, ...]:
     return tuple(parts)
 
 
-def _content(message: AIMessage, before: str, text: str) -> Any:
+def _content(message: AIMessage, text: str) -> Any:
     """Return the content of a message with `text` for its own text."""
     content = message.content
-    if text == before or str(message.text) != before:
+    if text == str(message.text):
         return content
     if isinstance(content, str):
         return text

@@ -145,7 +145,7 @@ class OuterFence(_Lines):
 _OPENING = re.compile(r"[\s>*#\\-]*<(/?)(\w{2,40})>")
 _INLINE = re.compile(r"</?(\w+_\w+)>")
 _ANY_TAG = re.compile(r"</?\w+>")
-_BEGUN = re.compile(r"</?\w{0,40}$")
+_BEGUN = re.compile(r"</?\w{0,40}\Z")
 _LIST_MARK = re.compile(r"^[\s>*#\-\d.、)]+")
 _SENTENCES = re.compile(r"(?<=[。！？；])|(?<=[.!?]) ")
 _LEAST_BYTES = 30
