@@ -1,7 +1,9 @@
 import pytest
 
-from agent.core.errors import ProviderRefused
+from agent.core.errors import ProviderRefused, ProviderUnavailable
 from agent.mcp.amap.tools import cache_key, clean_arguments, with_city_before
+from agent.mcp.servers import amap_command
+from agent.settings import Settings
 
 
 def test_what_a_model_leaves_empty_is_not_sent() -> None:
@@ -79,3 +81,28 @@ def test_calls_a_metre_apart_share_a_reply_and_others_do_not() -> None:
 
     assert key("116.400000,39.900000") == key("116.400001,39.900001")
     assert key("116.400000,39.900000") != key("116.401000,39.900000")
+
+
+@pytest.mark.parametrize(
+    ("value", "passed"),
+    [
+        (" 127.0.0.1:7890 ", {"HTTPS_PROXY": "http://127.0.0.1:7890", "NODE_USE_ENV_PROXY": "1"}),
+        ("socks://127.0.0.1:7891", {}),
+        ("", {}),
+    ],
+)
+def test_the_maps_process_gets_a_proxy_as_node_knows_it_and_none_of_socks(
+    monkeypatch: pytest.MonkeyPatch, value: str, passed: dict[str, str]
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", value)
+    command = amap_command(Settings(amap_mcp_command=["true"]))
+    environment = {name: value for name, value in command.env.items() if "PROXY" in name.upper()}
+    assert environment == passed
+
+
+def test_a_proxy_of_no_use_is_the_maps_failure_and_names_its_variable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "socks4://127.0.0.1:1")
+    with pytest.raises(ProviderUnavailable, match="HTTPS_PROXY"):
+        amap_command(Settings(amap_mcp_command=["true"]))

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from agent.core.errors import ProviderRefused, ProviderUnavailable
+from agent.core.errors import ConfigurationError, ProviderRefused, ProviderUnavailable
 from agent.core.proxies import is_socks, proxy_environment
 from agent.core.redaction import hide
 from agent.mcp.amap.install import PROVIDER, Node, Notify, find_node, installed_server
@@ -98,8 +98,12 @@ def _environment(settings: Settings, redirect: str | None) -> dict[str, str]:
     if redirect:
         sample = key.get_secret_value() if key else SAMPLE_KEY
         return {**environment, KEY_VARIABLE: sample, "AMAP_TEST_BASE_URL": redirect}
+    try:
+        proxies = proxy_environment()
+    except ConfigurationError as error:
+        raise ProviderUnavailable(PROVIDER, error.message, code="map_network") from None
     # Node speaks to no SOCKS proxy: the map is asked directly then.
-    if (proxies := proxy_environment()) and not any(map(is_socks, proxies.values())):
+    if proxies and not any(map(is_socks, proxies.values())):
         environment |= {**proxies, "NODE_USE_ENV_PROXY": "1"}
     if key:
         environment[KEY_VARIABLE] = key.get_secret_value()

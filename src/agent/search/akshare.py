@@ -16,7 +16,12 @@ from typing import Any
 from agent.core.budget import Meter
 from agent.core.calls import Calls, Policy
 from agent.core.concurrency import SharedSemaphore
-from agent.core.errors import MalformedReply, ProviderRefused, ProviderUnavailable
+from agent.core.errors import (
+    ConfigurationError,
+    MalformedReply,
+    ProviderRefused,
+    ProviderUnavailable,
+)
 from agent.core.outside import parse_json
 from agent.core.proxies import proxy_environment
 from agent.evidence.queries import clean_text
@@ -323,7 +328,10 @@ def _take(line: bytes, answer: Answer) -> None:
 def _environment(folder: str | None) -> dict[str, str]:
     """Return the environment of the worker, without any key of ours."""
     environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
-    environment |= proxy_environment()
+    try:
+        environment |= proxy_environment()
+    except ConfigurationError as error:
+        raise ProviderUnavailable("akshare", error.message, code="proxy") from None
     path = os.pathsep.join(entry for entry in (folder, *sys.path) if entry)
     return {**environment, "PYTHONPATH": path}
 
