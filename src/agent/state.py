@@ -475,6 +475,7 @@ class SearchQueryList(BaseModel):
     question: str = ""
     language: str = Field("", description="BCP-47 tag of its language: en, ja, zh-Hant.")
     constraints: PlannedConstraints | None = None
+    needs_search: bool = Field(True, description="False where nothing needs looking up.")
     query: list[WrittenQuery]
     rationale: SkipJsonSchema[str] = ""
     """Accepted where a model gives one; not asked for."""

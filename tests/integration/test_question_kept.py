@@ -340,7 +340,7 @@ async def test_f8_a_dropped_list_of_sources_leaves_no_blank_lines(lab: Lab) -> N
 
 async def test_thanks_are_answered_without_a_search(lab: Lab) -> None:
     reply = Answer(text="不客气，祝您玩得开心。")
-    llm = scripted(lab, generate_query=[plan(question="谢谢")], answer=[reply])
+    llm = scripted(lab, generate_query=[plan(question="谢谢", needs_search=False)], answer=[reply])
     state = await lab.ask("谢谢！")
     assert answer_of(state).text.endswith("不客气，祝您玩得开心。")
     assert [task_of(turn) for turn in llm.turns] == ["generate_query", "answer"]
@@ -349,7 +349,7 @@ async def test_thanks_are_answered_without_a_search(lab: Lab) -> None:
 
 async def test_a_sum_in_words_goes_straight_to_the_answer_and_counts_as_computed(lab: Lab) -> None:
     reply = Answer(text="17% of 2,340 yuan is 397.80 yuan, split among 4 people 99.45 yuan each.")
-    llm = scripted(lab, generate_query=[plan()], answer=[reply])
+    llm = scripted(lab, generate_query=[plan(needs_search=False)], answer=[reply])
     state = await lab.ask("17% of 2,340 yuan split among 4 people?")
     assert answer_of(state).text.endswith(reply.text)
     assert [task_of(turn) for turn in llm.turns] == ["generate_query", "answer"]

@@ -36,23 +36,6 @@ _COURTESY = re.compile(
     r"|\b(?:thank you|thanks|hello|hi|hey|good (?:morning|afternoon|evening|night)|goodbye|bye|ok"
     r"|okay|great|perfect|cool|nice|got it|i see|very much|so much|a lot|for (?:your|the) help)\b"
 )
-_SUM_WORDS = re.compile(
-    r"请|帮我|计算|算一?下|算算|等于(?:多少|几)?|是(?:多少|几)|多少"
-    r"|\b(?:please|calculate|compute|what is|what's|how much is|equals?)\b"
-)
-_SUM = re.compile(r"[\d\s.,()+*/×÷^%=?。-]+")
-_OPERATION = re.compile(
-    r"[%+*/×÷]|平分|均分|平摊|分摊|分给|[加减乘除]|打\S?折|百分之|平均|一共|总共"
-    r"|\b(?:split|shared?|divided?|times|multipl\w+|plus|minus|percent|half|double|twice|each"
-    r"|average|total|sum)\b"
-)
-_OPERAND = re.compile(r"(?<![\d.])(?!(?:19|20)\d\d(?![\d,.%]))\d+(?:,\d{3})*(?:\.\d+)?(?!\s*年)")
-_NAME = re.compile(r"(?<![.?!\s])\s+(?!I\b)[A-Z]\w+|[A-Z]{2,}")
-_OF_THE_WORLD = re.compile(
-    r"汇率|换成|兑换?|股|营收|市值|人口|价格|物价|房价|工资|利率|税|面积|增长|现在|今[天年]|最新|查"
-    r"|\b(?:rates?|prices?|worth|revenue|population|stocks?|shares|tax\w*|salar\w+|current\w*"
-    r"|now|today|latest|convert\w*|exchange|in (?:dollars|euros|yuan|pounds|yen))\b"
-)
 _NUMBER = r"(\d{1,5}(?:\.\d{1,3})?|[半一两二三四五十])"
 
 LNGLAT = re.compile(r"(?<![\d.])-?\d{1,3}\.\d{2,}\s*[,，]\s*-?\d{1,3}\.\d{2,}(?![\d.])")
@@ -269,17 +252,6 @@ def needs_place(text: str) -> bool:
     return detect_location_query(text) and extract_place(text) is None
 
 
-def needs_no_search(text: str) -> bool:
-    """Return whether a message is a mere courtesy, or asks for mere arithmetic."""
-    if is_courtesy(text):
-        return True
-    plain = _folded(text)
-    sum_asked = _SUM_WORDS.sub(" ", plain)
-    if _SUM.fullmatch(sum_asked) and re.search(r"\d\s*[-+*/×÷^%]", sum_asked):
-        return True
-    return _is_calculation(text[:_MAX_TEXT], plain)
-
-
 def is_courtesy(text: str) -> bool:
     """Return whether a message only greets or thanks, or asks who it is that answers."""
     return not re.search(r"\w", _COURTESY.sub(" ", _folded(text)))
@@ -287,15 +259,6 @@ def is_courtesy(text: str) -> bool:
 
 def _folded(text: str) -> str:
     return unicodedata.normalize("NFKC", text[:_MAX_TEXT]).casefold()
-
-
-def _is_calculation(text: str, plain: str) -> bool:
-    """Return whether words only combine numbers: no place, no name, nothing the world decides."""
-    if len(_OPERAND.findall(plain)) < 2 or not _OPERATION.search(plain):
-        return False
-    if _NAME.search(text.strip()) or _OF_THE_WORLD.search(plain):
-        return False
-    return not detect_location_query(text) and extract_place(text) is None
 
 
 def asks_only_the_way(text: str) -> bool:

@@ -27,7 +27,7 @@ from agent.core.errors import AgentError
 from agent.core.progress import event
 from agent.evidence.constraints import constraints_by_rules, keeps_subject, valid_constraints
 from agent.evidence.geo import parse_lnglat
-from agent.evidence.intent import asks_only_the_way, extract_place, needs_no_search
+from agent.evidence.intent import asks_only_the_way, extract_place
 from agent.evidence.queries import clean_text, drop_seen, is_visible, shares_nothing
 from agent.evidence.records import place_lines
 from agent.evidence.types import Constraints, Gap, Query
@@ -95,8 +95,8 @@ async def generate_query(
     meter = open_meter(turn, configuration, services, spent=None)
     position = await _position(turn, configuration, services, meter)
     prompt = _prompt(state["messages"], turn, previous, position, configuration)
-    may_skip = bool(previous["sources"]) or needs_no_search(turn["question"])
-    plan = await _write(prompt, turn, configuration, services.models, meter, may_skip=may_skip)
+    answered = bool(previous["sources"])
+    plan = await _write(prompt, turn, configuration, services.models, meter, answered=answered)
     turn = _with_plan(turn, plan, previous.get("constraints", Constraints()), configuration)
     queries = [] if plan.needs_place else plan.queries
     if queries:
@@ -165,9 +165,9 @@ async def _write(
     models: ModelClient,
     meter: Meter,
     *,
-    may_skip: bool,
+    answered: bool,
 ) -> _Plan:
-    """Return the plan of a model; `may_skip` says whether it may do without any search."""
+    """Return the plan of a model; `answered` says that an earlier turn may have answered it."""
     asking = models.ask(
         configuration.query_generator_model,
         messages,
@@ -182,6 +182,7 @@ async def _write(
     written = [w for w in reply.parsed.query if is_visible(w.query)][: turn["count"]]
     written = [w for w in written if not shares_nothing(w.query, _material(messages))]
     queries = drop_seen(plan_queries(written, configuration, turn["near"]), [])
+    may_skip = answered or not reply.parsed.needs_search
     if not queries and (reply.parsed.query or not may_skip):
         queries = _own_words(turn, configuration)
     stated = reply.parsed.constraints

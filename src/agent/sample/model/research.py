@@ -118,7 +118,7 @@ def generate_query(turn: Turn) -> Answer:
     reply: dict[str, object] = {"question": question_of(turn), "constraints": _demands(turn)}
     told = _by_hours(turn.user, question) or _best_first(turn.user)
     if told or is_courtesy(block(turn.user, "question")):
-        return Answer(json={**reply, "query": []})
+        return Answer(json={**reply, "needs_search": False, "query": []})
     if pair := _two_places(question_of(turn)):
         tasks = [{"query": name, "map": MapTask(intent="poi", place=name)} for name in pair]
         return Answer(json={**reply, "query": tasks})
