@@ -37,6 +37,16 @@ def test_what_is_too_long_is_refused_by_name(name: str) -> None:
         check_run({name: {"x": "x" * (MAX_INPUT + 1)}})
 
 
+def test_a_picture_that_makes_an_input_too_long_is_told_not_to_be_read() -> None:
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 99_999}}
+    text = {"type": "text", "text": "what is this?"}
+    message = {"role": "user", "content": [text, picture]}
+    with pytest.raises(InputError, match="attachments are not read"):
+        check_run({"input": {"messages": [message]}})
+    with pytest.raises(InputError, match=r"characters$"):
+        check_run({"input": {"messages": [{"role": "user", "content": [text] * 9_999}]}})
+
+
 def test_many_small_parts_are_as_much_as_one_large_one() -> None:
     with pytest.raises(InputError, match=r"^input: "):
         check_run({"input": {"messages": [[]] * MAX_INPUT}})

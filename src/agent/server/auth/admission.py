@@ -251,9 +251,19 @@ def _parts(value: Any) -> Iterable[Any]:
 
 def _check_size(name: str, value: Any, most: int) -> None:
     if weight(value) > most:
-        raise InputError(name, f"is longer than {most} characters")
+        hint = "; attachments are not read, ask in words" if _has_attachments(value) else ""
+        raise InputError(name, f"is longer than {most} characters{hint}")
     if depth(value) > MAX_DEPTH:
         raise InputError(name, f"is nested deeper than {MAX_DEPTH} levels")
+
+
+def _has_attachments(value: Any) -> bool:
+    """Tell whether an input has messages with more than text in them, as a picture's bytes."""
+    messages = value.get("messages") if isinstance(value, Mapping) else None
+    listed = messages if isinstance(messages, list) else []
+    contents = [m.get("content") for m in listed if isinstance(m, Mapping)]
+    blocks = [block for content in contents if isinstance(content, list) for block in content]
+    return any(isinstance(block, Mapping) and block.get("type") != "text" for block in blocks)
 
 
 def _check_number(name: str, value: Any, least: int, most: int) -> None:
