@@ -167,8 +167,14 @@ def test_counts_add_up_by_name() -> None:
 def test_chinese_counts_for_more_than_latin_letters() -> None:
     assert estimated_tokens("") == 0
     assert estimated_tokens("abcd" * 10) == 10
-    assert estimated_tokens("钠离子") == 2
-    assert estimated_tokens("钠离子abcd") == 3
+    assert estimated_tokens("钠离子") == 3
+    assert estimated_tokens("钠离子abcd") == 4
+
+
+def test_digits_and_signs_count_for_most_as_records_have_them() -> None:
+    letters, record = "abcdefghijklmnop" * 4, "116.41,39.91|4.7¥" * 4
+    assert len(letters) < len(record) < 1.1 * len(letters)
+    assert estimated_tokens(record) > 3 * estimated_tokens(letters)
 
 
 @pytest.mark.parametrize("text", ["钠离子电池" * 400, "battery " * 400, "钠 ion " * 300])
@@ -181,7 +187,7 @@ def test_a_cut_text_fits_and_tells_that_it_was_cut(text: str, tokens: int) -> No
 
 
 def test_a_text_that_fits_stays_as_it_is() -> None:
-    assert cut_to_tokens("钠离子", 2) == "钠离子"
+    assert cut_to_tokens("钠离子", 3) == "钠离子"
 
 
 def test_positions_that_the_topic_located_keep_their_names_in_later_steps() -> None:

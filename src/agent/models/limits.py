@@ -24,6 +24,7 @@ REPLY_TOKENS: Mapping[str, int] = {
     "Rewritten": 1500,
     "Plan": 4000,
     "ClaimVerdicts": 4000,
+    "Capital": 400,
 }
 """Tokens of a filled-in form by its name: about twice what a full one needs."""
 _FORM = 2000
