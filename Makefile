@@ -1,4 +1,4 @@
-.PHONY: help dev test conformance cluster campaign test-fast check types format pins bench eval image vendor shots basemap
+.PHONY: help dev test conformance cluster campaign test-fast check types format pins bench growth eval image vendor shots basemap
 TSC := tools/page_types/node_modules/.bin/tsc
 help:            ## what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/ —/'
@@ -41,6 +41,8 @@ bench:           ## assistants against their bounds, the size of prompts, a batc
 	uv run python -m benchmarks.knowledge_store
 	uv run python -m benchmarks.batch_throughput
 	uv run python -m benchmarks.claim_check
+growth:          ## whether work over hostile texts grows in proportion to them; about a quarter of an hour
+	uv run python -m benchmarks.growth
 eval:            ## how well rules see that the map helps, claims are checked, and things are ranked and found
 	uv run python -m evals.geo_intent
 	uv run python -m evals.rerank

@@ -156,3 +156,10 @@ def test_the_benchmark_of_the_check_of_claims_prints_its_cpu_in_both_languages()
     table = table_of("claim_check", "--runs", "1", "--sources", "8", "--characters", "800")
     for language in ("zh", "en"):
         assert "sentences, 8 sources" in line_of(table, language, "CPU of the check, ms")
+
+
+def test_growth_measures_every_function_of_a_room_that_takes_a_text() -> None:
+    table = table_of("growth", "--only", "evidence.geo", "--atoms", "digits,blanks", "--all")
+    assert "evidence.geo.parse_lnglat(text)" in table
+    assert "not measured" not in table
+    assert table.splitlines()[-1].startswith("2 functions, 4 rows")

@@ -1,0 +1,126 @@
+"""What a question, an answer, a page or a map says in 100,000 equal signs is read to its end.
+
+Each of these once took the square or the cube of its length, minutes to hours, in which a server
+answers nobody. Where one does so again, it is ended here; `benchmarks.growth` measures all.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from agent.assistants.plan_execute.subject import names_company
+from agent.assistants.team_answer.answer_form import presentable, same_answer
+from agent.assistants.team_answer.speakers import updated_hypotheses
+from agent.batch.scoring import is_correct
+from agent.core.patterns import PIECE, piece
+from agent.evidence.claims.arithmetic import formula_values
+from agent.evidence.claims.check import check
+from agent.evidence.claims.evidence import Evidence
+from agent.evidence.claims.facts import names
+from agent.evidence.claims.sentences import MARKED, is_table_rule, plan_times, sentences
+from agent.evidence.constraints import constraints_by_rules, opening_hours
+from agent.evidence.geo import parse_lnglat
+from agent.evidence.intent import detect_location_query
+from agent.evidence.outing.wish import read_wish
+from agent.evidence.places import extract_place, place_before_near, route_ends, shaped_place
+from agent.evidence.queries import same_search
+from agent.export.svg_map import wrap
+from agent.knowledge.markup import front_title, markdown_blocks
+from agent.mcp.amap.records import english_name
+from agent.models.validation import find_object
+from agent.search.hits import only_known
+from agent.search.rules import published_on
+
+NOW = datetime(2026, 5, 1, 9)
+SIGNS = 100_000
+
+
+def checked(text: str) -> Any:
+    return check(text, Evidence({}, question="x"))
+
+
+def split(text: str) -> Any:
+    return list(sentences(text, MARKED))
+
+
+def blocks(text: str) -> Any:
+    return list(markdown_blocks(text))
+
+
+def object_of(text: str) -> Any:
+    with pytest.raises(ValueError, match="JSON"):
+        find_object(text)
+
+
+CASES: list[tuple[Callable[[str], Any], str, str]] = [
+    (constraints_by_rules, "", "1"),
+    (constraints_by_rules, "11: ", " "),
+    (lambda text: read_wish(text, NOW), "", " "),
+    (detect_location_query, "", " "),
+    (extract_place, "", "1"),
+    (extract_place, "", "\u3000"),
+    (place_before_near, "故宫", " "),
+    (route_ends, "从a", " "),
+    (route_ends, "from a", " "),
+    (shaped_place, "", "路"),
+    (opening_hours, "", "("),
+    (parse_lnglat, "", " "),
+    (lambda text: same_search(text, "x"), "", "("),
+    (is_table_rule, "|", "-"),
+    (checked, "|x", "-"),
+    (checked, "", "1"),
+    (split, "", "a. "),
+    (split, "", "Mr. "),
+    (lambda text: list(formula_values(text)), "", "1"),
+    (plan_times, "x", "\u3000"),
+    (names, "", "1-"),
+    (lambda text: only_known(text, ()), "", "\t"),
+    (lambda text: published_on(text, "2026-05-01"), "", "1"),
+    (lambda text: names_company(text, "x"), "a", ","),
+    (lambda text: same_answer(text, text + "2"), "", "1-"),
+    (presentable, "", "\u3000"),
+    (lambda text: is_correct(text, "1", "answered"), "", "1"),
+    (lambda text: updated_hypotheses(text, []), "H1 [0.5", " "),
+    (lambda text: wrap(text, 180), "", "a "),
+    (lambda text: english_name({"alias": text + "中"}), "", "a"),
+    (object_of, "```json", " "),
+    (object_of, '{"', '\\"'),
+    (blocks, "", "<!--"),
+    (blocks, "", "<table>"),
+    (blocks, "# a", " b"),
+    (front_title, "---\n", "\n"),
+]  # fmt: skip
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    ("read", "begin", "sign"), CASES, ids=[f"{n}: {b}{s!r}" for n, (_, b, s) in enumerate(CASES)]
+)
+def test_a_long_run_of_signs_is_read_to_its_end(
+    read: Callable[[str], Any], begin: str, sign: str
+) -> None:
+    read(begin + sign * (SIGNS // len(sign)) + "x")
+
+
+def test_rules_read_a_piece_in_which_one_blank_stands_for_several() -> None:
+    assert piece("去  故宫\u3000\u3000附近") == "去 故宫\u3000附近"
+    assert len(piece("故" * 3 * PIECE)) == PIECE
+
+
+def test_what_a_long_question_asks_first_is_asked() -> None:
+    asked = "人均 80 元以内，故宫附近的餐厅。" + "请详细说明。" * 3000
+    assert constraints_by_rules(asked)["max_cost"] == 80
+    assert extract_place(asked) == ("故宫", None)
+
+
+def test_long_queries_are_one_search_only_where_they_are_equal() -> None:
+    long = "故宫 " * PIECE
+    assert same_search(long, long)
+    assert not same_search(long, long + "门票")
+
+
+def test_a_day_is_not_counted_back_by_a_number_that_no_age_has() -> None:
+    assert published_on("1234567 days ago", "2026-05-01") is None
+    assert published_on("3 days ago", "2026-05-01") == datetime(2026, 4, 28).date()
