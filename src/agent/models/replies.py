@@ -27,8 +27,7 @@ class SpokenText:
 
     def __init__(self, request: Request, *, opened: bool) -> None:
         self._thoughts, self._is_prose = Thoughts(opened=opened), request.schema is None
-        self._sent = request.messages if self._is_prose else ()
-        self._fence, self._echo = OuterFence(), Echo(self._sent)
+        self._fence, self._echo = OuterFence(), Echo(request.messages if self._is_prose else ())
 
     @property
     def opened(self) -> bool:
@@ -52,7 +51,8 @@ class SpokenText:
 
     def _through(self, withdrawn: bool, text: str) -> tuple[bool, str]:
         if withdrawn:
-            self._fence, self._echo = OuterFence(), Echo(self._sent)
+            self._fence = OuterFence()
+            self._echo.begin_again()
         return withdrawn, self._echo.feed(self._fence.feed(text)) if self._is_prose else text
 
     def whole(self, text: str, *, cut: bool) -> str:

@@ -170,8 +170,13 @@ class Echo(_Lines):
             {text for text in (*system, *sentences) if len(text.encode()) >= _LEAST_BYTES}
         )
         self._sent = {line for text in texts for line in _lines(_ANY_TAG.sub("", text))}
-        self._within = ""
-        self._tail = ""
+        self._within, self._tail = "", ""
+        self.found = 0
+
+    def begin_again(self) -> None:
+        """Forget the text so far: it was a thought. The prompt was read once."""
+        self._rest, self._at_line = "", True
+        self._within, self._tail = "", ""
         self.found = 0
 
     def feed(self, text: str) -> str:
