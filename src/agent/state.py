@@ -251,6 +251,13 @@ class CostRange(TypedDict):
     high: float
 
 
+class TimeRange(TypedDict):
+    """Seconds: with short texts side by side, to with long ones one after the other."""
+
+    low: float
+    high: float
+
+
 class Estimate(TypedDict):
     """A rough estimate of a plan; the counts are of the plan itself, without follow-ups."""
 
@@ -261,6 +268,7 @@ class Estimate(TypedDict):
     """The answer included."""
     cost_usd: CostRange | None
     """None where a price is unknown."""
+    seconds: NotRequired[TimeRange]
 
 
 class PlanShares(TypedDict):

@@ -19,6 +19,7 @@ from agent.models.validation import schema_of
 from agent.sample import openai
 from agent.sample.model.request import Answer
 from tests.support.scripted import ASK, Scripted, client_for, maps_geo, meter
+from tests.support.standin import Speed
 from tests.support.standins import GeminiService, OpenAIService
 
 CHAT, FLASH = "openai:sample-chat", "gemini-3.8-flash"
@@ -278,3 +279,36 @@ def test_every_list_and_text_of_a_form_has_an_end() -> None:
     shape = with_ends(schema_of(Plan))
     assert shape["properties"]["queries"]["maxItems"] > 0
     assert shape["properties"]["queries"]["items"]["maxLength"] > 0
+
+
+class Own(OpenAIService):
+    """A server of one's own, as its list of models says."""
+
+    async def _list(self, request: web.Request) -> web.StreamResponse:
+        entry = {"id": "sample-chat", "object": "model", "owned_by": "llamacpp"}
+        return web.json_response({"data": [entry]})
+
+
+PLANNED = {"queries": [f"question number {n} about the metro" for n in range(12)]}
+
+
+async def test_a_slow_reply_of_ones_own_server_is_waited_for_while_it_comes() -> None:
+    speed = Speed(chunk_tokens=10, tokens_per_second=100)
+    service = Own(Scripted(Answer(json=PLANNED)), speed=lambda turn: speed)
+    async with client_for(service, model_timeout_seconds=0.5) as client:
+        # The whole of it takes more than twice the limit, each piece a fifth.
+        reply = await client.ask(CHAT, ASK, meter=meter(), schema=Plan)
+    assert reply.parsed == Plan(**PLANNED)
+    assert [body["stream"] for body in asked(service)] == [True]
+
+
+async def test_a_form_that_goes_round_in_circles_is_ended_as_it_comes() -> None:
+    text = '{"queries": [' + '"the second one", ' * 3000
+    service = Own(Scripted(otherwise=Answer(text=text)))
+    spent = meter()
+    async with client_for(service) as client:
+        with pytest.raises(MalformedReply) as caught:
+            await client.ask(CHAT, ASK, meter=spent, schema=Plan)
+    assert caught.value.code == "model_loop"
+    assert len(asked(service)) == 1
+    assert 100 < spent.usage["output_tokens"] < 1000

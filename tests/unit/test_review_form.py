@@ -12,6 +12,7 @@ from agent.assistants.common.review import (
     answer_lines,
     answer_schema,
     await_answer,
+    estimate_words,
     map_task_words,
     plan_words,
 )
@@ -21,7 +22,7 @@ from agent.assistants.plan_execute.state import Task
 from agent.assistants.team_answer.review_plan import read_steps
 from agent.core.errors import InputError
 from agent.evidence.types import PlanPart
-from agent.state import Estimate, PlanReview, ReviewedPlan
+from agent.state import Estimate, PlanReview, ReviewedPlan, TimeRange
 from agent.texts import say
 
 ESTIMATE = Estimate(searches=1, map_calls=0, model_calls=2, cost_usd=None)
@@ -284,6 +285,15 @@ def test_topics_that_cannot_be_used_are_one_line_that_names_the_field(
 )  # fmt: skip
 def test_a_map_task_reads_as_a_person_would_say_it(task: Any, words: str) -> None:
     assert map_task_words(task, "en") == words
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words"),
+    [(1, 20, "about a minute"), (61, 119, "about 2 minutes"), (30, 400, "1 to 7 minutes")],
+)
+def test_a_plan_tells_how_long_it_takes(low: float, high: float, words: str) -> None:
+    counts = Estimate(**ESTIMATE, seconds=TimeRange(low=low, high=high))
+    assert estimate_words(counts, "en").endswith(f"; {words}")
 
 
 @pytest.mark.parametrize(

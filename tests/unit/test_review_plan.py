@@ -102,7 +102,12 @@ def test_a_map_task_is_refused_where_the_map_is_off() -> None:
 def estimated(queries: list[Query], loops: int = 2, **settings: Any) -> Estimate:
     turn = Turn(id="t", question="q", language="zh", today="2026-11-20", started_at=0, count=3,
                 loops=loops, reasoning_model=None, near=None)  # fmt: skip
-    given = cast(Any, SimpleNamespace(billed=lambda usage: usage))
+    given = cast(
+        Any,
+        SimpleNamespace(
+            billed=lambda usage: usage, models=SimpleNamespace(speed=lambda model: 50.0)
+        ),
+    )
     return estimate_of(queries, turn, configure(settings), given, no_usage())
 
 

@@ -117,6 +117,10 @@ def _bytes(value: dict[str, Any]) -> Any:
 
 S = TypeVar("S", bound=BaseModel)
 log = logging.getLogger(__name__)
+_USUAL_SPEED = 60.0
+"""Tokens a second."""
+_MEASURED_TOKENS = 30
+"""Shorter replies say little about a model's speed."""
 _PROVIDERS: tuple[Provider, ...] = ("google", "openai")
 
 
@@ -137,6 +141,7 @@ class ModelClient:
         self._opened: set[ModelName] = set()
         """Models whose template opens a thought: their text waits for its end."""
         self.windows, self.reply_sizes = Windows(), ReplySizes()
+        self._speeds: dict[str, float] = {}
         self._places = {provider: _places(provider, settings) for provider in _PROVIDERS}
         for provider in _PROVIDERS if settings.model_rpm else ():
             rate, burst = pace_of(settings.model_rpm)
@@ -224,6 +229,8 @@ class ModelClient:
                     self._account(name, meter, underway.spent())
                 raise
             charged = True
+            if response.output_tokens >= _MEASURED_TOKENS:
+                self._speeds[name.id] = response.output_tokens / underway.seconds
             tokens.add(response)
             self._account(name, meter, response)
             if self._is_near(name):
@@ -404,6 +411,10 @@ class ModelClient:
         """Return the ids the service knows; raise ProviderError or ConfigurationError."""
         async with asyncio.timeout(self._settings.model_timeout_seconds):
             return await (await self._vendor(ModelName(provider, LISTING))).list_models()
+
+    def speed(self, model: str) -> float:
+        """Return the tokens a second that a model was seen to write, else a usual number."""
+        return self._speeds.get(parse(model).id, _USUAL_SPEED)
 
     async def window(self, model: str) -> int | None:
         """Return the tokens of a model's window, where its service tells; raise ProviderError."""

@@ -1,6 +1,7 @@
 """Say how long a reply may be, by its task; without a limit one that runs away has no end."""
 
 import re
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -102,6 +103,12 @@ class Underway:
     def __init__(self, provider: str, request: Request, pulse: Pulse) -> None:
         self._provider, self._request, self._pulse = provider, request, pulse
         self._loop, self._tokens = Loop(), 0.0
+        self._began = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Return how long the call has taken; never 0."""
+        return max(0.001, time.monotonic() - self._began)
 
     @property
     def has_heard(self) -> bool:

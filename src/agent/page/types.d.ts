@@ -220,6 +220,7 @@ interface Estimate {
   map_calls: number;
   model_calls: number;
   cost_usd: { low: number; high: number } | null;
+  seconds?: { low: number; high: number };
 }
 interface Review {
   queries?: PlannedQuery[];

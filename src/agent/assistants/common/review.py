@@ -4,6 +4,7 @@ An assistant's own node `review_plan` says how its plan is shown, estimated and 
 speak LangChain's human-in-the-loop form find it beside ours, and may answer in it.
 """
 
+import math
 import re
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,6 +32,7 @@ from agent.state import (
     PlanShares,
     PlanWords,
     ReviewConfig,
+    TimeRange,
     Turn,
 )
 from agent.texts import Language, say
@@ -76,6 +78,8 @@ def between(low: Sequence[Calls], high: Sequence[Calls]) -> list[Calls]:
     ]
 
 
+_SIDE_BY_SIDE = 3
+"""Calls of a plan that are under way at once, on the whole."""
 WEB_CALL = (Size(300, 600, 1), Size(2500, 1500, 3))
 """A search with Google's grounding."""
 
@@ -99,7 +103,23 @@ def estimate(
         map_calls=min(map_calls, configuration.max_map_calls - used["map_calls"]),
         model_calls=min(model_calls, configuration.max_model_calls - used["model_calls"]),
         cost_usd=_cost_range(calls, turn, services) if priced else None,
+        seconds=_time_range(calls, configuration, services),
     )
+
+
+def _time_range(
+    calls: Sequence[Calls], configuration: Configuration, services: Services
+) -> TimeRange:
+    """Return how long the models write, by the speed that they were seen to have."""
+
+    def written(end: int) -> float:
+        seconds = sum(
+            each.counts[end] * each.sizes[end].output / services.models.speed(each.model)
+            for each in calls
+        )
+        return min(round(seconds, 1), configuration.max_run_seconds)
+
+    return TimeRange(low=round(written(0) / _SIDE_BY_SIDE, 1), high=written(1))
 
 
 def plan_shares(
@@ -122,12 +142,18 @@ def sum_of(one: Estimate, other: Estimate, times: int = 1) -> Estimate:
             low=round(costs[0]["low"] + times * costs[1]["low"], 4),
             high=round(costs[0]["high"] + times * costs[1]["high"], 4),
         )
-    return Estimate(
+    whole = Estimate(
         searches=one["searches"] + times * other["searches"],
         map_calls=one["map_calls"] + times * other["map_calls"],
         model_calls=one["model_calls"] + times * other["model_calls"],
         cost_usd=cost,
     )
+    if "seconds" in one and "seconds" in other:
+        whole["seconds"] = TimeRange(
+            low=round(one["seconds"]["low"] + times * other["seconds"]["low"], 1),
+            high=round(one["seconds"]["high"] + times * other["seconds"]["high"], 1),
+        )
+    return whole
 
 
 def searched_by_google(configuration: Configuration) -> bool:
@@ -199,7 +225,15 @@ def estimate_words(counts: Estimate, language: Language) -> str:
         cost = (
             say("review.cost", language, **ends) if range_["high"] else say("review.free", language)
         )
+    parts = [cost, *([_minutes(counts["seconds"], language)] if "seconds" in counts else [])]
+    cost = say("punctuation.semicolon", language).join(parts)
     return say("review.estimate", language, **{**counts, "cost": cost})
+
+
+def _minutes(seconds: TimeRange, language: Language) -> str:
+    low, high = (max(1, math.ceil(seconds[end] / 60)) for end in ("low", "high"))
+    key = "minute" if high == 1 else "minutes_about" if low == high else "minutes"
+    return say(f"review.{key}", language, low=low, high=high)
 
 
 def map_task_words(task: MapTask, language: Language) -> str:

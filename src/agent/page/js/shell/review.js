@@ -1,7 +1,7 @@
 /** The plan of a paused run: read it, change it, go on with it or stop here. */
 
 import { el, fill, icon } from "../dom.js";
-import { translator } from "../i18n.js";
+import { language, text as sayAny, translator } from "../i18n.js";
 
 const say = translator("page.review");
 const sayOf = translator("review");
@@ -197,10 +197,15 @@ export function estimateWords({ estimate, shares }, lines) {
   const [low, high] = /** @type {const} */ (["low", "high"])
     .map((end) => Math.max(0, total((one) => one.cost_usd?.[end] ?? 0)));
   const cost = !estimate.cost_usd ? "unknown" : high > LEAST_USD ? "cost" : "free";
+  const [least, most] = /** @type {const} */ (["low", "high"])
+    .map((end) => Math.max(1, Math.ceil(total((one) => one.seconds?.[end] ?? 0) / 60)));
+  const time = most === 1 ? "minute" : least === most ? "minutes_about" : "minutes";
+  const parts = [sayOf(cost, { low: low.toFixed(2), high: high.toFixed(2) }),
+    ...(estimate.seconds ? [sayOf(time, { low: String(least), high: String(most) })] : [])];
   return sayOf("estimate", {
     searches: total((one) => one.searches), map_calls: total((one) => one.map_calls),
     model_calls: total((one) => one.model_calls),
-    cost: sayOf(cost, { low: low.toFixed(2), high: high.toFixed(2) }),
+    cost: parts.join(sayAny("punctuation.semicolon", language)),
   });
 }
 
