@@ -458,7 +458,8 @@ async def _corrected(draft: Draft, streamed: str) -> Checked:
     if claims is None:
         return as_written()
     await await_or_else("links", draft.led(claims.used), list[Source])
-    return or_else("the corrections", lambda: claims.finished(streamed, draft.targets), as_written)
+    targets = {**draft.targets}
+    return await compute(lambda: claims.finished(streamed, targets), otherwise=as_written)
 
 
 def _metadata(

@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
+from itertools import accumulate, zip_longest
 from math import fsum
 from typing import Any
 
@@ -494,9 +494,8 @@ def statements(
         rows = [row for row in rows if row["verdict"] != left_out]
         if _size(rows) <= _MAX_STATEMENTS:
             return rows
-    while _size(rows) > _MAX_STATEMENTS:
-        rows.pop()
-    return rows
+    ends = accumulate(_size([row]) for row in rows)
+    return [row for row, end in zip(rows, ends, strict=True) if end <= _MAX_STATEMENTS]
 
 
 def _statement(finding: Finding, start: int, end: int) -> dict[str, Any]:
