@@ -174,3 +174,21 @@ async def test_doctor_learns_which_models_the_service_knows(client: ModelClient)
     assert unknown.error.code == "model_missing"
     assert FLASH in unknown.names
     assert "provider" in str((await probe(client, "nobody:x")).error)
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (gemini_error(400, "API_KEY_INVALID"), "model_key_invalid"),
+        (gemini_error(403), "model_forbidden"),
+        (gemini_error(429, None, 3600), "rate_limited"),
+        (gemini_error(503), "unavailable"),
+    ],
+)
+async def test_an_error_under_http_200_has_its_own_name(
+    client: ModelClient, gemini: GeminiService, error: dict[str, Any], code: str
+) -> None:
+    gemini.fail("status", status=200, body=error, times=None)
+    with pytest.raises(ProviderError) as caught:
+        await client.ask(LITE, ASK, meter=meter())
+    assert caught.value.code == code

@@ -4,6 +4,7 @@ import contextlib
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
@@ -117,8 +118,13 @@ async def refuse_false_success(response: httpx.Response) -> None:
     if b'"error"' not in body and (b'"choices"' in body or b'"data"' in body):
         return
     with contextlib.suppress(ValueError):
-        if failure := error_in(parse_json(body)):
-            raise _refusal(failure, PROVIDER_OPENAI, "")
+        refuse_error_object(parse_json(body), PROVIDER_OPENAI, "")
+
+
+def refuse_error_object(reply: Any, provider: str, model: str) -> None:
+    """Raise the ProviderError that stands in a reply instead of what was asked for."""
+    if failure := error_in(reply):
+        raise _refusal(failure, provider, model)
 
 
 _SAID = {

@@ -30,7 +30,7 @@ from agent.core.errors import ConfigurationError
 from agent.core.outside import parse_json
 from agent.models.catalogue import clamp
 from agent.models.connections import Pool, open_pool
-from agent.models.errors import PROVIDER_GOOGLE, translate_errors
+from agent.models.errors import PROVIDER_GOOGLE, refuse_error_object, translate_errors
 from agent.models.habits import Attempt, Habits, without_system, without_tools
 from agent.models.types import LISTING, QUIET, Finish, Piece, Request, Response, finish_of
 from agent.models.validation import schema_of, with_schema
@@ -131,6 +131,7 @@ def read_reply(body: str) -> tuple[GenerateContentResponse, Mapping[str, Any] | 
     with everything that is not there; it takes a third of the time of a call.
     """
     reply = parse_json(body)
+    refuse_error_object(reply, PROVIDER_GOOGLE, "")
     grounding = [candidate.pop(_GROUNDING, None) for candidate in reply.get("candidates") or ()]
     try:
         response = GenerateContentResponse.model_validate(reply)
