@@ -4,7 +4,6 @@ TEI (`TEI_RERANK_URL`) goes before the shape of Jina, Cohere, vLLM and DashScope
 All scores are from 0 to 1, comparable within one back-end only; the threshold is the back-end's.
 """
 
-import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -19,6 +18,7 @@ from agent.core.errors import (
     ProviderError,
 )
 from agent.core.faults import contained
+from agent.core.processor import compute
 from agent.knowledge.ranking import Bm25, best_first
 from agent.knowledge.remote import MAX_REPLY, Batches, Server, is_number, sendable
 from agent.knowledge.types import Ranked
@@ -200,7 +200,7 @@ async def _count(query: str, texts: Sequence[str]) -> list[tuple[int, float]]:
 
     if sum(map(len, texts)) < _IN_THREAD:
         return count()
-    return await asyncio.to_thread(count)
+    return await compute(count, otherwise=lambda: [(at, 0.0) for at in range(len(texts))])
 
 
 def _limit(

@@ -14,6 +14,7 @@ from agent.assistants.common.shown_records import distinct_places
 from agent.assistants.common.turn import open_meter
 from agent.configuration import Configuration
 from agent.core.budget import Meter
+from agent.core.processor import compute
 from agent.core.progress import Emit, event
 from agent.evidence.constraints import judged
 from agent.evidence.geo import wgs84_to_gcj02
@@ -121,9 +122,10 @@ class _Planner:
 
     async def _planned(self, legs: Legs) -> Outing | None:
         """Return the plan over these ways; the search takes the processor for up to seconds."""
-        turn = self._turn
-        return await asyncio.to_thread(
-            plan, self._places, turn["outing"], legs, near=self._near, language=turn["language"]
+        wish, language = self._turn["outing"], self._turn["language"]
+        return await compute(
+            lambda: plan(self._places, wish, legs, near=self._near, language=language),
+            otherwise=lambda: None,
         )
 
     async def _walks(self) -> dict[tuple[str, str], Leg]:

@@ -13,6 +13,7 @@ from math import ceil
 from statistics import median
 from typing import Literal
 
+from agent.core.processor import breathe
 from agent.evidence.constraints import Opening, opening_hours
 from agent.evidence.geo import distance_m, distance_text
 from agent.evidence.records import hours_text, name_text
@@ -123,6 +124,7 @@ def best_plan(day: Day) -> list[Step]:
     while layer:
         following: dict[_State, list[_Label]] = {}
         for state, labels in _with_meals(layer):
+            breathe()
             for label in labels:
                 if state[0] and (best is None or _rank(day, state, label) < best[0]):
                     best = _rank(day, state, label), label
