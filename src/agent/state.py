@@ -483,6 +483,7 @@ class SearchQueryList(BaseModel):
     question: str = ""
     language: str = Field("", description="BCP-47 tag of its language: en, ja, zh-Hant.")
     constraints: PlannedConstraints | None = None
+    needs: str = Field("", description="place, origin, or empty.")
     needs_search: bool = Field(True, description="False where nothing needs looking up.")
     query: list[WrittenQuery]
     rationale: SkipJsonSchema[str] = ""

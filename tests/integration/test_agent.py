@@ -119,7 +119,7 @@ async def test_what_sample_mode_says_of_itself_is_not_marked_as_a_claim(lab: Lab
 async def test_near_me_without_a_place_asks_for_it_and_searches_nothing(lab: Lab) -> None:
     state = await lab.ask("我附近有什么好吃的")
     assert told(state)["needs"] == "place"
-    assert not lab.gemini.requests
+    assert tasks(lab.gemini.requests) == ["generate_query"]
     assert not lab.amap.requests
 
 

@@ -329,6 +329,24 @@ async def test_a_query_of_nothing_that_was_asked_gives_way_to_the_question(lab: 
     assert [query["query"] for query in state["queries"]] == ["Who wrote Dream of the Red Chamber?"]
 
 
+@pytest.mark.parametrize(
+    ("said", "near", "needs"),
+    [
+        ("origin", None, "origin"),
+        ("origin", {"lng": 116.404, "lat": 39.908}, None),
+        ("the user's home", None, None),
+        ("", None, None),
+    ],
+)
+async def test_a_model_says_what_the_person_has_to_say_first(
+    lab: Lab, said: str, near: dict[str, float] | None, needs: str | None
+) -> None:
+    scripted(lab, generate_query=[plan(nearby("故宫", "景点", city="北京"), needs=said)])
+    state = await lab.ask("請問去故宮怎麼走", **({"user_location": near} if near else {}))
+    assert told(state)["needs"] == needs
+    assert bool(state["queries"]) is (needs is None)
+
+
 async def test_f8_a_dropped_list_of_sources_leaves_no_blank_lines(lab: Lab) -> None:
     written = "王府井书店在王府井大街。[^a0-0]\n\n参考资料：\n- [^a0-0] 王府井书店\n\n"
     reply = [Answer(text=written)]

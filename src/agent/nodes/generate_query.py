@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import cast, get_args
 
 from langchain_core.messages import AnyMessage, BaseMessage
 from langgraph.runtime import Runtime
@@ -15,8 +16,7 @@ from agent.assistants.common.previous import opened_previous, previous_lines, pr
 from agent.assistants.common.review import waiting
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import (
-    lacks_origin,
-    lacks_place,
+    lacking,
     open_meter,
     open_turn,
     refuse_without_thread,
@@ -36,12 +36,14 @@ from agent.models.client import ModelClient
 from agent.nodes.routing import lost_place, map_task, plan_queries
 from agent.prompts import task_prompt
 from agent.state import (
+    Needs,
     OverallState,
     PlannedQuery,
     Previous,
     SearchQueryList,
     Turn,
     Update,
+    WrittenQuery,
     new_turn,
     replaced,
 )
@@ -67,7 +69,9 @@ class _Plan:
     """A tag, in the model's word."""
     constraints: Constraints | None = None
     """What a model read of them; None where none did."""
-    needs_place: bool = False
+    needs: Needs | None = None
+    is_read: bool = False
+    """A model has read the question; else rules do."""
     gaps: list[Gap] = field(default_factory=list)
 
 
@@ -87,9 +91,6 @@ async def generate_query(
     opened["gaps"] = replaced(readable.gaps)
     if notice := services.notice(turn["language"]):
         runtime.stream_writer(event("notice", NODE, text=notice))
-    if lacks_place(turn, previous, configuration) or lacks_origin(turn, configuration):
-        opened["needs"] = "place" if lacks_place(turn, previous, configuration) else "origin"
-        return opened
     if turn.get("replans"):
         return opened
     meter = open_meter(turn, configuration, services, spent=None)
@@ -97,15 +98,16 @@ async def generate_query(
     prompt = _prompt(state["messages"], turn, previous, position, configuration)
     answered = bool(previous["sources"])
     plan = await _write(prompt, turn, configuration, services.models, meter, answered=answered)
+    needs = plan.needs if plan.is_read else lacking(turn, previous, configuration)
     turn = _with_plan(turn, plan, previous.get("constraints", Constraints()), configuration)
-    queries = [] if plan.needs_place else plan.queries
+    queries = [] if needs else plan.queries
     if queries:
         text = "\n".join(query["query"] for query in queries)
         runtime.stream_writer(event("queries", NODE, text=text, count=len(queries)))
     log.info("turn=%s %s: %d queries, %d for the map",
              turn["id"], NODE, len(queries), sum(bool(q["map"]) for q in queries))  # fmt: skip
     turn = waiting(turn, configuration, services, "agent") if queries else turn
-    opened["turn"], opened["needs"] = turn, "place" if plan.needs_place else None
+    opened["turn"], opened["needs"] = turn, needs
     opened["gaps"] = replaced([*readable.gaps, *plan.gaps])
     opened["usage"] = Usage(**meter.usage, first=True)
     opened.update(_first_round(queries))
@@ -191,8 +193,27 @@ async def _write(
         question=clean_text(reply.parsed.question, _LONGEST_QUESTION),
         language=reply.parsed.language if TAG.fullmatch(reply.parsed.language) else "",
         constraints=valid_constraints(stated.model_dump()) if stated else Constraints(),
-        needs_place=lost_place(written, queries, configuration, turn["near"]),
+        needs=_needs(reply.parsed, written, queries, configuration, turn),
+        is_read=True,
     )
+
+
+def _needs(
+    parsed: SearchQueryList,
+    written: Sequence[WrittenQuery],
+    queries: Sequence[Query],
+    configuration: Configuration,
+    turn: Turn,
+) -> Needs | None:
+    """Return what the user has to say first, in the model's word; whose position is known, nothing.
+
+    A map task without a place is a question for the place, too.
+    """
+    if lost_place(written, queries, configuration, turn["near"]):
+        return "place"
+    if turn["near"] or configuration.geo_routing == "never" or parsed.needs not in get_args(Needs):
+        return None
+    return cast(Needs, parsed.needs)
 
 
 def _material(messages: Sequence[BaseMessage]) -> str:

@@ -52,7 +52,7 @@ from agent.evidence.types import OutingWish, Place, Point
 from agent.evidence.zones import CHINA, zone_at, zone_of
 from agent.export.finished import PRINTED_QUOTES
 from agent.models.catalogue import parse
-from agent.state import AgentInput, Gathered, Previous, Turn, replaced
+from agent.state import AgentInput, Gathered, Needs, Previous, Turn, replaced
 from agent.texts import Language, detect_language, say
 from agent.texts.languages import language_name, language_of_setting, named_language
 
@@ -202,20 +202,16 @@ def refuse_without_thread(configuration: Configuration) -> None:
         )
 
 
-def lacks_place(turn: Turn, previous: Previous, configuration: Configuration) -> bool:
-    """Return True where something near the user is asked for, who has not said where that is."""
-    if turn["near"] or previous["places"] or configuration.geo_routing == "never":
-        return False
-    if "outing" in turn and extract_place(turn["question"]) is None:
-        return True
-    return needs_place(turn["question"])
-
-
-def lacks_origin(turn: Turn, configuration: Configuration) -> bool:
-    """Return whether guidance to a place is wanted by somebody whose position is unknown."""
+def lacking(turn: Turn, previous: Previous, configuration: Configuration) -> Needs | None:
+    """Return what the user has to say first, by rules, where no model has read the question."""
     if turn["near"] or configuration.geo_routing == "never":
-        return False
-    return needs_origin(turn["question"])
+        return None
+    question = turn["question"]
+    has_place = extract_place(question) is not None
+    is_lost = needs_place(question) or ("outing" in turn and not has_place)
+    if is_lost and not previous["places"]:
+        return "place"
+    return "origin" if needs_origin(question) else None
 
 
 def meter_of(

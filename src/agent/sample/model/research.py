@@ -14,8 +14,10 @@ from agent.evidence.intent import (
     extract_place,
     is_courtesy,
     map_task_by_rules,
+    needs_origin,
     needs_place,
 )
+from agent.evidence.outing.wish import wants_outing
 from agent.evidence.places import activity_in
 from agent.evidence.records import days_asked_for
 from agent.evidence.types import Constraints, MapTask
@@ -116,6 +118,8 @@ def generate_query(turn: Turn) -> Answer:
     """
     question, count = plain_question(turn), max(1, number(turn.user, "count", 1))
     reply: dict[str, object] = {"question": question_of(turn), "constraints": _demands(turn)}
+    if needs := _needs(turn):
+        return Answer(json={**reply, "needs": needs, "query": []})
     told = _by_hours(turn.user, question) or _best_first(turn.user)
     if told or is_courtesy(block(turn.user, "question")):
         return Answer(json={**reply, "needs_search": False, "query": []})
@@ -127,6 +131,19 @@ def generate_query(turn: Turn) -> Answer:
         rows[0]["web"] = False
     rows += [{"query": query, "map": None} for query in _aspect_queries(question)]
     return Answer(json={**reply, "query": rows[:count]})
+
+
+def _needs(turn: Turn) -> str:
+    """Return what the person has to say first, by the product's own rules."""
+    question, places = block(turn.user, "question"), block(turn.user, "previous_places")
+    if block(turn.user, "user_location"):
+        return ""
+    is_lost = needs_place(question) or (
+        wants_outing(question, "auto") and extract_place(question) is None
+    )
+    if is_lost and not places:
+        return "place"
+    return "origin" if needs_origin(question) else ""
 
 
 def _demands(turn: Turn) -> Constraints:
