@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from agent.sample.model.request import Answer, FunctionCall, Turn
+from agent.texts import say
 from tests.support.deep_lab import (
     ZH,
     DeepLab,
@@ -269,6 +270,7 @@ async def test_a_report_that_cites_nothing_says_so_and_appends_the_notes() -> No
     async with deep_laboratory(llm) as lab:
         state = await lab.ask(ZH)
     assert codes(state) == ["report_uncited"]
+    assert str(answer_of(state).text).count(say("answer.uncited", "zh")) == 1
     assert told(state)["degraded"]
     assert cited(state) == 3
     assert str(answer_of(state).text).startswith("# 报告")

@@ -48,7 +48,11 @@ def test_d12_an_id_nobody_issued_is_removed_and_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    "broken", ["[^w01]", "[^a12]", "[^w1-]", "[^w0-1-2]", "[^w0]", "[^p7, ^a1]"]
+    "broken",
+    [
+        *("[^w01]", "[^a12]", "[^w1-]", "[^w0-1-2]", "[^w0]", "[^p7, ^a1]"),
+        *("[*w01]", "[* w07 ]", "[w01]", "[w0_1]", "[W0.1]", "[w0–1]", "【*w01】"),
+    ],
 )
 def test_a_marker_that_is_spelt_wrongly_goes_beside_one_that_is_right(broken: str) -> None:
     for size in (1, 3, 100):
@@ -57,6 +61,11 @@ def test_a_marker_that_is_spelt_wrongly_goes_beside_one_that_is_right(broken: st
         shown = "".join(map(citer.feed, pieces)) + citer.flush()
         assert shown == f"人少适合拍照。{link(1, 'w0-1')}然后"
         assert citer.unknown_ids_removed
+
+
+@pytest.mark.parametrize("text", ["[w99] and [*] and [*see below*]", "grid [b12]", "[*1]"])
+def test_a_bracket_that_is_no_marker_stays(text: str) -> None:
+    assert cite(text) == text
 
 
 def test_d10_an_id_of_the_turn_before_is_cited_under_its_new_name() -> None:

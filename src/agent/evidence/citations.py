@@ -49,23 +49,31 @@ def read_marker(content: str, letters: frozenset[str]) -> list[str] | None:
     """Return the ids between two brackets, in order; None if that is no attempt at a citation.
 
     With a caret, an id of ours, one spelt wrongly (`w01`) and a bare footnote number count;
-    without one, only ids. What models write around them (`p. 1`, `†source`, `来源:`, `and`)
-    belongs to the marker.
+    without one, only ids; with an asterisk in its place, one spelt wrongly, too. What models write
+    around them (`p. 1`, `†source`, `来源:`, `and`) belongs to the marker.
     """
     text = content.lower()
     with_caret = text.lstrip().startswith("^")
+    with_star = text.lstrip().startswith("*")
+    text = text.replace("*", " ", 1) if with_star else text
     names: list[str] = []
     at = 0
     while at < len(text):
         token = _MARKER_TOKEN.match(text, at)
-        if token is None or ((token["note"] or token["broken"]) and not with_caret):
+        if token is None or (token["note"] and not with_caret):
+            return None
+        if token["broken"] and not (with_caret or with_star):
             return None
         if name := token["id"] or token["note"] or token["broken"]:
             names.append(name)
         at = token.end()
-    if not names or not (with_caret or all(_letters(name) in letters for name in names)):
-        return None
-    return names
+    ours = all(_letters(name) in letters for name in names)
+    return names if names and (with_caret or ours) else None
+
+
+def _squashed(name: str) -> str:
+    """Return an id without what parts it: `w0-1`, `w01` and `*w0.1` are one."""
+    return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def _letters(name: str) -> str:
@@ -165,6 +173,7 @@ class Citer:
         self.links_removed = 0
         self.sources = sources
         self._letters = id_letters(sources)
+        self._near_misses = {_squashed(name) for name in sources}
         self._known_urls = {source["url"] for source in sources.values()}
         self._numbering = Numbering()
         self._adjacent: set[int] = set()
@@ -357,6 +366,8 @@ class Citer:
         names = read_marker(content, self._letters)
         if names is not None or len(content) > _MAX_ASIDE:
             return names
+        if _squashed(content) in self._near_misses:
+            return [content]
         ours = [name.lower() for name in _ID_WITHIN.findall(content)]
         return [name for name in ours if name in self.sources] or None
 

@@ -48,6 +48,7 @@ def statement_line(answer: FinishedAnswer) -> str:
         "computed": claims["computed"],
         "repaired": claims["repaired"],
         "own": claims["own"],
+        "unchecked": claims["unchecked"],
         "contradicted": contradicted,
         "marked": claims["marked"] - contradicted,
     }

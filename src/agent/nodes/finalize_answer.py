@@ -6,10 +6,13 @@ from typing import cast
 from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
 
+from agent.assistants.common.answer_text import write_or_quote
 from agent.assistants.common.conversation import conversation
+from agent.assistants.common.excerpts import excerpt_lines, sentences_by_id, sentences_of
 from agent.assistants.common.gaps import gap_lines
 from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.services import GetServices
+from agent.assistants.common.shown_records import days_forecast
 from agent.assistants.common.steering import new_wishes, wished, with_wishes
 from agent.assistants.common.turn import words_of_user
 from agent.assistants.common.writer import (
@@ -17,11 +20,20 @@ from agent.assistants.common.writer import (
     MessageParts,
     refuse_if_all_failed,
     write_message,
-    write_or_quote,
 )
 from agent.configuration import Configuration
+from agent.evidence.grounding import says_not_found
 from agent.evidence.outing.text import outing_lines, outing_section
-from agent.evidence.records import place_lines, route_lines, weather_lines
+from agent.evidence.places import mentioned
+from agent.evidence.records import (
+    one_a_city,
+    place_facts,
+    place_lines,
+    route_lines,
+    route_text,
+    weather_lines,
+    weather_text,
+)
 from agent.evidence.references import provenance_lines
 from agent.evidence.types import Outing, Place
 from agent.prompts import task_prompt
@@ -103,9 +115,24 @@ async def _body(draft: Draft, state: OverallState) -> AsyncIterator[str]:
     else:
         prompt = _prompt(draft, state)
         async for piece in write_or_quote(
-            draft, prompt, lambda: _material(draft, state), part="answer"
+            draft,
+            prompt,
+            lambda: _material(draft, state),
+            part="answer",
+            must_cite=lambda text: _must_cite(text, draft, state),
         ):
             yield piece
+
+
+def _must_cite(text: str, draft: Draft, state: OverallState) -> bool:
+    """Return whether a text without citations needs some: not thanks, a sum, or "not found".
+
+    Places that it names get their citations afterwards.
+    """
+    first = next(iter(sentences_of(text)), "")
+    if not _was_searched(state) or says_not_found(first):
+        return False
+    return not mentioned(draft.places, text)
 
 
 def _prompt(draft: Draft, state: OverallState) -> list[BaseMessage]:
@@ -139,9 +166,19 @@ def _not_among(places: Sequence[Place], earlier: Sequence[Place]) -> list[Place]
 
 
 def _material(draft: Draft, state: OverallState) -> str:
-    """Return the evidence itself, for when no model can write."""
-    parts = _findings(state)
-    if not state.get("amap_research_result") and draft.places:
-        lines = place_lines(draft.places[:_SHOWN_PLACES], draft.language).splitlines()
-        parts.append("\n".join(f"- {line}" for line in lines))
-    return "\n\n".join(parts)
+    """Return the evidence itself, for when no model can write: records, and what pages say."""
+    language, lines = draft.language, list[str]()
+    for place in draft.places[:_SHOWN_PLACES]:
+        lines.append(f"{place_facts(place, language).replace(' | ', ' · ')} [^{place['source']}]")
+    for route in {route["id"]: route for route in state.get("routes", [])}.values():
+        lines.append(f"{route_text(route, language)} [^{route['source']}]")
+    for forecast in one_a_city(state.get("weather", [])):
+        days = days_forecast(draft.turn, [forecast])
+        lines.append(f"{weather_text(forecast, language, days)} [^{forecast['source']}]")
+    titles = {source["id"]: f"{source['title']}: " for source in state.get("sources_gathered", [])}
+    found = {
+        name: [sentence.removeprefix(titles.get(name, "")) for sentence in said]
+        for name, said in sentences_by_id(state.get("web_research_result", [])).items()
+    }
+    quoted = excerpt_lines(found, draft.turn["question"], language)
+    return "\n".join([*(f"- {line}" for line in lines), *quoted])

@@ -92,6 +92,8 @@ class ClaimCheck:
     language: Language
     earlier: Mapping[str, Source] = field(default_factory=dict)
     """Pages of older answers: they are cited only where nothing else says what a sentence says."""
+    quoted: str = ""
+    """What code quotes below the text, which is not checked."""
     findings: list[Finding] = field(default_factory=list)
     rejected: list[str] = field(default_factory=list)
     """Names of recommended places that no evidence knows."""
@@ -190,7 +192,7 @@ class ClaimCheck:
     def _note(self) -> str:
         """Return what the signs in the text mean, or that it was not checked; else nothing."""
         if not self.is_checked:
-            return say("answer.not_checked", self.language)
+            return say("answer.not_checked", self.language) if self.body else ""
         between = say("punctuation.semicolon", self.language)
         return between.join(
             say(_MEANINGS[sign], self.language, mark=sign) for sign in signs(self.findings)
@@ -201,27 +203,27 @@ class ClaimCheck:
 
         `targets` are where links of sources lead by now.
         """
-        begin = streamed.index(self.body)
+        begin = streamed.index(self.body or self.quoted)
         closing = streamed[begin + len(self.body) :]
         listed = references(resolved(self._cited, targets), self.language)
         closing = closing.removesuffix(f"\n\n{listed}")
+        ends = closing.find(self.quoted) + len(self.quoted)
+        quoted, closing = closing[:ends], closing[ends:]
         parts = corrected(self._text, self.findings, self._notation)
-        if note := self._note():
-            parts.append(Part(f"\n\n{note}"))
-        whole, used = renumbered("\0".join([*(part.text for part in parts), closing]), self.used)
-        *texts, closing = whole.split("\0")
+        cited = [*(part.text for part in parts), quoted, closing]
+        whole, used = renumbered("\0".join(cited), self.used)
+        *texts, quoted, closing = whole.split("\0")
         parts = [Part(text, part.finding) for text, part in zip(texts, parts, strict=True)]
         used = resolved(_with_quotes(used, self.findings, self.sources), targets)
         sources = references(used, self.language)
-        written = [streamed[:begin], *(part.text for part in parts), closing]
-        own = sum(
-            len(with_targets(part.text, targets)) for part in parts[: len(parts) - bool(note)]
-        )
+        note = f"\n\n{self._note()}".rstrip()
+        written = [streamed[:begin], *texts, quoted, note, closing]
+        own = sum(len(with_targets(text, targets)) for text in [*texts, quoted])
         text = with_targets("".join(written), targets) + f"\n\n{sources}" * bool(sources)
         return Checked(
             text=text,
             used=used,
-            counts=counts(self.findings),
+            counts=counts(self.findings, found=bool(self.sources)),
             statements=statements(parts, begin, lambda piece: with_targets(piece, targets)),
             extent=[begin, begin + own],
             missing=sum(len(f.missing) for f in self.findings if f.verdict == "marked"),
@@ -233,8 +235,9 @@ def unchecked(streamed: str, body: str, used: list[Source], language: Language) 
     """Return a message as it was streamed, which says below its text that it was not checked."""
     begin = streamed.find(body)
     end = begin + len(body)
+    note = f"\n\n{say('answer.not_checked', language)}" if body else ""
     return Checked(
-        text=f"{streamed[:end]}\n\n{say('answer.not_checked', language)}{streamed[end:]}",
+        text=f"{streamed[:end]}{note}{streamed[end:]}",
         used=used,
         counts=counts([]),
         statements=[],

@@ -29,7 +29,7 @@ _FOUND_NOTHING = frozenset({
 })  # fmt: skip
 _IN_OWN_WORDS = _FOUND_NOTHING | {
     "search_off", "topics_spent", "not_researched", "notes_lack", "page_partial",
-    "report_uncited", "dossier_uncited", "dossier_uncited_alone", "answer_unsupported",
+    "answer_unsupported",
     "outing_too_few", "outing_impossible", "search_sites", "search_since", "search_undated",
     "documents_alone", "map_widened", "map_ambiguous", "no_documents", "attachments_unread",
     "model_weak", "model_no_tools",

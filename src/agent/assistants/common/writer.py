@@ -7,14 +7,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, cast
 
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage
 from typing_extensions import TypedDict
 
 from agent.assistants.common.claims import Checked, ClaimCheck, evidence_of, unchecked
 from agent.assistants.common.conversation import EXTENT
 from agent.assistants.common.gaps import (
     brought_by_map,
-    gap_of,
     model_gaps,
     reader_note,
     remarks,
@@ -41,8 +40,8 @@ from agent.assistants.common.turn import PROGRESS, lightened, meter_of, progress
 from agent.configuration import Configuration
 from agent.core.budget import Usage, add_usage
 from agent.core.concurrency import begin
-from agent.core.errors import AgentError, ConfigurationError, NothingFound
-from agent.core.faults import await_or_else, contained, or_else
+from agent.core.errors import NothingFound
+from agent.core.faults import await_or_else, or_else
 from agent.core.processor import compute
 from agent.core.progress import Emit, event
 from agent.core.telemetry import STEP, RunEnd, tell_end
@@ -62,7 +61,6 @@ from agent.evidence.references import SourceListFilter, references, resolved
 from agent.evidence.types import Anchor, Gap, Place, Source
 from agent.export.geojson import feature_collection
 from agent.models.streaming import FinishedText
-from agent.models.types import Withdrawal
 from agent.state import Gathered, Previous, replaced
 from agent.texts import REMEDY, Language, remedy_of, say
 
@@ -147,6 +145,10 @@ class Draft:
         self.places = judged(places, self.turn.get("constraints", {}), self.language)
         self.gaps: list[Gap] = [*state.get("gaps", []), *model_gaps(self.turn)]
         self.degraded = False
+        self.failure = ""
+        """Why the model wrote nothing, or not to its end."""
+        self.quoted = ""
+        """What code quotes at the end of the text: no statement of the answer."""
         self.withdrawn = ""
         """Text that was streamed and is no answer: a thought, as its end has shown."""
         self.written = ""
@@ -255,11 +257,15 @@ class Draft:
         assert self._evidence is not None
         evidence, cited = await self._evidence, self.citer.sources
         if evidence is None:
-            self.claims = ClaimCheck(body, self.citer.used, cited, Evidence({}), self.language)
+            self.claims = ClaimCheck(
+                body, self.citer.used, cited, Evidence({}), self.language, quoted=self.quoted
+            )
             return
         messages = cast(Mapping[str, Any], self.state).get("messages", [])
         earlier = earlier_pages(messages, cited.values())
-        self.claims = ClaimCheck(body, self.citer.used, cited, evidence, self.language, earlier)
+        self.claims = ClaimCheck(
+            body, self.citer.used, cited, evidence, self.language, earlier, self.quoted
+        )
         await self.claims.decide(seconds=self.configuration.claim_seconds)
         if self.configuration.claim_check:
             await self.claims.ask(
@@ -415,7 +421,8 @@ async def _pieces(draft: Draft, parts: MessageParts) -> AsyncIterator[str]:
     for section in filter(None, _sections(draft, parts, body)):
         yield f"\n\n{section}"
     draft.body = body
-    checking = await_or_else("the check of claims", draft.check(body), lambda: None)
+    own = body.removesuffix(draft.quoted.rstrip("\n")).rstrip()
+    checking = await_or_else("the check of claims", draft.check(own), lambda: None)
     leading = await_or_else("links", draft.led(draft.citer.used), lambda: draft.citer.used)
     used, _ = await asyncio.gather(leading, checking)
     if sources := or_else("the sources", lambda: references(used, draft.language), str):
@@ -489,63 +496,6 @@ def _metadata(
         "usage": {**usage, "seconds": seconds},
         "checks": {**checks, **parts.checks, "places_rejected": rejected},
     }
-
-
-async def write_or_quote(
-    draft: Draft,
-    prompt: Sequence[BaseMessage],
-    material: Callable[[], str],
-    *,
-    part: str,
-    uncited_gap: Callable[[], Gap] | None = None,
-) -> AsyncIterator[str]:
-    """Yield what the model writes; where that is nothing, the marked material itself.
-
-    With `uncited_gap` the model has to cite, else the material follows its text. `part` names
-    what is written in the gap that a failing model leaves.
-    """
-    async for piece in _model_text(draft, prompt, part):
-        yield piece
-    written = bool(draft.written.strip())
-    draft.unfinished = written and draft.degraded
-    if written and (draft.citer.used or not (draft.degraded or uncited_gap)):
-        return
-    draft.degraded = True
-    lead = say("answer.extractive", draft.language)
-    if written and uncited_gap:
-        draft.gaps.append(uncited_gap())
-        lead = ""
-    if quoted := "\n\n".join(filter(None, [lead, draft.cited(material())])):
-        yield f"\n\n{quoted}" if written else quoted
-
-
-async def _model_text(draft: Draft, prompt: Sequence[BaseMessage], part: str) -> AsyncIterator[str]:
-    """Yield what the model writes, made clean; a failure is a gap, after the text there is."""
-    configuration, chosen = draft.configuration, draft.turn["reasoning_model"]
-    stream = draft.services.models.stream(
-        chosen or configuration.answer_model,
-        prompt,
-        meter=draft.meter,
-        fallback=configuration.reflection_model,
-    )
-    try:
-        with contained("model"):
-            async for chunk in stream:
-                piece = draft.withdraw() if isinstance(chunk, Withdrawal) else draft.clean(chunk)
-                if piece:
-                    draft.written += piece
-                    yield piece
-    except ConfigurationError:
-        raise
-    except AgentError as error:
-        draft.rest()
-        log.warning("turn=%s %s: %s", draft.turn["id"], part, error)
-        draft.gaps.append(gap_of("", error, part, draft.language))
-        draft.degraded = True
-    else:
-        if rest := draft.rest():
-            draft.written += rest
-            yield rest
 
 
 def refuse_if_all_failed(gaps: Sequence[Gap], language: Language) -> None:

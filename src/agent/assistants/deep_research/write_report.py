@@ -8,7 +8,9 @@ from typing import Any, cast
 from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
 
+from agent.assistants.common.answer_text import write_or_quote
 from agent.assistants.common.conversation import prompt_tokens
+from agent.assistants.common.excerpts import excerpt_lines, sentences_by_id
 from agent.assistants.common.gaps import gap_lines, run_gap
 from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.services import GetServices
@@ -18,7 +20,6 @@ from agent.assistants.common.writer import (
     MessageParts,
     refuse_if_all_failed,
     write_message,
-    write_or_quote,
 )
 from agent.assistants.deep_research.compress_topic import Compression, topic_element
 from agent.assistants.deep_research.state import (
@@ -132,7 +133,6 @@ class _Report:
             self.prompt(),
             self.material,
             part="report",
-            uncited_gap=lambda: run_gap("deep_research.report_uncited", self.draft.language),
         ):
             yield piece
 
@@ -209,7 +209,15 @@ class _Report:
         )
 
     def material(self) -> str:
-        return "\n\n".join(f"## {name}\n\n{notes}" for name, notes in self.topics() if notes)
+        """Return what the notes say on each topic that is nearest to the question; all records."""
+        language, seen, sections = self.draft.language, set[str](), list[str]()
+        noted = len(self.state.get("search_results", []))
+        for at, (name, notes) in enumerate(self.topics()):
+            asked = f"{self.draft.turn['question']} {name}"
+            said = sentences_by_id([notes])
+            lines = excerpt_lines(said, asked, language, seen=seen) if at < noted else [notes]
+            sections += [f"## {name}\n\n{body}"] if (body := "\n".join(lines)) else []
+        return "\n\n".join(sections)
 
 
 def page_lines(entries: Sequence[TopicResult]) -> str:

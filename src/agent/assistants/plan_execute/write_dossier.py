@@ -8,12 +8,14 @@ from typing import Any, cast
 from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
 
+from agent.assistants.common.answer_text import write_or_quote
 from agent.assistants.common.conversation import prompt_tokens
+from agent.assistants.common.excerpts import excerpt_lines, sentences_of
 from agent.assistants.common.gaps import TASK_GAPS, gap_lines, readers_gaps, run_gap
 from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.steering import new_wishes, wished, with_wishes
-from agent.assistants.common.writer import Draft, MessageParts, write_message, write_or_quote
+from agent.assistants.common.writer import Draft, MessageParts, write_message
 from agent.assistants.plan_execute.documents import (
     about,
     figure_text,
@@ -35,7 +37,6 @@ from agent.evidence.markdown import canonical
 from agent.evidence.types import Gap, Source
 from agent.prompts import Raw, element, task_prompt
 from agent.search.documents import Document, Figure
-from agent.search.hits import beginning
 from agent.state import answer_language
 from agent.texts import Language, say
 
@@ -141,8 +142,8 @@ _SHOWN_FIGURES = 40
 _PER_TASK, _PER_DOCUMENT, _LEAST = 40, 40, 40
 _SAID = 0.9
 """The share of an excerpt's words with which passages of its page say it."""
-_EXCERPTS = 4
-"""Excerpts of each task, where no model can write."""
+_EXCERPTS, _LOOKED_AT = 4, 8000
+"""Documents of a task that are quoted, and characters of each that are looked through."""
 
 
 async def write_dossier(
@@ -214,9 +215,7 @@ class _Dossier:
                 say("plan_execute.none_answered", draft.language) if failed else draft.nothing_found
             )
             return
-        async for piece in write_or_quote(
-            draft, self.prompt(), self.material, part="dossier", uncited_gap=self.uncited_gap
-        ):
+        async for piece in write_or_quote(draft, self.prompt(), self.material, part="dossier"):
             yield piece
 
     def sections(self) -> list[str]:
@@ -248,10 +247,6 @@ class _Dossier:
             "papers": sum(paper["document"] is not None for paper in papers),
             "passages": len(self.passages),
         }
-
-    def uncited_gap(self) -> Gap:
-        code = "dossier_uncited" if self.material() else "dossier_uncited_alone"
-        return run_gap(f"plan_execute.{code}", self.draft.language)
 
     def prompt(self) -> list[BaseMessage]:
         """Return the prompt, its documents cut to what the limit leaves."""
@@ -332,24 +327,23 @@ class _Dossier:
         return ", ".join(filter(None, (kind, dated)))
 
     def material(self) -> str:
-        """Return the beginnings of what was found, each document once."""
-        sections, cited = [], set[str]()
+        """Return what documents say that is nearest to their task, each document once."""
+        sections, cited, seen = [], set[str](), set[str]()
+        question, language = self.draft.turn["question"], self.draft.language
         for result in self.results:
             documents = list(zip(ids_of(result), result["documents"], strict=True))
             fresh = [(name, d) for name, d in documents if (d["url"] or d["title"]) not in cited]
             cited |= {d["url"] or d["title"] for _, d in fresh[:_EXCERPTS]}
-            lines = [
-                f"- {inert(d['title'])}: {inert(beginning(' '.join(d['text'].split())))} [^{name}]"
-                for name, d in fresh[:_EXCERPTS]
-            ]
-            if lines:
+            said = {name: _sentences(d["title"], d["text"]) for name, d in fresh[:_EXCERPTS]}
+            asked = f"{question} {result['query']}"
+            if lines := excerpt_lines(said, asked, language, seen=seen):
                 sections.append("\n".join([f"## {inert(result['query'])}", "", *lines]))
         if self.passages:
-            lines = [
-                f"- {inert(beginning(' '.join(p['text'].split())))} [^{p['id']}]"
-                for p in _first_of_targets(self.passages)
-            ]
-            own = say("plan_execute.own", self.draft.language)
+            found = _first_of_targets(self.passages)
+            # Each of them: what is found in own documents has been chosen already.
+            each = [{p["id"]: _sentences(p["title"], p["text"])} for p in found]
+            lines = [line for s in each for line in excerpt_lines(s, question, language, seen=seen)]
+            own = say("plan_execute.own", language)
             sections.append("\n".join([f"## {own}", "", *lines]))
         if records := self.draft.record_lines():
             named = say("plan_execute.map", self.draft.language)
@@ -367,6 +361,11 @@ def _under(passage: Passage, language: Language) -> str:
     """Return a passage's title and page with the headings it stands under."""
     headings = [heading for heading in passage["headings"] if heading != passage["title"]]
     return " › ".join([page_title(passage, language), *headings])
+
+
+def _sentences(title: str, text: str) -> list[str]:
+    """Return the sentences of a document's beginning; of one without a text its title."""
+    return sentences_of(text[:_LOOKED_AT]) or [title]
 
 
 def _first_of_targets(passages: list[Passage]) -> list[Passage]:

@@ -30,7 +30,7 @@ from agent.evidence.types import Source
 
 MARK, CONTRADICTED = "†", "‡"
 """The signs of a sentence that no source says, and of one of which a source says otherwise."""
-COUNTED = ("quoted", "computed", "own", "rematched", "attached", "repaired", "marked")
+COUNTED = ("quoted", "computed", "own", "unchecked", "rematched", "attached", "repaired", "marked")
 _TOLD = ("rematched", "attached", "repaired", "marked", "computed")
 _ENDS = re.compile(r"[。！？!?.]+[”」』）)\"’]*$")
 _MAX_QUOTE, _MAX_STATEMENTS = 160, 4000
@@ -457,13 +457,16 @@ def _is_misspelt(one: str, other: str) -> bool:
     return exchanged and one[at[0]] == other[at[1]] and one[at[1]] == other[at[0]]
 
 
-def counts(findings: Sequence[Finding]) -> dict[str, int]:
+def counts(findings: Sequence[Finding], *, found: bool = True) -> dict[str, int]:
     """Return how many sentences there are of each verdict; the doubtful as they were written.
 
-    A line that only heads what follows is none.
+    A line that only heads what follows is none. Where nothing of all that was `found` is cited,
+    what is the writer's own was checked against nothing.
     """
     outcomes = [(_outcome(finding), finding.sentence.text) for finding in findings]
     verdicts = Counter[str](one for one, text in outcomes if one != "own" or not is_label(text))
+    if found and not verdicts.keys() & {"quoted", "rematched", "attached", "repaired", "computed"}:
+        verdicts["unchecked"] = verdicts.pop("own", 0)
     return {"total": verdicts.total(), **{name: verdicts[name] for name in COUNTED}}
 
 

@@ -24,8 +24,8 @@ export function countsOf({ claims = {}, statements = [] }) {
   /** @type {[string, number][]} */
   const counts = [
     ["borne", of("quoted") + of("rematched") + of("attached")], ["computed", of("computed")],
-    ["repaired", of("repaired")], ["own", of("own")], ["contradicted", contradicted],
-    ["marked", of("marked") - contradicted],
+    ["repaired", of("repaired")], ["own", of("own")], ["unchecked", of("unchecked")],
+    ["contradicted", contradicted], ["marked", of("marked") - contradicted],
   ];
   // Of nothing but the assistant's own words there is nothing to tell.
   return counts.some(([kind, n]) => n && kind !== "own") ? counts.filter(([, n]) => n > 0) : [];

@@ -1,0 +1,86 @@
+"""Yield the text of an answer: what the model writes, else quotations of what was found."""
+
+import logging
+from collections.abc import AsyncIterator, Callable, Sequence
+
+from langchain_core.messages import BaseMessage
+
+from agent.assistants.common.gaps import gap_of
+from agent.assistants.common.writer import Draft
+from agent.core.errors import AgentError, ConfigurationError
+from agent.core.faults import contained
+from agent.core.processor import compute
+from agent.evidence.types import Gap
+from agent.models.types import Withdrawal
+from agent.texts import reason_of, say
+
+log = logging.getLogger(__name__)
+
+
+async def write_or_quote(
+    draft: Draft,
+    prompt: Sequence[BaseMessage],
+    material: Callable[[], str],
+    *,
+    part: str,
+    must_cite: Callable[[str], bool] = lambda text: True,
+) -> AsyncIterator[str]:
+    """Yield what the model writes; where that is nothing or cites nothing, the material below it.
+
+    `part` names what is written in the gaps that this leaves; `must_cite` says of a text without
+    citations whether it needs some. What is quoted is no statement of the answer (`draft.quoted`).
+    """
+    async for piece in _model_text(draft, prompt, part):
+        yield piece
+    written = draft.written.strip()
+    draft.unfinished = bool(written) and draft.degraded
+    if written and (draft.citer.used or not (draft.degraded or must_cite(written))):
+        return
+    draft.degraded = True
+    found = draft.cited(await compute(material, otherwise=str))
+    lead = _lead(draft, found, part)
+    draft.quoted = "\n\n".join(filter(None, [lead, found]))
+    if draft.quoted:
+        yield f"\n\n{draft.quoted}" if written else draft.quoted
+
+
+def _lead(draft: Draft, found: str, part: str) -> str:
+    """Return what is said before the quotations; of a text that cites nothing it leaves a gap."""
+    language, failure = draft.language, draft.failure
+    if not draft.written.strip():
+        reason = say("answer.because", language, reason=failure) if failure else ""
+        return say("answer.extractive" if found else "answer.unwritten", language, reason=reason)
+    lead = say("answer.uncited" if found else "answer.uncited_alone", language)
+    gap = Gap(query="", provider=draft.assistant, code=f"{part}_uncited", message=lead)
+    draft.gaps.append(gap)
+    return lead
+
+
+async def _model_text(draft: Draft, prompt: Sequence[BaseMessage], part: str) -> AsyncIterator[str]:
+    """Yield what the model writes, made clean; a failure is a gap, after the text there is."""
+    configuration, chosen = draft.configuration, draft.turn["reasoning_model"]
+    stream = draft.services.models.stream(
+        chosen or configuration.answer_model,
+        prompt,
+        meter=draft.meter,
+        fallback=configuration.reflection_model,
+    )
+    try:
+        with contained("model"):
+            async for chunk in stream:
+                piece = draft.withdraw() if isinstance(chunk, Withdrawal) else draft.clean(chunk)
+                if piece:
+                    draft.written += piece
+                    yield piece
+    except ConfigurationError:
+        raise
+    except AgentError as error:
+        draft.rest()
+        log.warning("turn=%s %s: %s", draft.turn["id"], part, error)
+        draft.gaps.append(gap_of("", error, part, draft.language))
+        draft.failure = reason_of(error, draft.language)
+        draft.degraded = True
+    else:
+        if rest := draft.rest():
+            draft.written += rest
+            yield rest
