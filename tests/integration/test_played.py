@@ -241,10 +241,11 @@ def test_a_reply_was_played_to_nearly_every_request(replays: dict[str, Replay]) 
         assert replay.lost == [], replay.conversation.name
 
 
-def test_an_answer_costs_less_than_5400_tokens_in_and_7_calls_on_average(
+def test_an_answer_costs_less_than_5500_tokens_in_and_7_calls_on_average(
     replays: dict[str, Replay],
 ) -> None:
     usage = [told(s)["usage"] for r in replays.values() for s in r.states if not told(s)["needs"]]
-    # 4,500 by the estimate of before, which was a fifth too low for Chinese and for records.
-    assert sum(replay.tokens for replay in replays.values()) / len(usage) <= 5400
+    # 4,500 by the estimate of before, which was a fifth too low for Chinese and for records; and
+    # the query's instructions now have all demands, the answer's explain each input.
+    assert sum(replay.tokens for replay in replays.values()) / len(usage) <= 5500
     assert sum(one["model_calls"] for one in usage) / len(usage) <= 7
