@@ -45,11 +45,11 @@ ROOMS = (
 SIZES = (3_000, 12_000, 48_000, 96_000)
 MOST_SECONDS = 1.0
 """The most that any text of 96 kB may take."""
-MOST_GROWTH = 2.3
+MOST_GROWTH = 2.5
 """The most by which the time may grow where the text doubles; 2 is in proportion."""
 FLOOR_SECONDS = 0.05
 """Below it growth is the clock's noise."""
-KILLED_SECONDS = 2.0
+KILLED_SECONDS = 4.0
 ORDINARY = "故宫附近 2 公里，门票 60 元。See page 3."
 ATOMS = {
     "digits": "1",
@@ -106,10 +106,10 @@ ATOMS = {
 
 
 class Answers(dict[str, Any]):
-    """A mapping that holds the text under whatever name it is asked for."""
+    """A mapping that holds the text under whatever further name it is asked for."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__({"text": text, text: text})
+    def __init__(self, text: str, values: Mapping[str, Any]) -> None:
+        super().__init__(values)
         self._text = text
 
     def __missing__(self, key: str) -> str:
@@ -119,7 +119,7 @@ class Answers(dict[str, Any]):
         return True
 
     def get(self, key: str, default: Any = None) -> Any:
-        return self._text
+        return super().get(key, self._text)
 
 
 class CannotBeMade(Exception):
@@ -171,7 +171,7 @@ def _made_class(kind: type, within: Sequence[Any], text: str, depth: int) -> Any
     if typing.is_typeddict(kind) or dataclasses.is_dataclass(kind):
         hints = typing.get_type_hints(kind)
         values = {name: made(hint, text, depth) for name, hint in hints.items()}
-        return kind(**values) if typing.is_typeddict(kind) else _filled(kind, values)
+        return Answers(text, values) if typing.is_typeddict(kind) else _filled(kind, values)
     if issubclass(kind, BaseModel):
         chosen = kind.model_fields.items()
         return kind.model_construct(**{n: made(f.annotation, text, depth) for n, f in chosen})
@@ -181,7 +181,7 @@ def _made_class(kind: type, within: Sequence[Any], text: str, depth: int) -> Any
     if issubclass(kind, Mapping) and fields[-1] is not Any:
         return {made(fields[0], text, depth): made(fields[1], text, depth)}
     if issubclass(kind, Mapping):
-        return Answers(text)
+        return Answers(text, {"text": text, text: text})
     if issubclass(kind, set | frozenset):
         return kind([made(fields[0], text, depth)])
     if kind in (collections.abc.Callable,):
@@ -232,6 +232,12 @@ class Case:
     def name(self) -> str:
         module = self.function.__module__.removeprefix("agent.")
         return f"{module}.{self.function.__qualname__}({', '.join(sorted(self.hostile))})"
+
+    @functools.cached_property
+    def texts(self) -> int:
+        """Return how many times the call holds the text: a finished answer has many fields."""
+        mark = "\x02"
+        return repr(self.call(mark)).count(repr(mark))
 
     def call(self, text: str) -> Callable[[], Any]:
         """Return the call with the text where it belongs; its arguments are ready."""
@@ -328,7 +334,9 @@ class Row:
 
     @property
     def holds(self) -> bool:
-        return self.growth <= MOST_GROWTH and self.worst <= MOST_SECONDS
+        return self.growth <= MOST_GROWTH and self.worst <= min(
+            MOST_SECONDS * self.case.texts, KILLED_SECONDS * 0.9
+        )
 
     def text(self) -> str:
         times = "  ".join(f"{self.seconds[size]:6.3f}" for size in sorted(self.seconds))

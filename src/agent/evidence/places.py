@@ -58,6 +58,7 @@ _ENTRIES = {
 
 def activity_in(text: str) -> re.Match[str] | None:
     """Return the first word that names something the map knows, in either language."""
+    text = piece(text)
     return _TRIGGERS["zh"].search(text) or _TRIGGERS["en"].search(text)
 
 
@@ -71,7 +72,7 @@ def activity_keywords(text: str, language: Language) -> list[str]:
 
     A general activity (sights, food) adds nothing to a particular one.
     """
-    text = _PARKING_VERB.sub(" parking lot ", _MINE.sub(" ", text))
+    text = _PARKING_VERB.sub(" parking lot ", _MINE.sub(" ", piece(text)))
     named = _named_keywords(text)
     if named:
         return named[:_MAX_KEYWORDS]
@@ -239,6 +240,7 @@ _OPEN = re.compile(
 
 def city_in(text: str) -> str | None:
     """Return the first city, as written (English names in their usual spelling)."""
+    text = piece(text)
     match = _CITY.search(text)
     if match:
         return str(_CITY_OF.get(match[0].casefold(), match[0]))
@@ -263,6 +265,7 @@ def subject_in_english(subject: str) -> str:
 
 def cities_in(text: str) -> list[str]:
     """Return every city that is named, in Chinese; not those in names of roads or dishes."""
+    text = piece(text)
     sights = [match.span() for match in _LANDMARK.finditer(text)]
     return list(
         dict.fromkeys(
@@ -279,6 +282,7 @@ def limiting_cities(text: str) -> list[str]:
 
     None where a city is only where a way begins or what something is near to.
     """
+    text = piece(text)
     for match in _CITY.finditer(text):
         if _BEFORE_OPEN.search(text[: match.start()]) or _OPEN.match(text, match.end()):
             return []
@@ -287,12 +291,13 @@ def limiting_cities(text: str) -> list[str]:
 
 def landmark_in(text: str) -> str | None:
     """Return the first known sight or quarter, as written."""
-    match = _LANDMARK.search(text)
+    match = _LANDMARK.search(piece(text))
     return match[0] if match else None
 
 
 def names_chinese_place(text: str) -> bool:
     """Return whether a known city or sight of China is named, or any place in Chinese."""
+    text = piece(text)
     if _CITY.search(text):
         return True
     if any(sight[0].casefold() not in _ELSEWHERE for sight in _LANDMARK.finditer(text)):

@@ -91,7 +91,8 @@ def text_markup(text: str, language: Language, *, latin: str = LATIN) -> str:
     """Return escaped text, each run in a font that has its characters."""
     runs = groupby(printable_text(text), lambda character: _font(character, language, latin))
     return "".join(
-        f'<font name="{font}">{escape("".join(characters))}</font>' for font, characters in runs
+        f'<font name="{font}">{escape("".join(characters), quote=False)}</font>'
+        for font, characters in runs
     )
 
 
