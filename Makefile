@@ -1,4 +1,4 @@
-.PHONY: help dev test conformance cluster campaign test-fast check types format pins bench growth eval image vendor shots basemap
+.PHONY: help dev test conformance cluster campaign test-fast fuzz check types format pins bench growth eval image vendor shots basemap
 TSC := tools/page_types/node_modules/.bin/tsc
 help:            ## what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/ —/'
@@ -15,6 +15,8 @@ campaign:        ## 200 + 40 kills of instances at random under questions, Redis
 	uv run python -m benchmarks.campaign
 test-fast:       ## unit, contract, architecture and the page's own tests: no server, no browser; under a minute
 	uv run pytest tests/unit tests/contract tests/architecture
+fuzz:            ## a million examples for the readers of all that comes from outside, over an hour: make fuzz N=25000 (a property)
+	FUZZ_EXAMPLES=$(N) uv run pytest tests/fuzz --hypothesis-profile=long --dist=worksteal --timeout=0
 check:           ## the static checks CI runs before the tests
 	uv run --group lint ruff format --check .
 	uv run --group lint ruff check .

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, get_args
 
 from agent.core.patterns import Linear, piece
 from agent.evidence.places import extract_place
@@ -41,18 +41,22 @@ def valid_constraints(candidate: Mapping[str, Any]) -> Constraints:
         valid["open_at"] = clock
     if clock := _valid_clock(candidate.get("open_until")):
         valid["open_until"] = clock
-    days = [day for day in candidate.get("open_on") or [] if type(day) is int and 1 <= day <= 7]
+    days = [d for d in _listed(candidate.get("open_on")) if type(d) is int and 1 <= d <= 7]
     if days and len(set(days)) < 7:
         valid["open_on"] = sorted(set(days))
     if metres := _number(candidate.get("max_distance_m"), _MAX_METRES):
         valid["max_distance_m"] = int(metres)
     if metres := _number(candidate.get("max_walk_m"), _MAX_METRES):
         valid["max_walk_m"] = int(metres)
-    if suits := [each for each in _SUITS if each in (candidate.get("suits") or [])]:
+    if suits := [each for each in _SUITS if each in _listed(candidate.get("suits"))]:
         valid["suits"] = suits
-    if (kind := candidate.get("kind")) in _KINDS:
-        valid["kind"] = cast(Kind, kind)
+    if isinstance(kind := candidate.get("kind"), str) and kind in _KINDS:
+        valid["kind"] = kind
     return valid
+
+
+def _listed(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _valid_clock(value: object) -> str:

@@ -160,7 +160,9 @@ def failure_of(
     if status is None and not inner:
         return None
     words = (inner.get("status"), inner.get("code"), inner.get("type"), inner.get("param"))
-    details = tuple(d for d in inner.get("details") or () if isinstance(d, Mapping))
+    details = inner.get("details")
+    details = details if isinstance(details, list) else ()
+    details = tuple(each for each in details if isinstance(each, Mapping))
     within = _number(inner.get("code")) or _number(inner.get("status"))
     return Failure(
         # An error object inside a stream has no status; it is the service's own failure.

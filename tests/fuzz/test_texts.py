@@ -1,0 +1,224 @@
+"""Any text of a model, a page or a person is read: nothing untyped, no HTML, no lost text."""
+
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, HumanMessage
+
+from agent.assistants.common.conversation import known_words
+from agent.assistants.team_answer.answer_form import formatted, same_answer
+from agent.assistants.team_answer.tools import rounded
+from agent.batch.scoring import is_correct
+from agent.evidence.citations import Citer, cited_ids, inert
+from agent.evidence.claims.arithmetic import formula_values
+from agent.evidence.claims.check import check
+from agent.evidence.claims.correct import corrected, statements
+from agent.evidence.claims.evidence import Evidence, record
+from agent.evidence.claims.sentences import MARKED
+from agent.evidence.constraints import chinese_number, constraints_by_rules, opening_hours, openness
+from agent.evidence.figures import figures, same
+from agent.evidence.geo import parse_lnglat
+from agent.evidence.intent import (
+    detect_location_query,
+    extract_place,
+    map_task_by_rules,
+    needs_no_search,
+    needs_origin,
+    needs_place,
+)
+from agent.evidence.markdown import canonical, link_url, open_url
+from agent.evidence.outing.wish import read_wish
+from agent.evidence.queries import clean_text, same_search
+from agent.evidence.records import days_asked_for
+from agent.evidence.references import SourceListFilter, strip_references, with_targets
+from agent.evidence.types import Source
+from agent.export.html import html_page
+from agent.export.markdown import markdown_document
+from agent.models.thoughts import Thoughts, without_thoughts
+from agent.search.hits import make_hit, only_known, plain
+from agent.search.rules import published_on
+from agent.texts import detect_language
+from tests.fuzz.odd import cut, pieces, texts
+from tests.unit.export_samples import answer
+
+QUOTE = "门票 60 元。The metro takes 45 minutes and costs CNY 5."
+SOURCES: dict[str, Source] = {
+    name: Source(
+        id=name, kind="page", title="指南", url=f"https://a.example/{n}", provider="google",
+        quotes=[QUOTE],
+    )
+    for n, name in enumerate(("w0-0", "w0-1", "a0-0"))
+}  # fmt: skip
+MARKDOWN = pieces(
+    "Line 2 takes 45 minutes", "门票60元", "[^w0-0]", "[^w0-1, a0-0]", "[^x9-9]", "【^w0-0】",
+    ". ", "。", "\n", "\n\n", "- ", "1. ", "| a | b |\n|---|---|\n", "| ", " |", "# ", "**", "*",
+    "`", "```\n", "~~~\n", "[x](https://a.example/0)", "[x](", "](", "<a href='x'>", "</div>",
+    "<!--", "https://b.example/?q=1", "www.x.example", "&lt;", "\\", "> ", "$", "\t", "来源：\n",
+    "Sources\n", "[1]", "[1](https://a.example/0)", "!", "<think>", "</think>",
+    "1. 指南 https://a.example/0\n",
+)  # fmt: skip
+FIGURES = pieces(
+    "1", "2", "9", "0", ".", ",", "/", "-", "–", "~", "%", "‰", "万", "亿", "百", "千", "零",
+    "两", "半", "成", "折", "元", "¥", "$", "€", "CNY ", " million", " billion", "k", "km",
+    "公里", "°C", "度", "minutes", "分钟", "小时", "点", ":", "：", " am", "pm", "年", "月", "日",
+    "March ", "May 3rd", "Q3", "+", "×", "=", "(", ")", "≈", "约", "at least ", "½", "third",
+    "twenty-one ", "一百二十", "half past ", "2026-11-28", "08:00", " ", "。", "1,234.5", "GB",
+    "ft", "''", "lakh", "dozen",
+)  # fmt: skip
+QUESTIONS = pieces(
+    "王府井", "北京", "杭州西湖", "附近", "怎么走", "到", "从", "坐地铁", "步行", "10分钟",
+    "500米", "人均", "100元以内", "评分4.5以上", "周末", "明天", "下雨", "带孩子", "半天", "一天",
+    "上午九点", "晚上8点半", "near the Bund", "how do I get from ", " to ", "within 2 km",
+    "under $20", "open on Sunday", "this afternoon", "for 3 hours", "天气", "？", "?", " ", "\n",
+    "“", "”", "'", "和", "vs ", "2026",
+)  # fmt: skip
+HOURS = pieces(
+    "周一", "周日", "至", "-", "~", "、", "星期六", "Mon", "Sun", "-Fri", "08:00", "22:00",
+    "26:00", "24小时", "营业", "休息", "全天", ";", "；", ",", " ", "(", ")", "10:00-12:00",
+    "0:00-24:00", "法定节假日", "上午9点", "次日2:00", "除外", "closed", "暂停营业", "1月",
+    "12月", "每天", "PH off", "Mo-Fr",
+)  # fmt: skip
+DATES = pieces(
+    "2026", "11", "28", "-", "/", ".", "年", "月", "日", "T", "Z", "08:00:00", "+08:00",
+    "3 days ago", "昨天", "2小时前", "Nov ", "November 28, 2026", "Sept", " ", "周前",
+    "yesterday", "99999", "0",
+)  # fmt: skip
+URLS = pieces(
+    "http://", "https://", "a.example", "例子.中国", ":80", ":99999", "/", "?q=", "#", "%", "%zz",
+    "..", "@", "user:pass@", "[::1]", "[", "]", "127.0.0.1", "2130706433", " ", "\\", "&", "=",
+    "utm_source=x", "(", ")", "<", ">", "', ", ", ", ", ", ", ", ", ", most=12,
+)  # fmt: skip
+LANGUAGE: Any = st.sampled_from(["zh", "en"])
+NOW = datetime(2026, 11, 28, 9, 30, tzinfo=UTC)
+_ALLOWED_TAG = re.compile(r"</?[a-z][a-z0-9]*(?:\s[^<>]*)?>|<!--|<!DOCTYPE", re.IGNORECASE)
+
+
+def known() -> Evidence:
+    records = {name: record(name, each["quotes"]) for name, each in SOURCES.items()}
+    return Evidence(records, question="怎么去？", today="2026-11-28")
+
+
+@given(cut(MARKDOWN))
+def test_citations_are_the_same_however_a_stream_is_cut(parts: list[str]) -> None:
+    whole, streamed = Citer(SOURCES), Citer(SOURCES)
+    at_once = whole.feed("".join(parts)) + whole.flush()
+    assert "".join(map(streamed.feed, parts)) + streamed.flush() == at_once
+    assert not re.search(
+        r"(?<![\\&`])<(?:script|a|div|img)\b", re.sub(r"`[^`]*`", "", at_once)
+    ) or ("`" in at_once or "~~~" in at_once)
+
+
+@given(cut(MARKDOWN))
+def test_a_list_of_sources_goes_however_a_stream_is_cut(parts: list[str]) -> None:
+    whole, streamed = SourceListFilter(), SourceListFilter()
+    at_once = whole.feed("".join(parts)) + whole.flush()
+    assert "".join(map(streamed.feed, parts)) + streamed.flush() == at_once
+
+
+@given(cut(MARKDOWN), st.booleans(), st.booleans())
+def test_thoughts_go_however_a_stream_is_cut(
+    parts: list[str], ends_early: bool, opened: bool
+) -> None:
+    def said(some: list[str]) -> str:
+        thoughts, text = Thoughts(opened=opened), ""
+        for withdrawn, piece in [*map(thoughts.feed, some), thoughts.finish(cut=ends_early)]:
+            text = piece if withdrawn else text + piece
+        return text
+
+    assert said(parts) == said(["".join(parts)])
+
+
+@given(MARKDOWN)
+def test_an_answer_is_checked_and_none_of_its_text_is_lost(text: str) -> None:
+    findings = check(text, known())
+    untouched = [replace(f, verdict="quoted", cite=(), attach=(), text=None) for f in findings]
+    assert "".join(part.text for part in corrected(text, untouched, MARKED)) == text
+    parts = corrected(text, findings, MARKED)
+    statements(parts, 0, lambda piece: piece)
+
+
+@given(FIGURES)
+def test_figures_are_read_where_they_stand(text: str) -> None:
+    read = figures(text)
+    for figure in read:
+        assert text[figure.start : figure.start + len(figure.text)] == figure.text
+        assert figure.value.is_finite()
+    for one, other in pairwise(read):
+        same(one, other)
+    list(formula_values(text))
+    rounded(text)
+    check(f"{text} [^w0-0].", known())
+
+
+@given(FIGURES, texts, st.sampled_from(["", "two decimals", "YYYY-MM-DD", "in km", "保留2位小数"]))
+def test_an_answer_is_put_into_its_form(text: str, other: str, requirement: str) -> None:
+    again = formatted(formatted(text, requirement), requirement)
+    assert isinstance(again, str)
+    same_answer(text, other)
+    is_correct(text, other, "answered")
+
+
+@given(HOURS)
+def test_opening_hours_are_read_or_not(text: str) -> None:
+    hours = opening_hours(text)
+    for each in hours or []:
+        assert 0 <= each.start < 24 * 60
+    for until in (None, "22:00"):
+        openness(hours, "09:30", [1, 7], until=until)
+
+
+@given(QUESTIONS)
+def test_a_question_is_read_by_rules(text: str) -> None:
+    for rule in (detect_location_query, extract_place, map_task_by_rules, needs_no_search,
+                 needs_origin, needs_place, constraints_by_rules, detect_language, chinese_number,
+                 parse_lnglat):  # fmt: skip
+        rule(text)
+    days_asked_for(text, "2026-11-28")
+    read_wish(text, NOW)
+    same_search(text, clean_text(text, 400))
+    known_words([HumanMessage(text), AIMessage(f"{text} [1](https://a.example/)", id="1")])
+
+
+@given(DATES)
+def test_a_date_is_a_day_or_none(text: str) -> None:
+    published_on(text, "2026-11-28")
+
+
+@given(URLS, texts)
+def test_an_address_is_a_safe_link_or_none(url: str, title: str) -> None:
+    link = link_url(url)
+    assert link == "" or link.startswith(("http://", "https://"))
+    assert not re.search(r"[\s<>\"]", link)
+    canonical(url)
+    open_url(url)
+    hit = make_hit(title, url, title)
+    assert hit is None or hit.url.startswith(("http://", "https://"))
+    with_targets(f"[1]({url})", {url: url or None})
+
+
+@given(MARKDOWN)
+def test_a_page_s_text_cannot_cite_and_is_one_line(text: str) -> None:
+    assert cited_ids(only_known(text, ())) == []
+    assert "\n" not in plain(text, 200)
+    inert(text)
+    strip_references(text)
+    without_thoughts(text)
+
+
+@given(MARKDOWN, texts, LANGUAGE)
+def test_an_exported_page_has_no_markup_of_the_text(text: str, title: str, language: Any) -> None:
+    made = answer(answer=text, question=title, language=language)
+    page = html_page(made)
+    body = page[page.index("<body") :]
+    for tag in re.findall(r"<[a-zA-Z/!][^>]*>", body):
+        assert not re.match(r"<(?:script|iframe|object|embed|form|img|base|meta)\b", tag, re.I) or (
+            tag in html_page(answer(answer="", question="", language=language))
+        ), tag
+        assert not re.search(r"\son\w+\s*=", tag, re.I), tag
+        assert "javascript:" not in tag.casefold(), tag
+    markdown_document(made)
