@@ -27,7 +27,6 @@ from agent.evidence.intent import (
     detect_location_query,
     extract_place,
     map_task_by_rules,
-    needs_no_search,
     needs_origin,
     needs_place,
 )
@@ -174,7 +173,7 @@ def test_opening_hours_are_read_or_not(text: str) -> None:
 
 @given(QUESTIONS)
 def test_a_question_is_read_by_rules(text: str) -> None:
-    for rule in (detect_location_query, extract_place, map_task_by_rules, needs_no_search,
+    for rule in (detect_location_query, extract_place, map_task_by_rules,
                  needs_origin, needs_place, constraints_by_rules, detect_language, chinese_number,
                  parse_lnglat):  # fmt: skip
         rule(text)
