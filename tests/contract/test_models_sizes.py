@@ -225,9 +225,10 @@ class Counting(OpenAIService):
         if self.now >= self._expected:
             self._all_here.set()
         await self._all_here.wait()
-        reply = await super().respond(request, handler)
-        self.now -= 1
-        return reply
+        try:
+            return await super().respond(request, handler)
+        finally:
+            self.now -= 1
 
 
 @pytest.mark.parametrize(("setting", "most"), [(None, 1), (0, 6), (2, 2)])

@@ -429,7 +429,9 @@ class ModelClient:
 
     async def _vendor(self, name: ModelName) -> Vendor:
         if name.provider not in self._vendors:
-            self._vendors[name.provider] = await self._make(name.provider)
+            made = await self._make(name.provider)
+            # First calls side by side make one each; all use the first, whose pool is closed.
+            self._vendors.setdefault(name.provider, made)
         return self._vendors[name.provider]
 
     async def _make(self, provider: Provider) -> Vendor:
