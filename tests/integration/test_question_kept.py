@@ -231,13 +231,14 @@ async def test_places_keep_the_order_in_which_the_answer_names_them(lab: Lab) ->
 
 async def test_an_earlier_answer_is_shown_without_what_code_wrote_around_it(lab: Lab) -> None:
     text = "".join(chr(0x4E00 + n) for n in range(3000))
-    llm = scripted(lab, generate_query=[plan(nearby("王府井", "景点"))], answer=[Answer(text=text)])
+    written = Answer(text=f"{text}[^w0-0]")
+    llm = scripted(lab, generate_query=[plan(nearby("王府井", "景点"))], answer=[written])
     await lab.ask("王府井附近的景点")
     await lab.ask("第二个呢")
     await lab.ask("第三个呢")
     second, third = (block(p, "conversation") for p in llm.prompts("generate_query")[1:])
-    assert second.splitlines() == ["user: 王府井附近的景点", f"assistant: {text}"]
-    assert [len(line) for line in third.splitlines()[1::2]] == [213, 3011]
+    assert second.splitlines() == ["user: 王府井附近的景点", f"assistant: {text}[^p0-0]"]
+    assert [len(line) for line in third.splitlines()[1::2]] == [213, 3018]
 
 
 async def test_earlier_places_are_not_told_a_second_time_as_sources(lab: Lab) -> None:
