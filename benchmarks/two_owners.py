@@ -2,10 +2,10 @@
 
     uv run python -m benchmarks.two_owners [--inputs a,b]
 
-Both runs are in one process over the sample's services, which answer at once: nothing but the
-processor is waited for, so this is the worst share that a run can lose. The worst run's model says
-a hostile text, and a follow-up reads it again. `deaf` is the longest time that the event loop, on
-which `GET /ok` is answered, did not turn.
+Both runs are in one process over the sample's services. Each call of a model but the last takes a
+fifth of a second, less than real ones. The worst run's model says a hostile text, all of it at
+once, and follow-ups read it again. `deaf` is the longest time that the event loop, on which
+`GET /ok` is answered, did not turn.
 """
 
 import argparse
@@ -32,7 +32,7 @@ from benchmarks.table import Line, header, show
 
 _ORDINARY, _WORST = "How do sodium-ion batteries work?", "How do sodium-ion batteries age"
 _RUNS = 5
-_TICK = 0.01
+_TICK, _LATENCY = 0.01, 0.2
 _MOST_SHARE, _MOST_DEAF = 1.5, 0.5
 ANSWERS = {
     # A model that says the same again and again is stopped, so each differs.
@@ -103,6 +103,16 @@ async def ask(graph: Any, owner: str, thread: str, question: str) -> float:
     return time.monotonic() - began
 
 
+def late(ask_model: Any) -> Any:
+    """Return a model's call that takes its time."""
+
+    async def ask_late(*values: Any, **named: Any) -> Any:
+        await asyncio.sleep(_LATENCY)
+        return await ask_model(*values, **named)
+
+    return ask_late
+
+
 async def beside(graph: Any, name: str, worst: Sequence[str], alone: float) -> list[Line]:
     """Return how long ordinary runs take while a worst one is under way."""
 
@@ -129,6 +139,7 @@ async def main(names: Sequence[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         services = build_services(read_settings(tanlu_mode="offline", tanlu_data_dir=Path(folder)))
         assert services.sample is not None
+        services.models.ask = late(services.models.ask)  # type: ignore[method-assign]
         gemini: Any = services.sample.services["gemini"]
         gemini.model = model = Looping(gemini.model)
         graph = build_graph(lambda: services).compile(InMemorySaver(), name="agent")

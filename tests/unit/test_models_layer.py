@@ -1,6 +1,7 @@
 """Proxies, tolerant JSON, replies as text, call ids."""
 
 import asyncio
+from collections.abc import AsyncGenerator
 from typing import Any, Literal
 
 import pytest
@@ -14,6 +15,7 @@ from agent.models.client import from_text, to_text
 from agent.models.google import restore_ids
 from agent.models.habits import Attempt
 from agent.models.openai import OpenAI
+from agent.models.streaming import read_ahead
 from agent.models.types import Response
 from agent.models.validation import find_object, parse_reply, schema_of, with_schema
 from agent.settings import Settings
@@ -222,3 +224,22 @@ def test_ids_go_back_to_the_calls_and_results_they_belong_to() -> None:
             assert part.function_call.id == part.function_call.name
         if part.function_response:
             assert part.function_response.id == part.function_response.name
+
+
+async def test_a_reply_that_has_come_already_lets_others_go_on_while_it_is_read() -> None:
+    turns, ended = [0], asyncio.Event()
+
+    async def other() -> None:
+        while not ended.is_set():
+            turns[0] += 1
+            await asyncio.sleep(0)
+
+    async def ready() -> AsyncGenerator[str, None]:
+        for number in range(100):
+            yield str(number)
+
+    going = asyncio.create_task(other())
+    assert [text async for text in read_ahead(ready())] == [str(n) for n in range(100)]
+    ended.set()
+    await going
+    assert turns[0] >= 100

@@ -115,6 +115,8 @@ async def read_ahead(texts: AsyncGenerator[str, None]) -> AsyncGenerator[str, No
             async with aclosing(texts):
                 async for text in texts:
                     pieces.put_nowait(text)
+                    # What has come already, a kept reply or a fast machine's, never waits.
+                    await asyncio.sleep(0)
         finally:
             pieces.put_nowait(None)
 
