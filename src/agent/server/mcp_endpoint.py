@@ -6,6 +6,7 @@ stream, which stays open as long as the run lasts.
 """
 
 import asyncio
+import json
 import logging
 import uuid
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -105,7 +106,8 @@ class McpEndpoint(ToolServer):
             params = message.get("params")
             self._calls.stop(session, params.get("requestId") if isinstance(params, dict) else None)
         with self._calls.open(session, message.get("id")) as stop:
-            again = _replay(body, receive, stop)
+            # As it was read: the SDK's own reader gives up at a number of 5,000 digits.
+            again = _replay(json.dumps(message).encode() if message else body, receive, stop)
             await self._manager.handle_request({**scope, _STOP: stop}, again, send)
 
     async def tools(self) -> list[Tool]:
