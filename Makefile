@@ -45,12 +45,14 @@ bench:           ## assistants against their bounds, the size of prompts, a batc
 	uv run python -m benchmarks.claim_check
 growth:          ## whether work over hostile texts grows in proportion to them; about a quarter of an hour
 	uv run python -m benchmarks.growth
-eval:            ## how well rules see that the map helps, claims are checked, and things are ranked and found
+eval:            ## how well rules see that the map helps, questions are read, claims are checked, and things are ranked and found
 	uv run python -m evals.geo_intent
 	uv run python -m evals.rerank
 	uv run python -m evals.claims
 	uv run python -m evals.figures
 	uv run python -m evals.retrieval
+	uv run python -m evals.statements
+	uv run python -m evals.questions
 vendor:          ## the page's libraries, bundled from the pinned packages (needs npm)
 	uv run --no-sync python tools/vendor_page.py
 basemap:         ## streets for the page's map, from an extract: make basemap FILE=city.osm.pbf (needs tilemaker)
