@@ -328,7 +328,7 @@ def _misspelt(x: Word, y: Word) -> bool:
 
 _TOKEN = re.compile(rf"[{_CJK}]+|\d+(?:[.,:/-]\d+)*%?|[^\W\d_{_CJK}]+(?:['’][^\W\d_{_CJK}]+)?|[+#]")
 _OPERATORS = re.compile(
-    r"\b(?:site|intitle|inurl|filetype|before|after|lang):\S+|\"[^\"]+\"|“[^”]+”|(?<!\S)-\w\S*|\bor\b"
+    r"\b(?:site|intitle|inurl|filetype|before|after|lang):\S+|\"[^\"]+\"|“[^“”]+”|(?<!\S)-\w\S*|\bor\b"
 )
 _NEGATION = re.compile(
     r"\b(?:not|no|non|without|except|excluding|never|nor|isn['’]t|aren['’]t|don['’]t|can['’]t)\b"
