@@ -53,6 +53,10 @@ def test_what_is_no_finite_number_is_none(value: object) -> None:
     assert whole_or_none(value) is None
 
 
+def test_a_whole_number_of_the_map_is_one_that_can_be_kept() -> None:
+    assert [whole_or_none(value) for value in ("1e30", 10**12, "-12.4")] == [None, None, -12]
+
+
 def test_a_number_and_its_text_are_the_same() -> None:
     assert [finite(value) for value in (3, 3.0, "3", " 3e0 ", "9" * 308)] == [3.0] * 4 + [1e308]
 

@@ -100,15 +100,19 @@ def _in_taiwan(lng: float, lat: float) -> bool:
     return 120.0 < lng < 122.1 and 21.8 < lat < 25.4
 
 
-def number_or_none(value: Any, low: float = 0.0, high: float = 1e9) -> float | None:
+_MOST = 1e9
+
+
+def number_or_none(value: Any, low: float = 0.0, high: float = _MOST) -> float | None:
     """Return a number within the bounds; 0 means unknown, as Amap uses it."""
     number = finite(value)
     return number if number is not None and low < number <= high else None
 
 
 def whole_or_none(value: Any) -> int | None:
+    """Return metres, seconds or degrees, rounded; None for what is none of them."""
     number = finite(value)
-    return None if number is None else round(number)
+    return round(number) if number is not None and abs(number) <= _MOST else None
 
 
 def rating_of(detail: dict[str, Any]) -> float | None:
