@@ -1,10 +1,11 @@
-"""The CPU of the check of claims at the end of an answer: what rules cost beside its text.
+"""The CPU of the check of claims beside an answer: its evidence, its prompts and its proof.
 
     uv run python -m benchmarks.claim_check [--runs 5] [--sources 40] [--characters 4000]
 
 A made-up answer of 4,000 characters cites 40 made-up sources, each of its kind: pages of 2,000
 characters and, one in four, the record of a place. Two thirds of its sentences stand in their
-source, a third has a figure that none has. Each run has texts of its own, of which nothing is known
+source, a third has a figure that none has. A judge that answers at once says of all that they are
+supported. Each run has texts of its own, of which nothing is known
 from the one before. The target is a tenth of the time in which the answer streams (`latencies`);
 the first token comes before any of it.
 """
@@ -19,7 +20,9 @@ from collections.abc import Sequence
 from typing import cast
 
 from agent.assistants.common.claims import ClaimCheck
-from agent.evidence.claims.evidence import Evidence, record
+from agent.evidence.claims.judging import Ruling, passages_block, statements_block
+from agent.evidence.claims.passages import Evidence, Record
+from agent.evidence.claims.statements import Statement, numbered
 from agent.evidence.types import Place, Source
 from agent.texts import Language
 from benchmarks.latencies import Latencies
@@ -62,7 +65,16 @@ def place(pick: random.Random, name: str, language: Language) -> Place:
     """Return the record of a place of which the check reads the name and the hours."""
     title = f"{pick.choice(_WORDS[language])} {name}" + ("(湖滨店)" if language == "zh" else "")
     return cast(
-        Place, {"id": f"amap:{name}", "name": title, "source": name, "open_time": "09:00-21:00"}
+        Place,
+        {
+            "id": f"amap:{name}",
+            "name": title,
+            "source": name,
+            "open_time": "09:00-21:00",
+            "cost": 40.0,
+            "rating": 4.5,
+            "distance_m": 300,
+        },
     )
 
 
@@ -92,13 +104,24 @@ def prepared(
 
 
 async def seconds(language: Language, count: int, characters: int, seed: int) -> tuple[float, int]:
-    """Return the CPU seconds of one check by rules, and how many sentences it judged."""
+    """Return the CPU seconds of one check, and how many statements it judged."""
     text, sources, texts, places = prepared(language, count, characters, seed)
+    used = list(sources.values())
+    notation = numbered(used, sources)
     began = time.process_time()
-    records = {name: record(name, texts[name], places.get(name)) for name in sources}
-    evidence = Evidence(records, question=text[:40], today="2026-11-23")
-    check = ClaimCheck(text, list(sources.values()), sources, evidence, language)
-    await check.decide(seconds=_SECONDS)
+
+    async def read() -> Evidence:
+        records = {name: Record(texts[name], places.get(name)) for name in sources}
+        return Evidence(records, question=text[:40], today="2026-11-23")
+
+    async def judge(batch: Sequence[Statement], evidence: Evidence) -> list[Ruling]:
+        passages_block(batch, evidence)
+        statements_block(batch, evidence, notation)
+        first = {one.name: evidence.best(one, 100)[:1] for one in batch}
+        return [Ruling(id=name, v="s", p=[p.name for p in best]) for name, best in first.items()]
+
+    check = ClaimCheck(asyncio.ensure_future(read()), used, sources, language, judge)
+    await check.finish(text, seconds=_SECONDS)
     done = check.finished(text, {})
     return time.process_time() - began, done.counts["total"]
 

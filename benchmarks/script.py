@@ -78,7 +78,7 @@ class Script:
             case "answer":
                 return Answer(text=answer_text())
             case "claim_check":
-                return Answer(json={"verdicts": []})
+                return Answer(json={"rulings": []})
         return self._others.respond(turn)
 
     def _web(self, turn: Turn) -> Answer:

@@ -1,156 +1,172 @@
-"""How well sentences that no source bears out are found: `python -m evals.claims [--misses]`.
+"""How the check of claims does on statements of our own: `python -m evals.claims [--misses]`.
 
-The first set was written by hand before the check: `evidence.jsonl` holds, for each question,
-short passages of our own by source id; `zh.jsonl` and `en.jsonl` hold the sentences. The held-out
-set came after the rules and was written without a look at them. `recorded` sentences stood in
-answers that a person wrote in place of the models. `supported` is the label: the cited sources
-say it, or it is computed from them, or it states no fact of the world. Prints precision, recall,
-and the share of supported sentences acted upon.
+`evidence.jsonl` and `held_out_evidence.jsonl` hold, for each question, short passages of our own by
+source id; the other files the sentences. `supported` is the label: the cited sources say it, or it
+is computed from them, or it states no fact of the world. `recorded` sentences stood in answers that
+a person wrote in place of the models.
+
+What a judge is worth cannot be measured without one: `--prompts TO` writes what it is shown,
+without labels, `--replies FROM` reads its replies. By itself code is measured for what it must
+never do: mark a true sentence without a judge, and hold back what a judge rightly supports.
 """
 
 import argparse
 import json
 import sys
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from agent.evidence.claims.check import Finding, check
-from agent.evidence.claims.evidence import Evidence, record
+from agent.evidence.claims.judging import Ruling, Rulings, passages_block, statements_block
+from agent.evidence.claims.passages import Evidence, Record
+from agent.evidence.claims.proof import Outcome, proved
+from agent.evidence.claims.statements import MARKED, Statement, statements
 from agent.evidence.types import Place
-from agent.texts import Language
+from agent.models.validation import parse_reply
+from agent.prompts import render
 
 FOLDER = Path(__file__).parent
-LANGUAGES: tuple[Language, ...] = ("zh", "en")
-
-
-@dataclass(frozen=True)
-class Topic:
-    """One question with its evidence; a record is {passages, place?}, by source id."""
-
-    question: str
-    today: str
-    language: Language
-    records: dict[str, dict[str, Any]]
+SETS = (("evidence", "zh"), ("evidence", "en"), ("held_out_evidence", "held_out"))
 
 
 @dataclass(frozen=True)
 class Pair:
-    """One sentence with the markers it cites, and its label."""
+    """One sentence with the markers it cites, its question's evidence, and its label."""
 
-    topic: Topic
+    number: int
     kind: str
     """true, swapped, negated, over_stated, rounded, computed, memory or across_scripts."""
     supported: bool
-    recorded: bool
     sentence: str
+    topic: dict[str, Any]
+
+    @property
+    def statements(self) -> list[Statement]:
+        bars = self.sentence.count("|")
+        head = f"{'| ' * bars}\n{'|---' * (bars - 1)}|\n" if self.sentence.startswith("|") else ""
+        return statements(f"{head}{self.sentence}", MARKED)
+
+    @property
+    def evidence(self) -> Evidence:
+        records = {
+            name: Record(row["passages"], _place(name, row["place"]) if "place" in row else None)
+            for name, row in self.topic["records"].items()
+        }
+        return Evidence(records, question=self.topic["question"], today=self.topic["today"])
+
+
+def _place(source: str, name: str) -> Place:
+    """Return a place of which only the name matters."""
+    unknown = dict.fromkeys(("cost", "rating", "distance_m", "open_time"))
+    return cast(Place, {"id": f"amap:{source}", "name": name, "source": source, **unknown})
 
 
 def load() -> list[Pair]:
-    """Return the pairs of the first set, the Chinese ones first."""
-    return _pairs("evidence", *LANGUAGES)
-
-
-def load_held_out() -> list[Pair]:
-    """Return the pairs that were written after the rules."""
-    return _pairs("held_out_evidence", "held_out")
-
-
-def _pairs(evidence: str, *names: str) -> list[Pair]:
-    topics = {row.pop("set"): Topic(**row) for row in _rows(evidence)}
-    return [Pair(topics[row.pop("set")], **row) for name in names for row in _rows(name)]
+    """Return all pairs, the Chinese ones first."""
+    pairs = list[Pair]()
+    for evidence, name in SETS:
+        topics = {row["set"]: row for row in _rows(evidence)}
+        for row in _rows(name):
+            topic = topics[row["set"]]
+            pairs.append(
+                Pair(len(pairs) + 1, row["kind"], row["supported"], row["sentence"], topic)
+            )
+    return pairs
 
 
 def _rows(name: str) -> list[dict[str, Any]]:
-    lines = (FOLDER / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = (FOLDER / f"{name}.jsonl").read_text("utf-8").splitlines()
     return [json.loads(line) for line in lines]
 
 
-Check = Callable[[Pair], bool]
-"""Return True where the check acts: it marks, repairs or cites another source."""
+Judge = Callable[[Pair], dict[int, Ruling]]
+"""Return the rulings on a pair's statements by their places."""
 
 
-def nothing(_pair: Pair) -> bool:
-    """Act never."""
-    return False
+def nobody(_pair: Pair) -> dict[int, Ruling]:
+    """Judge nothing."""
+    return {}
 
 
-def evidence_of(pair: Pair) -> Evidence:
-    """Return the evidence of the pair's question."""
-    records = {}
-    for name, row in pair.topic.records.items():
-        place = place_named(name, row["place"]) if "place" in row else None
-        records[name] = record(name, row["passages"], place)
-    return Evidence(records, question=pair.topic.question, today=pair.topic.today)
+def always_right(pair: Pair) -> dict[int, Ruling]:
+    """Support what is labelled so, by what it cites; say of the rest that it stands nowhere."""
+    evidence = pair.evidence
+    rulings = {}
+    for place, one in enumerate(pair.statements):
+        cited = [p.name for p in evidence.passages if p.source in one.cited]
+        letter = "s" if pair.supported else "n"
+        rulings[place] = Ruling(id=one.name, v=letter, p=cited)
+    return rulings
 
 
-def place_named(source: str, name: str) -> Place:
-    """Return a place of which only the name matters."""
-    return cast(Place, {"id": f"amap:{source}", "name": name, "source": source})
+def played(folder: Path) -> Judge:
+    """Return the judge whose replies stand in a folder: `N.json` beside each other."""
+
+    def judge(pair: Pair) -> dict[int, Ruling]:
+        path = folder / f"{pair.number}.json"
+        if not path.exists():
+            return {}
+        by_name = {r.id: r for r in parse_reply(path.read_text("utf-8"), Rulings).rulings}
+        named = enumerate(pair.statements)
+        return {place: by_name[one.name] for place, one in named if one.name in by_name}
+
+    return judge
 
 
-def findings(pair: Pair) -> list[Finding]:
-    """Return what the rules find of the pair's sentence."""
-    return check(pair.sentence, evidence_of(pair))
+def outcomes(pair: Pair, judge: Judge) -> list[Outcome]:
+    """Return what becomes of a pair's statements."""
+    return proved(pair.statements, judge(pair), pair.evidence)
 
 
-def acts(found: Finding) -> bool:
-    """Return whether the rules act upon a sentence by themselves."""
-    return found.verdict in ("rematched", "repaired", "marked")
+def prompt_of(pair: Pair) -> str:
+    """Return what the judge of a pair is shown."""
+    evidence, batch = pair.evidence, pair.statements
+    return render(
+        "claim_check",
+        today=evidence.today,
+        question=evidence.question,
+        passages=passages_block(batch, evidence),
+        statements=statements_block(batch, evidence, MARKED),
+    )
 
 
-def rules(pair: Pair) -> bool:
-    """Act by the rules alone."""
-    return any(acts(found) for found in findings(pair))
-
-
-def rules_and_call(pair: Pair) -> bool:
-    """Act as with a model that judges every doubtful sentence right: the most the call can add."""
-    found = findings(pair)
-    return any(map(acts, found)) or (not pair.supported and any(f.doubt for f in found))
-
-
-CHECKS: dict[str, Check] = {
-    "nothing": nothing,
-    "rules": rules,
-    "rules and a right call": rules_and_call,
-}
-
-
-def measured(check: Check, pairs: Sequence[Pair]) -> tuple[float, float, float]:
-    """Return precision, recall, and the share of supported sentences acted upon."""
-    acted = [pair for pair in pairs if check(pair)]
-    right = sum(not pair.supported for pair in acted)
-    unsupported = sum(not pair.supported for pair in pairs)
-    supported = len(pairs) - unsupported
-    precision = right / len(acted) if acted else 1.0
-    return precision, right / unsupported, (len(acted) - right) / supported
+def report(pairs: Sequence[Pair], judge: Judge, *, misses: bool) -> Iterator[str]:
+    """Yield what is marked, rightly and not, and what nobody could tell."""
+    found = [(pair, outcomes(pair, judge)) for pair in pairs]
+    marked = [pair for pair, each in found if any(outcome.fails for outcome in each)]
+    held = [pair for pair, each in found if any(outcome.verdict == "unchecked" for outcome in each)]
+    bad = sum(not pair.supported for pair in pairs)
+    good = len(pairs) - bad
+    right = sum(not pair.supported for pair in marked)
+    yield (
+        f"caught {right} of {bad}, marked falsely {len(marked) - right} of {good}, "
+        f"unchecked {sum(pair.supported for pair in held)} of the supported"
+    )
+    if misses:
+        wrong = [pair for pair in (*marked, *held) if pair.supported]
+        yield from (f"  {pair.number} {pair.kind}: {pair.sentence}" for pair in wrong)
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Print the figures of every check; with --misses the sentences it got wrong."""
-    parser = argparse.ArgumentParser(
-        prog="python -m evals.claims", description="Check the labelled claims."
-    )
-    parser.add_argument("--misses", action="store_true", help="print what each check got wrong")
+    """Print the figures without a judge, with one that is always right, and with a played one."""
+    parser = argparse.ArgumentParser(prog="python -m evals.claims", description=__doc__)
+    parser.add_argument("--misses", action="store_true", help="print true sentences not let pass")
+    parser.add_argument("--prompts", type=Path, help="write the judge's prompts into this folder")
+    parser.add_argument("--replies", type=Path, help="read the judge's replies from this folder")
     options = parser.parse_args(arguments)
-    for title, pairs in (("first set", load()), ("held out", load_held_out())):
-        _report(title, pairs, misses=options.misses)
-
-
-def _report(title: str, pairs: Sequence[Pair], *, misses: bool) -> None:
-    kinds = ", ".join(f"{kind} {count}" for kind, count in Counter(p.kind for p in pairs).items())
-    print(f"{title}: {len(pairs)} pairs, {sum(p.recorded for p in pairs)} recorded: {kinds}")
-    for name, method in CHECKS.items():
-        precision, recall, false = measured(method, pairs)
-        print(
-            f"{name:<28} precision {precision:6.1%}  recall {recall:6.1%}  false marks {false:6.1%}"
-        )
-        for pair in pairs if misses else ():
-            if method(pair) == pair.supported:
-                print(f"  {'true' if pair.supported else 'false'} {pair.kind}: {pair.sentence}")
+    pairs = load()
+    judges: dict[str, Judge] = {"nobody": nobody, "always right": always_right}
+    if options.replies:
+        judges["played"] = played(options.replies)
+    for name, judge in judges.items():
+        print(f"# judge: {name}")
+        print(*report(pairs, judge, misses=options.misses and judge is not nobody), sep="\n")
+    if options.prompts:
+        options.prompts.mkdir(parents=True, exist_ok=True)
+        (options.prompts / "system.md").write_text(render("claim_check_system"), "utf-8")
+        for pair in pairs:
+            (options.prompts / f"{pair.number}.md").write_text(prompt_of(pair), "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,14 @@
 """Measure on public sets that nobody of this project wrote: `python -m evals.outside --data DIR`.
 
-Nothing of the sets is bundled: DIR holds `recognizers/*.json` (microsoft/Recognizers-Text, Specs).
-Develop on the odd rows, report the even ones.
+Nothing of the sets is bundled: DIR holds `recognizers/*.json` (microsoft/Recognizers-Text, Specs)
+and `wice/*.jsonl` (ryokamoi/wice). Develop on the odd rows, report the even ones. The judge of the
+claims is played: `--prompts TO` writes what it is shown, `--replies FROM` reads its replies.
 """
 
 import argparse
 from pathlib import Path
 
-from evals.outside import recognizers
+from evals.outside import recognizers, wice
 
 
 def main() -> None:
@@ -16,10 +17,23 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="the folder with the sets")
     parser.add_argument("--half", choices=("odd", "even", "all"), default="odd")
     parser.add_argument("--verbose", action="store_true", help="also print what is not read")
+    parser.add_argument("--prompts", type=Path, help="write the judge's prompts into this folder")
+    parser.add_argument("--replies", type=Path, help="read the judge's replies from this folder")
+    parser.add_argument("--limit", type=int, default=0, help="prompts at most")
     arguments = parser.parse_args()
-    print(f"# figures, {arguments.half} rows")
-    folder = arguments.data / "recognizers"
-    print(*recognizers.report(folder, arguments.half, verbose=arguments.verbose), sep="\n")
+    folder, half = arguments.data, arguments.half
+    if (folder / "recognizers").is_dir():
+        print(f"# figures, {half} rows")
+        print(
+            *recognizers.report(folder / "recognizers", half, verbose=arguments.verbose), sep="\n"
+        )
+    if (folder / "wice").is_dir():
+        print(f"# claims, {half} rows")
+        print(*wice.recall(folder / "wice", half), sep="\n")
+        if arguments.prompts:
+            wice.write(folder / "wice", half, arguments.limit, arguments.prompts)
+        if arguments.replies:
+            print(*wice.report(folder / "wice", half, arguments.replies), sep="\n")
 
 
 if __name__ == "__main__":

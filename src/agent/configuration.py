@@ -97,10 +97,13 @@ class Configuration(BaseModel):
         True, description="Resolve Google's redirect links of cited sources after the answer."
     )
     claim_check: bool = Field(
-        True, description="Have a model judge the sentences that rules cannot, after the answer."
+        True, description="Have a model compare what the answer states with its sources."
+    )
+    judge_model: str = Field(
+        "", description="Judges the answer's statements; the answer's model where that is empty."
     )
     claim_seconds: float = Field(
-        6, ge=0.5, le=60, description="Seconds that judging the answer's sentences may take."
+        6, ge=0.5, le=60, description="Seconds a reader waits for the judge after the text."
     )
     max_follow_up_queries: int = Field(
         3, ge=0, le=10, description="Follow-up queries a reflection may ask for."

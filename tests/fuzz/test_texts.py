@@ -15,11 +15,12 @@ from agent.assistants.team_answer.answer_form import formatted, same_answer
 from agent.assistants.team_answer.tools import rounded
 from agent.batch.scoring import is_correct
 from agent.evidence.citations import Citer, cited_ids, inert
-from agent.evidence.claims.arithmetic import formula_values
-from agent.evidence.claims.check import check
-from agent.evidence.claims.correct import corrected, statements
-from agent.evidence.claims.evidence import Evidence, record
-from agent.evidence.claims.sentences import MARKED
+from agent.evidence.claims.corrected import corrected, rows
+from agent.evidence.claims.formulas import value_of
+from agent.evidence.claims.judging import Ruling
+from agent.evidence.claims.passages import Evidence, Record
+from agent.evidence.claims.proof import Outcome, proved
+from agent.evidence.claims.statements import MARKED, statements
 from agent.evidence.constraints import chinese_number, constraints_by_rules, opening_hours, openness
 from agent.evidence.figures import figures, same
 from agent.evidence.geo import parse_lnglat
@@ -98,7 +99,7 @@ _ALLOWED_TAG = re.compile(r"</?[a-z][a-z0-9]*(?:\s[^<>]*)?>|<!--|<!DOCTYPE", re.
 
 
 def known() -> Evidence:
-    records = {name: record(name, each["quotes"]) for name, each in SOURCES.items()}
+    records = {name: Record(each["quotes"]) for name, each in SOURCES.items()}
     return Evidence(records, question="怎么去？", today="2026-11-28")
 
 
@@ -134,11 +135,24 @@ def test_thoughts_go_however_a_stream_is_cut(
 
 @given(MARKDOWN)
 def test_an_answer_is_checked_and_none_of_its_text_is_lost(text: str) -> None:
-    findings = check(text, known())
-    untouched = [replace(f, verdict="quoted", cite=(), attach=(), text=None) for f in findings]
-    assert "".join(part.text for part in corrected(text, untouched, MARKED)) == text
-    parts = corrected(text, findings, MARKED)
-    statements(parts, 0, lambda piece: piece)
+    found = statements(text, MARKED)
+    for one in found:
+        assert text[one.start : one.end] == one.text
+    untouched = [Outcome("supported")] * len(found)
+    assert "".join(part.text for part in corrected(text, found, untouched, MARKED)) == text
+    for letter in "scopnx":
+        ruling = Ruling(
+            v=letter,
+            p=["1.1", "2.1"],
+            bad=[text[:9], text[-5:]],
+            says="60 元",
+            calc="60*2",
+            fix="-",
+        )
+        outcomes = proved(found, dict.fromkeys(range(len(found)), ruling), known())
+        rows(corrected(text, found, outcomes, MARKED), 0)
+        gone = [replace(outcome, revised="") for outcome in outcomes]
+        corrected(text, found, gone, MARKED)
 
 
 @given(FIGURES)
@@ -149,9 +163,11 @@ def test_figures_are_read_where_they_stand(text: str) -> None:
         assert figure.value.is_finite()
     for one, other in pairwise(read):
         same(one, other)
-    list(formula_values(text))
+    value_of(text)
     rounded(text)
-    check(f"{text} [^w0-0].", known())
+    found = statements(f"{text} [^w0-0].", MARKED)
+    ruling = Ruling(v="c", p=["1.1"], calc=text)
+    proved(found, dict.fromkeys(range(len(found)), ruling), known())
 
 
 @given(FIGURES, texts, st.sampled_from(["", "two decimals", "YYYY-MM-DD", "in km", "保留2位小数"]))

@@ -10,7 +10,8 @@ from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, Too
 from agent.assistants.deep_research.graph import graph as exported
 from agent.assistants.deep_research.state import DeepConfiguration
 from agent.sample.model.request import Answer, Turn
-from agent.sample.model.text import block
+from agent.sample.model.text import block, lines
+from agent.texts import say
 from tests.support.deep_lab import (
     EN,
     ZH,
@@ -253,41 +254,50 @@ async def test_pages_are_read_in_one_call_a_topic_and_searches_sent_once(lab: De
     assert len(lab.calls("/search")) == 3
 
 
-async def test_a_sentence_whose_denial_a_page_contradicts_is_kept_and_marked() -> None:
+def ruling(turn: Turn, words: str, **fields: Any) -> Answer:
+    """Judge the statement that has some words by the first passage that has a quote."""
+    number = next(line.split()[0] for line in lines(turn.user, "statements") if words in line)
+    says = fields.get("says", "")
+    named = [line.split()[0] for line in lines(turn.user, "passages") if says and says in line]
+    return Answer(json={"rulings": [{"id": number, "p": named[:1], **fields}]})
+
+
+async def test_a_statement_that_a_page_contradicts_is_kept_and_marked() -> None:
     def denies(turn: Turn) -> Answer:
         return Answer(text="# 报告\n\n成本不为40美元/千瓦时[^t0-0]。")
 
     def judges(turn: Turn) -> Answer:
-        assert "成本不为40美元" in turn.user
-        quote = re.search(r"[^。<>\n]*40美元[^。<>\n]*(?=[^<]*</passage>)", turn.user)
-        assert quote
-        verdict = {"id": 1, "verdict": "contradicted", "quote": quote[0]}
-        return Answer(json={"verdicts": [verdict]})
+        return ruling(turn, "成本不为", v="x", bad=["不为40美元/千瓦时"], says="成本为40美元")
 
     researcher = Researcher("成本", deep_report=denies, claim_check=judges)
     async with deep_laboratory(researcher) as lab:
         state = await lab.ask(ZH)
         switched_off = await lab.ask(ZH, claim_check=False)
     text, kept = str(answer_of(state).text), told(state)
-    assert re.search(r"成本不为40美元/千瓦时\[1\]\(\S+\)‡。", text)
+    assert re.search(r"成本不为40美元/千瓦时‡\[1\]\(\S+\)。", text)
     assert kept["checks"]["claims"]["marked"] == 1
     [statement] = kept["checks"]["statements"]
     assert statement["verdict"] == "contradicted"
+    assert "成本为40美元" in statement["quote"]
     assert "‡" not in str(answer_of(switched_off).text)
+    assert told(switched_off)["checks"]["claims"]["unchecked"] == 1
 
 
-async def test_a_figure_that_no_cited_page_has_is_marked() -> None:
+async def test_words_that_stand_nowhere_are_marked_and_no_others() -> None:
     def invents(turn: Turn) -> Answer:
         return Answer(text="# 报告\n\n成本降到999美元[^t0-0]。成本为40美元/千瓦时[^t0-0]。")
 
-    async with deep_laboratory(Researcher("成本", deep_report=invents)) as lab:
+    def judges(turn: Turn) -> Answer:
+        return ruling(turn, "999", v="n", bad=["999美元"])
+
+    async with deep_laboratory(Researcher("成本", deep_report=invents, claim_check=judges)) as lab:
         state = await lab.ask(ZH)
     text = str(answer_of(state).text)
-    assert re.search(r"成本降到999美元\[1\]\(\S+\)†。", text)
+    assert re.search(r"成本降到999美元†\[1\]\(\S+\)。", text)
     assert text.count("†") == 2
-    assert "† 来源里没有这样说" in text
+    assert say("answer.no_source_says", "zh", mark="†") in text
     assert told(state)["checks"]["claims"]["marked"] == 1
-    assert told(state)["checks"]["unverified_figures"] == 1
+    assert told(state)["checks"]["claims"]["unchecked"] == 1
 
 
 async def test_without_tavily_the_excerpts_are_used_and_marked_partial() -> None:

@@ -261,8 +261,9 @@ async def test_no_model_decides_where_the_plan_names_the_source_and_the_company(
     assert asked == ["钠离子电池 成本"]
     assert state["executor_result"][0]["decisions"] == ["sec_edgar_search: Qinglan Inc."]
     assert "| Revenues | 362000000 | USD |" in str(answer_of(state).text)
-    # The plan, one decision (there were three), the headings, the dossier, its claims.
-    assert told(state)["usage"]["model_calls"] == 5
+    # The plan, one decision (there were three), the headings, the dossier; and the judge's.
+    judged = len(llm.asked("claim_check"))
+    assert told(state)["usage"]["model_calls"] == 4 + judged
     assert state["tasks"][1] == {"id": "T2", "query": "钠离子电池 同行", "dep": [], "sources": []}
 
 

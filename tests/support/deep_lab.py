@@ -95,7 +95,7 @@ def done_calls(turn: Turn) -> list[str]:
 
 def no_verdicts(_turn: Turn) -> Answer:
     """Return that no sentence of an answer was judged."""
-    return Answer(json={"verdicts": []})
+    return Answer(json={"rulings": []})
 
 
 class Researcher:

@@ -21,7 +21,7 @@ from agent.configuration import Configuration
 from agent.core.strings import estimated_tokens
 from agent.evidence.citations import ID
 from agent.sample.model.request import Answer, FunctionCall, GroundedSentence, Page, Turn
-from agent.sample.model.text import block, task_of
+from agent.sample.model.text import block, lines, task_of
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "played"
 LINK = re.compile(r"\[(\d+)\]\(([^)\s]+)\)")
@@ -37,7 +37,8 @@ NOISE = {
 _RECORD = re.compile(rf"^\[\^({ID})\] (.+)$", re.MULTILINE)
 _DAY = re.compile(r"^(\S+) \d{4}-\d\d-\d\d")
 _MARKERS = rf"((?:\s*\[\^{ID}\])+)"
-_CLAIM = re.compile(r'<claim id="(\d+)">\s*<sentence>(.*?)</sentence>', re.DOTALL)
+_STATEMENT = re.compile(r"(\d+[a-z]?) (.*?)(?:   \(In: .*)?")
+_SHOWN_PASSAGE = re.compile(r"(\d+\.\d+) (.*)")
 _NAME = re.compile(r"\{\{(.+?)\}\}")
 UNKNOWN_ID = "w99-99"
 PREVIOUS = "previous "
@@ -130,14 +131,16 @@ class PlayedModel:
     """What replies cite and no request shows."""
     used: Counter[tuple[int, str, str]] = field(default_factory=Counter)
     tokens: int = 0
-    """Of all requests."""
+    """Of all requests but the judge's."""
+    judge_tokens: int = 0
 
     def respond(self, turn: Turn) -> Answer:
         """Return the reply that was played to this request."""
         task = task_of(turn)
-        self.tokens += tokens_of(turn)
         if task == "claim_check":
-            return self._verdicts(turn)
+            self.judge_tokens += tokens_of(turn)
+            return self._rulings(turn)
+        self.tokens += tokens_of(turn)
         key = self._key(task, turn)
         place = (self.turn, task, key)
         self.used[place] += 1
@@ -183,21 +186,46 @@ class PlayedModel:
             self.lost.append(name)
         return shown or UNKNOWN_ID
 
-    def _verdicts(self, turn: Turn) -> Answer:
-        """Judge each sentence as it was judged; one that nobody judged gets no verdict."""
-        judged = {
-            _letters(verdict["sentence"]): verdict
-            for row in self._rows("claim_check")
-            for verdict in row["reply"]["json"]["verdicts"]
-        }
-        verdicts = []
-        for number, sentence in _CLAIM.findall(turn.user):
-            if verdict := judged.get(_letters(sentence)):
-                quote = {"verdict": verdict["verdict"], "quote": verdict.get("quote", "")}
-                verdicts.append({"id": int(number), **quote})
-            else:
-                self.unknown.append(f"claim_check {sentence}")
-        return Answer(json={"verdicts": verdicts})
+    def _rulings(self, turn: Turn) -> Answer:
+        """Judge each statement as it was judged, and what nothing bears by what is expected.
+
+        One that nobody judged gets no ruling.
+        """
+        passages = [_SHOWN_PASSAGE.fullmatch(line) for line in lines(turn.user, "passages")]
+        shown = {match[1]: match[2] for match in passages if match}
+        rulings = []
+        for line in lines(turn.user, "statements"):
+            match = _STATEMENT.fullmatch(line)
+            if match and (ruling := self._ruling(match[2], shown)):
+                rulings.append({"id": match[1], **ruling})
+            elif match:
+                self.unknown.append(f"claim_check {match[2]}")
+        return Answer(json={"rulings": rulings})
+
+    def _ruling(self, statement: str, passages: dict[str, str]) -> dict[str, Any] | None:
+        letters = _letters(statement)
+        for expect in self.conversation.expectations():
+            fix, quote = expect.get("fix", ""), expect.get("quote", "")
+            if expect["turn"] != self.turn or (expect["is"] == "kept" and not quote):
+                continue
+            names = [n for n, text in passages.items() if (quote or fix) and (quote or fix) in text]
+            is_there = _letters(expect["words"]) in letters
+            if (fix and fix in statement) or (is_there and expect["is"] == "kept"):
+                return {"v": "s", "p": names[:1]}
+            if is_there:
+                wording = statement.replace(expect["words"], fix) if fix else ""
+                letter = "p" if names else "n"
+                return {"v": letter, "bad": [expect["words"]], "p": names[:1], "fix": wording}
+        for row in self._rows("claim_check"):
+            for verdict in row["reply"]["json"]["verdicts"]:
+                if _letters(verdict["sentence"]) == letters:
+                    quote = _letters(verdict.get("quote", ""))
+                    names = [n for n, text in passages.items() if quote and quote in _letters(text)]
+                    return _RULINGS.get(verdict["verdict"].lower(), {}) | {"p": names[:1]}
+        return None
+
+
+_RULINGS = {"supported": {"v": "s"}, "nothing_to_check": {"v": "o"}}
 
 
 def _grounded(reply: dict[str, Any]) -> Answer:

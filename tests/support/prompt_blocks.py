@@ -12,7 +12,7 @@ BLOCKS = {
     " gaps"
     " previous_sources previous_places",
     "continue_answer": "cut_off",
-    "claim_check": "claims",
+    "claim_check": "today question passages statements",
     "deep_plan": "today conversation previous limit question",
     "deep_explore": "today conversation previous plan topics_done topic left question",
     "deep_compress": "question topic words pages",

@@ -13,12 +13,11 @@ from typing import Any
 
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent.assistants.common.claims import claim_element
 from agent.assistants.registry import compiled
 from agent.core.telemetry import Event, Exchange, listening
-from agent.evidence.claims.check import check
-from agent.evidence.claims.correct import shown_passages
-from agent.evidence.claims.evidence import Evidence, record
+from agent.evidence.claims.judging import passages_block
+from agent.evidence.claims.passages import Evidence, Record
+from agent.evidence.claims.statements import MARKED, statements
 from agent.services import build_services
 from agent.settings import read_settings
 
@@ -32,7 +31,7 @@ RARE = {"zinc": 3, "iron": 5, "lead": 7, "gold": 11, "tin": 13, "cobalt": 17}
 
 
 def claims() -> list[str]:
-    """Return what a judge is asked about a sentence that many passages bear alike.
+    """Return what a judge is shown of a statement that many passages bear alike.
 
     Each has words that are as rare as those of the others: only in what order their weights are
     added could tell the passages apart.
@@ -40,9 +39,9 @@ def claims() -> list[str]:
     groups = ["a", "b", "c", "d", "e", "f", "g", "h"]
     lines = [" ".join(f"{group}{word}" for word in RARE) for group in groups]
     lines += [f"{g}{word} alone" for g in groups for word, n in RARE.items() for _ in range(n - 1)]
-    evidence = Evidence({f"w{at}-0": record(f"w{at}-0", [line]) for at, line in enumerate(lines)})
-    [finding] = check(f"No {' '.join(lines[: len(groups)])} is at Foo Bar.", evidence)
-    return [str(claim_element(1, finding, shown_passages(finding, evidence)))]
+    evidence = Evidence({f"w{at}-0": Record([line]) for at, line in enumerate(lines)})
+    text = f"No {' '.join(lines[: len(groups)])} is at Foo Bar."
+    return [passages_block(statements(text, MARKED), evidence)]
 
 
 async def main(folder: Path) -> None:

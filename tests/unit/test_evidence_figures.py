@@ -2,12 +2,16 @@
 
 import pytest
 
-from agent.evidence.claims.facts import Passage, telling_figures
+from agent.evidence.figures import Figure, figures, same
+
+
+def telling_figures(text: str) -> list[Figure]:
+    return [figure for figure in figures(text) if figure.telling]
 
 
 def missing_in(sentence: str, texts: list[str]) -> list[str]:
-    passages = [Passage("", text) for text in texts]
-    return [f.text for f in telling_figures(sentence) if not any(p.has(f) for p in passages)]
+    known = [figure for text in texts for figure in figures(text)]
+    return [f.text for f in telling_figures(sentence) if not any(same(f, one) for one in known)]
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,11 @@ from agent.assistants.team_answer.answer_form import presentable, same_answer
 from agent.assistants.team_answer.speakers import updated_hypotheses
 from agent.batch.scoring import is_correct
 from agent.core.patterns import PIECE, piece
-from agent.evidence.claims.arithmetic import formula_values
-from agent.evidence.claims.check import check
-from agent.evidence.claims.evidence import Evidence
-from agent.evidence.claims.facts import names
-from agent.evidence.claims.sentences import MARKED, is_table_rule, plan_times, sentences
+from agent.evidence.claims.formulas import value_of
+from agent.evidence.claims.judging import passages_block, statements_block
+from agent.evidence.claims.passages import Evidence, Record
+from agent.evidence.claims.proof import proved
+from agent.evidence.claims.statements import MARKED, is_table_rule, statements
 from agent.evidence.constraints import constraints_by_rules, opening_hours
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.intent import detect_location_query
@@ -30,6 +30,7 @@ from agent.export.svg_map import wrap
 from agent.knowledge.markup import front_title, markdown_blocks
 from agent.mcp.amap.records import english_name
 from agent.models.validation import find_object
+from agent.sample.subject import subject_of
 from agent.search.hits import only_known
 from agent.search.rules import published_on
 
@@ -38,11 +39,15 @@ SIGNS = 100_000
 
 
 def checked(text: str) -> Any:
-    return check(text, Evidence({}, question="x"))
+    found = statements(text, MARKED)
+    evidence = Evidence({"w0-0": Record([text])}, question="x")
+    passages_block(found[:12], evidence)
+    statements_block(found[:12], evidence, MARKED)
+    return proved(found, {}, evidence)
 
 
 def split(text: str) -> Any:
-    return list(sentences(text, MARKED))
+    return statements(text, MARKED)
 
 
 def blocks(text: str) -> Any:
@@ -73,9 +78,9 @@ CASES: list[tuple[Callable[[str], Any], str, str]] = [
     (checked, "", "1"),
     (split, "", "a. "),
     (split, "", "Mr. "),
-    (lambda text: list(formula_values(text)), "", "1"),
-    (plan_times, "x", "\u3000"),
-    (names, "", "1-"),
+    (value_of, "", "1"),
+    (value_of, "", "("),
+    (subject_of, "which of ", "1-"),
     (lambda text: only_known(text, ()), "", "\t"),
     (lambda text: published_on(text, "2026-05-01"), "", "1"),
     (lambda text: names_company(text, "x"), "a", ","),

@@ -16,7 +16,7 @@ from agent.assistants.common.previous import (
     with_ids_of,
 )
 from agent.core.strings import estimated_tokens
-from agent.evidence.claims.evidence import record as evidence_record
+from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.types import Place, Source
 from agent.state import OverallState, Previous, Turn
 from tests.unit.test_constraints import record
@@ -101,7 +101,8 @@ def test_a_passage_is_kept_in_its_own_words_and_a_whole_page_by_its_quotes() -> 
     page = source("t0-0", "https://long", quotes=["原句。"])
     texts = {"d0-0": "开头。" + "正文。" * 20, "t0-0": "页" * 50_000}
     previous = left(Knowledge([passage, page], [], [], [], texts))
-    assert [s["quotes"] for s in previous["sources"]] == [[texts["d0-0"]], ["原句。"]]
+    first, second = (source["quotes"] for source in previous["sources"])
+    assert (first, second[0]) == ([texts["d0-0"]], "原句。")
 
 
 def test_places_that_the_answer_only_names_are_known_in_the_next_turn() -> None:
@@ -196,8 +197,8 @@ def test_the_words_around_cited_figures_are_kept_first_wherever_the_page_has_the
     assert "Last updated in July." in kept
     assert 0 < kept.count("On ") < 6, "the rest takes what room is left"
     # The next check reads the row with the head of its table.
-    passages = evidence_record("p0-0", [kept]).passages
-    assert any("$50" in p.text and "Price a million" in p.head for p in passages)
+    passages = Evidence({"p0-0": Record([kept])}).passages
+    assert any("$50" in p.text and "Price a million" in p.text for p in passages)
 
 
 def test_no_title_and_no_sentence_is_kept_twice() -> None:

@@ -60,10 +60,12 @@ class Answer:
             return None
         borne_out = sum(_count(counts, name) for name in _BORNE_OUT)
         claims = borne_out + _count(counts, "marked")
+        # What nobody compared with its sources is told by neither.
         return (borne_out, claims) if claims else None
 
 
-_BORNE_OUT = ("quoted", "computed", "rematched", "attached", "repaired")
+_BORNE_OUT = ("quoted", "computed", "rematched", "attached", "repaired", "supported", "revised")
+"""The verdicts of the check as it is and as it was before version 2 of its counts."""
 
 
 def _count(counts: Mapping[str, Any], name: str) -> int:

@@ -95,6 +95,8 @@ _PER = re.compile(
 _NOT_SHARES = re.compile(r"[人年员立功都交为本品长就绩分熟]|吨")
 """What follows 成 where it is no tenth: 2成人."""
 _DIGIT = re.compile(r"\d")
+_ADDRESS = re.compile(r"(?:\b\w{2,10}://|www\.)[!-~]{1,2000}")
+"""The digits of an address are no figures."""
 _WIDE_GROUP = re.compile(r"(?<=[０-９])，(?=[０-９]{3}(?![０-９]))")
 _JOINED = re.compile(r"\s*(?:[-–—~/、至到和或]|to|and|or|en|und|et|y|e|bis|tot)\s*")
 _BESIDE, _AND = re.compile(r"\s?(?:and\s|零)?"), re.compile(r"\sand\s")
@@ -172,7 +174,8 @@ def _sentence_figures(text: str) -> Sequence[Figure]:
 
 
 def _figures(text: str) -> list[Figure]:
-    plain, places = with_places(_WIDE_GROUP.sub(",", text))
+    shown = _ADDRESS.sub(lambda match: "\0" * len(match[0]), text)
+    plain, places = with_places(_WIDE_GROUP.sub(",", shown))
     digits = in_digits(plain, places)
     if not _DIGIT.search(digits.text):
         return []
@@ -470,7 +473,7 @@ def same(one: Figure, other: Figure) -> bool:
     if one.date or other.date:
         return _same_date(one, other)
     if one.clock is not None or other.clock is not None:
-        return bool(set(one.clocks) & set(other.clocks))
+        return one.clock in other.clocks
     if one.per and other.per and one.per != other.per:
         return False
     if one.kind and other.kind:
@@ -492,8 +495,8 @@ def _same_date(one: Figure, other: Figure) -> bool:
 
 
 def _half_step(figure: Figure) -> Decimal:
-    """Return half a unit of the last digit that is not zero."""
-    exponent = figure.value.normalize().as_tuple().exponent
+    """Return half a unit of the last digit that is written."""
+    exponent = figure.value.as_tuple().exponent
     return figure.scale * Decimal(1).scaleb(int(exponent)) / 2
 
 

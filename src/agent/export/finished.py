@@ -31,7 +31,7 @@ class FinishedAnswer:
     outing: Outing | None = None
     """The planned day, where the answer has one."""
     statements: list[dict[str, Any]] = field(default_factory=list)
-    """Sentences that are not plainly quoted, as `checks.statements` of the message lists them."""
+    """What was found of sentences, as `checks.statements` of the message lists them."""
     claims: Mapping[str, int] = field(default_factory=dict)
     """How many sentences there are of each verdict, as `checks.claims` counts them."""
 
@@ -39,8 +39,11 @@ class FinishedAnswer:
 def statement_line(answer: FinishedAnswer) -> str:
     """Return "18 statements: 16 with the source's words · 1 calculated · 1 without a source".
 
-    Empty where nothing was checked, and where nothing but code's own words was said.
+    Empty where nothing was checked, and where nothing but code's own words was said. Since
+    version 2 of the counts it is "11 of 12 statements are in the sources; 1 could not be found".
     """
+    if answer.claims.get("version", 1) > 1:
+        return _compared_line(answer)
     claims, language = Counter(dict(answer.claims)), answer.language
     contradicted = sum(row["verdict"] == "contradicted" for row in answer.statements)
     counts = {
@@ -59,6 +62,24 @@ def statement_line(answer: FinishedAnswer) -> str:
     return say(f"export.statements.{key}", language, n=claims["total"], parts=" · ".join(parts))
 
 
+_COMPARED = ("computed", "revised", "contradicted", "marked", "unchecked")
+
+
+def _compared_line(answer: FinishedAnswer) -> str:
+    claims, language = Counter(dict(answer.claims)), answer.language
+    claims["contradicted"] = sum(row["verdict"] == "contradicted" for row in answer.statements)
+    claims["marked"] -= claims["contradicted"]
+    total = claims["total"] - claims["own"]
+    if total <= 0:
+        return ""
+    if claims["unchecked"] == total:
+        return say("export.compared.none", language, total=total)
+    parts = [say("export.compared.supported", language, n=claims["supported"], total=total)]
+    parts += [say(f"export.compared.{kind}", language, n=claims[kind])
+              for kind in _COMPARED if claims[kind] > 0]  # fmt: skip
+    return say("punctuation.semicolon", language).join(parts)
+
+
 def checked_sentences(answer: FinishedAnswer) -> list[str]:
     """Return one line of plain text for each sentence that a source corrects, with its words."""
     numbers = {source["id"]: source.get("number") for source in answer.sources}
@@ -75,7 +96,7 @@ def checked_sentences(answer: FinishedAnswer) -> list[str]:
 
 PRINTED_QUOTES = 2
 """Of a source; an old message keeps as many, so that its files stay what they were."""
-_CORRECTED = ("repaired", "contradicted")
+_CORRECTED = ("repaired", "contradicted", "revised")
 _LINK = re.compile(r"\s?\[\d{1,4}\](?:\([^()\s]{1,2000}\))?")
 
 

@@ -107,9 +107,9 @@ def _has_evidence(draft: Draft, state: OverallState) -> bool:
 
 async def _body(draft: Draft, state: OverallState) -> AsyncIterator[str]:
     if state.get("cancelled"):
-        yield say("answer.cancelled", draft.language)
+        yield draft.by_code(say("answer.cancelled", draft.language))
     elif needs := state.get("needs"):
-        yield say(f"answer.needs_{needs}", draft.language)
+        yield draft.by_code(say(f"answer.needs_{needs}", draft.language))
     elif _was_searched(state) and not _has_evidence(draft, state):
         yield draft.nothing_found
     else:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from itertools import dropwhile
 
 from agent.core.patterns import piece
-from agent.evidence.claims.facts import names
 from agent.evidence.intent import extract_place
 from agent.evidence.places import activity_in, landmark_in, without_activities
 from agent.knowledge.terms import bears_on
@@ -134,7 +133,7 @@ def subject_of(question: str) -> Subject:
     plain = clean_question(question)
     if detect_language(plain) == "zh":
         return _subject_zh(plain)
-    for name in names(plain):
+    for name in _names(plain):
         words = [*dropwhile(_is_asking, _POSSESSIVE.sub("", name).split())]
         if words:
             return Subject((" ".join(words),))
@@ -253,3 +252,33 @@ def _refers(question: str) -> bool:
     words = re.findall(r"[^\W_]{2,}", _ASKING_ZH.sub(" ", without_activities(text)))
     named = not (_NEARBY.match(question) or all(map(_is_asking, words)))
     return extract_place(text) is None and not named
+
+
+_IDENTIFIER = re.compile(
+    r"(?<![\w.])(?=[\w.+-]{0,60}[A-Za-z])(?:[a-z]+[A-Z]\w*|[A-Z]\w*[A-Z]\w*|v?\d+(?:\.\d+){2,}|v\d[\w.]*\w"
+    r"|\w+(?:\.\w+)+|[A-Za-z]+_\w+)"
+)
+_CAPITAL = re.compile(
+    r"(?<![\w'’])[A-ZÀ-Þ][\w'’&-]*(?:\s+(?:de|du|des|of|et|la|the)?\s?[A-ZÀ-Þ][\w'’&-]*)*"
+)
+_TITLE = re.compile(r"《([^《》\n]{1,40})》|`([^`\n]{1,60})`|([A-Z]\w+ \d{1,3})(?![\d.:,])")
+_SENTENCE_BEGINS = re.compile(r"(?:^|[.!?:;|。！？：；]|\*\*|[-–—])[\s*|\"“(]*$")
+_DATES_AND_UNITS = """january february march april may june july august september october november
+december monday tuesday wednesday thursday friday saturday sunday daily am pm i h1 h2 q1 q2 q3 q4
+cny eur usd rmb gbp km kb mb gb tb mwh gwh kwh wh ah utc"""
+_NO_NAMES = frozenset(_DATES_AND_UNITS.split())
+_BEFORE_NAME = 20
+
+
+def _names(text: str) -> list[str]:
+    """Return the proper names of a text, each once."""
+    proper = dict.fromkeys(match[0] for match in _IDENTIFIER.finditer(text))
+    for match in _CAPITAL.finditer(text):
+        name = match[0]
+        if _SENTENCE_BEGINS.search(text, max(0, match.start() - _BEFORE_NAME), match.start()):
+            first, _, name = name.partition(" ")
+            name = match[0] if any(char.isupper() for char in first[1:]) or name else ""
+        proper |= dict.fromkeys([name] if name else [])
+    for match in _TITLE.finditer(text):
+        proper[next(group for group in match.groups() if group)] = None
+    return [name for name in proper if name.casefold() not in _NO_NAMES]

@@ -1,68 +1,65 @@
-"""The check of claims of a finished text: by rules, and one cheap model call for the doubtful."""
+"""The check of an answer: a judge reads each statement while the text streams, code proves."""
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from pydantic import BaseModel, Field
-
 from agent.assistants.common.conversation import known_words
 from agent.core.budget import Meter
+from agent.core.concurrency import begin
 from agent.core.errors import AgentError
 from agent.core.processor import compute
 from agent.evidence.citations import source_key
-from agent.evidence.claims.check import Finding, check
-from agent.evidence.claims.correct import (
+from agent.evidence.claims.corrected import (
     CONTRADICTED,
     MARK,
-    Part,
+    can_be_left_out,
     corrected,
     counts,
-    doubts,
-    judged,
-    marked_where_named,
     renumbered,
-    shown_passages,
+    rows,
     signs,
-    statements,
-    with_source_figures,
 )
-from agent.evidence.claims.evidence import Evidence, Record, record
-from agent.evidence.claims.facts import Passage
+from agent.evidence.claims.judging import (
+    Ruling,
+    Rulings,
+    batches,
+    passages_block,
+    statements_block,
+    with_citations,
+)
+from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.places import without_invented_places
-from agent.evidence.claims.sentences import numbered
+from agent.evidence.claims.proof import Outcome, proved, revised
+from agent.evidence.claims.statements import (
+    Notation,
+    Splitter,
+    Statement,
+    numbered,
+    statements,
+)
 from agent.evidence.constraints import judged as with_verdicts
 from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.evidence.references import references, resolved, with_targets
 from agent.evidence.types import Place, Route, Source, Weather
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.client import ModelClient
-from agent.prompts import Raw, element, task_prompt
+from agent.prompts import task_prompt
 from agent.state import Gathered
 from agent.texts import Language, say
 
 log = logging.getLogger(__name__)
-_MAX_DOUBTS = 12
+_FIRST, _MOST_CALLS = 12, 12
+"""Statements that are worth a call while more are being written; calls of one answer."""
+_LATE = 4
+"""How many times as long as a reader waits for the judge its verdicts still correct the message."""
 _MAX_QUOTES = 12
 _MEANINGS = {MARK: "answer.no_source_says", CONTRADICTED: "answer.source_says_otherwise"}
 
-
-class ClaimVerdict(BaseModel):
-    """One sentence's."""
-
-    id: int
-    verdict: str = Field(
-        description="supported, partly, contradicted, not_there or nothing_to_check"
-    )
-    quote: str = Field("", description="The words of the passage, copied; empty if not_there.")
-
-
-class ClaimVerdicts(BaseModel):
-    """The verdict of the passages on each sentence."""
-
-    verdicts: list[ClaimVerdict] = []
+Ask = Callable[[Sequence[Statement], Evidence], Awaitable[list[Ruling]]]
+"""Have a batch of statements judged."""
 
 
 @dataclass(frozen=True)
@@ -76,118 +73,180 @@ class Checked:
     extent: list[int]
     """Where the text that was checked begins and ends, without the line below it."""
     missing: int
-    """Figures that no source has."""
+    """Statements of which words stand in no source."""
     rejected: int
     """Places that were recommended and that no evidence knows."""
 
 
+@dataclass(frozen=True)
+class Judge:
+    """Ask a model about statements."""
+
+    models: ModelClient
+    model: str
+    meter: Meter
+    notation: Notation
+
+    async def __call__(self, batch: Sequence[Statement], evidence: Evidence) -> list[Ruling]:
+        """Return the rulings on a batch; none where the model fails."""
+        passages = await compute(
+            lambda: passages_block(batch, evidence), otherwise=lambda: "", seconds=_SECONDS
+        )
+        if not passages:
+            return []
+        prompt = task_prompt(
+            "claim_check",
+            today=evidence.today,
+            question=evidence.question,
+            passages=passages,
+            statements=statements_block(batch, evidence, self.notation),
+        )
+        try:
+            reply = await self.models.ask(
+                self.model,
+                prompt,
+                meter=self.meter,
+                schema=Rulings,
+                thinking=DEFAULT_THINKING["query"],
+            )
+        except AgentError as error:
+            log.info("%d statements were not judged: %s", len(batch), error)
+            return []
+        return reply.parsed.rulings if reply.parsed else []
+
+
+_SECONDS = 10.0
+
+
 @dataclass
 class ClaimCheck:
-    """Check one message; `body` is its text, with numbered citations."""
+    """Check one text while it is written: `feed` it as it streams, `finish` it, take `finished`.
 
-    body: str
+    `judge` is none where nobody judges: then nothing is marked but what a place's own record says
+    otherwise.
+    """
+
+    evidence: "asyncio.Task[Evidence | None]"
     used: list[Source]
     sources: Mapping[str, Source]
-    evidence: Evidence
     language: Language
-    earlier: Mapping[str, Source] = field(default_factory=dict)
-    """Pages of older answers: they are cited only where nothing else says what a sentence says."""
-    quoted: str = ""
-    """What code quotes below the text, which is not checked."""
-    findings: list[Finding] = field(default_factory=list)
+    judge: Ask | None = None
+    body: str = ""
+    statements: list[Statement] = field(default_factory=list)
+    outcomes: list[Outcome] = field(default_factory=list)
     rejected: list[str] = field(default_factory=list)
     """Names of recommended places that no evidence knows."""
+    quoted: str = ""
+    """What code quotes below the text, which is not checked."""
     is_checked: bool = False
 
     def __post_init__(self) -> None:
-        """Remember what was cited before anything is set right."""
-        self._cited, self._text = list(self.used), self.body
-        self.sources = {**self.sources, **self.earlier}
-        self._notation = numbered(self.used, self.sources)
+        """Begin with nothing read."""
+        self.notation = numbered(self.used, self.sources)
+        self._splitter = Splitter(self.notation)
+        self._text, self._read = "", 0
+        self._cited = list[Source]()
+        self._waiting, self._asked = list[Statement](), set[Any]()
+        self._calls = list[asyncio.Task[dict[Any, Ruling]]]()
+
+    def feed(self, piece: str) -> None:
+        """Take the next piece of the text; what stands in its finished blocks is judged at once."""
+        before = len(self._text)
+        self._text += piece
+        end = self._text.rfind("\n\n", max(self._read, before - 1))
+        if end < 0 or self.judge is None:
+            return
+        self._waiting += self._splitter.split(self._text[self._read : end + 2], self._read)
+        self._read = end + 2
+        if len(self._waiting) >= _FIRST:
+            self._ask(self._waiting)
+            self._waiting = []
+
+    def _ask(self, statements: Sequence[Statement]) -> None:
+        assert self.judge is not None
+        self._asked |= {one.key for one in statements}
+        for batch in batches(statements)[: _MOST_CALLS - len(self._calls)]:
+            self._calls.append(begin(self._judged(self.judge, batch)))
+
+    async def _judged(self, judge: Ask, batch: Sequence[Statement]) -> dict[Any, Ruling]:
+        evidence = await self.evidence
+        if evidence is None:
+            return {}
+        asked = [one for one in batch if not evidence.says(one.plain)]
+        found = await judge(asked, evidence) if asked else []
+        by_name = {one.name: one for one in asked}
+        return {by_name[r.id].key: r for r in found if r.id in by_name}
+
+    async def finish(self, body: str, *, seconds: float) -> None:
+        """Have the rest judged, prove all rulings, and have what fails reworded once.
+
+        After `seconds` nothing more is asked; what is under way is waited for a while longer.
+        """
+        self.body = self._text = body
+        self._cited = list(self.used)
+        evidence = await self.evidence
+        if evidence is None:
+            return
+        loop = asyncio.get_running_loop()
+        soon = loop.time() + seconds
+        decided = await compute(lambda: self._decided(evidence), otherwise=lambda: None)
+        if decided is None:
+            return
+        self._text, self.rejected, self.statements = decided
+        self.is_checked = True
+        if self.judge is not None:
+            self._ask([one for one in self.statements if one.key not in self._asked])
+        rulings = await _gathered(self._calls, seconds * _LATE)
+        self.outcomes = await self._proved(self.statements, rulings, evidence)
+        if self.judge is not None and loop.time() < soon:
+            await self._revise(self.judge, evidence, seconds * _LATE)
+
+    def stop(self) -> None:
+        """Give up what is still asked: nobody waits for it any more."""
+        for call in self._calls:
+            call.cancel()
+
+    def _decided(self, evidence: Evidence) -> tuple[str, list[str], list[Statement]] | None:
+        """Return the text without invented places, their names, and what it states."""
+        text, names = without_invented_places(self.body, evidence, self.notation)
+        found = [one for one in statements(text, self.notation) if not evidence.says(one.plain)]
+        return text, names, found
+
+    async def _proved(
+        self, found: Sequence[Statement], rulings: Mapping[Any, Ruling], evidence: Evidence
+    ) -> list[Outcome]:
+        by_place = {at: rulings[one.key] for at, one in enumerate(found) if one.key in rulings}
+        return await compute(
+            lambda: proved(found, by_place, evidence),
+            otherwise=lambda: [Outcome("unchecked")] * len(found),
+        )
+
+    async def _revise(self, judge: Ask, evidence: Evidence, seconds: float) -> None:
+        """Say what fails as the judge would have it, where the new wording is borne out in turn."""
+        wordings = dict[int, Statement]()
+        for at, (one, outcome) in enumerate(zip(self.statements, self.outcomes, strict=True)):
+            if not (outcome.fails and outcome.fix):
+                continue
+            if outcome.fix == "-":
+                if can_be_left_out(self._text, one):
+                    self.outcomes[at] = revised(outcome, None, "-")
+                continue
+            wording = with_citations(outcome.fix, evidence, self.notation)
+            wordings[at] = _reworded(one, wording, self.notation)
+        again = [begin(self._judged(judge, batch)) for batch in batches([*wordings.values()])]
+        rulings = await _gathered(again, seconds)
+        outcomes = await self._proved([*wordings.values()], rulings, evidence)
+        for (at, one), outcome in zip(wordings.items(), outcomes, strict=True):
+            self.outcomes[at] = revised(self.outcomes[at], outcome, one.text)
 
     @property
     def citing(self) -> dict[str, list[str]]:
-        """Return the sentences that cite each source, by its id; a row with its table's head."""
+        """Return the statements that rest on each source, by its id."""
         citing: dict[str, list[str]] = {}
-        for finding in self.findings:
-            sentence = finding.sentence
-            for name in (*sentence.cited, *finding.attach):
-                words = f"{sentence.head} {sentence.plain}".replace("\0", " ")
-                citing.setdefault(name, []).append(words)
+        for statement in self.statements:
+            for name in statement.cited:
+                citing.setdefault(name, []).append(statement.said)
         return citing
-
-    async def decide(self, *, seconds: float) -> None:
-        """Check by rules, in a thread; a text too long for the time stays as it was written."""
-        decided = await compute(self._decided, otherwise=lambda: None, seconds=seconds)
-        if decided is not None:
-            self._text, self.rejected, self.findings = decided
-        self.is_checked = decided is not None
-
-    def _decided(self) -> tuple[str, list[str], list[Finding]] | None:
-        """Return the text without invented places, their names, and what is found of the rest."""
-        text, names = without_invented_places(self.body, self.evidence, self._notation)
-        findings = check(text, self.evidence, self._notation)
-        if self.earlier:
-            pages = _pages(self.earlier)
-            findings = [_attached(finding, pages) for finding in findings]
-        findings = marked_where_named(findings, names)
-        return text, names, with_source_figures(findings, self.evidence)
-
-    async def ask(self, models: ModelClient, model: str, meter: Meter, *, seconds: float) -> None:
-        """Have a model judge what is doubtful; where it cannot in time, the rules' word stands."""
-        doubtful = doubts(self.findings, _MAX_DOUBTS)
-        if not doubtful:
-            return
-        passages = await compute(
-            lambda: [shown_passages(finding, self.evidence) for finding in doubtful],
-            otherwise=list[list[Passage]],
-            seconds=seconds,
-        )
-        if not passages:
-            return
-        try:
-            async with asyncio.timeout(seconds):
-                verdicts = await self._verdicts(doubtful, passages, models, model, meter)
-        except (AgentError, TimeoutError) as error:
-            log.info("claims were not judged: %s", error or "too slow")
-            return
-        judgements = {
-            id(doubtful[verdict.id - 1]): (verdict, passages[verdict.id - 1])
-            for verdict in verdicts
-            if 0 < verdict.id <= len(doubtful)
-        }
-        self.findings = [
-            self._with_verdict(finding, *judgement)
-            if (judgement := judgements.get(id(finding)))
-            else finding
-            for finding in self.findings
-        ]
-
-    def _with_verdict(
-        self, finding: Finding, verdict: ClaimVerdict, passages: Sequence[Passage]
-    ) -> Finding:
-        word = verdict.verdict.replace(" ", "_")
-        return judged(finding, word, verdict.quote, passages, self.evidence)
-
-    async def _verdicts(
-        self,
-        findings: Sequence[Finding],
-        passages: Sequence[Sequence[Passage]],
-        models: ModelClient,
-        model: str,
-        meter: Meter,
-    ) -> list[ClaimVerdict]:
-        each = enumerate(zip(findings, passages, strict=True), 1)
-        claims = Raw("\n".join(claim_element(n, *claim) for n, claim in each))
-        reply = await models.ask(
-            model,
-            task_prompt("claim_check", claims=claims),
-            meter=meter,
-            schema=ClaimVerdicts,
-            thinking=DEFAULT_THINKING["query"],
-        )
-        assert reply.parsed is not None
-        return reply.parsed.verdicts
 
     def _note(self) -> str:
         """Return what the signs in the text mean, or that it was not checked; else nothing."""
@@ -195,7 +254,7 @@ class ClaimCheck:
             return say("answer.not_checked", self.language) if self.body else ""
         between = say("punctuation.semicolon", self.language)
         return between.join(
-            say(_MEANINGS[sign], self.language, mark=sign) for sign in signs(self.findings)
+            say(_MEANINGS[sign], self.language, mark=sign) for sign in signs(self.outcomes)
         )
 
     def finished(self, streamed: str, targets: Mapping[str, str | None]) -> Checked:
@@ -203,76 +262,91 @@ class ClaimCheck:
 
         `targets` are where links of sources lead by now.
         """
-        begin = streamed.index(self.body or self.quoted)
-        closing = streamed[begin + len(self.body) :]
+        begins = streamed.index(self.body or self.quoted)
+        closing = streamed[begins + len(self.body) :]
         listed = references(resolved(self._cited, targets), self.language)
         closing = closing.removesuffix(f"\n\n{listed}")
         ends = closing.find(self.quoted) + len(self.quoted)
         quoted, closing = closing[:ends], closing[ends:]
-        parts = corrected(self._text, self.findings, self._notation)
+        parts = corrected(self._text, self.statements, self.outcomes, self.notation)
         cited = [*(part.text for part in parts), quoted, closing]
         whole, used = renumbered("\0".join(cited), self.used)
         *texts, quoted, closing = whole.split("\0")
-        parts = [Part(text, part.finding) for text, part in zip(texts, parts, strict=True)]
-        used = resolved(_with_quotes(used, self.findings, self.sources), targets)
+        parts = [replace(part, text=text) for part, text in zip(parts, texts, strict=True)]
+        used = resolved(_with_quotes(used, self.outcomes, self.sources), targets)
         sources = references(used, self.language)
         note = f"\n\n{self._note()}".rstrip()
-        written = [streamed[:begin], *texts, quoted, note, closing]
+        written = [streamed[:begins], *texts, quoted, note, closing]
         own = sum(len(with_targets(text, targets)) for text in [*texts, quoted])
         text = with_targets("".join(written), targets) + f"\n\n{sources}" * bool(sources)
         return Checked(
             text=text,
             used=used,
-            counts=counts(self.findings, found=bool(self.sources)),
-            statements=statements(parts, begin, lambda piece: with_targets(piece, targets)),
-            extent=[begin, begin + own],
-            missing=sum(len(f.missing) for f in self.findings if f.verdict == "marked"),
+            counts=counts(self.outcomes),
+            statements=rows(parts, begins, lambda piece: with_targets(piece, targets)),
+            extent=[begins, begins + own],
+            missing=sum(outcome.fails for outcome in self.outcomes),
             rejected=len(self.rejected),
         )
 
 
 def unchecked(streamed: str, body: str, used: list[Source], language: Language) -> Checked:
     """Return a message as it was streamed, which says below its text that it was not checked."""
-    begin = streamed.find(body)
-    end = begin + len(body)
+    begins = streamed.find(body)
+    end = begins + len(body)
     note = f"\n\n{say('answer.not_checked', language)}" if body else ""
     return Checked(
         text=f"{streamed[:end]}{note}{streamed[end:]}",
         used=used,
         counts=counts([]),
         statements=[],
-        extent=[begin, end],
+        extent=[begins, end],
         missing=0,
         rejected=0,
     )
 
 
-def claim_element(number: int, finding: Finding, passages: Sequence[Passage]) -> Raw:
-    """Return a doubtful sentence with the passages to judge it by, for a prompt."""
-    plain = finding.sentence.plain.replace("\0", "")
-    head = finding.sentence.head
-    rows = [element("sentence", plain), *([element("table_head", head)] if head else [])]
-    rows += [element("passage", _with_head(passage.text, passage.head)) for passage in passages]
-    return Raw(f'<claim id="{number}">\n' + "\n".join(rows) + "\n</claim>")
+async def _gathered(
+    calls: Sequence["asyncio.Task[dict[Any, Ruling]]"], seconds: float
+) -> dict[Any, Ruling]:
+    """Return the rulings of the calls that end in time; the others are given up."""
+    if not calls:
+        return {}
+    done, late = await asyncio.wait(calls, timeout=seconds)
+    for call in late:
+        call.cancel()
+    if late:
+        log.info("%d of %d calls of the judge were too slow", len(late), len(calls))
+    rulings: dict[Any, Ruling] = {}
+    for call in calls:
+        if call in done and not call.cancelled() and call.exception() is None:
+            rulings |= call.result()
+    return rulings
 
 
-def _with_head(text: str, head: str) -> str:
-    """Return a row below the head of its table; any other text as it is."""
-    return f"{head}\n{text}" if head else text
+def _reworded(statement: Statement, wording: str, notation: Notation) -> Statement:
+    """Return a statement in other words, citing what it cited where these words cite nothing."""
+    [*found] = Splitter(notation).split(wording)
+    cited = tuple(dict.fromkeys(name for one in found for name in one.cited))
+    if not cited and statement.citations:
+        mark = "".join(map(notation.write, statement.cited[:1]))
+        wording = f"{wording} {mark}" if wording[-1:].isascii() else f"{wording}{mark}"
+    plain = " ".join(one.plain for one in found)
+    return replace(
+        statement, text=wording, plain=plain, citations=(), cited=cited or statement.cited
+    )
 
 
 def _with_quotes(
-    used: Sequence[Source], findings: Iterable[Finding], sources: Mapping[str, Source]
+    used: Sequence[Source], outcomes: Iterable[Outcome], sources: Mapping[str, Source]
 ) -> list[Source]:
     """Return the cited sources with the passages that bear the text, or not, before others."""
     quotes: dict[str, list[str]] = {}
-    for finding in findings:
-        quote = finding.quote
-        bears = finding.verdict != "marked" or finding.contradicted
-        if quote and quote.source in sources and bears:
-            source = sources[quote.source]
-            if source["kind"] != "place" and quote.text != source["title"]:
-                quotes.setdefault(source_key(source), []).append(quote.text)
+    for outcome in outcomes:
+        for passage in outcome.passages:
+            source = sources.get(passage.source)
+            if source and source["kind"] != "place" and passage.text != source["title"]:
+                quotes.setdefault(source_key(source), []).append(passage.text)
     with_quotes = []
     for source in used:
         own = quotes.get(source_key(source), [])
@@ -286,7 +360,7 @@ def evidence_of(
     sources: Mapping[str, Source],
     texts: Mapping[str, str],
     known: Iterable[str],
-    own: Iterable[str] = (),
+    own: Sequence[str] = (),
 ) -> Evidence:
     """Return what an answer may rest on: quotes, pages, and the map's records, by source id.
 
@@ -300,11 +374,9 @@ def evidence_of(
     )
     verdicts = with_verdicts(places, turn.get("constraints", {}), turn["language"])
     by_source: dict[str, Place] = {place["source"]: place for place in verdicts}
-    records: dict[str, Record] = {
-        name: record(
-            name,
-            [source["title"], *_words_of(name, source, texts), by_record.get(name, "")],
-            by_source.get(name),
+    records = {
+        name: Record(
+            [*_words_of(name, source, texts), by_record.get(name, "")], by_source.get(name)
         )
         for name, source in sources.items()
     }
@@ -318,27 +390,11 @@ def evidence_of(
     )
 
 
-def _pages(sources: Mapping[str, Source]) -> Evidence:
-    """Return pages of which no more than their quotes is known as evidence."""
-    return Evidence(
-        {name: record(name, [page["title"], *page["quotes"]]) for name, page in sources.items()}
-    )
-
-
-def _attached(finding: Finding, pages: Evidence) -> Finding:
-    """Return a sentence that nothing bears with the one page that does; else as it is."""
-    if finding.verdict != "marked" or finding.contradicted or finding.sentence.cited:
-        return finding
-    again = check(finding.sentence.text, pages)
-    if len(again) != 1 or again[0].verdict != "attached":
-        return finding
-    return replace(again[0], sentence=finding.sentence)
-
-
 def _words_of(name: str, source: Source, texts: Mapping[str, str]) -> list[str]:
-    """Return a source's own words and date: quotes may be a model's, where its text is there."""
+    """Return a source's words, its title and date first: quotes may be a model's, where text is."""
+    dated = " ".join(filter(None, [source["title"], (source.get("published") or "")[:10]]))
     text = texts.get(name, "")
-    return [*([text] if text else source["quotes"]), (source.get("published") or "")[:10]]
+    return ["\n".join([dated, *([text] if text else source["quotes"])])]
 
 
 def record_texts(
@@ -347,8 +403,11 @@ def record_texts(
     """Return each record of the map by its source: as a model is shown it, and unrounded."""
     texts: dict[str, str] = {}
     for place in places:
-        exact = [f"{place['distance_m']} m"] if place["distance_m"] is not None else []
-        texts[place["source"]] = "\n".join([place_lines([place], language), *exact])
+        metres = place["distance_m"]
+        exact = [f"{metres} m in a straight line"] if metres is not None else []
+        verdicts = [verdict["text"] for verdict in place.get("verdicts", [])]
+        lines = [place_lines([place], language), *exact, *verdicts]
+        texts[place["source"]] = "\n".join(dict.fromkeys(lines))
     for route in routes:
         seconds, metres = route["duration_s"] or 0, route["distance_m"] or 0
         steps = [step["instruction"] for step in route["steps"]]

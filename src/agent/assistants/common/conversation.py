@@ -10,15 +10,13 @@ from langchain_core.tools import BaseTool
 from agent.core.errors import InputError
 from agent.core.strings import estimated_tokens
 from agent.evidence.citations import renumber_for_prompt
-from agent.evidence.claims.arithmetic import formula_values
-from agent.evidence.claims.correct import (
+from agent.evidence.claims.corrected import (
     CONTRADICTED,
-    LINKED,
     MARK,
     is_marked,
     with_words_for_signs,
 )
-from agent.evidence.claims.sentences import sentences
+from agent.evidence.claims.statements import LINKED, statements
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Source
 from agent.texts import Language, detect_language, say
@@ -136,11 +134,10 @@ def known_words(messages: Sequence[AnyMessage]) -> list[str]:
     ]
     answers = [own_text(message) for message in messages if isinstance(message, AIMessage)]
     cited = [
-        sentence.plain.replace("\0", "")
+        statement.said
         for answer in answers[-1:]
-        for sentence in sentences(answer, LINKED)
-        if (sentence.citations or any(formula_values(sentence.plain)))
-        and not is_marked(sentence.text)
+        for statement in statements(answer, LINKED)
+        if (statement.citations or "=" in statement.plain) and not is_marked(statement.text)
     ]
     return [*questions[-KEPT_MESSAGES:], *cited]
 

@@ -15,8 +15,8 @@ from agent.assistants.common.conversation import KEPT_MESSAGES
 from agent.core.processor import breathe
 from agent.core.strings import cut_to_shares, cut_to_tokens, estimated_tokens
 from agent.evidence.citations import MARKER, carry_over, source_key
-from agent.evidence.claims.evidence import with_heads
-from agent.evidence.claims.facts import telling_figures
+from agent.evidence.claims.passages import with_heads
+from agent.evidence.figures import figures
 from agent.evidence.places import source_ids
 from agent.evidence.types import Outing, Place, Source
 from agent.knowledge.ranking import Bm25, best_first
@@ -314,7 +314,7 @@ def _pieces(source: Source, knowledge: Knowledge) -> list[_Piece]:
     for piece in pieces:
         if any(quote in piece.text for quote in source["quotes"]):
             piece.worth = _CITED
-        if piece.worth == _REST and telling_figures(piece.text):
+        if piece.worth == _REST and any(figure.telling for figure in figures(piece.text)):
             piece.worth = _FIGURES
     return pieces
 

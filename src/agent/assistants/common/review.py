@@ -435,7 +435,7 @@ async def write_stop(
     draft = Draft(state, configuration, services, emit, node=NODE, assistant=assistant)
 
     async def body() -> AsyncIterator[str]:
-        yield say("answer.cancelled", draft.language)
+        yield draft.by_code(say("answer.cancelled", draft.language))
 
     parts = MessageParts(body=body, sections=list, metadata=metadata or {})
     return await write_message(draft, parts)

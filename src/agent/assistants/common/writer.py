@@ -1,6 +1,5 @@
 """The last message of a turn: written, streamed and accounted for, the same for every assistant."""
 
-import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,7 +9,7 @@ from typing import Any, cast
 from langchain_core.messages import AIMessage
 from typing_extensions import TypedDict
 
-from agent.assistants.common.claims import Checked, ClaimCheck, evidence_of, unchecked
+from agent.assistants.common.claims import Checked, ClaimCheck, Judge, evidence_of, unchecked
 from agent.assistants.common.conversation import EXTENT
 from agent.assistants.common.gaps import (
     brought_by_map,
@@ -46,7 +45,8 @@ from agent.core.processor import compute
 from agent.core.progress import Emit, event
 from agent.core.telemetry import STEP, RunEnd, tell_end
 from agent.evidence.citations import Citer
-from agent.evidence.claims.evidence import Evidence
+from agent.evidence.claims.passages import Evidence
+from agent.evidence.claims.statements import LINKED, statements
 from agent.evidence.constraints import judged
 from agent.evidence.places import extract_place, source_ids
 from agent.evidence.records import (
@@ -79,6 +79,7 @@ def all_failed(gaps: Sequence[Gap], language: Language) -> str:
 
 log = logging.getLogger(__name__)
 
+_NO_VERDICT = ("version", "total")
 _SHOWN_PLACES = 20
 _ANSWERED_EMPTY = {
     "no_results", "map_no_results", "map_place_not_found", "map_not_covered", "ungrounded",
@@ -137,10 +138,10 @@ class Draft:
         self.own_list = SourceListFilter()
         self.targets: dict[str, str | None] = {}
         self.texts, self.known = texts or {}, known
-        self.own: Sequence[str] = ()
+        self.own: list[str] = []
+        """What code says in the text: nobody judges it."""
         self.claims: ClaimCheck | None = None
         self.body = ""
-        self._evidence: asyncio.Task[Evidence | None] | None = None
         places = distinct_places(state.get("places", []))
         self.places = judged(places, self.turn.get("constraints", {}), self.language)
         self.gaps: list[Gap] = [*state.get("gaps", []), *model_gaps(self.turn)]
@@ -183,7 +184,12 @@ class Draft:
     @property
     def nothing_found(self) -> str:
         """Return the answer where no source has anything on the question."""
-        return self.services.nothing_found(self.turn["question"], self.language)
+        return self.by_code(self.services.nothing_found(self.turn["question"], self.language))
+
+    def by_code(self, text: str) -> str:
+        """Return what code says in the text, and see that it is not judged: it is no model's."""
+        self.own.append(" ".join(one.plain for one in statements(text, LINKED)))
+        return text
 
     def settled_gaps(self) -> list[Gap]:
         """Return the gaps, those marked that what is cited makes up for."""
@@ -240,40 +246,40 @@ class Draft:
             self.targets |= await self.services.links(urls)
         return resolved(used, self.targets)
 
-    def read_evidence(self) -> None:
-        """Begin to read, in a thread, what the text may rest on: it is still being written."""
-        context, cited = [*self.known, self.nothing_found], self.citer.sources
+    def begin_check(self) -> None:
+        """Begin to read, in a thread, what the text may rest on, and to have it judged."""
+        messages = cast(Mapping[str, Any], self.state).get("messages", [])
+        cited = self.citer.sources
+        sources = {**cited, **earlier_pages(messages, cited.values())}
 
         def read() -> Evidence:
-            evidence = evidence_of(self.state, cited, self.texts, context, self.own)
+            evidence = evidence_of(self.state, sources, self.texts, self.known, self.own)
             evidence.read()
             return evidence
 
         # Nobody waits for it where the writing is cancelled.
-        self._evidence = begin(compute(read, otherwise=lambda: None))
-
-    async def check(self, body: str) -> None:
-        """Check the claims of the text: by rules, and by a model what those leave in doubt."""
-        assert self._evidence is not None
-        evidence, cited = await self._evidence, self.citer.sources
-        if evidence is None:
-            self.claims = ClaimCheck(
-                body, self.citer.used, cited, Evidence({}), self.language, quoted=self.quoted
-            )
-            return
-        messages = cast(Mapping[str, Any], self.state).get("messages", [])
-        earlier = earlier_pages(messages, cited.values())
-        self.claims = ClaimCheck(
-            body, self.citer.used, cited, evidence, self.language, earlier, self.quoted
-        )
-        await self.claims.decide(seconds=self.configuration.claim_seconds)
+        evidence = begin(compute(read, otherwise=lambda: None))
+        self.claims = ClaimCheck(evidence, [], sources, self.language)
         if self.configuration.claim_check:
-            await self.claims.ask(
-                self.services.models,
-                self.configuration.research_model,
-                self.meter,
-                seconds=self.configuration.claim_seconds,
-            )
+            configuration, chosen = self.configuration, self.turn["reasoning_model"]
+            model = configuration.judge_model or chosen or configuration.answer_model
+            judge = Judge(self.services.models, model, self.meter, self.claims.notation)
+            self.claims.judge = judge
+
+    def watch(self, piece: str) -> None:
+        """Have what the text states judged while it is written; what code quotes states nothing."""
+        if self.claims is not None and not self.quoted:
+            self.claims.used[:] = self.citer.used
+            self.claims.feed(piece)
+
+    async def check(self) -> ClaimCheck | None:
+        """Return the check of the whole text."""
+        if self.claims is not None:
+            self.claims.used[:] = self.citer.used
+            self.claims.quoted = self.quoted
+            own = self.body.removesuffix(self.quoted.rstrip("\n")).rstrip()
+            await self.claims.finish(own, seconds=self.configuration.claim_seconds)
+        return self.claims
 
 
 @dataclass(frozen=True)
@@ -307,8 +313,12 @@ async def write_message(
     """
     state, turn = draft.state, draft.turn
     draft.emit(event("answering", draft.node))
-    streamed = await FinishedText(pieces=lambda: _pieces(draft, parts)).ainvoke([])
-    checked = await _corrected(draft, draft.without_withdrawn(str(streamed.text)))
+    try:
+        streamed = await FinishedText(pieces=lambda: _pieces(draft, parts)).ainvoke([])
+        checked = await _corrected(draft, draft.without_withdrawn(str(streamed.text)))
+    finally:
+        if draft.claims is not None:
+            draft.claims.stop()
     cited, seconds = checked.used, round(draft.meter.budget.seconds(), 2)
     log.info("turn=%s %s: %d sources cited, %d gaps, %.1f s",
              turn["id"], draft.node, len(cited), len(draft.gaps), seconds)  # fmt: skip
@@ -373,7 +383,7 @@ async def _closing(
 def _tell_end(draft: Draft, checked: Checked, seconds: float) -> None:
     if (step := STEP.get()) is not None:
         codes = [gap["code"] for gap in draft.gaps]
-        claims = {name: count for name, count in checked.counts.items() if name != "total"}
+        claims = {name: count for name, count in checked.counts.items() if name not in _NO_VERDICT}
         tell_end(RunEnd(step, "success", seconds, codes, claims))
 
 
@@ -406,7 +416,7 @@ async def _carried(
 
 async def _pieces(draft: Draft, parts: MessageParts) -> AsyncIterator[str]:
     """Yield the whole message, piece by piece, as it will be stored."""
-    draft.read_evidence()
+    or_else("the check of claims", draft.begin_check, lambda: None)
     if notice := draft.notice:
         yield notice
     body = ended = ""
@@ -416,15 +426,13 @@ async def _pieces(draft: Draft, parts: MessageParts) -> AsyncIterator[str]:
         ended = f"{ended}{piece}"[len(text) :]
         body += text
         if text:
+            draft.watch(text)
             yield text
     body = draft.without_withdrawn(body)
     for section in filter(None, _sections(draft, parts, body)):
         yield f"\n\n{section}"
     draft.body = body
-    own = body.removesuffix(draft.quoted.rstrip("\n")).rstrip()
-    checking = await_or_else("the check of claims", draft.check(own), lambda: None)
-    leading = await_or_else("links", draft.led(draft.citer.used), lambda: draft.citer.used)
-    used, _ = await asyncio.gather(leading, checking)
+    used = await await_or_else("links", draft.led(draft.citer.used), lambda: draft.citer.used)
     if sources := or_else("the sources", lambda: references(used, draft.language), str):
         yield f"\n\n{sources}"
 
@@ -460,7 +468,8 @@ def _sections(draft: Draft, parts: MessageParts, body: str) -> list[str]:
 
 async def _corrected(draft: Draft, streamed: str) -> Checked:
     """Return the message as it is stored: after the check of its claims, links led on."""
-    claims, used, language = draft.claims, draft.citer.used, draft.language
+    used, language = draft.citer.used, draft.language
+    claims = await await_or_else("the check of claims", draft.check(), lambda: None)
     as_written = partial(unchecked, streamed, draft.body, used, language)
     if claims is None:
         return as_written()

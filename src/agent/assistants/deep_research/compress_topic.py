@@ -33,7 +33,7 @@ from agent.core.processor import breathe, compute
 from agent.core.progress import Emit, event
 from agent.core.strings import cut_to_shares, cut_to_tokens, estimated_tokens
 from agent.evidence.citations import MARKER, cited_ids
-from agent.evidence.claims.evidence import passages
+from agent.evidence.claims.passages import passages
 from agent.evidence.queries import clean_text
 from agent.evidence.references import is_domain
 from agent.evidence.types import Gap, Source

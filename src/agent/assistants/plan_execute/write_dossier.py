@@ -211,9 +211,8 @@ class _Dossier:
             # Where the sources of every task failed, other words would find no more.
             failed = bool(self.results) and all(r["status"] == "failed" for r in self.results)
             draft.degraded = draft.degraded or failed
-            yield (
-                say("plan_execute.none_answered", draft.language) if failed else draft.nothing_found
-            )
+            none = say("plan_execute.none_answered", draft.language)
+            yield draft.by_code(none) if failed else draft.nothing_found
             return
         async for piece in write_or_quote(draft, self.prompt(), self.material, part="dossier"):
             yield piece

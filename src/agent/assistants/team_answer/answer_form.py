@@ -10,7 +10,6 @@ import unicodedata
 from decimal import ROUND_HALF_UP, Context, Decimal
 
 from agent.core.patterns import PIECE
-from agent.evidence.claims.facts import amount
 from agent.evidence.figures import figures
 
 _QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "「": "」", "『": "』", "`": "`"}
@@ -120,8 +119,11 @@ def same_answer(one: str, other: str) -> bool:
 
 
 def _measures(text: str) -> set[tuple[str, Decimal]]:
-    """Return the figures that have a unit, as the unit's kind and the amount in its base unit."""
-    return {(figure.kind, amount(figure)) for figure in figures(text) if figure.kind}
+    """Return the figures that have a unit, as the unit's kind and the amount in its base unit.
+
+    A sign may stand in a word: 短6.4公里 is -6400 米.
+    """
+    return {(figure.kind, abs(figure.amount)) for figure in figures(text) if figure.kind}
 
 
 def _numbers(text: str, *, whole: bool) -> set[Decimal]:

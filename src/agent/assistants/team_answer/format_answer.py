@@ -143,7 +143,8 @@ async def format_answer(
         answer, final = presentable(bare, requirement), formatted(bare, requirement)
     verified = bool(final) and state.get("verified", False)
     outcome: Outcome = (state.get("outcome") or "answer") if final else "not_found"
-    draft.own = _own(state, headline(answer, outcome, draft.language))
+    for words in _own(state, headline(answer, outcome, draft.language)):
+        draft.by_code(words)
     result = {"final_answer": final, "verified": verified}
     parts = MessageParts(
         body=lambda: _body(draft, state, answer, outcome),

@@ -46,8 +46,7 @@ from agent.core.budget import Meter
 from agent.core.progress import event
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.citations import MARKER
-from agent.evidence.claims.facts import Passage
-from agent.evidence.figures import figures
+from agent.evidence.figures import figures, same
 from agent.evidence.queries import clean_text
 from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.evidence.types import Gap, Source
@@ -178,11 +177,12 @@ def agrees(agreed: str, synthesized: SynthesizedAnswer) -> bool:
 
 def missing_figures(synthesized: SynthesizedAnswer, state: TeamState) -> list[str]:
     """Return the figures of the answer that no evidence it rests on has, rounding allowed."""
-    passages = [Passage("", text) for text in evidence_texts(synthesized.evidence, state)]
+    texts = evidence_texts(synthesized.evidence, state)
+    known = [figure for text in texts for figure in figures(text)]
     return [
         figure.text
         for figure in figures(synthesized.answer)
-        if not any(passage.has(figure) for passage in passages)
+        if figure.telling and not any(same(figure, other) for other in known)
     ]
 
 

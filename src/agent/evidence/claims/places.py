@@ -1,53 +1,25 @@
-"""Check the places of an answer: cite each as itself, recommend no unknown one."""
+"""Recommend no place that nothing knows: such items of a list leave the answer, and are counted."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 
-from agent.evidence.claims.evidence import Evidence
-from agent.evidence.claims.sentences import Citation, Notation, Sentence, sentences
-from agent.evidence.figures import figures
+from agent.evidence.claims.passages import Evidence
+from agent.evidence.claims.statements import Notation, Statement, statements
+from agent.evidence.figures import figures, same
 from agent.evidence.language import words
+from agent.evidence.places import mentioned
+
+_FROM = re.compile(
+    r"(?:距离?|离)[^\d，。；,;|]{1,30}?(?=约|\d)|[·|]\s*[^\d·|]{1,30}?\s(?=\d[\d.]*\s?k?m\b)"
+    r"|\b(?:from|near)\s+(?:the\s+)?[^\d,.;|]{1,40}"
+)
 
 
-def with_right_places(
-    sentence: Sentence, evidence: Evidence
-) -> tuple[Sentence, tuple[tuple[Citation, str | None], ...]]:
-    """Return the sentence with each place's citation that place's, and what was changed."""
-    moved: list[tuple[Citation, str | None]] = []
-    citations: list[Citation] = []
-    at = 0
-    for citation in sentence.citations:
-        begin = citation.start - sentence.start
-        segment, at = sentence.plain[at:begin], citation.end - sentence.start
-        right = _right_place(citation, segment.replace("\0", " "), sentence, evidence)
-        if right is None:
-            citations.append(citation)
-            continue
-        others = {
-            name for other in sentence.citations if other is not citation for name in other.ids
-        }
-        moved.append((citation, None if right in others else right))
-        citations.append(replace(citation, ids=(right,)))
-    return replace(sentence, citations=tuple(citations)), tuple(moved)
-
-
-def _right_place(
-    citation: Citation, segment: str, sentence: Sentence, evidence: Evidence
-) -> str | None:
-    """Return the place that a citation of a place ought to name; None where it is right."""
-    ids = [i for i in citation.ids if i in evidence.records]
-    if not ids or any(evidence.records[i].place is None for i in ids):
-        return None
-    whole = sentence.plain.replace("\0", " ")
-    named = evidence.places_in(segment) or evidence.places_in(whole)
-    if len(named) != 1 or named & set(citation.ids) or evidence.places_in(whole) & set(ids):
-        return None
-    right = next(iter(named))
-    stated = figures(whole)
-    cited_has = sum(any(p.has(f) for p in evidence.of(ids)) for f in stated)
-    other_has = sum(any(p.has(f) for p in evidence.of([right])) for f in stated)
-    return right if other_has > cited_has or not cited_has else None
+def without_origins(text: str) -> str:
+    """Return a text with what follows "far from" blanked, of the same length."""
+    return _FROM.sub(lambda match: " " * len(match[0]), text)
 
 
 @dataclass(frozen=True)
@@ -55,7 +27,7 @@ class _Item:
     """Hold an item of a list or a row of a table that begins with a name."""
 
     name: str
-    sentence: Sentence
+    statements: Sequence[Statement]
     start: int
     end: int
     """Characters, its line and those indented below it."""
@@ -88,13 +60,18 @@ def without_invented_places(
 
     Only lists count in which the evidence knows another place.
     """
-    items = list(_items(text, notation)) if evidence.places else []
-    if not any(evidence.places_in(item.name) for item in items):
+    places = [record.place for record in evidence.records.values() if record.place]
+    items = list(_items(text, notation)) if places else []
+
+    def is_known(piece: str) -> bool:
+        return bool(mentioned(places, without_origins(piece)))
+
+    if not any(is_known(item.name) for item in items):
         return text, []
     invented = [
         item
         for item in items
-        if not evidence.places_in(text[item.start : item.end]) and _is_invented(item, evidence)
+        if not is_known(text[item.start : item.end]) and _is_invented(item, evidence)
     ]
     for item in reversed(invented):
         text = text[: item.start] + _counted_down(text[item.start : item.end], text[item.end :])
@@ -102,22 +79,22 @@ def without_invented_places(
 
 
 def _items(text: str, notation: Notation) -> Iterator[_Item]:
-    for sentence in sentences(text, notation):
-        start = text.rfind("\n", 0, sentence.start) + 1
-        sign = _SIGN.fullmatch(text[start : sentence.start])
-        if name := _name(sentence) if sign or sentence.row else "":
-            indent = len(sign[1]) if sign else len(text)
-            yield _Item(name, sentence, start, _end_of_item(text, sentence.start, indent))
+    for start, group in groupby(statements(text, notation), key=lambda each: each.line):
+        line = list(group)
+        sign = _SIGN.match(text, start, line[0].start)
+        is_row = line[0].kind == "cell"
+        if not (is_row or (sign and sign.end() == line[0].start)):
+            continue
+        if name := line[0].row if is_row else _name(line[0].plain, line[0].text):
+            indent = len(sign[1]) if sign and not is_row else len(text)
+            if len(name) > _LONGEST_NAME:
+                continue
+            yield _Item(name, line, start, _end_of_item(text, line[0].start, indent))
 
 
-def _name(sentence: Sentence) -> str:
-    """Return the name that an item begins with; a row's first cell that is no number."""
-    plain = sentence.plain.replace("\0", " ")
-    if sentence.row:
-        cells = (cell.strip(" *") for cell in plain.split("|"))
-        name = next((cell for cell in cells if cell and not cell.isdigit()), "")
-        return name if len(name) <= _LONGEST_NAME else ""
-    match = _BOLD.match(plain) or _BEFORE_COLON.match(plain)
+def _name(plain: str, text: str) -> str:
+    """Return the name that an item begins with."""
+    match = _BOLD.match(text) or _BEFORE_COLON.match(plain)
     return match[1].strip() if match else ""
 
 
@@ -139,9 +116,10 @@ def _is_invented(item: _Item, evidence: Evidence) -> bool:
     named = kind.search(base) or _BRANCH_KIND.search(item.name)
     if not named or _is_known(base, evidence):
         return False
-    stated = figures(item.sentence.plain.replace("\0", " "))
-    cited = [p for name in item.sentence.cited for p in evidence.of([name])]
-    borne = [figure for figure in stated if any(p.has(figure) for p in cited)]
+    stated = [figure for statement in item.statements for figure in figures(statement.plain)]
+    cited = {name for statement in item.statements for name in statement.cited}
+    there = [other for p in evidence.passages if p.source in cited for other in p.figures]
+    borne = [figure for figure in stated if any(same(figure, other) for other in there)]
     foreign = base.isascii() and not stated
     return not foreign and not (stated and len(borne) == len(stated))
 
@@ -149,7 +127,7 @@ def _is_invented(item: _Item, evidence: Evidence) -> bool:
 def _is_known(base: str, evidence: Evidence) -> bool:
     """Return whether half of a name's own words stand in some passage or in the question."""
     own = words(_KINDS.sub(" ", base)) or words(base)
-    return any(2 * len(own & p.words) >= len(own) for p in [*evidence.passages, *evidence.known])
+    return any(2 * len(own & p.words) >= len(own) for p in evidence.passages)
 
 
 def _counted_down(item: str, rest: str) -> str:

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agent.evidence.claims.facts import year_of
 from agent.evidence.figures import Figure, figures
 from agent.evidence.units import UNITS
 from agent.knowledge.terms import terms
@@ -102,7 +101,7 @@ def _values(sentence: str, kind: str, question: str) -> Iterator[tuple[str, int]
     """Yield every value of a kind with the place where it stands."""
     for figure in figures(sentence):
         is_amount = not figure.date and figure.clock is None
-        year = figure.date[0] if figure.date else year_of(figure)
+        year = figure.date[0] if figure.date else _year_of(figure)
         if kind == "year" and year:
             yield str(year), figure.start
         elif kind == "date" and figure.date and all(figure.date):
@@ -151,3 +150,9 @@ def _of_dates(dates: list[str], plain: str, *, again: bool) -> str:
         at = f"({dates[0]}.toordinal() - 1) % 7" if again else f"{dates[0]}.weekday()"
         return f"{_WEEKDAYS[detect_language(plain)]!r}[{at}]"
     return ""
+
+
+def _year_of(figure: Figure) -> int | None:
+    """Return the year that a number without a unit may be."""
+    is_year = figure.kind in (None, "") and 1000 <= figure.value <= 2999
+    return int(figure.value) if is_year else None

@@ -19,6 +19,7 @@ if (picked) CSS.highlights.set("unsourced", picked);
  * @returns {[string, number][]}
  */
 export function countsOf({ claims = {}, statements = [] }) {
+  if ((claims.version ?? 1) > 1) return comparedCounts(claims, statements);
   const contradicted = statements.filter(({ verdict }) => verdict === "contradicted").length;
   const of = (/** @type {string} */ verdict) => claims[verdict] ?? 0;
   /** @type {[string, number][]} */
@@ -29,6 +30,24 @@ export function countsOf({ claims = {}, statements = [] }) {
   ];
   // Of nothing but the assistant's own words there is nothing to tell.
   return counts.some(([kind, n]) => n && kind !== "own") ? counts.filter(([, n]) => n > 0) : [];
+}
+
+/**
+ * The same of an answer that a judge compared with its sources: the first of how many there are of all.
+ * @param {Record<string, number>} claims
+ * @param {{verdict: string}[]} statements
+ * @returns {[string, number][]}
+ */
+function comparedCounts(claims, statements) {
+  const contradicted = statements.filter(({ verdict }) => verdict === "contradicted").length;
+  const total = claims.total - claims.own;
+  if (total > 0 && claims.unchecked === total) return [["none", total]];
+  /** @type {[string, number][]} */
+  const counts = [
+    ["computed", claims.computed], ["revised", claims.revised], ["contradicted", contradicted],
+    ["marked", claims.marked - contradicted], ["unchecked", claims.unchecked],
+  ];
+  return total > 0 ? [["supported", claims.supported], ...counts.filter(([, n]) => n > 0)] : [];
 }
 
 /** @implements {View} */
@@ -52,7 +71,9 @@ export class ChecksView {
     const counts = countsOf(answer?.checks ?? {});
     this.node.hidden = counts.length === 0;
     this.#show("");
-    if (counts.length) this.#fill(counts, answer?.checks.claims?.total ?? 0);
+    const { version = 1, total = 0, own = 0 } = answer?.checks.claims ?? {};
+    if (counts.length && version > 1) this.#compare(counts, total - own);
+    else if (counts.length) this.#fill(counts, total);
   }
 
   /** @param {[string, number][]} counts @param {number} total */
@@ -64,13 +85,23 @@ export class ChecksView {
     fill(this.node, bar, el("p", {}, before, ...parts, after));
   }
 
+  /** @param {[string, number][]} counts @param {number} total */
+  #compare(counts, total) {
+    const bar = el("span", { class: "checks-bar", "aria-hidden": "true" },
+      ...counts.map(([kind, n]) => segment(kind, n)));
+    const between = sayOf("punctuation.semicolon", language);
+    const parts = counts.flatMap(([kind, n], index) => [index > 0 && between, this.#part(kind, n, total)]);
+    fill(this.node, bar, el("p", {}, ...parts));
+  }
+
   /** Tells one count; those of sentences with a sign lead to them. @param {string} kind @param {number} n */
-  #part(kind, n) {
-    if (!SIGNS[kind]) return words(kind, { n });
+  #part(kind, n, total = 0) {
+    const told = total ? sayOf(`export.compared.${kind}`, language, { n, total }) : words(kind, { n });
+    if (!SIGNS[kind]) return told;
     return el("button", {
       class: "checks-part", type: "button", "aria-pressed": "false", title: say("show"), dataset: { kind },
       onclick: () => this.#show(this.#kind === kind ? "" : kind),
-    }, words(kind, { n }));
+    }, told);
   }
 
   /** Leaves the sentences of a kind highlighted; "" shows all alike again. @param {string} kind */

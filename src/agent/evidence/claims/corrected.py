@@ -1,0 +1,204 @@
+"""Write an answer as it stands after its check: signs, citations and new wordings; count them."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agent.evidence.claims.proof import Outcome, span_in
+from agent.evidence.claims.statements import LINKED, Notation, Statement
+from agent.evidence.types import Source
+
+MARK, CONTRADICTED = "†", "‡"
+"""The signs of words that no source says, and of such of which a source says otherwise."""
+VERSION = 2
+"""Of the keys of `checks.claims`; answers of before have none."""
+COUNTED = ("supported", "computed", "own", "revised", "marked", "unchecked")
+_TOLD = ("revised", "marked", "contradicted", "computed", "supported")
+_MAX_QUOTE, _MAX_STATEMENTS = 300, 6000
+_ENDS = re.compile(r"[。！？!?.；;，,]*[”」』）)\"’*_]*$")
+_SIGN = re.compile(rf"\s?([{MARK}{CONTRADICTED}])")
+_NUMBERED = re.compile(r"\[(\d{1,4})\](\(([^()\s]{1,2000})\))?")
+_ENDS_IN_LATIN = re.compile(r"[A-Za-z0-9`)%*]\W*$")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of the corrected text; a statement comes with its outcome."""
+
+    text: str
+    statement: Statement | None = None
+    outcome: Outcome | None = None
+
+
+def corrected(
+    text: str, statements: Sequence[Statement], outcomes: Sequence[Outcome], notation: Notation
+) -> list[Part]:
+    """Return the text in parts, each statement as it should stand."""
+    parts, at = list[Part](), 0
+    for statement, outcome in zip(statements, outcomes, strict=True):
+        begin, end = statement.start, statement.end
+        new = _as_it_should_stand(statement, outcome, notation)
+        if not new and outcome.revised == "":
+            begin, end = _left_out(text, statement, at)
+        parts.append(Part(text[at:begin]))
+        parts.append(Part(new, statement, outcome))
+        at = end
+    return [part for part in (*parts, Part(text[at:])) if part.text or part.statement]
+
+
+def _left_out(text: str, statement: Statement, at: int) -> tuple[int, int]:
+    """Return what goes with a statement that is left out: its line where it stood alone on it."""
+    begin, end = max(at, statement.line), text.find("\n", statement.end) + 1 or len(text)
+    alone = not re.sub(r"\s*(?:[-*+•]|\d{1,3}[.)、])\s+", "", text[begin : statement.start]).strip()
+    if alone and not text[statement.end : end].strip():
+        return begin, end
+    after = statement.end
+    while after < len(text) and text[after] == " ":
+        after += 1
+    return statement.start, after
+
+
+def can_be_left_out(text: str, statement: Statement) -> bool:
+    """Return whether others stand beside a statement, so that its line goes on without it."""
+    end = text.find("\n", statement.end)
+    beside = (
+        text[statement.line : statement.start]
+        + text[statement.end : end if end >= 0 else len(text)]
+    )
+    return statement.kind == "sentence" and len(re.sub(r"\W", "", beside)) > 0
+
+
+def _as_it_should_stand(statement: Statement, outcome: Outcome, notation: Notation) -> str:
+    if outcome.revised is not None:
+        return outcome.revised
+    text = statement.text
+    if outcome.cite is not None:
+        text = _cited_anew(statement, outcome.cite, notation)
+    if not outcome.fails:
+        return text
+    sign = CONTRADICTED if outcome.verdict == "contradicted" else MARK
+    for at in sorted(
+        {_end_of(span, text, statement, notation) for span in outcome.spans}, reverse=True
+    ):
+        text = text[:at] + sign + text[at:]
+    return text
+
+
+def _end_of(span: str, text: str, statement: Statement, notation: Notation) -> int:
+    """Return where the sign of some words stands: behind them, before what ends the statement."""
+    if span != statement.plain:
+        stands = span_in(span, text)
+        at = text.find(stands) if stands else -1
+        if at >= 0:
+            return at + len(stands)
+    bare = text
+    while (last := [*notation.pattern.finditer(bare)]) and last[-1].end() == len(bare.rstrip()):
+        bare = bare[: last[-1].start()]
+    bare = bare.rstrip()
+    end = _ENDS.search(bare)
+    return end.start() if end else len(bare)
+
+
+def _cited_anew(statement: Statement, names: Iterable[str], notation: Notation) -> str:
+    """Return a statement with these sources in place of its own citations."""
+    written = "".join(notation.write(name) for name in names)
+    text, first = statement.text, True
+    for citation in reversed(statement.citations):
+        begin, end = citation.start - statement.start, citation.end - statement.start
+        text = text[:begin] + (written if first else "") + text[end:]
+        first = False
+    return text
+
+
+def signs(outcomes: Iterable[Outcome]) -> list[str]:
+    """Return the signs that stand in the text, each once."""
+    failing = {outcome.verdict for outcome in outcomes if outcome.fails}
+    marks = ((MARK, "missing"), (CONTRADICTED, "contradicted"))
+    return [sign for sign, verdict in marks if verdict in failing]
+
+
+def is_marked(text: str) -> bool:
+    """Return whether a text has a sign of words that no source bears."""
+    return MARK in text or CONTRADICTED in text
+
+
+def with_words_for_signs(text: str, meanings: Mapping[str, str]) -> str:
+    """Return an answer with words in place of the signs, and of the blanks before them."""
+    # To look for a blank before a sign takes long where there is none.
+    return _SIGN.sub(lambda match: meanings[match[1]], text) if is_marked(text) else text
+
+
+def renumbered(text: str, used: Sequence[Source]) -> tuple[str, list[Source]]:
+    """Return a text with its links numbered by first use, and the sources it still cites."""
+    order: dict[int, int] = {}
+
+    def number(match: re.Match[str]) -> str:
+        old = int(match[1])
+        if not 0 < old <= len(used) or used[old - 1]["url"] != (match[3] or ""):
+            return match[0]
+        return f"[{order.setdefault(old, len(order) + 1)}]{match[2] or ''}"
+
+    text = _NUMBERED.sub(number, text)
+    return text, [Source(**{**used[old - 1], "number": new}) for old, new in order.items()]
+
+
+def counts(outcomes: Iterable[Outcome]) -> dict[str, int]:
+    """Return how many statements there are of each verdict."""
+    kinds = Counter(map(kind_of, outcomes))
+    kinds["marked"] += kinds["contradicted"]
+    return {"version": VERSION, "total": kinds.total() - kinds["contradicted"],
+            **{name: kinds[name] for name in COUNTED}}  # fmt: skip
+
+
+def kind_of(outcome: Outcome) -> str:
+    """Return how an outcome is told: what was reworded is revised, what carries a sign marked."""
+    if outcome.revised is not None:
+        return "revised"
+    return "marked" if outcome.verdict == "missing" else outcome.verdict
+
+
+def rows(
+    parts: Sequence[Part], begin: int, led: Callable[[str], str] = str
+) -> list[dict[str, Any]]:
+    """Return where statements stand, with verdict, source, passage and the words it is about.
+
+    `begin` is where the first part begins; `led` is what is still done to each text. At most 6 kB
+    as JSON: what is supported is the first to be left out.
+    """
+    found, at = list[dict[str, Any]](), begin
+    for part in parts:
+        text = led(part.text)
+        if part.outcome and kind_of(part.outcome) in _TOLD:
+            found.append(_row(part.outcome, at, at + len(text)))
+        at += len(text)
+    for left_out in ("", "supported", "computed"):
+        found = [row for row in found if row["verdict"] != left_out]
+        if _size(found) <= _MAX_STATEMENTS:
+            return found
+    while _size(found) > _MAX_STATEMENTS:
+        found.pop()
+    return found
+
+
+def _row(outcome: Outcome, start: int, end: int) -> dict[str, Any]:
+    passage = outcome.passages[0] if outcome.passages else None
+    return {
+        "start": start,
+        "end": end,
+        "verdict": kind_of(outcome),
+        "source": passage.source if passage else None,
+        "quote": (outcome.quote or passage.text)[:_MAX_QUOTE] if passage else None,
+        "spans": [span[:_MAX_QUOTE] for span in outcome.spans],
+    }
+
+
+def _size(found: Sequence[Mapping[str, Any]]) -> int:
+    return len(json.dumps(found, ensure_ascii=False).encode())
+
+
+def joined(text: str) -> str:
+    """Return a wording without citations of any finished answer."""
+    return LINKED.pattern.sub("", text)

@@ -1,0 +1,138 @@
+"""Ask a judge about statements: batches with the passages they share, and its rulings."""
+
+import re
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator
+
+from agent.evidence.claims.passages import Evidence, Passage
+from agent.evidence.claims.statements import Notation, Statement
+
+BATCH, _ALONE = 12, 4
+"""Statements of one call, and of how few a call of their own is not worth it."""
+_EACH, _WHOLE, _FEW = 320, 6000, 60
+"""Tokens of passages: that one statement adds at most, of a call, and a statement's share up to
+which all passages there are are shown."""
+_LONGEST_REPLY, _MOST_NAMES = 600, 6
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)[:_LONGEST_REPLY]
+
+
+def _list(value: Any) -> list[str]:
+    rows = value if isinstance(value, list) else [value] if value else []
+    return [_text(row) for row in rows][:_MOST_NAMES]
+
+
+_Text = Annotated[str, BeforeValidator(_text)]
+_Texts = Annotated[list[str], BeforeValidator(_list)]
+
+
+class Ruling(BaseModel):
+    """The judge's word on one statement; the prompt says what each field means."""
+
+    id: _Text = ""
+    v: _Text = ""
+    p: _Texts = []
+    bad: _Texts = []
+    says: _Text = ""
+    calc: _Text = ""
+    fix: _Text = ""
+
+
+class Rulings(BaseModel):
+    """One ruling a statement."""
+
+    rulings: list[Ruling] = []
+
+
+def batches(statements: Sequence[Statement]) -> list[list[Statement]]:
+    """Return the statements in groups for a call each; a row's cells stay together."""
+    groups = list[list[Statement]]()
+    for left, statement in zip(range(len(statements), 0, -1), statements, strict=True):
+        last = groups[-1] if groups else []
+        same_row = bool(last) and statement.kind == "cell" and last[-1].line == statement.line
+        room = BATCH + (_ALONE if same_row or left + len(last) - BATCH <= _ALONE else 0)
+        if last and len(last) < room:
+            last.append(statement)
+        else:
+            groups.append([statement])
+    return groups
+
+
+def shown(batch: Sequence[Statement], evidence: Evidence) -> list[Passage]:
+    """Return the passages of a call: all where they are few, else the best of each statement."""
+    if evidence.tokens <= min(_WHOLE, _FEW * len(batch)):
+        return evidence.passages
+    ranked = [evidence.best(statement, _EACH) for statement in batch]
+    picked, used = set[str](), 0
+    for depth in range(max(map(len, ranked), default=0)):
+        for passages in ranked:
+            if depth < len(passages) and passages[depth].name not in picked:
+                used += passages[depth].tokens
+                if used > _WHOLE:
+                    break
+                picked.add(passages[depth].name)
+    return [passage for passage in evidence.passages if passage.name in picked]
+
+
+def passages_block(batch: Sequence[Statement], evidence: Evidence) -> str:
+    """Return the passages of a batch as lines: their names, then their words."""
+    return "\n".join(f"{passage.name} {passage.text}" for passage in shown(batch, evidence))
+
+
+def statements_block(batch: Sequence[Statement], evidence: Evidence, notation: Notation) -> str:
+    """Return the statements of a batch as lines; a row's label stands above its cells."""
+    lines, line = list[str](), -1
+    for statement in batch:
+        text = notation.pattern.sub(
+            lambda match: _numbers(notation.read(match), evidence), statement.text
+        )
+        text = " ".join(_SIGN.sub("", text).split())
+        if statement.kind != "cell":
+            needs = _REFERS.match(statement.plain) or len(statement.plain) < _SHORT
+            context = f"   (In: {statement.context})" if statement.context and needs else ""
+            lines.append(f"{statement.name} {text}{context}")
+            continue
+        if statement.line != line:
+            lines.append(f"row {statement.row}")
+            line = statement.line
+        cited = "" if statement.citations else _numbers(statement.cited, evidence)
+        lines.append(f"{statement.name} {statement.head}: {text}{cited}")
+    return "\n".join(lines)
+
+
+_SHORT = 60
+_SIGN = re.compile("[†‡]")
+_REFERS = re.compile(
+    r"\W*(?:(?:it|they|he|she|this|that|these|those|its|their|both|there|then|so|but|and|also|here|which)\b"
+    r"|它|他|她|其|这|那|该|此|两者|都|也|而|但|并|另|均)",
+    re.IGNORECASE,
+)
+
+
+def _numbers(ids: Sequence[str], evidence: Evidence) -> str:
+    """Return how a judge is shown a citation: the numbers of the sources, as in their passages."""
+    numbers = dict.fromkeys(evidence.numbers[name] for name in ids if name in evidence.numbers)
+    return "".join(f" [{number}]" for number in numbers)
+
+
+def with_citations(fix: str, evidence: Evidence, notation: Notation) -> str:
+    """Return a judge's wording with the citations of the text in place of its numbers."""
+    names = {number: name for name, number in evidence.numbers.items() if number}
+
+    def write(match: re.Match[str]) -> str:
+        name = names.get(int(match[1]))
+        return f" {notation.write(name)}" if name else ""
+
+    return _NUMBER.sub(write, fix).strip()
+
+
+def without_numbers(fix: str) -> str:
+    """Return a judge's wording without its citations."""
+    return _NUMBER.sub("", fix).strip()
+
+
+_NUMBER = re.compile(r"\s?\[(\d{1,3})\]")

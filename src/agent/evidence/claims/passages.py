@@ -1,0 +1,293 @@
+"""Cut what an answer rests on into passages, and find those that may decide a statement."""
+
+import math
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from operator import itemgetter
+
+from agent.core.processor import breathe, lazy_property
+from agent.core.strings import estimated_tokens
+from agent.evidence.citations import MARKER
+from agent.evidence.claims.statements import Statement, is_table_rule
+from agent.evidence.figures import Figure, figures, same
+from agent.evidence.language import sentence_spans, words
+from agent.evidence.types import Place
+
+_LINES = re.compile(r"\n+")
+_FLAT_TABLE = re.compile(r"\|(?:\s*:?-{3,}:?\s*\|)+")
+_ROW_END = re.compile(r"(?<=\|)[ \t]+(?=\|)")
+_LONG, _HAN_WEIGHT, _WEIGHT = 400, 3, 420
+"""Characters of a piece; what a Han character weighs against a letter, and a passage in letters."""
+_MOST_READ = 400_000
+"""Characters of one source."""
+_MANY, _NEARLY_ALL = 20, 0.6
+KNOWN = "known"
+"""The source of what needs none: the question, the user's words, what was already told."""
+_FOR_FIGURE, _FOR_CONTEXT, _MOST_TERMS, _MOST_FIGURES = 1.5, 0.25, 40, 20
+
+
+def passages(text: str) -> list[str]:
+    """Return the lines of a text, a long one in runs of sentences."""
+    return [piece for piece, _ in with_heads(text)]
+
+
+def with_heads(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the lines of a text, a long one in runs of sentences, and the head of each row."""
+    head, lines = "", _LINES.split(_with_rows(text))
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        row = line.lstrip().startswith("|")
+        if row and is_table_rule(line):
+            continue
+        head = head if row else ""
+        for piece in _pieces(line):
+            yield piece, head
+        if row and is_table_rule(following):
+            head = line.strip()
+
+
+def _with_rows(text: str) -> str:
+    """Return a text with the rows of a table on lines of their own where it has them in one."""
+    rule = _FLAT_TABLE.search(text)
+    begin = rule.start() if rule else -1
+    for _ in range(rule[0].count("|") if rule else 0):
+        begin = text.rfind("|", 0, max(begin, 0))
+    if rule is None or begin < 0 or "\n" in text[begin : rule.end()]:
+        return text
+    return f"{text[:begin].rstrip()}\n{_ROW_END.sub(chr(10), text[begin:])}"
+
+
+def _pieces(line: str) -> Iterator[str]:
+    if len(line) <= _LONG:
+        if line.strip():
+            yield line.strip()
+        return
+    pending = ""
+    for start, end in sentence_spans(line):
+        sentence = line[start:end]
+        if pending and len(pending) + len(sentence) > _LONG:
+            yield pending.strip()
+            pending = ""
+        pending += f"{sentence} " if sentence[-1:].isascii() else sentence
+    if pending.strip():
+        yield pending.strip()
+
+
+@dataclass(frozen=True)
+class Passage:
+    """One passage of a source; a judge is shown it by its name, 2.3: the third of source 2."""
+
+    name: str
+    source: str
+    text: str
+
+    @lazy_property
+    def figures(self) -> Sequence[Figure]:
+        return figures(self.text)
+
+    @lazy_property
+    def words(self) -> frozenset[str]:
+        return words(self.text)
+
+    @lazy_property
+    def tokens(self) -> int:
+        return estimated_tokens(self.text) + 4
+
+
+class _FigureIndex:
+    """Find the passages that have a figure without comparing it with each of theirs."""
+
+    def __init__(self, passages: Iterable[Passage]) -> None:
+        self._numbers = list[tuple[Decimal, int, Figure]]()
+        self._others: dict[object, list[tuple[int, Figure]]] = {}
+        self.values = set[Decimal]()
+        for place, passage in enumerate(passages):
+            breathe()
+            for figure in passage.figures:
+                for key in _keys(figure):
+                    self._others.setdefault(key, []).append((place, figure))
+                if figure.date is None and figure.clock is None:
+                    values = {figure.amount, figure.bare}
+                    self._numbers += [(value, place, figure) for value in values]
+                    self.values |= {figure.value, *values}
+        self._numbers.sort(key=itemgetter(0))
+
+    def holders(self, figure: Figure) -> list[int]:
+        """Return the places of the passages that say the figure."""
+        near = [pair for key in _keys(figure) for pair in self._others.get(key, ())]
+        if figure.date is None and figure.clock is None:
+            for value in {figure.amount, figure.bare, figure.amount / 100, figure.amount * 100}:
+                low, high = sorted((value * _LOW, value * _HIGH))
+                begin = bisect_left(self._numbers, low, key=itemgetter(0))
+                end = bisect_right(self._numbers, high, key=itemgetter(0))
+                near += [(place, other) for _, place, other in self._numbers[begin:end]]
+        return sorted({place for place, other in near if same(figure, other)})
+
+
+_LOW, _HIGH = Decimal("0.9"), Decimal("1.1")
+
+
+def _keys(figure: Figure) -> list[object]:
+    """Return what a date or a time of day is found by; a year is also a number."""
+    if figure.date is not None:
+        year, month, day = figure.date
+        return [key for key in (("year", year), ("day", month, day), ("month", month)) if key[-1]]
+    if figure.clock is not None:
+        return [("time", minute) for minute in figure.clocks]
+    return [("year", int(figure.value))] if 1000 <= figure.value < 3000 else []
+
+
+@dataclass(frozen=True)
+class Record:
+    """What one source says, in texts; `place` is set for the record of a place, which is one."""
+
+    texts: Sequence[str]
+    place: Place | None = None
+
+
+@dataclass
+class Evidence:
+    """All that an answer may rest on: what its sources say by their ids, and what is known.
+
+    `known` are words that need no source: the user's, and what was told or calculated before.
+    """
+
+    records: Mapping[str, Record]
+    question: str = ""
+    today: str = ""
+    known: Sequence[str] = ()
+    own: Sequence[str] = ()
+    """What code says in the text itself: it is not judged."""
+    numbers: dict[str, int] = field(init=False)
+    passages: list[Passage] = field(init=False)
+    by_name: dict[str, Passage] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Cut all texts into passages."""
+        self.numbers = {KNOWN: 0, **{name: n for n, name in enumerate(self.records, 1)}}
+        self.passages = []
+        for name, texts in {
+            KNOWN: self.known,
+            **{n: r.texts for n, r in self.records.items()},
+        }.items():
+            whole = name in self.records and self.records[name].place is not None
+            pieces = ["\n".join(texts)] if whole else _packed(texts)
+            for n, piece in enumerate(filter(str.strip, pieces), 1):
+                text = " ".join(MARKER.sub("", piece).split())
+                self.passages.append(Passage(f"{self.numbers[name]}.{n}", name, text))
+        self.by_name = {passage.name: passage for passage in self.passages}
+
+    @lazy_property
+    def question_figures(self) -> Sequence[Figure]:
+        """Return the figures of the question and of today's date."""
+        return [*figures(self.question), *figures(self.today)]
+
+    @lazy_property
+    def tokens(self) -> int:
+        return sum(passage.tokens for passage in self.passages)
+
+    @lazy_property
+    def _figures(self) -> _FigureIndex:
+        return _FigureIndex(self.passages)
+
+    def has_number(self, number: Decimal) -> bool:
+        """Return whether any passage has a number, in whatever unit."""
+        return number in self._figures.values
+
+    def has(self, figure: Figure) -> bool:
+        """Return whether any passage says a figure."""
+        return bool(self._figures.holders(figure))
+
+    @lazy_property
+    def _holders(self) -> dict[str, list[int]]:
+        holders: dict[str, list[int]] = {}
+        for place, passage in enumerate(self.passages):
+            breathe()
+            for word in passage.words:
+                holders.setdefault(word, []).append(place)
+        return holders
+
+    @lazy_property
+    def _first(self) -> dict[str, int]:
+        """Return the first passage of each source."""
+        return {p.source: i for i, p in reversed([*enumerate(self.passages)])}
+
+    @lazy_property
+    def _shares(self) -> list[float]:
+        """Return what a word weighs in each passage: less in one of many words."""
+        mean = sum(len(p.words) for p in self.passages) / max(1, len(self.passages)) or 1.0
+        return [1 / (1 + len(passage.words) / mean / 2) for passage in self.passages]
+
+    def _rarity_of(self, word: str) -> float:
+        return self._rarity(len(self._holders.get(word, ())))
+
+    def read(self) -> None:
+        """Index all passages now, not when the first statement asks for them."""
+        _ = self._holders, self._shares, self.tokens, self._figures
+
+    def says(self, plain: str) -> bool:
+        """Return whether code itself says these words in the text."""
+        return any(plain in text for text in self.own)
+
+    def scores(self, statement: Statement) -> dict[int, float]:
+        """Return how well each passage fits a statement: by rare words, and by equal figures."""
+        scores: dict[int, float] = {}
+        own, context = words(statement.said), words(statement.context)
+        weights = [(self._rarity_of(word), word, 1.0) for word in own]
+        weights += [(self._rarity_of(word), word, _FOR_CONTEXT) for word in context - own]
+        rarest = sorted(weights, reverse=True)[:_MOST_TERMS]
+        for rarity, word, weight in rarest:
+            breathe()
+            holders = self._holders.get(word, ())
+            # What nearly all passages say tells none of many apart.
+            if len(holders) > max(_MANY, len(self.passages) * _NEARLY_ALL):
+                continue
+            for place in holders:
+                scores[place] = scores.get(place, 0.0) + weight * rarity * self._shares[place]
+        for figure in figures(statement.said)[:_MOST_FIGURES]:
+            equal = self._figures.holders(figure)
+            for place in equal:
+                worth = _FOR_FIGURE * self._rarity(len(equal))
+                scores[place] = scores.get(place, 0.0) + worth
+        return scores
+
+    def _rarity(self, holders: int) -> float:
+        return math.log(1 + (len(self.passages) - holders + 0.5) / (holders + 0.5))
+
+    def best(self, statement: Statement, budget: int) -> list[Passage]:
+        """Return the passages to show for a statement: of what it cites, then the best others."""
+        ranked = sorted(self.scores(statement).items(), key=lambda row: (-row[1], row[0]))
+        own = [i for i, _ in ranked if self.passages[i].source in statement.cited]
+        rest = [i for i, _ in ranked if self.passages[i].source not in statement.cited]
+        order = own[:2] + rest[:1] + own[2:4] + rest[1:3] + own[4:] if statement.cited else rest
+        shown = {self.passages[i].source for i in order}
+        # A cited source that shares no word (another script) is shown all the same.
+        order += [self._first[name] for name in statement.cited
+                  if name not in shown and name in self._first]  # fmt: skip
+        picked, used = list[Passage](), 0
+        for place in order:
+            passage = self.passages[place]
+            if not picked or used + passage.tokens <= budget:
+                picked.append(passage)
+                used += passage.tokens
+        return picked
+
+
+def _packed(texts: Iterable[str]) -> Iterator[str]:
+    """Yield passages of whole lines and sentences up to a weight; rows come with their head."""
+    for text in texts:
+        pending, weight, head = list[str](), 0, ""
+        for piece, its_head in with_heads(text[:_MOST_READ]):
+            breathe()
+            size = len(piece) + (_HAN_WEIGHT - 1) * sum(char >= "\u3000" for char in piece)
+            if pending and (weight + size > _WEIGHT or its_head != head):
+                yield "\n".join(pending)
+                pending, weight = [], 0
+            if its_head and not pending:
+                pending, weight = [its_head], len(its_head)
+            pending.append(piece)
+            weight, head = weight + size, its_head
+        if pending:
+            yield "\n".join(pending)

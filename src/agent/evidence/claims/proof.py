@@ -1,0 +1,319 @@
+"""Take a judge's ruling only as far as code can show it: prove quotes, figures and sums."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from agent.evidence.claims.formulas import is_known, is_sum, tells, terms_of, value_of, values_of
+from agent.evidence.claims.judging import Ruling, without_numbers
+from agent.evidence.claims.passages import Evidence, Passage
+from agent.evidence.claims.statements import Statement
+from agent.evidence.figures import Figure, figures, same
+from agent.evidence.language import fold
+from agent.evidence.types import Place
+
+Verdict = Literal["supported", "computed", "own", "missing", "contradicted", "unchecked"]
+_MOST_FIGURES = 40
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What becomes of a statement."""
+
+    verdict: Verdict
+    spans: tuple[str, ...] = ()
+    """The words that are not borne out: each carries a sign, † or ‡."""
+    passages: tuple[Passage, ...] = ()
+    """The passages that decide."""
+    quote: str = ""
+    """The words of a passage that say otherwise."""
+    cite: tuple[str, ...] | None = None
+    """The sources to cite in place of the statement's; None leaves its citations."""
+    fix: str = ""
+    """The judge's wording, with its numbers for citations; "-" leaves the statement out."""
+    revised: str | None = None
+    """The wording that took the statement's place; empty where it was left out."""
+
+    @property
+    def fails(self) -> bool:
+        return self.verdict in ("missing", "contradicted") and self.revised is None
+
+
+def proved(
+    statements: Sequence[Statement], rulings: Mapping[int, Ruling], evidence: Evidence
+) -> list[Outcome]:
+    """Return each statement's outcome by its ruling; sums may use what is borne out elsewhere."""
+    outcomes = [Outcome("unchecked")] * len(statements)
+    sound = list[Figure]()
+    for _ in range(2):
+        for place, statement in enumerate(statements):
+            if outcomes[place].verdict != "unchecked" or place not in rulings:
+                continue
+            outcomes[place] = outcome = _proved(statement, rulings[place], evidence, sound)
+            if outcome.verdict in ("supported", "computed"):
+                sound += figures(statement.said)[:_MOST_FIGURES]
+    return [
+        _by_record(statement, evidence) or outcome if outcome.verdict == "unchecked" else outcome
+        for statement, outcome in zip(statements, outcomes, strict=True)
+    ]
+
+
+def _by_record(statement: Statement, evidence: Evidence) -> Outcome | None:
+    """Return a contradiction by the record of the one place that a statement cites."""
+    if (found := _otherwise(statement, evidence)) is None:
+        return None
+    figure, value = found
+    passage = next(p for p in evidence.passages if p.source == statement.cited[0])
+    return Outcome("contradicted", (figure.text,), (passage,), value)
+
+
+_NOT_PLAIN = re.compile(
+    r"[×*+=÷→~≈]|合计|一共|总共|共计|总价|[两三四]人|两位|每|/|比|差|多|少|贵|便宜|约|左右|以[内上下]|起|建议|可以|到达|出发|步行"
+    r"|骑|假设|\b(?:total|together|each|for (?:two|three|four)|than|cheaper|difference|between|per"
+    r"|walk|on foot|arrive|leave|start|about|around|roughly|under|over|up to|from"
+    r"|at (?:least|most)|if|say|assum\w*)\b",
+    re.IGNORECASE,
+)
+"""What makes a figure another one than the record's: a sum, a comparison, a plan, a hedge."""
+_RATING = re.compile(
+    r"(?:★\s?|评分(?:为|是)?[:：]?\s?|\brat(?:ed|ing)(?: of| is)?:?\s)\Z", re.IGNORECASE
+)
+_NEAR_RATING = 12
+_HOURS = re.compile(r"\s*(?:[-–—~至到]|to)\s*")
+_ENDS = re.compile(
+    r"关门|打烊|闭馆|开门|开馆|营业|开放|\b(?:open|opens|close|closes|closing)\b", re.I
+)
+
+
+def _otherwise(statement: Statement, evidence: Evidence) -> tuple[Figure, str] | None:
+    """Return the figure of a statement that the record of the one place it cites has otherwise.
+
+    With it comes the record's own figure. A price, a rating, a distance or opening hours count,
+    in a sentence that says nothing but facts of this place.
+    """
+    place = _only_place(statement, evidence)
+    if place is None or _NOT_PLAIN.search(statement.said):
+        return None
+    known = [*evidence.question_figures]
+    known += [f for p in evidence.passages if p.source in statement.cited for f in p.figures]
+    for figure, value in _fields(figures(statement.plain), statement.plain, place):
+        own = figures(value)
+        is_written = any(char.isdigit() for char in figure.text)
+        if own and is_written and not any(same(figure, other) for other in [*own, *known]):
+            return figure, value
+    return None
+
+
+def _only_place(statement: Statement, evidence: Evidence) -> Place | None:
+    records = [evidence.records[name] for name in statement.cited if name in evidence.records]
+    return records[0].place if len(records) == len(statement.cited) == 1 else None
+
+
+def _fields(stated: list[Figure], text: str, place: Place) -> Iterator[tuple[Figure, str]]:
+    """Yield the figures that a field of the record decides, with what the field says."""
+    hours = [figure for figure in stated if figure.clock is not None]
+    joined = len(hours) == 2 and bool(_HOURS.fullmatch(text, hours[0].end, hours[1].start))
+    lengths = [figure for figure in stated if figure.kind == "metre"]
+    for figure in stated:
+        if figure.kind == "yuan" and not figure.per and place["cost"] is not None:
+            yield figure, f"¥{place['cost']:g}"
+        elif _RATING.search(text, max(0, figure.start - _NEAR_RATING), figure.start):
+            if place["rating"] is not None:
+                yield figure, f"{place['rating']:g}"
+        elif figure.kind == "metre" and len(lengths) == 1 and place["distance_m"] is not None:
+            yield figure, f"{place['distance_m']} m"
+        elif figure.clock is not None and place["open_time"] and (joined or _ENDS.search(text)):
+            yield figure, place["open_time"]
+
+
+def _proved(
+    statement: Statement, ruling: Ruling, evidence: Evidence, sound: Sequence[Figure]
+) -> Outcome:
+    named = (evidence.by_name.get(name.strip("[] ")) for name in ruling.p)
+    passages = tuple(passage for passage in named if passage)
+    letter = ruling.v.strip().lower()[:1]
+    if letter == "o":
+        return Outcome("own")
+    if letter == "c":
+        return _computed(statement, ruling, passages, evidence, sound)
+    if letter == "s":
+        return _supported(statement, passages, evidence, sound)
+    spans = tuple(span for words in ruling.bad if (span := span_in(words, statement.plain)))
+    fix = ruling.fix if is_sound_fix(ruling.fix, statement, passages) else ""
+    if letter == "n":
+        return Outcome("missing", spans or (statement.plain,), passages, fix=fix)
+    if not spans:
+        return Outcome("unchecked")
+    if letter == "p":
+        cite = _cite(statement, passages, evidence)
+        return Outcome("missing", spans, passages, cite=cite, fix=fix)
+    if letter == "x":
+        return _contradicted(ruling, spans, passages, fix)
+    return Outcome("unchecked")
+
+
+def _supported(
+    statement: Statement,
+    passages: tuple[Passage, ...],
+    evidence: Evidence,
+    sound: Sequence[Figure],
+) -> Outcome:
+    """Return a statement as supported where its figures stand, with the sources that bear it."""
+    known = [*(f for p in passages for f in p.figures), *evidence.question_figures, *sound]
+    stated = figures(statement.plain)[:_MOST_FIGURES]
+    if passages and not all(
+        _stands(figure, known, evidence)
+        for figure in stated
+        if _must_stand(figure, statement.plain)
+    ):
+        return Outcome("unchecked", passages=passages)
+    return Outcome("supported", passages=passages, cite=_cite(statement, passages, evidence))
+
+
+def _cite(
+    statement: Statement, passages: Iterable[Passage], evidence: Evidence
+) -> tuple[str, ...] | None:
+    """Return what a statement is to cite where the judge names passages of other sources.
+
+    What it cites is kept where that bears a part of it.
+    """
+    named = tuple(dict.fromkeys(p.source for p in passages if p.source in evidence.records))
+    if not statement.citations or not named or set(named) <= set(statement.cited):
+        return None
+    keep = statement.cited if set(named) & set(statement.cited) else ()
+    return tuple(dict.fromkeys((*keep, *named)))
+
+
+def _stands(figure: Figure, known: Iterable[Figure], evidence: Evidence) -> bool:
+    """Return whether a figure is known, a share also without its sign, or stands in any passage."""
+    for other in known:
+        is_share = figure.kind == other.kind == "percent"
+        if same(figure, other) or (is_share and abs(figure.amount) == abs(other.amount)):
+            return True
+    return evidence.has(figure)
+
+
+_LOOSE = re.compile(
+    r"(?:less than|more than|at least|at most|under|over|above|below|within|up to|nearly|almost"
+    r"|some|around|about|roughly|不到|不足|不超过|超过|超|近|约|至少|最多|以内)\s*(?:the\s)?[¥$€£]?\Z",
+    re.IGNORECASE,
+)
+_LOOSE_BEHIND = re.compile(r"\s*(?:多|余|左右|以[内上下]|or (?:more|less|so)|\+)")
+_A_NAME = re.compile(r"[A-Z][\w.+-]*\s\Z")
+_SMALL, _BEFORE, _BEFORE_NAME = 3, 14, 24
+
+
+def _must_stand(figure: Figure, text: str) -> bool:
+    """Return whether a figure must stand in a passage as it is: no bound, small count or name."""
+    before = text[max(0, figure.start - _BEFORE_NAME) : figure.start]
+    if _LOOSE.search(before[-_BEFORE:]) or _LOOSE_BEHIND.match(text, figure.end):
+        return False
+    if figure.date or figure.clock is not None:
+        return True
+    if not figure.kind and _A_NAME.search(before):
+        return False
+    return bool(figure.kind) or abs(figure.value) > _SMALL
+
+
+def _contradicted(
+    ruling: Ruling, spans: tuple[str, ...], passages: tuple[Passage, ...], fix: str
+) -> Outcome:
+    """Return ‡ where the passage has the words that say otherwise, † where it has not."""
+    for passage in passages:
+        if quote := span_in(ruling.says, passage.text):
+            if all(_agrees(span, quote) for span in spans):
+                return Outcome("unchecked", passages=passages)
+            return Outcome("contradicted", spans, (passage,), quote, fix=fix)
+    return Outcome("missing", spans, passages, fix=fix)
+
+
+def span_in(words: str, text: str) -> str:
+    """Return the words as they stand in a text, whatever their width, case and script; or none."""
+    words = words.strip().strip("….。 ")
+    if not words:
+        return ""
+    folded, wanted = fold(text), fold(words)
+    at = folded.find(wanted)
+    if at >= 0 and len(folded) == len(text):
+        return text[at : at + len(wanted)]
+    return words if _bare(words) and _bare(words) in _bare(text) else ""
+
+
+def _bare(text: str) -> str:
+    return _NO_WORD.sub("", fold(text))
+
+
+_NO_WORD = re.compile(r"[^\w.%-]|(?<!\d)\.|\.(?!\d)")
+
+
+def _agrees(span: str, quote: str) -> bool:
+    """Return whether a quote says what the span says: the same words, or its figures alone."""
+    if _bare(span) == _bare(quote):
+        return True
+    own, others = figures(span), figures(quote)
+    rest = span
+    for figure in own:
+        rest = rest.replace(figure.text, "")
+    only_figures = bool(own) and not _NO_LETTER.sub("", rest)
+    return only_figures and all(any(same(one, other) for other in others) for one in own)
+
+
+_NO_LETTER = re.compile(r"[\W_]+")
+_NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][\w'’-]+|[“\"《「][^”\"》」]{2,40}")
+_LEAVES_OUT = "-"
+_LONGER = 40
+
+
+def is_sound_fix(fix: str, statement: Statement, passages: Sequence[Passage]) -> bool:
+    """Return whether a new wording adds nothing: its figures and names stand in what is known."""
+    words = without_numbers(fix)
+    if fix.strip() == _LEAVES_OUT:
+        return statement.kind != "cell"
+    if not words or words == statement.plain:
+        return False
+    allowed = " ".join([statement.said, *(passage.text for passage in passages)])
+    have = figures(allowed)
+    if any(not any(same(one, other) for other in have) for one in figures(words)):
+        return False
+    folded = fold(allowed)
+    strange = (name for name in _NAME.findall(words) if fold(name).strip('“"《「') not in folded)
+    return len(words) <= 2 * len(statement.plain) + _LONGER and not any(strange)
+
+
+def _computed(
+    statement: Statement,
+    ruling: Ruling,
+    passages: tuple[Passage, ...],
+    evidence: Evidence,
+    sound: Sequence[Figure],
+) -> Outcome:
+    """Return a sum as computed where its terms are known and its value is told.
+
+    It is missing only where one figure alone, neither a term nor known, could be the result.
+    """
+    result = value_of(ruling.calc)
+    if result is None or not is_sum(ruling.calc):
+        return Outcome("unchecked", passages=passages)
+    known = [*(f for p in passages for f in p.figures), *evidence.question_figures, *sound]
+    own = figures(statement.plain)[:_MOST_FIGURES]
+    values = values_of([*known, *own, *figures(statement.said)])
+    terms = terms_of(ruling.calc)
+    if not all(is_known(term, values) or evidence.has_number(term) for term in terms):
+        return Outcome("unchecked", passages=passages)
+    rest = [figure for figure in own if not values_of([figure]) & set(terms)]
+    if not rest or any(tells(figure, result, statement.plain) for figure in rest):
+        return Outcome("computed", passages=passages)
+    strange = [figure for figure in rest if not _stands(figure, known, evidence)]
+    if len(strange) == 1 and not (strange[0].date or strange[0].clock is not None):
+        return Outcome("missing", (strange[0].text,), passages)
+    return Outcome("unchecked", passages=passages)
+
+
+def revised(outcome: Outcome, again: Outcome | None, wording: str) -> Outcome:
+    """Return a failing outcome with its new wording, where that was proved in its turn."""
+    if wording == _LEAVES_OUT:
+        return replace(outcome, revised="")
+    if again is None or again.verdict not in ("supported", "computed", "own"):
+        return outcome
+    return replace(outcome, revised=wording, passages=again.passages or outcome.passages)

@@ -1,0 +1,225 @@
+"""Split an answer into what it states: sentences, items of lists, and cells of tables."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from agent.evidence.citations import MARKER, source_key
+from agent.evidence.language import sentence_spans
+from agent.evidence.markdown import link_url
+from agent.evidence.types import Source
+
+
+@dataclass(frozen=True)
+class Notation:
+    """How a text cites: the pattern of a citation, the source ids it names, how one is written."""
+
+    pattern: re.Pattern[str]
+    read: Callable[[re.Match[str]], tuple[str, ...]]
+    write: Callable[[str], str]
+
+
+MARKED = Notation(MARKER, lambda match: (match[1],), lambda name: f"[^{name}]")
+"""The notation between nodes: `[^w0-2]`."""
+_NUMBERED = re.compile(r"\[(\d{1,4})\](?:\(([^()\s]{1,2000})\))?")
+LINKED = Notation(_NUMBERED, lambda match: (match[0],), str)
+"""The notation of any finished answer, whatever its sources are."""
+
+
+def numbered(used: list[Source], sources: Mapping[str, Source]) -> Notation:
+    """Return the notation of a finished answer: `[n](url)`; sources of one URL share a number.
+
+    `used` are the cited sources in order of their numbers; one that is newly cited is appended.
+    """
+    by_key: dict[str, list[str]] = {}
+    for name in sources:
+        by_key.setdefault(source_key(sources[name]), []).append(name)
+
+    def read(match: re.Match[str]) -> tuple[str, ...]:
+        number = int(match[1])
+        if not 0 < number <= len(used) or (match[2] or "") != used[number - 1]["url"]:
+            return ()
+        return tuple(by_key.get(source_key(used[number - 1]), ()))
+
+    def write(name: str) -> str:
+        keys = [source_key(source) for source in used]
+        key, url = source_key(sources[name]), link_url(sources[name]["url"])
+        if key not in keys:
+            keys.append(key)
+            used.append(Source(**{**sources[name], "url": url, "number": len(keys)}))
+        number = keys.index(key) + 1
+        return f"[{number}]({url})" if url else f"[{number}]"
+
+    return Notation(_NUMBERED, read, write)
+
+
+@dataclass(frozen=True)
+class Citation:
+    """One citation in a text: where it stands, and the sources it names."""
+
+    start: int
+    end: int
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One sentence, or one cell of a table with its row's label and its column's head."""
+
+    start: int
+    end: int
+    text: str
+    """As it is written, with its citations."""
+    plain: str
+    """Its words, without citations, signs and emphasis."""
+    citations: tuple[Citation, ...] = ()
+    """In its own text, by characters of the whole one."""
+    cited: tuple[str, ...] = ()
+    """The sources it rests on: its own citations', else those of its row or column."""
+    kind: str = "sentence"
+    """sentence, item or cell."""
+    row: str = ""
+    head: str = ""
+    context: str = ""
+    """The heading above and the words before it: only to tell what "it" means."""
+    block: int = 0
+    line: int = 0
+    """Where its line begins."""
+    name: str = field(default="", compare=False)
+    """Its number; in a table that of the row with a letter: 7b."""
+
+    @property
+    def key(self) -> tuple[str, str, str, tuple[str, ...]]:
+        """Tell it from others, wherever it stands in the text."""
+        return self.row, self.head, self.plain, self.cited
+
+    @property
+    def said(self) -> str:
+        """Return all that it says: the row's label and the column's head are part of it."""
+        return " ".join(part for part in (self.row, self.head, self.plain) if part)
+
+
+_FENCE = re.compile(r"\s{0,12}(?:`{3,}|~{3,})")
+_RULE = re.compile(r"[\s:|-]*")
+_LEAD = re.compile(r"\s{0,40}(?:>\s?)?(?:(?:[-*+•]|\d{1,3}[.)、])\s+)?")
+_HEADING = re.compile(r"\s{0,3}#{1,6}\s")
+_BOLD_LINE = re.compile(r"\s*\*\*([^*]{1,80}?)(?<![.。!！?？])\*\*[:：]?\s*")
+_SIGNS = re.compile(r"\s?[†‡]|\*\*|`")
+_LETTER = re.compile(r"\w")
+_CONTEXT, _MOST_CELLS = 160, 40
+
+
+def is_table_rule(line: str) -> bool:
+    """Return whether a line is the one between a table's head and its rows."""
+    return "|" in line and "-" in line and _RULE.fullmatch(line) is not None
+
+
+class Splitter:
+    """Split a text into statements, block by block: a text that is being written is read once."""
+
+    def __init__(self, notation: Notation) -> None:
+        self._notation = notation
+        self._fenced = False
+        self._heading = self._before = ""
+        self._block = self._number = 0
+        self._table: list[str] | None = None
+        self._heads: list[tuple[str, ...]] = []
+
+    def split(self, text: str, offset: int = 0) -> list[Statement]:
+        """Return the statements of the next blocks of a text, which begin at an offset in it."""
+        statements, at = list[Statement](), offset
+        for line in text.splitlines(keepends=True):
+            statements += self._named(self._of_line(line, at))
+            at += len(line)
+        return statements
+
+    def _of_line(self, line: str, at: int) -> list[Statement]:
+        bare = line.strip()
+        if _FENCE.match(line):
+            self._fenced = not self._fenced
+            return []
+        if self._fenced:
+            return []
+        if not bare:
+            self._block, self._table = self._block + 1, None
+            return []
+        if bare.startswith("|") and bare.count("|") > 1:
+            return self._row(line, at)
+        self._table = None
+        if _HEADING.match(line) or _BOLD_LINE.fullmatch(line):
+            self._heading, self._before = bare.strip("#*:： "), ""
+            self._block += 1
+            return []
+        return self._sentences(line, at)
+
+    def _sentences(self, line: str, at: int) -> list[Statement]:
+        lead = _LEAD.match(line)
+        begin = lead.end() if lead else 0
+        kind = "item" if line[:begin].strip() else "sentence"
+        statements = []
+        for start, end in sentence_spans(line[begin:], self._notation.pattern):
+            context = " / ".join(filter(None, (self._heading, self._before[-_CONTEXT:])))
+            statement = self._statement(line[begin + start : begin + end], at + begin + start)
+            if not _LETTER.search(statement.plain):
+                continue
+            self._before = statement.plain
+            statements.append(
+                replace(statement, kind=kind, context=context, block=self._block, line=at)
+            )
+        return statements
+
+    def _statement(self, text: str, at: int) -> Statement:
+        citations = tuple(
+            Citation(at + match.start(), at + match.end(), ids)
+            for match in self._notation.pattern.finditer(text)
+            if (ids := self._notation.read(match))
+        )
+        plain = _SIGNS.sub("", self._notation.pattern.sub("", text)).strip()
+        cited = tuple(dict.fromkeys(name for citation in citations for name in citation.ids))
+        return Statement(at, at + len(text), text, plain, citations, cited)
+
+    def _row(self, line: str, at: int) -> list[Statement]:
+        if is_table_rule(line):
+            return []
+        cells = [self._statement(text, start) for start, text in _cells(line, at)]
+        if self._table is None:
+            self._table = [cell.plain for cell in cells]
+            self._heads = [cell.cited for cell in cells]
+            self._block += 1
+            return []
+        of_row = tuple(dict.fromkeys(name for cell in cells for name in cell.cited))
+        label = cells[0]
+        rows = []
+        for i, cell in enumerate(cells[1:], 1):
+            head = self._table[i] if i < len(self._table) else ""
+            above = (*label.cited, *(self._heads[i] if i < len(self._heads) else ()))
+            if _LETTER.search(cell.plain):
+                cited = cell.cited or tuple(dict.fromkeys(above)) or of_row
+                rows.append(
+                    replace(cell, cited=cited, kind="cell", row=label.plain, head=head,
+                            context=self._heading, block=self._block, line=at)
+                )  # fmt: skip
+        return rows
+
+    def _named(self, statements: Sequence[Statement]) -> list[Statement]:
+        """Return the statements of a line with their numbers; cells of a row share one."""
+        names = []
+        for place, statement in enumerate(statements):
+            self._number += statement.kind != "cell" or not place
+            letter = chr(ord("a") + place % 26) if statement.kind == "cell" else ""
+            names.append(replace(statement, name=f"{self._number}{letter}"))
+        return names
+
+
+def _cells(line: str, at: int) -> Iterator[tuple[int, str]]:
+    """Yield where the cells of a row begin, and their texts without the blanks around."""
+    begin = line.index("|") + 1
+    for cell in line.rstrip().removesuffix("|")[begin:].split("|")[:_MOST_CELLS]:
+        text = cell.strip()
+        yield at + begin + (cell.index(text) if text else 0), text
+        begin += len(cell) + 1
+
+
+def statements(text: str, notation: Notation) -> list[Statement]:
+    """Return the statements of a whole text."""
+    return Splitter(notation).split(text)

@@ -1,0 +1,235 @@
+"""A judge is believed only as far as code can show what it says."""
+
+from decimal import Decimal
+from typing import Any, cast
+
+import pytest
+from evals.claims.__main__ import always_right, load, nobody, outcomes
+
+from agent.evidence.claims.corrected import corrected, counts, rows
+from agent.evidence.claims.formulas import value_of
+from agent.evidence.claims.judging import Ruling, Rulings, batches, shown, statements_block
+from agent.evidence.claims.passages import Evidence, Record
+from agent.evidence.claims.proof import Outcome, proved, revised
+from agent.evidence.claims.statements import MARKED, Statement, statements
+from agent.evidence.types import Place
+
+
+def evidence(**texts: str) -> Evidence:
+    records = {name.replace("_", "-"): Record([text]) for name, text in texts.items()}
+    return Evidence(records, question="两个人去", today="2026-11-28")
+
+
+def judge(text: str, known: Evidence, **fields: Any) -> tuple[Statement, Outcome]:
+    one = statements(text, MARKED)[0]
+    [outcome] = proved([one], {0: Ruling(**fields)}, known)
+    return one, outcome
+
+
+PALACE = evidence(w0_0="故宫门票 60 元，周一闭馆。", w1_0="颐和园门票 30 元。")
+
+
+def test_a_statement_whose_figures_stand_is_supported() -> None:
+    _, outcome = judge("故宫门票60元[^w0-0]。", PALACE, v="s", p=["1.1"])
+    assert outcome.verdict == "supported"
+    assert outcome.cite is None
+
+
+def test_a_supported_figure_that_stands_nowhere_is_not_believed() -> None:
+    _, outcome = judge("故宫门票80元[^w0-0]。", PALACE, v="s", p=["1.1"])
+    assert outcome.verdict == "unchecked"
+
+
+def test_a_citation_moves_only_to_the_passage_that_the_judge_names() -> None:
+    _, outcome = judge("颐和园门票30元[^w0-0]。", PALACE, v="s", p=["2.1"])
+    assert outcome.cite == ("w1-0",)
+    _, outcome = judge("故宫60元、颐和园30元[^w0-0]。", PALACE, v="s", p=["1.1", "2.1"])
+    assert outcome.cite == ("w0-0", "w1-0")
+    _, outcome = judge("故宫门票60元[^w0-0]。", PALACE, v="s", p=["9.9"])
+    assert outcome.cite is None
+
+
+def test_a_contradiction_needs_words_that_stand_in_its_passage_and_differ() -> None:
+    fields = {"v": "x", "p": ["1.1"], "bad": ["80元"]}
+    _, outcome = judge("故宫门票80元[^w0-0]。", PALACE, says="门票 60 元", **fields)
+    assert (outcome.verdict, outcome.spans, outcome.quote) == (
+        "contradicted",
+        ("80元",),
+        "门票 60 元",
+    )
+    _, outcome = judge("故宫门票80元[^w0-0]。", PALACE, says="门票 90 元", **fields)
+    assert outcome.verdict == "missing"
+    _, outcome = judge("门票60元[^w0-0]。", PALACE, v="x", p=["1.1"], bad=["60元"], says="60 元")
+    assert outcome.verdict == "unchecked"
+
+
+def test_words_that_do_not_stand_in_the_statement_mark_nothing() -> None:
+    _, outcome = judge("故宫门票60元[^w0-0]。", PALACE, v="p", p=["1.1"], bad=["免费轮椅"])
+    assert outcome.verdict == "unchecked"
+
+
+def test_every_gap_of_a_statement_carries_its_own_sign() -> None:
+    text = "故宫门票60元，有免费轮椅，最早建成[^w0-0]。"
+    one, outcome = judge(text, PALACE, v="p", p=["1.1"], bad=["免费轮椅", "最早建成"])
+    [part, *_] = [p for p in corrected(text, [one], [outcome], MARKED) if p.statement]
+    assert part.text == "故宫门票60元，有免费轮椅†，最早建成†[^w0-0]。"
+
+
+@pytest.mark.parametrize(
+    ("text", "calc", "verdict"),
+    [
+        ("两张票120元[^w0-0]。", "60*2", "computed"),
+        ("两张票 120 元，一共 180 元[^w0-0]。", "60*2+30*2", "computed"),
+        ("两张票130元[^w0-0]。", "60*2", "missing"),
+        ("两张票130元[^w0-0]。", "65*2", "unchecked"),
+        ("两张票120元[^w0-0]。", "__import__('os')", "unchecked"),
+        ("两张票120元[^w0-0]。", "120", "unchecked"),
+        ("便宜一半，省30元[^w0-0]。", "60-30", "computed"),
+    ],
+)
+def test_a_sum_counts_where_its_terms_are_known_and_its_value_is_told(
+    text: str, calc: str, verdict: str
+) -> None:
+    _, outcome = judge(text, PALACE, v="c", p=["1.1"], calc=calc)
+    assert outcome.verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("formula", "value"),
+    [
+        ("(61-44)/44*100", Decimal(1700) / 44),
+        ("1,000 − 680", Decimal(320)),
+        ("10×4", Decimal(40)),
+        ("days(2026-03-01,2026-11-22)", Decimal(266)),
+        ("hours(14:00,18:30)", Decimal("4.5")),
+        ("2**99", None),
+        ("1/0", None),
+        ("(" * 60 + "1", None),
+        ("-" * 110 + "1", None),
+        ("9" * 200, None),
+        ("days(2026-02-30,2026-03-01)", None),
+        ("", None),
+    ],
+)
+def test_a_formula_is_worked_out_exactly_and_within_bounds(
+    formula: str, value: Decimal | None
+) -> None:
+    assert value_of(formula) == value
+
+
+def test_a_wording_with_figures_or_names_of_its_own_is_not_taken() -> None:
+    fields = {"v": "p", "p": ["1.1"], "bad": ["有免费轮椅"]}
+    text = "故宫门票60元，有免费轮椅[^w0-0]。"
+    assert judge(text, PALACE, fix="故宫门票60元 [1]。", **fields)[1].fix == "故宫门票60元 [1]。"
+    assert judge(text, PALACE, fix="故宫门票65元 [1]。", **fields)[1].fix == ""
+    assert judge(text, PALACE, fix="故宫门票60元，《免票须知》另有规定。", **fields)[1].fix == ""
+
+
+def test_a_new_wording_stands_only_where_it_is_proved_in_its_turn() -> None:
+    failing = Outcome("missing", ("x",), fix="y")
+    assert revised(failing, Outcome("supported"), "y").revised == "y"
+    assert revised(failing, Outcome("unchecked"), "y").fails
+    assert revised(failing, None, "y").fails
+    assert revised(failing, None, "-").revised == ""
+
+
+def test_a_sentence_that_is_left_out_leaves_its_line_whole() -> None:
+    text = "门票60元[^w0-0]。有免费轮椅。周一闭馆[^w0-0]。"
+    found = statements(text, MARKED)
+    out = [Outcome("supported"), Outcome("missing", ("有免费轮椅",), revised=""), Outcome("own")]
+    whole = "".join(part.text for part in corrected(text, found, out, MARKED))
+    assert whole == "门票60元[^w0-0]。周一闭馆[^w0-0]。"
+    assert counts(out) == {
+        "version": 2, "total": 3, "supported": 1, "computed": 0, "own": 1, "revised": 1,
+        "marked": 0, "unchecked": 0,
+    }  # fmt: skip
+
+
+def test_rows_tell_where_a_statement_stands_with_its_passage_and_words() -> None:
+    text = "故宫门票80元[^w0-0]。"
+    one, outcome = judge(
+        text, PALACE, v="x", p=["1.1"], bad=["80元"], says="60 元"
+    )  # fmt: skip
+    parts = corrected(text, [one], [outcome], MARKED)
+    [row] = rows(parts, 5)
+    assert (row["start"], row["verdict"], row["source"]) == (5, "contradicted", "w0-0")
+    assert (row["quote"], row["spans"]) == ("60 元", ["80元"])
+
+
+def place(**fields: Any) -> Place:
+    row = {"id": "amap:1", "name": "甲", "source": "a0-0", "cost": 40.0, "rating": 4.5,
+           "distance_m": 306, "open_time": "08:00-22:00"}  # fmt: skip
+    return cast(Place, {**row, **fields})
+
+
+@pytest.mark.parametrize(
+    ("text", "marked"),
+    [
+        ("甲人均60元[^a0-0]。", ("60元",)),
+        ("甲评分4.9[^a0-0]。", ("4.9",)),
+        ("甲距您800米[^a0-0]。", ("800米",)),
+        ("甲08:00-23:00营业[^a0-0]。", ("23:00",)),
+        ("甲人均40元，评分4.5，306米，08:00-22:00[^a0-0]。", ()),
+        ("甲两人约80元[^a0-0]。", ()),
+        ("甲人均60元。", ()),
+        ("甲步行800米[^a0-0]。", ()),
+        ("建议10:00到达甲[^a0-0]。", ()),
+        ("住在三元桥的人去甲[^a0-0]。", ()),
+    ],
+)
+def test_without_a_judge_only_a_place_s_own_record_marks(
+    text: str, marked: tuple[str, ...]
+) -> None:
+    known = Evidence({"a0-0": Record(["甲 | 306 m | ★4.5 | ¥40 | 08:00-22:00"], place())})
+    [outcome] = proved(statements(text, MARKED), {}, known)
+    assert outcome.spans == marked
+    assert outcome.verdict == ("contradicted" if marked else "unchecked")
+
+
+def test_without_a_judge_no_true_sentence_of_the_labelled_set_is_marked() -> None:
+    wrong = [p.sentence for p in load() if any(o.fails for o in outcomes(p, nobody))]
+    assert wrong == []
+
+
+def test_what_a_right_judge_says_of_the_labelled_set_is_hardly_ever_held_back() -> None:
+    supported = [pair for pair in load() if pair.supported and pair.kind != "computed"]
+    held = [
+        p for p in supported if any(o.verdict == "unchecked" for o in outcomes(p, always_right))
+    ]
+    assert len(held) <= 0.03 * len(supported), [pair.sentence for pair in held]
+
+
+def test_the_passages_of_what_is_cited_are_shown_in_any_script() -> None:
+    texts = {f"w{n}-0": Record([f"Page {n} says something of the river. " * 30]) for n in range(30)}
+    known = Evidence({**texts, "w99-0": Record(["尼罗河长6695公里。"])})
+    one = statements("The Nile is long [^w99-0].", MARKED)
+    assert "尼罗河长6695公里。" in [passage.text for passage in shown(one, known)]
+
+
+def test_a_row_of_a_table_is_judged_in_one_call() -> None:
+    cells = " | ".join(f"{n} yuan" for n in range(1, 16))
+    heads = " | ".join(f"h{n}" for n in range(1, 16))
+    table = f"| x | {heads} |\n|{'---|' * 16}\n| a | {cells} |\n"
+    text = "One fact.\n\n" * 11 + table
+    groups = batches(statements(text, MARKED))
+    assert sum(map(len, groups)) == 26
+    assert all(len(group) <= 24 for group in groups)
+
+
+def test_a_judge_reads_numbers_of_sources_and_heads_of_cells() -> None:
+    text = "| | 故宫 |\n|---|---|\n| 门票 | 60元[^w0-0] |\n\n它周一闭馆[^w0-0]。"
+    assert statements_block(statements(text, MARKED), PALACE, MARKED).splitlines() == [
+        "row 门票", "1a 故宫: 60元 [1]", "2 它周一闭馆 [1]。",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"id": 1, "v": "s", "p": "1.1"},
+        {"id": "1", "v": "s", "p": ["1.1"], "bad": None, "says": None, "confidence": 0.9},
+    ],
+)
+def test_a_ruling_is_read_in_the_forms_that_models_write(row: dict[str, Any]) -> None:
+    [ruling] = Rulings.model_validate({"rulings": [row]}).rulings
+    assert (ruling.id, ruling.p, ruling.bad) == ("1", ["1.1"], [])

@@ -1,0 +1,69 @@
+"""What an answer states: sentences, items, and the cells of tables, whichever way they lie."""
+
+import pytest
+
+from agent.evidence.claims.statements import MARKED, Splitter, Statement, statements
+
+
+def plain(text: str) -> list[str]:
+    return [one.plain for one in statements(text, MARKED)]
+
+
+def test_markers_belong_to_the_sentence_before_them_and_are_no_words_of_it() -> None:
+    first, second = statements("门票60元。[^w0-0] 周一闭馆[^w1-0]。", MARKED)
+    assert (first.plain, first.cited) == ("门票60元。", ("w0-0",))
+    assert (second.plain, second.cited) == ("周一闭馆。", ("w1-0",))
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("Go to no. 3 first. Then rest.", ["Go to no. 3 first.", "Then rest."]),
+        ("# Head\n\nA fact.", ["A fact."]),
+        ("**Prices**\n\n- One is 3 yuan.\n- Two is 4.", ["One is 3 yuan.", "Two is 4."]),
+        ("**It is free on Mondays.**", ["It is free on Mondays."]),
+        ("```\ncode = 1\n```\nText.", ["Text."]),
+        ("---\n***\n", []),
+    ],
+)
+def test_headings_and_code_state_nothing(text: str, sentences: list[str]) -> None:
+    assert plain(text) == sentences
+
+
+TABLE = """| | 故宫 | 颐和园 |
+|---|---|---|
+| 门票 | 60元[^w0-0] | 30元 |
+| 评分[^a0-0] | 4.8 | 4.7 |
+"""
+
+
+def test_a_cell_states_its_row_and_its_column_and_cites_what_they_cite() -> None:
+    ticket, other, rating, last = statements(TABLE, MARKED)
+    assert (ticket.said, ticket.cited, ticket.name) == ("门票 故宫 60元", ("w0-0",), "1a")
+    assert (other.said, other.cited) == ("门票 颐和园 30元", ("w0-0",))
+    assert (rating.cited, last.name) == (("a0-0",), "2b")
+    for cell in (ticket, other, rating, last):
+        assert TABLE[cell.start : cell.end] == cell.text
+
+
+def test_what_is_split_while_it_streams_is_what_the_whole_text_states() -> None:
+    blocks = ["# Head\n\n", "One is 3 yuan [^w0-0]. It is cheap.\n\n", f"{TABLE}\n", "Last."]
+    splitter, at, found = Splitter(MARKED), 0, list[Statement]()
+    for block in blocks:
+        found += splitter.split(block, at)
+        at += len(block)
+    whole = statements("".join(blocks), MARKED)
+    assert [(one.key, one.start, one.name) for one in found] == [
+        (one.key, one.start, one.name) for one in whole
+    ]
+
+
+def test_the_words_before_a_statement_tell_what_it_is_about() -> None:
+    *_, second = statements("## Tower\n\nIt opened in 1889. It is 330 m tall.", MARKED)
+    assert second.context == "Tower / It opened in 1889."
+
+
+@pytest.mark.parametrize("unit", ["a. ", "|", "| a ", "1. ", "**", "[^w0-0]", "# ", "`"])
+def test_every_text_is_split_in_bounded_pieces(unit: str) -> None:
+    for one in statements(unit * 3000, MARKED):
+        assert len(one.text) <= 1000
