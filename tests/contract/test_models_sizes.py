@@ -8,19 +8,22 @@ from typing import Any
 import pytest
 from aiohttp import web
 from langchain_core.messages import HumanMessage, SystemMessage
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
-from agent.core.errors import KeyRefused, MalformedReply
+from agent.core.errors import KeyRefused, MalformedReply, TimedOut
 from agent.core.strings import estimated_tokens
+from agent.models.catalogue import parse
 from agent.models.client import ModelClient
 from agent.models.errors import PromptTooLong
-from agent.models.limits import ANSWER_TOKENS, REPLY_TOKENS, with_ends
+from agent.models.limits import ANSWER_TOKENS, REPLY_TOKENS, ReplySizes, with_ends
+from agent.models.probe import probe
+from agent.models.types import Request
 from agent.models.validation import schema_of
 from agent.sample import openai
-from agent.sample.model.request import Answer
+from agent.sample.model.request import Answer, FunctionCall
 from tests.support.scripted import ASK, Scripted, client_for, maps_geo, meter
 from tests.support.standin import Speed
-from tests.support.standins import GeminiService, OpenAIService
+from tests.support.standins import GeminiService, OpenAIService, Rules
 
 CHAT, FLASH = "openai:sample-chat", "gemini-3.8-flash"
 MATERIAL = "\n".join(f"- fact {n}: the metro of city {n} opened in {1900 + n}" for n in range(300))
@@ -116,6 +119,20 @@ async def test_a_prompt_that_was_cut_without_a_word_is_sent_again_shorter() -> N
     first, second = asked(service)
     assert first["messages"][-1]["content"].startswith("<facts>") is False
     assert second["messages"][-1]["content"].startswith("<facts>")
+
+
+class Wide(BaseModel):
+    """Say more in its form than a prompt does."""
+
+    queries: list[str] = Field(description="Which of the things that were found? " * 900)
+
+
+async def test_a_form_that_a_server_makes_a_grammar_of_is_no_prompt_cut_without_a_word() -> None:
+    question = [HumanMessage("Which of the metros opened first? " * 250)]
+    service = Own(Scripted(Answer(json={"queries": ["a"]})))
+    async with client_for(service) as client:
+        assert (await client.ask(CHAT, question, meter=meter(), schema=Wide)).parsed
+    assert len(asked(service)) == 1
 
 
 @pytest.mark.parametrize("streamed", [False, True])
@@ -313,3 +330,61 @@ async def test_a_form_that_goes_round_in_circles_is_ended_as_it_comes() -> None:
     assert caught.value.code == "model_loop"
     assert len(asked(service)) == 1
     assert 100 < spent.usage["output_tokens"] < 1000
+
+
+LOOPING = "the model.\n" * 3000
+
+
+async def test_a_probe_bounds_what_it_asks_for_and_knows_a_model_that_writes_nothing() -> None:
+    service = Own(Scripted(otherwise=Answer(text=LOOPING)))
+    async with client_for(service) as client:
+        seen = await probe(client, CHAT)
+    assert (seen.error, seen.writes, seen.fills_forms, seen.calls_tools) == (
+        None,
+        False,
+        False,
+        False,
+    )
+    counting = asked(service)[0]
+    assert (counting["max_tokens"], counting["stream"]) == (200, True)
+
+
+async def test_a_reply_of_a_slow_server_nearby_is_no_longer_than_the_run_has_time_for() -> None:
+    cut = Answer(text='{"queries": ["which metro', finish="MAX_TOKENS")
+    service = Own(Scripted(Answer(text="Done."), cut, Answer(json={"queries": ["a"]})))
+    async with client_for(service) as client:
+        client.reply_sizes.measure(parse(CHAT), tokens=60, seconds=30)
+        assert await answer(client, streamed=False)
+        with pytest.raises(TimedOut) as caught:
+            await client.ask(CHAT, ASK, meter=meter(), schema=Plan)
+    assert (caught.value.setting, caught.value.begun) == ("MAX_RUN_SECONDS", True)
+    # Asked again, it would have less time: two tokens a second, half of a minute is the least.
+    assert [body["max_tokens"] for body in asked(service)] == [100, 100]
+
+
+def test_the_time_of_a_reply_is_half_of_what_is_left_at_the_speed_that_was_seen() -> None:
+    sizes, request = ReplySizes(), Request("m", ASK)
+    name = parse(CHAT)
+    unmeasured = sizes.of(name, request, left=lambda: 100.0)
+    assert (unmeasured.tokens, unmeasured.hurried) == (4000, 0)
+    sizes.measure(name, tokens=200, seconds=10)
+    sizes.measure(name, tokens=5, seconds=10)
+    size = sizes.of(name, request, left=lambda: 100.0)
+    assert (size.tokens, size.hurried) == (1000, 50)
+    assert sizes.of(name, request).tokens == 4000
+    assert sizes.of(name, request, left=lambda: 10_000.0).tokens == 4000
+
+
+async def test_tools_are_called_in_pieces_where_a_server_of_ones_own_can_do_so() -> None:
+    call = Answer(calls=(FunctionCall("maps_geo", {"address": "故宫"}),))
+    refuses = Rules(refuses=[(
+        lambda body: bool(body.get("stream") and body.get("tools")), 500,
+        "Cannot use tools with stream",
+    )])  # fmt: skip
+    for rules, streamed in ((None, [True]), (refuses, [True, False])):
+        service = Own(Scripted(otherwise=call), rules=rules)
+        async with client_for(service) as client:
+            await client.window(CHAT)
+            reply: Any = await client.ask(CHAT, ASK, meter=meter(), tools=[maps_geo])
+            assert [c["name"] for c in reply.message.tool_calls] == ["maps_geo"]
+        assert [body["stream"] for body in asked(service)] == streamed

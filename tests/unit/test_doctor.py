@@ -103,6 +103,15 @@ async def test_a_model_is_right_only_where_it_answered_filled_in_a_form_and_call
         assert say(f"doctor.model_{lack}", reader_language()) in weak["detail"]
 
 
+async def test_a_model_that_repeats_itself_is_too_weak_and_its_key_is_not_doubted() -> None:
+    looping = await checked(
+        OpenAIService(Scripted(otherwise=Answer(text="so. " * 9000, finish="MAX_TOKENS")), key=KEY)
+    )
+    assert looping["state"] == "missing"
+    assert say("doctor.model_no_text", reader_language()) in looping["detail"]
+    assert "OPENAI_API_KEY" not in looping["suggestion"]
+
+
 async def test_an_unknown_model_is_told_by_its_variable_with_those_there_are() -> None:
     missing = await checked(OpenAIService(Scripted(), key=KEY), "openai:other")
     assert missing["state"] == "broken"

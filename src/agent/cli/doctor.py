@@ -226,7 +226,7 @@ async def _model(services: Any, model: str, variables: Sequence[str]) -> list[Ch
         parts.append(say("doctor.model_speed", language, n=f"{seen.tokens_a_second:.0f}"))
     if seen.window:
         parts.append(say("doctor.model_window", language, n=f"{seen.window:,}"))
-    lacks = {"no_forms": seen.fills_forms, "no_tools": seen.calls_tools}
+    lacks = {"no_text": seen.writes, "no_forms": seen.fills_forms, "no_tools": seen.calls_tools}
     missing = [key for key, able in lacks.items() if not able]
     parts += [say(f"doctor.model_{key}", language) for key in missing]
     state: State = "missing" if missing else "ok"

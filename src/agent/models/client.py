@@ -30,6 +30,7 @@ from agent.core.errors import (
     KeyRefused,
     MalformedReply,
     ProviderRefused,
+    TimedOut,
 )
 from agent.core.faults import contained
 from agent.core.outside import parse_json
@@ -38,7 +39,7 @@ from agent.core.telemetry import Tokens
 from agent.models import catalogue
 from agent.models.catalogue import ModelName, Provider, parse
 from agent.models.google import Google
-from agent.models.limits import ReplySizes, Underway
+from agent.models.limits import USUAL_SPEED, ReplySize, ReplySizes, Underway
 from agent.models.loops import repeats
 from agent.models.replies import read_reply
 from agent.models.streaming import AnswerStream, read_ahead
@@ -117,10 +118,6 @@ def _bytes(value: dict[str, Any]) -> Any:
 
 S = TypeVar("S", bound=BaseModel)
 log = logging.getLogger(__name__)
-_USUAL_SPEED = 60.0
-"""Tokens a second."""
-_MEASURED_TOKENS = 30
-"""Shorter replies say little about a model's speed."""
 _PROVIDERS: tuple[Provider, ...] = ("google", "openai")
 
 
@@ -141,7 +138,6 @@ class ModelClient:
         self._opened: set[ModelName] = set()
         """Models whose template opens a thought: their text waits for its end."""
         self.windows, self.reply_sizes = Windows(), ReplySizes()
-        self._speeds: dict[str, float] = {}
         self._places = {provider: _places(provider, settings) for provider in _PROVIDERS}
         for provider in _PROVIDERS if settings.model_rpm else ():
             rate, burst = pace_of(settings.model_rpm)
@@ -162,18 +158,27 @@ class ModelClient:
         search: bool = False,
         thinking: Thinking | None = None,
         search_range: tuple[str, str] | None = None,
+        text_tokens: int = 0,
     ) -> Reply[S]:
         """Return one reply, never streamed to clients. With `schema`, `parsed` is validated.
 
         `search` asks for Google Search grounding, in pages of `search_range` only; `tools` are
-        bound for calling. Raises ProviderError or BudgetExceeded; ConfigurationError for a name
+        bound for calling. `text_tokens` is the most for a text that is known to be short. Raises
+        ProviderError or BudgetExceeded; ConfigurationError for a name
         or key that cannot work.
         """
         name = self._current(model)
         if search and name.provider != "google":
             raise ConfigurationError("web_search", f"{model} cannot search with Google")
         request = Request(
-            name.id, tuple(messages), schema, tuple(tools), search, thinking, search_range
+            name.id,
+            tuple(messages),
+            schema,
+            tuple(tools),
+            search,
+            thinking,
+            search_range,
+            text_tokens=text_tokens,
         )
         with contained(f"model:{name.provider}"):
             response = await self._once(name, request, meter)
@@ -215,7 +220,7 @@ class ModelClient:
     ) -> Response:
         provider = f"model:{name.provider}"
         charged, tokens, pulse = False, Tokens(), Pulse()
-        size = self.reply_sizes.of(name, request)
+        size = self.reply_sizes.of(name, request, left=self._left(name, meter))
 
         async def send() -> str:
             nonlocal charged
@@ -225,12 +230,13 @@ class ModelClient:
                 response = await vendor.complete(sized)
             except (asyncio.CancelledError, MalformedReply) as early:
                 if getattr(early, "code", LOOP) == LOOP:
-                    tokens.add(underway.spent())
-                    self._account(name, meter, underway.spent())
+                    spent = underway.spent()
+                    tokens.add(spent)
+                    self._account(name, meter, spent)
+                    self.reply_sizes.measure(name, spent.output_tokens, underway.seconds)
                 raise
             charged = True
-            if response.output_tokens >= _MEASURED_TOKENS:
-                self._speeds[name.id] = response.output_tokens / underway.seconds
+            self.reply_sizes.measure(name, response.output_tokens, underway.seconds)
             tokens.add(response)
             self._account(name, meter, response)
             if self._is_near(name):
@@ -245,7 +251,7 @@ class ModelClient:
                 meter.remark("model_weak")
             if response.no_tools:
                 meter.remark("model_no_tools")
-            judge(response, request, provider)
+            _judge(response, request, provider, size)
             return to_text(response)
 
         with self._named_key(name, meter):
@@ -330,7 +336,9 @@ class ModelClient:
             account,
             opened=self._opened,
             windows=self.windows,
-            sizes=self.reply_sizes,
+            size_of=lambda name, request: self.reply_sizes.of(
+                name, request, left=self._left(name, meter), streamed=True
+            ),
             meter=meter,
             thinking=thinking,
         )
@@ -380,6 +388,10 @@ class ModelClient:
     def _is_near(self, name: ModelName) -> bool:
         return name.provider == "openai" and is_near(self._settings.openai_base_url or "")
 
+    def _left(self, name: ModelName, meter: Meter) -> Callable[[], float] | None:
+        """Return what says a run's seconds left, for a model that may need all of them."""
+        return meter.remaining if self._is_near(name) else None
+
     def _account(self, name: ModelName, meter: Meter, spent: Any, *, again: bool = False) -> None:
         """Record the tokens and cost of a Response or Piece; searches are the search layer's."""
         if not (spent.input_tokens or spent.output_tokens or spent.served_by):
@@ -414,7 +426,7 @@ class ModelClient:
 
     def speed(self, model: str) -> float:
         """Return the tokens a second that a model was seen to write, else a usual number."""
-        return self._speeds.get(parse(model).id, _USUAL_SPEED)
+        return self.reply_sizes.speed(parse(model)) or USUAL_SPEED
 
     async def window(self, model: str) -> int | None:
         """Return the tokens of a model's window, where its service tells; raise ProviderError."""
@@ -445,6 +457,22 @@ class ModelClient:
                 "model", "openai:… models need the extra: pip install 'tanlu[openai]'"
             ) from error
         return cast(Vendor, module.OpenAI(self._settings))
+
+
+def _judge(response: Response, request: Request, provider: str, size: ReplySize) -> None:
+    """Raise ProviderError for a reply of no use; what the run's time has cut came too late."""
+    try:
+        judge(response, request, provider)
+    except MalformedReply as error:
+        if error.code != "model_truncated" or not size.hurried:
+            raise
+        raise TimedOut(
+            provider,
+            f"{request.model}: no end within {size.hurried:.0f} s",
+            seconds=size.hurried,
+            setting="MAX_RUN_SECONDS",
+            begun=True,
+        ) from None
 
 
 def _places(provider: Provider, settings: Settings) -> SharedSemaphore | None:

@@ -32,6 +32,7 @@ def _near_refusal(name: str) -> "re.Pattern[str]":
 
 _REFUSALS: tuple[tuple[str, "re.Pattern[str]"], ...] = (
     ("stream_options", re.compile(r"stream_options|include_usage")),
+    ("pieces", re.compile(r"\btools?\b.{0,60}\bstream|\bstream(?:ing)?\b.{0,60}\btools?\b")),
     (
         "whole",
         re.compile(

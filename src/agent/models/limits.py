@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from agent.core.calls import Pulse
@@ -46,15 +46,44 @@ THOUGHTS: Mapping[Thinking | None, int] = {
 _THINKS = re.compile(r"(?:^|[-_/.:])(?:r1|o[1-9]|gpt-[5-9]|qwq|qwen3)|reason|think", re.IGNORECASE)
 
 
+USUAL_SPEED = 60.0
+"""Tokens a second."""
+_MEASURED_TOKENS = 30
+"""Shorter replies say little about a model's speed."""
+_TIME_SHARE = 0.5
+"""Of the time that a run has left, for one reply: the steps after it need some, too."""
+_LEAST_TOKENS = 100
+
+
 class ReplySizes:
-    """Give each call the tokens that its reply may have; learn which models think."""
+    """Give each call the tokens that its reply may have; learn which models think, and how fast."""
 
     def __init__(self) -> None:
         self._thinking: set[ModelName] = set()
+        self._speeds: dict[ModelName, float] = {}
 
-    def of(self, name: ModelName, request: Request, *, streamed: bool = False) -> "ReplySize":
-        """Return the size for one call and its retries."""
-        return ReplySize(self, name, request, streamed=streamed)
+    def of(
+        self,
+        name: ModelName,
+        request: Request,
+        *,
+        left: Callable[[], float] | None = None,
+        streamed: bool = False,
+    ) -> "ReplySize":
+        """Return the size for one call and its retries.
+
+        `left` says how many seconds the run has left, where a reply has to be done within them.
+        """
+        return ReplySize(self, name, request, left=left, streamed=streamed)
+
+    def speed(self, name: ModelName) -> float | None:
+        """Return the tokens a second that a model was seen to write."""
+        return self._speeds.get(name)
+
+    def measure(self, name: ModelName, tokens: float, seconds: float) -> None:
+        """Take in how long a reply took to write."""
+        if tokens >= _MEASURED_TOKENS:
+            self._speeds[name] = tokens / seconds
 
     def thinks(self, name: ModelName) -> bool:
         """Return whether the replies of a model hold thoughts."""
@@ -70,17 +99,33 @@ class ReplySize:
     """Hold the tokens for the reply of one call; more of them after one that was cut."""
 
     def __init__(
-        self, sizes: ReplySizes, name: ModelName, request: Request, *, streamed: bool
+        self,
+        sizes: ReplySizes,
+        name: ModelName,
+        request: Request,
+        *,
+        left: Callable[[], float] | None,
+        streamed: bool,
     ) -> None:
-        self._sizes, self._name, self._request = sizes, name, request
+        self._sizes, self._name, self._request, self._left = sizes, name, request, left
         self._streamed, self._factor = streamed, 1
+        self.hurried = 0.0
+        """Seconds that the attempt may take, where they are what limits it."""
 
     @property
     def tokens(self) -> int:
         """Return what the next attempt may have."""
         thinks = self._sizes.thinks(self._name)
         most = self._factor * reply_tokens(self._request, streamed=self._streamed, thinks=thinks)
-        return min(most, self._request.max_tokens or most)
+        most = min(most, self._request.max_tokens or most)
+        speed, self.hurried = self._sizes.speed(self._name), 0.0
+        if self._left is None or speed is None:
+            return most
+        seconds = self._left() * _TIME_SHARE
+        in_time = max(_LEAST_TOKENS, int(seconds * speed))
+        if in_time < most:
+            self.hurried = seconds
+        return min(most, in_time)
 
     def learn(self, response: Response) -> None:
         """Take in how a reply ended: one cut amid its thoughts, or at its limit, gets more room."""
@@ -103,12 +148,12 @@ class Underway:
     def __init__(self, provider: str, request: Request, pulse: Pulse) -> None:
         self._provider, self._request, self._pulse = provider, request, pulse
         self._loop, self._tokens = Loop(), 0.0
-        self._began = time.monotonic()
+        self._began, self._first = time.monotonic(), 0.0
 
     @property
     def seconds(self) -> float:
-        """Return how long the call has taken; never 0."""
-        return max(0.001, time.monotonic() - self._began)
+        """Return how long the reply has taken since its first piece; never 0."""
+        return max(0.001, time.monotonic() - (self._first or self._began))
 
     @property
     def has_heard(self) -> bool:
@@ -118,6 +163,7 @@ class Underway:
     def hear(self, text: str) -> None:
         """Take a piece in; raise MalformedReply where the text goes round in circles."""
         self._pulse.beat()
+        self._first = self._first or time.monotonic()
         self._tokens += weight(text)
         if self._loop.take(text):
             raise malformed_reply(self._provider, self._request.model, LOOP)
@@ -135,7 +181,9 @@ _MOST_SIGNS = 1000
 
 def reply_tokens(request: Request, *, streamed: bool = False, thinks: bool = False) -> int:
     """Return the tokens that a reply to the request may have."""
-    if request.schema:
+    if request.text_tokens:
+        most = request.text_tokens
+    elif request.schema:
         most = REPLY_TOKENS.get(request.schema.__name__, _FORM)
     elif streamed:
         most = ANSWER_TOKENS

@@ -69,7 +69,7 @@ class OpenAI:
         """Return one reply; what the endpoint refuses is left out, and left out from then on."""
         # Forms come first in every run: what they find out holds for plain texts.
         own = await self._is_own_server() if request.schema else self._is_local
-        local = bool(own) and not request.tools
+        local = bool(own)
         return await self._habits.adapt(
             request.model, lambda attempt: self._complete(request, attempt, local=local)
         )
@@ -77,9 +77,10 @@ class OpenAI:
     async def _complete(self, request: Request, attempt: Attempt, *, local: bool) -> Response:
         with translate_errors(PROVIDER_OPENAI, request.model):
             # In pieces a slow reply is seen to come, and one that runs away is ended.
-            streaming = local or not attempt.takes("whole")
+            in_pieces = local and (not request.tools or attempt.takes("pieces"))
+            streaming = in_pieces or not attempt.takes("whole")
             model = await self._model(request.model, attempt, streaming=streaming)
-            messages, options = self._ask(request, attempt, local=local)
+            messages, options = self._ask(request, attempt, local=local and not request.tools)
             if streaming:
                 message: Any = await _whole(model.astream(messages, QUIET, **options), request)
             else:
@@ -120,29 +121,29 @@ class OpenAI:
         if self._is_local is None:
             try:
                 async with asyncio.timeout(_ASKED_SECONDS):
-                    with translate_errors(PROVIDER_OPENAI, LISTING):
-                        model = await self._model(LISTING, Attempt(frozenset()))
-                        listed = [e async for e in model.root_async_client.models.list()]
+                    await self._listed()
             except (ProviderError, TimeoutError):
-                listed = []
-            owners = {str(getattr(entry, "owned_by", "")).lower() for entry in listed}
-            self._is_local = any(name in owner for owner in owners for name in _LOCAL)
-        return self._is_local
+                self._is_local = False
+        return bool(self._is_local)
+
+    async def _listed(self) -> list[Any]:
+        """Return the models that the endpoint lists; their owners say what kind of server it is."""
+        with translate_errors(PROVIDER_OPENAI, LISTING):
+            model = await self._model(LISTING, Attempt(frozenset()))
+            listed = [entry async for entry in model.root_async_client.models.list()]
+        owners = {str(getattr(entry, "owned_by", "")).lower() for entry in listed}
+        named = any(name in owner for owner in owners for name in _LOCAL)
+        self._is_local = named and self.url.startswith("http://")
+        return listed
 
     async def list_models(self) -> list[str]:
         """Return the ids the endpoint lists."""
-        with translate_errors(PROVIDER_OPENAI, LISTING):
-            model = await self._model(LISTING, Attempt(frozenset()))
-            return [str(entry.id) async for entry in model.root_async_client.models.list()]
+        return [str(entry.id) for entry in await self._listed()]
 
     async def window(self, model: str) -> int | None:
         """Return the tokens of the window, where the endpoint tells them with its models."""
-        with translate_errors(PROVIDER_OPENAI, LISTING):
-            lister = await self._model(LISTING, Attempt(frozenset()))
-            async for entry in lister.root_async_client.models.list():
-                if entry.id == model:
-                    return _window_of(entry.model_extra or {})
-        return None
+        entry = next((entry for entry in await self._listed() if entry.id == model), None)
+        return _window_of(entry.model_extra or {}) if entry else None
 
     async def aclose(self) -> None:
         await self._pools.aclose()

@@ -9,15 +9,18 @@ from langchain_core.tools import tool
 from pydantic import BaseModel
 
 from agent.core.budget import Meter, unlimited_meter
-from agent.core.errors import AgentError, ConfigurationError, ProviderError
+from agent.core.errors import AgentError, ConfigurationError, MalformedReply, ProviderError
 from agent.models.catalogue import parse, retirement
 from agent.models.client import ModelClient
 from agent.models.types import Reply
+from agent.models.validation import is_unusable
 
 MODEL_UNKNOWN = "model_missing"
 _COUNT = "Count from one to thirty in English words. Write nothing else."
 _FORM = "What is the capital of France? Fill in the form."
 _CALL = "Use the tool to look up the word “tea”."
+_COUNT_TOKENS = 200
+"""Twice what the numbers take."""
 _MOST_NAMES = 8
 
 
@@ -40,6 +43,8 @@ class Probe:
     tokens_a_second: float | None = None
     """None where the service does not count, or answered too shortly."""
     window: int | None = None
+    writes: bool = True
+    """False where it came, and was none or went round in circles."""
     fills_forms: bool = False
     calls_tools: bool = False
     names: tuple[str, ...] = ()
@@ -48,18 +53,22 @@ class Probe:
 
 async def probe(models: ModelClient, model: str) -> Probe:
     """Return what a model can do, by asking it; an error is a result, not raised."""
-    meter, began = unlimited_meter(f"probe-{uuid.uuid4().hex}"), time.monotonic()
+    meter = unlimited_meter(f"probe-{uuid.uuid4().hex}")
     try:
         name = parse(model)
         if name.provider == "google" and (successor := retirement(name.id)):
             raise ConfigurationError("model", f"{name.id} is retired; use {successor}")
-        await _ask(models, model, _COUNT, meter)
+        # Asked first: what kind of server it is stands beside the window.
+        window = await _window(models, model)
+        began = time.monotonic()
+        writes = await _writes(models, model, meter)
         seconds = time.monotonic() - began
         tokens = meter.usage["output_tokens"]
         return Probe(
             seconds=seconds,
             tokens_a_second=tokens / seconds if tokens >= 10 else None,
-            window=await _window(models, model),
+            window=window,
+            writes=writes,
             fills_forms=await _fills_forms(models, model, meter),
             calls_tools=await _calls_tools(models, model, meter),
         )
@@ -67,9 +76,16 @@ async def probe(models: ModelClient, model: str) -> Probe:
         return Probe(error=error, names=await _names(models, model, error))
 
 
-async def _ask(models: ModelClient, model: str, text: str, meter: Meter) -> Reply[BaseModel]:
-    messages: list[BaseMessage] = [HumanMessage(text)]
-    return await models.ask(model, messages, meter=meter)
+async def _writes(models: ModelClient, model: str, meter: Meter) -> bool:
+    """Return whether the model writes a text; raise ProviderError where none can be asked for."""
+    messages: list[BaseMessage] = [HumanMessage(_COUNT)]
+    try:
+        await models.ask(model, messages, meter=meter, text_tokens=_COUNT_TOKENS)
+    except MalformedReply as error:
+        if not is_unusable(error):
+            raise
+        return False
+    return True
 
 
 async def _fills_forms(models: ModelClient, model: str, meter: Meter) -> bool:

@@ -33,7 +33,7 @@ from agent.core.errors import (
 )
 from agent.core.strings import ends_in_half, valid_text
 from agent.models.catalogue import ModelName
-from agent.models.limits import ReplySizes, Underway
+from agent.models.limits import ReplySize, Underway
 from agent.models.replies import SpokenText, spoken_pieces
 from agent.models.types import Piece, Request, Thinking, Vendor, Withdrawal
 from agent.models.validation import LOOP, blocked_reply, malformed_reply
@@ -226,14 +226,14 @@ class AnswerStream:
         *,
         opened: set[ModelName],
         windows: Windows,
-        sizes: ReplySizes,
+        size_of: Callable[[ModelName, Request], ReplySize],
         meter: Meter,
         thinking: Thinking,
     ) -> None:
         self._calls, self._vendor, self._policy = calls, vendor, policy
         self._account, self._opened = account, opened
         self._meter, self._thinking = meter, thinking
-        self._windows, self._sizes = windows, sizes
+        self._windows, self._size_of = windows, size_of
 
     async def tell(
         self, names: Sequence[ModelName], messages: Sequence[BaseMessage]
@@ -296,7 +296,7 @@ class AnswerStream:
         request = Request(name.id, tuple(messages), thinking=self._thinking)
 
         async def ask(sized: Request) -> OpenStream:
-            size, pulse = self._sizes.of(name, sized, streamed=True), Pulse()
+            size, pulse = self._size_of(name, sized), Pulse()
             limited = replace(sized, max_tokens=size.tokens)
 
             async def start() -> OpenStream:

@@ -75,6 +75,8 @@ class Request:
     """From when to when the pages that it searches may be, RFC 3339."""
     max_tokens: int = 0
     """Tokens that the reply may have; 0 leaves it to the service."""
+    text_tokens: int = 0
+    """Tokens that its text may have, thoughts apart; 0 is what replies of its kind need."""
     watch: Callable[[str], None] | None = field(default=None, compare=False)
     """Hears what comes of a reply, piece by piece, where its service sends it so."""
 

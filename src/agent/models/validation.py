@@ -170,7 +170,7 @@ def unusable_once() -> Callable[[ProviderError], bool]:
         nonlocal before
         if error.code == LOOP or (isinstance(error, TimedOut) and error.begun):
             return False
-        if error.code not in _WORDS and not isinstance(error, TimedOut):
+        if not is_unusable(error) and not isinstance(error, TimedOut):
             return may_pass(error)
         again, before = not before, True
         return again
@@ -208,6 +208,11 @@ _WORDS = {
     "model_truncated": "the answer was cut off at the model's limit",
     "model_empty": "the answer was empty",
 }
+
+
+def is_unusable(error: ProviderError) -> bool:
+    """Return True for a reply that came whole, and is of no use as it is."""
+    return error.code in _WORDS
 
 
 def malformed_reply(provider: str, model: str, code: str) -> MalformedReply:

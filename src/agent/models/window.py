@@ -25,8 +25,8 @@ _SPARE = 0.95
 _LEAST_TOKENS = 100
 """A prompt cut further says nothing."""
 _READ_SHARE = 0.6
-_LEAST_READ = 500
-"""Tokens; smaller prompts are within every window."""
+_LEAST_READ = 1000
+"""Tokens; no server of today cuts a prompt to fewer."""
 _UNKNOWN_SHARE = 0.5
 """Of a prompt that was too long for a window that nobody tells."""
 
@@ -75,10 +75,11 @@ class Windows:
     def check(self, request: Request, response: Response, provider: str) -> None:
         """Raise PromptTooLong where the service read far less than was sent, and did not say so.
 
-        Ollama cuts a prompt at its num_ctx, and the instructions with it.
+        Ollama cuts a prompt at its num_ctx, and the instructions with it. Forms and tools do not
+        count: a server that makes a grammar of them reads none of their words.
         """
         count = response.input_tokens
-        if _LEAST_READ <= count < _READ_SHARE * prompt_tokens(request):
+        if _LEAST_READ <= count < _READ_SHARE * _text_tokens(request):
             window = 1 << (count - 1).bit_length()
             message = f"{request.model}: of the prompt {count} tokens were read, without a word"
             raise PromptTooLong(provider, message, window=window, sent=None)
@@ -101,8 +102,11 @@ class Windows:
 
 def prompt_tokens(request: Request) -> int:
     """Return the tokens of a request by estimate: messages, tools, schema."""
-    texts = sum(estimated_tokens(str(message.text)) for message in request.messages)
-    return texts + _fixed_tokens(request)
+    return _text_tokens(request) + _fixed_tokens(request)
+
+
+def _text_tokens(request: Request) -> int:
+    return sum(estimated_tokens(str(message.text)) for message in request.messages)
 
 
 def _fixed_tokens(request: Request) -> int:
