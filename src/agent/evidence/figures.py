@@ -473,7 +473,9 @@ def same(one: Figure, other: Figure) -> bool:
     if one.date or other.date:
         return _same_date(one, other)
     if one.clock is not None or other.clock is not None:
-        return one.clock in other.clocks
+        # "8:00" is eight in the morning, "eight" or 八点 may be either.
+        times = (one.clock,) if ":" in one.text else one.clocks
+        return bool(set(times) & set(other.clocks))
     if one.per and other.per and one.per != other.per:
         return False
     if one.kind and other.kind:

@@ -87,38 +87,45 @@ def _value(node: ast.AST, depth: int) -> Decimal:
 
 
 _PLAIN_TERMS = frozenset(
-    map(Decimal, (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 24, 30, 52, 60, 100, 365, 1000, 3600, 10000))
+    map(Decimal, [*range(13), 24, 30, 52, 60, 100, 365, 1000, 3600, 10000])
 ) | {Decimal("0.5")}
 """What units have of each other, and small counts."""
 _FACTORS = tuple(map(Decimal, (1, 60, 100, 3600, 10**3, 10**4, 10**6, 10**8, 10**9)))
 _EXACT, _HEDGED = Decimal("0.012"), Decimal("0.05")
 _ABOUT = re.compile(r"about|around|nearly|almost|roughly|约|近|多|余|左右|≈", re.IGNORECASE)
-
-
 _BEFORE = 14
 
 
 def values_of(found: Iterable[Figure]) -> set[Decimal]:
-    """Return the numbers that figures may be as terms of a sum."""
+    """Return the numbers that figures may be as terms of a sum: of times hours and minutes."""
     values = set[Decimal]()
     for figure in found:
         if figure.date:
             values |= {Decimal(part) for part in figure.date if part}
-        elif figure.clock is None:
+        elif figure.clock is not None:
+            values |= {Decimal(part) for time in figure.clocks for part in divmod(time, _HOUR)}
+        else:
             values |= {figure.value, figure.bare, figure.amount, abs(figure.value)}
     return values
 
 
-def is_known(term: Decimal, values: set[Decimal]) -> bool:
-    """Return whether a term is one of the values, or what units and counts have of each other."""
-    # A tip of 15 % may be written ×0.15 or ×1.15.
-    return term in _PLAIN_TERMS or bool({term, term * 100, abs(term - 1) * 100} & values)
+def forms_of(term: Decimal) -> list[Decimal]:
+    """Return the numbers that a term may be written for: of 2,360 also 2.36, of 1.15 also 15 %."""
+    shares = [term * 100, abs(term - 1) * 100]
+    return [term, *shares, *(term / factor for factor in _FACTORS if factor >= 1000)]
+
+
+def is_plain(term: Decimal) -> bool:
+    """Return whether a term needs no source: what units have of each other, a small count."""
+    return term in _PLAIN_TERMS
 
 
 def tells(figure: Figure, result: Decimal, text: str) -> bool:
     """Return whether a figure is the result, rounded as it is written, in whatever unit."""
-    if figure.date or figure.clock is not None:
-        return False
+    if figure.date:
+        return result in figure.date
+    if figure.clock is not None:
+        return result in (Decimal(figure.clock), Decimal(figure.clock) / _HOUR)
     near = text[max(0, figure.start - _BEFORE) : figure.end + _BEFORE]
     share = _HEDGED if _ABOUT.search(near) else _EXACT
     for factor in _FACTORS:

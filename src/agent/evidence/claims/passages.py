@@ -11,6 +11,7 @@ from operator import itemgetter
 from agent.core.processor import breathe, lazy_property
 from agent.core.strings import estimated_tokens
 from agent.evidence.citations import MARKER
+from agent.evidence.claims.formulas import values_of
 from agent.evidence.claims.statements import Statement, is_table_rule
 from agent.evidence.figures import Figure, figures, same
 from agent.evidence.language import sentence_spans, words
@@ -111,7 +112,7 @@ class _FigureIndex:
                 if figure.date is None and figure.clock is None:
                     values = {figure.amount, figure.bare}
                     self._numbers += [(value, place, figure) for value in values]
-                    self.values |= {figure.value, *values}
+            self.values |= values_of(passage.figures)
         self._numbers.sort(key=itemgetter(0))
 
     def holders(self, figure: Figure) -> list[int]:

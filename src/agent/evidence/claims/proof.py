@@ -5,7 +5,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from agent.evidence.claims.formulas import is_known, is_sum, tells, terms_of, value_of, values_of
+from agent.evidence.claims.formulas import (
+    forms_of,
+    is_plain,
+    is_sum,
+    tells,
+    terms_of,
+    value_of,
+    values_of,
+)
 from agent.evidence.claims.judging import Ruling, without_numbers
 from agent.evidence.claims.passages import Evidence, Passage
 from agent.evidence.claims.statements import Statement
@@ -69,9 +77,9 @@ def _by_record(statement: Statement, evidence: Evidence) -> Outcome | None:
 
 
 _NOT_PLAIN = re.compile(
-    r"[×*+=÷→~≈]|合计|一共|总共|共计|总价|[两三四]人|两位|每|/|比|差|多|少|贵|便宜|约|左右|以[内上下]|起|建议|可以|到达|出发|步行"
+    r"[×*+=÷→~≈]|合计|一共|总共|共计|总价|[一-十]个?人|[两几]位|剩|每|/|比|差|多|少|贵|便宜|约|左右|以[内上下]|起|建议|可以|到达|出发|步行"
     r"|骑|假设|\b(?:total|together|each|for (?:two|three|four)|than|cheaper|difference|between|per"
-    r"|walk|on foot|arrive|leave|start|about|around|roughly|under|over|up to|from"
+    r"|walk|on foot|arrive|leaves?|left|start|about|around|roughly|under|over|up to|from"
     r"|at (?:least|most)|if|say|assum\w*)\b",
     re.IGNORECASE,
 )
@@ -93,14 +101,19 @@ def _otherwise(statement: Statement, evidence: Evidence) -> tuple[Figure, str] |
     in a sentence that says nothing but facts of this place.
     """
     place = _only_place(statement, evidence)
-    if place is None or _NOT_PLAIN.search(statement.said):
+    stated = figures(statement.plain)
+    # A figure for several people, or one of two sums of money, may have been worked out.
+    if (
+        place is None
+        or _NOT_PLAIN.search(fold(statement.said))
+        or any(figure.kind == "person" for figure in stated)
+    ):
         return None
     known = [*evidence.question_figures]
     known += [f for p in evidence.passages if p.source in statement.cited for f in p.figures]
-    for figure, value in _fields(figures(statement.plain), statement.plain, place):
+    for figure, value in _fields(stated, statement.plain, place):
         own = figures(value)
-        is_written = any(char.isdigit() for char in figure.text)
-        if own and is_written and not any(same(figure, other) for other in [*own, *known]):
+        if own and _in_digits(figure) and not any(same(figure, other) for other in [*own, *known]):
             return figure, value
     return None
 
@@ -115,8 +128,9 @@ def _fields(stated: list[Figure], text: str, place: Place) -> Iterator[tuple[Fig
     hours = [figure for figure in stated if figure.clock is not None]
     joined = len(hours) == 2 and bool(_HOURS.fullmatch(text, hours[0].end, hours[1].start))
     lengths = [figure for figure in stated if figure.kind == "metre"]
+    sums = [figure for figure in stated if figure.is_money]
     for figure in stated:
-        if figure.kind == "yuan" and not figure.per and place["cost"] is not None:
+        if figure.is_money and len(sums) == 1 and not figure.per and place["cost"] is not None:
             yield figure, f"¥{place['cost']:g}"
         elif _RATING.search(text, max(0, figure.start - _NEAR_RATING), figure.start):
             if place["rating"] is not None:
@@ -201,7 +215,11 @@ _LOOSE = re.compile(
 )
 _LOOSE_BEHIND = re.compile(r"\s*(?:多|余|左右|以[内上下]|or (?:more|less|so)|\+)")
 _A_NAME = re.compile(r"[A-Z][\w.+-]*\s\Z")
-_SMALL, _BEFORE, _BEFORE_NAME = 3, 14, 24
+_SMALL, _DOZEN, _BEFORE, _BEFORE_NAME = 3, 12, 14, 24
+
+
+def _in_digits(figure: Figure) -> bool:
+    return any(char.isdigit() for char in figure.text)
 
 
 def _must_stand(figure: Figure, text: str) -> bool:
@@ -213,7 +231,9 @@ def _must_stand(figure: Figure, text: str) -> bool:
         return True
     if not figure.kind and _A_NAME.search(before):
         return False
-    return bool(figure.kind) or abs(figure.value) > _SMALL
+    if not figure.kind and abs(figure.value) <= (_SMALL if _in_digits(figure) else _DOZEN):
+        return False
+    return not figure.kind or figure.telling
 
 
 def _contradicted(
@@ -299,7 +319,10 @@ def _computed(
     own = figures(statement.plain)[:_MOST_FIGURES]
     values = values_of([*known, *own, *figures(statement.said)])
     terms = terms_of(ruling.calc)
-    if not all(is_known(term, values) or evidence.has_number(term) for term in terms):
+    if not all(
+        is_plain(term) or any(n in values or evidence.has_number(n) for n in forms_of(term))
+        for term in terms
+    ):
         return Outcome("unchecked", passages=passages)
     rest = [figure for figure in own if not values_of([figure]) & set(terms)]
     if not rest or any(tells(figure, result, statement.plain) for figure in rest):
