@@ -40,6 +40,13 @@ _MARKER_TOKEN = re.compile(
 )
 
 
+_PARTED = re.compile(r"(?<![a-z0-9])([a-z]\d+)\s?[_.\u2010-\u2015\u2212-]\s?(\d+)(?![\d.])")
+"""An id as some models part it: `w0_2`, `w0.2`, `w0 -2`, `w0–2`."""
+_SUPERSCRIPT = re.compile(rf"<sup>\s?\^?({ID})\s?</sup>", re.IGNORECASE)
+_CARET_ID = re.compile(rf"\^({ID})(?![A-Za-z0-9-])")
+_LONGEST_SUPERSCRIPT, _LONGEST_CARET_ID = 40, 16
+
+
 def id_letters(ids: Iterable[str]) -> frozenset[str]:
     """Return the letters that ids begin with: with these, `[w0-2]` is a marker without caret."""
     return _USUAL_LETTERS | {name.rstrip("0123456789-") for name in ids}
@@ -52,7 +59,7 @@ def read_marker(content: str, letters: frozenset[str]) -> list[str] | None:
     without one, only ids; with an asterisk in its place, one spelt wrongly, too. What models write
     around them (`p. 1`, `†source`, `来源:`, `and`) belongs to the marker.
     """
-    text = content.lower()
+    text = _PARTED.sub(r"\1-\2", content.lower())
     with_caret = text.lstrip().startswith("^")
     with_star = text.lstrip().startswith("*")
     text = text.replace("*", " ", 1) if with_star else text
@@ -135,7 +142,7 @@ class Numbering:
 _HOLD = -1
 _MAX_BRACKET = 200
 _MAX_CODE = 500
-_SPECIAL = re.compile(rf"[\[\]!`<【［〔「(（{{\n]|{URL_BEGINS}", re.IGNORECASE | re.ASCII)
+_SPECIAL = re.compile(rf"[\[\]!`<^【［〔「(（{{\n]|{URL_BEGINS}", re.IGNORECASE | re.ASCII)
 _BEGINS_URL = re.compile(URL_BEGINS, re.IGNORECASE | re.ASCII)
 _MAX_ASIDE = 40
 _ASIDE = re.compile(rf"[(（{{]([^(){{}}（）\[\]<>`\\\n]{{0,{_MAX_ASIDE}}})")
@@ -252,6 +259,8 @@ class Citer:
                 return self._code(text, at, final)
             case "<":
                 return self._autolink(text, at, final)
+            case "^":
+                return self._caret(text, at, final)
             case "\\":
                 return self._escape(text, at, final)
             case "【" | "［" | "〔" | "「":
@@ -412,7 +421,25 @@ class Citer:
         self._emit("\\`" * ticks)
         return end
 
+    def _caret(self, text: str, at: int, final: bool) -> int:
+        """Cite `^w0-0` without brackets where it is ours; any other caret stays."""
+        if len(text) - at < _LONGEST_CARET_ID and not final:
+            return _HOLD
+        match = _CARET_ID.match(text, at)
+        if match is None or match[1] not in self.sources:
+            return self._literal(text, at, 1)
+        self._cite([match[1]])
+        return match.end()
+
     def _autolink(self, text: str, at: int, final: bool) -> int:
+        rest = text[at : at + _LONGEST_SUPERSCRIPT].lower()
+        if rest.startswith("<sup>"):
+            if "</sup>" not in rest and len(rest) < _LONGEST_SUPERSCRIPT and not final:
+                return _HOLD
+            superscript = _SUPERSCRIPT.match(text, at)
+            if superscript and superscript[1].lower() in self.sources:
+                self._cite([superscript[1].lower()])
+                return superscript.end()
         match = _AUTOLINK.match(text, at)
         end = match.end() if match else at + 1
         if end >= len(text) and not final:
