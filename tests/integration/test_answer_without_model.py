@@ -60,6 +60,18 @@ async def test_a_fluent_answer_that_cites_nothing_is_announced_with_excerpts_bel
     assert claims["unchecked"] + claims["marked"] == claims["total"] == 2
 
 
+async def test_what_a_model_said_in_circles_stands_once_with_excerpts_below(lab: Lab) -> None:
+    said = "The museum is old[^w0-0].\n"
+    scripted(lab, answer=[Answer(text=said + "Please answer:\n" * 200)])
+    state = await lab.ask(EN)
+    text = str(answer_of(state).text)
+    own, lead, quoted = text.partition(say("answer.weak", "en"))
+    assert own.count("The museum is old") == own.count("Please answer") == 1
+    assert lead
+    assert "1925" in quoted
+    assert told(state)["degraded"]
+
+
 @pytest.mark.parametrize(
     ("question", "reply"),
     [

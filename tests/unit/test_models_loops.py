@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.models.loops import Loop, repeats
+from agent.models.loops import Loop, repeats, without_loop
 
 SENTENCE = "The Palace Museum was founded in 1925 and stands in the middle of the city. "
 LOOPS = [
@@ -14,6 +14,8 @@ LOOPS = [
     "哈哈" * 400,
     f"{SENTENCE}It is large. " * 10,
     "\n" * 2500,
+    "请回答：\n" * 12,
+    "It is.\nSo.\n" * 12,
 ]
 TEXTS = [
     "".join(f"| {2000 + n} | {n * 37 % 1000} | 北京 | 故宫 | yes |\n" for n in range(100)),
@@ -22,6 +24,10 @@ TEXTS = [
     "".join(f'{{"query": "subway line {n}", "web": true}}, ' for n in range(60)),
     "| --- " * 60,
     "-" * 900,
+    "请回答：\n" * 11,
+    "12,\n" * 60,
+    "|  |  |\n" * 40,
+    "na " * 20,
     "=" * 1500,
     SENTENCE * 3,
     "".join(f"| {city} | yes | yes | no |\n" for city in ("a", "b", "c", "d") * 1),
@@ -52,3 +58,16 @@ def test_a_loop_is_known_as_it_comes_and_soon(size: int) -> None:
 def test_a_text_of_rows_goes_through_whatever_its_pieces() -> None:
     loop = Loop()
     assert not any(loop.take(sign) for text in TEXTS[:4] for sign in text)
+
+
+@pytest.mark.parametrize("text", LOOPS)
+def test_of_a_loop_one_round_is_left(text: str) -> None:
+    left = without_loop(text)
+    assert text.startswith(left)
+    assert not repeats(left)
+    assert len(left) < len(text) / 4
+
+
+def test_lines_that_came_before_are_left_out_of_a_text_that_loops() -> None:
+    text = f"True.\n{SENTENCE}\nEnd.\n{SENTENCE}\nEnd.\n" + f"{SENTENCE}\n" * 20
+    assert without_loop(text) == f"True.\n{SENTENCE}\nEnd.\n"

@@ -229,7 +229,7 @@ class ModelClient:
             try:
                 response = await vendor.complete(sized)
             except (asyncio.CancelledError, MalformedReply) as early:
-                if getattr(early, "code", LOOP) == LOOP:
+                if isinstance(early, asyncio.CancelledError) or early.code == LOOP:
                     spent = underway.spent()
                     tokens.add(spent)
                     self._account(name, meter, spent)
@@ -254,7 +254,7 @@ class ModelClient:
             _judge(response, request, provider, size)
             return to_text(response)
 
-        with self._named_key(name, meter):
+        with self._named_key(name, meter), _remarked(meter):
             text = await self._calls.once(
                 self._policy(name), send,
                 meter=meter, request=_identity(request), tokens=tokens, pulse=pulse,
@@ -457,6 +457,17 @@ class ModelClient:
                 "model", "openai:… models need the extra: pip install 'tanlu[openai]'"
             ) from error
         return cast(Vendor, module.OpenAI(self._settings))
+
+
+@contextmanager
+def _remarked(meter: Meter) -> Iterator[None]:
+    """Note of a model that goes round in circles that it is weak."""
+    try:
+        yield
+    except MalformedReply as error:
+        if error.code == LOOP:
+            meter.remark("model_weak")
+        raise
 
 
 def _judge(response: Response, request: Request, provider: str, size: ReplySize) -> None:

@@ -24,7 +24,7 @@ REPLY_TOKENS: Mapping[str, int] = {
     "TaskQueries": 600,
     "Rewritten": 1500,
     "Plan": 4000,
-    "ClaimVerdicts": 4000,
+    "Rulings": 4000,
     "Capital": 400,
 }
 """Tokens of a filled-in form by its name: about twice what a full one needs."""

@@ -6,9 +6,12 @@ _STEP = 400
 _SHORTEST = 600
 """Characters of repetition; a line of dashes or the cells of a wide table are shorter."""
 _TIMES = 5
+_LINES = 12
+"""Of a line of a few words that comes again and again, however short."""
 _RULES = frozenset("-=_*#~ \t\n|")
 """What lines, frames and empty cells are drawn with."""
 _LONGEST_RULE = 2000
+_LEAST_LETTERS = 3
 
 
 class Loop:
@@ -33,7 +36,29 @@ class Loop:
 
 
 def repeats(text: str) -> bool:
-    """Return whether the end of a text is one piece, at least five times in a row."""
+    """Return whether the end of a text is one piece, many times in a row."""
+    return _loop(text) is not None
+
+
+def without_loop(text: str) -> str:
+    """Return a text that loops up to where it begins to, and no line of it twice."""
+    if loop := _loop(text):
+        size, period = loop
+        begin = len(text) - size
+        while begin and text[begin - 1] == text[begin - 1 + period]:
+            begin -= 1
+        text = text[: begin + period]
+    seen, kept = set[str](), list[str]()
+    for line in text.splitlines(keepends=True):
+        plain = line.strip()
+        if _says_little(plain) or plain not in seen:
+            kept.append(line)
+        seen.add(plain)
+    return "".join(kept)
+
+
+def _loop(text: str) -> tuple[int, int] | None:
+    """Return the characters of the repetition at the end of a text, and those of its piece."""
     ending = text[-_TAIL:][::-1]
     border = [0] * len(ending)
     for at in range(1, len(ending)):
@@ -46,5 +71,14 @@ def repeats(text: str) -> bool:
         if size >= _SHORTEST and size >= _TIMES * period:
             drawn = size < _LONGEST_RULE and _RULES.issuperset(ending[:period])
             if not drawn:
-                return True
-    return False
+                return size, period
+        elif size == _LINES * period:
+            piece = ending[:period]
+            if "\n" in piece and not _says_little(piece):
+                return size, period
+    return None
+
+
+def _says_little(line: str) -> bool:
+    """Return whether a line is a rule, a bracket or a number: those stand in texts many times."""
+    return sum(map(str.isalpha, line)) < _LEAST_LETTERS

@@ -27,6 +27,7 @@ from agent.core.calls import Calls, Policy, Pulse
 from agent.core.errors import (
     BudgetExceeded,
     ConfigurationError,
+    MalformedReply,
     ProviderError,
     ProviderRefused,
     ProviderUnavailable,
@@ -34,6 +35,7 @@ from agent.core.errors import (
 from agent.core.strings import ends_in_half, valid_text
 from agent.models.catalogue import ModelName
 from agent.models.limits import ReplySize, Underway
+from agent.models.loops import without_loop
 from agent.models.replies import SpokenText, spoken_pieces
 from agent.models.types import Piece, Request, Thinking, Vendor, Withdrawal
 from agent.models.validation import LOOP, blocked_reply, malformed_reply
@@ -188,6 +190,7 @@ class OpenStream:
             raise
         except (ProviderError, TimeoutError) as error:
             if isinstance(error, ProviderError) and error.code == LOOP:
+                meter.remark("model_weak")
                 raise
             if not self.whole:
                 log.warning("turn=%s %s: cut off: %s", meter.turn_id, self.name.id, error)
@@ -238,7 +241,25 @@ class AnswerStream:
     async def tell(
         self, names: Sequence[ModelName], messages: Sequence[BaseMessage]
     ) -> AsyncGenerator[str, None]:
-        """Yield the text as it comes, from the first of `names` that answers at all."""
+        """Yield the text as it comes, from the first of `names` that answers at all.
+
+        What went round in circles is taken back, but for its first round.
+        """
+        said = ""
+        try:
+            async with aclosing(self._tell(names, messages)) as pieces:
+                async for text in pieces:
+                    said = "" if isinstance(text, Withdrawal) else said + text
+                    yield text
+        except MalformedReply as error:
+            if error.code == LOOP and (kept := without_loop(said)) != said:
+                yield Withdrawal()
+                yield kept
+            raise
+
+    async def _tell(
+        self, names: Sequence[ModelName], messages: Sequence[BaseMessage]
+    ) -> AsyncGenerator[str, None]:
         text_so_far = ""
         async with AsyncExitStack() as stack:
             opened = await self._open_any(names, messages, stack)

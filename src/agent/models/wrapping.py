@@ -163,7 +163,9 @@ class Echo(_Lines):
     def __init__(self, messages: Sequence[BaseMessage]) -> None:
         super().__init__()
         texts = [str(message.text) for message in messages]
-        self._tags = {tag for text in texts for tag in re.findall(r"<(\w+)>", text)} & TAGS
+        tags = {tag for text in texts for tag in re.findall(r"<(\w+)>", text)} & TAGS
+        # Weak models write <answers> for <answer>.
+        self._tags = tags | {form for tag in tags for form in (f"{tag}s", tag.removesuffix("s"))}
         system = [line for m in messages if isinstance(m, SystemMessage) for line in _lines(m.text)]
         sentences = [part.strip() for line in system for part in _SENTENCES.split(line)]
         self._own = sorted(
@@ -238,7 +240,7 @@ class Echo(_Lines):
         return _INLINE.sub(without, text)
 
     def _count(self, tag: str) -> None:
-        self.found += tag not in _OF_ANSWERS
+        self.found += tag.removesuffix("s") not in _OF_ANSWERS
 
 
 def _lines(text: str) -> list[str]:

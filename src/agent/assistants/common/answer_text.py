@@ -12,9 +12,12 @@ from agent.core.faults import contained
 from agent.core.processor import compute
 from agent.evidence.types import Gap
 from agent.models.types import Withdrawal
+from agent.models.validation import LOOP
 from agent.texts import reason_of, say
 
 log = logging.getLogger(__name__)
+_SURELY = 2
+"""Times that a model has been seen to be weak."""
 
 
 async def write_or_quote(
@@ -25,23 +28,40 @@ async def write_or_quote(
     part: str,
     must_cite: Callable[[str], bool] = lambda text: True,
 ) -> AsyncIterator[str]:
-    """Yield what the model writes; where that is nothing or cites nothing, the material below it.
+    """Yield what the model writes; where that is no answer, the material below it.
+
+    That is nothing, what cites nothing, or what a model wrote that is too weak for it.
 
     `part` names what is written in the gaps that this leaves; `must_cite` says of a text without
     citations whether it needs some. What is quoted is no statement of the answer (`draft.quoted`).
     """
+    seen, begun = _weakness(draft), len(draft.gaps)
     async for piece in _model_text(draft, prompt, part):
         yield piece
     written = draft.written.strip()
     draft.unfinished = bool(written) and draft.degraded
-    if written and (draft.citer.used or not (draft.degraded or must_cite(written))):
+    weak = _weakness(draft) > max(seen, _SURELY - 1) or _loops(draft.gaps[begun:])
+    cites = bool(draft.citer.used) or not (draft.degraded or must_cite(written))
+    if written and cites and not weak:
         return
     draft.degraded = True
     found = draft.cited(await compute(material, otherwise=str))
-    lead = _lead(draft, found, part)
+    if written and cites:
+        lead = say("answer.weak", draft.language) if found else ""
+    else:
+        lead = _lead(draft, found, part)
     draft.quoted = "\n\n".join(filter(None, [lead, found]))
     if draft.quoted:
         yield f"\n\n{draft.quoted}" if written else draft.quoted
+
+
+def _weakness(draft: Draft) -> int:
+    """Return how often this run's models repeated themselves or their instructions."""
+    return draft.meter.budget.remarks["model_weak"]
+
+
+def _loops(gaps: Sequence[Gap]) -> bool:
+    return any(gap["code"] == LOOP for gap in gaps)
 
 
 def _lead(draft: Draft, found: str, part: str) -> str:
