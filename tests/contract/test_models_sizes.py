@@ -10,7 +10,7 @@ from aiohttp import web
 from langchain_core.messages import HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
-from agent.core.errors import KeyRefused, MalformedReply, TimedOut
+from agent.core.errors import BudgetExceeded, KeyRefused, MalformedReply, TimedOut
 from agent.core.strings import estimated_tokens
 from agent.models.catalogue import parse
 from agent.models.client import ModelClient
@@ -373,6 +373,19 @@ def test_the_time_of_a_reply_is_half_of_what_is_left_at_the_speed_that_was_seen(
     assert (size.tokens, size.hurried) == (1000, 50)
     assert sizes.of(name, request).tokens == 4000
     assert sizes.of(name, request, left=lambda: 10_000.0).tokens == 4000
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_a_call_that_the_run_has_no_time_for_is_not_begun(streamed: bool) -> None:
+    service = Own(Scripted())
+    async with client_for(service) as client:
+        client.reply_sizes.measure(parse(CHAT), tokens=100, seconds=1)
+        client.reply_sizes.measure_reading(parse(CHAT), tokens=100, seconds=5)
+        client.reply_sizes.measure_reading(parse(CHAT), tokens=100, seconds=0.1)
+        with pytest.raises(BudgetExceeded):
+            await answer(client, LONG, streamed=streamed)
+        assert asked(service) == []
+        assert await answer(client, ASK, streamed=streamed)
 
 
 async def test_tools_are_called_in_pieces_where_a_server_of_ones_own_can_do_so() -> None:

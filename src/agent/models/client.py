@@ -39,7 +39,7 @@ from agent.core.telemetry import Tokens
 from agent.models import catalogue
 from agent.models.catalogue import ModelName, Provider, parse
 from agent.models.google import Google
-from agent.models.limits import USUAL_SPEED, ReplySize, ReplySizes, Underway
+from agent.models.limits import USUAL_SPEED, ReplySize, ReplySizes, Underway, refuse_late
 from agent.models.loops import repeats
 from agent.models.replies import read_reply
 from agent.models.streaming import AnswerStream, read_ahead
@@ -224,6 +224,7 @@ class ModelClient:
 
         async def send() -> str:
             nonlocal charged
+            refuse_late(size, meter)
             underway = Underway(provider, request, pulse)
             sized = replace(request, max_tokens=size.tokens, watch=underway.hear)
             try:
@@ -237,6 +238,7 @@ class ModelClient:
                 raise
             charged = True
             self.reply_sizes.measure(name, response.output_tokens, underway.seconds)
+            self.reply_sizes.measure_reading(name, response.input_tokens, underway.waited)
             tokens.add(response)
             self._account(name, meter, response)
             if self._is_near(name):

@@ -5,7 +5,9 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from agent.core.budget import Meter
 from agent.core.calls import Pulse
+from agent.core.errors import BudgetExceeded
 from agent.core.strings import weight
 from agent.models.catalogue import ModelName
 from agent.models.loops import Loop
@@ -61,6 +63,7 @@ class ReplySizes:
     def __init__(self) -> None:
         self._thinking: set[ModelName] = set()
         self._speeds: dict[ModelName, float] = {}
+        self._reading: dict[ModelName, float] = {}
 
     def of(
         self,
@@ -94,6 +97,15 @@ class ReplySizes:
         """Remember that a model thinks."""
         self._thinking.add(name)
 
+    def measure_reading(self, name: ModelName, tokens: float, seconds: float) -> None:
+        """Take in how long a prompt took to read: the longest of all, as some are in a cache."""
+        if tokens >= _MEASURED_TOKENS and seconds > 0:
+            self._reading[name] = max(self._reading.get(name, 0.0), seconds / tokens)
+
+    def reading(self, name: ModelName, tokens: float) -> float:
+        """Return the seconds that a model may take to read a prompt; 0 where nothing is known."""
+        return self._reading.get(name, 0.0) * tokens
+
 
 class ReplySize:
     """Hold the tokens for the reply of one call; more of them after one that was cut."""
@@ -121,11 +133,23 @@ class ReplySize:
         speed, self.hurried = self._sizes.speed(self._name), 0.0
         if self._left is None or speed is None:
             return most
-        seconds = self._left() * _TIME_SHARE
+        seconds = max(0.0, self._left() - self._reading) * _TIME_SHARE
         in_time = max(_LEAST_TOKENS, int(seconds * speed))
         if in_time < most:
             self.hurried = seconds
         return min(most, in_time)
+
+    @property
+    def is_late(self) -> bool:
+        """Return whether the run would be over before the reply says anything."""
+        speed = self._sizes.speed(self._name)
+        if self._left is None or speed is None:
+            return False
+        return self._left() < self._reading + _LEAST_TOKENS / speed
+
+    @property
+    def _reading(self) -> float:
+        return self._sizes.reading(self._name, prompt_tokens(self._request))
 
     def learn(self, response: Response) -> None:
         """Take in how a reply ended: one cut amid its thoughts, or at its limit, gets more room."""
@@ -135,6 +159,12 @@ class ReplySize:
             self._sizes.learn(self._name)
         else:
             self._factor = 2
+
+
+def refuse_late(size: ReplySize, meter: Meter) -> None:
+    """Raise BudgetExceeded where a reply has no time left: its call would be given up half-way."""
+    if size.is_late:
+        raise BudgetExceeded("max_run_seconds", meter.budget.limits.max_run_seconds)
 
 
 def _has_thoughts(response: Response) -> bool:
@@ -154,6 +184,11 @@ class Underway:
     def seconds(self) -> float:
         """Return how long the reply has taken since its first piece; never 0."""
         return max(0.001, time.monotonic() - (self._first or self._began))
+
+    @property
+    def waited(self) -> float:
+        """Return how long the first piece took to come; 0 while there is none."""
+        return self._first - self._began if self._first else 0.0
 
     @property
     def has_heard(self) -> bool:

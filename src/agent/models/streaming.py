@@ -34,7 +34,7 @@ from agent.core.errors import (
 )
 from agent.core.strings import ends_in_half, valid_text
 from agent.models.catalogue import ModelName
-from agent.models.limits import ReplySize, Underway
+from agent.models.limits import ReplySize, Underway, refuse_late
 from agent.models.loops import without_loop
 from agent.models.replies import SpokenText, spoken_pieces
 from agent.models.types import Piece, Request, Thinking, Vendor, Withdrawal
@@ -321,6 +321,7 @@ class AnswerStream:
             limited = replace(sized, max_tokens=size.tokens)
 
             async def start() -> OpenStream:
+                refuse_late(size, self._meter)
                 opened = self._stream(vendor, limited, name, policy, pulse)
                 try:
                     await opened.wait_for_text()
