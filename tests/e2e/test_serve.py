@@ -50,7 +50,7 @@ def test_serve_says_where_the_page_is_stays_quiet_and_ends_with_one_line(
     assert page is not None
     with httpx.Client(trust_env=False, timeout=30) as http:
         root = http.get(page[0].removesuffix("app"), headers=BROWSER)
-        assert (root.status_code, root.headers["location"]) == (307, "/app")
+        assert (root.status_code, root.headers["location"]) == (307, "app")
         for _ in range(20):
             assert "<html" in http.get(page[0], headers=BROWSER).text
         # Every client of MCP asks this at its start.

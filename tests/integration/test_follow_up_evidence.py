@@ -40,7 +40,7 @@ def uncited(state: dict[str, Any]) -> Source:
 async def test_what_the_first_answer_left_out_is_cited_by_the_second_without_a_search(
     lab: Lab,
 ) -> None:
-    answers = [Answer(text="Gladly; what else?")]
+    answers = [Answer(text="Nothing was found on this.")]
     llm = Spoken(generate_query=[WRITTEN, NOTHING_TO_SEARCH], answer=answers)
     lab.gemini.llm = llm
     first = await lab.ask("How do sodium-ion batteries work?")

@@ -182,7 +182,7 @@ async def test_a_source_with_a_defect_does_not_end_the_run(lab: PlanLab) -> None
     lab.services.library = Lazy(Broken)
     state = await lab.ask()
     (gap,) = told(state)["gaps"]
-    assert (gap["provider"], gap["code"]) == ("wikipedia", "source_failed")
+    assert (gap["provider"], gap["code"]) == ("wikipedia", "malformed")
     assert of_source(state, "openalex")
 
 

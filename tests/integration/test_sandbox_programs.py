@@ -86,7 +86,7 @@ def test_an_import_that_fails_can_be_caught() -> None:
 
 @on_linux
 def test_half_a_character_in_an_error_can_still_be_encoded() -> None:
-    assert run("raise ValueError('\\ud800')")[1] == r"ValueError: \ud800 (line 1)"
+    assert run("raise ValueError('\\ud800')")[1] == "ValueError: \N{REPLACEMENT CHARACTER} (line 1)"
 
 
 @on_linux

@@ -6,7 +6,7 @@ from tests.support.browser import Page, Visit, Visits
 
 _FORBIDDEN = """
 script:not([src$='/js/main.js']), base, meta[http-equiv], object, embed, style, math,
-body link:not([href^='/app/']), form:not(dialog form), img:not([src^='/app/files/']),
+body link:not([href^='app/']), form:not(dialog form), img:not([src^='app/files/']),
 audio, video, source, iframe:not([data-part='suggestions'] iframe), iframe:not([sandbox]),
 iframe[sandbox*='allow-scripts'], iframe[sandbox*='allow-same-origin'], [formaction], [srcdoc]
 """
