@@ -225,6 +225,22 @@ async def test_where_the_service_calls_no_tools_code_searches_and_the_answer_say
     assert say("gaps.model_no_tools", "zh") in answer_of(state).text
 
 
+async def test_for_a_researcher_that_went_round_in_circles_code_searches_at_once(
+    engine: str,
+) -> None:
+    replies = iter([Answer(text="[\n请回答。\n" * 90, finish="MAX_TOKENS")])
+
+    def circling(turn: Turn) -> Answer:
+        ids = shown_ids(turn)
+        return next(replies, Answer(text=f"1987年[^{ids[0]}]。" if ids else "我记得是1987年。"))
+
+    async with team_laboratory(Team(team_researcher=circling), engine=engine) as lab:
+        state = await lab.ask()
+    assert ZH in lab.queries()
+    assert state["transcript"][0]["tools"]
+    assert state["final_answer"] == "1987年"
+
+
 async def test_a_verifier_that_forgot_its_verdict_is_asked_for_that_line_alone(
     engine: str,
 ) -> None:

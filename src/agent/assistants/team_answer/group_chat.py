@@ -198,12 +198,13 @@ class _Step:
     def _calls_by_code(self, speaker: Speaker, tools: Sequence[BaseTool]) -> list[ToolCall]:
         """Return the searches that a researcher should have made; none where anything was.
 
-        They are made at once where the service calls no tools, and where the researcher has
-        nothing to show at its second turn.
+        They are made at once where the service calls no tools or its model is weak, and where the
+        researcher has nothing to show at its second turn.
         """
         searches = [tool.name for tool in tools if tool.name in SEARCHES]
         turns = self.state.get("transcript") or []
-        calls_none = self.meter.budget.remarks["model_no_tools"] > 0
+        remarks = self.meter.budget.remarks
+        calls_none = remarks["model_no_tools"] + remarks["model_weak"] > 0
         is_silent = calls_none or any(turn["speaker"] == "researcher" for turn in turns)
         looked = self.state.get("evidence_pool") or self.state.get("pending_tools")
         if speaker != "researcher" or not searches or looked or not is_silent:
