@@ -136,7 +136,16 @@ def test_a_writer_sees_which_site_each_cited_page_is_on_and_from_when() -> None:
     place = Source(**{**source("a0-0"), "kind": "place"})
     sources = [_found_by_google("github.com"), dated, source("w0-2"), place]
     lines = provenance_lines(sources, ["one[^w0-0], two[^w0-1]", "three[^a0-0]"])
-    assert lines == "w0-0 github.com\nw0-1 sqlite.org · 2026-04"
+    assert lines == f"w0-0 github.com\nw0-1 sqlite.org · {dated['title']} · 2026-04"
+
+
+def test_a_writer_sees_what_a_page_calls_itself_without_its_addresses() -> None:
+    title = f"Visit https://a.org/x\n{'long ' * 60}"
+    named = Source(**{**source("w0-1", "https://www.sqlite.org/x"), "title": title})
+    line = provenance_lines([named], ["so[^w0-1]"])
+    assert line.startswith("w0-1 sqlite.org · Visit")
+    assert "a.org" not in line
+    assert len(line) < 110
 
 
 def _without_list(text: str, size: int) -> str:

@@ -12,6 +12,8 @@ from agent.texts import Language, say
 
 _MAX_TITLE = 160
 _MAX_PATH = 60
+_TOLD_TITLE = 50
+"""Enough of a title to tell what a page is, and no more than a prompt should spend on it."""
 _MARKDOWN = re.compile(r"([\\\[\]`*_<>|~])")
 _TARGET = re.compile(r"\]\(([^()\s]+)\)")
 _LIST_BEGINS = re.compile(r"\n\n(?:\*\*来源\*\*|\*\*Sources\*\*)\n\n(?=1\. )")
@@ -59,14 +61,25 @@ def site_of(source: Source) -> str:
 
 
 def provenance_lines(sources: Iterable[Source], texts: Iterable[str]) -> str:
-    """Return a line for each page that the marked texts cite: `w0-0 sqlite.org · 2026-04`."""
+    """Return a line for each page that the marked texts cite: `w0-0 a.org · Title · 2026-04`."""
     marked = "\n".join(texts)
     lines = [
-        " · ".join(filter(None, [f"{source['id']} {site_of(source)}", source.get("published")]))
+        " · ".join(
+            filter(
+                None,
+                [f"{source['id']} {site_of(source)}", _told_title(source), source.get("published")],
+            )
+        )
         for source in sources
         if source["kind"] == "page" and f"[^{source['id']}]" in marked
     ]
     return "\n".join(dict.fromkeys(lines))
+
+
+def _told_title(source: Source) -> str:
+    """Return a page's title for a model; empty where it only names the site."""
+    title = without_urls(clean_text(source["title"], _TOLD_TITLE))[0].strip()
+    return "" if is_domain(title) or title == site_of(source) else title
 
 
 def with_targets(answer: str, targets: Mapping[str, str | None]) -> str:

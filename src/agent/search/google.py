@@ -162,7 +162,7 @@ class GoogleSearch:
     async def _once(self, task: WebTask, meter: Meter, nudge: str = "") -> Grounded:
         """Send one request; one search is booked before, as their number shows only afterwards."""
         query = " ".join(filter(None, [task.query, task.rules.operators()]))
-        prompt = render("web_research", task.written_in, today=task.today, query=query)
+        prompt = render("web_research", task.written_in, today=task.day, query=query)
         first = task.rules.first_day(task.today)
         searched = (f"{first}T00:00:00Z", f"{task.today}T23:59:59Z") if first else None
         messages = [

@@ -7,6 +7,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import date
 from typing import Any, Literal, Protocol, TypeVar
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
@@ -93,6 +94,12 @@ class WebTask:
     rules: SearchRules = ANY
     answer_language: str = ""
     """As prompts name it; without it that of code's own sentences."""
+
+    @property
+    def day(self) -> str:
+        """Return `2026-11-28 Sat`: a page that says "open on Sundays" is read by the weekday."""
+        weekday = date.fromisoformat(self.today).isoweekday()
+        return f"{self.today} {say(f'records.weekdays.{weekday}', 'en')}"
 
     @property
     def written_in(self) -> str:
@@ -342,7 +349,7 @@ class HitWriter:
         messages = task_prompt(
             "web_writeup",
             task.written_in,
-            today=task.today,
+            today=task.day,
             query=task.query,
             results=results,
         )
