@@ -119,6 +119,8 @@ class Turn(TypedDict):
     """The user's own words."""
     constraints: NotRequired[Constraints]
     """What a place has to meet."""
+    reply: NotRequired[str]
+    """All there is to say to thanks or a greeting; nothing is searched or written then."""
     language: Language
     """Of code's own sentences."""
     answer_language: NotRequired[str]
@@ -485,6 +487,7 @@ class SearchQueryList(BaseModel):
     constraints: PlannedConstraints | None = None
     needs: str = Field("", description="place, origin, or empty.")
     needs_search: bool = Field(True, description="False where nothing needs looking up.")
+    reply: str = Field("", description="To mere thanks or a greeting, else empty.")
     query: list[WrittenQuery]
     rationale: SkipJsonSchema[str] = ""
     """Accepted where a model gives one; not asked for."""

@@ -410,13 +410,15 @@ def _narrow(query: str) -> str:
     return bare or query
 
 
-def shares_nothing(query: str, material: str) -> bool:
+def shares_nothing(query: str, material: str, tag: str = "") -> bool:
     """Return whether a query has no word of what it was written for, in the same language.
 
     A weak model copies words of its instructions ("the second one"), and searches for them. A query
-    in another language than the material shares no words with it and is judged by nobody.
+    in another language than the material shares no words with it and is judged by nobody; `tag` is
+    the material's, where a model has said it: by its letters all that is not Chinese is English.
     """
-    if detect_language(query) != detect_language(material):
+    language = detect_language(material)
+    if detect_language(query) != language or (tag and tag.split("-")[0].lower() != language):
         return False
     own = words(query)
     return bool(own) and not own & words(material)

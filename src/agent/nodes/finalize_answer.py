@@ -110,6 +110,9 @@ async def _body(draft: Draft, state: OverallState) -> AsyncIterator[str]:
         yield draft.by_code(say("answer.cancelled", draft.language))
     elif needs := state.get("needs"):
         yield draft.by_code(say(f"answer.needs_{needs}", draft.language))
+    elif reply := draft.turn.get("reply"):
+        # Thanks state nothing that could be judged.
+        yield draft.by_code(reply)
     elif _was_searched(state) and not _has_evidence(draft, state):
         yield draft.nothing_found
     else:

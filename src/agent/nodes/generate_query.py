@@ -16,6 +16,7 @@ from agent.assistants.common.previous import opened_previous, previous_lines, pr
 from agent.assistants.common.review import waiting
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import (
+    in_china,
     lacking,
     open_meter,
     open_turn,
@@ -48,12 +49,13 @@ from agent.state import (
     replaced,
 )
 from agent.texts import say
-from agent.texts.languages import TAG, language_name
+from agent.texts.languages import TAG, language_name, language_of_setting
 
 log = logging.getLogger(__name__)
 NODE = "generate_query"
 _LONGEST_QUESTION = 1000
 _LONGEST_QUERY = 400
+_LONGEST_REPLY = 300
 _DISTRICT_SECONDS = 5
 _PREVIOUS_SHARE = 20
 """The part of a prompt (one in …) for what the last turn knew: the answer's has the double."""
@@ -67,6 +69,8 @@ class _Plan:
     question: str = ""
     language: str = ""
     """A tag, in the model's word."""
+    reply: str = ""
+    """All there is to say to thanks or a greeting."""
     constraints: Constraints | None = None
     """What a model read of them; None where none did."""
     needs: Needs | None = None
@@ -182,17 +186,21 @@ async def _write(
         return _Plan(_own_words(turn, configuration), gaps=gaps)
     assert reply.parsed is not None
     written = [w for w in reply.parsed.query if is_visible(w.query)][: turn["count"]]
-    written = [w for w in written if not shares_nothing(w.query, _material(messages))]
+    material, tag = _material(messages), reply.parsed.language
+    written = [w for w in written if not shares_nothing(w.query, material, tag)]
     queries = drop_seen(plan_queries(written, configuration, turn["near"]), [])
     may_skip = answered or not reply.parsed.needs_search
     if not queries and (reply.parsed.query or not may_skip):
         queries = _own_words(turn, configuration)
     stated = reply.parsed.constraints
+    constraints = valid_constraints(stated.model_dump()) if stated else Constraints()
+    said = "" if queries or constraints else clean_text(reply.parsed.reply, _LONGEST_REPLY)
     return _Plan(
         queries=queries,
+        reply=said,
         question=clean_text(reply.parsed.question, _LONGEST_QUESTION),
         language=reply.parsed.language if TAG.fullmatch(reply.parsed.language) else "",
-        constraints=valid_constraints(stated.model_dump()) if stated else Constraints(),
+        constraints=constraints,
         needs=_needs(reply.parsed, written, queries, configuration, turn),
         is_read=True,
     )
@@ -229,8 +237,13 @@ def _with_plan(turn: Turn, plan: _Plan, earlier: Constraints, configuration: Con
     if constraints is None:
         constraints = _constraints_by_rules(turn["question"], earlier)
     planned = Turn(**{**turn, "question": question, "constraints": constraints})
+    if plan.reply:
+        planned["reply"] = plan.reply
     if plan.language and configuration.answer_language == "auto":
         planned["answer_language"] = language_name(plan.language)
+        planned["language"] = language_of_setting(plan.language, question)
+    if plan.is_read and any(query["map"] for query in plan.queries):
+        return in_china(planned)
     return planned
 
 

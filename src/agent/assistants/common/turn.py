@@ -108,6 +108,19 @@ def _outing(question: str, previous: Previous, mode: Mode, local: datetime) -> _
     return {"outing": read_wish(question, local), "replans": replans}
 
 
+def in_china(turn: Turn) -> Turn:
+    """Return a turn that the map of China is asked in, on the clock there.
+
+    A question in another script names a place that only the model's plan has in Chinese. Where a
+    day is planned, its date has been settled before.
+    """
+    if "outing" in turn:
+        return turn
+    there = datetime.fromtimestamp(turn["started_at"], CHINA)
+    now = _spoken(there, turn["language"])
+    return Turn(**{**turn, "today": there.date().isoformat(), "now": now})
+
+
 def _zone(question: str, earlier: Sequence[Place], near: Point | None) -> tzinfo | None:
     """Return the zone of what a question is about; None where no place is known yet."""
     if names_chinese_place(question):

@@ -1,0 +1,70 @@
+"""The reader's language as the model names it: code's own sentences, thanks, the clock."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+
+from agent.graph import build_graph
+from agent.sample.model.text import block, task_of
+from agent.texts import Language, say
+from tests.integration.test_question_kept import nearby, plan, scripted
+from tests.support.lab import Lab, answer_of, laboratory, told, with_clock
+
+pytestmark = pytest.mark.node
+
+
+@pytest.fixture
+async def lab() -> AsyncIterator[Lab]:
+    async with laboratory() as built:
+        yield built
+
+
+@pytest.mark.parametrize(
+    ("question", "tag", "reply"),
+    [("Danke!", "de", "Gern geschehen!"), ("謝謝！", "zh-Hant", "不客氣！")],
+)
+async def test_thanks_are_replied_to_in_the_one_call_that_reads_them(
+    lab: Lab, question: str, tag: str, reply: str
+) -> None:
+    thanked = plan(question=question, language=tag, needs_search=False, reply=reply)
+    llm = scripted(lab, generate_query=[thanked])
+    state = await lab.ask(question)
+    assert str(answer_of(state).text).endswith(reply)
+    assert [task_of(turn) for turn in llm.turns] == ["generate_query"]
+    assert told(state)["usage"]["searches"] == 0
+    assert not told(state)["degraded"]
+
+
+async def test_a_reply_beside_queries_is_not_the_answer(lab: Lab) -> None:
+    asked = plan(nearby("王府井", "博物馆"), language="en", reply="You are welcome!")
+    scripted(lab, generate_query=[asked])
+    state = await lab.ask("Thanks! And which museums are near Wangfujing?")
+    assert "You are welcome" not in str(answer_of(state).text)
+    assert told(state)["places"]
+
+
+@pytest.mark.parametrize(
+    ("question", "tag", "language"),
+    [
+        ("故宮入場料", "ja", "en"),
+        ("全聚德王府井店 open Monday?", "en", "en"),
+        ("故宫 ticket price", "zh", "zh"),
+    ],
+)
+async def test_code_says_its_own_in_the_language_that_the_model_read(
+    lab: Lab, question: str, tag: str, language: Language
+) -> None:
+    scripted(lab, generate_query=[plan(question=question, language=tag, needs="place")])
+    state = await lab.ask(question)
+    assert str(answer_of(state).text).endswith(say("answer.needs_place", language))
+
+
+async def test_a_place_written_in_other_letters_is_asked_about_on_its_own_clock(lab: Lab) -> None:
+    services = with_clock(lab.services, lambda: datetime(2026, 11, 28, 20, 30, tzinfo=UTC))
+    there = Lab(services, build_graph(lambda: services).compile(checkpointer=InMemorySaver()))
+    llm = scripted(there, generate_query=[plan(nearby("外滩", "博物馆"), language="ko")])
+    await there.ask("상하이 와이탄 근처 박물관은 일요일에 열어요?")
+    (prompt,) = llm.prompts("answer")
+    assert block(prompt, "today") == "2026-11-29 Sun 04:30 (UTC+8)"
