@@ -162,6 +162,15 @@ def _has_digits(text: str, count: int) -> bool:
     return sum(char.isdigit() for char in text) >= count
 
 
+def distinct(found: Iterable[Figure]) -> list[Figure]:
+    """Return figures without those that mean what one before them means."""
+    meanings = {
+        (f.date, f.clock, f.ambiguous, f.value, f.scale, f.kind, f.per): f
+        for f in reversed([*found])
+    }
+    return [*reversed(meanings.values())]
+
+
 def figures(text: str) -> list[Figure]:
     """Return all figures, in order; in a range or list (20–30元) the unit holds for both."""
     breathe()

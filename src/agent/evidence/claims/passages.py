@@ -13,7 +13,7 @@ from agent.core.strings import estimated_tokens
 from agent.evidence.citations import MARKER
 from agent.evidence.claims.formulas import values_of
 from agent.evidence.claims.statements import Statement, is_table_rule
-from agent.evidence.figures import Figure, figures, same
+from agent.evidence.figures import Figure, distinct, figures, same
 from agent.evidence.language import sentence_spans, words
 from agent.evidence.types import Place
 
@@ -86,7 +86,7 @@ class Passage:
 
     @lazy_property
     def figures(self) -> Sequence[Figure]:
-        return figures(self.text)
+        return distinct(figures(self.text))
 
     @lazy_property
     def words(self) -> frozenset[str]:
@@ -247,7 +247,7 @@ class Evidence:
                 continue
             for place in holders:
                 scores[place] = scores.get(place, 0.0) + weight * rarity * self._shares[place]
-        for figure in figures(statement.said)[:_MOST_FIGURES]:
+        for figure in distinct(figures(statement.said))[:_MOST_FIGURES]:
             equal = self._figures.holders(figure)
             for place in equal:
                 worth = _FOR_FIGURE * self._rarity(len(equal))

@@ -17,12 +17,12 @@ from agent.evidence.claims.formulas import (
 from agent.evidence.claims.judging import Ruling, without_numbers
 from agent.evidence.claims.passages import Evidence, Passage
 from agent.evidence.claims.statements import Statement
-from agent.evidence.figures import Figure, figures, same
+from agent.evidence.figures import Figure, distinct, figures, same
 from agent.evidence.language import fold
 from agent.evidence.types import Place
 
 Verdict = Literal["supported", "computed", "own", "missing", "contradicted", "unchecked"]
-_MOST_FIGURES = 40
+_MOST_FIGURES, _MOST_SOUND = 40, 400
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def proved(
                 continue
             outcomes[place] = outcome = _proved(statement, rulings[place], evidence, sound)
             if outcome.verdict in ("supported", "computed"):
-                sound += figures(statement.said)[:_MOST_FIGURES]
+                sound = distinct([*sound, *figures(statement.said)[:_MOST_FIGURES]])[:_MOST_SOUND]
     return [
         _by_record(statement, evidence) or outcome if outcome.verdict == "unchecked" else outcome
         for statement, outcome in zip(statements, outcomes, strict=True)
@@ -175,7 +175,7 @@ def _supported(
 ) -> Outcome:
     """Return a statement as supported where its figures stand, with the sources that bear it."""
     known = [*(f for p in passages for f in p.figures), *evidence.question_figures, *sound]
-    stated = figures(statement.plain)[:_MOST_FIGURES]
+    stated = distinct(figures(statement.plain))[:_MOST_FIGURES]
     if passages and not all(
         _stands(figure, known, evidence)
         for figure in stated
@@ -316,7 +316,7 @@ def _computed(
     if result is None or not is_sum(ruling.calc):
         return Outcome("unchecked", passages=passages)
     known = [*(f for p in passages for f in p.figures), *evidence.question_figures, *sound]
-    own = figures(statement.plain)[:_MOST_FIGURES]
+    own = distinct(figures(statement.plain))[:_MOST_FIGURES]
     values = values_of([*known, *own, *figures(statement.said)])
     terms = terms_of(ruling.calc)
     if not all(
