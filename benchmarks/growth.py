@@ -406,6 +406,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--all", action="store_true", help="print rows that hold, too")
     options = parser.parse_args(arguments)
     found, left = cases(options.only)
+    if not found:
+        parser.error(f"no function with a text is called {options.only}")
     table = rows(found, options.atoms.split(",") if options.atoms else list(ATOMS))
     for row in sorted(table, key=lambda row: -row.worst):
         if options.all or not row.holds:
