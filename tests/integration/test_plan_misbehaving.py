@@ -80,6 +80,24 @@ async def test_without_a_plan_the_question_is_the_task(lab: PlanLab, answer: Any
     assert told(state)["sources"]
 
 
+async def test_a_plan_that_has_nothing_to_do_with_the_question_does_not_replace_it(
+    lab: PlanLab,
+) -> None:
+    plays(lab, plan_tasks=lambda turn: planned(("T1", "the", []), ("T2", "second one", [])))
+    state = await lab.ask("钠离子电池的成本")
+    queries = [(task["id"], task["query"]) for task in state["tasks"]]
+    assert queries == [("T1", "the"), ("T2", "second one"), ("T3", "钠离子电池的成本")]
+    state = await lab.ask("钠离子电池的成本", max_tasks=2)
+    assert [task["query"] for task in state["tasks"]] == ["the", "钠离子电池的成本"]
+    assert told(state)["sources"]
+
+
+async def test_a_plan_in_another_language_about_the_same_is_kept(lab: PlanLab) -> None:
+    plays(lab, plan_tasks=lambda turn: planned(("T1", "CATL battery costs", [])))
+    state = await lab.ask("CATL 的电池成本")
+    assert [task["query"] for task in state["tasks"]] == ["CATL battery costs"]
+
+
 async def test_a_planner_that_fails_is_a_gap(lab: PlanLab) -> None:
     lab.world.gemini.fail("status", status=400, times=None, match=at("plan_tasks"))
     state = await lab.ask()

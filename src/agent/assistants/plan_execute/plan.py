@@ -37,6 +37,7 @@ from agent.core.budget import Meter, Usage
 from agent.core.errors import AgentError, ConfigurationError
 from agent.core.progress import Emit, event
 from agent.core.strings import cut_to_tokens
+from agent.evidence.language import words
 from agent.evidence.queries import clean_text, near_duplicate
 from agent.evidence.types import Gap
 from agent.knowledge.types import Collected, Scope
@@ -44,7 +45,7 @@ from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import task_prompt
 from agent.runs.run_log import Wish
 from agent.state import Turn, answer_language, replaced
-from agent.texts import Language, say
+from agent.texts import Language, detect_language, say
 
 Mode = Literal["flat", "dag"]
 SPECIAL: Mapping[str, SpecialSource] = {
@@ -341,10 +342,24 @@ class _PlanRequest:
         tasks = settled(planned, limit)
         if not tasks:
             return self._whole(), say("plan_execute.note_empty", language)
+        if self._strays(tasks):
+            tasks = [*tasks[: limit - 1], *self._whole(f"T{min(limit, len(tasks) + 1)}")]
         return tasks, _note(planned.problems, language, limit)
 
-    def _whole(self) -> list[Task]:
-        return [Task(id="T1", query=clean_text(self.turn["question"], MAX_QUERY), dep=[])]
+    def _strays(self, tasks: Sequence[Task]) -> bool:
+        """Return whether no task has a word of the question, or is in its language.
+
+        A weak model plans "the"; the question is then looked up as well.
+        """
+        asked = self.turn["question"]
+        return all(
+            detect_language(task["query"]) != detect_language(asked)
+            and not words(task["query"]) & words(asked)
+            for task in tasks
+        )
+
+    def _whole(self, name: str = "T1") -> list[Task]:
+        return [Task(id=name, query=clean_text(self.turn["question"], MAX_QUERY), dep=[])]
 
     async def _make_plan(self) -> Checked:
         """Return the second plan where the first has problems, unless the second fails."""
