@@ -51,6 +51,8 @@ async def test_a_reply_beside_queries_is_not_the_answer(lab: Lab) -> None:
         ("故宮入場料", "ja", "en"),
         ("全聚德王府井店 open Monday?", "en", "en"),
         ("故宫 ticket price", "zh", "zh"),
+        ("我附近哪裡有停車場？", "zh-Hant", "zh-Hant"),
+        ("王府井附近", "zh-HK", "zh-Hant"),
     ],
 )
 async def test_code_says_its_own_in_the_language_that_the_model_read(

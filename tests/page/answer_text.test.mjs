@@ -69,6 +69,14 @@ describe("the text of an answer", () => {
     assert.equal(noticeOf({ mode: "online", text: "> quoted\n\nText" }), "");
   });
 
+  it("is shown without them in traditional characters, too", () => {
+    const credit = "*資料 © 高德地圖，查詢於 2026-11-28 21:18（北京時間）*";
+    const sections = ["**路線**\n- 步行", "**天氣**\n- 晴", credit];
+    const text = ["去吧。", ...sections, "**來源**", "1. [One](https://a.example)"].join("\n\n");
+    const shown = { sources: SOURCES, gaps: [{}], places: [{}], routes: [{}], weather: [{}] };
+    assert.equal(answerBody(text, shown), "去吧。");
+  });
+
   it("loses only the last list of sources, the one that code wrote", () => {
     const twice = "A\n\n**Sources**\n\n1. mine\n\nB\n\n**Sources**\n\n1. [One](https://a.example)";
     assert.equal(answerBody(twice, { sources: SOURCES }), "A\n\n**Sources**\n\n1. mine\n\nB");

@@ -170,6 +170,12 @@ def _without_list(text: str, size: int) -> str:
         ("如此。\n\n**数据来源**\n- [^w0-0] 国家统计局\n", "如此。\n"),
         ("So.\n\n## Sources consulted\n- [Airflow](https://a.b)\n", "So.\n"),
         ("So.\n\nReferences\n[1] A. B. All you need. 2017. https://arxiv.org/abs/1\n", "So.\n"),
+        ("如此。\n\n**資料來源**：\n- 官網 [^w0-0]\n", "如此。\n"),
+        ("So.\n\n**Quellen:**\n1. [^w0-0]\n2. https://a.b\n", "So.\n"),
+        ("これ。\n\n出典：[^w0-0]", "これ。\n"),
+        ("그렇다.\n\n출처: [^w0-0], [^w0-1]", "그렇다.\n"),
+        ("Так.\n\n### Источники\n- [^w0-0] Музей\n", "Так.\n"),
+        ("كذا.\n\n**المصادر:**\n- [^w0-0]\n", "كذا.\n"),
         ("So.\n\n*Sources: Amap, chnmuseum.cn and dpm.org.cn*\n", "So.\n"),
     ],
 )

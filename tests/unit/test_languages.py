@@ -1,9 +1,12 @@
 """Any language can be answered in: as a setting names it, or as the question is written."""
 
+import re
+
 import pytest
 
 from agent.configuration import configure
 from agent.core.errors import ConfigurationError
+from agent.texts import Language, say, table
 from agent.texts.languages import language_name, language_of_setting, named_language
 
 
@@ -33,7 +36,8 @@ def test_a_long_question_is_named_by_its_beginning() -> None:
     ("tag", "own", "named"),
     [
         ("zh", "zh", "Simplified Chinese (zh)"),
-        ("zh-TW", "zh", "Traditional Chinese (zh-TW)"),
+        ("zh-TW", "zh-Hant", "Traditional Chinese (zh-TW)"),
+        ("zh-Hans-HK", "zh", "zh-Hans-HK"),
         ("en", "en", "English (en)"),
         ("ja", "en", "Japanese (ja)"),
         ("pt-BR", "en", "pt-BR"),
@@ -51,3 +55,30 @@ def test_a_setting_takes_any_tag_and_code_says_its_own_in_the_nearest(
 def test_what_is_no_tag_is_refused(tag: str) -> None:
     with pytest.raises(ConfigurationError, match="answer_language"):
         configure({"answer_language": tag})
+
+
+@pytest.mark.parametrize(
+    ("question", "own"),
+    [
+        ("我附近哪裡有停車場？", "zh-Hant"),
+        ("我附近哪里有停车场？", "zh"),
+        ("駅の近くの駐車場は無料ですか", "en"),
+        ("Where is the street 王府井?", "en"),
+    ],
+)
+def test_code_says_its_own_in_the_script_of_the_question(question: str, own: Language) -> None:
+    assert language_of_setting("auto", question) == own
+
+
+def test_traditional_sentences_are_the_simplified_ones_in_other_characters() -> None:
+    plain, traditional = table("answer", "zh"), table("answer", "zh-Hant")
+    assert traditional["sources"] == "**來源**"
+    assert traditional.keys() == plain.keys()
+    for key, text in plain.items():
+        assert re.findall(r"[{]\w+[}]", traditional[key]) == re.findall(r"[{]\w+[}]", text)
+
+
+def test_what_fills_a_traditional_sentence_stays_as_it_is_written() -> None:
+    text = say("answer.extractive", "zh-Hant", reason="后台")
+    assert "后台" in text
+    assert "沒有" in text or "沒能" in text or "無法" in text

@@ -70,7 +70,7 @@ def usage_line(outcome: Outcome) -> str:
 
 def _count(language: Language, count: int, one: str, many: str = "") -> str:
     """Return the number, in English with its noun in the right number."""
-    return str(count) if language == "zh" else count_noun(count, one, many)
+    return str(count) if language != "en" else count_noun(count, one, many)
 
 
 def follow_up_line(command: str, language: Language) -> str:

@@ -127,7 +127,7 @@ class _ProgressLog(logging.Handler):
         if record.name == _CALLS:
             return
         text = scrub(record.getMessage())
-        if self._language == "zh":
+        if self._language != "en":
             # The log is in English, and begins with the English text.
             begun = (key for key in _INSTALLS if text.startswith(say(key, "en")))
             text = next((say(key, "zh") for key in begun), text)

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import unquote, urlsplit
 
+from agent.evidence.language import fold
 from agent.evidence.markdown import link_url, without_urls
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Source
@@ -16,7 +17,7 @@ _TOLD_TITLE = 50
 """Enough of a title to tell what a page is, and no more than a prompt should spend on it."""
 _MARKDOWN = re.compile(r"([\\\[\]`*_<>|~])")
 _TARGET = re.compile(r"\]\(([^()\s]+)\)")
-_LIST_BEGINS = re.compile(r"\n\n(?:\*\*来源\*\*|\*\*Sources\*\*)\n\n(?=1\. )")
+_LIST_BEGINS = re.compile(r"\n\n(?:\*\*[来來]源\*\*|\*\*Sources\*\*)\n\n(?=1\. )")
 _DOMAIN = re.compile(r"(?:[\w-]{1,63}\.){1,8}[a-z][a-z0-9-]{1,30}", re.IGNORECASE)
 _REDIRECTING = "vertexaisearch.cloud.google.com"
 
@@ -109,8 +110,11 @@ def resolved(used: Sequence[Source], targets: Mapping[str, str | None]) -> list[
 _HEADINGS = (
     "sources", "source", "references", "citations", "来源", "资料来源", "引用来源", "参考资料",
     "参考文献", "数据来源", "信息来源", "参考来源", "来源列表", "sources used", "sources consulted",
-    "sources cited", "sources and further reading",
+    "sources cited", "sources and further reading", "quellen", "quellenangaben", "fuentes",
+    "referencias", "références", "fonti", "fontes", "источники", "출처", "참고자료", "참고 자료",
+    "出典", "المصادر", "المراجع",
 )  # fmt: skip
+"""In simplified characters, as `fold` writes them."""
 _DECORATION = " \t\r\n#*_>:：-"
 _ENTRY_MARK = re.compile(
     r"\[\^?[^\]\n]{1,60}\]|【[^】\n]{1,60}】|https?://\S+|\b[a-z]{1,3}\d+-\d+\b"
@@ -208,7 +212,7 @@ def _behind_heading(word: str) -> str | None:
 
 
 def _without_decoration(line: str) -> str:
-    return line.strip(_DECORATION).casefold()
+    return fold(line).strip(_DECORATION)
 
 
 def _is_entry(line: str) -> bool:

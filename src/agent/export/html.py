@@ -38,7 +38,7 @@ POLICY = (
     "base-uri 'none'; form-action 'none'"
 )
 """Content security policy of the page, for its `meta` and for a server's header."""
-_LANGUAGE_TAGS = {"zh": "zh-CN", "en": "en"}
+_LANGUAGE_TAGS = {"zh": "zh-CN", "zh-Hant": "zh-Hant", "en": "en"}
 _QUOTE = 220
 
 

@@ -375,10 +375,10 @@ class _Page:
         """Return a paragraph; `level` counts indents, `size`, `before` and `after` are points."""
         left = _INDENT * min(level, _DEEPEST)
         style = ParagraphStyle(
-            "text", fontName=CHINESE if self._language == "zh" else LATIN, fontSize=size,
+            "text", fontName=CHINESE if self._language != "en" else LATIN, fontSize=size,
             leading=size * 1.5, leftIndent=left, bulletIndent=max(0, left - _INDENT),
             bulletFontName=LATIN, bulletFontSize=size, textColor=HexColor(colour),
             spaceBefore=before, spaceAfter=after,
-            wordWrap="CJK" if self._language == "zh" else None,
+            wordWrap="CJK" if self._language != "en" else None,
         )  # fmt: skip
         return Paragraph(markup, style, bulletText=bullet or None)

@@ -459,7 +459,7 @@ class MapRecords:
         return round(distance_m(here, (location["lng"], location["lat"])))
 
     def _source(self, title: str, url: str, facts: str) -> str:
-        language = self.options.language
+        language: Language = "en" if self.options.language == "en" else "zh"
         source = Source(
             id=f"{self.options.prefix}-{len(self.result.sources)}",
             kind="place",

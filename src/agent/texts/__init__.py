@@ -7,7 +7,8 @@ are here, too. An error's own text, with model names and HTTP statuses, is for l
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,7 +27,8 @@ from agent.core.errors import (
 )
 from agent.core.strings import one_line
 
-Language = Literal["zh", "en"]
+Language = Literal["zh", "zh-Hant", "en"]
+"""Of code's own sentences; those in traditional characters are made of `zh` by OpenCC."""
 
 _URL = re.compile(r"https?://[!-~]+")
 _HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
@@ -64,6 +66,7 @@ def count_noun(count: int, one: str, many: str = "") -> str:
 
 
 LANGUAGES: tuple[Language, ...] = ("zh", "en")
+"""Those with a file, which are the page's, too."""
 
 
 def say(key: str, language: Language, /, **values: object) -> str:
@@ -71,7 +74,7 @@ def say(key: str, language: Language, /, **values: object) -> str:
 
     Raise KeyError where there is no such key.
     """
-    return fill(_TEXTS[language][key], {name: str(value) for name, value in values.items()})
+    return fill(_texts_in(language)[key], {name: str(value) for name, value in values.items()})
 
 
 def has(key: str) -> bool:
@@ -82,7 +85,7 @@ def has(key: str) -> bool:
 def table(name: str, language: Language) -> dict[str, str]:
     """Return the texts of a table by their keys, those of the tables in it by dotted ones."""
     begin = f"{name}."
-    texts = _TEXTS[language].items()
+    texts = _texts_in(language).items()
     return {key.removeprefix(begin): text for key, text in texts if key.startswith(begin)}
 
 
@@ -102,6 +105,19 @@ def _texts(tables: Mapping[str, Any], begin: str = "") -> Iterator[tuple[str, st
 
 
 _TEXTS = {language: _load(language) for language in LANGUAGES}
+
+
+def _texts_in(language: Language) -> Mapping[str, str]:
+    return _traditional() if language == "zh-Hant" else _TEXTS[language]
+
+
+@cache
+def _traditional() -> Mapping[str, str]:
+    """Convert at the first reader of traditional characters; most processes have none."""
+    from opencc import OpenCC
+
+    convert: Callable[[str], str] = OpenCC("s2twp").convert
+    return {key: convert(text) for key, text in _TEXTS["zh"].items()}
 
 
 _SAME = {
@@ -194,7 +210,7 @@ def _values(error: AgentError, language: Language) -> dict[str, str]:
         is_worded = has(f"faults.{error.fault}")
         fault = say(f"faults.{error.fault}", language, **error.values) if is_worded else ""
         # Without a text the problem is told in English.
-        advice = fault or (values["doctor"] if language == "zh" else error.problem)
+        advice = fault or (values["doctor"] if language != "en" else error.problem)
         return {**values, "variable": error.name, "advice": advice}
     if isinstance(error, BudgetExceeded):
         return {**values, "limit": f"{error.value:g}"}

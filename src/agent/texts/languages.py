@@ -27,14 +27,20 @@ _TRADITIONAL = frozenset(
     "們來時會說國學對發經點過還樣麼嗎車東門開關後現實樓館這裡請問個為從當與無長間電話見書"
     "買賣錢價張號區縣鄉鎮橋飯麵館廳園場遊覽訂陽陰灣臺灣廣馬龍風飛機鐵線總統應該讓給點鐘"
 )
+_TRADITIONAL_TAGS = frozenset({"hant", "tw", "hk", "mo"})
 _MOST_QUOTED = 120
 
 
 def language_of_setting(tag: str, question: str) -> Language:
     """Return the language of code's own sentences for `answer_language` and a question."""
     if tag == "auto":
-        return detect_language(question)
-    return "zh" if tag.lower().split("-")[0] == "zh" else "en"
+        language = detect_language(question)
+        return "zh-Hant" if language == "zh" and _TRADITIONAL & set(question) else language
+    primary, *others = tag.lower().split("-")
+    if primary != "zh":
+        return "en"
+    is_traditional = _TRADITIONAL_TAGS & set(others) and "hans" not in others
+    return "zh-Hant" if is_traditional else "zh"
 
 
 def language_name(tag: str) -> str:
@@ -51,7 +57,7 @@ def named_language(question: str) -> str:
     for tag, letters in _SCRIPTS:
         if letters.search(question):
             return language_name(tag)
-    if detect_language(question) == "zh":
-        return language_name("zh-Hant" if _TRADITIONAL & set(question) else "zh")
+    if (language := language_of_setting("auto", question)) != "en":
+        return language_name(language)
     quoted = " ".join(question.split())[:_MOST_QUOTED]
     return f"the language of “{quoted}”"

@@ -119,7 +119,7 @@ NODE = "compress_topic"
 _PER_PAGE = 80
 """Tokens for a page's tag."""
 _OF_SHARE = 0.7
-_PER_TOKEN: dict[Language, float] = {"zh": 1.5, "en": 0.75}
+_PER_TOKEN: dict[Language, float] = {"zh": 1.5, "zh-Hant": 1.5, "en": 0.75}
 """Chinese characters, or English words, a token."""
 _OPEN = re.compile(r"^[ \t*_#>-]*(?:OPEN|未决|待查)\**[ \t]*[:：]\**[ \t]*(.*)$", re.MULTILINE)
 _NOTHING_OPEN = re.compile(

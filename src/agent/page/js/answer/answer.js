@@ -12,7 +12,7 @@ import { byNumber } from "./sources.js";
 const say = translator("page.answer");
 const BETWEEN_RENDERS_MS = 100;
 /** The signs of sentences that no source says, or of which one says otherwise; hours, which stay whole. */
-const MARKS = /([†‡]|\d?\d:\d\d\s?[-–]\s?\d?\d:\d\d|全天营业)/;
+const MARKS = /([†‡]|\d?\d:\d\d\s?[-–]\s?\d?\d:\d\d|全天[营營][业業])/;
 
 /** @implements {View} */
 export class AnswerView {

@@ -1,11 +1,11 @@
 /** The part of an answer's Markdown that is shown as its text; the rest has views of its own. */
 
-const SOURCES_BEGIN = /\n\n(?:\*\*来源\*\*|\*\*Sources\*\*)\n\n(?=1\. )/g;
+const SOURCES_BEGIN = /\n\n(?:\*\*[来來]源\*\*|\*\*Sources\*\*)\n\n(?=1\. )/g;
 const GAPS_BEGIN = /\n\n(?:\*\*没有查到的\*\*|\*\*What could not be found\*\*)\n(?=- )/g;
-const ROUTES = section("路线|Routes");
-const WEATHER = section("天气|Weather");
+const ROUTES = section("路[线線]|Routes");
+const WEATHER = section("天[气氣]|Weather");
 /** Names whose map data it is; the views of places, routes and weather say so themselves. */
-const CREDIT = /\n\n\*(?:(?:地点)?数据 © 高德地图|Data © Amap|Map data © AutoNavi)[^\n*]*\*(?=\n\n|$)/g;
+const CREDIT = /\n\n\*(?:(?:(?:地点)?数据|資料) © 高德地[图圖]|Data © Amap|Map data © AutoNavi)[^\n*]*\*(?=\n\n|$)/g;
 const UNFINISHED_TAIL = [
   // A link, citation or image still being written.
   /!?\[[^\[\]\n]{0,400}(?:\](?:\([^\s()]{0,4000})?)?$/u,

@@ -8,7 +8,7 @@ import { textsOf, translator } from "../i18n.js";
 const say = translator("page.sources");
 const KINDS = textsOf("page.sources.kinds");
 /** Matches the page of a document in its title, in either language. */
-const PAGE = /(?:, p\. |，第 )(\d+)(?: 页)?/u;
+const PAGE = /(?:, p\. |，第 )(\d+)(?: [页頁])?/u;
 /** How searches write a day. */
 const DAY = /^\d{4}-\d\d-\d\d/;
 
