@@ -297,6 +297,8 @@ def test_get_citations_reads_only_what_is_usable() -> None:
         "None of these pages says which one is nearest to the Eiffel Tower.",
         "The official page found does not name the default.",
         "The date could not be found.",
+        "米其林餐廳的最新名單沒有查到。",
+        "Not found: временные выставки на завтра.",
     ],
 )
 def test_a_sentence_that_something_was_not_found_is_known_as_one(text: str) -> None:
@@ -312,6 +314,7 @@ def test_a_sentence_that_something_was_not_found_is_known_as_one(text: str) -> N
         "故宫周一闭馆，不收现金。",
         "北京无障碍出租车可以预约。",
         "A park found nowhere else; it opens at six.",
+        "Музей бесплатный и закрыт по понедельникам.",
     ],
 )
 def test_a_claim_is_not_taken_for_a_remark_that_nothing_was_found(text: str) -> None:

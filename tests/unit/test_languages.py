@@ -6,7 +6,7 @@ import pytest
 
 from agent.configuration import configure
 from agent.core.errors import ConfigurationError
-from agent.texts import Language, say, table
+from agent.texts import Language, is_written_in, say, table
 from agent.texts.languages import language_name, language_of_setting, named_language
 
 
@@ -82,3 +82,18 @@ def test_what_fills_a_traditional_sentence_stays_as_it_is_written() -> None:
     text = say("answer.extractive", "zh-Hant", reason="后台")
     assert "后台" in text
     assert "沒有" in text or "沒能" in text or "無法" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "written"),
+    [
+        ("週一是否開門", "zh-Hant", True),
+        ("週一是否開門", "zh", True),
+        ("whether it opens", "zh-Hant", False),
+        ("whether it opens", "en", True),
+    ],
+)
+def test_a_text_is_in_a_language_in_whichever_characters(
+    text: str, language: Language, written: bool
+) -> None:
+    assert is_written_in(text, language) is written

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any
 from urllib.parse import urlsplit
 
+from agent.evidence.language import fold
 from agent.evidence.queries import clean_text
 from agent.evidence.references import is_domain, without_source_list
 from agent.evidence.types import Source, SourceKind
@@ -144,8 +145,13 @@ def not_found_remark(text: str) -> str:
 
 
 def says_not_found(text: str) -> bool:
-    """Return True if the text says that something was not found or is not known."""
-    return bool(_NOT_FOUND.search(text)) and not _CONTRASTS.search(text)
+    """Return True if the text says that something was not found or is not known.
+
+    In a language that is neither Chinese nor English it does where it begins with "Not found:",
+    as our search asks for.
+    """
+    plain = fold(text)
+    return bool(_NOT_FOUND.search(plain)) and not _CONTRASTS.search(plain)
 
 
 def get_citations(metadata: Mapping[str, Any] | None) -> list[Support]:

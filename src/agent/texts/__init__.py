@@ -55,6 +55,11 @@ def detect_language(text: str) -> Language:
     return "zh" if han / _HAN_PER_WORD >= words else "en"
 
 
+def is_written_in(text: str, language: Language) -> bool:
+    """Return whether a text is in the language, in whichever characters."""
+    return detect_language(text) == ("en" if language == "en" else "zh")
+
+
 def fill(text: str, values: Mapping[str, str]) -> str:
     """Return the text with its `{name}`s replaced; other braces and those in values stay."""
     return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), text)

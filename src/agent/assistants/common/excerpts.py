@@ -8,7 +8,7 @@ from agent.core.patterns import Linear
 from agent.evidence.citations import ID, inert
 from agent.knowledge.ranking import Bm25
 from agent.search.hits import SENTENCE_END
-from agent.texts import Language, detect_language
+from agent.texts import Language, is_written_in
 
 _RUN = Linear(rf"(?:\[\^{ID}\])+")
 _ID = Linear(ID)
@@ -69,7 +69,7 @@ def excerpt_lines(
     every = list(chain.from_iterable([(n, s) for s in own[:_READ]] for n, own in sentences.items()))
     scores = Bm25([text for _, text in every]).scores(question)
     rows = [
-        _Sentence(name, text, at, detect_language(text) == language, score)
+        _Sentence(name, text, at, is_written_in(text, language), score)
         for at, ((name, text), score) in enumerate(zip(every, scores, strict=True))
     ]
     bearing = [row for row in rows if row.score] or rows

@@ -14,7 +14,7 @@ from agent.models.catalogue import current, parse
 from agent.search.hits import LABELS, since_text
 from agent.search.rules import published_on, today_here
 from agent.state import Gathered, Turn
-from agent.texts import Language, detect_language, has, reason_of, say
+from agent.texts import Language, has, is_written_in, reason_of, say
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -129,7 +129,7 @@ def reader_note(
     always = {_note(gap, language) for gap in untold if gap["code"] in _ALWAYS_SAID}
     noted = [(gap, _note(gap, language, mapped=mapped)) for gap in untold]
     notes = dict.fromkeys(note for _, note in noted if note)
-    if verdict and detect_language(verdict) == language:
+    if verdict and is_written_in(verdict, language):
         dead = [note for gap, note in noted if _map_failed(gap)]
         own = [] if _says_not_found(text, verdict) else [_in_line(verdict)]
         notes = dict.fromkeys([*dead, *own])
