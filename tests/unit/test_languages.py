@@ -7,7 +7,7 @@ import pytest
 from agent.configuration import configure
 from agent.core.errors import ConfigurationError
 from agent.texts import Language, is_written_in, say, table
-from agent.texts.languages import language_name, language_of_setting, named_language
+from agent.texts.languages import language_name, language_of_setting, may_be, named_language
 
 
 @pytest.mark.parametrize(
@@ -97,3 +97,23 @@ def test_a_text_is_in_a_language_in_whichever_characters(
     text: str, language: Language, written: bool
 ) -> None:
     assert is_written_in(text, language) is written
+
+
+@pytest.mark.parametrize(
+    ("tag", "text", "fits"),
+    [
+        ("zh-hk", "Coffee shops near Wangfujing in Beijing", False),
+        ("en", "故宫博物院是哪一年成立的？", False),
+        ("ko", "When was it founded?", False),
+        ("zh-Hant", "請問附近的咖啡館", True),
+        ("ja", "故宮入場料", True),
+        ("de", "Wann wurde das Museum gegründet?", True),
+        ("zh-Latn", "gugong shi na yi nian chengli de", True),
+        ("ru", "Когда основан музей?", True),
+        ("zh", "17 * 23?", True),
+    ],
+)
+def test_a_language_is_one_that_the_question_can_be_written_in(
+    tag: str, text: str, fits: bool
+) -> None:
+    assert may_be(tag, text) is fits

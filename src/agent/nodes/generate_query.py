@@ -49,7 +49,7 @@ from agent.state import (
     replaced,
 )
 from agent.texts import say
-from agent.texts.languages import TAG, language_name, language_of_setting
+from agent.texts.languages import TAG, language_name, language_of_setting, may_be
 
 log = logging.getLogger(__name__)
 NODE = "generate_query"
@@ -199,7 +199,7 @@ async def _write(
         queries=queries,
         reply=said,
         question=clean_text(reply.parsed.question, _LONGEST_QUESTION),
-        language=reply.parsed.language if TAG.fullmatch(reply.parsed.language) else "",
+        language=tag if TAG.fullmatch(tag) and may_be(tag, turn["question"]) else "",
         constraints=constraints,
         needs=_needs(reply.parsed, written, queries, configuration, turn),
         is_read=True,

@@ -23,6 +23,11 @@ _SCRIPTS = (
     ("he", re.compile("[\u0590-\u05ff]")),
 )
 """Scripts that one language alone is written in, near enough; Japanese has Han characters, too."""
+_WRITTEN = {
+    **dict(_SCRIPTS),
+    "zh": re.compile("[\u3400-\u9fff]"),
+    "ja": re.compile("[\u3040-\u30ff\u31f0-\u31ff\u3400-\u9fff]"),
+}
 _TRADITIONAL = frozenset(
     "們來時會說國學對發經點過還樣麼嗎車東門開關後現實樓館這裡請問個為從當與無長間電話見書"
     "買賣錢價張號區縣鄉鎮橋飯麵館廳園場遊覽訂陽陰灣臺灣廣馬龍風飛機鐵線總統應該讓給點鐘"
@@ -41,6 +46,19 @@ def language_of_setting(tag: str, question: str) -> Language:
         return "en"
     is_traditional = _TRADITIONAL_TAGS & set(others) and "hans" not in others
     return "zh-Hant" if is_traditional else "zh"
+
+
+def may_be(tag: str, text: str) -> bool:
+    """Return whether a text can be in the language of a tag, by its letters.
+
+    A small model reads an English question as `zh-hk`. A text without letters can be in any.
+    """
+    primary, *others = tag.lower().split("-")
+    if "latn" in others or not any(map(str.isalpha, text)):
+        return True
+    if letters := _WRITTEN.get(primary):
+        return bool(letters.search(text))
+    return any(map(str.isalpha, _WRITTEN["zh"].sub("", text)))
 
 
 def language_name(tag: str) -> str:
