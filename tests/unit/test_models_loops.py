@@ -71,3 +71,7 @@ def test_of_a_loop_one_round_is_left(text: str) -> None:
 def test_lines_that_came_before_are_left_out_of_a_text_that_loops() -> None:
     text = f"True.\n{SENTENCE}\nEnd.\n{SENTENCE}\nEnd.\n" + f"{SENTENCE}\n" * 20
     assert without_loop(text) == f"True.\n{SENTENCE}\nEnd.\n"
+
+
+def test_a_number_again_and_again_stands_once() -> None:
+    assert without_loop("The year:\n" + "1974\n" * 200) == "The year:\n1974\n"

@@ -51,7 +51,7 @@ def without_loop(text: str) -> str:
     seen, kept = set[str](), list[str]()
     for line in text.splitlines(keepends=True):
         plain = line.strip()
-        if _says_little(plain) or plain not in seen:
+        if sum(map(str.isalnum, plain)) < _LEAST_LETTERS or plain not in seen:
             kept.append(line)
         seen.add(plain)
     return "".join(kept)
