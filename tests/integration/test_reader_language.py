@@ -4,11 +4,14 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
 import pytest
+from blockbuster import blockbuster_ctx
 from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.graph import build_graph
 from agent.sample.model.text import block, task_of
-from agent.texts import Language, say
+from agent.services import build_services
+from agent.settings import read_settings
+from agent.texts import Language, _traditional, say
 from tests.integration.test_question_kept import nearby, plan, scripted
 from tests.support.lab import Lab, answer_of, laboratory, told, with_clock
 
@@ -70,3 +73,15 @@ async def test_a_place_written_in_other_letters_is_asked_about_on_its_own_clock(
     await there.ask("상하이 와이탄 근처 박물관은 일요일에 열어요?")
     (prompt,) = llm.prompts("answer")
     assert block(prompt, "today") == "2026-11-29 Sun 04:30 (UTC+8)"
+
+
+async def test_traditional_characters_block_no_event_loop() -> None:
+    _traditional.cache_clear()
+    services = build_services(read_settings(tanlu_mode="offline"))
+    graph = build_graph(lambda: services).compile()
+    try:
+        with blockbuster_ctx():
+            state = await graph.ainvoke({"messages": "王府井附近有什麼咖啡館？"})
+    finally:
+        await services.aclose()
+    assert say("answer.sources", "zh-Hant") in str(answer_of(state).text)

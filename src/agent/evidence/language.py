@@ -3,8 +3,10 @@
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from operator import add
+
+from opencc import OpenCC
 
 from agent.core.processor import breathe
 
@@ -44,19 +46,13 @@ class _Folding(dict[int, str]):
         stays = char == "，" or unicodedata.category(char) == "No"
         folded = char if stays else unicodedata.normalize("NFKC", char)
         if "\u4e00" <= folded <= "\u9fff":
-            folded = _simplified()(folded)
+            folded = _SIMPLIFIED(folded)
         self[code] = folded
         return folded
 
 
-@cache
-def _simplified() -> Callable[[str], str]:
-    """Return OpenCC's conversion of traditional characters; read where a text has Han only."""
-    from opencc import OpenCC
-
-    convert: Callable[[str], str] = OpenCC("t2s").convert
-    return convert
-
+_SIMPLIFIED: Callable[[str], str] = OpenCC("t2s").convert
+"""Read with the package, in some milliseconds: an async node must not read files."""
 
 _FOLDED_AT_MOST = 32_768
 _FOLDED = _Folding()

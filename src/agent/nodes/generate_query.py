@@ -48,7 +48,7 @@ from agent.state import (
     new_turn,
     replaced,
 )
-from agent.texts import say
+from agent.texts import prepare, say
 from agent.texts.languages import TAG, language_name, language_of_setting, may_be
 
 log = logging.getLogger(__name__)
@@ -104,6 +104,7 @@ async def generate_query(
     plan = await _write(prompt, turn, configuration, services.models, meter, answered=answered)
     needs = plan.needs if plan.is_read else lacking(turn, previous, configuration)
     turn = _with_plan(turn, plan, previous.get("constraints", Constraints()), configuration)
+    await prepare(turn["language"])
     queries = [] if needs else plan.queries
     if queries:
         text = "\n".join(query["query"] for query in queries)

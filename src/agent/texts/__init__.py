@@ -5,6 +5,7 @@ are here, too. An error's own text, with model names and HTTP statuses, is for l
 `tanlu doctor`.
 """
 
+import asyncio
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -113,7 +114,25 @@ _TEXTS = {language: _load(language) for language in LANGUAGES}
 
 
 def _texts_in(language: Language) -> Mapping[str, str]:
-    return _traditional() if language == "zh-Hant" else _TEXTS[language]
+    """Return the texts; those that no `prepare` has made on an event loop are simplified ones."""
+    if language != "zh-Hant":
+        return _TEXTS[language]
+    is_made = _traditional.cache_info().currsize > 0
+    return _traditional() if is_made or not _is_on_a_loop() else _TEXTS["zh"]
+
+
+def _is_on_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+async def prepare(language: Language) -> None:
+    """Have the sentences of a language at hand: those that are made read files to be made."""
+    if language == "zh-Hant":
+        await asyncio.to_thread(_traditional)
 
 
 @cache

@@ -53,7 +53,7 @@ from agent.evidence.zones import CHINA, zone_at, zone_of
 from agent.export.finished import PRINTED_QUOTES
 from agent.models.catalogue import parse
 from agent.state import AgentInput, Gathered, Needs, Previous, Turn, replaced
-from agent.texts import Language, detect_language, say
+from agent.texts import Language, detect_language, prepare, say
 from agent.texts.languages import language_name, language_of_setting, named_language
 
 _MOST_MINUTES = 14 * 60
@@ -70,6 +70,7 @@ async def open_turn(
     options = _checked_input(state, configuration)
     chosen = options.answer_language
     language = language_of_setting(chosen, question)
+    await prepare(language)
     now, previous = services.now(), previous_of(state)
     near = _checked_location(state.get("user_location")) or previous.get("near")
     users = _users_time(now, state.get("utc_offset"), question)

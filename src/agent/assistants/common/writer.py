@@ -62,7 +62,7 @@ from agent.evidence.types import Anchor, Gap, Place, Source
 from agent.export.geojson import feature_collection
 from agent.models.streaming import FinishedText
 from agent.state import Gathered, Previous, replaced
-from agent.texts import REMEDY, Language, remedy_of, say
+from agent.texts import REMEDY, Language, prepare, remedy_of, say
 
 
 def all_failed(gaps: Sequence[Gap], language: Language) -> str:
@@ -313,6 +313,8 @@ async def write_message(
     """
     state, turn = draft.state, draft.turn
     draft.emit(event("answering", draft.node))
+    # A run that goes on in another process begins here.
+    await prepare(turn["language"])
     try:
         streamed = await FinishedText(pieces=lambda: _pieces(draft, parts)).ainvoke([])
         checked = await _corrected(draft, draft.without_withdrawn(str(streamed.text)))
