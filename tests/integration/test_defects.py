@@ -47,7 +47,7 @@ async def test_d17_messages_whose_content_is_a_list_are_read_as_text(lab: Lab) -
     told_in_blocks = AIMessage(content=blocks, additional_kwargs=said.additional_kwargs)
     state = await lab.ask([HumanMessage(ZH), told_in_blocks, HumanMessage("那附近有停车场吗")], "b")
     assert told(state)["needs"] is None
-    prompt = str(lab.gemini.requests[-1].body)
+    prompt = str(lab.gemini.requests[-1].body["contents"])
     assert "{'type'" not in prompt
     assert all(isinstance(text, str) for text in state["web_research_result"])
     assert isinstance(answer_of(state).content, str)

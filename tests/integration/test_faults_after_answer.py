@@ -46,7 +46,7 @@ async def answer_with(
 @pytest.mark.parametrize(
     "step",
     [
-        (claims, "check"),
+        (claims, "statements"),
         (claims, "without_invented_places"),
         (claims, "corrected"),
         (claims, "renumbered"),

@@ -161,7 +161,12 @@ async def test_a_figure_that_no_cited_source_has_is_marked(lab: PlanLab) -> None
     def lies(turn: Turn) -> Answer:
         return Answer(text=f"{dossier(turn).text}\n\n2024年营收为 7777 亿元[^e1-0]。")
 
-    plays(lab, "财务", dossier=lies)
+    def accuses(turn: Turn) -> Answer:
+        stated = block(turn.user, "statements").splitlines()
+        names = [line.split()[0] for line in stated if "7777" in line]
+        return Answer(json={"rulings": [{"id": name, "v": "n"} for name in names]})
+
+    plays(lab, "财务", dossier=lies, claim_check=accuses)
     state = await lab.ask()
     text = str(answer_of(state).text)
     assert re.search(r"7777 亿元\S+†。", text)

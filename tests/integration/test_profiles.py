@@ -63,7 +63,9 @@ def comparable(printed: dict[str, Any]) -> dict[str, Any]:
 
     The sample's places do not exist under Amap's ids, so their links lead to a position.
     """
-    usage = {k: v for k, v in printed["usage"].items() if k not in ("seconds", "cost_usd")}
+    # Titles say that they are of the sample, and writer and judge read them.
+    differ = ("seconds", "cost_usd", "input_tokens")
+    usage = {k: v for k, v in printed["usage"].items() if k not in differ}
     dropped = dict.fromkeys(("mode", "thread_id", "run_id", "own_text"))
     answer = re.sub(r"\A> .*\n\n", "", printed["answer"])
     text = json.dumps({**printed, **dropped, "answer": answer, "usage": usage}, ensure_ascii=False)

@@ -11,6 +11,7 @@ from agent.core.budget import Meter
 from agent.core.concurrency import begin
 from agent.core.errors import AgentError
 from agent.core.processor import compute
+from agent.core.strings import cut_to_tokens
 from agent.evidence.citations import source_key
 from agent.evidence.claims.corrected import (
     CONTRADICTED,
@@ -56,6 +57,7 @@ _FIRST, _MOST_CALLS = 12, 12
 _LATE = 4
 """How many times as long as a reader waits for the judge its verdicts still correct the message."""
 _MAX_QUOTES = 12
+_QUESTION_TOKENS = 300
 _MEANINGS = {MARK: "answer.no_source_says", CONTRADICTED: "answer.source_says_otherwise"}
 
 Ask = Callable[[Sequence[Statement], Evidence], Awaitable[list[Ruling]]]
@@ -97,7 +99,7 @@ class Judge:
         prompt = task_prompt(
             "claim_check",
             today=evidence.today,
-            question=evidence.question,
+            question=cut_to_tokens(evidence.question, _QUESTION_TOKENS),
             passages=passages,
             statements=statements_block(batch, evidence, self.notation),
         )
@@ -170,7 +172,7 @@ class ClaimCheck:
 
     async def _judged(self, judge: Ask, batch: Sequence[Statement]) -> dict[Any, Ruling]:
         evidence = await self.evidence
-        if evidence is None:
+        if evidence is None or not evidence.records:
             return {}
         asked = [one for one in batch if not evidence.says(one.plain)]
         found = await judge(asked, evidence) if asked else []
@@ -209,6 +211,9 @@ class ClaimCheck:
     def _decided(self, evidence: Evidence) -> tuple[str, list[str], list[Statement]] | None:
         """Return the text without invented places, their names, and what it states."""
         text, names = without_invented_places(self.body, evidence, self.notation)
+        if not evidence.records:
+            # Thanks and sums rest on nothing that a judge could read: they state nothing.
+            return text, names, []
         found = [one for one in statements(text, self.notation) if not evidence.says(one.plain)]
         return text, names, found
 
