@@ -158,10 +158,8 @@ async def test_a_run_broken_off_at_a_stage_goes_on_without_paying_twice(
 
 def expected_before(stages: list[str], held: str) -> int:
     """How many requests are finished when the first one of a stage hangs: all of its step's."""
-    steps = {"generate_query": 0, "reflection": stages.index("reflection"), "answer": -1}
-    if held in steps:
-        at_ = steps[held]
-        return len(stages) - 1 if at_ < 0 else at_
+    if held in ("generate_query", "reflection", "answer"):
+        return stages.index(held)
     before = stages.index("reflection")
     # What code looks up once the map model has answered does not begin while that one hangs.
     later = stages[stages.index("amap_research") : before].count("amap")

@@ -4,7 +4,7 @@ import json
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
@@ -12,12 +12,11 @@ from agent.evidence.records import cost_text
 from agent.evidence.types import Place
 from agent.export.finished import metres, rating
 from agent.export.svg_map import nice_step
-from agent.texts import Language, say
+from agent.texts import LANGUAGES, say
 from tests.support.page_node import page_environment
 
 NODE = shutil.which("node")
 PAGE = Path(__file__).parents[2] / "src/agent/page/js/map"
-LANGUAGES: tuple[Language, ...] = get_args(Language)
 
 pytestmark = pytest.mark.skipif(NODE is None, reason="needs Node")
 

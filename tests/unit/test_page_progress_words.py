@@ -9,12 +9,11 @@ from typing import Any, get_args
 import pytest
 
 from agent.core.progress import EventType
-from agent.texts import Language, event_line, say, table
+from agent.texts import LANGUAGES, event_line, say, table
 from tests.support.page_node import page_environment
 
 NODE = shutil.which("node")
 PAGE = Path(__file__).parents[2] / "src/agent/page/js/answer"
-LANGUAGES: tuple[Language, ...] = get_args(Language)
 
 pytestmark = pytest.mark.skipif(NODE is None, reason="needs Node")
 
