@@ -44,9 +44,9 @@ def segments(text: str, vocabulary: Collection[str]) -> list[str]:
     Empty with a remainder.
     """
     parts: list[str] = []
-    rest = text
+    rest, longest = text, max(map(len, vocabulary), default=0)
     while rest:
-        ends = (end for end in range(len(rest), 0, -1) if rest[:end] in vocabulary)
+        ends = (end for end in range(min(len(rest), longest), 0, -1) if rest[:end] in vocabulary)
         end = next(ends, 0)
         if not end:
             return []

@@ -48,7 +48,7 @@ def sentences(text: str, title: str = "") -> list[Sentence]:
     """Return the sentences of a text with the markers that follow each, without list signs."""
     result = [
         Sentence(match[0].strip(), title)
-        for line in re.sub(r"\s*(?:…|\.{3})\s*", "\n", text).splitlines()
+        for line in re.sub(r"(?:…|\.{3})\s*", "\n", text).splitlines()
         for match in _SENTENCE.finditer(_LIST_SIGN.sub("", line).strip())
     ]
     return [sentence for sentence in result if len(sentence.bare) > 1]
