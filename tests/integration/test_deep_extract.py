@@ -3,7 +3,7 @@
 import pytest
 
 from agent.core.calls import Calls
-from agent.core.errors import ConfigurationError, ProviderRefused
+from agent.core.errors import ConfigurationError, ProviderRefused, ProviderUnavailable
 from agent.sample.search import KEY
 from agent.sample.service import serve
 from agent.search.http import SearchHttp
@@ -69,6 +69,21 @@ async def test_where_every_batch_fails_the_error_is_told() -> None:
         with pytest.raises(ProviderRefused):
             await search.extract(["https://pages.example/1"], meter=meter())
         await search.aclose()
+
+
+async def test_where_no_page_can_be_had_it_can_still_be_searched() -> None:
+    web, urls = made(2)
+    service = TavilyService(key=KEY, pages=web)
+    service.fail("status", times=None, match=lambda request, body: request.path == "/extract")
+    with serve(service.app) as running:
+        search = await search_over(running.url)
+        for code in ("unavailable", "breaker_open"):
+            with pytest.raises(ProviderUnavailable) as caught:
+                await search.extract(urls, meter=meter())
+            assert caught.value.code == code
+        found = await search.provider("tavily", model="").search("甲", meter=meter())
+        await search.aclose()
+    assert len(found) == 2
 
 
 async def test_what_was_read_in_a_turn_is_not_paid_again() -> None:

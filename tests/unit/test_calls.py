@@ -186,6 +186,22 @@ def test_a_breaker_opens_after_three_failures_and_lets_one_probe_through_later()
     breaker.check("x")
 
 
+async def test_a_part_of_a_service_that_is_down_leaves_its_other_parts_open() -> None:
+    calls, pages = Calls(), replace(QUICK, breaker=True, part="pages")
+
+    async def fail() -> str:
+        raise ProviderUnavailable("x", "down")
+
+    async def reply() -> str:
+        return "here"
+
+    for code in ("unavailable", "breaker_open"):
+        with pytest.raises(ProviderUnavailable) as caught:
+            await calls.call(pages, fail, meter=meter())
+        assert caught.value.code == code
+    assert await calls.call(replace(QUICK, breaker=True), reply, meter=meter()) == "here"
+
+
 async def test_equal_calls_in_flight_share_one_reply() -> None:
     flights, gate, asked = SingleFlight(), asyncio.Event(), []
 

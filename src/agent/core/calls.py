@@ -67,6 +67,8 @@ class Policy:
     max_delay: float = 8.0
     max_retry_after: float = 30.0
     breaker: bool = False
+    part: str = ""
+    """What of the provider is called, where that may be down alone: it has a breaker of its own."""
     retry_on: Callable[[ProviderError], bool] = may_pass
     """Asked after each failed attempt but the last one."""
     setting: str = ""
@@ -116,7 +118,7 @@ class Calls:
         self._reply_cache = reply_cache
         self.shared = shared
         self._paces: dict[str, Pace] = {}
-        self._breakers: dict[str, Breaker] = {}
+        self._breakers: dict[tuple[str, str], Breaker] = {}
 
     def pace(self, provider: str, *, rate: float, burst: float = 1) -> None:
         """Limit a provider to `rate` calls a second."""
@@ -253,7 +255,7 @@ class Calls:
     def _breaker(self, policy: Policy) -> Breaker | None:
         if not policy.breaker:
             return None
-        return self._breakers.setdefault(policy.provider, Breaker())
+        return self._breakers.setdefault((policy.provider, policy.part), Breaker())
 
 
 @dataclass

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from aiohttp import web
 
+log = logging.getLogger(__name__)
 # A connection that a client drops is nothing to report; aiohttp would log each as an error.
 _QUIET = logging.Logger("agent.sample.quiet", level=logging.CRITICAL + 1)
 _CHUNK_TOKENS = 20
@@ -28,7 +29,13 @@ class Service:
     @web.middleware
     async def _middleware(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         request[BODY] = await _body(request)
-        return await self.respond(request, handler)
+        try:
+            return await self.respond(request, handler)
+        except (web.HTTPException, OSError):
+            raise
+        except Exception:
+            log.exception("%s failed at %s", self.name, request.path)
+            raise
 
     async def respond(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Answer a request whose body has been read."""

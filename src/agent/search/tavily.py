@@ -76,7 +76,10 @@ class TavilySearch(HitSearch):
         return [page for reply in replies if isinstance(reply, list) for page in reply]
 
     async def _batch(self, urls: list[str], meter: Meter) -> list[PageContent]:
-        policy = Policy(self.name, None, timeout=_EXTRACT_SECONDS, attempts=2, breaker=True)
+        # Where pages cannot be had, searches still can.
+        policy = Policy(
+            self.name, None, timeout=_EXTRACT_SECONDS, attempts=2, breaker=True, part="extract"
+        )
         request = {"extract": urls}
 
         async def send() -> str:
