@@ -64,6 +64,15 @@ class Configuration(BaseModel):
         max_length=2000,
         description="Own documents to read where the question names none: names parted by commas.",
     )
+    sources: Literal["all", "own"] = Field(
+        "all", description="own: nothing is searched but your own documents."
+    )
+    own_token_limit: int = Field(
+        60_000,
+        ge=2000,
+        le=1_000_000,
+        description="Estimated tokens of own documents that the writer is given whole.",
+    )
     number_of_initial_queries: int = Field(
         3, ge=1, le=10, description="Queries written for the question."
     )

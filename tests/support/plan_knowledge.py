@@ -72,6 +72,18 @@ class MemoryKnowledge:
     async def documents(self, scope: Scope) -> list[KnownDocument]:
         return [document for document, _ in self._seen(scope)]
 
+    async def texts(self, scope: Scope, *, most: int) -> list[Hit]:
+        def size(held: tuple[KnownDocument, list[Chunk]]) -> int:
+            return sum(len(chunk["text"]) for chunk in held[1])
+
+        whole = []
+        for held in sorted(self._seen(scope), key=size):
+            if (most := most - size(held)) < 0:
+                break
+            whole.append(held)
+        whole.sort(key=lambda held: (held[0]["collection"], held[0]["path"]))
+        return [Hit(chunk, document, 0.0) for document, chunks in whole for chunk in chunks]
+
     async def collections(self, owner: str = "") -> list[Collected]:
         names: dict[str, int] = {}
         for document, _ in self.held.values():

@@ -49,6 +49,7 @@ class Planner:
     """
 
     def __init__(self, *tasks: str | tuple[str, list[str]] | dict[str, Any], **rules: Rule) -> None:
+        self.own_documents = ""
         self.tasks = tasks or ("青岚公司 钠离子电池 技术路线", "钠离子电池 同行 比较")
         self.rules: dict[str, Rule] = {
             "claim_check": no_verdicts,
@@ -56,6 +57,7 @@ class Planner:
             "task_queries": lambda turn: Answer(json={"queries": []}),
             "execute_decide": lambda turn: Answer(text="不需要。"),
             "rewrite_headings": rewrite,
+            "own_differences": lambda turn: Answer(json={"differences": []}),
             "dossier": dossier,
             **rules,
         }
@@ -69,9 +71,8 @@ class Planner:
         return [turn for turn in self.turns if task_of(turn) == task]
 
     def plan(self, turn: Turn) -> Answer:
-        return Answer(
-            json={"tasks": [{"id": f"T{n}", **_keys(t)} for n, t in enumerate(self.tasks, 1)]}
-        )
+        tasks = [{"id": f"T{n}", **_keys(t)} for n, t in enumerate(self.tasks, 1)]
+        return Answer(json={"tasks": tasks, "own_documents": self.own_documents})
 
 
 def _keys(task: str | tuple[str, list[str]] | dict[str, Any]) -> dict[str, Any]:
@@ -95,7 +96,7 @@ def dossier(turn: Turn) -> Answer:
     parts = ["# 资料汇编", "## 摘要", "见下。"]
     for _, query, text in _TASK.findall(turn.user):
         parts += [f"## {query}", *_items(text)]
-    for name in ("passages", "figures", "places"):
+    for name in ("documents", "passages", "figures", "places"):
         parts += _items(block(turn.user, name))
     return Answer(text="\n\n".join(parts))
 

@@ -32,7 +32,11 @@ BLOCKS = {
     "rewrite_headings": "question headings",
     "judge_answer": "question expected answer",
     "judge_report": "question report",
-    "dossier": "today conversation previous tasks passages figures places gaps question",
+    "own_differences": "documents question",
+    "dossier": (
+        "today conversation previous documents differences tasks passages figures places gaps"
+        " question"
+    ),
 }
 HUMAN = dict.fromkeys(("team_researcher", "team_analyst", "team_verifier"), "team_turn")
 """Tasks whose human message is another prompt's."""

@@ -68,7 +68,7 @@ async def test_a_page_that_no_target_ranked_high_comes_where_there_is_room() -> 
     given: dict[str, Any] = {
         "turn": {"question": "Which licence?"}, "tasks": [task], "web": [], "own": None,
         "configuration": PlanConfiguration(), "services": None, "meter": None, "full_texts": None,
-        "papers": {}, "collections_named": False, "pages": PageIndex(hits=[page]),
+        "papers": {}, "wanted": False, "pages": PageIndex(hits=[page]),
     }  # fmt: skip
     rest = await _Searching(**given)._neighbours([found(0, hit("a"))])
     assert [other for other, _ in rest.hits] == [page]

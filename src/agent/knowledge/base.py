@@ -109,6 +109,10 @@ class KnowledgeBase:
         """Return the documents a search may see."""
         return await (await self._tools()).store.documents(scope)
 
+    async def texts(self, scope: Scope, *, most: int) -> list[Hit]:
+        """Return documents whole, small ones first as far as `most` characters hold them."""
+        return await (await self._tools()).store.texts(scope, most=most)
+
     async def delete(self, documents: Collection[str]) -> None:
         """Take documents out; their files are read again by the next run over them."""
         await (await self._tools()).store.delete(documents)

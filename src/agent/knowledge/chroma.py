@@ -277,6 +277,9 @@ class ChromaKnowledgeStore:
     async def documents(self, scope: Scope) -> list[KnownDocument]:
         return await self.text.documents(scope)
 
+    async def texts(self, scope: Scope, *, most: int) -> list[Hit]:
+        return await self.text.texts(scope, most=most)
+
     async def collections(self, owner: str = "") -> list[Collected]:
         return await self.text.collections(owner)
 

@@ -105,6 +105,10 @@ class SqliteKnowledgeStore:
         """Return documents by collection and path, failed ones too."""
         return await self.read(lambda db: reading.known_documents(db, reading.seen(db, scope)))
 
+    async def texts(self, scope: Scope, *, most: int) -> list[Hit]:
+        """Return whole documents, small ones first as far as `most` characters hold them."""
+        return await self.read(lambda db: reading.whole_texts(db, reading.seen(db, scope), most))
+
     async def collections(self, owner: str = "") -> list[Collected]:
         """Return the owner's and shared ones; a collection without documents does not exist."""
         return await self.read(lambda db: reading.readable_collections(db, owner))

@@ -295,6 +295,31 @@ def known_documents(db: sqlite3.Connection, within: Seen) -> list[KnownDocument]
     return sorted(documents, key=lambda d: (d["collection"], d["path"], d["id"]))
 
 
+_FIRST_PLACE = f"((d.collection << {DOCUMENT_BITS} | d.number) << {PLACE_BITS})"
+_OF_DOCUMENT = f"JOIN chunks c ON c.place BETWEEN {_FIRST_PLACE} AND {_FIRST_PLACE} + {PLACE_MASK}"
+
+
+def whole_texts(db: sqlite3.Connection, within: Seen, most: int) -> list[Hit]:
+    """Return the passages of whole documents that fit into so many characters, small ones first."""
+    sizes = db.execute(
+        f"SELECT d.number, sum(length(c.text)) FROM documents d {_OF_DOCUMENT}"  # noqa: S608
+        f" WHERE {_KNOWN} GROUP BY d.number ORDER BY 2, 1",
+        within.named(),
+    )
+    chosen = list[int]()
+    for number, size in sizes:
+        if (most := most - size) < 0:
+            break
+        chosen.append(number)
+    rows = db.execute(
+        f"SELECT c.place, c.text, c.headings, c.page, d.record FROM documents d {_OF_DOCUMENT}"  # noqa: S608
+        " WHERE d.number IN (SELECT value FROM json_each(?)) ORDER BY c.place",
+        (json.dumps(chosen),),
+    )
+    hits = [_hit(row, 0.0, {}) for row in rows]
+    return sorted(hits, key=lambda hit: (hit.document["collection"], hit.document["path"]))
+
+
 def not_embedded(db: sqlite3.Connection, within: Seen, embedder: str) -> list[str]:
     """Return the ids of documents with texts but without vectors of this embedder."""
     statement = f"SELECT id FROM documents WHERE chunks AND embedder != :embedder AND {_KNOWN}"  # noqa: S608

@@ -103,6 +103,13 @@ class KnowledgeStore(Protocol):
 
     async def documents(self, scope: Scope) -> list[KnownDocument]: ...
 
+    async def texts(self, scope: Scope, *, most: int) -> list[Hit]:
+        """Return documents whole, small ones first as far as `most` characters hold them.
+
+        A document's passages come in their order, documents by collection and path.
+        """
+        ...
+
     async def collections(self, owner: str = "") -> list[Collected]:
         """Return the collections the owner may read."""
         ...

@@ -5,7 +5,6 @@ there is no tool and no cost, but for `plan_execute`, which reads all that its o
 """
 
 import logging
-import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath, PureWindowsPath
@@ -37,11 +36,6 @@ SHOWN_COLLECTIONS = 30
 _LOOKED_AT, _SHOWN, _NEAREST = 20, 6, 3
 _PASSAGE, _TITLE = 1500, 200
 _PDF = "pdf"
-_OWN = re.compile(
-    r"\b(?:my|our) (?:own )?(?:documents?|docs?|files?|papers?|notes?|pdfs?)\b"
-    r"|我们?(?:自己)?的?(?:文档|文件|资料|笔记|论文)",
-    re.IGNORECASE,
-)
 log = logging.getLogger(__name__)
 
 
@@ -141,8 +135,7 @@ async def _readable_collections(
 ) -> Readable:
     """Return the collections this run may read.
 
-    Somebody else's is told as one that nobody has. A knowledge base that fails is a gap, and so
-    is a question about own documents where all are read and there are none.
+    Somebody else's is told as one that nobody has. A knowledge base that fails is a gap.
     """
     chosen, owner = _named(state, configuration), owner_of(runtime)
     if not (chosen or (chosen is None and all_by_default)):
@@ -153,10 +146,7 @@ async def _readable_collections(
         return Readable(owner, gaps=[documents_gap(error, turn["language"])])
     names = list(dict.fromkeys(each["name"] for each in collections))
     if chosen is None:
-        readable = read_by_default(names)
-        lacks = not readable and _OWN.search(turn["question"])
-        gaps = [run_gap("documents.no_documents", turn["language"])] if lacks else []
-        return Readable(owner, readable, collections, gaps)
+        return Readable(owner, read_by_default(names), collections)
     for name in chosen:
         if name not in names:
             there = ", ".join(sorted(names)[:SHOWN_COLLECTIONS]) or "none"

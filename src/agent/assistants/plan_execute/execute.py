@@ -144,6 +144,8 @@ async def execute(
 ) -> PlanUpdate:
     """Return every task's result, in the order of the plan; a failing source or task is a gap."""
     services, configuration = get_services(), configuration_of(runtime)
+    if state["own_documents"] == "only":
+        return _untouched(state["tasks"])
     meter = meter_of(state, configuration, services)
     off = sources_off(services, configuration)
     working = _Working(
@@ -173,6 +175,14 @@ async def execute(
         gaps=gaps,
         wishes=working.wishes,
         usage=meter.usage,
+    )
+
+
+def _untouched(tasks: Sequence[Task]) -> PlanUpdate:
+    """Return the tasks of a question that nothing outside may hear of."""
+    return PlanUpdate(
+        executor_result=[_empty_result(task, "skipped") for task in tasks],
+        queries=_planned_queries(tasks),
     )
 
 

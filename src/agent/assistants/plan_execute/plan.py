@@ -13,6 +13,7 @@ from agent.assistants.common.conversation import conversation
 from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.common.own_documents import (
     SHOWN_COLLECTIONS,
+    Readable,
     is_own,
     readable_collections,
 )
@@ -23,6 +24,7 @@ from agent.assistants.common.steering import wish_lines
 from agent.assistants.common.turn import open_meter, open_turn, refuse_without_thread
 from agent.assistants.plan_execute.documents import source_name
 from agent.assistants.plan_execute.state import (
+    OwnDocuments,
     PlanState,
     PlanUpdate,
     SpecialSource,
@@ -108,6 +110,14 @@ class Plan(BaseModel):
     """The tasks that together answer the question."""
 
     tasks: list[PlannedTask] = Field(description="The tasks.")
+    own_documents: Literal["", "also", "only"] = Field(
+        "", description="Whether the question asks for the user's own documents, or for no others."
+    )
+
+    @field_validator("own_documents", mode="before")
+    @classmethod
+    def _own_documents(cls, value: object) -> object:
+        return value if value in ("also", "only") else ""
 
 
 @dataclass(frozen=True)
@@ -242,17 +252,35 @@ async def plan(
     prompt = _prompt(turn, configuration, values)
     request = _PlanRequest(turn, configuration, services, meter, prompt)
     tasks, note = await request.tasks()
+    use = _use_of(request.own_documents, configuration, named=readable.named)
+    gaps = [*gaps, *_lacking(use, readable, turn["language"])]
     _tell(tasks, [*gaps, *request.gaps], emit)
     log.info("turn=%s %s: %d tasks, %s", turn["id"], NODE, len(tasks), note or "as planned")
     opened = new_plan()
     opened["turn"] = waiting(turn, configuration, services, "plan_execute")
     opened["previous"], opened["conversation"] = previous, discussion
     opened["owner"], opened["readable"] = owner, readable.names
-    opened["collections_named"] = readable.named
+    opened["own_documents"] = use
     opened["tasks"], opened["plan_note"] = tasks, note
     opened["gaps"] = replaced([*gaps, *request.gaps])
     opened["usage"] = Usage(**meter.usage, first=True)
     return opened
+
+
+def _use_of(asked: str, configuration: Configuration, *, named: bool) -> OwnDocuments:
+    """Return how own documents are read: as the settings or the question want it."""
+    if configuration.sources == "own" or asked == "only":
+        return "only"
+    return "whole" if named or asked else "search"
+
+
+def _lacking(use: OwnDocuments, readable: Readable, language: Language) -> list[Gap]:
+    """Return that there are no documents, where the question wants them."""
+    if use == "search" or readable.names or readable.gaps:
+        return []
+    if use == "only":
+        return [run_gap("documents.none_to_read", language)]
+    return [run_gap("documents.no_documents", language)]
 
 
 async def _titles(
@@ -326,6 +354,8 @@ class _PlanRequest:
     meter: Meter
     prompt: list[BaseMessage]
     gaps: list[Gap] = field(default_factory=list)
+    own_documents: str = ""
+    """What the plan says of the user's own documents."""
 
     async def tasks(self) -> tuple[list[Task], str]:
         """Return the tasks, and why they are not as the model planned them."""
@@ -389,7 +419,7 @@ class _PlanRequest:
             thinking=DEFAULT_THINKING["query"],
         )
         assert reply.parsed is not None
-        configuration = self.configuration
+        configuration, self.own_documents = self.configuration, reply.parsed.own_documents
         plan = checked(reply.parsed, configuration.plan_mode, configuration.max_tasks)
         # A plan of hundreds of tasks need not be read again.
         return plan, cut_to_tokens(reply.text, configuration.context_token_limit // 10)

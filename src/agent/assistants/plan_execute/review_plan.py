@@ -197,6 +197,8 @@ def _estimate(
 ) -> Estimate:
     """Estimate a dossier: each task's decisions and searches, then headings and the text."""
     off = sources_off(services, configuration)
+    if state.get("own_documents") == "only":
+        off, tasks = dict.fromkeys(REQUIRED, ""), []
     asked = [name for name in REQUIRED if name not in off]
     special = sum(len(set(task.get("sources", [])) & {"filings", "akshare"}) for task in tasks)
     queries = sum(len(queries_of(task)) for task in tasks)

@@ -11,6 +11,7 @@ from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
+from agent.assistants.common.differences import differences_among
 from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.common.own_documents import (
     documents_gap,
@@ -25,6 +26,12 @@ from agent.assistants.common.own_documents import (
 )
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import meter_of
+from agent.assistants.common.whole_documents import (
+    WholeDocuments,
+    document_elements,
+    ids_of_whole,
+    read_whole,
+)
 from agent.assistants.plan_execute.documents import (
     PAGES,
     PageIndex,
@@ -160,6 +167,8 @@ _PER_TARGET = 12
 """Passages looked at for one target."""
 _LEAST = 2
 """Passages kept for a target where only words can be counted."""
+_COMPARED = 2
+"""Documents that are compared with each other."""
 _NEAR = 15
 """Passages nearest to the question and to each task, whose documents' headings are rewritten."""
 
@@ -176,36 +185,91 @@ async def search_info(
     """Return passages that bear on the targets; a knowledge base that fails is a gap."""
     services, configuration = get_services(), configuration_of(runtime)
     own = own_scope(state.get("readable", []), state["owner"], runtime)
-    searching = _searching(state, services, configuration, own)
-    pool, targets, results = await searching.run()
+    named = state["own_documents"] != "search"
+    whole = await _whole(own, configuration, services, state["turn"]["language"], named=named)
+    searching = _searching(state, services, configuration, _rest_of(own, whole))
+    comparing = asyncio.ensure_future(_differences(whole, searching))
+    try:
+        pool, targets, results = await searching.run()
+        differences = await comparing
+    finally:
+        comparing.cancel()
     chosen = passages_of(results, configuration.max_passages)
     passages = [passage for passage, _ in chosen]
     reasons = {(gap["provider"], gap["code"]) for gap in state.get("gaps", [])}
     gaps = [gap for gap in searching.gaps if (gap["provider"], gap["code"]) not in reasons]
-    gaps += _unnamed(state, passages)
+    gaps += [whole.gap] if whole.gap else []
+    gaps += _unnamed(state, [*map(passage_text, whole.hits), *map(_text_of, passages)])
     for gap in gaps:
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
-    runtime.stream_writer(event("passages", NODE, count=len(passages)))
+    runtime.stream_writer(event("passages", NODE, count=len(passages) + len(whole.hits)))
     log.info("turn=%s %s: %d questions, %d targets, %d pages, %d passages", state["turn"]["id"],
              NODE, len(pool), len(targets), len(searching.pages.texts), len(passages))  # fmt: skip
     return PlanUpdate(
         question_pool=pool,
         pre_questions=targets,
         passages=passages,
+        whole_documents=[document["id"] for document in whole.read],
+        documents_read=whole.coverage(state["turn"]["language"]),
+        differences=differences,
         sources_gathered=sources_of(chosen, state["turn"]["language"]),
         gaps=gaps,
         usage=searching.meter.usage,
     )
 
 
-def _unnamed(state: PlanState, passages: Sequence[Passage]) -> list[Gap]:
+async def _whole(
+    own: Scope | None,
+    configuration: Configuration,
+    services: Services,
+    language: Language,
+    *,
+    named: bool,
+) -> WholeDocuments:
+    """Return the own documents that the question wants, whole; none where it wants none."""
+    if own is None or not named:
+        return WholeDocuments()
+    return await read_whole(own, services, language, tokens=configuration.own_token_limit)
+
+
+def _rest_of(own: Scope | None, whole: WholeDocuments) -> Scope | None:
+    """Return the scope of those documents that are not read whole; None where that is none."""
+    if own is None or not whole.read:
+        return own
+    rest = tuple(document["id"] for document in whole.unread)
+    return replace(own, documents=rest) if rest else None
+
+
+async def _differences(whole: WholeDocuments, searching: "_Searching") -> list[str]:
+    """Return where the documents say different things, as marked lines."""
+    if len(whole.read) < _COMPARED:
+        return []
+    ids = ids_of_whole(whole.hits)
+    lines, gaps = await differences_among(
+        {name: passage_text(hit) for name, hit in ids.items()},
+        document_elements(ids),
+        searching.turn,
+        searching.services,
+        searching.meter,
+        model=searching.configuration.research_model,
+        node=NODE,
+    )
+    searching.gaps += gaps
+    return lines
+
+
+def _text_of(passage: Passage) -> str:
+    return "\n".join([passage["title"], *passage["headings"], passage["text"]])
+
+
+def _unnamed(state: PlanState, passages: Sequence[str]) -> list[Gap]:
     """Return a gap for each company of the plan that nothing of what was found names.
 
     A task whose sources failed found out nothing about its company.
     """
     asked = {r["task"] for r in state["executor_result"] if r["status"] != "failed"}
     texts = [whole_text(d) for result in state["executor_result"] for d in result["documents"]]
-    texts += ["\n".join([p["title"], *p["headings"], p["text"]]) for p in passages]
+    texts += passages
     companies = dict.fromkeys(
         names
         for task in state["tasks"]
@@ -237,7 +301,7 @@ def _searching(
         # Papers of earlier questions are on other subjects.
         full_texts=Scope(full_texts, state["owner"], tuple(papers)) if papers else None,
         papers=papers,
-        collections_named=state.get("collections_named", False),
+        wanted=state["own_documents"] != "search",
     )
 
 
@@ -255,8 +319,8 @@ class _Searching:
     full_texts: Scope | None
     papers: dict[str, str]
     """Titles of this run's papers, by their ids in the knowledge base."""
-    collections_named: bool
-    """Whether the question names the collections that own documents are of."""
+    wanted: bool
+    """Whether the question wants the own documents: then none is left out, only put in order."""
     pages: PageIndex = field(default_factory=PageIndex)
     gaps: list[Gap] = field(default_factory=list)
     named: dict[tuple[str, str], bool] = field(default_factory=dict)
@@ -422,7 +486,8 @@ class _Searching:
         variants = queries_for(
             "wikipedia", [target, *(q for task in own for q in queries_of(task))]
         )
-        wants_own = not own or any("documents" in t.get("sources", ["documents"]) for t in own)
+        needs = any("documents" in task.get("sources", ["documents"]) for task in own)
+        wants_own = self.wanted or not own or needs
         scopes = (self.own if wants_own else None, self.full_texts)
         lists = await asyncio.gather(
             *(self._known(each, scope, _PER_TARGET) for each in variants for scope in scopes)
@@ -431,7 +496,11 @@ class _Searching:
         hits_by_key = {_key(hit): hit for hits in lists for hit in hits}
         subjects = [subject_of(task) for task in own or self.tasks]
         about = await self._about(list(hits_by_key.values()), subjects)
-        hits = [hit for hit in hits_by_key.values() if hit.document["id"] in about]
+        hits = [
+            hit
+            for hit in hits_by_key.values()
+            if hit.document["id"] in about or self._is_wanted(hit)
+        ]
         return Found(number, target, await self._ranked(variants, hits))
 
     async def _ranked(self, variants: list[str], hits: list[Hit]) -> list[tuple[Hit, float]]:
@@ -449,8 +518,14 @@ class _Searching:
             )
             for place, score in ranking.order:
                 best[place] = max(score, best.get(place, score))
+        for place, hit in enumerate(hits):
+            if self._is_wanted(hit):
+                best.setdefault(place, 0.0)
         order = sorted(best.items(), key=lambda scored: -scored[1])[:_PER_TARGET]
         return [(hits[place], score) for place, score in order]
+
+    def _is_wanted(self, hit: Hit) -> bool:
+        return self.wanted and is_own(hit.document["collection"]) and not _is_page(hit)
 
     async def _about(self, hits: list[Hit], subjects: list[Subject]) -> set[str]:
         """Return the documents that concern one of the subjects, as far as they are known."""
@@ -472,11 +547,12 @@ class _Searching:
         document = hits[0].document
         whole = self.pages.texts.get(document["id"])
         text = "\n".join([document["title"], *map(passage_text, hits)])
-        own: Origin = "named" if self.collections_named else "own"
-        origin: Origin = "page" if whole else "background" if document["id"] in self.papers else own
+        origin: Origin = "page" if whole else "own"
+        if document["id"] in self.papers:
+            origin = "background"
         if subject.concerns(whole or text, origin=origin):
             return True
-        if origin != own:
+        if origin != "own":
             return False
         if not subject.companies:
             return any(map(is_near, hits))

@@ -42,6 +42,10 @@ def configuration_of(runtime: Runtime[Configuration]) -> Configuration:
     return runtime.context or PlanConfiguration()
 
 
+OwnDocuments = Literal["search", "whole", "only"]
+"""How own documents are read: what bears on the question, all, all and nothing else besides."""
+
+
 class PlanInput(QuestionInput, total=False):
     """The input of a client; without `collections` all that one may read are read."""
 
@@ -133,8 +137,13 @@ class PlanState(AgentInput, Gathered, total=False):
     conversation: str
     plan_note: str
     """Why the plan is not as the model wrote it; empty where it is."""
-    collections_named: bool
-    """Whether the question or the settings name the collections to read."""
+    own_documents: OwnDocuments
+    whole_documents: list[str]
+    """Ids of the own documents that the writer reads whole."""
+    documents_read: str
+    """How many of the own documents were read, and which were not, as the reader is told."""
+    differences: list[str]
+    """Where own documents say different things, as marked lines; both words of each are quotes."""
     tasks: list[Task]
     executor_result: list[ExecutorResult]
     downloaded_papers: list[DownloadedPaper]
@@ -161,6 +170,10 @@ def new_plan() -> PlanUpdate:
         "question_pool": [],
         "pre_questions": [],
         "passages": [],
+        "own_documents": "search",
+        "whole_documents": [],
+        "documents_read": "",
+        "differences": [],
         "dossier": "",
     }
     return cast(PlanUpdate, empty)

@@ -32,9 +32,8 @@ _COMPANY_TITLE = re.compile(
 """In a title: the page is a company's own, or on one."""
 _LEAST_SHARED = 2
 """Terms of a query that a page on a company's market has in common with it."""
-Origin = Literal["page", "background", "own", "named"]
-"""Web pages; encyclopedias and papers; own documents, and papers of earlier questions; own ones of
-collections that the question names."""
+Origin = Literal["page", "background", "own"]
+"""Web pages; encyclopedias and papers; own documents, and papers of earlier questions."""
 _LONG_NAME = 4
 """Characters of a Chinese name that nothing else begins with."""
 
@@ -99,23 +98,19 @@ class Subject:
         """Return True for a text, its title in the first line, that is about this.
 
         An own document must name one of the companies; without one, words say what it bears on.
-        Pages, background and a named collection need not name it: they may bear on what is asked
-        about it, as long as a page or a document is not about another company instead. Words
+        Pages and background need not name it: they may bear on what is asked about it, as long as
+        a page is not about another company instead. Words
         cannot judge a text in a language that no query is written in.
         """
         if self.companies and any(names_company(name, text) for name in self.names):
             return True
-        if self.companies and (
-            origin == "own"
-            or (origin in ("page", "named") and self._about_another(text))
-            or (origin == "named" and _COMPANY_TITLE.search(text))
-        ):
+        if self.companies and (origin == "own" or (origin == "page" and self._about_another(text))):
             return False
         language = detect_language(text)
         comparable = [query for query in self.aspects if detect_language(query) == language]
-        if self.companies and origin in ("page", "named"):
+        if self.companies and origin == "page":
             return any(len(shared_terms(query, text)) >= _LEAST_SHARED for query in comparable)
-        if origin in ("own", "named"):
+        if origin == "own":
             return not comparable or any(bears_on(query, text) for query in comparable)
         return not comparable or any(bears_on(query, text, coverage=0) for query in comparable)
 

@@ -1,7 +1,7 @@
 """The last node: the dossier with numbered citations, and everything a client wants beside it."""
 
-from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, cast
 
@@ -12,9 +12,11 @@ from agent.assistants.common.answer_text import write_or_quote
 from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.excerpts import excerpt_lines, sentences_of
 from agent.assistants.common.gaps import TASK_GAPS, gap_lines, readers_gaps, run_gap
+from agent.assistants.common.own_documents import own_scope, passage_source, passage_text
 from agent.assistants.common.previous import previous_lines
-from agent.assistants.common.services import GetServices
+from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.steering import new_wishes, wished, with_wishes
+from agent.assistants.common.whole_documents import document_elements, ids_of_whole, read_whole
 from agent.assistants.common.writer import Draft, MessageParts, write_message
 from agent.assistants.plan_execute.documents import (
     about,
@@ -35,6 +37,7 @@ from agent.evidence.citations import inert
 from agent.evidence.language import words
 from agent.evidence.markdown import canonical
 from agent.evidence.types import Gap, Source
+from agent.knowledge.types import Hit
 from agent.prompts import Raw, element, task_prompt
 from agent.search.documents import Document, Figure
 from agent.state import answer_language
@@ -153,6 +156,7 @@ async def write_dossier(
     services, configuration = get_services(), configuration_of(runtime)
     wishes = await new_wishes(state, services, runtime.stream_writer, NODE)
     state = wished(state, wishes)
+    state, whole = await _with_whole_documents(state, services, runtime)
     draft = Draft(
         state,
         configuration,
@@ -160,14 +164,37 @@ async def write_dossier(
         runtime.stream_writer,
         node=NODE,
         assistant=ASSISTANT,
-        texts=_texts(state),
+        texts={**_texts(state), **{name: passage_text(hit) for name, hit in whole.items()}},
     )
     draft.gaps = task_gaps_told_once(draft.gaps, state)
-    dossier = _Dossier(draft, state)
+    dossier = _Dossier(draft, state, whole)
     parts = MessageParts(dossier.body, dossier.sections, dossier.metadata(), dossier.checks())
     closing = await write_message(draft, parts)
     text = str(closing["messages"][-1].text).removeprefix(draft.notice)
     return cast(PlanUpdate, {**closing, "dossier": text, "wishes": wishes})
+
+
+async def _with_whole_documents(
+    state: PlanState, services: Services, runtime: Runtime[Configuration]
+) -> tuple[PlanState, dict[str, Hit]]:
+    """Return the own documents that are shown whole, by ids, and the state with their sources.
+
+    They are read again instead of being kept in every checkpoint. A knowledge base that fails
+    meanwhile is a gap.
+    """
+    own = own_scope(state.get("readable", []), state["owner"], runtime)
+    chosen = tuple(state.get("whole_documents") or ())
+    if own is None or not chosen:
+        return state, {}
+    language, limit = state["turn"]["language"], configuration_of(runtime).own_token_limit
+    found = await read_whole(replace(own, documents=chosen), services, language, tokens=limit)
+    ids = ids_of_whole(found.hits)
+    sources = [passage_source(name, hit, language) for name, hit in ids.items()]
+    more: dict[str, Any] = {
+        "sources_gathered": [*state.get("sources_gathered", []), *sources],
+        "gaps": [*state.get("gaps", []), *([found.gap] if found.gap else [])],
+    }
+    return cast(PlanState, {**state, **more}), ids
 
 
 def task_gaps_told_once(gaps: Sequence[Gap], state: PlanState) -> list[Gap]:
@@ -191,6 +218,8 @@ class _Dossier:
 
     draft: Draft
     state: PlanState
+    whole: Mapping[str, Hit]
+    """The passages of own documents that are shown whole, by their ids."""
 
     @property
     def results(self) -> list[ExecutorResult]:
@@ -203,7 +232,9 @@ class _Dossier:
     def has_evidence(self) -> bool:
         documents = any(result["documents"] for result in self.results)
         previous = self.draft.previous["sources"]
-        return bool(documents or self.passages or self.draft.record_lines() or previous)
+        return bool(
+            documents or self.passages or self.whole or self.draft.record_lines() or previous
+        )
 
     async def body(self) -> AsyncIterator[str]:
         draft = self.draft
@@ -220,7 +251,8 @@ class _Dossier:
     def sections(self) -> list[str]:
         draft = self.draft
         figures = draft.cited(figure_section(figures_of(self.results), draft.language))
-        sections = [figures, *draft.record_sections()]
+        read = draft.by_code(self.state.get("documents_read", ""))
+        sections = [figures, *draft.record_sections(), read]
         # It counts what is cited, so that it comes last.
         consulted = consulted_section(self.state, draft.citer.used, draft.language)
         return [*sections, consulted]
@@ -244,7 +276,8 @@ class _Dossier:
         return {
             "tasks": len(self.state["tasks"]),
             "papers": sum(paper["document"] is not None for paper in papers),
-            "passages": len(self.passages),
+            "passages": len(self.passages) + len(self.whole),
+            "documents_whole": len({hit.document["id"] for hit in self.whole.values()}),
         }
 
     def prompt(self) -> list[BaseMessage]:
@@ -257,18 +290,20 @@ class _Dossier:
             "conversation": cut_to_tokens(self.state["conversation"], limit // 10),
             "previous": previous_lines(self.draft.earlier, limit // 10, turn["question"]),
             "question": cut_to_tokens(turn["question"], limit // 8),
+            "differences": "\n".join(self.state.get("differences") or []),
             "figures": cut_to_tokens("\n".join(figures[:_SHOWN_FIGURES]), limit // 10),
             "places": cut_to_tokens(self.draft.record_lines(), limit // 10),
             "gaps": cut_to_tokens(
                 gap_lines(_untold(self.draft.gaps), self.draft.language), limit // 20
             ),
         }
-        language = answer_language(turn)
-        bare = task_prompt("dossier", language, tasks="", passages="", **values)
+        language, own = answer_language(turn), document_elements(self.whole)
+        bare = task_prompt("dossier", language, documents="", tasks="", passages="", **values)
         free = limit - prompt_tokens(bare) - 100
         passages = self._passage_lines(free // 2)
         tasks = Raw(self._task_elements(free - estimated_tokens(passages)))
-        full = task_prompt("dossier", language, tasks=tasks, passages=passages, **values)
+        parts = {"documents": own, "tasks": tasks, "passages": passages}
+        full = task_prompt("dossier", language, **parts, **values)
         return with_wishes(full, self.state)
 
     def _task_elements(self, tokens: int) -> str:
@@ -344,6 +379,10 @@ class _Dossier:
             lines = [line for s in each for line in excerpt_lines(s, question, language, seen=seen)]
             own = say("plan_execute.own", language)
             sections.append("\n".join([f"## {own}", "", *lines]))
+        if self.whole:
+            said = {name: _sentences("", passage_text(hit)) for name, hit in self.whole.items()}
+            lines = excerpt_lines(said, question, language, seen=seen)
+            sections.append("\n".join([f"## {say('plan_execute.own', language)}", "", *lines]))
         if records := self.draft.record_lines():
             named = say("plan_execute.map", self.draft.language)
             sections.append(

@@ -209,12 +209,18 @@ def rewrite_headings(turn: Turn) -> Answer:
     return Answer(json={"questions": list(dict.fromkeys(text[:60] for text in questions))})
 
 
+def own_differences(turn: Turn) -> Answer:
+    """Return none: what contradicts what needs a model to be seen."""
+    return Answer(json={"differences": []})
+
+
 def dossier(turn: Turn) -> Answer:
     """Return the best sentences on each task's aspect, the figures where money is one."""
     user, language, question = turn.user, language_of(turn), plain_question(turn)
     subject, used = subject_of(question), set[str]()
     tasks = [(row.get("query", question), text) for row, text in elements(user, "task")]
-    passages = f"<passages>\n{block(user, 'passages')}\n</passages>"
+    documents = "\n".join(text for _, text in elements(user, "document"))
+    passages = f"<passages>\n{documents}\n{block(user, 'passages')}\n</passages>"
     own = [replace(s, kind=say("sample.document", language)) for s in _whole(passages, subject)]
     candidates = [sentence for _, text in tasks for sentence in _whole(text, subject)] + own
     sections: list[Section] = []
@@ -312,5 +318,5 @@ def _by_kind(quotes: list[Sentence], language: Language) -> str:
 
 REPLIES = (
     *(deep_plan, deep_explore, deep_compress, deep_report),
-    *(plan_tasks, wish_tasks, execute_decide, rewrite_headings, dossier),
+    *(plan_tasks, wish_tasks, execute_decide, rewrite_headings, own_differences, dossier),
 )

@@ -1,0 +1,121 @@
+"""Read own documents whole: what the user names is never filtered, only put into an order.
+
+Small documents are read first, so that one long file does not keep many short ones out. What does
+not fit is searched as it always was, and named to the reader.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from agent.assistants.common.own_documents import documents_gap, shown_path
+from agent.assistants.common.services import Services
+from agent.core.errors import AgentError
+from agent.core.strings import estimated_tokens
+from agent.evidence.queries import clean_text
+from agent.evidence.types import Gap
+from agent.knowledge.types import Hit, KnownDocument, Scope
+from agent.prompts import Raw, element
+from agent.search.hits import only_known
+from agent.texts import Language, say
+
+_MOST_CHARACTERS = 4
+"""Characters that a token has at most, in any language."""
+_NAMED = 20
+"""Documents that are named among those not read."""
+_TITLE = 80
+
+
+@dataclass(frozen=True)
+class WholeDocuments:
+    """Hold the documents of a scope: the passages of those read whole, and those left out."""
+
+    hits: list[Hit] = field(default_factory=list)
+    """Each document's passages in their order."""
+    read: list[KnownDocument] = field(default_factory=list)
+    unread: list[KnownDocument] = field(default_factory=list)
+    """Those for which there was no room, and those whose files could not be read."""
+    gap: Gap | None = None
+
+    def coverage(self, language: Language) -> str:
+        """Return `Read 4 of 5 of your documents; not read: Annex`; empty where there are none."""
+        total = len(self.read) + len(self.unread)
+        if not total:
+            return ""
+        counts = {"read": str(len(self.read)), "total": str(total)}
+        if not self.unread:
+            return say("documents.read", language, **counts)
+        titles = [title_of(document) for document in self.unread[:_NAMED]]
+        if len(self.unread) > _NAMED:
+            titles.append("…")
+        names = say("punctuation.comma", language).join(titles)
+        return say("documents.read_partly", language, **counts, names=names)
+
+
+async def read_whole(
+    scope: Scope, services: Services, language: Language, *, tokens: int
+) -> WholeDocuments:
+    """Return the documents of a scope whole, as far as `tokens` hold them; never raise."""
+    knowledge = services.knowledge()
+    try:
+        every = await knowledge.documents(scope)
+        hits = await knowledge.texts(scope, most=_MOST_CHARACTERS * tokens)
+    except AgentError as error:
+        return WholeDocuments(gap=documents_gap(error, language))
+    fitting = _fitting(hits, tokens)
+    kept = [hit for hit in hits if hit.document["id"] in fitting]
+    return WholeDocuments(
+        kept,
+        [document for document in every if document["id"] in fitting],
+        [document for document in every if document["id"] not in fitting],
+    )
+
+
+def _fitting(hits: Sequence[Hit], tokens: int) -> set[str]:
+    """Return the ids of the documents that fit together, small ones first."""
+    sizes: dict[str, int] = {}
+    for hit in hits:
+        size = estimated_tokens(hit.chunk["text"])
+        sizes[hit.document["id"]] = sizes.get(hit.document["id"], 0) + size
+    fitting = set[str]()
+    for name, size in sorted(sizes.items(), key=lambda sized: sized[1]):
+        if (tokens := tokens - size) < 0:
+            break
+        fitting.add(name)
+    return fitting
+
+
+def title_of(document: KnownDocument) -> str:
+    """Return a document as its user knows it: the title, else the file's name."""
+    return clean_text(document["title"], _TITLE) or shown_path(document["path"])
+
+
+def ids_of_whole(hits: Sequence[Hit]) -> dict[str, Hit]:
+    """Return the passages by their ids: `o1-0` is the first of the second document."""
+    numbers: dict[str, int] = {}
+    counts: dict[str, int] = {}
+    ids: dict[str, Hit] = {}
+    for hit in hits:
+        document = hit.document["id"]
+        number = numbers.setdefault(document, len(numbers))
+        counts[document] = counts.get(document, -1) + 1
+        ids[f"o{number}-{counts[document]}"] = hit
+    return ids
+
+
+def document_elements(ids: Mapping[str, Hit]) -> Raw:
+    """Return the documents as a model reads them, each passage behind its marker."""
+    lines: dict[str, list[str]] = {}
+    titles: dict[str, str] = {}
+    for name, hit in ids.items():
+        document = hit.document
+        titles[document["id"]] = title_of(document)
+        headings = " › ".join(h for h in hit.chunk["headings"] if h != document["title"])
+        under = f"{clean_text(headings, _TITLE)}: " if headings else ""
+        # A document could write our markers to have itself cited under another one's name.
+        text = only_known(" ".join(hit.chunk["text"].split()), ())
+        lines.setdefault(document["id"], []).append(f"[^{name}] {under}{text}")
+    elements = [
+        element("document", "\n" + "\n".join(rows) + "\n", title=titles[document])
+        for document, rows in lines.items()
+    ]
+    return Raw("\n".join(elements))
