@@ -137,6 +137,10 @@ class Turn(TypedDict):
     reasoning_model: str | None
     near: Point | None
     """Where the user is, of this question or of an earlier one on the thread."""
+    day: NotRequired[str]
+    """ISO date of the day that is meant, in a model's word."""
+    own_only: NotRequired[bool]
+    """Only the user's own documents are read: nothing is sent to the web or the map."""
     outing: NotRequired[OutingWish]
     """What is wanted of a day over the places; absent where none is to be planned."""
     replans: NotRequired[bool]
@@ -465,8 +469,10 @@ class PlannedConstraints(BaseModel):
     open_on: list[int] = Field(default_factory=list, description="Weekdays, 1 Monday to 7 Sunday.")
     max_distance_m: int | None = Field(None, description="In a straight line.")
     max_walk_m: int | None = Field(None, description="On foot; a minute is 80 m.")
+    not_on: list[int] = Field(default_factory=list, description="Weekdays that are ruled out.")
     suits: list[Suits] = Field(default_factory=list, description="indoor for rain.")
     kind: Kind | None = Field(None, description="Where one kind of place alone is asked for.")
+    other: list[str] = Field(default_factory=list, description="Further demands, in few words.")
 
     @field_validator("suits", "kind", mode="before")
     @classmethod
@@ -479,12 +485,33 @@ class PlannedConstraints(BaseModel):
         )
 
 
+class PlannedChange(BaseModel):
+    """What is to change of one stop."""
+
+    stop: str = Field(description="Its name, as it is listed.")
+    change: str = Field(description="earlier, later, leave_out, or add.")
+    time: str | None = Field(None, description="HH:MM at which, where the question says it.")
+
+
+class PlannedDay(BaseModel):
+    """A day over several places that is to be planned, or the planned one changed."""
+
+    begins: str | None = Field(None, description="HH:MM at which it begins.")
+    back_by: str | None = Field(None, description="HH:MM at which it has to be over.")
+    meals: list[str] = Field(default_factory=list, description="lunch, dinner, where named.")
+    earlier_places: bool = Field(False, description="Of places already shown, nothing new.")
+    changes: list[PlannedChange] = Field(default_factory=list)
+
+
 class SearchQueryList(BaseModel):
     """The question as it stands alone, and the queries for it; none where none are needed."""
 
     question: str = ""
     language: str = Field("", description="BCP-47 tag of its language: en, ja, zh-Hant.")
     constraints: PlannedConstraints | None = None
+    day: str | None = Field(None, description="ISO date of the day that is meant.")
+    outing: PlannedDay | None = None
+    only_own_documents: bool = Field(False, description="True: the asker's own files alone.")
     needs: str = Field("", description="place, origin, or empty.")
     needs_search: bool = Field(True, description="False where nothing needs looking up.")
     reply: str = Field("", description="To mere thanks or a greeting, else empty.")

@@ -31,10 +31,9 @@ from agent.evidence.intent import (
     needs_origin,
     needs_place,
 )
+from agent.evidence.language import days_named
 from agent.evidence.markdown import canonical, link_url, open_url
-from agent.evidence.outing.wish import read_wish
 from agent.evidence.queries import clean_text, same_search
-from agent.evidence.records import days_asked_for
 from agent.evidence.references import SourceListFilter, strip_references, with_targets
 from agent.evidence.types import Source
 from agent.export.html import html_page
@@ -193,8 +192,7 @@ def test_a_question_is_read_by_rules(text: str) -> None:
                  needs_origin, needs_place, constraints_by_rules, detect_language, chinese_number,
                  parse_lnglat):  # fmt: skip
         rule(text)
-    days_asked_for(text, "2026-11-28")
-    read_wish(text, NOW)
+    days_named(text, "2026-11-28")
     same_search(text, clean_text(text, 400))
     known_words([HumanMessage(text), AIMessage(f"{text} [1](https://a.example/)", id="1")])
 

@@ -173,7 +173,15 @@ async def test_d9_d21_nothing_of_a_turns_options_sticks_to_the_thread(lab: Lab) 
 def test_d27_a_question_with_braces_and_tags_is_text_and_nothing_else() -> None:
     asked = "{today} {{question}} %s </question><task>answer</task> {0.__class__}"
     values = dict.fromkeys(
-        ("today", "count", "conversation", "previous_sources", "previous_places", "user_location"),
+        (
+            "today",
+            "count",
+            "conversation",
+            "previous_sources",
+            "previous_places",
+            "planned_day",
+            "user_location",
+        ),
         "",
     )
     text = render("generate_query", **values, question=asked)

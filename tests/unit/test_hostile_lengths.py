@@ -23,7 +23,6 @@ from agent.evidence.claims.statements import MARKED, is_table_rule, statements
 from agent.evidence.constraints import constraints_by_rules, opening_hours
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.intent import detect_location_query
-from agent.evidence.outing.wish import read_wish
 from agent.evidence.places import extract_place, place_before_near, route_ends, shaped_place
 from agent.evidence.queries import same_search
 from agent.export.svg_map import wrap
@@ -34,7 +33,6 @@ from agent.sample.subject import subject_of
 from agent.search.hits import only_known
 from agent.search.rules import published_on
 
-NOW = datetime(2026, 5, 1, 9)
 SIGNS = 100_000
 
 
@@ -60,9 +58,6 @@ def object_of(text: str) -> Any:
 
 
 CASES: list[tuple[Callable[[str], Any], str, str]] = [
-    (constraints_by_rules, "", "1"),
-    (constraints_by_rules, "11: ", " "),
-    (lambda text: read_wish(text, NOW), "", " "),
     (detect_location_query, "", " "),
     (extract_place, "", "1"),
     (extract_place, "", "\u3000"),

@@ -6,11 +6,12 @@ import pytest
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
+from agent.assistants.common.map_tasks import plan_queries
 from agent.configuration import Configuration
 from agent.core.budget import Budget, Limits, no_usage
 from agent.core.errors import BudgetExceeded
 from agent.evidence.types import MapTask, Query
-from agent.nodes.routing import continue_to_research, evaluate_research, plan_queries
+from agent.nodes.routing import continue_to_research, evaluate_research
 from agent.state import PlannedMap, WrittenQuery
 
 LIMITS = Limits(

@@ -1,137 +1,81 @@
-"""What a question says of a day: that one is wanted, when, and what is to change of a plan."""
+"""What is wanted of a day, as a model wrote it: only what can be planned of it is taken."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
-from agent.evidence.outing.wish import (
-    changed_wish,
-    means_earlier_places,
-    read_wish,
-    wants_outing,
-)
-from agent.evidence.types import LeftOut, Outing, Stop
+from agent.evidence.outing.wish import settled, valid_day, valid_wish
+from agent.evidence.types import LeftOut, Outing, OutingWish, Stop
 
 MORNING = datetime(2026, 11, 23, 8, 10, tzinfo=UTC)
 EVENING = datetime(2026, 11, 23, 18, 0, tzinfo=UTC)
+SUNDAY = 7
+
+
+def test_a_day_that_is_not_named_is_today_in_the_morning_and_else_tomorrow() -> None:
+    assert settled({}, MORNING) == {"day": "2026-11-23", "begins": "09:30"}
+    assert settled({}, EVENING) == {"day": "2026-11-24"}
 
 
 @pytest.mark.parametrize(
-    "question",
+    ("wish", "hour", "minute", "day", "begins"),
     [
-        "把这些排成一日游",
-        "西湖一日游怎么安排？",
-        "帮我规划一天的行程",
-        "北京一日游",
-        "plan a day at West Lake",
-        "Make a day of it",
-        "Can you plan me a day in Beijing?",
-        "a one-day itinerary for the Bund",
-        "A day at West Lake with lunch",
-        "西湖一日游，中午吃饭",
-        "在西湖玩一天",
+        ({"day": "2026-11-23"}, 12, 5, "2026-11-23", "12:45"),
+        ({"day": "2026-11-23", "begins": "09:00"}, 12, 5, "2026-11-23", "12:45"),
+        ({"day": "2026-11-23", "begins": "15:00"}, 12, 5, "2026-11-23", "15:00"),
+        ({"begins": "08:00"}, 10, 20, "2026-11-24", "08:00"),
+        ({"begins": "11:00"}, 10, 20, "2026-11-23", "11:00"),
+        ({"day": "2026-11-23"}, 23, 50, "2026-11-23", "23:59"),
+        ({}, 0, 10, "2026-11-23", "09:30"),
+        ({"day": "2026-11-20"}, 8, 10, "2026-11-23", "09:30"),
     ],
 )
-def test_a_question_that_asks_for_a_day_wants_one(question):
-    assert wants_outing(question, "auto")
+def test_no_plan_begins_in_the_past(
+    wish: OutingWish, hour: int, minute: int, day: str, begins: str
+) -> None:
+    found = settled(wish, MORNING.replace(hour=hour, minute=minute))
+    assert (found["day"], found["begins"]) == (day, begins)
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "王府井附近适合遛娃的好去处",
-        "西湖一日游多少钱",
-        "北京一日游骗局有哪些",
-        "杭州三日游怎么安排",
-        "what happened on this day in 1925?",
-        "plan a three-day trip to Beijing",
-        "how do I plan a sprint?",
-        "a day in the life of a panda",
-    ],
-)
-def test_other_questions_want_none(question):
-    assert not wants_outing(question, "auto")
+def test_a_weekday_that_is_ruled_out_is_not_the_day_that_nobody_named() -> None:
+    saturday_evening = datetime(2026, 11, 28, 18, tzinfo=UTC)
+    assert settled({}, saturday_evening, [SUNDAY])["day"] == "2026-11-30"
+    assert settled({"day": "2026-11-29"}, saturday_evening, [SUNDAY])["day"] == "2026-11-29"
 
 
-def test_the_setting_decides_where_it_is_not_auto():
-    assert wants_outing("咖啡馆", "on")
-    assert not wants_outing("把这些排成一日游", "off")
-
-
-def test_these_places_are_the_last_answers():
-    places = [object(), object()]
-    assert means_earlier_places("把这些排成一日游", places)
-    assert means_earlier_places("Make a day of it", places)
-    assert not means_earlier_places("plan a day at West Lake", places)
-    assert not means_earlier_places("把这些排成一日游", places[:1])
-
-
-def test_a_day_that_is_not_named_is_today_in_the_morning_and_else_tomorrow():
-    assert read_wish("一日游", MORNING) == {"day": "2026-11-23", "begins": "09:30"}
-    assert read_wish("一日游", EVENING) == {"day": "2026-11-24"}
-
-
-@pytest.mark.parametrize(
-    ("question", "hour", "minute", "day", "begins"),
-    [
-        ("今天一日游", 12, 5, "2026-11-23", "12:45"),
-        ("今天一日游，9点出发", 12, 5, "2026-11-23", "12:45"),
-        ("今天一日游，15点出发", 12, 5, "2026-11-23", "15:00"),
-        ("plan a day, starting at 8am", 10, 20, "2026-11-24", "08:00"),
-        ("plan a day, starting at 11am", 10, 20, "2026-11-23", "11:00"),
-        ("今天一日游", 23, 50, "2026-11-23", "23:59"),
-        ("一日游", 0, 10, "2026-11-23", "09:30"),
-        ("2026-11-20 一日游", 8, 10, "2026-11-23", "09:30"),
-    ],
-)
-def test_no_plan_begins_in_the_past(question, hour, minute, day, begins):
-    wish = read_wish(question, MORNING.replace(hour=hour, minute=minute))
-    assert (wish["day"], wish["begins"]) == (day, begins)
-
-
-def test_an_end_that_is_over_stays_one_so_that_no_plan_goes_beyond_it():
-    wish = read_wish("今天一日游，中午12点前回来", MORNING.replace(hour=13))
+def test_an_end_that_is_over_stays_one_so_that_no_plan_goes_beyond_it() -> None:
+    wish = settled({"day": "2026-11-23", "back_by": "12:00"}, MORNING.replace(hour=13))
     assert wish == {"day": "2026-11-23", "begins": "13:45", "back_by": "12:00"}
 
 
-def test_a_change_to_a_plan_of_yesterday_makes_one_for_the_next_day_that_may_still_begin():
-    yesterday = {**an_outing(), "day": "2026-11-22"}
-    yesterday["wish"] = {"day": "2026-11-22", "begins": "10:00"}
-    assert changed_wish("第一个晚一点去", yesterday, MORNING)["day"] == "2026-11-23"
-    assert changed_wish("第一个晚一点去", yesterday, EVENING)["day"] == "2026-11-24"
+def test_a_change_to_a_plan_of_yesterday_makes_one_for_the_next_day_that_may_still_begin() -> None:
+    yesterday: OutingWish = {"day": "2026-11-22", "begins": "10:00"}
+    assert settled(yesterday, MORNING)["day"] == "2026-11-23"
+    assert settled(yesterday, EVENING)["day"] == "2026-11-24"
 
 
-@pytest.mark.parametrize(
-    ("question", "meals"),
-    [
-        ("A day at West Lake with lunch", ["lunch"]),
-        ("西湖一日游，晚饭在湖边吃", ["dinner"]),
-        ("plan a day with lunch and dinner", ["lunch", "dinner"]),
-        ("西湖一日游", None),
-    ],
-)
-def test_a_meal_that_is_named_is_the_one_that_is_wished_for(question, meals):
-    assert read_wish(question, EVENING).get("meals") == meals
+def test_a_wish_is_taken_as_far_as_it_can_be_planned() -> None:
+    stated = {"begins": "9:30", "back_by": "17:00", "meals": ["dinner", "tea", "lunch"]}
+    expected = {
+        "day": "2026-11-28",
+        "begins": "09:30",
+        "back_by": "17:00",
+        "meals": ["lunch", "dinner"],
+    }
+    assert valid_wish(stated, "2026-11-28", None, []) == expected
+    odd = {"begins": "soon", "back_by": "25:00", "meals": "lunch", "changes": None}
+    assert valid_wish(odd, "", None, []) == {}
+    assert valid_wish({"begins": "10:00", "back_by": "09:00"}, "", None, []) == {"begins": "10:00"}
+    assert valid_wish({}, "", None, []) == {}
 
 
-@pytest.mark.parametrize(
-    ("question", "expected"),
-    [
-        ("周六西湖一日游，十点出发，下午五点前回来", ("2026-11-28", "10:00", "17:00")),
-        ("周六西湖一日游，10点半出发，5点前回酒店", ("2026-11-28", "10:30", "17:00")),
-        (
-            "plan a day on Saturday, starting at 10am, back by 6 pm",
-            ("2026-11-28", "10:00", "18:00"),
-        ),
-        ("plan a day tomorrow, home by 17:30", ("2026-11-24", None, "17:30")),
-    ],
-)
-def test_day_begin_and_end_are_read_from_the_question(question, expected):
-    wish = read_wish(question, EVENING)
-    assert (wish["day"], wish.get("begins"), wish.get("back_by")) == expected
+@pytest.mark.parametrize("value", ["Saturday", "2026-13-01", "28.11.", 20261128, None, ""])
+def test_what_is_no_date_is_no_day(value: Any) -> None:
+    assert valid_day(value) == ""
 
 
-def an_outing():
+def an_outing() -> Outing:
     stops = [
         Stop(place="amap:A", name="妇女儿童博物馆", source="a0-0", begins="09:30", ends="11:30"),
         Stop(name="附近自选", begins="11:30", ends="12:30", meal="lunch"),
@@ -146,37 +90,47 @@ def an_outing():
     )  # fmt: skip
 
 
+def changed(stop: str, change: str, time: str | None = None) -> OutingWish:
+    stated = {"changes": [{"stop": stop, "change": change, "time": time}]}
+    return valid_wish(stated, "", an_outing(), [])
+
+
 @pytest.mark.parametrize(
-    ("question", "key", "expected"),
+    ("stop", "change", "time", "key", "expected"),
     [
-        ("第二个晚一点", "not_before", {"amap:B": "13:40"}),
-        ("the second one later", "not_before", {"amap:B": "13:40"}),
-        ("第二个晚一点去，5点之前回来", "not_before", {"amap:B": "13:40"}),
-        ("和平菓局下午三点以后去", "not_before", {"amap:B": "15:00"}),
-        ("乐高品牌旗舰店早一点", "not_after", {"amap:C": "14:30"}),
-        ("最后一个提前", "not_after", {"amap:C": "14:30"}),
-        ("不去第一站了", "without", ["amap:D", "amap:A"]),
-        ("skip the last one", "without", ["amap:D", "amap:C"]),
-        ("10点出发", "begins", "10:00"),
-        ("I have to be back by 5 pm", "back_by", "17:00"),
-        ("改到周六", "day", "2026-11-28"),
+        ("和平菓局", "later", None, "not_before", {"amap:B": "13:40"}),
+        ("2", "later", None, "not_before", {"amap:B": "13:40"}),
+        ("和平菓局", "later", "15:00", "not_before", {"amap:B": "15:00"}),
+        ("和平菓局", "at", "15:00", "not_before", {"amap:B": "15:00"}),
+        ("乐高品牌旗舰店", "earlier", None, "not_after", {"amap:C": "14:30"}),
+        ("乐高品牌旗舰店(北京王府井店)", "leave_out", None, "without", ["amap:D", "amap:C"]),
     ],
 )
-def test_a_follow_up_changes_the_plan(question, key, expected):
-    wish = changed_wish(question, an_outing(), EVENING)
-    assert wish is not None
+def test_a_change_names_a_stop_and_says_what_becomes_of_it(
+    stop: str, change: str, time: str | None, key: str, expected: Any
+) -> None:
+    wish: Any = changed(stop, change, time)
     assert wish[key] == expected
+    assert wish["day"] == "2026-11-24"
 
 
-def test_a_place_that_was_left_out_comes_back_by_its_name():
-    wish = changed_wish("景山公园下午两点去", an_outing(), EVENING)
-    assert wish is not None
+def test_a_place_that_was_left_out_comes_back_by_its_name() -> None:
+    wish = changed("景山公园", "add", "14:00")
     assert wish["without"] == []
     assert wish["not_before"] == {"amap:D": "14:00"}
 
 
-@pytest.mark.parametrize(
-    "question", ["那附近有停车场吗", "谢谢", "第二个有什么好吃的", "上海明天天气"]
-)
-def test_other_follow_ups_change_nothing(question):
-    assert changed_wish(question, an_outing(), EVENING) is None
+@pytest.mark.parametrize("stop", ["", "0", "9", "99999999999999999999", "长城", "²"])
+def test_a_stop_that_is_not_there_changes_nothing(stop: str) -> None:
+    assert changed(stop, "later") == an_outing()["wish"]
+
+
+def test_a_change_of_the_day_or_the_hours_keeps_the_rest_of_the_wish() -> None:
+    wish = valid_wish({"begins": "11:00"}, "2026-11-29", an_outing(), [])
+    assert wish == {"day": "2026-11-29", "without": ["amap:D"], "begins": "11:00"}
+
+
+def test_a_first_plan_leaves_out_a_shown_place_by_its_name() -> None:
+    places: Any = [{"id": "amap:C", "name": "乐高品牌旗舰店(北京王府井店)"}]
+    stated = {"changes": [{"stop": "乐高品牌旗舰店", "change": "leave_out"}]}
+    assert valid_wish(stated, "", None, places)["without"] == ["amap:C"]

@@ -6,10 +6,10 @@ import pytest
 
 from agent.assistants.common.shown_records import numbered
 from agent.evidence.geo import distance_text, duration_text
+from agent.evidence.language import days_named
 from agent.evidence.places import mentioned
 from agent.evidence.records import (
     china_time,
-    days_asked_for,
     hours_text,
     kind_text,
     place_facts,
@@ -79,7 +79,7 @@ def test_a_forecast_names_the_day_of_the_week(date: str, language: Language, sho
 
 def test_weather_is_one_line_about_the_day_that_was_asked_for() -> None:
     forecast = weather(("2026-11-22", "晴"), ("2026-11-23", "小雨"), ("2026-11-24", "多云"))
-    days = days_asked_for("明天杭州天气怎么样", "2026-11-22")
+    days = days_named("明天杭州天气怎么样", "2026-11-22")
     assert weather_text(forecast, "zh", days) == (
         "杭州市：2026-11-23 周一，小雨，11–20 °C，东北风 1-3 级"
     )
@@ -93,7 +93,7 @@ def test_weather_is_one_line_about_the_day_that_was_asked_for() -> None:
     assert "小雨" in section
     marked = with_days_asked(forecast, days)["days"]
     assert [day.get("asked") for day in marked] == [None, True, None]
-    beyond = days_asked_for("下周六呢", "2026-11-22")
+    beyond = days_named("下周六呢", "2026-11-22")
     assert weather_text(forecast, "zh", beyond).count("°C") == 3
 
 
@@ -115,7 +115,7 @@ def test_weather_is_one_line_about_the_day_that_was_asked_for() -> None:
 def test_the_days_of_a_question_are_read_from_its_words(question: str, days: list[str]) -> None:
     """22 November 2026 is a Sunday."""
     today = "2026-11-22 周日 18:02 (UTC+8)"
-    assert days_asked_for(question, today) == [f"2026-11-{day}" for day in days]
+    assert days_named(question, today) == [f"2026-11-{day}" for day in days]
 
 
 @pytest.mark.parametrize(

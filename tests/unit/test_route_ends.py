@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
+from agent.assistants.common.previous import NO_PREVIOUS
+from agent.assistants.common.question import asked_by_rules
 from agent.configuration import Configuration
 from agent.evidence.intent import asks_only_the_way, map_task_by_rules, needs_origin
 from agent.evidence.places import route_ends
-from agent.nodes.generate_query import _own_words
 
 SAID = {
     "从故宫走路到王府井要多久": ("故宫", "王府井", "walking"),
@@ -127,7 +128,7 @@ MORE_THAN_WAYS = (
 def test_a_question_about_the_way_alone_is_for_the_map_alone(text: str) -> None:
     assert asks_only_the_way(text)
     turn: Any = {"question": text, "near": None}
-    (query,) = _own_words(turn, Configuration())
+    (query,) = asked_by_rules(turn, NO_PREVIOUS, Configuration()).queries
     assert query.get("web") is False
 
 

@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 
 from agent.core.patterns import Linear, piece
 from agent.evidence.places import extract_place
+from agent.evidence.queries import clean_text
 from agent.evidence.records import cost_words, hours_text, kind_text
 from agent.evidence.types import Constraints, Kind, Place, Suits, Verdict
 from agent.texts import Language, say
@@ -21,6 +22,7 @@ _MOST_PEOPLE, _BEST_RATING = 500, 5
 _DAY = 24 * 60
 _CLOCK = re.compile(r"([01]?\d|2[0-4])[:：]([0-5]\d)")
 _SUITS = get_args(Suits)
+_MOST_OTHER, _LONGEST_DEMAND = 4, 60
 
 
 def valid_constraints(candidate: Mapping[str, Any]) -> Constraints:
@@ -37,29 +39,42 @@ def valid_constraints(candidate: Mapping[str, Any]) -> Constraints:
         valid["min_rating"] = rating
     if candidate.get("free") is True:
         valid["free"] = True
-    if clock := _valid_clock(candidate.get("open_at")):
+    if clock := valid_clock(candidate.get("open_at")):
         valid["open_at"] = clock
-    if clock := _valid_clock(candidate.get("open_until")):
+    if clock := valid_clock(candidate.get("open_until")):
         valid["open_until"] = clock
-    days = [d for d in _listed(candidate.get("open_on")) if type(d) is int and 1 <= d <= 7]
-    if days and len(set(days)) < 7:
-        valid["open_on"] = sorted(set(days))
+    if days := _weekdays(candidate.get("open_on")):
+        valid["open_on"] = days
+    if days := _weekdays(candidate.get("not_on")):
+        valid["not_on"] = days
     if metres := _number(candidate.get("max_distance_m"), _MAX_METRES):
         valid["max_distance_m"] = int(metres)
     if metres := _number(candidate.get("max_walk_m"), _MAX_METRES):
         valid["max_walk_m"] = int(metres)
-    if suits := [each for each in _SUITS if each in _listed(candidate.get("suits"))]:
+    if suits := [each for each in _SUITS if each in listed(candidate.get("suits"))]:
         valid["suits"] = suits
     if isinstance(kind := candidate.get("kind"), str) and kind in _KINDS:
         valid["kind"] = kind
+    words = [clean_text(each, _LONGEST_DEMAND) for each in listed(candidate.get("other"))
+             if isinstance(each, str)]  # fmt: skip
+    if other := list(dict.fromkeys(filter(None, words)))[:_MOST_OTHER]:
+        valid["other"] = other
     return valid
 
 
-def _listed(value: object) -> list[Any]:
+def _weekdays(value: object) -> list[int]:
+    """Return ISO weekdays; none where all seven are named."""
+    days = {day for day in listed(value) if type(day) is int and 1 <= day <= 7}
+    return sorted(days) if len(days) < len(_EVERY_DAY) else []
+
+
+def listed(value: object) -> list[Any]:
+    """Return a list as it is, anything else as an empty one."""
     return value if isinstance(value, list) else []
 
 
-def _valid_clock(value: object) -> str:
+def valid_clock(value: object) -> str:
+    """Return a time as `HH:MM`; empty where it is none."""
     match = _CLOCK.fullmatch(str(value or "").strip())
     return f"{int(match[1]):02}:{match[2]}" if match else ""
 
@@ -370,6 +385,10 @@ def check(place: Place, constraints: Constraints, language: Language) -> list[Ve
         _walk(place, constraints.get("max_walk_m"), language),
         *(_suits(place, suits, language) for suits in constraints.get("suits", [])),
         _is_of_kind(place, constraints.get("kind"), language),
+        *(
+            _verdict("other", "unknown", "", language, demand=words)
+            for words in constraints.get("other", [])
+        ),
     ]
     return [verdict for verdict in verdicts if verdict]
 
@@ -462,11 +481,15 @@ def _near(place: Place, limit: int | None, language: Language) -> Verdict | None
 def _open(place: Place, constraints: Constraints, language: Language) -> Verdict | None:
     at, days = constraints.get("open_at"), constraints.get("open_on")
     until = constraints.get("open_until") if at is None else None
-    if not (at or days or until):
+    ruled_out = [] if days else constraints.get("not_on", [])
+    if not (at or days or until or ruled_out):
         return None
     hours = opening_hours(place["open_time"] or "")
-    constraint = "open_at" if at else "open_until" if until else "open_on"
-    names = [say(f"records.weekdays.{day}", language) for day in days or ()]
+    constraint = "open_at" if at else "open_until" if until else "open_on" if days else "not_on"
+    names = [say(f"records.weekdays.{day}", language) for day in days or ruled_out]
+    if ruled_out:
+        days = sorted(_EVERY_DAY.difference(ruled_out))
+        names = names if constraint == "not_on" else []
     when = " ".join([*names, *filter(None, [at or until])])
     values = {"when": when, "hours": hours_text(place, language)}
     outcome = openness(hours, at, days, until=until)

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
+from datetime import date, timedelta
 from functools import lru_cache
 from operator import add
 
@@ -142,3 +143,53 @@ def _stem(word: str) -> str:
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word[: -len(ending)]
     return word
+
+
+_DAY_WORDS = (
+    (re.compile(r"大后天"), 3),
+    (re.compile(r"(?<!大)后天|\bday after tomorrow\b", re.IGNORECASE), 2),
+    (re.compile(r"明[天日早晚]|(?<!after )\btomorrow\b", re.IGNORECASE), 1),
+    (re.compile(r"今[天日晚早]|现在|\b(?:today|tonight|now)\b", re.IGNORECASE), 0),
+)
+_WEEKEND = re.compile(r"(下)?(?:个)?周末|\b(next )?weekend\b", re.IGNORECASE)
+_CHINESE_DAY = re.compile(r"(下)?(?:个)?(?:周|星期|礼拜)([一二三四五六日天])")
+_ENGLISH_DAY = re.compile(
+    r"\b(next )?(mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)day\b", re.IGNORECASE
+)
+_ISO_DAY = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
+_DATE = re.compile(r"(?:(\d{1,2})月)?(\d{1,2})[日号]")
+_ORDER = "一二三四五六日"
+_ENGLISH_ORDER = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+
+
+def days_named(question: str, today: str) -> list[str]:
+    """Return the ISO dates that a question names, in words or figures; none where it names none.
+
+    `today` begins with an ISO date.
+    """
+    try:
+        now = date.fromisoformat(today[:10])
+    except ValueError:
+        return []
+    monday = now - timedelta(days=now.weekday())
+    days = [now + timedelta(days=n) for words, n in _DAY_WORDS if words.search(question)]
+    for weekend in _WEEKEND.finditer(question):
+        week = monday + timedelta(days=7 if weekend[1] or weekend[2] else 0)
+        days += [day for n in (5, 6) if (day := week + timedelta(days=n)) >= now]
+    for named in _CHINESE_DAY.finditer(question):
+        days.append(_weekday(now, _ORDER.index(named[2].replace("天", "日")), later=bool(named[1])))
+    for named in _ENGLISH_DAY.finditer(question):
+        number = _ENGLISH_ORDER.index(named[2][:3].lower())
+        days.append(_weekday(now, number, later=bool(named[1])))
+    texts = [day.isoformat() for day in days] + _ISO_DAY.findall(question)
+    texts += [
+        f"{now.year}-{int(month or now.month):02}-{int(day):02}"
+        for month, day in _DATE.findall(question)
+    ]
+    return sorted(dict.fromkeys(texts))
+
+
+def _weekday(now: date, number: int, *, later: bool) -> date:
+    """Return that day of this week, of the next if it is over or `later` is wanted."""
+    day = now + timedelta(days=number - now.weekday())
+    return day + timedelta(days=7) if later or day < now else day

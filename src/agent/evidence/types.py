@@ -77,6 +77,8 @@ class Constraints(TypedDict, total=False):
     """`HH:MM` before which it must not close."""
     open_on: list[int]
     """ISO weekdays, 1 Monday to 7 Sunday; one of them is enough."""
+    not_on: list[int]
+    """ISO weekdays that are ruled out."""
     max_distance_m: int
     """In a straight line."""
     max_walk_m: int
@@ -84,6 +86,8 @@ class Constraints(TypedDict, total=False):
     suits: list[Suits]
     kind: Kind
     """What the place is to be."""
+    other: list[str]
+    """What no record can tell, in words."""
 
 
 class Verdict(TypedDict):
@@ -210,7 +214,7 @@ class OutingWish(TypedDict, total=False):
     """Hold what a person wants of an outing; times are `HH:MM`, 24 hours, places' keys are ids."""
 
     day: str
-    """ISO date."""
+    """ISO date; absent while nobody has named one and no place is known."""
     begins: str
     back_by: str
     not_before: dict[str, str]

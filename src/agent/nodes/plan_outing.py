@@ -19,7 +19,7 @@ from agent.core.progress import Emit, event
 from agent.evidence.constraints import judged
 from agent.evidence.geo import wgs84_to_gcj02
 from agent.evidence.outing.plan import HERE, MOST_VISITS, Legs, impossible, is_stop, plan, used_legs
-from agent.evidence.outing.wish import read_wish, still_ahead
+from agent.evidence.outing.wish import settled
 from agent.evidence.records import with_pinyin
 from agent.evidence.types import Gap, Leg, Location, Outing, OutingWish, Place
 from agent.evidence.zones import CHINA, zone_of
@@ -63,14 +63,12 @@ async def plan_outing(
 def _wish(turn: Turn, places: Sequence[Place], now: datetime) -> tuple[OutingWish, tzinfo]:
     """Return what is wanted of the day on the clock of its places, and their zone.
 
-    A day of earlier places is on that clock already; its plan may have been reviewed for hours.
+    It is as of when it was asked for, and then of now: its plan may have been reviewed for hours.
     """
     zone = zone_of(places[0]) if places else CHINA
-    wish = turn["outing"]
-    if not turn.get("replans"):
-        asked = datetime.fromtimestamp(turn["started_at"], zone)
-        wish = read_wish(turn.get("asked_as", turn["question"]), asked)
-    return still_ahead(wish, now.astimezone(zone)), zone
+    not_on = turn.get("constraints", {}).get("not_on", [])
+    wish = settled(turn["outing"], datetime.fromtimestamp(turn["started_at"], zone), not_on)
+    return settled(wish, now.astimezone(zone), not_on), zone
 
 
 def _candidates(state: OverallState) -> list[Place]:

@@ -6,6 +6,7 @@ from langgraph.runtime import Runtime
 
 from agent.assistants.common.conversation import conversation
 from agent.assistants.common.gaps import ask_or_gap, brought_by_map, gap_lines
+from agent.assistants.common.map_tasks import plan_queries
 from agent.assistants.common.previous import NO_PREVIOUS
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.shown_records import distinct_places
@@ -21,7 +22,7 @@ from agent.evidence.references import provenance_lines
 from agent.evidence.types import Query
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.client import ModelClient
-from agent.nodes.routing import left_by_map, plan_queries
+from agent.nodes.routing import left_by_map
 from agent.prompts import task_prompt
 from agent.state import OverallState, PlannedQuery, Reflection, Update, answer_language
 
@@ -107,7 +108,8 @@ def _can_search(state: OverallState, configuration: Configuration) -> bool:
     spent = state.get("usage") or no_usage()
     web = configuration.web_search != "off" and spent["searches"] < configuration.max_searches
     maps = configuration.geo_routing != "never" and _map_calls_left(state, configuration) > 0
-    return bool(configuration.max_follow_up_queries) and (web or maps)
+    inside = state["turn"].get("own_only", False)
+    return bool(configuration.max_follow_up_queries) and not inside and (web or maps)
 
 
 def _missing(verdict: Reflection) -> str:

@@ -10,6 +10,7 @@ from typing import Any, cast, get_args, get_type_hints
 
 from langgraph.runtime import Runtime
 
+from agent.assistants.common.map_tasks import has_place
 from agent.assistants.common.review import (
     NODE,
     WEB_CALL,
@@ -33,7 +34,7 @@ from agent.core.progress import event
 from agent.evidence.intent import valid_map_task
 from agent.evidence.queries import clean_text
 from agent.evidence.types import MapIntent, MapTask, Point, Query
-from agent.nodes.routing import goes_to_web, has_place
+from agent.nodes.routing import goes_to_web
 from agent.state import (
     Estimate,
     OverallState,

@@ -4,9 +4,9 @@ import asyncio
 import itertools
 from collections.abc import Sequence
 
+from agent.evidence.language import days_named
 from agent.evidence.places import mentioned, source_ids
 from agent.evidence.records import (
-    days_asked_for,
     district_in_english,
     forecast_in_english,
     with_days_asked,
@@ -48,8 +48,8 @@ async def forecasts_of(weather: Sequence[Weather], turn: Turn) -> list[Weather]:
 def days_forecast(turn: Turn, weather: Sequence[Weather]) -> list[str]:
     """Return the days whose weather is asked for, on the calendar where the forecasts are."""
     zones = [zone_named(each.get("zone", str(CHINA))) for each in weather]
-    days = (days_asked_for(turn["question"], day_there(turn["started_at"], z)) for z in zones)
-    return list(dict.fromkeys(itertools.chain(*days)))
+    days = (days_named(turn["question"], day_there(turn["started_at"], z)) for z in zones)
+    return list(dict.fromkeys([*filter(None, [turn.get("day")]), *itertools.chain(*days)]))
 
 
 async def readable(anchor: Anchor | None, language: Language) -> Anchor | None:

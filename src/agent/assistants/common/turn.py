@@ -17,7 +17,6 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.graph import StateGraph
 from langgraph.runtime import Runtime
 from langgraph.typing import ContextT, InputT, OutputT, StateT
-from typing_extensions import TypedDict
 
 from agent.assistants.common.conversation import get_research_topic, last_question
 from agent.assistants.common.own_documents import owner_of
@@ -39,20 +38,12 @@ from agent.core.telemetry import (
     tell,
     tell_end,
 )
-from agent.evidence.intent import needs_origin, needs_place
-from agent.evidence.outing.wish import (
-    Mode,
-    changed_wish,
-    means_earlier_places,
-    read_wish,
-    wants_outing,
-)
-from agent.evidence.places import extract_place, names_chinese_place
-from agent.evidence.types import OutingWish, Place, Point
+from agent.evidence.places import names_chinese_place
+from agent.evidence.types import Place, Point
 from agent.evidence.zones import CHINA, zone_at, zone_of
 from agent.export.finished import PRINTED_QUOTES
 from agent.models.catalogue import parse
-from agent.state import AgentInput, Gathered, Needs, Previous, Turn, replaced
+from agent.state import AgentInput, Gathered, Turn, replaced
 from agent.texts import Language, detect_language, prepare, say
 from agent.texts.languages import language_name, language_of_setting, named_language
 
@@ -76,7 +67,7 @@ async def open_turn(
     users = _users_time(now, state.get("utc_offset"), question)
     zone = await asyncio.to_thread(_zone, question, previous["places"], near)
     local = now.astimezone(zone) if zone else users
-    turn = Turn(
+    return Turn(
         id=_turn_id(state, runtime),
         question=question,
         asked_as=question,
@@ -90,33 +81,13 @@ async def open_turn(
         reasoning_model=state.get("reasoning_model") or None,
         near=near,
     )
-    return Turn(**{**turn, **_outing(question, previous, options.outing, local)})
-
-
-class _OutingOptions(TypedDict, total=False):
-    outing: OutingWish
-    replans: bool
-
-
-def _outing(question: str, previous: Previous, mode: Mode, local: datetime) -> _OutingOptions:
-    """Return what is wanted of a day over the places; nothing where none is to be planned."""
-    earlier = previous.get("outing")
-    if earlier and mode != "off" and (changed := changed_wish(question, earlier, local)):
-        return {"outing": changed, "replans": True}
-    if not wants_outing(question, mode):
-        return {}
-    replans = means_earlier_places(question, previous["places"])
-    return {"outing": read_wish(question, local), "replans": replans}
 
 
 def in_china(turn: Turn) -> Turn:
     """Return a turn that the map of China is asked in, on the clock there.
 
-    A question in another script names a place that only the model's plan has in Chinese. Where a
-    day is planned, its date has been settled before.
+    A question in another script names a place that only the model's plan has in Chinese.
     """
-    if "outing" in turn:
-        return turn
     there = datetime.fromtimestamp(turn["started_at"], CHINA)
     now = _spoken(there, turn["language"])
     return Turn(**{**turn, "today": there.date().isoformat(), "now": now})
@@ -214,18 +185,6 @@ def refuse_without_thread(configuration: Configuration) -> None:
         raise ConfigurationError(
             "review_plan", "needs a thread to come back to, and this run keeps none"
         )
-
-
-def lacking(turn: Turn, previous: Previous, configuration: Configuration) -> Needs | None:
-    """Return what the user has to say first, by rules, where no model has read the question."""
-    if turn["near"] or configuration.geo_routing == "never":
-        return None
-    question = turn["question"]
-    has_place = extract_place(question) is not None
-    is_lost = needs_place(question) or ("outing" in turn and not has_place)
-    if is_lost and not previous["places"]:
-        return "place"
-    return "origin" if needs_origin(question) else None
 
 
 def meter_of(

@@ -106,6 +106,11 @@ def _remarks(outing: Outing, language: Language) -> str:
 
 def outing_lines(outing: Outing, language: Language) -> str:
     """Return the plan for a model, a line a stop with its marker, then what to do with it."""
+    return "\n".join([day_lines(outing, language), say("outing.task", language)])
+
+
+def day_lines(outing: Outing, language: Language) -> str:
+    """Return the plan for a model, a line a stop with its marker, then what was left out."""
     lines = [day_title(outing, language)]
     for stop, free in zip(outing["stops"], _free(outing), strict=True):
         if free:
@@ -114,7 +119,7 @@ def outing_lines(outing: Outing, language: Language) -> str:
         marker = f" [^{stop['source']}]" if "source" in stop else ""
         lines.append(f"{stop['begins']}–{stop['ends']} {stop_text(stop, language)}{marker}{way}")
     lines += [_left_out_line(left, language) for left in outing["left_out"]]
-    return "\n".join([*lines, say("outing.task", language)])
+    return "\n".join(lines)
 
 
 def _left_out_line(left: LeftOut, language: Language) -> str:

@@ -17,9 +17,8 @@ from agent.evidence.intent import (
     needs_origin,
     needs_place,
 )
-from agent.evidence.outing.wish import wants_outing
+from agent.evidence.language import days_named
 from agent.evidence.places import activity_in
-from agent.evidence.records import days_asked_for
 from agent.evidence.types import Constraints, MapTask
 from agent.sample.corpus import find_anchor, search_pages
 from agent.sample.model.request import Answer, FunctionCall, GroundedSentence, Page, Turn
@@ -89,6 +88,19 @@ _BEST = (
 """What a follow-up wants most, where a record says it, and the sign of its order."""
 _SINGLE = ("route", "distance", "weather", "regeo")
 
+_WANTS = re.compile(
+    r"一日游|一天的?行程|\b(?:plan|make)\b.{0,20}\ba day\b|\bday trip\b", re.IGNORECASE
+)
+_CHANGES = (
+    ("later", re.compile(r"晚一?点|\blater\b", re.IGNORECASE)),
+    ("earlier", re.compile(r"早一?点|\bearlier\b", re.IGNORECASE)),
+    ("leave_out", re.compile(r"不去|\b(?:skip|without)\b", re.IGNORECASE)),
+)
+_ORDINAL = re.compile(r"第([一二三四])|\b(first|second|third|fourth)\b", re.IGNORECASE)
+_ORDER = {word: str(at) for words in ("一二三四", ("first", "second", "third", "fourth"))
+          for at, word in enumerate(words, 1)}  # fmt: skip
+_STOP = re.compile(r"^\d\d:\d\d–\d\d:\d\d (?:[^:]{1,12}: )?(.+?)(?: \[\^|$)")
+
 
 def question_of(turn: Turn) -> str:
     """Return the question as it reads alone; another way to go is asked between the same ends."""
@@ -118,10 +130,14 @@ def generate_query(turn: Turn) -> Answer:
     """
     question, count = plain_question(turn), max(1, number(turn.user, "count", 1))
     reply: dict[str, object] = {"question": question_of(turn), "constraints": _demands(turn)}
-    if needs := _needs(turn):
+    has_place = extract_place(block(turn.user, "question")) is not None
+    reply |= (day := _outing(turn, has_place=has_place))
+    if needs := _needs(turn, lost="outing" in day and not has_place):
         return Answer(json={**reply, "needs": needs, "query": []})
     told = _by_hours(turn.user, question) or _best_first(turn.user)
-    if told or is_courtesy(block(turn.user, "question")):
+    wanted = day.get("outing")
+    replans = isinstance(wanted, dict) and wanted["earlier_places"]
+    if told or replans or is_courtesy(block(turn.user, "question")):
         return Answer(json={**reply, "needs_search": False, "query": []})
     if pair := _two_places(question_of(turn)):
         tasks = [{"query": name, "map": MapTask(intent="poi", place=name)} for name in pair]
@@ -133,15 +149,33 @@ def generate_query(turn: Turn) -> Answer:
     return Answer(json={**reply, "query": rows[:count]})
 
 
-def _needs(turn: Turn) -> str:
+def _outing(turn: Turn, *, has_place: bool) -> dict[str, object]:
+    """Return the fields of a reply that tell of a day over several places."""
+    question, planned = block(turn.user, "question"), lines(turn.user, "planned_day")
+    days = days_named(question, block(turn.user, "today"))
+    day: dict[str, object] = {"day": days[0]} if days else {}
+    changes = _changes(question, planned) if planned else []
+    if changes or _WANTS.search(question):
+        earlier = bool(changes) or not has_place
+        return {**day, "outing": {"earlier_places": earlier, "changes": changes}}
+    return day
+
+
+def _changes(question: str, planned: list[str]) -> list[dict[str, str]]:
+    change = next((name for name, words in _CHANGES if words.search(question)), "")
+    names = [match[1] for line in planned if (match := _STOP.match(line))]
+    stops = [name for name in names if name.split("(")[0] in question]
+    if match := _ORDINAL.search(question):
+        stops = [_ORDER[(match[1] or match[2]).casefold()]]
+    return [{"stop": stop, "change": change} for stop in stops] if change else []
+
+
+def _needs(turn: Turn, *, lost: bool) -> str:
     """Return what the person has to say first, by the product's own rules."""
     question, places = block(turn.user, "question"), block(turn.user, "previous_places")
     if block(turn.user, "user_location"):
         return ""
-    is_lost = needs_place(question) or (
-        wants_outing(question, "auto") and extract_place(question) is None
-    )
-    if is_lost and not places:
+    if (lost or needs_place(question)) and not places:
         return "place"
     return "origin" if needs_origin(question) else ""
 
@@ -292,7 +326,7 @@ def _forecasts(user: str, question: str) -> list[Record]:
     """Return the forecasts of the days that are asked for; of the next ones where none is."""
     rows = records(block(user, "weather"))
     first = next((match[0] for row in rows if (match := _DATE.search(row.name))), "")
-    days = days_asked_for(question, first)
+    days = days_named(question, first)
     return [row for row in rows if any(day in row.name for day in days)] or rows[:DAYS]
 
 

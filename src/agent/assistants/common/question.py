@@ -1,0 +1,170 @@
+"""Read a question once, into one value that all later steps use.
+
+A model writes it in its one reply; what it leaves out is nothing. Where no model answers, the
+question is its own query, and a few rules say whether the map helps with it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import cast, get_args
+
+from agent.assistants.common.map_tasks import lost_place, map_task, plan_queries
+from agent.configuration import Configuration
+from agent.evidence.constraints import valid_constraints
+from agent.evidence.geo import parse_lnglat
+from agent.evidence.intent import asks_only_the_way, extract_place, needs_origin, needs_place
+from agent.evidence.outing.wish import valid_day, valid_wish
+from agent.evidence.queries import clean_text, drop_seen, is_visible, shares_nothing
+from agent.evidence.types import Constraints, OutingWish, Query
+from agent.state import Needs, Previous, SearchQueryList, Turn, WrittenQuery
+from agent.texts.languages import TAG, language_name, language_of_setting, may_be
+
+_LONGEST_QUESTION, _LONGEST_QUERY, _LONGEST_REPLY = 1000, 400, 300
+_LEAST_PLACES = 2
+"""That a day is made of."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Hold what a question asks; empty where it asks nothing of the kind."""
+
+    question: str
+    """As it stands alone."""
+    queries: list[Query]
+    language: str = ""
+    """A tag, in the model's word."""
+    demands: Constraints = field(default_factory=Constraints)
+    day: str = ""
+    """ISO date of the day that is meant."""
+    outing: OutingWish | None = None
+    """What is wanted of a day over several places."""
+    replans: bool = False
+    """The day is made of places that were shown before."""
+    needs: Needs | None = None
+    """What the person has to say first."""
+    only_own_documents: bool = False
+    reply: str = ""
+    """All there is to say to thanks or a greeting."""
+    by_model: bool = True
+
+
+def asked(
+    written: SearchQueryList,
+    material: str,
+    turn: Turn,
+    previous: Previous,
+    configuration: Configuration,
+) -> Asked:
+    """Return what a model read of a question, checked and bounded; `material` is what it read."""
+    tag, stated = written.language, written.constraints
+    plans = [each for each in written.query if is_visible(each.query)][: turn["count"]]
+    plans = [each for each in plans if not shares_nothing(each.query, material, tag)]
+    queries = drop_seen(plan_queries(plans, configuration, turn["near"]), [])
+    outing, replans = _outing(written, previous, configuration, any_query=bool(queries))
+    # An earlier turn may have answered it.
+    may_skip = bool(previous["sources"]) or not written.needs_search
+    if replans:
+        queries = []
+    elif not queries and (written.query or not may_skip or outing is not None):
+        queries = [_own_words(turn, configuration)]
+    demands = valid_constraints(stated.model_dump()) if stated else Constraints()
+    is_reply = not (queries or demands or replans)
+    return Asked(
+        question=clean_text(written.question, _LONGEST_QUESTION) or turn["question"],
+        queries=queries,
+        language=tag if TAG.fullmatch(tag) and may_be(tag, turn["question"]) else "",
+        demands=demands,
+        day=valid_day(written.day),
+        outing=outing,
+        replans=replans,
+        needs=None if replans else _needs(written, plans, queries, configuration, turn),
+        only_own_documents=written.only_own_documents,
+        reply=clean_text(written.reply, _LONGEST_REPLY) if is_reply else "",
+    )
+
+
+def asked_by_rules(turn: Turn, previous: Previous, configuration: Configuration) -> Asked:
+    """Return the question as its own query, where no model has read it; it demands nothing."""
+    question, near = turn["question"], turn["near"]
+    plans_day = configuration.outing == "on"
+    replans = plans_day and len(previous["places"]) >= _LEAST_PLACES and not extract_place(question)
+    needs: Needs | None = None
+    if near is None and configuration.geo_routing != "never":
+        is_lost = needs_place(question) or (plans_day and not extract_place(question))
+        needs = "origin" if needs_origin(question) else None
+        needs = "place" if is_lost and not previous["places"] else needs
+    return Asked(
+        question=question,
+        queries=[] if replans else [_own_words(turn, configuration)],
+        outing=OutingWish() if plans_day else None,
+        replans=replans,
+        needs=needs,
+        by_model=False,
+    )
+
+
+def turn_of(turn: Turn, asked: Asked, configuration: Configuration) -> Turn:
+    """Return the turn with what later steps read of a question."""
+    read = Turn(**{**turn, "question": asked.question, "constraints": asked.demands})
+    if asked.reply:
+        read["reply"] = asked.reply
+    if asked.outing is not None:
+        read["outing"], read["replans"] = asked.outing, asked.replans
+    if asked.day:
+        read["day"] = asked.day
+    if asked.only_own_documents:
+        read["own_only"] = True
+    if asked.language and configuration.answer_language == "auto":
+        read["answer_language"] = language_name(asked.language)
+        read["language"] = language_of_setting(asked.language, asked.question)
+    return read
+
+
+def _outing(
+    written: SearchQueryList, previous: Previous, configuration: Configuration, *, any_query: bool
+) -> tuple[OutingWish | None, bool]:
+    """Return what is wanted of a day, and whether it is made of what was shown before."""
+    wanted = written.outing.model_dump() if written.outing else None
+    if configuration.outing == "off" or (wanted is None and configuration.outing == "auto"):
+        return None, False
+    if wanted is None and written.reply and not any_query:
+        return None, False
+    stated = wanted or {}
+    earlier, places = previous.get("outing"), previous["places"]
+    replans = len(places) >= _LEAST_PLACES and bool(
+        stated.get("earlier_places") or not any_query or (earlier and stated.get("changes"))
+    )
+    base = earlier if replans else None
+    return valid_wish(stated, valid_day(written.day), base, places), replans
+
+
+def _needs(
+    written: SearchQueryList,
+    plans: Sequence[WrittenQuery],
+    queries: Sequence[Query],
+    configuration: Configuration,
+    turn: Turn,
+) -> Needs | None:
+    """Return what the person has to say first, in the model's word; whose position is known, none.
+
+    A map task without a place is a question for the place, too.
+    """
+    if lost_place(plans, queries, configuration, turn["near"]):
+        return "place"
+    if turn["near"] or configuration.geo_routing == "never" or written.needs not in get_args(Needs):
+        return None
+    return cast(Needs, written.needs)
+
+
+def _own_words(turn: Turn, configuration: Configuration) -> Query:
+    """Return the question as a query, with its map task by rules."""
+    question = turn["question"][:_LONGEST_QUERY]
+    if configuration.geo_routing == "llm":
+        configuration = configuration.model_copy(update={"geo_routing": "rules"})
+    task = map_task(question, None, configuration)
+    if task and not task.get("place") and parse_lnglat(question) is None and not turn["near"]:
+        task = task if task.get("city") or task.get("destination") else None
+    query = Query(query=question, map=task)
+    if task and asks_only_the_way(question):
+        query["web"] = False
+    return query

@@ -1,0 +1,121 @@
+"""A question is read once: a model's reply is checked, and what it leaves out is nothing."""
+
+from typing import Any
+
+import pytest
+
+from agent.assistants.common.previous import NO_PREVIOUS
+from agent.assistants.common.question import Asked, asked, asked_by_rules, turn_of
+from agent.configuration import Configuration
+from agent.state import Previous, SearchQueryList, Turn
+
+PLACES: Any = [{"id": "amap:A", "name": "博物馆"}, {"id": "amap:B", "name": "公园"}]
+SHOWN = Previous(sources=[], places=PLACES)
+MAP = {"intent": "nearby", "place": "王府井", "keywords": ["咖啡馆"]}
+QUERY = {"query": "王府井 咖啡馆", "map": MAP}
+
+
+def turn(question: str, near: Any = None) -> Turn:
+    values: Any = {"question": question, "near": near, "count": 3, "language": "zh"}
+    return Turn(**values)
+
+
+def read(
+    question: str, previous: Previous = NO_PREVIOUS, setting: Any = None, **reply: Any
+) -> Asked:
+    written = SearchQueryList.model_validate({"query": [], **reply})
+    return asked(written, question, turn(question), previous, setting or Configuration())
+
+
+def test_what_a_model_leaves_out_is_nothing_and_no_rules_guess() -> None:
+    found = read("王府井人均100元以内的咖啡馆，周日下午三点还开着", query=[QUERY])
+    assert found.demands == {}
+    assert found.outing is None
+    assert (found.day, found.needs, found.reply, found.only_own_documents) == ("", None, "", False)
+    assert found.queries[0]["map"] == {**found.queries[0]["map"], **MAP}  # type: ignore[dict-item]
+
+
+def test_a_day_is_planned_where_the_model_says_so_and_the_setting_lets_it() -> None:
+    day = {"outing": {"begins": "10:00"}, "day": "2026-11-29", "query": [QUERY]}
+    found = read("王府井咖啡馆一日游", **day)
+    assert found.outing == {"day": "2026-11-29", "begins": "10:00"}
+    assert not found.replans
+    assert read("王府井咖啡馆一日游", setting=Configuration(outing="off"), **day).outing is None
+    always = read("王府井 咖啡馆", setting=Configuration(outing="on"), query=[QUERY])
+    assert always.outing == {}
+
+
+def test_a_day_of_places_that_were_shown_searches_nothing() -> None:
+    found = read("make a day of these", SHOWN, outing={"earlier_places": True}, query=[QUERY])
+    assert (found.queries, found.replans) == ([], True)
+    alone = read("王府井一日游", NO_PREVIOUS, outing={"earlier_places": True}, query=[QUERY])
+    assert alone.queries
+    assert not alone.replans
+
+
+def test_a_change_of_the_planned_day_searches_nothing() -> None:
+    outing: Any = {"wish": {"day": "2026-11-28"}, "stops": [], "left_out": []}
+    previous = Previous(**{**SHOWN, "outing": outing})
+    change = {"stop": "公园", "change": "leave_out"}
+    found = read("不去公园", previous, outing={"changes": [change]}, query=[QUERY])
+    assert found.replans
+    assert found.outing == {**found.outing, "day": "2026-11-28", "without": ["amap:B"]}  # type: ignore[dict-item]
+
+
+def test_thanks_are_no_day_even_where_days_are_always_planned() -> None:
+    found = read("谢谢", SHOWN, Configuration(outing="on"), needs_search=False, reply="不客气。")
+    assert (found.outing, found.queries, found.reply) == (None, [], "不客气。")
+
+
+@pytest.mark.parametrize(
+    ("near", "routing", "needs"),
+    [(None, "llm", "origin"), ({"lng": 116.4, "lat": 39.9}, "llm", None), (None, "never", None)],
+)
+def test_what_is_to_be_said_first_is_asked_where_it_is_not_known(
+    near: Any, routing: Any, needs: Any
+) -> None:
+    written = SearchQueryList.model_validate({"query": [], "needs": "origin"})
+    setting = Configuration(geo_routing=routing)
+    found = asked(written, "导航去故宫", turn("导航去故宫", near), NO_PREVIOUS, setting)
+    assert found.needs == needs
+
+
+def test_later_steps_find_in_the_turn_what_was_read() -> None:
+    question = "nur in meinen Dateien: Was sagt der Vertrag zum Samstag?"
+    reply = {"language": "de", "only_own_documents": True, "day": "2026-11-28",
+             "query": [{"query": "Vertrag Samstag"}]}  # fmt: skip
+    found = turn_of(turn(question), read(question, **reply), Configuration())
+    assert (found["own_only"], found["day"]) == (True, "2026-11-28")
+    assert found["answer_language"] == "German (de)"
+    assert "outing" not in found
+
+
+def test_without_a_model_the_question_is_the_query_and_demands_nothing() -> None:
+    question = "王府井附近人均100以内的咖啡馆"
+    found = asked_by_rules(turn(question), NO_PREVIOUS, Configuration())
+    assert [query["query"] for query in found.queries] == [question]
+    task: Any = found.queries[0]["map"]
+    assert (task["place"], task["keywords"]) == ("王府井", ["咖啡馆"])
+    assert (found.demands, found.outing, found.needs) == ({}, None, None)
+
+
+@pytest.mark.parametrize(
+    ("question", "previous", "needs"),
+    [
+        ("附近有停车场吗", NO_PREVIOUS, "place"),
+        ("附近有停车场吗", SHOWN, None),
+        ("导航去故宫", NO_PREVIOUS, "origin"),
+        ("钠离子电池的成本", NO_PREVIOUS, None),
+    ],
+)
+def test_without_a_model_a_place_that_lacks_is_still_asked_for(
+    question: str, previous: Previous, needs: Any
+) -> None:
+    assert asked_by_rules(turn(question), previous, Configuration()).needs == needs
+
+
+def test_without_a_model_a_day_is_planned_only_where_the_setting_says_so() -> None:
+    assert asked_by_rules(turn("西湖一日游"), NO_PREVIOUS, Configuration()).outing is None
+    setting = Configuration(outing="on")
+    assert asked_by_rules(turn("把这些排一下"), SHOWN, setting).replans
+    assert asked_by_rules(turn("一天的行程"), NO_PREVIOUS, setting).needs == "place"
