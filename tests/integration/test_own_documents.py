@@ -55,15 +55,52 @@ def over(lab: Lab, knowledge: Any) -> Lab:
 async def test_the_main_assistant_cites_a_passage_of_a_collection_that_is_named(
     lab: Lab, knowledge: MemoryKnowledge
 ) -> None:
-    llm = Spoken(generate_query=[WRITTEN], answer=[Answer(text="桥面每三年检修一次[^d0-0]。")])
+    llm = Spoken(generate_query=[WRITTEN], answer=[Answer(text="桥面每三年检修一次[^o0-0]。")])
     lab.gemini.llm = llm
     state = await over(lab, knowledge).ask(QUESTION, collections=["own"])
     findings = block(llm.prompts("answer")[0], "findings")
-    assert "检修手册 (notes/检修手册.md): 桥面每三年检修一次，上次是2024年。 [^d0-0]" in findings
-    assert "面条" not in findings, "it shares no word with the query"
+    assert "检修手册 (notes/检修手册.md): 桥面每三年检修一次，上次是2024年。 [^o0-0]" in findings
+    assert "食堂周五供应面条。 [^o0-1]" in findings, "what is named is not filtered"
     (source,) = [s for s in told(state)["sources"] if s["kind"] == "document"]
     assert source["title"] == "检修手册 (notes/检修手册.md)"
     assert "[1]" in str(answer_of(state).text)
+
+
+async def test_what_has_no_room_is_searched_by_each_query(
+    lab: Lab, knowledge: MemoryKnowledge
+) -> None:
+    knowledge.put("长卷", "\n\n".join(f"第 {n} 章，青岚大桥的桥面。" * 60 for n in range(30)))
+    llm = lab.gemini.llm = Spoken(generate_query=[WRITTEN])
+    await over(lab, knowledge).ask(QUESTION, collections=["own"], context={"own_token_limit": 2000})
+    findings = block(llm.prompts("answer")[0], "findings")
+    assert "上次是2024年。 [^o0-0]" in findings
+    assert "的桥面。 [^d0-0]" in findings
+    assert [query for query, _ in knowledge.searched] == ["青岚大桥 桥面 检修 周期"]
+
+
+async def test_own_documents_alone_are_asked_where_so_set(
+    lab: Lab, knowledge: MemoryKnowledge
+) -> None:
+    lab.gemini.llm = Spoken(generate_query=[WRITTEN])
+    here = over(lab, knowledge)
+    state = await here.ask(QUESTION, context={"sources": "own", "geo_routing": "always"})
+    assert {s["kind"] for s in state["sources_gathered"]} == {"document"}
+    assert lab.gemini.llm.prompts("web_research") == []
+    assert state["usage"]["searches"] == state["usage"]["map_calls"] == 0
+
+
+async def test_a_question_for_own_documents_alone_reads_all_that_one_has(
+    lab: Lab, knowledge: MemoryKnowledge
+) -> None:
+    knowledge.put("theirs", NOTES, collection="bobs", owner="bob")
+    alone = plan({"query": "桥面 检修"}, question=QUESTION, only_own_documents=True)
+    lab.gemini.llm = Spoken(generate_query=[alone, alone])
+    state = await over(lab, knowledge).ask(QUESTION)
+    assert {s["title"] for s in state["sources_gathered"]} == {"检修手册 (notes/检修手册.md)"}
+    assert state["usage"]["searches"] == 0
+    nobody = await over(lab, MemoryKnowledge()).ask(QUESTION, thread="none")
+    assert [gap["code"] for gap in nobody["gaps"]] == ["none_to_read"]
+    assert nobody["usage"]["searches"] == 0
 
 
 async def test_where_no_collection_is_named_no_document_is_looked_at(
@@ -77,7 +114,7 @@ async def test_where_no_collection_is_named_no_document_is_looked_at(
     assert (knowledge.searched, state["readable"]) == ([], [])
     state = await here.ask(QUESTION, thread="set", context={"collections": "own"})
     assert state["readable"] == ["own"], "a setting names them where the question does not"
-    assert [query for query, _ in knowledge.searched] == ["青岚大桥 桥面 检修 周期"]
+    assert knowledge.searched == [], "all of it was read"
 
 
 async def test_a_collection_that_is_not_there_is_refused_before_anything_is_paid(
@@ -109,7 +146,7 @@ async def test_a_knowledge_base_that_fails_is_a_gap_and_the_web_answers(
     async def fails(*_: Any, **__: Any) -> Any:
         raise ProviderUnavailable("knowledge", "is gone")
 
-    monkeypatch.setattr(knowledge, "search", fails)
+    monkeypatch.setattr(knowledge, "texts", fails)
     lab.gemini.llm = Spoken(generate_query=[WRITTEN])
     state = await over(lab, knowledge).ask(QUESTION, collections=["own"])
     assert "knowledge_failed" in {gap["code"] for gap in state["gaps"]}

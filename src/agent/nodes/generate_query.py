@@ -61,8 +61,7 @@ async def generate_query(
     readable = await readable_collections(state, configuration, services, runtime, turn=turn)
     opened = new_turn()
     opened["turn"], opened["previous"] = turn, previous
-    opened["owner"], opened["readable"] = readable.owner, readable.names
-    opened["gaps"] = replaced(readable.gaps)
+    opened["owner"] = readable.owner
     if notice := services.notice(turn["language"]):
         runtime.stream_writer(event("notice", NODE, text=notice))
     meter = open_meter(turn, configuration, services, spent=None)
@@ -73,7 +72,11 @@ async def generate_query(
     )
     turn = turn_of(turn, read, configuration)
     if read.only_own_documents and not readable.names:
-        gaps = [*gaps, run_gap("documents.no_collection", turn["language"])]
+        readable = await readable_collections(
+            state, configuration, services, runtime, turn=turn, all_by_default=True
+        )
+    if turn.get("own_only") and not (readable.names or readable.gaps):
+        gaps = [*gaps, run_gap("documents.none_to_read", turn["language"])]
     if read.by_model and any(query["map"] for query in read.queries):
         turn = in_china(turn)
     await prepare(turn["language"])
@@ -85,6 +88,7 @@ async def generate_query(
              turn["id"], NODE, len(queries), sum(bool(q["map"]) for q in queries))  # fmt: skip
     turn = waiting(turn, configuration, services, "agent") if queries else turn
     opened["turn"], opened["needs"] = turn, read.needs
+    opened["readable"] = readable.names
     opened["gaps"] = replaced([*readable.gaps, *gaps])
     opened["usage"] = Usage(**meter.usage, first=True)
     opened.update(_first_round(queries))
@@ -128,7 +132,7 @@ async def _position(
     if near is None:
         return ""
     district = ""
-    if configuration.geo_routing != "never":
+    if configuration.geo_routing != "never" and configuration.sources != "own":
         try:
             async with asyncio.timeout(_DISTRICT_SECONDS):
                 district = await services.maps.district(near, language, meter=meter)

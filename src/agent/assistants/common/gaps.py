@@ -32,7 +32,7 @@ _IN_OWN_WORDS = _FOUND_NOTHING | {
     "answer_unsupported",
     "outing_too_few", "outing_impossible", "search_sites", "search_since", "search_undated",
     "documents_alone", "map_widened", "map_ambiguous", "no_documents", "none_to_read",
-    "no_collection", "attachments_unread", "model_weak", "model_no_tools",
+    "attachments_unread", "model_weak", "model_no_tools",
 }  # fmt: skip
 _GENERAL = ("limit", "max_searches", "max_map_calls", "web")
 """What a model that has all it needs may leave unsaid; a map that failed is said."""
@@ -41,7 +41,7 @@ _MAP_ASKS = {"map_needs_place"}
 _WEB = frozenset({"web", *LABELS})
 _ALWAYS_SAID = {
     "model_weak", "notes_lack", "outing_too_few", "outing_impossible", "map_widened",
-    "map_ambiguous", "no_documents", "none_to_read", "no_collection", "attachments_unread",
+    "map_ambiguous", "no_documents", "none_to_read", "attachments_unread",
 }  # fmt: skip
 _IN_LINE, _LONGEST_NOTE = 2, 160
 _SAID, _SAID_MISSING, _ENOUGH_WORDS, _LEAST_WORDS = 0.6, 0.25, 5, 3

@@ -23,7 +23,6 @@ from agent.core.errors import AgentError, InputError
 from agent.evidence.markdown import link_url
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap, Source
-from agent.knowledge.terms import bears_on
 from agent.knowledge.types import Collected, Hit, KnownDocument, Scope
 from agent.runs.engine import EVERYBODY, OWNER
 from agent.search.hits import only_known
@@ -138,6 +137,7 @@ async def _readable_collections(
     Somebody else's is told as one that nobody has. A knowledge base that fails is a gap.
     """
     chosen, owner = _named(state, configuration), owner_of(runtime)
+    all_by_default = all_by_default or configuration.sources == "own"
     if not (chosen or (chosen is None and all_by_default)):
         return Readable(owner)
     try:
@@ -180,11 +180,6 @@ class Documents:
     sources: list[Source] = field(default_factory=list)
     gap: Gap | None = None
 
-    @property
-    def marked(self) -> str:
-        """Return the passages as marked text."""
-        return "\n\n".join(f"{s['title']}: {s['quotes'][0]} [^{s['id']}]" for s in self.sources)
-
     def shown(self, ids: Sequence[str], language: Language) -> str:
         """Return the passages as a model reads them in a tool's result, under these ids."""
         rows = [
@@ -204,17 +199,16 @@ async def search_own(
     prefix: str,
     language: Language,
 ) -> Documents:
-    """Return the passages that bear on a query, best first; never raise for a failure."""
+    """Return the passages nearest to a query, best first; never raise for a failure."""
     if scope is None:
         return Documents(query)
     try:
         hits = await services.knowledge().search(query, scope, limit=_LOOKED_AT, meter=meter)
     except AgentError as error:
         return Documents(query, gap=documents_gap(error, language))
-    bearing = [hit for hit in hits if is_near(hit) or bears_on(query, passage_text(hit))]
     return Documents(
         query,
-        [passage_source(f"{prefix}-{n}", hit, language) for n, hit in enumerate(bearing[:_SHOWN])],
+        [passage_source(f"{prefix}-{n}", hit, language) for n, hit in enumerate(hits[:_SHOWN])],
     )
 
 
@@ -283,6 +277,11 @@ def shown_path(path: str) -> str:
         if kind(path).is_absolute():
             return kind(path).name
     return path
+
+
+def marked_passages(sources: Iterable[Source]) -> str:
+    """Return passages as marked text."""
+    return "\n\n".join(f"{s['title']}: {s['quotes'][0]} [^{s['id']}]" for s in sources)
 
 
 def next_prefix(ids: Collection[str]) -> int:

@@ -5,7 +5,7 @@ not fit is searched as it always was, and named to the reader.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agent.assistants.common.own_documents import documents_gap, shown_path
 from agent.assistants.common.services import Services
@@ -68,6 +68,14 @@ async def read_whole(
         [document for document in every if document["id"] in fitting],
         [document for document in every if document["id"] not in fitting],
     )
+
+
+def rest_of(scope: Scope, whole: WholeDocuments) -> Scope | None:
+    """Return the scope of those documents that are not read whole; None where that is none."""
+    if not whole.read:
+        return scope
+    rest = tuple(document["id"] for document in whole.unread)
+    return replace(scope, documents=rest) if rest else None
 
 
 def _fitting(hits: Sequence[Hit], tokens: int) -> set[str]:

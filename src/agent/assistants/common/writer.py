@@ -83,7 +83,7 @@ _NO_VERDICT = ("version", "total")
 _SHOWN_PLACES = 20
 _ANSWERED_EMPTY = {
     "no_results", "map_no_results", "map_place_not_found", "map_not_covered", "ungrounded",
-    "search_since",
+    "search_since", "none_to_read",
 }  # fmt: skip
 
 

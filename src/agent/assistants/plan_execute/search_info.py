@@ -31,6 +31,7 @@ from agent.assistants.common.whole_documents import (
     document_elements,
     ids_of_whole,
     read_whole,
+    rest_of,
 )
 from agent.assistants.plan_execute.documents import (
     PAGES,
@@ -187,7 +188,7 @@ async def search_info(
     own = own_scope(state.get("readable", []), state["owner"], runtime)
     named = state["own_documents"] != "search"
     whole = await _whole(own, configuration, services, state["turn"]["language"], named=named)
-    searching = _searching(state, services, configuration, _rest_of(own, whole))
+    searching = _searching(state, services, configuration, own and rest_of(own, whole))
     comparing = asyncio.ensure_future(_differences(whole, searching))
     try:
         pool, targets, results = await searching.run()
@@ -230,14 +231,6 @@ async def _whole(
     if own is None or not named:
         return WholeDocuments()
     return await read_whole(own, services, language, tokens=configuration.own_token_limit)
-
-
-def _rest_of(own: Scope | None, whole: WholeDocuments) -> Scope | None:
-    """Return the scope of those documents that are not read whole; None where that is none."""
-    if own is None or not whole.read:
-        return own
-    rest = tuple(document["id"] for document in whole.unread)
-    return replace(own, documents=rest) if rest else None
 
 
 async def _differences(whole: WholeDocuments, searching: "_Searching") -> list[str]:
