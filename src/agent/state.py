@@ -141,10 +141,14 @@ class Turn(TypedDict):
     """ISO date of the day that is meant, in a model's word."""
     own_only: NotRequired[bool]
     """Only the user's own documents are read: nothing is sent to the web or the map."""
+    utc_offset: NotRequired[int | None]
+    """The user's clock, of this question or of an earlier one on the thread."""
+    zone: NotRequired[str]
+    """Of the place that the question is about, by name; absent where none is known."""
     outing: NotRequired[OutingWish]
     """What is wanted of a day over the places; absent where none is to be planned."""
-    replans: NotRequired[bool]
-    """The day is made of the last answer's places: nothing is searched."""
+    replans: NotRequired[list[str]]
+    """The ids of the earlier places that the day is made of: nothing is searched."""
     paused_at: NotRequired[float]
     """Since when the plan waits for its review, as `started_at`; that time is not the run's."""
     paused_by: NotRequired[str]
@@ -162,21 +166,50 @@ class PlannedQuery(Query):
     round: int
 
 
+class ShownPlace(TypedDict):
+    """A place of an earlier answer, as its reader saw it."""
+
+    id: str
+    name: str
+    number: int
+    """On the map and in the list; 0 where it had none."""
+
+
+class EarlierTurn(TypedDict):
+    """Hold what an answer before this turn showed."""
+
+    question: str
+    places: list[ShownPlace]
+    """In its order."""
+    cited: list[str]
+    """Ids of `Previous.sources`."""
+    zone: str
+    """Of its places, by name; empty where it was about none."""
+
+
 class Previous(TypedDict):
-    """Hold what the last turn on this thread knew, under ids of this turn (`p0-0`)."""
+    """Hold what the last turns on this thread knew, under ids of this turn (`p0-0`).
+
+    The last one leaves what it found, those before it what they showed.
+    """
 
     sources: list[Source]
     places: list[Place]
+    """Each once, those of the last answer first."""
+    turns: NotRequired[list[EarlierTurn]]
+    """The last three that showed anything, the newest first."""
     notes: NotRequired[list[str]]
     """Marked texts that cite `sources`: findings of a search, notes on a topic."""
     answer: NotRequired[str]
     """The id of the message that closed the turn; another one's evidence is read off itself."""
     near: NotRequired[Point | None]
     """Where its question was asked from."""
+    utc_offset: NotRequired[int | None]
+    """Of the user's clock, as the client told it last."""
     constraints: NotRequired[Constraints]
     """What its question demanded of a place."""
     outing: NotRequired[Outing]
-    """The day it planned."""
+    """The day that was planned last, as long as one of its places is known."""
     names: NotRequired[dict[str, str]]
     """Names of positions ("lng,lat", GCJ-02) that its calls of the map located."""
 

@@ -51,7 +51,6 @@ async def answer_with(
         (claims, "corrected"),
         (claims, "renumbered"),
         (writer, "evidence_of"),
-        (writer, "earlier_pages"),
     ],
     ids=lambda step: step[1],
 )

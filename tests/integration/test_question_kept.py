@@ -238,7 +238,7 @@ async def test_an_earlier_answer_is_shown_without_what_code_wrote_around_it(lab:
     await lab.ask("第三个呢")
     second, third = (block(p, "conversation") for p in llm.prompts("generate_query")[1:])
     assert second.splitlines() == ["user: 王府井附近的景点", f"assistant: {text}[^p0-0]"]
-    assert [len(line) for line in third.splitlines()[1::2]] == [213, 3018]
+    assert [len(line) for line in third.splitlines()[1::2]] == [1013, 3018]
 
 
 async def test_earlier_places_are_not_told_a_second_time_as_sources(lab: Lab) -> None:
@@ -407,13 +407,17 @@ async def test_demands_of_a_follow_up_are_checked_against_the_last_answers_place
     assert fetched in answer_of(state).text
 
 
-async def test_a_place_that_was_looked_up_again_is_shown_to_the_writer_once(lab: Lab) -> None:
+async def test_the_facts_of_a_place_that_was_looked_up_again_are_shown_to_the_writer_once(
+    lab: Lab,
+) -> None:
     llm = scripted(lab, generate_query=[plan(nearby("王府井", "书店"))] * 2)
     await lab.ask("王府井附近的书店")
     await lab.ask("王府井附近的书店")
     prompt = llm.prompts("answer")[-1]
-    assert block(prompt, "places")
-    assert block(prompt, "previous_places") == ""
+    earlier = block(prompt, "previous_places").splitlines()[1:]
+    assert [line.count(" | ") for line in earlier] == [1] * len(earlier) != []
+    assert all(f"[^a0-{at}]" in line for at, line in enumerate(earlier))
+    assert "★" in block(prompt, "places")
 
 
 async def test_facts_are_looked_up_though_no_query_was_written_for_them(lab: Lab) -> None:

@@ -1,7 +1,7 @@
 """The blocks each prompt is made of."""
 
 BLOCKS = {
-    "generate_query": "today count conversation previous_sources previous_places"
+    "generate_query": "today count conversation previous_sources previous_places planned_day"
     " user_location question",
     "web_research": "today query",
     "web_writeup": "today query results",
@@ -9,8 +9,7 @@ BLOCKS = {
     "reflection": "today conversation asked findings sources places routes weather gaps"
     " map_calls_left limit asked_as question",
     "answer": "today conversation question asked_as findings sources places routes weather outing"
-    " gaps"
-    " previous_sources previous_places",
+    " gaps previous_sources previous_places planned_day",
     "continue_answer": "cut_off",
     "claim_check": "today question passages statements",
     "deep_plan": "today conversation previous limit question",

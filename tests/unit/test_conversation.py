@@ -43,12 +43,12 @@ def test_a_source_is_shown_with_several_of_its_sentences() -> None:
 
 
 def test_only_older_answers_are_cut_short_and_the_last_is_kept_as_far_as_it_decides() -> None:
-    old, last = "旧。" * 300, "新。" * 1900
+    old, last = "旧。" * 800, "新。" * 1900
     brief = "要求。" * 500
     messages = [HumanMessage(brief), AIMessage(old), HumanMessage("问"), AIMessage(last)]
     first, earlier, _, newest = conversation([*messages, HumanMessage("再问")], []).splitlines()
     assert first == f"user: {brief}"
-    assert len(earlier) < 300
+    assert 900 < len(earlier) < 1100
     assert newest == f"assistant: {last}"
 
 

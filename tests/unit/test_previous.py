@@ -1,6 +1,7 @@
 """What a turn leaves to the next one on its thread, and what that one makes of it."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,10 +10,12 @@ from langchain_core.messages import AIMessage, HumanMessage
 from agent.assistants.common.previous import (
     Knowledge,
     carried,
-    earlier_pages,
+    listed_last,
     opened_previous,
     previous_lines,
     previous_of,
+    shown_lines,
+    turns_of,
     with_ids_of,
 )
 from agent.core.strings import estimated_tokens
@@ -73,7 +76,7 @@ def test_the_next_turn_finds_it_by_the_answer_that_closed_the_turn() -> None:
     assert foreign == Previous(sources=[], places=[])
 
 
-def test_only_the_last_turn_lives_on() -> None:
+def test_notes_and_what_nobody_cited_live_on_for_one_turn() -> None:
     first = left(Knowledge(PAGES, PAGES, [], ["旧的笔记[^w0-0]"]))
     kept = [s for s in first["sources"] if s["url"] == "https://0.example/"]
     second = left(Knowledge(kept, [source("w0-0", "https://new", quotes=["新。"])], [], []))
@@ -125,22 +128,99 @@ def test_where_the_user_is_and_what_was_demanded_live_on_from_the_beginning_of_a
     assert again["constraints"] == {"max_cost": 100}
 
 
-def test_pages_of_older_answers_are_those_that_the_last_one_does_not_cite() -> None:
+def shop(name: str, number: int) -> Place:
+    return record(name, rating=4.5, id=f"amap:{name}", source=f"a0-{number}", number=number)
+
+
+def stands_for(place: Place) -> Source:
+    return source(place["source"], f"https://amap/{place['name']}", kind="place")
+
+
+def turn_of(places: list[Place], pages: list[Source], earlier: Previous | None) -> Previous:
+    cited = [*pages, *map(stands_for, places)]
+    knowledge = Knowledge(cited, cited, places, [])
+    return left(replace(knowledge, earlier=earlier) if earlier else knowledge)
+
+
+def test_three_turns_of_places_and_sources_are_known_with_their_numbers() -> None:
+    previous: Previous | None = None
+    for turn in range(5):
+        names = [f"店{turn}{letter}" for letter in "ab"]
+        places = [shop(name, number) for number, name in enumerate(names, 2)]
+        previous = turn_of(places, [source("w0-0", f"https://{turn}.example")], previous)
+    assert previous
+    lists = [[(p["name"], p["number"]) for p in turn["places"]] for turn in turns_of(previous)]
+    assert lists == [[(f"店{n}a", 2), (f"店{n}b", 3)] for n in (4, 3, 2)]
+    assert [p["name"] for p in previous["places"]] == [f"店{n}{x}" for n in (4, 3, 2) for x in "ab"]
+    ids = {s["id"]: s["url"] for s in previous["sources"]}
+    cited = [[ids[name] for name in turn["cited"]] for turn in turns_of(previous)]
+    assert [urls[0] for urls in cited] == [f"https://{n}.example" for n in (4, 3, 2)]
+    assert len(ids) == 9, "a page and two places of each turn"
+    shown = shown_lines(previous, {}, "zh")
+    assert shown.count("no. 2") == 3
+    assert shown.index("店4b") < shown.index("店3a") < shown.index("店2b")
+    assert [p["name"] for p in listed_last(previous)] == ["店4a", "店4b"]
+
+
+def test_a_turn_that_shows_nothing_ages_no_other() -> None:
+    first = turn_of([shop("甲", 1)], [], None)
+    second = left(replace(Knowledge([], [], [], []), earlier=first))
+    assert turns_of(second) == turns_of(first)
+    assert second["places"] == first["places"]
+
+
+def test_a_place_that_two_answers_listed_has_its_facts_once_and_both_its_numbers() -> None:
+    first = turn_of([shop("甲", 1), shop("乙", 2)], [], None)
+    second = turn_of([shop("乙", 7)], [], first)
+    shown = shown_lines(second, {}, "zh").splitlines()
+    assert [line.rsplit(" | ", 1)[-1] for line in shown if "乙" in line] == ["no. 7", "no. 2"]
+    facts = [line.count(" | ") for line in shown if "乙" in line]
+    assert facts[0] > 1 == facts[1]
+    again = shown_lines(second, {"amap:乙": "a5-5"}, "zh")
+    assert again.count("[^a5-5] 乙 | no.") == 2, "found again, it stands with the places of now"
+
+
+def test_where_room_is_short_an_earlier_place_keeps_its_name_and_number() -> None:
+    places = [shop(f"店{number}", number) for number in range(1, 9)]
+    first = turn_of(places, [], None)
+    pages = [source(f"w0-{n}", f"https://{n}.example", quotes=["资料。" * 300]) for n in range(6)]
+    knowledge = replace(Knowledge(pages, pages, [], []), earlier=first)
+    second = left(knowledge, limit=9000)
+    assert len(json.dumps(second, ensure_ascii=False).encode()) <= 9000
+    assert len(second["places"]) < 8
+    assert shown_lines(second, {}, "zh").splitlines()[-1].endswith("店8 | no. 8")
+
+
+def test_a_thread_of_before_has_one_turn() -> None:
+    place = shop("甲", 1)
+    old = Previous(sources=[stands_for(place)], places=[place], answer="m1")
+    assert [each["name"] for each in turns_of(old)[0]["places"]] == ["甲"]
+    assert listed_last(previous_of(thread(old))) == [place]
+    after = turn_of([shop("乙", 1)], [], old)
+    assert [[p["name"] for p in turn["places"]] for turn in turns_of(after)] == [["乙"], ["甲"]]
+
+
+def test_a_client_that_sends_the_messages_itself_has_three_turns_too() -> None:
     def answer(*names: str) -> AIMessage:
-        pages = [source(f"w0-{n}", f"https://{n}") for n in names]
-        shop = source("a0-0", "https://amap", kind="place")
-        return AIMessage("…", additional_kwargs={"sources": [*pages, shop]})
+        pages = [source(f"w0-{n}", f"https://{name}") for n, name in enumerate(names)]
+        place = shop(f"店{names[0]}", 1)
+        shown = {"sources": [*pages, stands_for(place)], "places": [place]}
+        return AIMessage("…", additional_kwargs=shown)
 
     messages = [
-        HumanMessage("问"),
-        answer("a", "b", "c"),
-        answer("d"),
-        answer("e"),
-        HumanMessage("问"),
-    ]
-    older = earlier_pages(messages, [source("w1-0", "https://b")])
-    assert sorted(page["url"] for page in older.values()) == ["https://a", "https://c", "https://d"]
-    assert all(name == page["id"] for name, page in older.items())
+        HumanMessage("零"), answer("z"),
+        HumanMessage("甲"), answer("a", "b"),
+        HumanMessage("乙"), answer("c", "b"),
+        HumanMessage("丙"), AIMessage("…", additional_kwargs={"sources": [{"id": 3}]}),
+        HumanMessage("丁"), answer("d"),
+        HumanMessage("戊"),
+    ]  # fmt: skip
+    previous = previous_of(OverallState(messages=messages))
+    assert [turn["question"] for turn in turns_of(previous)] == ["丁", "乙"]
+    urls = sorted(s["url"] for s in previous["sources"] if s["kind"] == "page")
+    assert urls == ["https://b", "https://c", "https://d"]
+    assert len({s["id"] for s in previous["sources"]}) == len(previous["sources"])
+    assert [p["name"] for p in previous["places"]] == ["店d", "店c"]
 
 
 def test_one_page_has_one_id_and_the_words_of_all_its_ids() -> None:

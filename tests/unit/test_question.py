@@ -8,8 +8,9 @@ from agent.assistants.common.previous import NO_PREVIOUS
 from agent.assistants.common.question import Asked, asked, asked_by_rules, turn_of
 from agent.configuration import Configuration
 from agent.state import Previous, SearchQueryList, Turn
+from tests.unit.test_constraints import record
 
-PLACES: Any = [{"id": "amap:A", "name": "博物馆"}, {"id": "amap:B", "name": "公园"}]
+PLACES = [record("博物馆", id="amap:A"), record("公园", id="amap:B")]
 SHOWN = Previous(sources=[], places=PLACES)
 MAP = {"intent": "nearby", "place": "王府井", "keywords": ["咖啡馆"]}
 QUERY = {"query": "王府井 咖啡馆", "map": MAP}
@@ -47,14 +48,15 @@ def test_a_day_is_planned_where_the_model_says_so_and_the_setting_lets_it() -> N
 
 def test_a_day_of_places_that_were_shown_searches_nothing() -> None:
     found = read("make a day of these", SHOWN, outing={"earlier_places": True}, query=[QUERY])
-    assert (found.queries, found.replans) == ([], True)
+    assert (found.queries, found.replans) == ([], ["amap:A", "amap:B"])
     alone = read("王府井一日游", NO_PREVIOUS, outing={"earlier_places": True}, query=[QUERY])
     assert alone.queries
     assert not alone.replans
 
 
 def test_a_change_of_the_planned_day_searches_nothing() -> None:
-    outing: Any = {"wish": {"day": "2026-11-28"}, "stops": [], "left_out": []}
+    stops = [{"place": place["id"], "name": place["name"], "begins": "10:00"} for place in PLACES]
+    outing: Any = {"wish": {"day": "2026-11-28"}, "stops": stops, "left_out": []}
     previous = Previous(**{**SHOWN, "outing": outing})
     change = {"stop": "公园", "change": "leave_out"}
     found = read("不去公园", previous, outing={"changes": [change]}, query=[QUERY])

@@ -10,7 +10,7 @@ from agent.assistants.common.answer_text import write_or_quote
 from agent.assistants.common.conversation import conversation
 from agent.assistants.common.excerpts import excerpt_lines, sentences_by_id, sentences_of
 from agent.assistants.common.gaps import gap_lines
-from agent.assistants.common.previous import previous_lines
+from agent.assistants.common.previous import planned_before, previous_lines, shown_lines
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.shown_records import days_forecast
 from agent.assistants.common.steering import new_wishes, wished, with_wishes
@@ -156,16 +156,16 @@ def _prompt(draft: Draft, state: OverallState) -> list[BaseMessage]:
         "outing": outing_lines(outing, language) if (outing := state.get("outing")) else "",
         "gaps": gap_lines(draft.gaps, language, mapped=draft.mapped),
         "previous_sources": previous_lines(previous, share, draft.turn["question"]),
-        "previous_places": place_lines(_not_among(draft.places, previous["places"]), language),
+        "planned_day": "" if state.get("outing") else planned_before(previous, language),
+        "previous_places": shown_lines(previous, _again(draft.places), language),
     }
     prompt = task_prompt("answer", answer_language(draft.turn), **values)
     return with_wishes(prompt, state)
 
 
-def _not_among(places: Sequence[Place], earlier: Sequence[Place]) -> list[Place]:
-    """Return the places of the last answer that were not looked up again."""
-    ids = {place["id"] for place in places[:_SHOWN_PLACES]}
-    return [place for place in earlier if place["id"] not in ids]
+def _again(places: Sequence[Place]) -> dict[str, str]:
+    """Return the sources of the places that the prompt shows as found now, by the places' ids."""
+    return {place["id"]: place["source"] for place in places[:_SHOWN_PLACES]}
 
 
 def _material(draft: Draft, state: OverallState) -> str:

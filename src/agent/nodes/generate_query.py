@@ -10,7 +10,13 @@ from langgraph.runtime import Runtime
 from agent.assistants.common.conversation import conversation
 from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.common.own_documents import readable_collections
-from agent.assistants.common.previous import opened_previous, previous_lines, previous_of
+from agent.assistants.common.previous import (
+    opened_previous,
+    planned_before,
+    previous_lines,
+    previous_of,
+    shown_lines,
+)
 from agent.assistants.common.question import Asked, asked, asked_by_rules, turn_of
 from agent.assistants.common.review import waiting
 from agent.assistants.common.services import GetServices, Services
@@ -24,8 +30,6 @@ from agent.configuration import Configuration
 from agent.core.budget import Meter, Usage
 from agent.core.errors import AgentError
 from agent.core.progress import event
-from agent.evidence.outing.text import day_lines
-from agent.evidence.records import place_lines
 from agent.evidence.types import Gap, Query
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.client import ModelClient
@@ -116,8 +120,8 @@ def _prompt(
         "count": str(turn["count"]),
         "conversation": conversation(messages, previous["sources"]),
         "previous_sources": previous_lines(previous, share, turn["question"]),
-        "previous_places": place_lines(previous["places"], language),
-        "planned_day": day_lines(outing, language) if (outing := previous.get("outing")) else "",
+        "previous_places": shown_lines(previous, {}, language),
+        "planned_day": planned_before(previous, language),
         "user_location": position,
         "question": turn["question"],
     }

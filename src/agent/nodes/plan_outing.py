@@ -72,9 +72,10 @@ def _wish(turn: Turn, places: Sequence[Place], now: datetime) -> tuple[OutingWis
 
 
 def _candidates(state: OverallState) -> list[Place]:
-    """Return the places of this turn, or of the last answer, that are worth a stop of their own."""
-    if state["turn"].get("replans"):
-        places = (state.get("previous") or NO_PREVIOUS)["places"]
+    """Return the places of this turn, or of an earlier one, that are worth a stop of their own."""
+    if again := state["turn"].get("replans"):
+        earlier = (state.get("previous") or NO_PREVIOUS)["places"]
+        places = [place for place in earlier if place["id"] in again]
     else:
         places = distinct_places(state.get("places", []))
     turn = state["turn"]

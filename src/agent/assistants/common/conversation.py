@@ -25,7 +25,7 @@ MAX_QUESTION = 20_000
 EXTENT = "own_text"
 """Key of a message's additional_kwargs: [start, end] in characters of what the model wrote."""
 KEPT_MESSAGES = 6
-_QUESTION_CHARACTERS, _LAST_CHARACTERS, _OLDER_CHARACTERS = 2000, 4000, 200
+_QUESTION_CHARACTERS, _LAST_CHARACTERS, _OLDER_CHARACTERS = 2000, 4000, 1000
 _LINE_BREAK = " / "
 _SENTENCES = re.compile(r".+[。！？；]|.+[.!?;](?=\s)")
 

@@ -1,6 +1,7 @@
-"""Carry what a turn knew into the next one on its thread: its evidence under new ids, and notes.
+"""Carry what the last turns knew into the next one on their thread, under new ids.
 
-Besides the messages it is all that lives on, and it holds one turn only.
+Besides the messages it is all that lives on: of the last turn what it found, with its notes; of
+those before it what their readers saw, the list of places and the sources.
 """
 
 import json
@@ -8,24 +9,33 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from langchain_core.messages import AIMessage, AnyMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from pydantic import TypeAdapter, ValidationError
 
-from agent.assistants.common.conversation import KEPT_MESSAGES
 from agent.core.processor import breathe
 from agent.core.strings import cut_to_shares, cut_to_tokens, estimated_tokens
 from agent.evidence.citations import MARKER, carry_over, source_key
 from agent.evidence.claims.passages import with_heads
 from agent.evidence.figures import figures
+from agent.evidence.outing.text import day_lines
 from agent.evidence.places import source_ids
-from agent.evidence.types import Outing, Place, Source
+from agent.evidence.queries import clean_text
+from agent.evidence.records import place_facts
+from agent.evidence.types import LeftOut, Outing, Place, Source, Stop
+from agent.evidence.zones import zone_of
 from agent.knowledge.ranking import Bm25, best_first
-from agent.state import AgentInput, Previous, Turn
+from agent.state import AgentInput, EarlierTurn, Previous, ShownPlace, Turn
+from agent.texts import Language
 
 _SOURCES = TypeAdapter(list[Source])
 _PLACES = TypeAdapter(list[Place])
 _OUTING = TypeAdapter(Outing)
 _MOST_PLACES = 12
+"""Of one answer that are kept with all that the map says of them."""
+_MOST_SHOWN = 30
+"""Of one answer whose names and numbers are kept."""
+_TURNS = 3
+_LONGEST_ASKED = 80
 _LONGEST_TEXT = 1600
 """Characters kept of a source's words."""
 _NEAREST, _LIKE = 2, 0.1
@@ -35,12 +45,16 @@ _NOTES_SHARE = 0.6
 NO_PREVIOUS = Previous(sources=[], places=[])
 _UNCITED_SHARE = 0.2
 """The part of the room behind what bears the answer that is kept for what it did not cite."""
+_EARLIER_SHARE = 0.5
+"""The same for what the turns before the last one showed."""
+_READ_OFF = 200_000
+"""Bytes of what is read off a client's own messages."""
 _ABOUT = 600
 """Bytes for what is neither a source, a place nor a note."""
 
 
 def previous_of(state: AgentInput) -> Previous:
-    """Return what the last turn left; read off the last answer where the thread has nothing of it.
+    """Return what the last turns left; read off the answers where the thread has nothing of them.
 
     That is so where a client sends the messages itself.
     """
@@ -48,26 +62,66 @@ def previous_of(state: AgentInput) -> Previous:
     answer = next((m for m in reversed(state["messages"]) if isinstance(m, AIMessage)), None)
     if stored and stored.get("answer") and answer is not None and stored["answer"] == answer.id:
         return stored
-    evidence = _evidence_of(answer.additional_kwargs) if answer is not None else NO_PREVIOUS
+    evidence = _evidence_of(state["messages"])
     near = stored.get("near") if stored else None
     return Previous(**{**evidence, "near": near}) if near else evidence
 
 
 def opened_previous(previous: Previous, turn: Turn) -> Previous:
-    """Return it as the turn that begins keeps it: with where this question is asked from."""
-    return Previous(**{**previous, "near": turn["near"]})
+    """Return it as the turn that begins keeps it: with where, and on whose clock, it is asked."""
+    clock = turn.get("utc_offset")
+    return Previous(**{**previous, "near": turn["near"], "utc_offset": clock})
+
+
+def turns_of(previous: Previous) -> list[EarlierTurn]:
+    """Return the remembered turns, the newest first; one for a thread of before."""
+    if "turns" in previous:
+        return previous["turns"]
+    if not (previous["sources"] or previous["places"]):
+        return []
+    return [_shown("", previous["places"], [source["id"] for source in previous["sources"]])]
+
+
+def listed_last(previous: Previous) -> list[Place]:
+    """Return the places of the last answer that showed any, in its order."""
+    shown = next((turn["places"] for turn in turns_of(previous) if turn["places"]), [])
+    by_id = {place["id"]: place for place in previous["places"]}
+    return [by_id[each["id"]] for each in shown if each["id"] in by_id]
+
+
+def zone_before(previous: Previous) -> str:
+    """Return the name of the zone that the last answers' places are in; empty without any."""
+    return next((turn["zone"] for turn in turns_of(previous) if turn["zone"]), "")
+
+
+def shown_lines(previous: Previous, again: Mapping[str, str], language: Language) -> str:
+    """Return what the last answers listed for a model: a line each place, with its number.
+
+    A place stands with its facts in the newest list only, and without any where it was found
+    again: `again` has its new source by its id.
+    """
+    by_id, told = {place["id"]: place for place in previous["places"]}, {*again}
+    parts = list[str]()
+    for turn in turns_of(previous):
+        lines = list[str]()
+        for shown in turn["places"]:
+            place = by_id.get(shown["id"])
+            source = again.get(shown["id"]) or (place["source"] if place else "")
+            new = place and shown["id"] not in told
+            facts = place_facts(place, language) if place and new else shown["name"]
+            number = f"no. {shown['number']}" if shown["number"] else ""
+            marker = f"[^{source}] " if source else ""
+            lines.append(marker + " | ".join(filter(None, [facts, number])))
+            told.add(shown["id"])
+        if lines:
+            parts.append("\n".join([f"“{turn['question']}”:" if turn["question"] else "", *lines]))
+    return "\n".join(parts).strip()
 
 
 def page_sources(previous: Previous) -> list[Source]:
     """Return the earlier sources that no earlier place stands for already."""
     of_places = {id for place in previous["places"] for id in source_ids(place)}
     return [source for source in previous["sources"] if source["id"] not in of_places]
-
-
-def place_sources(previous: Previous) -> list[Source]:
-    """Return the earlier sources that stand for its places."""
-    of_places = {id for place in previous["places"] for id in source_ids(place)}
-    return [source for source in previous["sources"] if source["id"] in of_places]
 
 
 def with_ids_of(gathered: Iterable[Source], previous: Previous) -> Previous:
@@ -83,12 +137,42 @@ def with_ids_of(gathered: Iterable[Source], previous: Previous) -> Previous:
     )
 
 
-def previous_lines(previous: Previous, tokens: int, question: str = "") -> str:
-    """Return notes and sources of the last turn for a model, within so many tokens.
+def planned_before(previous: Previous, language: Language) -> str:
+    """Return the lines of the day that was planned last for a model; empty without any."""
+    if not (outing := previous.get("outing")):
+        return ""
+    # Its own ids are of the turn that planned it.
+    ids = {place["id"]: place["source"] for place in previous["places"]}
+    stops = [
+        Stop(**{**stop, "source": ids.get(stop["place"], "")}) if "place" in stop else stop
+        for stop in outing["stops"]
+    ]
+    left_out = [
+        LeftOut(**{**left, "source": ids.get(left["place"], "")}) for left in outing["left_out"]
+    ]
+    return day_lines(Outing(**{**outing, "stops": stops, "left_out": left_out}), language)
+
+
+def planned_places(previous: Previous) -> list[str]:
+    """Return the ids of the places that the day planned last was made of."""
+    outing = previous.get("outing")
+    of_plan = [*outing["stops"], *outing["left_out"]] if outing else []
+    return [each["place"] for each in of_plan if "place" in each]
+
+
+def previous_lines(
+    previous: Previous, tokens: int, question: str = "", *, places_in: Language | None = None
+) -> str:
+    """Return notes and sources of the last turns for a model, within so many tokens.
 
     Of a source's words those stand there that are in no note, of each as much as of others: the
-    lines nearest to the question where there is no room for all.
+    lines nearest to the question where there is no room for all. `places_in` is the language in
+    which the listed places stand there, too.
     """
+    listed = shown_lines(previous, {}, places_in) if places_in else ""
+    if listed := cut_to_tokens(listed, tokens // 2):
+        rest = previous_lines(previous, tokens - estimated_tokens(listed) - 1, question)
+        return "\n\n".join(filter(None, [rest, listed]))
     notes = previous.get("notes", [])
     noted, sources = " ".join(" ".join(notes).split()), page_sources(previous)
     heads = [f"[^{source['id']}] {source['title']}" for source in sources]
@@ -140,20 +224,6 @@ def _nearest(lines: Sequence[str], question: str, share: float) -> str:
     return _joined(lines[n] for n in sorted(indexes))
 
 
-def earlier_pages(messages: Sequence[AnyMessage], known: Iterable[Source]) -> dict[str, Source]:
-    """Return the pages that answers before the last one cited, by new ids; none that is known."""
-    answers = [message for message in messages if isinstance(message, AIMessage)]
-    cited = {
-        source["url"]: source
-        for message in answers[-KEPT_MESSAGES:-1]
-        for source in _evidence_of(message.additional_kwargs)["sources"]
-        if source["kind"] == "page" and source["url"]
-    }
-    for source in known:
-        cited.pop(source["url"], None)
-    return {source["id"]: source for source in carry_over(list(cited.values()), "p1")}
-
-
 @dataclass(frozen=True)
 class Knowledge:
     """Hold what a turn knew at its end: what it cited, what else it gathered, and its notes."""
@@ -168,46 +238,114 @@ class Knowledge:
     """The sentences of the answer that cite a source, by its id."""
     names: Mapping[str, str] = field(default_factory=dict)
     """Names of positions ("lng,lat") that calls of the map located."""
+    earlier: Previous = field(default_factory=lambda: NO_PREVIOUS)
+    """What the turns before it left."""
 
 
 def carried(knowledge: Knowledge, turn: Turn, *, answer: str, limit: int) -> Previous:
-    """Return what the next turn begins with: at most `limit` bytes as JSON.
+    """Return what the next turn begins with: at most `limit` bytes as JSON."""
+    previous = _kept(knowledge, turn["question"], turn.get("zone", ""), limit)
+    previous["answer"], previous["near"] = answer, turn["near"]
+    previous["utc_offset"] = turn.get("utc_offset")
+    previous["constraints"] = turn.get("constraints", {})
+    if knowledge.names:
+        previous["names"] = dict([*knowledge.names.items()][-_MOST_PLACES:])
+    outing, known = knowledge.earlier.get("outing"), {place["id"] for place in previous["places"]}
+    if outing and not known.isdisjoint(
+        stop["place"] for stop in outing["stops"] if "place" in stop
+    ):
+        previous["outing"] = outing
+    return previous
 
-    First the words that bear what was cited and those with figures, then places, notes with their
-    sources, and the rest.
+
+def _kept(knowledge: Knowledge, question: str, zone: str, limit: int) -> Previous:
+    """Return what is kept of a turn and of those before it.
+
+    First the words that bear what was cited and those with figures, then places, what the turns
+    before showed, notes with their sources, and the rest.
     """
     room = _Room(limit - _ABOUT)
-    every = {s["id"]: s for s in [*knowledge.gathered, *knowledge.cited]}
+    before = _before(knowledge)
+    every = {s["id"]: s for s in [*before.sources, *knowledge.gathered, *knowledge.cited]}
     first = _first_ids([*knowledge.cited, *every.values()])
     choice = _Choice(room, {name: every[name] for name in first.values()})
+    own = _shown(question, knowledge.places, [first[s["id"]] for s in knowledge.cited], zone)
+    shows = bool(own["places"] or own["cited"]) and room.takes(own)
     choice.add(first[s["id"]] for s in knowledge.cited)
     for each in every.values():
         choice.know(first[each["id"]], _pieces(each, knowledge))
     telling = [s["id"] for s in knowledge.gathered if s["quotes"] or knowledge.texts.get(s["id"])]
     choice.fill(_CITED)
-    # The next question may be about what this answer did not use.
-    reserve = int(room.left * _UNCITED_SHARE) if len(telling) > len(knowledge.cited) else 0
-    room.left -= reserve
+    # The next question may be about what this answer did not use, or about an earlier one.
+    uncited = int(room.left * _UNCITED_SHARE) if len(telling) > len(knowledge.cited) else 0
+    earlier = int(room.left * _EARLIER_SHARE) if before.turns else 0
+    room.left -= uncited + earlier
     choice.fill(_FIGURES)
     places = list[Place]()
-    for place in knowledge.places[:_MOST_PLACES]:
-        if room.takes(place):
-            choice.add(first[id] for id in source_ids(place) if id in every)
-            places.append(place)
+    _add_places(knowledge.places[:_MOST_PLACES], places, choice, first)
+    free, room.left = room.left, earlier
+    turns = [turn for turn in before.turns if room.takes(turn)]
+    choice.add(first[name] for turn in turns for name in turn["cited"])
+    _add_places(before.places, places, choice, first)
+    choice.fill(_CITED)
+    room.left += free
     notes = _fitting(knowledge.notes, int(room.left * _NOTES_SHARE))
     for note in notes:
         room.takes(note)
     choice.fill(_REST)
     choice.add(first[name] for note in notes for name in MARKER.findall(note) if name in every)
-    room.left += reserve
+    room.left += uncited
     choice.add(first[name] for name in telling)
     choice.fill(_REST)
-    previous = _renamed(choice.sources(), places, notes, first)
-    previous["answer"], previous["near"] = answer, turn["near"]
-    previous["constraints"] = turn.get("constraints", {})
-    if knowledge.names:
-        previous["names"] = dict([*knowledge.names.items()][-_MOST_PLACES:])
-    return previous
+    return _renamed(choice.sources(), places, notes, first, turns=[*[own] * shows, *turns])
+
+
+@dataclass(frozen=True)
+class _Before:
+    """Hold what the turns before this one showed."""
+
+    turns: Sequence[EarlierTurn]
+    places: Sequence[Place]
+    sources: Sequence[Source]
+
+
+def _before(knowledge: Knowledge) -> _Before:
+    """Return the turns before this one, as many as live on, with what they showed."""
+    showed = bool(knowledge.places or knowledge.cited)
+    turns = turns_of(knowledge.earlier)[: _TURNS - showed]
+    shown = {each["id"] for turn in turns for each in turn["places"]}
+    places = [place for place in knowledge.earlier["places"] if place["id"] in shown]
+    cited = {
+        *(id for turn in turns for id in turn["cited"]),
+        *(i for p in places for i in source_ids(p)),
+    }
+    sources = [source for source in knowledge.earlier["sources"] if source["id"] in cited]
+    return _Before(turns, places, sources)
+
+
+def _shown(
+    question: str, places: Sequence[Place], cited: Sequence[str], zone: str = ""
+) -> EarlierTurn:
+    return EarlierTurn(
+        question=clean_text(question, _LONGEST_ASKED),
+        places=[
+            ShownPlace(id=place["id"], name=place["name"], number=place.get("number", 0))
+            for place in places[:_MOST_SHOWN]
+        ],
+        cited=list(dict.fromkeys(cited)),
+        zone=str(zone_of(places[0])) if places else zone,
+    )
+
+
+def _add_places(
+    candidates: Iterable[Place], places: list[Place], choice: "_Choice", first: Mapping[str, str]
+) -> None:
+    """Add the places that there is room for, with their sources; each once."""
+    known = {place["id"] for place in places}
+    for place in candidates:
+        if place["id"] not in known and choice.room.takes(place):
+            choice.add(first[id] for id in source_ids(place) if id in first)
+            places.append(place)
 
 
 _RULE = "|---|---|"
@@ -229,7 +367,7 @@ class _Choice:
     """Choose sources, and of their words the best of all of them before more of one."""
 
     def __init__(self, room: "_Room", sources: Mapping[str, Source]) -> None:
-        self._room, self._sources = room, sources
+        self.room, self._sources = room, sources
         self._pieces: dict[str, list[_Piece]] = {}
         self._left: dict[str, int] = {}
         """The characters that each chosen source may still get."""
@@ -246,7 +384,7 @@ class _Choice:
         """Choose sources, without words yet, as far as there is room."""
         for name in names:
             bare = Source(**{**self._sources[name], "quotes": []})
-            if name not in self._left and self._room.takes(bare):
+            if name not in self._left and self.room.takes(bare):
                 self._left[name] = _LONGEST_TEXT
 
     def fill(self, worth: int) -> None:
@@ -261,7 +399,7 @@ class _Choice:
         has_head = any(p.taken and p.head == piece.head for p in self._pieces[name])
         text = piece.text if has_head else piece.text + piece.head
         fits = not piece.taken and len(text) <= self._left[name]
-        if fits and self._room.takes([text, _RULE]):
+        if fits and self.room.takes([text, _RULE]):
             piece.taken = True
             self._left[name] -= len(text)
 
@@ -365,12 +503,15 @@ def _renamed(
     places: Sequence[Place],
     notes: Sequence[str],
     first: Mapping[str, str],
+    *,
+    prefix: str = "p0",
+    turns: Sequence[EarlierTurn] = (),
 ) -> Previous:
     """Return them under new ids; a marker of none of the sources is taken out.
 
     `first` is the id under which each id's source is choice.
     """
-    fresh = carry_over(sources, "p0")
+    fresh = carry_over(sources, prefix)
     kept = {old["id"]: new["id"] for old, new in zip(sources, fresh, strict=True)}
     names = {id: kept[name] for id, name in first.items() if name in kept}
     of_places = [
@@ -380,6 +521,10 @@ def _renamed(
         sources=fresh,
         places=[_carry_place(place, ids) for place, ids in of_places if ids],
         notes=[_with_ids(note, names) for note in notes],
+        turns=[
+            EarlierTurn(**{**turn, "cited": [names[id] for id in turn["cited"] if id in names]})
+            for turn in turns
+        ],
     )
 
 
@@ -388,16 +533,33 @@ def _with_ids(note: str, names: Mapping[str, str]) -> str:
     return MARKER.sub(lambda m: f"[^{names[m[1]]}]" if m[1] in names else "", note)
 
 
-def _evidence_of(metadata: dict[str, Any]) -> Previous:
-    """Return what an answer cited, under new ids; tolerant of foreign messages."""
+def _evidence_of(messages: Sequence[AnyMessage]) -> Previous:
+    """Return what the last answers showed, under new ids; tolerant of foreign messages."""
+    previous, question, at = NO_PREVIOUS, "", 0
+    answers = [message for message in messages if isinstance(message, AIMessage)]
+    for message in messages:
+        if isinstance(message, HumanMessage):
+            question = str(message.text)
+        elif isinstance(message, AIMessage):
+            at += 1
+            if at > len(answers) - _TURNS:
+                previous = _with_answer(previous, message.additional_kwargs, question)
+    return previous
+
+
+def _with_answer(earlier: Previous, metadata: Mapping[str, Any], question: str) -> Previous:
+    """Return what is known after one more answer, whose evidence its message carries."""
     try:
         sources = _SOURCES.validate_python(metadata.get("sources") or [])
         places = _PLACES.validate_python(metadata.get("places") or [])
         outing = metadata.get("outing") and _OUTING.validate_python(metadata["outing"])
     except ValidationError:
-        return NO_PREVIOUS
-    ids = {source["id"]: source["id"] for source in sources}
-    previous = _renamed(sources, places, [], ids)
+        return earlier
+    # Its ids are of its own turn: the same one is another source's in the next.
+    own = _renamed(sources, places, [], {s["id"]: s["id"] for s in sources}, prefix="m0")
+    knowledge = Knowledge(own["sources"], [], own["places"], [], earlier=earlier)
+    previous = _kept(knowledge, question, "", _READ_OFF)
+    outing = outing or earlier.get("outing")
     return Previous(**{**previous, "outing": outing}) if outing else previous
 
 

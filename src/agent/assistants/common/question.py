@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 from typing import cast, get_args
 
 from agent.assistants.common.map_tasks import lost_place, map_task, plan_queries
+from agent.assistants.common.previous import listed_last, planned_places
 from agent.configuration import Configuration
 from agent.evidence.constraints import valid_constraints
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.intent import asks_only_the_way, extract_place, needs_origin, needs_place
+from agent.evidence.outing.plan import is_stop
 from agent.evidence.outing.wish import valid_day, valid_wish
 from agent.evidence.queries import clean_text, drop_seen, is_visible, shares_nothing
 from agent.evidence.types import Constraints, OutingWish, Query
@@ -38,8 +40,8 @@ class Asked:
     """ISO date of the day that is meant."""
     outing: OutingWish | None = None
     """What is wanted of a day over several places."""
-    replans: bool = False
-    """The day is made of places that were shown before."""
+    replans: list[str] = field(default_factory=list)
+    """The ids of the places shown before that the day is made of."""
     needs: Needs | None = None
     """What the person has to say first."""
     only_own_documents: bool = False
@@ -87,7 +89,7 @@ def asked_by_rules(turn: Turn, previous: Previous, configuration: Configuration)
     """Return the question as its own query, where no model has read it; it demands nothing."""
     question, near = turn["question"], turn["near"]
     plans_day = configuration.outing == "on"
-    replans = plans_day and len(previous["places"]) >= _LEAST_PLACES and not extract_place(question)
+    replans = _shown(previous) if plans_day and not extract_place(question) else []
     needs: Needs | None = None
     if near is None and configuration.geo_routing != "never":
         is_lost = needs_place(question) or (plans_day and not extract_place(question))
@@ -122,20 +124,32 @@ def turn_of(turn: Turn, asked: Asked, configuration: Configuration) -> Turn:
 
 def _outing(
     written: SearchQueryList, previous: Previous, configuration: Configuration, *, any_query: bool
-) -> tuple[OutingWish | None, bool]:
+) -> tuple[OutingWish | None, list[str]]:
     """Return what is wanted of a day, and whether it is made of what was shown before."""
     wanted = written.outing.model_dump() if written.outing else None
     if configuration.outing == "off" or (wanted is None and configuration.outing == "auto"):
-        return None, False
+        return None, []
     if wanted is None and written.reply and not any_query:
-        return None, False
+        return None, []
     stated = wanted or {}
-    earlier, places = previous.get("outing"), previous["places"]
-    replans = len(places) >= _LEAST_PLACES and bool(
-        stated.get("earlier_places") or not any_query or (earlier and stated.get("changes"))
-    )
-    base = earlier if replans else None
-    return valid_wish(stated, valid_day(written.day), base, places), replans
+    changes, planned = bool(stated.get("changes")), planned_places(previous)
+    again = stated.get("earlier_places") or not any_query or (planned and changes)
+    replans = _shown(previous, changes=changes) if again else []
+    base = previous.get("outing") if not set(planned).isdisjoint(replans) else None
+    return valid_wish(stated, valid_day(written.day), base, previous["places"]), replans
+
+
+def _shown(previous: Previous, *, changes: bool = False) -> list[str]:
+    """Return the ids of the places shown before that a day is made of; none where they are too few.
+
+    They are those of the last list; of the day that was planned before it where stops of that
+    change, or where the list has none to visit.
+    """
+    listed, planned = listed_last(previous), planned_places(previous)
+    ids = [place["id"] for place in listed]
+    if planned and (changes or sum(map(is_stop, listed)) < _LEAST_PLACES):
+        ids = planned
+    return ids if len(ids) >= _LEAST_PLACES else []
 
 
 def _needs(

@@ -20,7 +20,7 @@ from langgraph.typing import ContextT, InputT, OutputT, StateT
 
 from agent.assistants.common.conversation import get_research_topic, last_question
 from agent.assistants.common.own_documents import owner_of
-from agent.assistants.common.previous import previous_of
+from agent.assistants.common.previous import previous_of, zone_before
 from agent.assistants.common.services import Services
 from agent.configuration import MODEL_FIELDS, Configuration, configure
 from agent.core.budget import Limits, Meter, Spending, Usage, no_usage
@@ -39,11 +39,11 @@ from agent.core.telemetry import (
     tell_end,
 )
 from agent.evidence.places import names_chinese_place
-from agent.evidence.types import Place, Point
-from agent.evidence.zones import CHINA, zone_at, zone_of
+from agent.evidence.types import Point
+from agent.evidence.zones import CHINA, zone_at, zone_named
 from agent.export.finished import PRINTED_QUOTES
 from agent.models.catalogue import parse
-from agent.state import AgentInput, Gathered, Turn, replaced
+from agent.state import AgentInput, Gathered, Previous, Turn, replaced
 from agent.texts import Language, detect_language, prepare, say
 from agent.texts.languages import language_name, language_of_setting, named_language
 
@@ -64,8 +64,10 @@ async def open_turn(
     await prepare(language)
     now, previous = services.now(), previous_of(state)
     near = _checked_location(state.get("user_location")) or previous.get("near")
-    users = _users_time(now, state.get("utc_offset"), question)
-    zone = await asyncio.to_thread(_zone, question, previous["places"], near)
+    offset = _checked_offset(state.get("utc_offset"))
+    offset = previous.get("utc_offset") if offset is None else offset
+    users = _users_time(now, offset, question)
+    zone = await asyncio.to_thread(_zone, question, previous, near)
     local = now.astimezone(zone) if zone else users
     return Turn(
         id=_turn_id(state, runtime),
@@ -80,6 +82,8 @@ async def open_turn(
         loops=options.max_research_loops,
         reasoning_model=state.get("reasoning_model") or None,
         near=near,
+        utc_offset=offset,
+        zone=str(zone) if zone else "",
     )
 
 
@@ -89,27 +93,33 @@ def in_china(turn: Turn) -> Turn:
     A question in another script names a place that only the model's plan has in Chinese.
     """
     there = datetime.fromtimestamp(turn["started_at"], CHINA)
-    now = _spoken(there, turn["language"])
-    return Turn(**{**turn, "today": there.date().isoformat(), "now": now})
+    now, zone = _spoken(there, turn["language"]), str(CHINA)
+    return Turn(**{**turn, "today": there.date().isoformat(), "now": now, "zone": zone})
 
 
-def _zone(question: str, earlier: Sequence[Place], near: Point | None) -> tzinfo | None:
+def _zone(question: str, previous: Previous, near: Point | None) -> tzinfo | None:
     """Return the zone of what a question is about; None where no place is known yet."""
     if names_chinese_place(question):
         return CHINA
-    if earlier:
-        return zone_of(earlier[0])
+    if name := zone_before(previous):
+        return zone_named(name)
     return zone_at(near) if near else None
 
 
-def _users_time(now: datetime, utc_offset: Any, question: str) -> datetime:
+def _checked_offset(utc_offset: Any) -> int | None:
+    if utc_offset is None or utc_offset == "":
+        return None
+    if isinstance(utc_offset, bool) or not isinstance(utc_offset, int | float):
+        raise InputError("utc_offset", "must be minutes ahead of UTC")
+    if abs(utc_offset) > _MOST_MINUTES:
+        raise InputError("utc_offset", "must be within ±840 minutes")
+    return int(utc_offset)
+
+
+def _users_time(now: datetime, offset: int | None, question: str) -> datetime:
     """Return the time on the user's clock: the client's, else China's for a question in Chinese."""
-    if utc_offset is not None and utc_offset != "":
-        if isinstance(utc_offset, bool) or not isinstance(utc_offset, int | float):
-            raise InputError("utc_offset", "must be minutes ahead of UTC")
-        if abs(utc_offset) > _MOST_MINUTES:
-            raise InputError("utc_offset", "must be within ±840 minutes")
-        return now.astimezone(timezone(timedelta(minutes=int(utc_offset))))
+    if offset is not None:
+        return now.astimezone(timezone(timedelta(minutes=offset)))
     return now.astimezone(CHINA) if detect_language(question) == "zh" else now
 
 

@@ -23,8 +23,6 @@ from agent.assistants.common.previous import (
     NO_PREVIOUS,
     Knowledge,
     carried,
-    earlier_pages,
-    place_sources,
     with_ids_of,
 )
 from agent.assistants.common.services import Services
@@ -48,7 +46,7 @@ from agent.evidence.citations import Citer
 from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.statements import LINKED, statements
 from agent.evidence.constraints import judged
-from agent.evidence.places import extract_place, source_ids
+from agent.evidence.places import source_ids
 from agent.evidence.records import (
     attribution,
     one_a_city,
@@ -248,9 +246,7 @@ class Draft:
 
     def begin_check(self) -> None:
         """Begin to read, in a thread, what the text may rest on, and to have it judged."""
-        messages = cast(Mapping[str, Any], self.state).get("messages", [])
-        cited = self.citer.sources
-        sources = {**cited, **earlier_pages(messages, cited.values())}
+        sources = {**self.citer.sources}
 
         def read() -> Evidence:
             evidence = evidence_of(self.state, sources, self.texts, self.known, self.own)
@@ -397,16 +393,13 @@ async def _carried(
     *,
     answer: str,
 ) -> Previous:
-    """Return what this turn leaves to the next one.
-
-    An answer that found nothing and is about no place of its own leaves those of the one before.
-    """
+    """Return what this turn leaves to the next one, with what those before it showed."""
     gathered = draft.state.get("sources_gathered", [])
-    previous = cast(Mapping[str, Any], draft.state).get("previous") or NO_PREVIOUS
-    if not (cited or places) and extract_place(draft.turn["question"]) is None:
-        gathered, places = [*gathered, *place_sources(previous)], previous["places"]
     citing = draft.claims.citing if draft.claims else {}
-    knowledge = Knowledge(cited, gathered, places, parts.notes, draft.texts, citing, parts.located)
+    knowledge = Knowledge(
+        cited, gathered, places, parts.notes, draft.texts, citing, parts.located,
+        earlier=draft.state.get("previous") or NO_PREVIOUS,
+    )  # fmt: skip
     limit = draft.configuration.max_previous_bytes
     # Long pages are gone through for what bears the answer.
     cited_only = replace(knowledge, gathered=cited, texts={}, notes=(), citing={})

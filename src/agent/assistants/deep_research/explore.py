@@ -65,7 +65,9 @@ def explore_prompt(state: DeepState, configuration: Configuration) -> list[BaseM
     values = {
         "today": turn["today"],
         "conversation": cut_to_tokens(state["conversation"], limit // 10),
-        "previous": previous_lines(state["previous"], limit // _PREVIOUS, asked),
+        "previous": previous_lines(
+            state["previous"], limit // _PREVIOUS, asked, places_in=turn["language"]
+        ),
         "plan": plan_elements(state.get("plan", []), limit // 10),
         "topics_done": cut_to_tokens(topics_done(state), limit // 6),
         "topic": state["topic"],

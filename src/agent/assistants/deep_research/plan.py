@@ -127,7 +127,9 @@ async def planned_topics(
     values = {
         "today": turn["today"],
         "conversation": cut_to_tokens(opened["conversation"], limit // 10),
-        "previous": previous_lines(opened["previous"], limit // 10, turn["question"]),
+        "previous": previous_lines(
+            opened["previous"], limit // 10, turn["question"], places_in=turn["language"]
+        ),
         "limit": str(configuration.max_topics),
         "question": cut_to_tokens(turn["question"], limit // 2),
     }

@@ -157,7 +157,9 @@ class _Report:
         values = {
             "today": turn["today"],
             "conversation": cut_to_tokens(self.state["conversation"], limit // 10),
-            "previous": previous_lines(self.draft.earlier, limit // 4, turn["question"]),
+            "previous": previous_lines(
+                self.draft.earlier, limit // 4, turn["question"], places_in=turn["language"]
+            ),
             "question": cut_to_tokens(turn["question"], limit // 5),
             "gaps": cut_to_tokens(gap_lines(self.draft.gaps, self.draft.language), limit // 10),
             "pages": cut_to_tokens(page_lines(self.state.get("search_results", [])), limit // 12),

@@ -248,7 +248,9 @@ async def plan(
     offer = _offer(services, configuration, turn["language"], documents=bool(own))
     values = {**offer, "conversation": discussion, "collections": _collection_lines(own, titles)}
     share = configuration.context_token_limit // 20
-    values["previous"] = previous_lines(previous, share, turn["question"])
+    values["previous"] = previous_lines(
+        previous, share, turn["question"], places_in=turn["language"]
+    )
     prompt = _prompt(turn, configuration, values)
     request = _PlanRequest(turn, configuration, services, meter, prompt)
     tasks, note = await request.tasks()

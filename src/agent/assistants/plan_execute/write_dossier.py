@@ -288,7 +288,9 @@ class _Dossier:
         values = {
             "today": turn["today"],
             "conversation": cut_to_tokens(self.state["conversation"], limit // 10),
-            "previous": previous_lines(self.draft.earlier, limit // 10, turn["question"]),
+            "previous": previous_lines(
+                self.draft.earlier, limit // 10, turn["question"], places_in=turn["language"]
+            ),
             "question": cut_to_tokens(turn["question"], limit // 8),
             "differences": "\n".join(self.state.get("differences") or []),
             "figures": cut_to_tokens("\n".join(figures[:_SHOWN_FIGURES]), limit // 10),

@@ -372,7 +372,9 @@ def about(state: TeamState, limit: int) -> dict[str, str]:
         "asked": cut_to_tokens(analysis["asked"], limit // 20),
         "format_requirement": cut_to_tokens(analysis["format_requirement"], limit // 20),
         "sub_questions": cut_to_tokens("\n".join(questions if len(steps) > 1 else []), limit // 10),
-        "previous": previous_lines(previous, limit // 20, turn["question"]),
+        "previous": previous_lines(
+            previous, limit // 20, turn["question"], places_in=turn["language"]
+        ),
         "hypotheses": cut_to_tokens(hypothesis_lines(state.get("hypotheses", [])), limit // 8),
         "gaps": cut_to_tokens("\n".join(gaps), limit // 20),
     }

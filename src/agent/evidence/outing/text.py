@@ -116,7 +116,7 @@ def day_lines(outing: Outing, language: Language) -> str:
         if free:
             lines.append(f"{free} {say('outing.free', language)}")
         way = f" ({leg_text(stop['leg'], language)})" if "leg" in stop else ""
-        marker = f" [^{stop['source']}]" if "source" in stop else ""
+        marker = _marker(stop.get("source", ""))
         lines.append(f"{stop['begins']}–{stop['ends']} {stop_text(stop, language)}{marker}{way}")
     lines += [_left_out_line(left, language) for left in outing["left_out"]]
     return "\n".join(lines)
@@ -124,7 +124,11 @@ def day_lines(outing: Outing, language: Language) -> str:
 
 def _left_out_line(left: LeftOut, language: Language) -> str:
     line = say("outing.left_out_line", language, name=_cell(left["name"]), reason=left["text"])
-    return f"{line} [^{left['source']}]"
+    return line + _marker(left["source"])
+
+
+def _marker(source: str) -> str:
+    return f" [^{source}]" if source else ""
 
 
 def _cell(name: str) -> str:
