@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 from agent.assistants.common.answer_text import write_or_quote
 from agent.assistants.common.conversation import conversation
 from agent.assistants.common.excerpts import excerpt_lines, sentences_by_id, sentences_of
-from agent.assistants.common.gaps import gap_lines
+from agent.assistants.common.gaps import NOT_LOOKED_UP, gap_lines
 from agent.assistants.common.previous import planned_before, previous_lines, shown_lines
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.shown_records import days_forecast
@@ -35,7 +35,8 @@ from agent.evidence.records import (
     weather_text,
 )
 from agent.evidence.references import provenance_lines
-from agent.evidence.types import Outing, Place
+from agent.evidence.types import Gap, Outing, Place
+from agent.evidence.unsearched import asks, needs_word
 from agent.prompts import task_prompt
 from agent.state import OverallState, Update, answer_language
 from agent.texts import say
@@ -113,8 +114,10 @@ async def _body(draft: Draft, state: OverallState) -> AsyncIterator[str]:
     elif reply := draft.turn.get("reply"):
         # Thanks state nothing that could be judged.
         yield draft.by_code(reply)
+        if asks(draft.turn["question"]):
+            draft.gaps.append(_not_looked_up(draft))
     elif _was_searched(state) and not _has_evidence(draft, state):
-        yield draft.nothing_found
+        yield draft.nothing_found([query["query"] for query in state["queries"]])
     else:
         prompt = _prompt(draft, state)
         async for piece in write_or_quote(
@@ -125,6 +128,19 @@ async def _body(draft: Draft, state: OverallState) -> AsyncIterator[str]:
             must_cite=lambda text: _must_cite(text, draft, state),
         ):
             yield piece
+        if _is_from_memory(draft, state):
+            draft.gaps.append(_not_looked_up(draft))
+
+
+def _is_from_memory(draft: Draft, state: OverallState) -> bool:
+    """Return whether nothing was looked up for a text that may state facts, and that cites none."""
+    rests = _was_searched(state) or draft.citer.used or draft.quoted
+    return not rests and needs_word(draft.turn["question"], draft.written)
+
+
+def _not_looked_up(draft: Draft) -> Gap:
+    message = say("answer.not_looked_up", draft.language)
+    return Gap(query="", provider=ASSISTANT, code=NOT_LOOKED_UP, message=message)
 
 
 def _must_cite(text: str, draft: Draft, state: OverallState) -> bool:

@@ -5,9 +5,10 @@ import logging
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.conversation import conversation
-from agent.assistants.common.gaps import ask_or_gap, brought_by_map, gap_lines
+from agent.assistants.common.gaps import answered_empty, ask_or_gap, brought_by_map, gap_lines
 from agent.assistants.common.map_tasks import plan_queries
 from agent.assistants.common.previous import NO_PREVIOUS
+from agent.assistants.common.question import own_words
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.shown_records import distinct_places
 from agent.assistants.common.steering import dropped, new_wishes, wished, with_wishes
@@ -50,8 +51,8 @@ async def reflection(
         number_of_ran_queries=len(state.get("queries", [])),
         wishes=wishes,
     )
-    if queries := left_by_map(state, configuration):
-        return _to_the_web(unjudged, queries, finished)
+    if queries := left_by_map(state, configuration) or _the_question(state, configuration):
+        return _in_this_round(unjudged, queries, finished)
     # A new wish is worth one round beyond those that were planned.
     if (finished >= turn["loops"] and not wishes) or not _can_search(state, configuration):
         return unjudged
@@ -84,8 +85,23 @@ def _still_missing(state: OverallState, finished: int) -> str:
     return "" if branches & prefixes else state.get("knowledge_gap", "")
 
 
-def _to_the_web(unjudged: Update, queries: list[Query], finished: int) -> Update:
-    """Return the same round, not counted yet, with the web asked what the map had not."""
+def _the_question(state: OverallState, configuration: Configuration) -> list[Query]:
+    """Return the question itself where nothing at all was found for other queries than it.
+
+    A weak model writes queries that have nothing to do with it; where the sources failed, the
+    question would find no more.
+    """
+    turn, asked = state["turn"], [query["query"] for query in state.get("queries", [])]
+    found = state.get("sources_gathered") or not answered_empty(state.get("gaps", []))
+    if found or not _can_search(state, configuration):
+        return []
+    own = own_words(turn, configuration)
+    is_known = repeats(own["query"], asked) or any(near_duplicate(own["query"], q) for q in asked)
+    return [] if is_known else [own]
+
+
+def _in_this_round(unjudged: Update, queries: list[Query], finished: int) -> Update:
+    """Return the same round, not counted yet, with these queries besides."""
     return Update(
         **{
             **unjudged,

@@ -20,6 +20,7 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
+NOT_LOOKED_UP = "not_looked_up"
 TASK_GAPS = frozenset({"task_empty", "task_off_subject"})
 """Codes of what was found out on one task; each task has its own."""
 _FOUND_NOTHING = frozenset({
@@ -27,12 +28,16 @@ _FOUND_NOTHING = frozenset({
     "map_place_too_wide", "map_wrong_city", "no_pages", "company_unnamed",
     *TASK_GAPS,
 })  # fmt: skip
+_ANSWERED_EMPTY = {
+    "no_results", "map_no_results", "map_place_not_found", "map_not_covered", "ungrounded",
+    "search_since", "none_to_read",
+}  # fmt: skip
 _IN_OWN_WORDS = _FOUND_NOTHING | {
     "search_off", "topics_spent", "not_researched", "notes_lack", "page_partial",
     "answer_unsupported",
     "outing_too_few", "outing_impossible", "search_sites", "search_since", "search_undated",
     "documents_alone", "map_widened", "map_ambiguous", "no_documents", "none_to_read",
-    "attachments_unread", "model_weak", "model_no_tools",
+    "attachments_unread", "model_weak", "model_no_tools", NOT_LOOKED_UP,
 }  # fmt: skip
 _GENERAL = ("limit", "max_searches", "max_map_calls", "web")
 """What a model that has all it needs may leave unsaid; a map that failed is said."""
@@ -41,7 +46,7 @@ _MAP_ASKS = {"map_needs_place"}
 _WEB = frozenset({"web", *LABELS})
 _ALWAYS_SAID = {
     "model_weak", "notes_lack", "outing_too_few", "outing_impossible", "map_widened",
-    "map_ambiguous", "no_documents", "none_to_read", "attachments_unread",
+    "map_ambiguous", "no_documents", "none_to_read", "attachments_unread", NOT_LOOKED_UP,
 }  # fmt: skip
 _IN_LINE, _LONGEST_NOTE = 2, 160
 _SAID, _SAID_MISSING, _ENOUGH_WORDS, _LEAST_WORDS = 0.6, 0.25, 5, 3
@@ -69,6 +74,11 @@ def _content(gap: Gap, language: Language, *, mapped: bool) -> str:
     if gap["code"].startswith("model_"):
         return ""
     return gap["message"] if gap["code"] in _FOUND_NOTHING else _note(gap, language, mapped=mapped)
+
+
+def answered_empty(gaps: Sequence[Gap]) -> bool:
+    """Return whether a source was asked and had nothing, besides those that failed."""
+    return any(gap["code"] in _ANSWERED_EMPTY for gap in gaps)
 
 
 def readers_gaps(gaps: Sequence[Gap]) -> list[Gap]:

@@ -18,6 +18,7 @@ from agent.evidence.outing.plan import is_stop
 from agent.evidence.outing.wish import valid_day, valid_wish
 from agent.evidence.queries import clean_text, drop_seen, is_visible, shares_nothing
 from agent.evidence.types import Constraints, OutingWish, Query
+from agent.evidence.unsearched import is_courtesy, may_be_courtesy, may_be_sum
 from agent.state import Needs, Previous, SearchQueryList, Turn, WrittenQuery
 from agent.texts.languages import TAG, language_name, language_of_setting, may_be
 
@@ -64,11 +65,12 @@ def asked(
     queries = drop_seen(plan_queries(plans, configuration, turn["near"]), [])
     outing, replans = _outing(written, previous, configuration, any_query=bool(queries))
     # An earlier turn may have answered it.
-    may_skip = bool(previous["sources"]) or not written.needs_search
+    reply = _courtesy(written, turn)
+    may_skip = bool(previous["sources"] or reply) or _needs_none(written, turn, previous)
     if replans:
         queries = []
     elif not queries and (written.query or not may_skip or outing is not None):
-        queries = [_own_words(turn, configuration)]
+        queries = [own_words(turn, configuration)]
     demands = valid_constraints(stated.model_dump()) if stated else Constraints()
     is_reply = not (queries or demands or replans)
     return Asked(
@@ -81,7 +83,7 @@ def asked(
         replans=replans,
         needs=None if replans else _needs(written, plans, queries, configuration, turn),
         only_own_documents=written.only_own_documents,
-        reply=clean_text(written.reply, _LONGEST_REPLY) if is_reply else "",
+        reply=reply if is_reply else "",
     )
 
 
@@ -97,7 +99,7 @@ def asked_by_rules(turn: Turn, previous: Previous, configuration: Configuration)
         needs = "place" if is_lost and not previous["places"] else needs
     return Asked(
         question=question,
-        queries=[] if replans else [_own_words(turn, configuration)],
+        queries=[] if replans else [own_words(turn, configuration)],
         outing=OutingWish() if plans_day else None,
         replans=replans,
         needs=needs,
@@ -152,6 +154,24 @@ def _shown(previous: Previous, *, changes: bool = False) -> list[str]:
     return ids if len(ids) >= _LEAST_PLACES else []
 
 
+def _courtesy(written: SearchQueryList, turn: Turn) -> str:
+    """Return the reply to thanks or a greeting; empty where it answers something else."""
+    reply = "" if written.needs_search else clean_text(written.reply, _LONGEST_REPLY)
+    return reply if is_courtesy(turn["question"], reply) else ""
+
+
+def _needs_none(written: SearchQueryList, turn: Turn, previous: Previous) -> bool:
+    """Return whether the model's word that nothing needs looking up has a ground code can see.
+
+    A weak model says it of facts, too, and would answer them from memory.
+    """
+    if written.needs_search:
+        return False
+    question, replied = turn["question"], bool(written.reply.strip())
+    is_thanks = may_be_courtesy(question) and not replied
+    return bool(previous.get("answer")) or may_be_sum(question) or is_thanks
+
+
 def _needs(
     written: SearchQueryList,
     plans: Sequence[WrittenQuery],
@@ -170,7 +190,7 @@ def _needs(
     return cast(Needs, written.needs)
 
 
-def _own_words(turn: Turn, configuration: Configuration) -> Query:
+def own_words(turn: Turn, configuration: Configuration) -> Query:
     """Return the question as a query, with its map task by rules."""
     question = turn["question"][:_LONGEST_QUERY]
     if configuration.geo_routing == "llm":

@@ -12,6 +12,7 @@ from typing_extensions import TypedDict
 from agent.assistants.common.claims import Checked, ClaimCheck, Judge, evidence_of, unchecked
 from agent.assistants.common.conversation import EXTENT
 from agent.assistants.common.gaps import (
+    answered_empty,
     brought_by_map,
     model_gaps,
     reader_note,
@@ -42,7 +43,7 @@ from agent.core.faults import await_or_else, or_else
 from agent.core.processor import compute
 from agent.core.progress import Emit, event
 from agent.core.telemetry import STEP, RunEnd, tell_end
-from agent.evidence.citations import Citer
+from agent.evidence.citations import Citer, inert
 from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.statements import LINKED, statements
 from agent.evidence.constraints import judged
@@ -79,10 +80,7 @@ log = logging.getLogger(__name__)
 
 _NO_VERDICT = ("version", "total")
 _SHOWN_PLACES = 20
-_ANSWERED_EMPTY = {
-    "no_results", "map_no_results", "map_place_not_found", "map_not_covered", "ungrounded",
-    "search_since", "none_to_read",
-}  # fmt: skip
+_SHOWN_QUERIES, _LONGEST_SHOWN = 5, 120
 
 
 class Closing(TypedDict):
@@ -179,10 +177,15 @@ class Draft:
         notice = self.services.notice(self.language)
         return f"> {notice}\n\n" if notice else ""
 
-    @property
-    def nothing_found(self) -> str:
-        """Return the answer where no source has anything on the question."""
-        return self.by_code(self.services.nothing_found(self.turn["question"], self.language))
+    def nothing_found(self, looked_for: Sequence[str]) -> str:
+        """Return the answer where no source has anything on the question, with what was tried."""
+        language = self.language
+        said = self.services.nothing_found(self.turn["question"], language)
+        if tried := [inert(query)[:_LONGEST_SHOWN] for query in dict.fromkeys(looked_for)]:
+            what = say("punctuation.semicolon", language).join(tried[:_SHOWN_QUERIES])
+            space = say("punctuation.space", language)
+            said = f"{said}{space}{say('answer.looked_for', language, what=what)}"
+        return self.by_code(said)
 
     def by_code(self, text: str) -> str:
         """Return what code says in the text, and see that it is not judged: it is no model's."""
@@ -505,7 +508,7 @@ def _metadata(
 def refuse_if_all_failed(gaps: Sequence[Gap], language: Language) -> None:
     """Raise NothingFound if no source answered: only then an empty answer is not honest."""
     failures = [g for g in gaps if not g["code"].startswith("budget_")]
-    if failures and not any(g["code"] in _ANSWERED_EMPTY for g in gaps):
+    if failures and not answered_empty(gaps):
         raise NothingFound(all_failed(failures, language))
 
 

@@ -126,7 +126,9 @@ class _Report:
 
     async def body(self) -> AsyncIterator[str]:
         if not self.has_evidence:
-            yield self.draft.nothing_found
+            yield self.draft.nothing_found(
+                [entry["topic"] for entry in self.state["search_results"]]
+            )
             return
         async for piece in write_or_quote(
             self.draft,

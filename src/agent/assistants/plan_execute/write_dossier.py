@@ -242,8 +242,9 @@ class _Dossier:
             # Where the sources of every task failed, other words would find no more.
             failed = bool(self.results) and all(r["status"] == "failed" for r in self.results)
             draft.degraded = draft.degraded or failed
+            tried = [result["query"] for result in self.results]
             none = say("plan_execute.none_answered", draft.language)
-            yield draft.by_code(none) if failed else draft.nothing_found
+            yield draft.by_code(none) if failed else draft.nothing_found(tried)
             return
         async for piece in write_or_quote(draft, self.prompt(), self.material, part="dossier"):
             yield piece

@@ -1,0 +1,93 @@
+"""Valid replies of a weak model: the question unsearched, or searched for with other words."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from agent.core.errors import NothingFound
+from agent.sample.model.request import Answer
+from agent.sample.model.text import task_of
+from agent.texts import say
+from tests.integration.test_question_kept import plan, scripted
+from tests.support.lab import Lab, answer_of, laboratory, told
+
+pytestmark = pytest.mark.node
+FACT = "When was the Palace Museum in Beijing founded?"
+
+
+@pytest.fixture
+async def lab() -> AsyncIterator[Lab]:
+    async with laboratory() as built:
+        yield built
+
+
+def searched(state: dict[str, object]) -> list[str]:
+    return [query["query"] for query in told(state)["queries"]]
+
+
+@pytest.mark.parametrize("reply", ["", "The Palace Museum was founded in 1925.", "Beijing Palace."])
+async def test_a_fact_is_looked_up_though_a_model_says_that_nothing_needs_to_be(
+    lab: Lab, reply: str
+) -> None:
+    scripted(lab, generate_query=[plan(needs_search=False, reply=reply)])
+    state = await lab.ask(FACT)
+    assert searched(state) == [FACT]
+    assert told(state)["checks"]["cited"]
+
+
+async def test_a_greeting_that_asks_is_replied_to_at_once_and_said_to_rest_on_nothing(
+    lab: Lab,
+) -> None:
+    reply = "I am a research assistant for the web and the map."
+    llm = scripted(lab, generate_query=[plan(needs_search=False, reply=reply)])
+    state = await lab.ask("Who are you?")
+    assert reply in str(answer_of(state).text)
+    assert say("answer.not_looked_up", "en").rstrip(".") in str(answer_of(state).text)
+    assert [task_of(turn) for turn in llm.turns] == ["generate_query"]
+
+
+async def test_a_fact_of_a_follow_up_that_was_not_looked_up_is_announced(lab: Lab) -> None:
+    thanked = plan(needs_search=False, reply="You are welcome!")
+    said = "The capital of Australia is Canberra."
+    scripted(lab, generate_query=[thanked, plan(needs_search=False)], answer=[Answer(text=said)])
+    await lab.ask("Thanks!")
+    state = await lab.ask("And what is the capital of Australia?")
+    assert said in str(answer_of(state).text)
+    assert say("answer.not_looked_up", "en").rstrip(".") in str(answer_of(state).text)
+    assert [gap["code"] for gap in told(state)["gaps"]] == ["not_looked_up"]
+
+
+async def test_where_other_queries_find_nothing_the_question_itself_is_searched_once(
+    lab: Lab,
+) -> None:
+    silly = {"query": "Palace of the second floor chairman"}
+    scripted(lab, generate_query=[plan(silly)])
+    state = await lab.ask(FACT, context={"max_research_loops": 1})
+    assert searched(state) == [silly["query"], FACT]
+    assert told(state)["checks"]["cited"]
+
+
+async def test_what_was_looked_for_is_told_where_nothing_at_all_was_found(lab: Lab) -> None:
+    question = "Which zorblax did the quillomancers of Vendrith prefer?"
+    scripted(lab, generate_query=[plan({"query": "Vendrith quillomancers guild"})])
+    state = await lab.ask(question, context={"max_research_loops": 3})
+    assert searched(state) == ["Vendrith quillomancers guild", question]
+    what = f"Vendrith quillomancers guild; {question}"
+    assert say("answer.looked_for", "en", what=what) in str(answer_of(state).text)
+
+
+async def test_where_the_search_is_down_the_question_is_not_searched_besides(lab: Lab) -> None:
+    scripted(lab, generate_query=[plan({"query": "Palace of the second floor chairman"})])
+    for name in ("gemini", "tavily", "serper", "bocha"):
+        service: Any = lab.standin(name)
+        service.fail("status", status=500, times=None, match=is_search)
+    with pytest.raises(NothingFound):
+        await lab.ask(FACT)
+    asked = [str(r.body) for r in lab.gemini.requests if "googleSearch" in str(r.body)]
+    assert asked
+    assert not any(f"<query>{FACT}" in body for body in asked)
+
+
+def is_search(request: Any, body: Any) -> bool:
+    return "/models/" not in request.path or "googleSearch" in str(body)
