@@ -13,6 +13,7 @@ from agent.core.errors import InputError, ProviderUnavailable
 from agent.graph import build_graph
 from agent.sample.model.request import Answer, FunctionCall, Turn
 from agent.sample.model.text import block
+from agent.texts import say
 from tests.integration.test_question_kept import Spoken, plan
 from tests.support.deep_lab import (
     Researcher,
@@ -172,13 +173,52 @@ async def test_deep_research_searches_them_with_a_tool_and_reports_what_they_say
         where: Any = {"configurable": {"thread_id": "t"}}
         asked: Any = {"messages": QUESTION, "collections": ["own"]}
         state: Any = await graph.ainvoke(asked, where, context=DeepConfiguration(max_topics=1))
-        assert '<topic name="资料库">' in lab.llm.asked("deep_report")[0].user
+        shown = block(lab.llm.asked("deep_report")[0].user, "documents")
+        assert '<document title="检修手册">' in shown
+        assert "[^o0-1] 食堂周五供应面条。" in shown, "what is named is not filtered"
         cited = [s["kind"] for s in state["messages"][-1].additional_kwargs["sources"]]
         assert "document" in cited
         assert "每三年检修一次" in state["report"]
         await graph.ainvoke({"messages": QUESTION}, {"configurable": {"thread_id": "u"}})  # type: ignore[call-overload]
         offered = lab.llm.asked("deep_explore")[-1].tools
         assert "search_documents" not in {tool.name for tool in offered}
+
+
+@pytest.mark.parametrize("size", ["small", "large"])
+async def test_deep_research_asks_own_documents_alone_where_the_question_wants_it(
+    knowledge: MemoryKnowledge, size: str
+) -> None:
+    """Small ones the writer has whole; of larger ones the explorer looks for what bears on it."""
+    from agent.assistants.deep_research.graph import build_graph as deep_graph
+
+    if size == "large":
+        knowledge.put("长卷", "\n\n".join(f"第 {n} 章，桥面检修。" * 60 for n in range(30)))
+
+    def explore(turn: Turn) -> Answer:
+        offered = {tool.name for tool in turn.tools}
+        assert not offered & {"tavily_search", "read_page"}
+        assert not any(name.startswith("maps_") for name in offered)
+        if "search_documents" not in done_calls(turn):
+            # A model that knows tools of elsewhere is refused.
+            return Answer(calls=(think(), search("北京青岚大桥"), documents("桥面检修")))
+        return Answer(calls=(think("够了"), end([])))
+
+    planned = Answer(json={"topics": [{"name": "检修"}], "own_documents": "only"})
+    researcher = Researcher("检修", deep_explore=explore, deep_plan=lambda turn: planned)
+    async with deep_laboratory(researcher) as lab:
+        services: Any = With(lab.services, knowledge=lambda: knowledge)
+        graph = deep_graph(lambda: services).compile(checkpointer=InMemorySaver())
+        where: Any = {"configurable": {"thread_id": "t"}}
+        context = DeepConfiguration(own_token_limit=2000, geo_routing="always")
+        state: Any = await graph.ainvoke({"messages": QUESTION}, where, context=context)
+        assert (state["usage"]["searches"], lab.tavily.requests) == (0, [])
+        assert len(lab.llm.asked("deep_explore")) == {"small": 0, "large": 2}[size]
+        cited = {s["kind"] for s in state["messages"][-1].additional_kwargs["sources"]}
+        assert cited == {"document"}
+        told = {"small": "documents.read", "large": "documents.read_partly"}[size]
+        counts = {"read": "1", "total": {"small": "1", "large": "2"}[size]}
+        names = {"names": "长卷"} if size == "large" else {}
+        assert say(told, "zh", **counts, **names) in state["report"]
 
 
 def documents(query: str) -> FunctionCall:

@@ -110,6 +110,7 @@ class Researcher:
             "deep_compress": compress,
             "deep_review": lambda turn: Answer(json={"missing": "", "topics": []}),
             "deep_report": report,
+            "own_differences": lambda turn: Answer(json={"differences": []}),
             "claim_check": no_verdicts,
             **rules,
         }
@@ -156,12 +157,14 @@ def compress(turn: Turn) -> Answer:
 
 
 def report(turn: Turn) -> Answer:
-    """Every topic as a section of its notes, or of the first sentences of its pages."""
+    """Every topic as a section of its notes, or of the first sentences of its pages; documents."""
+    own = re.findall(r"^\[\^([^\]]+)\] (.*)$", block(turn.user, "documents"), re.MULTILINE)
     found = re.findall(r'<topic name="([^"]+)">(.*?)</topic>', turn.user, re.DOTALL)
     noted = [
         (name, str(compress(replace(turn, user=notes)).text) if "<page " in notes else notes)
         for name, notes in found
     ]
+    noted += [(name, f"{text} [^{name}]") for name, text in own]
     body = "\n\n".join(f"## {name}\n\n{notes.strip()}" for name, notes in noted)
     return Answer(text=f"# 报告\n\n## 摘要\n\n见下。\n\n{body}\n\n## 结论\n\n如上。")
 

@@ -16,7 +16,7 @@ BLOCKS = {
     "deep_explore": "today conversation previous plan topics_done topic left question",
     "deep_compress": "question topic words pages",
     "deep_review": "today previous plan topics left question",
-    "deep_report": "today conversation previous topics pages gaps question",
+    "deep_report": "today conversation previous documents differences topics pages gaps question",
     "team_analyze": "today conversation format_requirement question",
     "team_select": "question speakers transcript candidates",
     "team_turn": "today question asked format_requirement sub_questions previous hypotheses gaps"

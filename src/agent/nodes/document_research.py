@@ -15,7 +15,6 @@ from agent.assistants.common.services import GetServices
 from agent.assistants.common.turn import open_meter
 from agent.assistants.common.whole_documents import (
     WholeDocuments,
-    ids_of_whole,
     read_whole,
     rest_of,
 )
@@ -53,8 +52,8 @@ async def document_research(
     documents = await search_own(query, rest, services, meter, prefix=prefix, language=language)
     sources = documents.sources
     if first:
-        ids = ids_of_whole(whole.hits)
-        sources = [*(passage_source(n, hit, language) for n, hit in ids.items()), *sources]
+        first_of_all = (passage_source(n, hit, language) for n, hit in whole.by_id.items())
+        sources = [*first_of_all, *sources]
     gap = documents.gap or whole.gap
     gaps, count = [gap] if gap else [], len(sources)
     for gap in gaps:

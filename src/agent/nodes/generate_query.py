@@ -8,8 +8,8 @@ from langchain_core.messages import AnyMessage, BaseMessage
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.conversation import conversation
-from agent.assistants.common.gaps import ask_or_gap, run_gap
-from agent.assistants.common.own_documents import readable_collections
+from agent.assistants.common.gaps import ask_or_gap
+from agent.assistants.common.own_documents import lacking_documents, readable_collections
 from agent.assistants.common.previous import (
     opened_previous,
     planned_before,
@@ -79,8 +79,8 @@ async def generate_query(
         readable = await readable_collections(
             state, configuration, services, runtime, turn=turn, all_by_default=True
         )
-    if turn.get("own_only") and not (readable.names or readable.gaps):
-        gaps = [*gaps, run_gap("documents.none_to_read", turn["language"])]
+    if turn.get("own_only"):
+        gaps = [*gaps, *lacking_documents(readable, turn["language"], only=True)]
     if read.by_model and any(query["map"] for query in read.queries):
         turn = in_china(turn)
     await prepare(turn["language"])

@@ -11,15 +11,18 @@ from pydantic import BaseModel, Field
 
 from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.common.services import Services
+from agent.assistants.common.whole_documents import WholeDocuments, document_elements
 from agent.core.budget import Meter
 from agent.evidence.citations import inert
 from agent.evidence.language import fold
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap
 from agent.models.catalogue import DEFAULT_THINKING
-from agent.prompts import Raw, task_prompt
+from agent.prompts import task_prompt
 from agent.state import Turn
 
+_LEAST = 2
+"""Documents that can contradict each other."""
 _MOST, _WORDS = 12, 300
 
 
@@ -40,8 +43,7 @@ class Differences(BaseModel):
 
 
 async def differences_among(
-    texts: Mapping[str, str],
-    documents: Raw,
+    whole: WholeDocuments,
     turn: Turn,
     services: Services,
     meter: Meter,
@@ -49,10 +51,10 @@ async def differences_among(
     model: str,
     node: str,
 ) -> tuple[list[str], list[Gap]]:
-    """Return the differences as marked lines, and the gap of a model that failed.
-
-    `texts` has the passages by id, `documents` shows them to the model.
-    """
+    """Return the differences as marked lines, and the gap of a model that failed."""
+    if len(whole.read) < _LEAST:
+        return [], []
+    documents = document_elements(whole)
     prompt = task_prompt("own_differences", documents=documents, question=turn["question"])
     asking = services.models.ask(
         model, prompt, meter=meter, schema=Differences, thinking=DEFAULT_THINKING["query"]
@@ -65,6 +67,7 @@ async def differences_among(
     )
     if reply is None or reply.parsed is None:
         return [], gaps
+    texts = whole.texts
     found = [each for each in reply.parsed.differences if _is_there(each, texts)]
     return list(dict.fromkeys(map(_line, found))), gaps
 

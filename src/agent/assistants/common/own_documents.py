@@ -8,10 +8,12 @@ import logging
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath, PureWindowsPath
+from typing import Literal
 
 from langchain_core.tools import BaseTool, tool
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
+from pydantic import BaseModel, Field, field_validator
 
 from agent.assistants.common.conversation import attachments_of, last_question
 from agent.assistants.common.gaps import run_gap
@@ -88,6 +90,28 @@ class Readable:
     gaps: list[Gap] = field(default_factory=list)
     named: bool = False
     """Whether the question or the settings name the collections."""
+
+
+class AsksForDocuments(BaseModel):
+    """What a plan says of the user's own documents."""
+
+    own_documents: Literal["", "also", "only"] = Field(
+        "", description="Whether the question asks for the user's own documents, or for no others."
+    )
+
+    @field_validator("own_documents", mode="before")
+    @classmethod
+    def _own_documents(cls, value: object) -> object:
+        return value if value in ("also", "only") else ""
+
+
+def lacking_documents(readable: Readable, language: Language, *, only: bool) -> list[Gap]:
+    """Return that there are no documents, where the question asks for them."""
+    if readable.names or readable.gaps:
+        return []
+    if only:
+        return [run_gap("documents.none_to_read", language)]
+    return [run_gap("documents.no_documents", language)]
 
 
 def own_scope(readable: Sequence[str], owner: str, runtime: Runtime[Configuration]) -> Scope | None:

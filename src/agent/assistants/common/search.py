@@ -145,7 +145,7 @@ def told_once(
 
 def offers_map(state: Gathered, configuration: Configuration) -> bool:
     """Return whether the map may be asked, and did not fail in this turn."""
-    if configuration.geo_routing == "never":
+    if configuration.geo_routing == "never" or state["turn"].get("own_only"):
         return False
     return not any(gap["provider"] in SERVERS for gap in state.get("gaps", []))
 

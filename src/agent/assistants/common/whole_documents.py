@@ -4,20 +4,29 @@ Small documents are read first, so that one long file does not keep many short o
 not fit is searched as it always was, and named to the reader.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar, cast
 
-from agent.assistants.common.own_documents import documents_gap, shown_path
+from agent.assistants.common.own_documents import (
+    documents_gap,
+    passage_source,
+    passage_text,
+    shown_path,
+)
 from agent.assistants.common.services import Services
 from agent.core.errors import AgentError
+from agent.core.processor import lazy_property
 from agent.core.strings import estimated_tokens
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap
 from agent.knowledge.types import Hit, KnownDocument, Scope
 from agent.prompts import Raw, element
 from agent.search.hits import only_known
+from agent.state import Gathered
 from agent.texts import Language, say
 
+S = TypeVar("S", bound=Gathered)
 _MOST_CHARACTERS = 4
 """Characters that a token has at most, in any language."""
 _NAMED = 20
@@ -35,6 +44,24 @@ class WholeDocuments:
     unread: list[KnownDocument] = field(default_factory=list)
     """Those for which there was no room, and those whose files could not be read."""
     gap: Gap | None = None
+
+    @lazy_property
+    def by_id(self) -> dict[str, Hit]:
+        """Return the passages by their ids: `o1-0` is the first of the second document."""
+        numbers: dict[str, int] = {}
+        counts: dict[str, int] = {}
+        ids: dict[str, Hit] = {}
+        for hit in self.hits:
+            document = hit.document["id"]
+            number = numbers.setdefault(document, len(numbers))
+            counts[document] = counts.get(document, -1) + 1
+            ids[f"o{number}-{counts[document]}"] = hit
+        return ids
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """Return the passages with their headings, by their ids."""
+        return {name: passage_text(hit) for name, hit in self.by_id.items()}
 
     def coverage(self, language: Language) -> str:
         """Return `Read 4 of 5 of your documents; not read: Annex`; empty where there are none."""
@@ -70,6 +97,25 @@ async def read_whole(
     )
 
 
+async def with_whole_documents(
+    state: S, scope: Scope | None, services: Services, *, tokens: int
+) -> tuple[S, WholeDocuments]:
+    """Return what own documents say, whole, and the state with a source for each passage.
+
+    Whoever writes reads them then: no checkpoint has to keep them. A knowledge base that fails is
+    a gap.
+    """
+    if scope is None:
+        return state, WholeDocuments()
+    language = state["turn"]["language"]
+    found = await read_whole(scope, services, language, tokens=tokens)
+    sources = [passage_source(name, hit, language) for name, hit in found.by_id.items()]
+    known: dict[str, Any] = {**state}
+    known["sources_gathered"] = [*known.get("sources_gathered", []), *sources]
+    known["gaps"] = [*known.get("gaps", []), *([found.gap] if found.gap else [])]
+    return cast(S, known), found
+
+
 def rest_of(scope: Scope, whole: WholeDocuments) -> Scope | None:
     """Return the scope of those documents that are not read whole; None where that is none."""
     if not whole.read:
@@ -97,24 +143,11 @@ def title_of(document: KnownDocument) -> str:
     return clean_text(document["title"], _TITLE) or shown_path(document["path"])
 
 
-def ids_of_whole(hits: Sequence[Hit]) -> dict[str, Hit]:
-    """Return the passages by their ids: `o1-0` is the first of the second document."""
-    numbers: dict[str, int] = {}
-    counts: dict[str, int] = {}
-    ids: dict[str, Hit] = {}
-    for hit in hits:
-        document = hit.document["id"]
-        number = numbers.setdefault(document, len(numbers))
-        counts[document] = counts.get(document, -1) + 1
-        ids[f"o{number}-{counts[document]}"] = hit
-    return ids
-
-
-def document_elements(ids: Mapping[str, Hit]) -> Raw:
+def document_elements(whole: WholeDocuments) -> Raw:
     """Return the documents as a model reads them, each passage behind its marker."""
     lines: dict[str, list[str]] = {}
     titles: dict[str, str] = {}
-    for name, hit in ids.items():
+    for name, hit in whole.by_id.items():
         document = hit.document
         titles[document["id"]] = title_of(document)
         headings = " › ".join(h for h in hit.chunk["headings"] if h != document["title"])

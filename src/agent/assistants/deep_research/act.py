@@ -280,6 +280,7 @@ class _Step:
             reminded=was_reminded(before),
             maps=self._map_names(),
             documents=bool(state.get("readable")),
+            inside=state["turn"].get("own_only", False),
             moved=were_moved(self.message),
         )
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.gaps import ask_or_gap, run_gap
-from agent.assistants.common.own_documents import DOCUMENTS
+from agent.assistants.common.own_documents import DOCUMENTS, SEARCH_DOCUMENTS
 from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.reading import READ
 from agent.assistants.common.search import map_tools
@@ -34,7 +34,14 @@ from agent.assistants.deep_research.state import (
     configuration_of,
     topic_messages,
 )
-from agent.assistants.deep_research.tools import EXPLORING, SEARCH, THINK, offers_maps, reads_left
+from agent.assistants.deep_research.tools import (
+    EXPLORING,
+    OUTSIDE,
+    SEARCH,
+    THINK,
+    offers_maps,
+    reads_left,
+)
 from agent.configuration import Configuration
 from agent.core.budget import Meter, no_usage
 from agent.core.progress import event
@@ -168,10 +175,17 @@ async def explore(
     services = get_services()
     wishes = await new_wishes(state, services, runtime.stream_writer, NODE)
     state = cast(DeepState, {**wished(state, wishes), "plan": without(state.get("plan"), wishes)})
-    if (left := _left_topic(state)) is None:
+    if (left := _all_read(state) or _left_topic(state)) is None:
         with compression.tasks.ending_with(state["turn"]["id"]):
             left = await _explored(state, runtime, services)
     return DeepUpdate(**{"plan": state["plan"], **left, "wishes": wishes}) if wishes else left
+
+
+def _all_read(state: DeepState) -> DeepUpdate | None:
+    """Return the end where own documents alone are asked for, and the writer has them whole."""
+    if not state.get("own_whole"):
+        return None
+    return DeepUpdate(intent=_intent("end", say("documents.all_read", state["turn"]["language"])))
 
 
 def _left_topic(state: DeepState) -> DeepUpdate | None:
@@ -283,11 +297,17 @@ def _own_words(state: DeepState, topic: str = "") -> AIMessage:
     """Return the calls that the model should have made: a search for the question itself."""
     question = state["turn"]["question"]
     queries = list(dict.fromkeys(filter(None, [topic, question])))
+    inside = state["turn"].get("own_only", False)
     return AIMessage(
         content="",
         tool_calls=[
             {"name": THINK, "args": {"reflection": question}, "id": "own-0", "type": "tool_call"},
-            {"name": SEARCH, "args": {"queries": queries}, "id": "own-1", "type": "tool_call"},
+            {
+                "name": SEARCH_DOCUMENTS if inside else SEARCH,
+                "args": {"query": question} if inside else {"queries": queries},
+                "id": "own-1",
+                "type": "tool_call",
+            },
         ],
     )
 
@@ -310,7 +330,9 @@ async def _tools(
     state: DeepState, configuration: Configuration, services: Services, meter: Meter
 ) -> tuple[list[BaseTool], list[Gap]]:
     """Return our own tools, and the map's where a place is named and the map can be had."""
+    inside = state["turn"].get("own_only", False)
     own = [t for t in EXPLORING if t.name != READ or reads_left(state, configuration)]
+    own = [t for t in own if not (inside and t.name in OUTSIDE)]
     own += [DOCUMENTS] if state.get("readable") else []
     if not offers_maps(state, configuration):
         return own, []

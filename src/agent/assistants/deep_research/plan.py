@@ -10,7 +10,12 @@ from pydantic import BaseModel, Field, field_validator
 
 from agent.assistants.common.conversation import conversation
 from agent.assistants.common.gaps import ask_or_gap, run_gap
-from agent.assistants.common.own_documents import readable_collections
+from agent.assistants.common.own_documents import (
+    AsksForDocuments,
+    Readable,
+    lacking_documents,
+    readable_collections,
+)
 from agent.assistants.common.previous import opened_previous, previous_lines, previous_of
 from agent.assistants.common.review import waiting
 from agent.assistants.common.services import GetServices, Services
@@ -22,6 +27,7 @@ from agent.assistants.common.turn import (
     refuse_without_thread,
     share_spent,
 )
+from agent.assistants.common.whole_documents import read_whole
 from agent.assistants.deep_research.state import (
     DeepState,
     DeepUpdate,
@@ -37,11 +43,12 @@ from agent.core.progress import Emit, event
 from agent.core.strings import cut_to_tokens
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap
+from agent.knowledge.types import Scope
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import Raw, element, task_prompt
 from agent.runs.run_log import Wish
-from agent.state import answer_language, replaced
-from agent.texts import say
+from agent.state import Turn, answer_language, replaced
+from agent.texts import Language, say
 
 log = logging.getLogger(__name__)
 NODE = "begin"
@@ -74,7 +81,19 @@ async def begin(
         runtime.stream_writer(event("notice", NODE, text=notice))
     log.info("turn=%s %s: %d characters asked", turn["id"], NODE, len(turn["question"]))
     meter = meter_of(opened, configuration, services)
-    opened["plan"], gaps = await planned_topics(opened, configuration, services, meter)
+    planned, gaps = await planned_topics(opened, configuration, services, meter)
+    opened["plan"] = with_topics([], planned.topics, configuration.max_topics)
+    if planned.own_documents and not readable.names:
+        readable = await readable_collections(
+            state, configuration, services, runtime, turn=turn, all_by_default=True
+        )
+        opened["readable"] = readable.names
+    only = configuration.sources == "own" or planned.own_documents == "only"
+    if only:
+        opened["turn"] = Turn(**{**opened["turn"], "own_only": True})
+        opened["own_whole"] = await _has_room(readable, configuration, services, turn["language"])
+    if only or planned.own_documents:
+        gaps = [*gaps, *lacking_documents(readable, turn["language"], only=only)]
     opened["gaps"] = replaced([*readable.gaps, *gaps])
     opened["usage"] = Usage(**meter.usage, first=True)
     tell_topics(opened["plan"], runtime.stream_writer, NODE)
@@ -91,6 +110,17 @@ def _abandoned_messages(state: DeepState) -> list[AnyMessage]:
         for message in state["messages"][state["base"] :]
         if not isinstance(message, HumanMessage) or str(message.text) in nudges
     ]
+
+
+async def _has_room(
+    readable: Readable, configuration: Configuration, services: Services, language: Language
+) -> bool:
+    """Return whether the writer has room for all of these documents."""
+    if not readable.names:
+        return False
+    scope, limit = Scope(tuple(readable.names), readable.owner), configuration.own_token_limit
+    whole = await read_whole(scope, services, language, tokens=limit)
+    return bool(whole.read) and not whole.unread
 
 
 MAX_NAME, MAX_WANTED = 120, 300
@@ -110,7 +140,7 @@ class TopicToPlan(BaseModel):
         return value if isinstance(value, str) else ""
 
 
-class TopicPlan(BaseModel):
+class TopicPlan(AsksForDocuments):
     """The topics to look into, in their order."""
 
     topics: list[TopicToPlan] = Field(description="At least one, at most <limit>.")
@@ -118,10 +148,10 @@ class TopicPlan(BaseModel):
 
 async def planned_topics(
     opened: DeepState, configuration: Configuration, services: Services, meter: Meter
-) -> tuple[list[PlannedTopic], list[Gap]]:
+) -> tuple[TopicPlan, list[Gap]]:
     """Ask the model for a plan; none where it fails, as topics are then named one by one."""
     if share_spent(_LEFT_TO_OTHERS, no_usage(), configuration, meter):
-        return [], []
+        return TopicPlan(topics=[]), []
     turn, limit = opened["turn"], configuration.context_token_limit
     language = turn["language"]
     values = {
@@ -148,8 +178,7 @@ async def planned_topics(
         lambda reason: run_gap("deep_research.plan_failed", language, reason=reason),
     )
     gaps = [Gap(**{**gap, "recovered": True}) for gap in gaps]
-    topics = reply.parsed.topics if reply and reply.parsed else []
-    return with_topics([], topics, configuration.max_topics), gaps
+    return (reply.parsed if reply and reply.parsed else TopicPlan(topics=[])), gaps
 
 
 def tell_topics(plan: Sequence[PlannedTopic], emit: Emit, node: str) -> None:

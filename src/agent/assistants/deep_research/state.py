@@ -155,6 +155,8 @@ class DeepState(AgentInput, Gathered, total=False):
     plan: list[PlannedTopic]
     """The topics to look into; empty where no model planned them."""
     conversation: str
+    own_whole: bool
+    """Whether nothing but own documents is to be read, and the writer has room for all of them."""
     base: int
     """How many messages the thread had when the question was asked."""
     topic_messages: Annotated[list[AnyMessage], extend]
@@ -233,6 +235,7 @@ def new_research() -> DeepUpdate:
         **NOTHING_GATHERED,
         **dict.fromkeys(_OF_A_QUESTION),
         "plan": [],
+        "own_whole": False,
         "rounds": 0,
         "topic_rounds": 0,
         "fruitless": 0,

@@ -22,6 +22,8 @@ from agent.evidence.queries import clean_text
 
 THINK, SEARCH = "think_tool", "tavily_search"
 CHANGE, END = "change_research_topic", "end_of_research"
+OUTSIDE = (SEARCH, READ)
+"""Tools that ask the web."""
 OWN = (THINK, SEARCH, READ, SEARCH_DOCUMENTS, CHANGE, END)
 _THOUGHTFUL = (THINK, SEARCH, CHANGE, END)
 """Calls that carry a thought."""
@@ -153,6 +155,8 @@ class TopicHistory:
     """The names of the map's tools, where they are offered."""
     documents: bool = False
     """Whether own documents may be searched."""
+    inside: bool = False
+    """Whether nothing but them may be."""
     moved: bool = False
     """Whether these calls stood behind the change that began the topic, with its thought."""
 
@@ -243,6 +247,8 @@ class _Order:
         if name not in OWN and name not in self._history.maps:
             return "unknown_tool"
         if name == SEARCH_DOCUMENTS and not self._history.documents:
+            return "unknown_tool"
+        if self._history.inside and (name in OUTSIDE or name not in OWN):
             return "unknown_tool"
         if name in (CHANGE, END):
             return self._closing(call, following)

@@ -1,5 +1,6 @@
 """The last node: the report with numbered citations, and everything a client wants beside it."""
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,11 +11,18 @@ from langgraph.runtime import Runtime
 
 from agent.assistants.common.answer_text import write_or_quote
 from agent.assistants.common.conversation import prompt_tokens
-from agent.assistants.common.excerpts import excerpt_lines, sentences_by_id
+from agent.assistants.common.differences import differences_among
+from agent.assistants.common.excerpts import excerpt_lines, sentences_by_id, sentences_of
 from agent.assistants.common.gaps import gap_lines, run_gap
+from agent.assistants.common.own_documents import own_scope
 from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.steering import new_wishes, wished, with_wishes
+from agent.assistants.common.whole_documents import (
+    WholeDocuments,
+    document_elements,
+    with_whole_documents,
+)
 from agent.assistants.common.writer import (
     Draft,
     MessageParts,
@@ -60,28 +68,39 @@ async def write_report(
     compression: Compression,
 ) -> DeepUpdate:
     """Write the report from the topics' notes; raise NothingFound where every source failed."""
-    wishes = await new_wishes(state, get_services(), runtime.stream_writer, NODE)
+    services, configuration = get_services(), configuration_of(runtime)
+    wishes = await new_wishes(state, services, runtime.stream_writer, NODE)
     state = wished(state, wishes)
+    scope = own_scope(state.get("readable", []), state.get("owner", ""), runtime)
+    limit = configuration.own_token_limit
+    state, whole = await with_whole_documents(state, scope, services, tokens=limit)
     draft = Draft(
         state,
-        configuration_of(runtime),
-        get_services(),
+        configuration,
+        services,
         runtime.stream_writer,
         node=NODE,
         assistant=ASSISTANT,
     )
-    between = distance_lines(draft.places, draft.language, await _walks(draft))
-    draft.texts = _texts(state, between)
+    walks, (differences, gaps) = await asyncio.gather(
+        _walks(draft),
+        differences_among(
+            whole, draft.turn, services, draft.meter, model=configuration.research_model, node=NODE
+        ),
+    )
+    draft.gaps += gaps
+    between = distance_lines(draft.places, draft.language, walks)
+    draft.texts = {**_texts(state, between), **whole.texts}
     for gap in (*_not_researched(state), *_partly_read(state)):
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
         draft.gaps.append(gap)
-    report = _Report(draft, state, list(between.values()))
+    report = _Report(draft, state, list(between.values()), whole, differences)
     if not report.has_evidence:
         gaps = [gap for gap in draft.gaps if gap["provider"] != ASSISTANT]
         refuse_if_all_failed(gaps, draft.language)
     parts = MessageParts(
         report.body,
-        draft.record_sections,
+        report.sections,
         report.metadata(),
         report.checks(),
         notes=report.notes(),
@@ -119,10 +138,18 @@ class _Report:
     state: DeepState
     between: Sequence[str]
     """How far the places are from each other."""
+    whole: WholeDocuments
+    """The own documents that are shown whole."""
+    differences: Sequence[str]
+    """Where they contradict each other, as marked lines."""
 
     @property
     def has_evidence(self) -> bool:
-        return bool(self.topics() or self.draft.previous["sources"])
+        return bool(self.topics() or self.whole.hits or self.draft.previous["sources"])
+
+    def sections(self) -> list[str]:
+        read = self.draft.by_code(self.whole.coverage(self.draft.language))
+        return [*self.draft.record_sections(), read]
 
     async def body(self) -> AsyncIterator[str]:
         if not self.has_evidence:
@@ -150,6 +177,7 @@ class _Report:
         return {
             "rounds": self.state.get("rounds", 0),
             **{name: counts.get(name, 0) for name in _COUNTS},
+            "documents_whole": len(self.whole.read),
         }
 
     def prompt(self) -> list[BaseMessage]:
@@ -164,10 +192,12 @@ class _Report:
             ),
             "question": cut_to_tokens(turn["question"], limit // 5),
             "gaps": cut_to_tokens(gap_lines(self.draft.gaps, self.draft.language), limit // 10),
+            "differences": "\n".join(self.differences),
             "pages": cut_to_tokens(page_lines(self.state.get("search_results", [])), limit // 12),
         }
         language = answer_language(turn)
-        bare = task_prompt("deep_report", language, topics="", **values)
+        own = document_elements(self.whole)
+        bare = task_prompt("deep_report", language, documents="", topics="", **values)
         free = limit - prompt_tokens(bare) - 100
         share = max(0, free // max(1, len(topics)) - _PER_TOPIC)
         entries = {entry["topic"]: entry for entry in self.state.get("search_results", [])}
@@ -177,7 +207,8 @@ class _Report:
             else element("topic", cut_to_tokens(notes, share), name=name)
             for name, notes in topics
         ]
-        full = task_prompt("deep_report", language, topics=Raw("\n".join(rows)), **values)
+        parts = {"documents": own, "topics": Raw("\n".join(rows))}
+        full = task_prompt("deep_report", language, **parts, **values)
         return with_wishes(full, self.state)
 
     def topics(self) -> list[tuple[str, str]]:
@@ -205,7 +236,7 @@ class _Report:
         rows = {
             (source["title"], *source["quotes"]): source
             for source in reversed(self.state.get("sources_gathered", []))
-            if source["kind"] == "document"
+            if source["kind"] == "document" and source["id"] not in self.whole.by_id
         }
         return "\n".join(
             f"{source['title']}: {source['quotes'][0]} [^{source['id']}]"
@@ -221,6 +252,10 @@ class _Report:
             said = sentences_by_id([notes])
             lines = excerpt_lines(said, asked, language, seen=seen) if at < noted else [notes]
             sections += [f"## {name}\n\n{body}"] if (body := "\n".join(lines)) else []
+        if self.whole.hits:
+            said = {name: sentences_of(text) for name, text in self.whole.texts.items()}
+            lines = excerpt_lines(said, self.draft.turn["question"], language, seen=seen)
+            sections.append("\n".join([f"## {say('plan_execute.own', language)}", "", *lines]))
         return "\n\n".join(sections)
 
 

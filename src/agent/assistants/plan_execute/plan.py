@@ -13,8 +13,9 @@ from agent.assistants.common.conversation import conversation
 from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.common.own_documents import (
     SHOWN_COLLECTIONS,
-    Readable,
+    AsksForDocuments,
     is_own,
+    lacking_documents,
     readable_collections,
 )
 from agent.assistants.common.previous import opened_previous, previous_lines, previous_of
@@ -106,18 +107,10 @@ def _as_list(value: object) -> list[object]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
-class Plan(BaseModel):
+class Plan(AsksForDocuments):
     """The tasks that together answer the question."""
 
     tasks: list[PlannedTask] = Field(description="The tasks.")
-    own_documents: Literal["", "also", "only"] = Field(
-        "", description="Whether the question asks for the user's own documents, or for no others."
-    )
-
-    @field_validator("own_documents", mode="before")
-    @classmethod
-    def _own_documents(cls, value: object) -> object:
-        return value if value in ("also", "only") else ""
 
 
 @dataclass(frozen=True)
@@ -255,7 +248,9 @@ async def plan(
     request = _PlanRequest(turn, configuration, services, meter, prompt)
     tasks, note = await request.tasks()
     use = _use_of(request.own_documents, configuration, named=readable.named)
-    gaps = [*gaps, *_lacking(use, readable, turn["language"])]
+    if use != "search":
+        only = use == "only"
+        gaps = [*gaps, *lacking_documents(readable, turn["language"], only=only)]
     _tell(tasks, [*gaps, *request.gaps], emit)
     log.info("turn=%s %s: %d tasks, %s", turn["id"], NODE, len(tasks), note or "as planned")
     opened = new_plan()
@@ -274,15 +269,6 @@ def _use_of(asked: str, configuration: Configuration, *, named: bool) -> OwnDocu
     if configuration.sources == "own" or asked == "only":
         return "only"
     return "whole" if named or asked else "search"
-
-
-def _lacking(use: OwnDocuments, readable: Readable, language: Language) -> list[Gap]:
-    """Return that there are no documents, where the question wants them."""
-    if use == "search" or readable.names or readable.gaps:
-        return []
-    if use == "only":
-        return [run_gap("documents.none_to_read", language)]
-    return [run_gap("documents.no_documents", language)]
 
 
 async def _titles(

@@ -28,8 +28,6 @@ from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import meter_of
 from agent.assistants.common.whole_documents import (
     WholeDocuments,
-    document_elements,
-    ids_of_whole,
     read_whole,
     rest_of,
 )
@@ -168,8 +166,6 @@ _PER_TARGET = 12
 """Passages looked at for one target."""
 _LEAST = 2
 """Passages kept for a target where only words can be counted."""
-_COMPARED = 2
-"""Documents that are compared with each other."""
 _NEAR = 15
 """Passages nearest to the question and to each task, whose documents' headings are rewritten."""
 
@@ -235,17 +231,9 @@ async def _whole(
 
 async def _differences(whole: WholeDocuments, searching: "_Searching") -> list[str]:
     """Return where the documents say different things, as marked lines."""
-    if len(whole.read) < _COMPARED:
-        return []
-    ids = ids_of_whole(whole.hits)
+    model = searching.configuration.research_model
     lines, gaps = await differences_among(
-        {name: passage_text(hit) for name, hit in ids.items()},
-        document_elements(ids),
-        searching.turn,
-        searching.services,
-        searching.meter,
-        model=searching.configuration.research_model,
-        node=NODE,
+        whole, searching.turn, searching.services, searching.meter, model=model, node=NODE
     )
     searching.gaps += gaps
     return lines

@@ -1,6 +1,6 @@
 """The last node: the dossier with numbered citations, and everything a client wants beside it."""
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, cast
@@ -12,11 +12,15 @@ from agent.assistants.common.answer_text import write_or_quote
 from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.excerpts import excerpt_lines, sentences_of
 from agent.assistants.common.gaps import TASK_GAPS, gap_lines, readers_gaps, run_gap
-from agent.assistants.common.own_documents import own_scope, passage_source, passage_text
+from agent.assistants.common.own_documents import own_scope
 from agent.assistants.common.previous import previous_lines
-from agent.assistants.common.services import GetServices, Services
+from agent.assistants.common.services import GetServices
 from agent.assistants.common.steering import new_wishes, wished, with_wishes
-from agent.assistants.common.whole_documents import document_elements, ids_of_whole, read_whole
+from agent.assistants.common.whole_documents import (
+    WholeDocuments,
+    document_elements,
+    with_whole_documents,
+)
 from agent.assistants.common.writer import Draft, MessageParts, write_message
 from agent.assistants.plan_execute.documents import (
     about,
@@ -37,7 +41,7 @@ from agent.evidence.citations import inert
 from agent.evidence.language import words
 from agent.evidence.markdown import canonical
 from agent.evidence.types import Gap, Source
-from agent.knowledge.types import Hit
+from agent.knowledge.types import Scope
 from agent.prompts import Raw, element, task_prompt
 from agent.search.documents import Document, Figure
 from agent.state import answer_language
@@ -156,7 +160,9 @@ async def write_dossier(
     services, configuration = get_services(), configuration_of(runtime)
     wishes = await new_wishes(state, services, runtime.stream_writer, NODE)
     state = wished(state, wishes)
-    state, whole = await _with_whole_documents(state, services, runtime)
+    limit = configuration.own_token_limit
+    scope = _whole_scope(state, runtime)
+    state, whole = await with_whole_documents(state, scope, services, tokens=limit)
     draft = Draft(
         state,
         configuration,
@@ -164,7 +170,7 @@ async def write_dossier(
         runtime.stream_writer,
         node=NODE,
         assistant=ASSISTANT,
-        texts={**_texts(state), **{name: passage_text(hit) for name, hit in whole.items()}},
+        texts={**_texts(state), **whole.texts},
     )
     draft.gaps = task_gaps_told_once(draft.gaps, state)
     dossier = _Dossier(draft, state, whole)
@@ -174,27 +180,11 @@ async def write_dossier(
     return cast(PlanUpdate, {**closing, "dossier": text, "wishes": wishes})
 
 
-async def _with_whole_documents(
-    state: PlanState, services: Services, runtime: Runtime[Configuration]
-) -> tuple[PlanState, dict[str, Hit]]:
-    """Return the own documents that are shown whole, by ids, and the state with their sources.
-
-    They are read again instead of being kept in every checkpoint. A knowledge base that fails
-    meanwhile is a gap.
-    """
+def _whole_scope(state: PlanState, runtime: Runtime[Configuration]) -> Scope | None:
+    """Return the own documents that are shown whole; None where there are none."""
     own = own_scope(state.get("readable", []), state["owner"], runtime)
     chosen = tuple(state.get("whole_documents") or ())
-    if own is None or not chosen:
-        return state, {}
-    language, limit = state["turn"]["language"], configuration_of(runtime).own_token_limit
-    found = await read_whole(replace(own, documents=chosen), services, language, tokens=limit)
-    ids = ids_of_whole(found.hits)
-    sources = [passage_source(name, hit, language) for name, hit in ids.items()]
-    more: dict[str, Any] = {
-        "sources_gathered": [*state.get("sources_gathered", []), *sources],
-        "gaps": [*state.get("gaps", []), *([found.gap] if found.gap else [])],
-    }
-    return cast(PlanState, {**state, **more}), ids
+    return replace(own, documents=chosen) if own and chosen else None
 
 
 def task_gaps_told_once(gaps: Sequence[Gap], state: PlanState) -> list[Gap]:
@@ -218,8 +208,8 @@ class _Dossier:
 
     draft: Draft
     state: PlanState
-    whole: Mapping[str, Hit]
-    """The passages of own documents that are shown whole, by their ids."""
+    whole: WholeDocuments
+    """The own documents that are shown whole."""
 
     @property
     def results(self) -> list[ExecutorResult]:
@@ -277,8 +267,8 @@ class _Dossier:
         return {
             "tasks": len(self.state["tasks"]),
             "papers": sum(paper["document"] is not None for paper in papers),
-            "passages": len(self.passages) + len(self.whole),
-            "documents_whole": len({hit.document["id"] for hit in self.whole.values()}),
+            "passages": len(self.passages) + len(self.whole.hits),
+            "documents_whole": len(self.whole.read),
         }
 
     def prompt(self) -> list[BaseMessage]:
@@ -382,8 +372,8 @@ class _Dossier:
             lines = [line for s in each for line in excerpt_lines(s, question, language, seen=seen)]
             own = say("plan_execute.own", language)
             sections.append("\n".join([f"## {own}", "", *lines]))
-        if self.whole:
-            said = {name: _sentences("", passage_text(hit)) for name, hit in self.whole.items()}
+        if self.whole.hits:
+            said = {name: _sentences("", text) for name, text in self.whole.texts.items()}
             lines = excerpt_lines(said, question, language, seen=seen)
             sections.append("\n".join([f"## {say('plan_execute.own', language)}", "", *lines]))
         if records := self.draft.record_lines():
