@@ -115,10 +115,13 @@ async def seconds(language: Language, count: int, characters: int, seed: int) ->
         return Evidence(records, question=text[:40], today="2026-11-23")
 
     async def judge(batch: Sequence[Statement], evidence: Evidence) -> list[Ruling]:
-        passages_block(batch, evidence)
+        names = [line.split(" ", 1)[0] for line in passages_block(batch, evidence).splitlines()]
         statements_block(batch, evidence, notation)
-        first = {one.name: evidence.best(one, 100)[:1] for one in batch}
-        return [Ruling(id=name, v="s", p=[p.name for p in best]) for name, best in first.items()]
+        bearing = {evidence.by_name[name].source: name for name in names}
+        return [
+            Ruling(id=one.name, v="s", p=[bearing[n] for n in one.cited if n in bearing])
+            for one in batch
+        ]
 
     check = ClaimCheck(asyncio.ensure_future(read()), used, sources, language, judge)
     await check.finish(text, seconds=_SECONDS)

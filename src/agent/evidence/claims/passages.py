@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from heapq import nlargest
 from operator import itemgetter
 
 from agent.core.processor import breathe, lazy_property
@@ -28,6 +29,8 @@ _MANY, _NEARLY_ALL = 20, 0.6
 KNOWN = "known"
 """The source of what needs none: the question, the user's words, what was already told."""
 _FOR_FIGURE, _FOR_CONTEXT, _MOST_TERMS, _MOST_FIGURES = 1.5, 0.25, 40, 20
+_MOST_SHOWN = 40
+"""Passages of sources that a statement does not cite."""
 
 
 def passages(text: str) -> list[str]:
@@ -211,9 +214,12 @@ class Evidence:
         return holders
 
     @lazy_property
-    def _first(self) -> dict[str, int]:
-        """Return the first passage of each source."""
-        return {p.source: i for i, p in reversed([*enumerate(self.passages)])}
+    def _places(self) -> dict[str, list[int]]:
+        """Return where the passages of each source stand."""
+        places: dict[str, list[int]] = {}
+        for place, passage in enumerate(self.passages):
+            places.setdefault(passage.source, []).append(place)
+        return places
 
     @lazy_property
     def _shares(self) -> list[float]:
@@ -232,26 +238,26 @@ class Evidence:
         """Return whether code itself says these words in the text."""
         return any(plain in text for text in self.own)
 
-    def scores(self, statement: Statement) -> dict[int, float]:
+    def scores(self, statement: Statement) -> list[float]:
         """Return how well each passage fits a statement: by rare words, and by equal figures."""
-        scores: dict[int, float] = {}
+        scores, shares = [0.0] * len(self.passages), self._shares
         own, context = words(statement.said), words(statement.context)
         weights = [(self._rarity_of(word), word, 1.0) for word in own]
         weights += [(self._rarity_of(word), word, _FOR_CONTEXT) for word in context - own]
-        rarest = sorted(weights, reverse=True)[:_MOST_TERMS]
-        for rarity, word, weight in rarest:
+        for rarity, word, weight in nlargest(_MOST_TERMS, weights):
             breathe()
             holders = self._holders.get(word, ())
             # What nearly all passages say tells none of many apart.
             if len(holders) > max(_MANY, len(self.passages) * _NEARLY_ALL):
                 continue
+            worth = weight * rarity
             for place in holders:
-                scores[place] = scores.get(place, 0.0) + weight * rarity * self._shares[place]
+                scores[place] += worth * shares[place]
         for figure in distinct(figures(statement.said))[:_MOST_FIGURES]:
             equal = self._figures.holders(figure)
+            worth = _FOR_FIGURE * self._rarity(len(equal))
             for place in equal:
-                worth = _FOR_FIGURE * self._rarity(len(equal))
-                scores[place] = scores.get(place, 0.0) + worth
+                scores[place] += worth
         return scores
 
     def _rarity(self, holders: int) -> float:
@@ -259,14 +265,18 @@ class Evidence:
 
     def best(self, statement: Statement, budget: int) -> list[Passage]:
         """Return the passages to show for a statement: of what it cites, then the best others."""
-        ranked = sorted(self.scores(statement).items(), key=lambda row: (-row[1], row[0]))
-        own = [i for i, _ in ranked if self.passages[i].source in statement.cited]
-        rest = [i for i, _ in ranked if self.passages[i].source not in statement.cited]
-        order = own[:2] + rest[:1] + own[2:4] + rest[1:3] + own[4:] if statement.cited else rest
+        scores, cited = self.scores(statement), statement.cited
+        places = [place for name in cited for place in self._places.get(name, ())]
+        own = _ranked(((scores[place], -place) for place in places), len(places))
+        among = frozenset(places)
+        others = ((score, -place) for place, score in enumerate(scores) if place not in among)
+        # The budget has room for no more, unless they are the shortest of all.
+        rest = _ranked(others, _MOST_SHOWN)
+        order = own[:2] + rest[:1] + own[2:4] + rest[1:3] + own[4:] if cited else rest
         shown = {self.passages[i].source for i in order}
         # A cited source that shares no word (another script) is shown all the same.
-        order += [self._first[name] for name in statement.cited
-                  if name not in shown and name in self._first]  # fmt: skip
+        order += [self._places[name][0] for name in cited
+                  if name not in shown and name in self._places]  # fmt: skip
         picked, used = list[Passage](), 0
         for place in order:
             passage = self.passages[place]
@@ -274,6 +284,11 @@ class Evidence:
                 picked.append(passage)
                 used += passage.tokens
         return picked
+
+
+def _ranked(scored: Iterable[tuple[float, int]], most: int) -> list[int]:
+    """Return the places of the best scores above nothing, of equal ones the first."""
+    return [-place for score, place in nlargest(most, scored) if score > 0]
 
 
 def _packed(texts: Iterable[str]) -> Iterator[str]:
