@@ -15,7 +15,13 @@ from agent.core.strings import estimated_tokens
 from agent.models.catalogue import parse
 from agent.models.client import ModelClient
 from agent.models.errors import PromptTooLong
-from agent.models.limits import ANSWER_TOKENS, REPLY_TOKENS, ReplySizes, with_ends
+from agent.models.limits import (
+    ANSWER_TOKENS,
+    MOST_CHARACTERS,
+    REPLY_TOKENS,
+    ReplySizes,
+    with_ends,
+)
 from agent.models.probe import probe
 from agent.models.types import Request
 from agent.models.validation import schema_of
@@ -187,6 +193,19 @@ async def test_a_reply_that_ran_round_in_circles_is_not_asked_for_again() -> Non
     async with client_for(service) as client:
         with pytest.raises(MalformedReply) as caught:
             await answer(client, streamed=False)
+    assert caught.value.code == "model_loop"
+    assert len(asked(service)) == 1
+
+
+RUNAWAY = "".join(f"{number} " for number in range(MOST_CHARACTERS // 5))
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_a_reply_past_all_limits_is_given_up_and_not_asked_for_again(streamed: bool) -> None:
+    service = OpenAIService(Scripted(otherwise=Answer(text=RUNAWAY)))
+    async with client_for(service) as client:
+        with pytest.raises(MalformedReply) as caught:
+            await answer(client, streamed=streamed)
     assert caught.value.code == "model_loop"
     assert len(asked(service)) == 1
 

@@ -6,7 +6,16 @@ from collections.abc import Callable
 
 import pytest
 
-from agent.core.processor import ORDINARY, SLICE, Processor, breathe, compute, lazy_property
+from agent.core.processor import (
+    ORDINARY,
+    SHORT,
+    SLICE,
+    Processor,
+    breathe,
+    compute,
+    lazy_property,
+    read_in_turns,
+)
 
 
 class Clock:
@@ -33,6 +42,23 @@ async def test_work_does_not_wait_for_threads_that_wait_for_the_network() -> Non
     assert await asyncio.wait_for(compute(lambda: "done", otherwise=never), 5) == "done"
     answered.set()
     await asyncio.gather(*lookups)
+
+
+@pytest.mark.parametrize(("size", "here"), [(SHORT, True), (SHORT + 1, False)])
+async def test_a_long_text_is_read_off_the_event_loop_and_a_short_one_at_once(
+    size: int, here: bool
+) -> None:
+    own = threading.get_ident()
+    assert (await read_in_turns(threading.get_ident, size) == own) is here
+
+
+@pytest.mark.parametrize("size", [SHORT, SHORT + 1])
+async def test_what_a_text_is_refused_for_is_raised(size: int) -> None:
+    def refuse() -> str:
+        raise ValueError("no text")
+
+    with pytest.raises(ValueError, match="no text"):
+        await read_in_turns(refuse, size)
 
 
 async def test_work_is_done_one_at_a_time() -> None:

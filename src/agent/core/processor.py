@@ -14,7 +14,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, NoReturn, TypeVar, overload
 
 from agent.core.faults import await_or_else
 from agent.core.telemetry import owner_of_step
@@ -28,6 +28,8 @@ ORDINARY = 0.1
 """Seconds after which work rests as long as it works: most work never does."""
 _CREDIT = 1.0
 """Seconds that whoever comes may have before those who have had more are served again."""
+SHORT = 20_000
+"""Characters that are read at once: to read them elsewhere takes longer."""
 _STUCK = 0.5
 """Seconds without a breath after which those who wait go on beside it."""
 _THREADS = 64
@@ -210,3 +212,19 @@ async def compute(
     """
     done = _PROCESSOR.compute(work, otherwise=otherwise, seconds=seconds, owner=owner_of_step())
     return await await_or_else(getattr(work, "__qualname__", "work"), done, otherwise)
+
+
+async def read_in_turns(work: Callable[[], T], size: int) -> T:
+    """Return what the work makes of a text of so many characters; a long one is read in turns.
+
+    Whatever the work raises is raised, and TimeoutError where its turns take too long.
+    """
+    if size <= SHORT:
+        return work()
+    return await _PROCESSOR.compute(
+        work, otherwise=_give_up, seconds=SECONDS, owner=owner_of_step()
+    )
+
+
+def _give_up() -> NoReturn:
+    raise TimeoutError(f"reading took the processor for more than {SECONDS:g} s")

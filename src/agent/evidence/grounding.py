@@ -6,12 +6,13 @@ may be missing or wrong; nothing here raises.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 from urllib.parse import urlsplit
 
+from agent.core.processor import breathe
 from agent.evidence.language import fold
 from agent.evidence.queries import clean_text
 from agent.evidence.references import is_domain, without_source_list
@@ -102,14 +103,15 @@ def without_unsupported(marked: str, sources: Sequence[Source]) -> str:
 
     What was not found stays, and what only leads to something else: headings, "as follows:".
     """
-    passages = [_letters(quote) for source in sources for quote in source["quotes"]]
+    borne = _all_letters(sources)
 
     def kept(sentence: str) -> str:
+        breathe()
         plain = sentence.strip().strip("*_ ")
         leads = plain.startswith("#") or plain.endswith((":", "：")) or "|" in plain
         letters = _letters(sentence)
         supported = leads or not letters or _MARKED.search(sentence)
-        if supported or any(letters in passage for passage in passages) or says_not_found(plain):
+        if supported or letters in borne or says_not_found(plain):
             return sentence
         return "\n" * sentence.endswith("\n")
 
@@ -118,16 +120,21 @@ def without_unsupported(marked: str, sources: Sequence[Source]) -> str:
 
 def remarks_of(marked: str, sources: Sequence[Source]) -> list[str]:
     """Return the sentences of a marked text that no source bears; headings and leads are none."""
-    passages = [_letters(quote) for source in sources for quote in source["quotes"]]
-    remarks = list[str]()
+    borne, remarks = _all_letters(sources), list[str]()
     for sentence in _MARKED_SENTENCE.finditer(marked):
+        breathe()
         plain, letters = sentence[0].strip().strip("*_- "), _letters(sentence[0])
         leads = plain.startswith(("#", "|")) or plain.endswith((":", "："))
         if leads or not letters or _MARKED.search(sentence[0]):
             continue
-        if not any(letters in passage for passage in passages):
+        if letters not in borne:
             remarks.append(clean_text(plain, _MAX_QUOTE))
     return remarks[:_MAX_REMARKS]
+
+
+def _all_letters(sources: Iterable[Source]) -> str:
+    """Return the letters of all quotes, one below the other: none reaches into the next."""
+    return "\n".join(_letters(quote) for source in sources for quote in source["quotes"])
 
 
 def _letters(text: str) -> str:

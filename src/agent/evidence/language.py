@@ -34,6 +34,7 @@ def with_places(text: str) -> tuple[str, Sequence[int]]:
 
 def fold(text: str) -> str:
     """Return a text as it is compared: plain width, simplified characters, small letters."""
+    breathe()
     return with_places(text)[0].casefold()
 
 

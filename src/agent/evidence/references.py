@@ -204,7 +204,7 @@ def _names_only_sites(entry: str) -> bool:
 
 def _behind_heading(word: str) -> str | None:
     """Return what follows a heading of sources; None if it is none."""
-    for heading in _HEADINGS:
+    for heading in _HEADINGS if word.startswith(_HEADINGS) else ():
         rest = word.removeprefix(heading)
         if word == heading or (rest != word and rest.lstrip("*_ ")[:1] in (":", "：")):
             return rest.strip(_DECORATION)

@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, M
 from contextlib import aclosing, contextmanager
 from dataclasses import asdict, replace
 from datetime import UTC, date, datetime
+from functools import partial
 from typing import Any, TypeVar, cast
 
 from langchain_core.messages import (
@@ -34,13 +35,20 @@ from agent.core.errors import (
 )
 from agent.core.faults import contained
 from agent.core.outside import parse_json
+from agent.core.processor import read_in_turns
 from agent.core.proxies import is_near
 from agent.core.telemetry import Tokens
 from agent.models import catalogue
 from agent.models.catalogue import ModelName, Provider, parse
 from agent.models.google import Google
-from agent.models.limits import USUAL_SPEED, ReplySize, ReplySizes, Underway, refuse_late
-from agent.models.loops import repeats
+from agent.models.limits import (
+    USUAL_SPEED,
+    ReplySize,
+    ReplySizes,
+    Underway,
+    refuse_late,
+    runs_away,
+)
 from agent.models.replies import read_reply
 from agent.models.streaming import AnswerStream, read_ahead
 from agent.models.types import (
@@ -185,7 +193,7 @@ class ModelClient:
             if schema is None:
                 return _reply(response, name)
             try:
-                return _reply(response, name, parse_reply(response.text, schema))
+                return await _parsed(response, name, schema)
             except ValueError as problem:
                 return await self._repair(name, request, meter, response, problem)
 
@@ -198,7 +206,7 @@ class ModelClient:
         again = replace(request, messages=messages, schema=schema)
         second = await self._once(name, again, meter)
         try:
-            return _reply(second, name, parse_reply(second.text, schema))
+            return await _parsed(second, name, schema)
         except ValueError as still:
             raise MalformedReply(
                 f"model:{name.provider}",
@@ -244,9 +252,10 @@ class ModelClient:
             if self._is_near(name):
                 self.windows.check(request, response, provider)
             size.learn(response)
-            if response.finish == "length" and repeats(response.text):
+            if runs_away(response):
                 raise malformed_reply(provider, name.id, LOOP)
-            response = read_reply(response, request, opened=name in self._opened)
+            read = partial(read_reply, response, request, opened=name in self._opened)
+            response = await read_in_turns(read, len(response.text))
             if response.opened:
                 self._opened.add(name)
             if response.echoes:
@@ -520,6 +529,12 @@ def _fields_of(message: BaseMessage) -> list[Any]:
     if isinstance(message, ToolMessage):
         fields.append(message.tool_call_id)
     return fields
+
+
+async def _parsed(response: Response, name: ModelName, schema: type[S]) -> Reply[S]:
+    """Return a reply with its form; raise ValueError that says what of it does not fit."""
+    read = partial(parse_reply, response.text, schema)
+    return _reply(response, name, await read_in_turns(read, len(response.text)))
 
 
 def _reply(response: Response, name: ModelName, value: S | None = None) -> Reply[S]:

@@ -10,7 +10,7 @@ from agent.core.calls import Pulse
 from agent.core.errors import BudgetExceeded
 from agent.core.strings import weight
 from agent.models.catalogue import ModelName
-from agent.models.loops import Loop
+from agent.models.loops import Loop, repeats
 from agent.models.types import Piece, Request, Response, Thinking
 from agent.models.validation import LOOP, malformed_reply
 from agent.models.window import prompt_tokens
@@ -45,6 +45,8 @@ THOUGHTS: Mapping[Thinking | None, int] = {
     None: 12_000,
 }
 """Tokens that a thinking model may think besides: services count them as part of the reply."""
+MOST_CHARACTERS = 400_000
+"""Of one reply with its thoughts, three times what the longest may have; one of more runs away."""
 _THINKS = re.compile(r"(?:^|[-_/.:])(?:r1|o[1-9]|gpt-[5-9]|qwq|qwen3)|reason|think", re.IGNORECASE)
 
 
@@ -161,6 +163,12 @@ class ReplySize:
             self._factor = 2
 
 
+def runs_away(response: Response) -> bool:
+    """Return whether a whole reply went on and on: past all limits, or round in circles."""
+    is_cut = response.finish == "length" and repeats(response.text)
+    return is_cut or len(response.text) > MOST_CHARACTERS
+
+
 def refuse_late(size: ReplySize, meter: Meter) -> None:
     """Raise BudgetExceeded where a reply has no time left: its call would be given up half-way."""
     if size.is_late:
@@ -177,7 +185,7 @@ class Underway:
 
     def __init__(self, provider: str, request: Request, pulse: Pulse) -> None:
         self._provider, self._request, self._pulse = provider, request, pulse
-        self._loop, self._tokens = Loop(), 0.0
+        self._loop, self._tokens, self._characters = Loop(), 0.0, 0
         self._began, self._first = time.monotonic(), 0.0
 
     @property
@@ -200,7 +208,8 @@ class Underway:
         self._pulse.beat()
         self._first = self._first or time.monotonic()
         self._tokens += weight(text)
-        if self._loop.take(text):
+        self._characters += len(text)
+        if self._loop.take(text) or self._characters > MOST_CHARACTERS:
             raise malformed_reply(self._provider, self._request.model, LOOP)
 
     def spent(self) -> Piece:

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from agent.core.processor import breathe
+
 _LONGEST_TAG = 120
 _BRACKET = re.compile(r"[<＜◁\[]")
 _TAG = re.compile(rf"[<＜◁\[]([^<>＜＞◁▷\[\]\n]{{1,{_LONGEST_TAG}}})[>＞▷\]]")
@@ -101,15 +103,19 @@ class Thoughts:
 
     @staticmethod
     def _join(pieces: "Iterator[str | None]") -> tuple[bool, str]:
-        withdrawn, text = False, ""
+        withdrawn, said = False, list[str]()
         for piece in pieces:
-            withdrawn, text = (True, "") if piece is None else (withdrawn, text + piece)
-        return withdrawn, text
+            if piece is None:
+                withdrawn, said = True, []
+            else:
+                said.append(piece)
+        return withdrawn, "".join(said)
 
     def _read(self, *, final: bool) -> "Iterator[str | None]":
         """Yield what is said; None where all before it was a thought."""
         text, self._rest, at = self._rest, "", 0
         while at < len(text):
+            breathe()
             bracket = _BRACKET.search(text, at)
             begin = bracket.start() if bracket else len(text)
             yield self._pass(text[at:begin])

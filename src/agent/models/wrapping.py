@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from langchain_core.messages import BaseMessage, SystemMessage
 
+from agent.core.processor import breathe
 from agent.evidence.citations import MARKER
 from agent.prompts import TAGS
 
@@ -26,14 +27,16 @@ class _Lines:
 
     def take(self, text: str) -> Iterator[tuple[str, bool]]:
         """Yield pieces, and whether each is a whole line or the beginning of none that matters."""
-        self._rest += text
-        while self._rest:
-            line, newline, _ = self._rest.partition("\n")
-            if not newline and self._at_line and self.is_undecided(line):
+        text, self._rest, at = self._rest + text, "", 0
+        while at < len(text):
+            breathe()
+            end = text.find("\n", at) + 1
+            piece = text[at : end or len(text)]
+            if not end and self._at_line and self.is_undecided(piece):
+                self._rest = piece
                 return
-            piece = line + newline
-            self._rest = self._rest[len(piece) :]
-            whole, self._at_line = self._at_line, bool(newline)
+            at += len(piece)
+            whole, self._at_line = self._at_line, bool(end)
             yield piece, whole
 
     def left(self) -> Iterator[tuple[str, bool]]:

@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from urllib.parse import urlsplit
 
 from langchain_core.messages import HumanMessage, SystemMessage
@@ -12,6 +13,7 @@ from pydantic import BaseModel
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, BudgetExceeded, ProviderError
 from agent.core.hosts import Hosts
+from agent.core.processor import read_in_turns
 from agent.core.proxies import proxy_for
 from agent.evidence.citations import MARKER
 from agent.evidence.grounding import (
@@ -126,6 +128,10 @@ class GoogleSearch:
         Raises ProviderError or BudgetExceeded where not even a first answer came.
         """
         answers = await self.ask(task, meter=meter)
+        return await read_in_turns(partial(self._result, answers, task), _size(answers))
+
+    def _result(self, answers: Sequence[Grounded], task: WebTask) -> WebResult:
+        """Return the better answer without what no source supports."""
         best, dropped = _allowed(max(answers, key=_worth), task.rules)
         marked = _has_markers(best)
         gaps = [] if marked else [self._gap(task, best)]
@@ -175,12 +181,9 @@ class GoogleSearch:
             reply: Reply[BaseModel] = await self._models.ask(
                 task.model, messages, meter=meter, search=True, search_range=searched
             )
-            grounded = ground(
-                reply.parts or (reply.text,),
-                reply.grounding,
-                prefix=task.prefix,
-                provider=self.name,
-            )
+            parts = reply.parts or (reply.text,)
+            read = partial(ground, parts, reply.grounding, prefix=task.prefix, provider=self.name)
+            grounded = await read_in_turns(read, len(reply.text))
             executed = len(_executed_queries(grounded, task))
         finally:
             cost = search_price(task.model, executed) if executed else 0.0
@@ -225,6 +228,9 @@ class GoogleHits:
             return await self._google.ask(replace(task, query=words), meter=meter)
 
         answers = await self._google.searches.do(cleaned, 0, meter, ask)
+        return await read_in_turns(partial(self._hits, answers, count), _size(answers))
+
+    def _hits(self, answers: Sequence[Grounded], count: int | None) -> Hits:
         best, _ = _allowed(max(answers, key=_worth), self._rules)
         ordered = sorted(best.sources, key=lambda source: not source["quotes"])
         hits = [hit for source in ordered if (hit := _hit(source))]
@@ -255,6 +261,10 @@ def _site(source: Source) -> str:
 def _hit(source: Source) -> Hit | None:
     quotes = " ".join(source["quotes"])
     return make_hit(source["title"], source["url"], quotes, site=_site(source))
+
+
+def _size(answers: Iterable[Grounded]) -> int:
+    return sum(len(answer.text) for answer in answers)
 
 
 def _has_markers(answer: Grounded) -> bool:

@@ -427,7 +427,7 @@ async def _pieces(draft: Draft, parts: MessageParts) -> AsyncIterator[str]:
             draft.watch(text)
             yield text
     body = draft.without_withdrawn(body)
-    for section in filter(None, _sections(draft, parts, body)):
+    for section in filter(None, await _sections(draft, parts, body)):
         yield f"\n\n{section}"
     draft.body = body
     used = await await_or_else("links", draft.led(draft.citer.used), lambda: draft.citer.used)
@@ -435,7 +435,7 @@ async def _pieces(draft: Draft, parts: MessageParts) -> AsyncIterator[str]:
         yield f"\n\n{sources}"
 
 
-def _sections(draft: Draft, parts: MessageParts, body: str) -> list[str]:
+async def _sections(draft: Draft, parts: MessageParts, body: str) -> list[str]:
     """Return what stands below the text: the assistant's own, whose the map is, what is missing."""
     state, language, used = draft.state, draft.language, draft.citer.used
     routes, weather = state.get("routes", []), state.get("weather", [])
@@ -460,7 +460,7 @@ def _sections(draft: Draft, parts: MessageParts, body: str) -> list[str]:
             lambda: attribution(draft.shown_places, routes, weather, language),
             str,
         ),
-        or_else("the note of what is missing", note, str),
+        await compute(note, otherwise=str),
     ]
 
 
