@@ -17,7 +17,7 @@ _AT_3_QPS = 8
 _RUNS = 5
 
 
-def _environment(standins: Standins, **more: str) -> dict[str, str]:
+def environment_with_map(standins: Standins, **more: str) -> dict[str, str]:
     """The real map server, whose requests go to the stand-in."""
     node = find_node()
     command = [node.node, "--require", str(_REDIRECT), str(installed_server(node))]
@@ -40,7 +40,7 @@ def geo(bench: Bench) -> list[Line]:
         Phase("geo", count, "one_by_one", 21, geo=True),
     ]
     with Standins(StandinOptions(scale=bench.scale)) as standins:
-        _, plain, found = in_process(phases, bench, _environment(standins, **_paces(bench)))
+        _, plain, found = in_process(phases, bench, environment_with_map(standins, **_paces(bench)))
     ratio = median(found.walls()) / median(plain.walls())
     bound = bench.latencies.bound
     each = ", ".join(
@@ -58,7 +58,7 @@ def servers(bench: Bench) -> list[Line]:
         Standins(StandinOptions(scale=bench.scale)) as standins,
         MapServers(os.getpid()) as seen,
     ):
-        (found,) = in_process(phases, bench, _environment(standins, AMAP_QPS="1000"))
+        (found,) = in_process(phases, bench, environment_with_map(standins, AMAP_QPS="1000"))
     note = f"{count} geo questions at once; {_told(found)}"
     return [
         *_failed("map-servers", found),
@@ -72,7 +72,7 @@ def pace(bench: Bench) -> list[Line]:
     count = min(_AT_3_QPS, bench.load)
     phases = [Phase("geo", count, "together", 200, geo=True)]
     with Standins(StandinOptions(scale=bench.scale, amap_qps=3)) as standins:
-        (found,) = in_process(phases, bench, _environment(standins))
+        (found,) = in_process(phases, bench, environment_with_map(standins))
         told = standins.stats()["amap"]
     note = f"{len(told['calls'])} calls of {count} runs; {_told(found)}"
     return [

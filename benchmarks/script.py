@@ -17,16 +17,17 @@ _KINDS = ("亲子乐园", "儿童游乐场", "咖啡馆", "公园", "书店", "�
 _TOPICS = ("能量密度与循环寿命的实测数据", "低温放电与快充表现对比", "量产成本和原材料供应情况")
 _FOLLOW_UPS = ("安全性针刺试验结果", "储能电站招标价格走势")
 _FACTS = (
-    "根据2026年9月公布的测试，样品在零下二十摄氏度时仍能放出约八成八的额定容量，",
-    "厂方称量产线的良品率已经稳定，单价比上一年同期下降了大约一成五，",
-    "不过独立机构的复测显示循环两千次以后容量保持率略低于宣传的数值，",
-    "业内人士认为储能电站会最先大规模采用，其次才是入门级的小型电动车，",
+    "根据2026年{month}月公布的测试，样品在零下{few}摄氏度时仍能放出约{share}%的额定容量，",
+    "厂方称量产线的良品率已经稳定，单价比上一年同期下降了大约{few}.{month}%，",
+    "不过独立机构的复测显示循环{many}次以后容量保持率略低于宣传的{share}%，",
+    "业内人士认为储能电站会最先大规模采用{many}兆瓦时，其次才是入门级的小型电动车，",
 )
 _ANSWER = (
-    "综合来看，它在低温和成本上占优，在能量密度上仍落后一截[^w0-1]。"
-    "低温放电能保留八成以上的容量，快充也更从容[^w1-2]，"
-    "原材料分布广泛，价格波动小，供应不受少数产地左右[^w2-0]。"
+    "综合来看，它在低温和成本上占优，在能量密度上仍落后{few}%[^w0-1]。"
+    "低温放电能保留{share}%的容量，快充也只要{few}分钟[^w1-2]，"
+    "原材料分布广泛，{many}吨的供应不受少数产地左右[^w2-0]。"
 )
+"""Figures differ from run to run: what was read of one run's texts is no use to another's."""
 
 
 def question(number: int, *, geo: bool = False) -> str:
@@ -76,28 +77,40 @@ class Script:
             case "reflection":
                 return Answer(json=_reflection(run))
             case "answer":
-                return Answer(text=answer_text())
+                return Answer(text=answer_text(run=run))
             case "claim_check":
-                return Answer(json={"rulings": []})
+                return Answer(json={"rulings": _rulings(turn.user)})
         return self._others.respond(turn)
 
     def _web(self, turn: Turn) -> Answer:
         with self._lock:
             bare = self._random.random() < self.ungrounded
-        sentences = grounded_text(run_of(turn.user))
+        sentences = grounded_text(run_of(turn.user), seed=turn.user)
         if bare:
             return Answer(text="".join(sentence.text for sentence in sentences))
         return Answer(grounded=sentences, queries=("钠离子电池 优势", "钠离子电池 不足 2026"))
 
 
-def grounded_text(run: int, sentences: int = 20) -> tuple[GroundedSentence, ...]:
+def _filled(text: str, pick: random.Random) -> str:
+    """Return a text of ours with other figures, as long as they always are."""
+    return text.format(
+        month=pick.randint(1, 9),
+        few=pick.randint(11, 39),
+        share=pick.randint(61, 97),
+        many=pick.randint(1_001, 4_999),
+    )
+
+
+def grounded_text(run: int, sentences: int = 20, *, seed: str = "") -> tuple[GroundedSentence, ...]:
     """About 800 Chinese characters over 8 pages; two sentences of three cited, 17 citations."""
-    written = []
+    written, pick = [], random.Random(seed)
     for i in range(sentences):
         cited = [i % 8, (i * 3 + 1) % 8][: 1 + (i % 6 == 1)] if i % 3 else []
         pages = tuple(_page(run, number) for number in cited)
         end = "。" if i % 3 != 1 else "；"
-        written.append(GroundedSentence(f"{_FACTS[i % len(_FACTS)]}第{i + 1}项{end}", pages))
+        written.append(
+            GroundedSentence(f"{_filled(_FACTS[i % len(_FACTS)], pick)}第{i + 1}项{end}", pages)
+        )
     return tuple(written)
 
 
@@ -106,11 +119,12 @@ def _page(run: int, number: int) -> Page:
     return Page(_LONG_LINK + opaque, f"example{number}.com")
 
 
-def answer_text(tokens: int = 345) -> str:
+def answer_text(tokens: int = 345, *, run: int = 0) -> str:
     """A cited answer of about this many tokens (four bytes each); 345 stream in exactly 4.0 s."""
-    text = _ANSWER
+    pick = random.Random(run)
+    text = _filled(_ANSWER, pick)
     while len(text.encode()) < tokens * 4:
-        text += f"\n- {_ANSWER}"
+        text += f"\n- {_filled(_ANSWER, pick)}"
     return text.encode()[: tokens * 4].decode("utf-8", "ignore")
 
 
@@ -142,6 +156,14 @@ def _reflection(run: int) -> dict[str, Any]:
             {"query": f"{words}（编号{run}）", "map": None} for words in _FOLLOW_UPS
         ],
     }
+
+
+def _rulings(prompt: str) -> list[dict[str, Any]]:
+    """Rule that each statement is borne out by the first passage there is."""
+    passages, _, told = prompt.partition("<statements>")
+    passage = re.findall(r"^(\d+\.\d+) ", passages, re.MULTILINE)[:1]
+    names = re.findall(r"^(\d+[a-z]?) ", told, re.MULTILINE)
+    return [{"id": name, "v": "s", "p": passage} for name in names]
 
 
 def _map_text(prompt: str) -> str:

@@ -25,7 +25,9 @@ from tests.support.programs import REPOSITORY, Program
 from tests.support.standin import Speed
 from tests.support.standins import AmapService, GeminiService, TavilyService, gemini_error
 
+from agent.sample.search import sample_pages
 from agent.sample.service import BODY, Handler
+from benchmarks.hostile import TEXTS, Hostile
 from benchmarks.latencies import Latencies
 from benchmarks.processes import process_at
 from benchmarks.script import TASKS, Script, run_of, task_of
@@ -155,13 +157,13 @@ def _prompt(body: Any) -> str:
     return "".join(part.get("text", "") for c in said for part in c.get("parts") or ())
 
 
-def _gemini(options: StandinOptions) -> GeminiService:
+def _gemini(options: StandinOptions, hostile: Hostile) -> GeminiService:
     latencies = Latencies(options.scale)
     speed = Speed(
         latencies.first_chunk * options.scale, latencies.tokens_per_second / options.scale
     )
     service = GeminiService(
-        Script(ungrounded=options.ungrounded),
+        hostile,
         key=KEY,
         latency=lambda request, body: _seconds(latencies, options, task_of(_prompt(body))),
         speed=lambda turn: speed,
@@ -188,10 +190,16 @@ def _sometimes(dice: random.Random, share: float) -> Callable[[web.Request, Any]
 
 
 async def _serve(options: StandinOptions) -> None:
-    gemini = _gemini(options)
+    hostile = Hostile(Script(ungrounded=options.ungrounded))
+    gemini = _gemini(options, hostile)
     seconds = Latencies().amap * options.scale
     amap = AmapService(key=KEY, qps=options.amap_qps or None, latency=lambda r, b: seconds)
-    search = TavilyService(key=KEY, latency=lambda r, b: options.other * options.scale)
+    amap.app.middlewares.append(hostile.of_map)
+    search = TavilyService(
+        key=KEY,
+        pages=hostile.hits(sample_pages),
+        latency=lambda r, b: options.other * options.scale,
+    )
     trap = Trap()
     services = {"gemini": gemini, "amap": amap, "tavily": search}
     records = {name: Recorder(service, trap) for name, service in services.items()}
@@ -207,7 +215,12 @@ async def _serve(options: StandinOptions) -> None:
             record.calls.clear()
         return web.json_response(told)
 
+    async def say(request: web.Request) -> web.Response:
+        hostile.place, hostile.text = request.query["place"], TEXTS.get(request.query["text"], "")
+        return web.json_response(None)
+
     control = web.Application()
+    control.router.add_get("/say", say)
     control.router.add_get("/stats", stats)
     control.router.add_get("/trap", trap.set)
     control.router.add_get("/killed", trap.tell)
@@ -268,6 +281,10 @@ class Standins:
         """Kill who gets the next reply to one of these tasks, so long after its last byte."""
         query = urllib.parse.urlencode({"tasks": " ".join(tasks), "seconds": seconds})
         self._told(f"trap?{query}")
+
+    def say(self, place: str, text: str) -> None:
+        """Have what comes from a place be one of `hostile.TEXTS` from now on; "" ends that."""
+        self._told(f"say?{urllib.parse.urlencode({'place': place, 'text': text})}")
 
     def killed(self) -> list[float]:
         """When somebody was killed by `kill_next`."""

@@ -158,6 +158,12 @@ def test_the_benchmark_of_the_check_of_claims_prints_its_cpu_in_both_languages()
         assert "sentences, 8 sources" in line_of(table, language, "CPU of the check, ms")
 
 
+def test_the_latency_of_ok_is_printed_for_a_hostile_text_and_an_ordinary_run() -> None:
+    table = table_of("ok", "--places", "answer,hits", "--texts", "rows")
+    for row in ("nothing", "answer", "hits"):
+        assert any(line[2:].startswith(row) and " s" in line for line in table.splitlines()), table
+
+
 def test_growth_measures_every_function_of_a_room_that_takes_a_text() -> None:
     table = table_of("growth", "--only", "evidence.geo", "--atoms", "digits,blanks", "--all")
     assert "evidence.geo.parse_lnglat(text)" in table
