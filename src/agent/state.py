@@ -308,6 +308,8 @@ class Estimate(TypedDict):
     cost_usd: CostRange | None
     """None where a price is unknown."""
     seconds: NotRequired[TimeRange]
+    own_only: NotRequired[bool]
+    """Only the user's own documents are read; nothing outside is searched."""
 
 
 class PlanShares(TypedDict):

@@ -83,6 +83,14 @@ async def test_only_own_documents_means_that_nothing_outside_hears_of_it(
     assert [gap["code"] for gap in told(state)["gaps"]] == ["company_unnamed"]
 
 
+async def test_the_review_says_that_nothing_outside_is_searched(lab: PlanLab) -> None:
+    lab.llm.own_documents = "only"
+    state = await lab.ask(QUESTION, review_plan=True)
+    review = state["__interrupt__"][0].value
+    assert review["words"]["estimate"].startswith(say("review.own_only", "zh"))
+    assert (review["estimate"]["searches"], review["estimate"]["map_calls"]) == (0, 0)
+
+
 async def test_what_has_no_room_is_named_and_its_best_passages_come_first(lab: PlanLab) -> None:
     book = "\n\n".join([*(f"第 {n} 节讲别的事情。" * 40 for n in range(40)), "包装线要三相电。"])
     lab.services.knowledge().put("手册", book)

@@ -95,16 +95,19 @@ def estimate(
     map_calls: int = 0,
 ) -> Estimate:
     """Return what a plan takes within the limits: its own counts, and the range of its cost."""
-    used = spent or no_usage()
+    used, inside = spent or no_usage(), turn.get("own_only", False)
+    if inside:
+        searches = map_calls = 0
     model_calls = sum(each.counts[0] for each in calls)
     priced = not searches or searched_by_google(configuration)
-    return Estimate(
+    counted = Estimate(
         searches=min(searches, configuration.max_searches - used["searches"]),
         map_calls=min(map_calls, configuration.max_map_calls - used["map_calls"]),
         model_calls=min(model_calls, configuration.max_model_calls - used["model_calls"]),
         cost_usd=_cost_range(calls, turn, services) if priced else None,
         seconds=_time_range(calls, configuration, services),
     )
+    return Estimate(**{**counted, "own_only": True}) if inside else counted
 
 
 def _time_range(
@@ -153,6 +156,8 @@ def sum_of(one: Estimate, other: Estimate, times: int = 1) -> Estimate:
             low=round(one["seconds"]["low"] + times * other["seconds"]["low"], 1),
             high=round(one["seconds"]["high"] + times * other["seconds"]["high"], 1),
         )
+    if one.get("own_only"):
+        whole["own_only"] = True
     return whole
 
 
@@ -227,7 +232,10 @@ def estimate_words(counts: Estimate, language: Language) -> str:
         )
     parts = [cost, *([_minutes(counts["seconds"], language)] if "seconds" in counts else [])]
     cost = say("punctuation.semicolon", language).join(parts)
-    return say("review.estimate", language, **{**counts, "cost": cost})
+    takes = say("review.estimate", language, **{**counts, "cost": cost})
+    if not counts.get("own_only"):
+        return takes
+    return say("punctuation.semicolon", language).join([say("review.own_only", language), takes])
 
 
 def _minutes(seconds: TimeRange, language: Language) -> str:

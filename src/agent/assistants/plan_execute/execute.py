@@ -144,7 +144,7 @@ async def execute(
 ) -> PlanUpdate:
     """Return every task's result, in the order of the plan; a failing source or task is a gap."""
     services, configuration = get_services(), configuration_of(runtime)
-    if state["own_documents"] == "only":
+    if state["turn"].get("own_only"):
         return _untouched(state["tasks"])
     meter = meter_of(state, configuration, services)
     off = sources_off(services, configuration)

@@ -25,7 +25,6 @@ from agent.assistants.common.steering import wish_lines
 from agent.assistants.common.turn import open_meter, open_turn, refuse_without_thread
 from agent.assistants.plan_execute.documents import source_name
 from agent.assistants.plan_execute.state import (
-    OwnDocuments,
     PlanState,
     PlanUpdate,
     SpecialSource,
@@ -247,9 +246,11 @@ async def plan(
     prompt = _prompt(turn, configuration, values)
     request = _PlanRequest(turn, configuration, services, meter, prompt)
     tasks, note = await request.tasks()
-    use = _use_of(request.own_documents, configuration, named=readable.named)
-    if use != "search":
-        only = use == "only"
+    only = configuration.sources == "own" or request.own_documents == "only"
+    if only:
+        turn = Turn(**{**turn, "own_only": True})
+    wanted = only or readable.named or bool(request.own_documents)
+    if wanted:
         gaps = [*gaps, *lacking_documents(readable, turn["language"], only=only)]
     _tell(tasks, [*gaps, *request.gaps], emit)
     log.info("turn=%s %s: %d tasks, %s", turn["id"], NODE, len(tasks), note or "as planned")
@@ -257,18 +258,11 @@ async def plan(
     opened["turn"] = waiting(turn, configuration, services, "plan_execute")
     opened["previous"], opened["conversation"] = previous, discussion
     opened["owner"], opened["readable"] = owner, readable.names
-    opened["own_documents"] = use
+    opened["documents_wanted"] = wanted
     opened["tasks"], opened["plan_note"] = tasks, note
     opened["gaps"] = replaced([*gaps, *request.gaps])
     opened["usage"] = Usage(**meter.usage, first=True)
     return opened
-
-
-def _use_of(asked: str, configuration: Configuration, *, named: bool) -> OwnDocuments:
-    """Return how own documents are read: as the settings or the question want it."""
-    if configuration.sources == "own" or asked == "only":
-        return "only"
-    return "whole" if named or asked else "search"
 
 
 async def _titles(

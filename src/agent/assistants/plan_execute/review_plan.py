@@ -197,7 +197,7 @@ def _estimate(
 ) -> Estimate:
     """Estimate a dossier: each task's decisions and searches, then headings and the text."""
     off = sources_off(services, configuration)
-    if state.get("own_documents") == "only":
+    if state["turn"].get("own_only"):
         off, tasks = dict.fromkeys(REQUIRED, ""), []
     asked = [name for name in REQUIRED if name not in off]
     special = sum(len(set(task.get("sources", [])) & {"filings", "akshare"}) for task in tasks)

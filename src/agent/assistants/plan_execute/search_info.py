@@ -182,8 +182,8 @@ async def search_info(
     """Return passages that bear on the targets; a knowledge base that fails is a gap."""
     services, configuration = get_services(), configuration_of(runtime)
     own = own_scope(state.get("readable", []), state["owner"], runtime)
-    named = state["own_documents"] != "search"
-    whole = await _whole(own, configuration, services, state["turn"]["language"], named=named)
+    wanted = own if state.get("documents_wanted") else None
+    whole = await _whole(wanted, configuration, services, state["turn"]["language"])
     searching = _searching(state, services, configuration, own and rest_of(own, whole))
     comparing = asyncio.ensure_future(_differences(whole, searching))
     try:
@@ -216,17 +216,12 @@ async def search_info(
 
 
 async def _whole(
-    own: Scope | None,
-    configuration: Configuration,
-    services: Services,
-    language: Language,
-    *,
-    named: bool,
+    wanted: Scope | None, configuration: Configuration, services: Services, language: Language
 ) -> WholeDocuments:
     """Return the own documents that the question wants, whole; none where it wants none."""
-    if own is None or not named:
+    if wanted is None:
         return WholeDocuments()
-    return await read_whole(own, services, language, tokens=configuration.own_token_limit)
+    return await read_whole(wanted, services, language, tokens=configuration.own_token_limit)
 
 
 async def _differences(whole: WholeDocuments, searching: "_Searching") -> list[str]:
@@ -282,7 +277,7 @@ def _searching(
         # Papers of earlier questions are on other subjects.
         full_texts=Scope(full_texts, state["owner"], tuple(papers)) if papers else None,
         papers=papers,
-        wanted=state["own_documents"] != "search",
+        wanted=state.get("documents_wanted", False),
     )
 
 

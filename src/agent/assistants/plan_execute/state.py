@@ -42,10 +42,6 @@ def configuration_of(runtime: Runtime[Configuration]) -> Configuration:
     return runtime.context or PlanConfiguration()
 
 
-OwnDocuments = Literal["search", "whole", "only"]
-"""How own documents are read: what bears on the question, all, all and nothing else besides."""
-
-
 class PlanInput(QuestionInput, total=False):
     """The input of a client; without `collections` all that one may read are read."""
 
@@ -137,7 +133,8 @@ class PlanState(AgentInput, Gathered, total=False):
     conversation: str
     plan_note: str
     """Why the plan is not as the model wrote it; empty where it is."""
-    own_documents: OwnDocuments
+    documents_wanted: bool
+    """Whether the question wants its own documents: then all of them are read."""
     whole_documents: list[str]
     """Ids of the own documents that the writer reads whole."""
     documents_read: str
@@ -170,7 +167,7 @@ def new_plan() -> PlanUpdate:
         "question_pool": [],
         "pre_questions": [],
         "passages": [],
-        "own_documents": "search",
+        "documents_wanted": False,
         "whole_documents": [],
         "documents_read": "",
         "differences": [],
