@@ -1,4 +1,4 @@
-.PHONY: help dev test conformance cluster campaign test-fast fuzz check types format pins bench growth eval image vendor shots basemap
+.PHONY: help dev test conformance cluster campaign test-fast fuzz check types format pins bench growth eval ablate image vendor shots basemap
 TSC := tools/page_types/node_modules/.bin/tsc
 help:            ## what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/ —/'
@@ -53,6 +53,8 @@ eval:            ## how well rules see that the map helps, questions are read, c
 	uv run python -m evals.retrieval
 	uv run python -m evals.statements
 	uv run python -m evals.questions
+ablate:          ## which rules no labelled row needs, one switched off at a time; ten minutes: make ablate KIND=queries
+	uv run python -m evals.ablate $(KIND)
 vendor:          ## the page's libraries, bundled from the pinned packages (needs npm)
 	uv run --no-sync python tools/vendor_page.py
 basemap:         ## streets for the page's map, from an extract: make basemap FILE=city.osm.pbf (needs tilemaker)

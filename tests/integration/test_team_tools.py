@@ -101,7 +101,7 @@ async def test_a_search_made_before_costs_nothing_and_hints_at_another_angle() -
         steps = Steps(lab.services)
         first = await steps.do(call("search_google", query="Population of Paris 2019"))
         second = await steps.do(
-            call("search_google", 0, query="2019 paris population"),
+            call("search_google", 0, query="2019 population of Paris"),
             call("search_google", 1, query="population of paris 2020"),
             call("search_bocha", 2, query="Population of Paris 2019"),
         )
@@ -110,7 +110,7 @@ async def test_a_search_made_before_costs_nothing_and_hints_at_another_angle() -
     ]  # fmt: skip
     cached, other, elsewhere = second["evidence_pool"][1:]
     assert (cached["id"], cached["cached"], cached["asked"]) == (
-        "s1", True, "2019 paris population",
+        "s1", True, "2019 population of Paris",
     )  # fmt: skip
     assert cached["source_ids"] == first["evidence_pool"][0]["source_ids"]
     assert not other["cached"]

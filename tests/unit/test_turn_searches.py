@@ -28,11 +28,11 @@ class Engine:
 
 async def test_other_words_for_the_same_get_the_results_that_were_paid_for() -> None:
     engine, searches, account = Engine(), TurnSearches(), meter()
-    for query in ("布卢姆毕业于哪所大学", "布卢姆毕业于哪一所大学", "Restate founder university"):
+    for query in ("布卢姆 毕业大学是什么", "布卢姆毕业大学", "Restate founder university"):
         await searches.do(query, 8, account, engine)
-    again = await searches.do("Restate founder's university", 8, account, engine)
+    again = await searches.do("the restate founder university?", 8, account, engine)
     assert again == "results of Restate founder university"
-    assert engine.sent == ["布卢姆毕业于哪所大学", "Restate founder university"]
+    assert engine.sent == ["布卢姆 毕业大学是什么", "Restate founder university"]
 
 
 async def test_a_query_quoted_as_a_whole_is_asked_by_itself() -> None:
@@ -47,7 +47,7 @@ async def test_a_query_quoted_as_a_whole_is_asked_by_itself() -> None:
 
 async def test_searches_at_the_same_time_are_one() -> None:
     engine, searches, account = Engine(), TurnSearches(), meter()
-    queries = ("苏州 园林 门票", "门票 苏州 园林", "苏州 园林 门票?")
+    queries = ("苏州 园林 门票", "苏州园林的门票", "苏州 园林 门票?")
     results = await asyncio.gather(*(searches.do(q, 8, account, engine) for q in queries))
     assert engine.sent == [queries[0]]
     assert len(set(results)) == 1
@@ -66,6 +66,6 @@ async def test_a_search_that_failed_is_sent_again_and_another_turn_pays_itself()
 
 
 def test_a_plan_keeps_one_of_two_queries_that_ask_the_same() -> None:
-    texts = ["Restate founder university", "Restate founder's university", '"Restate founder"']
+    texts = ["Restate founder university", "restate  founder university?", '"Restate founder"']
     kept = drop_seen([Query(query=text, map=None) for text in texts], [])
     assert [query["query"] for query in kept] == [texts[0], texts[2]]

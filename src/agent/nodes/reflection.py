@@ -17,7 +17,7 @@ from agent.configuration import Configuration
 from agent.core.budget import Meter, no_usage
 from agent.core.progress import event
 from agent.evidence.constraints import judged
-from agent.evidence.queries import drop_seen, near_duplicate, repeats
+from agent.evidence.queries import drop_seen, same_search
 from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.evidence.references import provenance_lines
 from agent.evidence.types import Query
@@ -178,9 +178,7 @@ def _new_queries(
     state: OverallState, verdict: Reflection, configuration: Configuration
 ) -> list[Query]:
     """Return the follow-ups that ask something new, as many as allowed."""
-    if verdict.knowledge_gap and near_duplicate(
-        verdict.knowledge_gap, state.get("knowledge_gap", "")
-    ):
+    if verdict.knowledge_gap and same_search(verdict.knowledge_gap, state.get("knowledge_gap", "")):
         return []
     earlier = state.get("queries", [])
     texts = [query["query"] for query in earlier]
@@ -193,5 +191,4 @@ def _new_queries(
     queries = drop_seen(plan_queries(written, configuration, near, searched=searched), texts)
     if not _map_calls_left(state, configuration):
         queries = [Query(query=query["query"], map=None) for query in queries]
-    fresh = [q for q in queries if q["map"] or not repeats(q["query"], texts)]
-    return fresh[: configuration.max_follow_up_queries]
+    return queries[: configuration.max_follow_up_queries]

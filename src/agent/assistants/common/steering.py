@@ -10,7 +10,7 @@ from agent.assistants.common.services import Services
 from agent.core.errors import AgentError, StoreFailed
 from agent.core.progress import Emit, event
 from agent.core.strings import cut_to_tokens
-from agent.evidence.queries import near_duplicate
+from agent.evidence.queries import same_search
 from agent.prompts import render
 from agent.runs.run_log import Wish
 from agent.state import Gathered
@@ -79,4 +79,4 @@ def dropped(wishes: Sequence[Wish], text: str, *names: str) -> bool:
     """Return whether a line of a plan is not wanted any more: named by its words, id or number."""
     targets = [wish["text"].strip().casefold() for wish in wishes if wish["kind"] == "drop"]
     exact = {name.casefold() for name in (text, *names) if name}
-    return any(target in exact or near_duplicate(target, text) for target in targets)
+    return any(target in exact or same_search(target, text) for target in targets)

@@ -40,7 +40,7 @@ from agent.core.errors import AgentError, ConfigurationError
 from agent.core.progress import Emit, event
 from agent.core.strings import cut_to_tokens
 from agent.evidence.language import words
-from agent.evidence.queries import clean_text, near_duplicate
+from agent.evidence.queries import clean_text, same_search
 from agent.evidence.types import Gap
 from agent.knowledge.types import Collected, Scope
 from agent.models.catalogue import DEFAULT_THINKING
@@ -204,7 +204,7 @@ def _rename(task: Task, name: str, dep: list[str]) -> Task:
 def _distinct(tasks: Sequence[Task]) -> list[Task]:
     tasks_kept: list[Task] = []
     for task in tasks:
-        if not any(near_duplicate(task["query"], other["query"]) for other in tasks_kept):
+        if not any(same_search(task["query"], other["query"]) for other in tasks_kept):
             tasks_kept.append(task)
     return tasks_kept
 
@@ -442,7 +442,7 @@ async def further_tasks(
     words = Plan(tasks=[PlannedTask(query=wish["text"]) for wish in wishes])
     more = checked(reply.parsed if reply and reply.parsed else words, "flat", limit).tasks[:limit]
     earlier = [task["query"] for task in tasks]
-    fresh = [t for t in more if not any(near_duplicate(t["query"], text) for text in earlier)]
+    fresh = [t for t in more if not any(same_search(t["query"], text) for text in earlier)]
     return [_rename(t, f"T{len(tasks) + n}", []) for n, t in enumerate(fresh, 1)], gaps
 
 

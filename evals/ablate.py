@@ -1,0 +1,270 @@
+"""Which rules no labelled row needs: `python -m evals.ablate [KIND ...]`, or `make ablate`.
+
+Each public function of a kind's modules, and each alternative of their word lists (the top of a
+compiled pattern, a table of words), is switched off alone; a row that was right and then is not
+needs it. What no row needs is listed last, and should go. `--half dev` judges by the rows that the
+rules were written with; the others stay unseen.
+"""
+
+import argparse
+import importlib
+import inspect
+import json
+import re
+import sys
+import typing
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from agent.evidence import intent, places, queries
+from evals import geo_intent
+from evals.questions import __main__ as questions
+
+ROWS = Path(__file__).with_name("rules")
+
+Check = Callable[[], bool]
+"""Whether one labelled row is read rightly."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Name the modules of some rules, and the rows that are to need them."""
+
+    modules: Sequence[ModuleType]
+    checks: Callable[[str], dict[str, Check]]
+
+
+def rows(name: str) -> list[dict[str, Any]]:
+    """Return labelled rows: sentences of tests, as they were."""
+    lines = (ROWS / f"{name}.jsonl").read_text("utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def _intent_checks(half: str) -> dict[str, Check]:
+    checks: dict[str, Check] = {}
+    for row in geo_intent.load():
+        if half == "all" or row["split"] == half:
+            checks[f"geo {row['query']}"] = partial(_is_routed, row)
+    if half != "test":
+        for row in geo_intent.load(geo_intent.RESEARCH):
+            checks[f"research {row['query']}"] = partial(_is_offered, row)
+        for row in rows("map_tasks"):
+            checks[f"task {row['query']}"] = partial(_has_task, row)
+        for row in rows("needs"):
+            checks[f"needs {row['query']}"] = partial(_has_needs, row)
+        for row in rows("ways"):
+            checks[f"way {row['query']}"] = partial(_has_ends, row)
+    for row in questions.load({"dev": "odd", "test": "even"}.get(half, "all")):
+        checks[f"question {row['text']}"] = partial(_has_tasks, row)
+    return checks
+
+
+def _is_routed(row: dict[str, Any]) -> bool:
+    if intent.detect_location_query(row["query"]) != row["geo"]:
+        return False
+    wanted = row["place"].casefold() if row["geo"] and row["place"] else ""
+    found = [part.casefold() for part in intent.extract_place(row["query"]) or () if part]
+    return not wanted or any(wanted in part or part in wanted for part in found)
+
+
+def _is_offered(row: dict[str, Any]) -> bool:
+    return intent.names_known_place(row["query"]) == row["geo"]
+
+
+def _has_task(row: dict[str, Any]) -> bool:
+    task: dict[str, Any] = dict(intent.map_task_by_rules(row["query"]) or {})
+    return row["task"] == {key: task.get(key) for key in row["task"]}
+
+
+def _has_ends(row: dict[str, Any]) -> bool:
+    task: dict[str, Any] = dict(intent.map_task_by_rules(row["query"]) or {})
+    return all(task.get(key) == row[key] for key in ("origin", "destination", "mode"))
+
+
+def _has_needs(row: dict[str, Any]) -> bool:
+    found = "place" if intent.needs_place(row["query"]) else ""
+    found = "origin" if intent.needs_origin(row["query"]) else found
+    return found == row["needs"]
+
+
+def _has_tasks(row: questions.Row) -> bool:
+    reading = {"queries": [intent.map_task_by_rules(row["text"])]}
+    tallies = questions.tallied([(row, reading)]).values()
+    return not any(each.counts["wrong"] + each.counts["missed"] for each in tallies)
+
+
+def _query_checks(_: str) -> dict[str, Check]:
+    pairs = rows("query_pairs")
+    return {f"pair {row['a']} | {row['b']}": partial(_is_told, row) for row in pairs}
+
+
+def _is_told(row: dict[str, Any]) -> bool:
+    one, other = queries.same_search(row["a"], row["b"]), queries.same_search(row["b"], row["a"])
+    return bool(one) == bool(other) == row["same"]
+
+
+KINDS = {
+    "intent": Kind((intent, places), _intent_checks),
+    "queries": Kind((queries,), _query_checks),
+}
+
+
+@dataclass(frozen=True)
+class Switch:
+    """One thing that can be switched off and on again."""
+
+    name: str
+    off: Callable[[], None]
+    on: Callable[[], None]
+
+
+def switches(module: ModuleType) -> Iterator[Switch]:
+    """Yield the functions of a module, then the alternatives of its patterns and tables."""
+    for name, value in list(vars(module).items()):
+        if inspect.isfunction(value) and value.__module__ == module.__name__:
+            users = [m for m in (module, *_agent_modules()) if vars(m).get(name) is value]
+            nothing = _nothing(value)
+            yield Switch(
+                f"{module.__name__}.{name}()",
+                partial(_set_all, users, name, lambda *_, _n=nothing, **__: _n),
+                partial(_set_all, users, name, value),
+            )
+    for name, value in list(vars(module).items()):
+        yield from _of_value(f"{module.__name__}.{name}", vars(module), name, value)
+
+
+def _of_value(label: str, holder: Any, key: Any, value: Any) -> Iterator[Switch]:
+    """Yield the alternatives of a pattern, or of the patterns in a table of them."""
+    if isinstance(value, re.Pattern) and isinstance(holder, MutableMapping):
+        parts = alternatives(value.pattern)
+        for part in dict.fromkeys(parts) if len(parts) > 1 else ():
+            one = _Alternative(holder, key, part)
+            yield Switch(f"{label} «{part}»", one.off, one.on)
+    elif isinstance(value, dict) and any(isinstance(v, re.Pattern) for v in value.values()):
+        for inner, pattern in list(value.items()):
+            yield from _of_value(f"{label}[{inner!r}]", value, inner, pattern)
+
+
+@dataclass
+class _Alternative:
+    """Take one alternative out of the pattern that is there now, and put that back."""
+
+    holder: MutableMapping[Any, Any]
+    key: Any
+    part: str
+    before: re.Pattern[str] | None = None
+
+    def off(self) -> None:
+        self.before = now = self.holder[self.key]
+        others = [part for part in alternatives(now.pattern) if part != self.part]
+        try:
+            self.holder[self.key] = re.compile("|".join(others) or "(?!)", now.flags)
+        except re.error:
+            self.holder[self.key] = re.compile("(?!)")
+
+    def on(self) -> None:
+        self.holder[self.key] = self.before
+
+
+def alternatives(pattern: str) -> list[str]:
+    """Return what stands between the outermost bars of a pattern."""
+    parts, depth, at, begin, in_class = list[str](), 0, 0, 0, False
+    while at < len(pattern):
+        char = pattern[at]
+        if char == "\\":
+            at += 1
+        elif in_class:
+            in_class = char != "]"
+        elif char == "[":
+            in_class = True
+            at += pattern[at + 1 : at + 2] in ("]", "^")
+        elif char in "()":
+            depth += 1 if char == "(" else -1
+        elif char == "|" and not depth:
+            parts.append(pattern[begin:at])
+            begin = at + 1
+        at += 1
+    return [*parts, pattern[begin:]]
+
+
+def _nothing(function: Any) -> Any:
+    """Return what a function says where it has found nothing."""
+    told = typing.get_type_hints(function).get("return")
+    origin = typing.get_origin(told) or told
+    if type(None) in typing.get_args(told) or told is type(None):
+        return None
+    return origin() if origin in (bool, int, float, str, list, tuple, dict, frozenset) else None
+
+
+def _agent_modules() -> list[ModuleType]:
+    return [m for name, m in sys.modules.items() if name.startswith(("agent.", "evals.")) and m]
+
+
+def _set_all(modules: Sequence[ModuleType], name: str, value: Any) -> None:
+    for module in modules:
+        setattr(module, name, value)
+
+
+def _clear_caches(modules: Sequence[ModuleType]) -> None:
+    for module in modules:
+        for value in vars(module).values():
+            if hasattr(value, "cache_clear"):
+                value.cache_clear()
+
+
+def is_right(check: Check) -> bool:
+    """Return whether a row is read rightly; a rule that fails without another reads nothing."""
+    try:
+        return check()
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+        return False
+
+
+def ablate(kind: Kind, half: str, *, together: bool) -> Iterator[tuple[str, list[str]]]:
+    """Yield each switch's name with the rows that need what it switches off.
+
+    `together` leaves off what no row needs: two that stand in for each other are not both idle.
+    """
+    checks = kind.checks(half)
+    _clear_caches(kind.modules)
+    right = {name: check for name, check in checks.items() if is_right(check)}
+    for module in kind.modules:
+        for switch in list(switches(module)):
+            switch.off()
+            _clear_caches(kind.modules)
+            try:
+                lost = [name for name, check in right.items() if not is_right(check)]
+            finally:
+                if not together or lost:
+                    switch.on()
+            yield switch.name, lost
+    _clear_caches(kind.modules)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print what each rule is needed for; return 1 where one is needed for nothing."""
+    parser = argparse.ArgumentParser(prog="python -m evals.ablate", description=__doc__)
+    parser.add_argument("kinds", nargs="*", default=list(KINDS), help=", ".join(KINDS))
+    parser.add_argument("--half", choices=("dev", "test", "all"), default="all")
+    parser.add_argument("--together", action="store_true", help="leave off what no row needs")
+    options = parser.parse_args(arguments)
+    needless: list[str] = []
+    for name in options.kinds:
+        kind = KINDS[name]
+        importlib.invalidate_caches()
+        checks = kind.checks(options.half)
+        wrong = [row for row, check in checks.items() if not is_right(check)]
+        print(f"# {name}: {len(checks)} rows, {len(wrong)} of them read wrongly")
+        for switch, lost in ablate(kind, options.half, together=options.together):
+            print(f"{len(lost):4}  {switch}  {lost[0] if lost else ''}".rstrip())
+            needless += [] if lost else [switch]
+    print(f"# needed by no row: {len(needless)}", *needless, sep="\n")
+    return bool(needless)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
