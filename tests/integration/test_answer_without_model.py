@@ -107,3 +107,33 @@ async def test_who_says_honestly_that_nothing_was_found_cites_nothing(lab: Lab) 
     state = await lab.ask(EN)
     assert say("answer.uncited", "en") not in str(answer_of(state).text)
     assert not told(state)["degraded"]
+
+
+REFUSALS = [
+    "В источниках не сказано, когда он основан[^none]. Спросите сам музей.",
+    "設立された年はどの資料にもありません[^none]。",
+    "لا يذكر أي مصدر متى تأسس المتحف [^none].",
+    "找不到它的創立年份［^none］。",
+    "Kein Treffer nennt das Gründungsjahr [^None].",
+]
+
+
+@pytest.mark.parametrize("honest", REFUSALS)
+async def test_a_marked_refusal_in_any_language_is_not_blamed_for_citing_nothing(
+    lab: Lab, honest: str
+) -> None:
+    scripted(lab, answer=[Answer(text=honest)])
+    state = await lab.ask(EN)
+    text = str(answer_of(state).text)
+    assert honest.split("[^")[0].split("［^")[0].strip() in text
+    assert "none" not in text.lower()
+    assert say("answer.uncited", "en") not in text
+    assert not told(state)["degraded"]
+    assert told(state)["checks"]["unknown_ids_removed"] == 0
+
+
+async def test_a_long_text_of_claims_is_no_refusal_for_one_mark(lab: Lab) -> None:
+    claims = "The museum has many halls and a great wall around them. " * 15
+    scripted(lab, answer=[Answer(text=f"The year was not given[^none]. {claims}")])
+    state = await lab.ask(EN)
+    assert say("answer.uncited", "en") in str(answer_of(state).text)

@@ -276,6 +276,16 @@ async def test_a_report_that_cites_nothing_says_so_and_appends_the_notes() -> No
     assert str(answer_of(state).text).startswith("# 报告")
 
 
+async def test_a_report_that_says_in_any_language_that_nothing_was_found_is_kept_as_it_is() -> None:
+    refusal = "# Итог\n\nВ заметках нет данных о цене [^none]."
+    llm = Researcher("成本", deep_report=lambda turn: Answer(text=refusal))
+    async with deep_laboratory(llm) as lab:
+        state = await lab.ask(ZH)
+    assert codes(state) == []
+    assert not told(state)["degraded"]
+    assert str(answer_of(state).text).strip() == refusal.replace(" [^none]", "")
+
+
 @pytest.mark.parametrize(
     "task", ["deep_plan", "deep_explore", "deep_compress", "deep_review", "deep_report"]
 )

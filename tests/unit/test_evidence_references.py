@@ -4,13 +4,13 @@ from agent.evidence.citations import (
     Citer,
     carry_over,
     cited_ids,
-    renumber_for_prompt,
 )
 from agent.evidence.markdown import link_url
 from agent.evidence.references import (
     SourceListFilter,
     provenance_lines,
     references,
+    renumber_for_prompt,
     resolved,
     strip_references,
     with_targets,

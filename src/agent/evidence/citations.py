@@ -21,10 +21,11 @@ from agent.evidence.markdown import (
     would_spell,
 )
 from agent.evidence.queries import clean_text
-from agent.evidence.references import strip_references
 from agent.evidence.types import Source
 
 ID = r"[a-z]+\d+-\d+"
+NOT_FOUND = "none"
+"""`[^none]`, in place of an id, marks a sentence that says what was not found, in any language."""
 MARKER = re.compile(rf"\[\^({ID})\]")
 
 _ID_ONLY = re.compile(ID)
@@ -177,6 +178,8 @@ class Citer:
     def __init__(self, sources: Mapping[str, Source], *, omitted: str = "") -> None:
         self._omitted = omitted
         self.unknown_ids_removed = 0
+        self.not_found = 0
+        """Sentences that were marked as saying what was not found."""
         self.links_removed = 0
         self.sources = sources
         self._letters = id_letters(sources)
@@ -375,6 +378,8 @@ class Citer:
         names = read_marker(content, self._letters)
         if names is not None or len(content) > _MAX_ASIDE:
             return names
+        if content.strip().lower() == f"^{NOT_FOUND}":
+            return [NOT_FOUND]
         if _squashed(content) in self._near_misses:
             return [content]
         ours = [name.lower() for name in _ID_WITHIN.findall(content)]
@@ -485,6 +490,10 @@ class Citer:
     def _cite(self, names: list[str]) -> None:
         """Put a numbered link out for each name, once in a row; one nobody issued is counted."""
         for name in names:
+            if name == NOT_FOUND:
+                self.not_found += 1
+                self._gap = True
+                continue
             source = self.sources.get(name)
             if source is None:
                 self.unknown_ids_removed += 1
@@ -559,7 +568,6 @@ def _is_code_in_cells(content: str) -> bool:
 
 
 _MAX_LINE = 500
-_NUMBERED_LINK = re.compile(r"\[\d{1,4}\]\(([^()\s]{1,2000})\)")
 
 
 def carry_over(sources: Sequence[Source], prefix: str = "p0") -> list[Source]:
@@ -575,20 +583,6 @@ def carry_over(sources: Sequence[Source], prefix: str = "p0") -> list[Source]:
         fresh.pop("number", None)
         carried.append(fresh)
     return carried
-
-
-def renumber_for_prompt(answer: str, carried: Sequence[Source]) -> str:
-    """Return a finished answer for the next turn's model: markers for links, no URLs.
-
-    Links are matched by URL to the carried-over sources; the list of sources is cut off.
-    """
-    by_url = {link_url(source["url"]): source["id"] for source in carried if source["url"]}
-
-    def marker(match: re.Match[str]) -> str:
-        name = by_url.get(match[1])
-        return f"[^{name}]" if name else ""
-
-    return _NUMBERED_LINK.sub(marker, strip_references(answer))
 
 
 def inert(text: str) -> str:

@@ -271,3 +271,20 @@ def _reference(source: Source, position: int, *, alone: bool) -> str:
     output, by = (_MARKDOWN.sub(r"\\\1", text) for text in (title, site))
     linked = f"[{output}]({url})" if url else output
     return f"{number}. {linked} — {by}" if by else f"{number}. {linked}"
+
+
+_NUMBERED_LINK = re.compile(r"\[\d{1,4}\]\(([^()\s]{1,2000})\)")
+
+
+def renumber_for_prompt(answer: str, carried: Sequence[Source]) -> str:
+    """Return a finished answer for the next turn's model: markers for links, no URLs.
+
+    Links are matched by URL to the carried-over sources; the list of sources is cut off.
+    """
+    by_url = {link_url(source["url"]): source["id"] for source in carried if source["url"]}
+
+    def marker(match: re.Match[str]) -> str:
+        name = by_url.get(match[1])
+        return f"[^{name}]" if name else ""
+
+    return _NUMBERED_LINK.sub(marker, strip_references(answer))

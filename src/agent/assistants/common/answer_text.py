@@ -41,7 +41,8 @@ async def write_or_quote(
     written = draft.written.strip()
     draft.unfinished = bool(written) and draft.degraded
     weak = _weakness(draft) > max(seen, _SURELY - 1) or _loops(draft.gaps[begun:])
-    cites = bool(draft.citer.used) or not (draft.degraded or must_cite(written))
+    needs_none = draft.refuses or not must_cite(written)
+    cites = bool(draft.citer.used) or (needs_none and not draft.degraded)
     if written and cites and not weak:
         return
     draft.degraded = True

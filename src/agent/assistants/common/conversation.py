@@ -9,7 +9,6 @@ from langchain_core.tools import BaseTool
 
 from agent.core.errors import InputError
 from agent.core.strings import estimated_tokens
-from agent.evidence.citations import renumber_for_prompt
 from agent.evidence.claims.corrected import (
     CONTRADICTED,
     MARK,
@@ -18,6 +17,7 @@ from agent.evidence.claims.corrected import (
 )
 from agent.evidence.claims.statements import LINKED, statements
 from agent.evidence.queries import clean_text
+from agent.evidence.references import renumber_for_prompt
 from agent.evidence.types import Source
 from agent.texts import Language, detect_language, say
 

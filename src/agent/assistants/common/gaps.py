@@ -119,14 +119,16 @@ def reader_note(
     verdict: str | None = None,
     unfinished: bool = False,
     mapped: bool = True,
+    refuses: bool = False,
 ) -> str:
     """Return one line on what the reader misses; empty where nothing is or the text says it.
 
     Search strings, settings and codes are not the reader's: the gaps themselves carry them.
+    `refuses` says that the text is marked as saying what was not found.
     `verdict` is what a model that read all evidence says is missing: "" is nothing. A failure of
     the map is told beside it, with its cause where it brought nothing (not `mapped`).
     """
-    tells_of_none = any(map(says_not_found, _SENTENCES.split(text)))
+    tells_of_none = refuses or any(map(says_not_found, _SENTENCES.split(text)))
     untold = [
         gap
         for gap in readers_gaps(gaps)

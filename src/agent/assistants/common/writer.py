@@ -80,6 +80,8 @@ log = logging.getLogger(__name__)
 
 _NO_VERDICT = ("version", "total")
 _SHOWN_PLACES = 20
+_REFUSAL = 600
+"""Characters of a text for each sentence in it that says what was not found."""
 _SHOWN_QUERIES, _LONGEST_SHOWN = 5, 120
 
 
@@ -160,6 +162,11 @@ class Draft:
         used = {source["id"] for source in self.citer.used}
         earlier = [place for place in self.previous["places"] if place["id"] not in listed]
         return [*self.places, *(p for p in earlier if not used.isdisjoint(source_ids(p)))]
+
+    @property
+    def refuses(self) -> bool:
+        """Return whether the text says in few words, marked so, that nothing was found."""
+        return len(self.written) <= _REFUSAL * self.citer.not_found
 
     @property
     def mapped(self) -> bool:
@@ -450,6 +457,7 @@ async def _sections(draft: Draft, parts: MessageParts, body: str) -> list[str]:
             language,
             verdict=parts.verdict if used else None,
             unfinished=draft.unfinished,
+            refuses=bool(draft.citer.not_found),
             mapped=draft.mapped,
         )
 
