@@ -96,8 +96,7 @@ def _the_question(state: OverallState, configuration: Configuration) -> list[Que
     if found or not _can_search(state, configuration):
         return []
     own = own_words(turn, configuration)
-    is_known = repeats(own["query"], asked) or any(near_duplicate(own["query"], q) for q in asked)
-    return [] if is_known else [own]
+    return drop_seen([own], asked)
 
 
 def _in_this_round(unjudged: Update, queries: list[Query], finished: int) -> Update:
