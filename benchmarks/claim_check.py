@@ -1,6 +1,6 @@
-"""The CPU of the check of claims beside an answer: its evidence, its prompts and its proof.
+"""The check of claims beside an answer: its CPU, and how long a reader waits for it.
 
-    uv run python -m benchmarks.claim_check [--runs 5] [--sources 40] [--characters 4000]
+    uv run python -m benchmarks.claim_check [--runs 5] [--sources 40] [--characters 4000] [--pace 4]
 
 A made-up answer of 4,000 characters cites 40 made-up sources, each of its kind: pages of 2,000
 characters and, one in four, the record of a place. Two thirds of its sentences stand in their
@@ -8,20 +8,31 @@ source, a third has a figure that none has. A judge that answers at once says of
 supported. Each run has texts of its own, of which nothing is known
 from the one before. The target is a tenth of the time in which the answer streams (`latencies`);
 the first token comes before any of it.
+
+Then texts of 12, 24 and 72 statements stream at 80 tokens a second, beside a judge who takes 1.5
+seconds and 10 ms a token of its reply; every sixth statement fails. Told are the seconds from the
+last word to the last ruling, and from there to the last new wording, which was judged in its turn:
+the judge's own, or where it has none that of a reviser who is as fast, which takes two calls. The
+clock goes `--pace` times as fast; so the CPU weighs as much more.
 """
 
 import argparse
 import asyncio
+import json
 import random
 import statistics
 import sys
 import time
 from collections.abc import Sequence
-from typing import cast
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, cast
 
 from agent.assistants.common.claims import ClaimCheck
+from agent.core.strings import estimated_tokens
 from agent.evidence.claims.judging import Ruling, passages_block, statements_block
 from agent.evidence.claims.passages import Evidence, Record
+from agent.evidence.claims.rewording import Failing, used_block
 from agent.evidence.claims.statements import Statement, numbered
 from agent.evidence.types import Place, Source
 from agent.texts import Language
@@ -31,6 +42,13 @@ from benchmarks.table import Line, header, show
 LANGUAGES: tuple[Language, ...] = ("zh", "en")
 _PAGE, _SECONDS = 2000, 60.0
 _SHARE = 0.1
+_STREAM, _FIRST, _EACH = 80, 1.5, 0.010
+"""Tokens a second of the text; seconds of a reply until its first token, and of each."""
+_RULED, _REWORDED = 3.5, 3.0
+_COUNTS = (12, 24, 72)
+_FAILS = 6
+_PIECE = 4
+"""Tokens that stream at once."""
 _WORDS: dict[Language, Sequence[str]] = {
     "zh": ("展览", "电池", "车站", "湖边", "票价", "价格", "门口", "研究", "成本", "地铁", "茶馆"),
     "en": ("museum", "battery", "station", "lake", "price", "entrance", "study", "river", "tower"),
@@ -129,12 +147,117 @@ async def seconds(language: Language, count: int, characters: int, seed: int) ->
     return time.process_time() - began, done.counts["total"]
 
 
+@dataclass
+class SlowJudge:
+    """Reply as late as a judge would who writes the same; every sixth statement fails."""
+
+    pace: float
+    revises: bool = False
+    """Whether it leaves wordings to the reviser."""
+    ruled: float = 0.0
+    """When the last statement of the text was ruled on."""
+
+    async def __call__(self, batch: Sequence[Statement], evidence: Evidence) -> list[Ruling]:
+        passages_block(batch, evidence)
+        rulings = [self._ruling(one, evidence) for one in batch]
+        written = [one.model_dump(exclude_defaults=True) for one in rulings]
+        await self.write({"rulings": written})
+        if not any(_MENDED in one.plain for one in batch):
+            self.ruled = time.monotonic()
+        return rulings
+
+    async def revise(self, failing: Sequence[Failing], evidence: Evidence) -> dict[str, str]:
+        """Say what fails without the words at fault."""
+        used_block(failing, evidence)
+        words = {one.name: mended(one.plain, outcome.spans[0]) for one, outcome in failing}
+        await self.write({"wordings": [{"id": id, "text": text} for id, text in words.items()]})
+        return words
+
+    async def write(self, reply: dict[str, Any]) -> None:
+        """Take the time that it takes to write a reply."""
+        text = json.dumps(reply, ensure_ascii=False, separators=(",", ":"))
+        await asyncio.sleep((_FIRST + _EACH * estimated_tokens(text)) / self.pace)
+
+    def _ruling(self, one: Statement, evidence: Evidence) -> Ruling:
+        names = [passage.name for passage in evidence.best(one, 100)[:1]]
+        if int(one.name) % _FAILS or _MENDED in one.plain:
+            return Ruling(id=one.name, v="s", p=names)
+        bad = one.plain[-8:].rstrip("。.")
+        fix = "" if self.revises else mended(one.plain, bad)
+        return Ruling(id=one.name, v="p", p=names, bad=[bad], fix=fix)
+
+
+_MENDED = "~"
+
+
+def mended(plain: str, bad: str) -> str:
+    """Return a statement without its last words, so that it is known again."""
+    return f"{plain[: plain.rfind(bad)]}{_MENDED}"
+
+
+def paragraphs(language: Language, count: int) -> tuple[str, dict[str, Source], dict[str, Record]]:
+    """Return a text of so many statements in paragraphs of four, with what it rests on."""
+    pick = random.Random(count)
+    names = [f"w0-{n}" for n in range(max(6, count // 2))]
+    pages = {name: page(pick, language) for name in names}
+    sources = {
+        name: Source(id=name, kind="page", title=name, url=f"https://{name}.example/",
+                     provider="x", quotes=[], number=number)
+        for number, name in enumerate(names, 1)
+    }  # fmt: skip
+    end, blank = ("。", "") if language == "zh" else (".", " ")
+    said = [pick.choice(pages[names[n % len(names)]][::3]) for n in range(count)]
+    cited = [
+        f"[{n % len(names) + 1}](https://{names[n % len(names)]}.example/)" for n in range(count)
+    ]
+    lines = [f"{text}{blank}{link}{end}" for text, link in zip(said, cited, strict=True)]
+    blocks = [blank.join(lines[at : at + 4]) for at in range(0, count, 4)]
+    return "\n\n".join(blocks), sources, {name: Record(pages[name]) for name in names}
+
+
+async def waiting(
+    language: Language, count: int, pace: float, *, revises: bool = False
+) -> tuple[float, float]:
+    """Return the seconds from a text's end to the last ruling, and from there to all wordings."""
+    text, sources, records = paragraphs(language, count)
+    used = list(sources.values())
+    judge = SlowJudge(pace, revises)
+
+    async def read() -> Evidence:
+        return Evidence(records, question=text[:40], today="2026-11-23")
+
+    check = ClaimCheck(asyncio.ensure_future(read()), used, sources, language, judge, judge.revise)
+    size = max(1, len(text) * _PIECE // estimated_tokens(text))
+    for at in range(0, len(text), size):
+        check.feed(text[at : at + size])
+        await asyncio.sleep(_PIECE / _STREAM / pace)
+    ended = time.monotonic()
+    await check.finish(text, seconds=_SECONDS)
+    done = time.monotonic()
+    failed = sum(outcome.verdict == "missing" for outcome in check.outcomes)
+    assert failed == sum(outcome.revised is not None for outcome in check.outcomes) > 0
+    return (judge.ruled - ended) * pace, (done - judge.ruled) * pace
+
+
+def waits(language: Language, count: int, pace: float) -> list[Line]:
+    """Return how long the reader of a text of so many statements waits for the judge."""
+    row = f"{language}, {count} statements"
+    ruled, reworded = asyncio.run(waiting(language, count, pace))
+    _, revised = asyncio.run(waiting(language, count, pace, revises=True))
+    return [
+        Line(row, "last ruling after the text, s", ruled, _RULED, digits=1),
+        Line(row, "judge's wordings after that, s", reworded, _REWORDED, digits=1),
+        Line(row, "reviser's wordings after it, s", revised, digits=1),
+    ]
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the table; 1 if a target is missed, 0 otherwise."""
     parser = argparse.ArgumentParser(prog="benchmarks.claim_check", description=__doc__)
     parser.add_argument("--runs", type=int, default=5, help="of each row")
     parser.add_argument("--sources", type=int, default=40)
     parser.add_argument("--characters", type=int, default=4000, help="of the answer")
+    parser.add_argument("--pace", type=float, default=2, help="of the clock beside the streams")
     options = parser.parse_args(argv)
     limit = 1000 * _SHARE * Latencies().answer
     print(header(), flush=True)
@@ -148,6 +271,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         note = f"{runs[0][1]} sentences, {options.sources} sources"
         lines.append(Line(language, "CPU of the check, ms", spent, limit, note, digits=0))
         show(lines[-1:])
+    for language, count in product(LANGUAGES, _COUNTS):
+        lines += waits(language, count, options.pace)
+        show(lines[-3:])
     return 1 if any(line.holds is False for line in lines) else 0
 
 

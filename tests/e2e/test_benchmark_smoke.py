@@ -152,10 +152,12 @@ def test_a_thread_of_two_turns_is_measured_and_keeps_one_checkpoint() -> None:
     assert line_of(table, "2 turns", "checkpoints").split()[3] == "1"
 
 
-def test_the_benchmark_of_the_check_of_claims_prints_its_cpu_in_both_languages() -> None:
-    table = table_of("claim_check", "--runs", "1", "--sources", "8", "--characters", "800")
+def test_the_benchmark_of_the_check_of_claims_prints_its_cpu_and_how_long_a_reader_waits() -> None:
+    options = ("--runs", "1", "--sources", "8", "--characters", "800", "--pace", "100")
+    table = table_of("claim_check", *options)
     for language in ("zh", "en"):
         assert "sentences, 8 sources" in line_of(table, language, "CPU of the check, ms")
+        assert line_of(table, f"{language}, 72 statements", "last ruling after the text, s")
 
 
 def test_the_latency_of_ok_is_printed_for_a_hostile_text_and_an_ordinary_run() -> None:

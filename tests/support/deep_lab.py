@@ -98,6 +98,11 @@ def no_verdicts(_turn: Turn) -> Answer:
     return Answer(json={"rulings": []})
 
 
+def no_wordings(_turn: Turn) -> Answer:
+    """Return that no sentence was said anew."""
+    return Answer(json={"wordings": []})
+
+
 class Researcher:
     """Explores `topics` one after another as told to, compresses and reports faithfully."""
 
@@ -112,6 +117,7 @@ class Researcher:
             "deep_report": report,
             "own_differences": lambda turn: Answer(json={"differences": []}),
             "claim_check": no_verdicts,
+            "claim_revise": no_wordings,
             **rules,
         }
         self.turns: list[Turn] = []

@@ -12,6 +12,7 @@ BLOCKS = {
     " gaps previous_sources previous_places planned_day",
     "continue_answer": "cut_off",
     "claim_check": "today question passages statements",
+    "claim_revise": "passages statements",
     "deep_plan": "today conversation previous limit question",
     "deep_explore": "today conversation previous plan topics_done topic left question",
     "deep_compress": "question topic words pages",

@@ -19,7 +19,7 @@ from agent.sample.search import KEY
 from agent.sample.service import serve
 from agent.services import build_services
 from agent.settings import Settings
-from tests.support.deep_lab import MODEL_KEY, Web, no_verdicts
+from tests.support.deep_lab import MODEL_KEY, Web, no_verdicts, no_wordings
 from tests.support.faults import impatient
 from tests.support.standins import AmapService, BochaService, GeminiService, SerperService
 
@@ -86,6 +86,7 @@ class Team:
         self.answer = answer
         self.rules: dict[str, Rule] = {
             "claim_check": no_verdicts,
+            "claim_revise": no_wordings,
             "team_analyze": self.analyze,
             "team_select": lambda turn: Answer(text=lines(turn.user, "candidates")[0]),
             "team_researcher": self.researcher,

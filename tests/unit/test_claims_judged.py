@@ -1,11 +1,13 @@
 """The check of an answer while it streams: judged in batches, late or failing judges, wordings."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from agent.assistants.common.claims import Ask, Checked, ClaimCheck, unchecked
+from agent.assistants.common.claims import Checked, ClaimCheck, unchecked
+from agent.assistants.common.judge import Ask, Revise
 from agent.evidence.claims.judging import Ruling
 from agent.evidence.claims.passages import Evidence, Record
+from agent.evidence.claims.rewording import Failing, Rewording, sound_wordings
 from agent.evidence.claims.statements import Statement
 from agent.evidence.types import Source
 from agent.texts import say
@@ -17,9 +19,17 @@ SOURCES = {
 KNOWN = Evidence({"w0-0": Record(["故宫门票 60 元，周一闭馆。"])}, question="故宫")
 
 
-async def checked(body: str, judge: Ask | None, *, seconds: float = 5) -> Checked:
+async def checked(
+    body: str,
+    judge: Ask | None,
+    reviser: Revise | None = None,
+    *,
+    seconds: float = 5,
+    beside: bool = True,
+) -> Checked:
     """Return what comes of a text that streams piece by piece."""
-    check = ClaimCheck(asyncio.ensure_future(known()), [], SOURCES, "zh", judge)
+    evidence = asyncio.ensure_future(known())
+    check = ClaimCheck(evidence, [], SOURCES, "zh", judge, reviser, beside)
     check.used[:] = SOURCES.values()
     for at in range(0, len(body), 7):
         check.feed(body[at : at + 7])
@@ -61,10 +71,10 @@ async def test_every_statement_is_judged_once_also_those_of_blocks_that_ended_ea
     assert done.counts["supported"] == 40
 
 
-async def test_no_answer_costs_more_than_a_dozen_calls() -> None:
+async def test_no_answer_costs_more_than_sixteen_calls() -> None:
     reader = Reader()
     done = await checked("\n\n".join(f"第{n}句门票60元。" for n in range(400)), reader)
-    assert len(reader.batches) <= 12
+    assert len(reader.batches) == 16
     assert done.counts["unchecked"] == done.counts["total"] == 400
 
 
@@ -75,7 +85,7 @@ async def test_what_fails_is_said_as_the_judge_would_where_that_is_borne_out() -
     reader = Reader(轮椅=wrong, 门票60元=SUPPORTED)
     done = await checked(f"故宫门票60元，有免费轮椅[1]({URL})。", reader)
     assert done.counts["revised"] == 1
-    assert done.text.startswith(f"故宫门票60元 [1]({URL})。")
+    assert done.text.startswith(f"故宫门票60元[1]({URL})。")
     assert "†" not in done.text
 
 
@@ -95,6 +105,135 @@ async def test_a_statement_that_stands_nowhere_leaves_the_line_that_says_more() 
     assert "轮椅" not in done.text
     done = await checked("有免费轮椅。", Reader(轮椅=gone))
     assert "有免费轮椅†" in done.text
+
+
+class Writer:
+    """Say statements anew by a table of words, as far as code lets its wordings pass."""
+
+    def __init__(self, **wordings: str) -> None:
+        self.wordings, self.asked = wordings, list[str]()
+
+    async def __call__(self, failing: Sequence[Failing], evidence: Evidence) -> Mapping[str, str]:
+        self.asked += [one.plain for one, _ in failing]
+        said = [
+            Rewording(id=one.name, text=text)
+            for one, _ in failing
+            for words, text in self.wordings.items()
+            if words in one.plain
+        ]
+        return sound_wordings(said, failing, evidence)
+
+
+BAD: dict[str, object] = {"v": "p", "p": ["1.1"], "bad": ["有免费轮椅"]}
+"""A ruling that has no wording."""
+TEXT = f"故宫门票60元，有免费轮椅[1]({URL})。"
+
+
+async def test_what_the_judge_has_no_words_for_goes_back_once_to_a_writer() -> None:
+    reader = Reader(轮椅=BAD, 门票60元=SUPPORTED)
+    writer = Writer(轮椅="故宫门票60元 [1]。")
+    done = await checked(TEXT, reader, writer)
+    assert writer.asked == ["故宫门票60元，有免费轮椅。"]
+    assert done.text.startswith(f"故宫门票60元[1]({URL})。")
+    assert (done.counts["revised"], done.counts["marked"]) == (1, 0)
+
+
+async def test_words_of_the_judge_s_own_need_no_writer() -> None:
+    reader = Reader(轮椅={**BAD, "fix": "故宫门票60元 [1]。"}, 门票60元=SUPPORTED)
+    writer = Writer(轮椅="-")
+    assert (await checked(TEXT, reader, writer)).counts["revised"] == 1
+    assert not writer.asked
+
+
+async def test_a_careless_writer_who_invents_leaves_the_sign() -> None:
+    figure = Writer(轮椅="故宫门票60元，押金200元 [1]。")
+    name = Writer(轮椅="故宫门票60元，轮椅由“同心社”提供 [1]。")
+    words = Writer(轮椅="故宫门票60元，轮椅在东门领取 [1]。")
+    again = {"v": "p", "p": ["1.1"], "bad": ["轮椅在东门领取"]}
+    for writer in (figure, name, words):
+        reader = Reader(东门=again, 轮椅=BAD, 门票60元=SUPPORTED)
+        done = await checked(TEXT, reader, writer)
+        assert done.text.startswith(f"故宫门票60元，有免费轮椅†[1]({URL})。")
+        assert (done.counts["revised"], done.counts["marked"]) == (0, 1)
+
+
+async def test_a_writer_who_returns_nothing_leaves_the_sign() -> None:
+    for writer in (Writer(), Writer(轮椅=""), Writer(轮椅="故宫门票60元，有免费轮椅 [1]。")):
+        done = await checked(TEXT, Reader(轮椅=BAD), writer)
+        assert "有免费轮椅†" in done.text
+
+
+async def test_a_writer_may_leave_out_a_sentence_but_not_all_of_a_line() -> None:
+    reader = Reader(轮椅=BAD, 门票60元=SUPPORTED)
+    done = await checked(f"门票60元[1]({URL})。有免费轮椅[1]({URL})。", reader, Writer(轮椅="-"))
+    assert done.text.startswith(f"门票60元[1]({URL})。\n\n")
+    done = await checked(f"有免费轮椅[1]({URL})。", reader, Writer(轮椅="-"))
+    assert "有免费轮椅†" in done.text
+
+
+async def test_a_writer_who_is_late_leaves_the_sign() -> None:
+    async def late(failing: Sequence[Failing], evidence: Evidence) -> Mapping[str, str]:
+        await asyncio.Event().wait()
+        return {}
+
+    done = await checked(TEXT, Reader(轮椅=BAD), late, seconds=0.01)
+    assert "有免费轮椅†" in done.text
+
+
+async def test_nobody_is_asked_for_words_once_the_reader_has_waited_long_enough() -> None:
+    reader, writer = Reader(轮椅=BAD), Writer(轮椅="故宫门票60元 [1]。")
+
+    async def slow(batch: Sequence[Statement], evidence: Evidence) -> list[Ruling]:
+        waited = asyncio.Event()
+        asyncio.get_running_loop().call_later(0.3, waited.set)
+        await waited.wait()
+        return await reader(batch, evidence)
+
+    done = await checked(TEXT, slow, writer, seconds=0.25)
+    assert not writer.asked
+    assert "有免费轮椅†" in done.text
+
+
+async def test_a_sentence_that_leans_on_a_changed_one_is_judged_again_behind_it() -> None:
+    seen = list[str]()
+    reader = Reader(轮椅={**BAD, "fix": "故宫周一闭馆 [1]。"}, 周一=SUPPORTED)
+
+    async def judge(batch: Sequence[Statement], evidence: Evidence) -> list[Ruling]:
+        rulings = await reader(batch, evidence)
+        for one in batch:
+            if "随时可借" in one.plain:
+                seen.append(one.context)
+                row = BAD | {"bad": ["随时可借"]} if "周一" in one.context else SUPPORTED
+                rulings.append(Ruling.model_validate({"id": one.name, **row}))
+        return rulings
+
+    done = await checked(f"## 票\n\n{TEXT}它随时可借[1]({URL})。", judge)
+    assert seen == ["票 / 故宫门票60元，有免费轮椅。", "票 / 故宫周一闭馆。"]
+    assert f"故宫周一闭馆[1]({URL})。它随时可借†[1]({URL})。" in done.text
+    assert (done.counts["revised"], done.counts["marked"]) == (1, 1)
+
+
+async def test_where_one_call_is_served_at_a_time_the_judge_waits_for_the_text() -> None:
+    reader, at_once, most = Reader(门票=SUPPORTED), 0, 0
+    body = "\n\n".join(f"第{n}句门票60元[1]({URL})。" for n in range(40))
+
+    async def judge(batch: Sequence[Statement], evidence: Evidence) -> list[Ruling]:
+        nonlocal at_once, most
+        at_once += 1
+        most = max(most, at_once)
+        await asyncio.sleep(0)
+        at_once -= 1
+        return await reader(batch, evidence)
+
+    check = ClaimCheck(asyncio.ensure_future(known()), [], SOURCES, "zh", judge, beside=False)
+    check.used[:] = SOURCES.values()
+    for at in range(0, len(body), 7):
+        check.feed(body[at : at + 7])
+        await asyncio.sleep(0)
+    assert not reader.batches
+    await check.finish(body, seconds=5)
+    assert check.finished(body, {}).counts["supported"] == 40
+    assert (most, len(reader.batches)) == (1, 4)
 
 
 async def test_a_judge_that_is_too_late_leaves_all_unchecked_and_nothing_marked() -> None:

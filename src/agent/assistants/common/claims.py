@@ -2,16 +2,15 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from itertools import islice
+from typing import Any
 
-from agent.assistants.common.conversation import known_words
-from agent.core.budget import Meter
+from agent.assistants.common.judge import Ask, Revise
 from agent.core.concurrency import begin
-from agent.core.errors import AgentError
 from agent.core.processor import compute
-from agent.core.strings import cut_to_tokens
 from agent.evidence.citations import source_key
 from agent.evidence.claims.corrected import (
     CONTRADICTED,
@@ -23,45 +22,29 @@ from agent.evidence.claims.corrected import (
     rows,
     signs,
 )
-from agent.evidence.claims.judging import (
-    Ruling,
-    Rulings,
-    batches,
-    passages_block,
-    statements_block,
-    with_citations,
-)
-from agent.evidence.claims.passages import Evidence, Record
+from agent.evidence.claims.judging import BATCH, Ruling, batches
+from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.places import without_invented_places
-from agent.evidence.claims.proof import Outcome, proved, revised
+from agent.evidence.claims.proof import LEAVES_OUT, Outcome, proved, revised
+from agent.evidence.claims.rewording import following, reworded
 from agent.evidence.claims.statements import (
-    Notation,
+    Key,
     Splitter,
     Statement,
     numbered,
     statements,
 )
-from agent.evidence.constraints import judged as with_verdicts
-from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.evidence.references import references, resolved, with_targets
-from agent.evidence.types import Place, Route, Source, Weather
-from agent.models.catalogue import DEFAULT_THINKING
-from agent.models.client import ModelClient
-from agent.prompts import task_prompt
-from agent.state import Gathered
+from agent.evidence.types import Source
 from agent.texts import Language, say
 
 log = logging.getLogger(__name__)
-_FIRST, _MOST_CALLS = 12, 12
-"""Statements that are worth a call while more are being written; calls of one answer."""
+_MOST_CALLS, _LAST = 16, 7
+"""Calls of one answer; statements of one that a reader waits for."""
 _LATE = 4
 """How many times as long as a reader waits for the judge its verdicts still correct the message."""
 _MAX_QUOTES = 12
-_QUESTION_TOKENS = 300
 _MEANINGS = {MARK: "answer.no_source_says", CONTRADICTED: "answer.source_says_otherwise"}
-
-Ask = Callable[[Sequence[Statement], Evidence], Awaitable[list[Ruling]]]
-"""Have a batch of statements judged."""
 
 
 @dataclass(frozen=True)
@@ -80,52 +63,12 @@ class Checked:
     """Places that were recommended and that no evidence knows."""
 
 
-@dataclass(frozen=True)
-class Judge:
-    """Ask a model about statements."""
-
-    models: ModelClient
-    model: str
-    meter: Meter
-    notation: Notation
-
-    async def __call__(self, batch: Sequence[Statement], evidence: Evidence) -> list[Ruling]:
-        """Return the rulings on a batch; none where the model fails."""
-        passages = await compute(
-            lambda: passages_block(batch, evidence), otherwise=lambda: "", seconds=_SECONDS
-        )
-        if not passages:
-            return []
-        prompt = task_prompt(
-            "claim_check",
-            today=evidence.today,
-            question=cut_to_tokens(evidence.question, _QUESTION_TOKENS),
-            passages=passages,
-            statements=statements_block(batch, evidence, self.notation),
-        )
-        try:
-            reply = await self.models.ask(
-                self.model,
-                prompt,
-                meter=self.meter,
-                schema=Rulings,
-                thinking=DEFAULT_THINKING["query"],
-            )
-        except AgentError as error:
-            log.info("%d statements were not judged: %s", len(batch), error)
-            return []
-        return reply.parsed.rulings if reply.parsed else []
-
-
-_SECONDS = 10.0
-
-
 @dataclass
 class ClaimCheck:
     """Check one text while it is written: `feed` it as it streams, `finish` it, take `finished`.
 
     `judge` is none where nobody judges: then nothing is marked but what a place's own record says
-    otherwise.
+    otherwise. `reviser` says anew what fails and what the judge had no words for.
     """
 
     evidence: "asyncio.Task[Evidence | None]"
@@ -133,6 +76,9 @@ class ClaimCheck:
     sources: Mapping[str, Source]
     language: Language
     judge: Ask | None = None
+    reviser: Revise | None = None
+    beside: bool = True
+    """Whether calls go on side by side and beside the writing; else one at a time, after it."""
     body: str = ""
     statements: list[Statement] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
@@ -148,39 +94,47 @@ class ClaimCheck:
         self._splitter = Splitter(self.notation)
         self._text, self._read = "", 0
         self._cited = list[Source]()
-        self._waiting, self._asked = list[Statement](), set[Any]()
-        self._calls = list[asyncio.Task[dict[Any, Ruling]]]()
+        self._waiting, self._asked, self._heard = list[Statement](), set[Key](), set[Key]()
+        self._calls = list[asyncio.Task[dict[Key, Ruling]]]()
+        self._lane, self._until = asyncio.Semaphore(_MOST_CALLS if self.beside else 1), math.inf
+        self._rulings: dict[Key, Ruling] = {}
+        self._wordings: dict[Key, Statement | None] = {}
+        self._again: dict[Key, Ruling] = {}
+        """On wordings, and on the sentences behind them."""
 
     def feed(self, piece: str) -> None:
         """Take the next piece of the text; what stands in its finished blocks is judged at once."""
         before = len(self._text)
         self._text += piece
         end = self._text.rfind("\n\n", max(self._read, before - 1))
-        if end < 0 or self.judge is None:
+        if end < 0 or self.judge is None or not self.beside:
             return
         self._waiting += self._splitter.split(self._text[self._read : end + 2], self._read)
         self._read = end + 2
-        if len(self._waiting) >= _FIRST:
-            self._ask(self._waiting)
+        if len(self._waiting) >= BATCH:
+            self._ask(self.judge, batches(self._waiting))
             self._waiting = []
 
-    def _ask(self, statements: Sequence[Statement]) -> None:
-        assert self.judge is not None
-        self._asked |= {one.key for one in statements}
-        for batch in batches(statements)[: _MOST_CALLS - len(self._calls)]:
-            self._calls.append(begin(self._judged(self.judge, batch)))
+    def _ask(self, judge: Ask, groups: Iterable[Sequence[Statement]]) -> None:
+        for batch in islice(groups, _MOST_CALLS - len(self._calls)):
+            self._asked |= {one.key for one in batch}
+            self._calls.append(begin(self._judged(judge, batch)))
 
-    async def _judged(self, judge: Ask, batch: Sequence[Statement]) -> dict[Any, Ruling]:
+    async def _judged(self, judge: Ask, batch: Sequence[Statement]) -> dict[Key, Ruling]:
         evidence = await self.evidence
         if evidence is None or not evidence.records:
             return {}
         asked = [one for one in batch if not evidence.says(one.plain)]
-        found = await judge(asked, evidence) if asked else []
+        async with self._lane:
+            if not asked or asyncio.get_running_loop().time() > self._until:
+                return {}
+            found = await judge(asked, evidence)
+        self._heard |= {one.key for one in asked}
         by_name = {one.name: one for one in asked}
         return {by_name[r.id].key: r for r in found if r.id in by_name}
 
     async def finish(self, body: str, *, seconds: float) -> None:
-        """Have the rest judged, prove all rulings, and have what fails reworded once.
+        """Have the rest judged, prove all rulings, and have what fails said anew once.
 
         After `seconds` nothing more is asked; what is under way is waited for a while longer.
         """
@@ -189,19 +143,19 @@ class ClaimCheck:
         evidence = await self.evidence
         if evidence is None:
             return
-        loop = asyncio.get_running_loop()
-        soon = loop.time() + seconds
+        self._until = asyncio.get_running_loop().time() + seconds
         decided = await compute(lambda: self._decided(evidence), otherwise=lambda: None)
         if decided is None:
             return
         self._text, self.rejected, self.statements = decided
         self.is_checked = True
         if self.judge is not None:
-            self._ask([one for one in self.statements if one.key not in self._asked])
-        rulings = await _gathered(self._calls, seconds * _LATE)
-        self.outcomes = await self._proved(self.statements, rulings, evidence)
-        if self.judge is not None and loop.time() < soon:
-            await self._revise(self.judge, evidence, seconds * _LATE)
+            rest = [one for one in self.statements if one.key not in self._asked]
+            self._ask(self.judge, batches(rest, _LAST if self.beside else BATCH))
+            followed = [begin(self._follow(self.judge, call, evidence)) for call in self._calls]
+            await _ended(followed, seconds * _LATE)
+        self.outcomes = await self._proved(self.statements, self._rulings, evidence)
+        await self._take_wordings(evidence)
 
     def stop(self) -> None:
         """Give up what is still asked: nobody waits for it any more."""
@@ -218,7 +172,7 @@ class ClaimCheck:
         return text, names, found
 
     async def _proved(
-        self, found: Sequence[Statement], rulings: Mapping[Any, Ruling], evidence: Evidence
+        self, found: Sequence[Statement], rulings: Mapping[Key, Ruling], evidence: Evidence
     ) -> list[Outcome]:
         by_place = {at: rulings[one.key] for at, one in enumerate(found) if one.key in rulings}
         return await compute(
@@ -226,23 +180,69 @@ class ClaimCheck:
             otherwise=lambda: [Outcome("unchecked")] * len(found),
         )
 
-    async def _revise(self, judge: Ask, evidence: Evidence, seconds: float) -> None:
-        """Say what fails as the judge would have it, where the new wording is borne out in turn."""
-        wordings = dict[int, Statement]()
-        for at, (one, outcome) in enumerate(zip(self.statements, self.outcomes, strict=True)):
-            if not (outcome.fails and outcome.fix):
+    async def _follow(
+        self, judge: Ask, call: "asyncio.Task[dict[Key, Ruling]]", evidence: Evidence
+    ) -> None:
+        """Keep the rulings of a call; what fails by them is said anew and judged in its turn.
+
+        In the judge's words where it has sound ones, else in those of the reviser.
+        """
+        rulings = await call
+        self._rulings |= rulings
+        places = [at for at, one in enumerate(self.statements) if one.key in rulings]
+        found = await self._proved([self.statements[at] for at in places], rulings, evidence)
+        failing = {at: one for at, one in zip(places, found, strict=True) if one.fails}
+        known = {at: outcome.fix for at, outcome in failing.items() if outcome.fix}
+        bare = [(self.statements[at], failing[at]) for at in failing if at not in known]
+
+        async def said_anew() -> None:
+            if bare and self.reviser and asyncio.get_running_loop().time() <= self._until:
+                async with self._lane:
+                    by_name = await self.reviser(bare, evidence)
+                words = {at: by_name.get(self.statements[at].name, "") for at in failing}
+                await self._judge_again(judge, words, evidence)
+
+        await asyncio.gather(self._judge_again(judge, known, evidence), said_anew())
+
+    async def _judge_again(
+        self, judge: Ask, wordings: Mapping[int, str], evidence: Evidence
+    ) -> None:
+        """Have wordings judged, by their statements' places, and the sentences behind them."""
+        asked = list[Statement]()
+        for at, words in sorted(wordings.items()):
+            one = self.statements[at]
+            new = reworded(one, words, evidence, self.notation) if words else one
+            if new is one or not (new or can_be_left_out(self._text, one)):
                 continue
-            if outcome.fix == "-":
-                if can_be_left_out(self._text, one):
-                    self.outcomes[at] = revised(outcome, None, "-")
-                continue
-            wording = with_citations(outcome.fix, evidence, self.notation)
-            wordings[at] = _reworded(one, wording, self.notation)
-        again = [begin(self._judged(judge, batch)) for batch in batches([*wordings.values()])]
-        rulings = await _gathered(again, seconds)
-        outcomes = await self._proved([*wordings.values()], rulings, evidence)
-        for (at, one), outcome in zip(wordings.items(), outcomes, strict=True):
-            self.outcomes[at] = revised(self.outcomes[at], outcome, one.text)
+            self._wordings[one.key] = new
+            behind = None if at + 1 in wordings else following(self.statements, at, new)
+            asked += filter(None, [new, behind])
+        judged = [self._judged(judge, batch) for batch in batches(asked, _LAST) if batch]
+        for rulings in await asyncio.gather(*judged):
+            self._again |= rulings
+
+    async def _take_wordings(self, evidence: Evidence) -> None:
+        """Put new wordings in the place of what fails, where they are proved in their turn.
+
+        A sentence behind one fails where, after these other words, it is borne out no longer.
+        """
+        wordings = {
+            at: self._wordings[one.key]
+            for at, (one, outcome) in enumerate(zip(self.statements, self.outcomes, strict=True))
+            if outcome.fails and one.key in self._wordings
+        }
+        again = [new for new in wordings.values() if new]
+        found = iter(await self._proved(again, self._again, evidence))
+        for at, new in wordings.items():
+            words, outcome = (new.text, next(found)) if new else (LEAVES_OUT, None)
+            self.outcomes[at] = revised(self.outcomes[at], outcome, words)
+        changed = [at for at in wordings if not self.outcomes[at].fails]
+        behind = {at + 1: following(self.statements, at, wordings[at]) for at in changed}
+        lean = {at: one for at, one in behind.items() if one and at not in wordings}
+        outcomes = await self._proved([*lean.values()], self._again, evidence)
+        for at, outcome in zip(lean, outcomes, strict=True):
+            if outcome.fails:
+                self.outcomes[at] = outcome
 
     @property
     def citing(self) -> dict[str, list[str]]:
@@ -311,35 +311,13 @@ def unchecked(streamed: str, body: str, used: list[Source], language: Language) 
     )
 
 
-async def _gathered(
-    calls: Sequence["asyncio.Task[dict[Any, Ruling]]"], seconds: float
-) -> dict[Any, Ruling]:
-    """Return the rulings of the calls that end in time; the others are given up."""
-    if not calls:
-        return {}
-    done, late = await asyncio.wait(calls, timeout=seconds)
-    for call in late:
-        call.cancel()
+async def _ended(work: Sequence["asyncio.Task[None]"], seconds: float) -> None:
+    """Wait for work; what takes longer is given up."""
+    late = (await asyncio.wait(work, timeout=seconds))[1] if work else set()
+    for task in late:
+        task.cancel()
     if late:
-        log.info("%d of %d calls of the judge were too slow", len(late), len(calls))
-    rulings: dict[Any, Ruling] = {}
-    for call in calls:
-        if call in done and not call.cancelled() and call.exception() is None:
-            rulings |= call.result()
-    return rulings
-
-
-def _reworded(statement: Statement, wording: str, notation: Notation) -> Statement:
-    """Return a statement in other words, citing what it cited where these words cite nothing."""
-    [*found] = Splitter(notation).split(wording)
-    cited = tuple(dict.fromkeys(name for one in found for name in one.cited))
-    if not cited and statement.citations:
-        mark = "".join(map(notation.write, statement.cited[:1]))
-        wording = f"{wording} {mark}" if wording[-1:].isascii() else f"{wording}{mark}"
-    plain = " ".join(one.plain for one in found)
-    return replace(
-        statement, text=wording, plain=plain, citations=(), cited=cited or statement.cited
-    )
+        log.info("%d of %d calls of the judge were too slow", len(late), len(work))
 
 
 def _with_quotes(
@@ -358,66 +336,3 @@ def _with_quotes(
         every = list(dict.fromkeys([*own, *source["quotes"]]))[:_MAX_QUOTES]
         with_quotes.append(Source(**{**source, "quotes": every}))
     return with_quotes
-
-
-def evidence_of(
-    state: Gathered,
-    sources: Mapping[str, Source],
-    texts: Mapping[str, str],
-    known: Iterable[str],
-    own: Sequence[str] = (),
-) -> Evidence:
-    """Return what an answer may rest on: quotes, pages, and the map's records, by source id.
-
-    `texts` is what else each source says; `known` are words that need no source, `own` what
-    code says in the text.
-    """
-    turn, previous = state["turn"], state.get("previous")
-    places = [*(previous["places"] if previous else []), *state.get("places", [])]
-    by_record = record_texts(
-        places, state.get("routes", []), state.get("weather", []), turn["language"]
-    )
-    verdicts = with_verdicts(places, turn.get("constraints", {}), turn["language"])
-    by_source: dict[str, Place] = {place["source"]: place for place in verdicts}
-    records = {
-        name: Record(
-            [*_words_of(name, source, texts), by_record.get(name, "")], by_source.get(name)
-        )
-        for name, source in sources.items()
-    }
-    user_words = known_words(cast(Mapping[str, Any], state).get("messages", []))
-    return Evidence(
-        records,
-        question=turn["question"],
-        today=turn["today"],
-        known=[*user_words, *known],
-        own=own,
-    )
-
-
-def _words_of(name: str, source: Source, texts: Mapping[str, str]) -> list[str]:
-    """Return a source's words, its title and date first: quotes may be a model's, where text is."""
-    dated = " ".join(filter(None, [source["title"], (source.get("published") or "")[:10]]))
-    text = texts.get(name, "")
-    return ["\n".join([dated, *([text] if text else source["quotes"])])]
-
-
-def record_texts(
-    places: Iterable[Place], routes: Iterable[Route], weather: Iterable[Weather], language: Language
-) -> dict[str, str]:
-    """Return each record of the map by its source: as a model is shown it, and unrounded."""
-    texts: dict[str, str] = {}
-    for place in places:
-        metres = place["distance_m"]
-        exact = [f"{metres} m in a straight line"] if metres is not None else []
-        verdicts = [verdict["text"] for verdict in place.get("verdicts", [])]
-        lines = [place_lines([place], language), *exact, *verdicts]
-        texts[place["source"]] = "\n".join(dict.fromkeys(lines))
-    for route in routes:
-        seconds, metres = route["duration_s"] or 0, route["distance_m"] or 0
-        steps = [step["instruction"] for step in route["steps"]]
-        lines = [route_lines([route], language), f"{metres} m, {seconds / 60:.1f} min", *steps]
-        texts[route["source"]] = "\n".join(lines)
-    for forecast in weather:
-        texts[forecast["source"]] = weather_lines([forecast], language)
-    return texts

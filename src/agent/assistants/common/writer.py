@@ -9,7 +9,7 @@ from typing import Any, cast
 from langchain_core.messages import AIMessage
 from typing_extensions import TypedDict
 
-from agent.assistants.common.claims import Checked, ClaimCheck, Judge, evidence_of, unchecked
+from agent.assistants.common.claims import Checked, ClaimCheck, unchecked
 from agent.assistants.common.conversation import EXTENT
 from agent.assistants.common.gaps import (
     answered_empty,
@@ -20,6 +20,7 @@ from agent.assistants.common.gaps import (
     undated_gap,
     with_recovered,
 )
+from agent.assistants.common.judge import Judge, Reviser, evidence_of
 from agent.assistants.common.previous import (
     NO_PREVIOUS,
     Knowledge,
@@ -267,10 +268,11 @@ class Draft:
         evidence = begin(compute(read, otherwise=lambda: None))
         self.claims = ClaimCheck(evidence, [], sources, self.language)
         if self.configuration.claim_check:
-            configuration, chosen = self.configuration, self.turn["reasoning_model"]
-            model = configuration.judge_model or chosen or configuration.answer_model
-            judge = Judge(self.services.models, model, self.meter, self.claims.notation)
-            self.claims.judge = judge
+            configuration, models = self.configuration, self.services.models
+            writer = self.turn["reasoning_model"] or configuration.answer_model
+            judge, notation = configuration.judge_model or writer, self.claims.notation
+            self.claims.judge = Judge(models, judge, self.meter, notation)
+            self.claims.reviser = Reviser(models, writer, self.meter, notation)
 
     def watch(self, piece: str) -> None:
         """Have what the text states judged while it is written; what code quotes states nothing."""

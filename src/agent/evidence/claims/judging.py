@@ -1,5 +1,6 @@
 """Ask a judge about statements: batches with the passages they share, and its rulings."""
 
+import math
 import re
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -9,8 +10,8 @@ from pydantic import BaseModel, BeforeValidator
 from agent.evidence.claims.passages import Evidence, Passage
 from agent.evidence.claims.statements import Notation, Statement
 
-BATCH, _ALONE = 12, 4
-"""Statements of one call, and of how few a call of their own is not worth it."""
+BATCH, _MORE_OF_A_ROW = 12, 4
+"""Statements of one call, whose reply takes as long as it has words; cells that a row may add."""
 _EACH, _WHOLE, _FEW = 320, 6000, 60
 """Tokens of passages: that one statement adds at most, of a call, and a statement's share up to
 which all passages there are are shown."""
@@ -48,14 +49,15 @@ class Rulings(BaseModel):
     rulings: list[Ruling] = []
 
 
-def batches(statements: Sequence[Statement]) -> list[list[Statement]]:
-    """Return the statements in groups for a call each; a row's cells stay together."""
+def batches(statements: Sequence[Statement], most: int = BATCH) -> list[list[Statement]]:
+    """Return the statements in groups of one size, a call each; a row's cells stay together."""
+    calls = max(1, math.ceil(len(statements) / most))
+    size = math.ceil(len(statements) / calls)
     groups = list[list[Statement]]()
-    for left, statement in zip(range(len(statements), 0, -1), statements, strict=True):
+    for statement in statements:
         last = groups[-1] if groups else []
         same_row = bool(last) and statement.kind == "cell" and last[-1].line == statement.line
-        room = BATCH + (_ALONE if same_row or left + len(last) - BATCH <= _ALONE else 0)
-        if last and len(last) < room:
+        if last and len(last) < size + (_MORE_OF_A_ROW if same_row else 0):
             last.append(statement)
         else:
             groups.append([statement])
@@ -92,8 +94,8 @@ def statements_block(batch: Sequence[Statement], evidence: Evidence, notation: N
         )
         text = " ".join(_SIGN.sub("", text).split())
         if statement.kind != "cell":
-            needs = _REFERS.match(statement.plain) or len(statement.plain) < _SHORT
-            context = f"   (In: {statement.context})" if statement.context and needs else ""
+            needs = statement.context and needs_context(statement)
+            context = f"   (In: {statement.context})" if needs else ""
             lines.append(f"{statement.name} {text}{context}")
             continue
         if statement.line != line:
@@ -102,6 +104,11 @@ def statements_block(batch: Sequence[Statement], evidence: Evidence, notation: N
         cited = "" if statement.citations else _numbers(statement.cited, evidence)
         lines.append(f"{statement.name} {statement.head}: {text}{cited}")
     return "\n".join(lines)
+
+
+def needs_context(statement: Statement) -> bool:
+    """Return whether a statement may only be understood with the words before it."""
+    return bool(_REFERS.match(statement.plain)) or len(statement.plain) < _SHORT
 
 
 _SHORT = 60
@@ -125,7 +132,8 @@ def with_citations(fix: str, evidence: Evidence, notation: Notation) -> str:
 
     def write(match: re.Match[str]) -> str:
         name = names.get(int(match[1]))
-        return f" {notation.write(name)}" if name else ""
+        blank = " " * fix[match.start() - 1 : match.start()].isascii()
+        return f"{blank}{notation.write(name)}" if name else ""
 
     return _NUMBER.sub(write, fix).strip()
 

@@ -281,14 +281,14 @@ def _agrees(span: str, quote: str) -> bool:
 
 _NO_LETTER = re.compile(r"[\W_]+")
 _NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][\w'’-]+|[“\"《「][^”\"》」]{2,40}")
-_LEAVES_OUT = "-"
+LEAVES_OUT = "-"
 _LONGER = 40
 
 
 def is_sound_fix(fix: str, statement: Statement, passages: Sequence[Passage]) -> bool:
     """Return whether a new wording adds nothing: its figures and names stand in what is known."""
     words = without_numbers(fix)
-    if fix.strip() == _LEAVES_OUT:
+    if fix.strip() == LEAVES_OUT:
         return statement.kind != "cell"
     if not words or words == statement.plain:
         return False
@@ -335,7 +335,7 @@ def _computed(
 
 def revised(outcome: Outcome, again: Outcome | None, wording: str) -> Outcome:
     """Return a failing outcome with its new wording, where that was proved in its turn."""
-    if wording == _LEAVES_OUT:
+    if wording == LEAVES_OUT:
         return replace(outcome, revised="")
     if again is None or again.verdict not in ("supported", "computed", "own"):
         return outcome

@@ -62,6 +62,10 @@ class Citation:
     ids: tuple[str, ...]
 
 
+Key = tuple[str, str, str, tuple[str, ...]]
+"""What tells a statement from others: its row, head, words and sources."""
+
+
 @dataclass(frozen=True)
 class Statement:
     """One sentence, or one cell of a table with its row's label and its column's head."""
@@ -89,7 +93,7 @@ class Statement:
     """Its number; in a table that of the row with a letter: 7b."""
 
     @property
-    def key(self) -> tuple[str, str, str, tuple[str, ...]]:
+    def key(self) -> Key:
         """Tell it from others, wherever it stands in the text."""
         return self.row, self.head, self.plain, self.cited
 
@@ -106,7 +110,7 @@ _HEADING = re.compile(r"\s{0,3}#{1,6}\s")
 _BOLD_LINE = re.compile(r"\s*\*\*([^*]{1,80}?)(?<![.。!！?？])\*\*[:：]?\s*")
 _SIGNS = re.compile(r"\s?[†‡]|\*\*|`")
 _LETTER = re.compile(r"\w")
-_CONTEXT, _MOST_CELLS = 160, 40
+CONTEXT, _MOST_CELLS = 160, 40
 
 
 def is_table_rule(line: str) -> bool:
@@ -158,7 +162,7 @@ class Splitter:
         kind = "item" if line[:begin].strip() else "sentence"
         statements = []
         for start, end in sentence_spans(line[begin:], self._notation.pattern):
-            context = " / ".join(filter(None, (self._heading, self._before[-_CONTEXT:])))
+            context = " / ".join(filter(None, (self._heading, self._before[-CONTEXT:])))
             statement = self._statement(line[begin + start : begin + end], at + begin + start)
             if not _LETTER.search(statement.plain):
                 continue

@@ -1,0 +1,175 @@
+"""The models that check an answer, and what they read: a judge, and who says anew what fails."""
+
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from agent.assistants.common.conversation import known_words
+from agent.core.budget import Meter
+from agent.core.errors import AgentError
+from agent.core.processor import compute
+from agent.core.strings import cut_to_tokens
+from agent.evidence.claims.judging import Ruling, Rulings, passages_block, statements_block
+from agent.evidence.claims.passages import Evidence, Record
+from agent.evidence.claims.rewording import (
+    Failing,
+    Rewordings,
+    failing_block,
+    sound_wordings,
+    used_block,
+)
+from agent.evidence.claims.statements import Notation, Statement
+from agent.evidence.constraints import judged as with_verdicts
+from agent.evidence.records import place_lines, route_lines, weather_lines
+from agent.evidence.types import Place, Route, Source, Weather
+from agent.models.catalogue import DEFAULT_THINKING
+from agent.models.client import ModelClient
+from agent.prompts import task_prompt
+from agent.state import Gathered
+from agent.texts import Language
+
+log = logging.getLogger(__name__)
+_SECONDS = 10.0
+_QUESTION_TOKENS = 300
+
+Ask = Callable[[Sequence[Statement], Evidence], Awaitable[list[Ruling]]]
+"""Have a batch of statements judged."""
+Revise = Callable[[Sequence[Failing], Evidence], Awaitable[Mapping[str, str]]]
+"""Have statements that fail said anew: the wordings by the statements' names."""
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Ask a model about statements."""
+
+    models: ModelClient
+    model: str
+    meter: Meter
+    notation: Notation
+
+    async def __call__(self, batch: Sequence[Statement], evidence: Evidence) -> list[Ruling]:
+        """Return the rulings on a batch; none where the model fails."""
+        passages = await compute(
+            lambda: passages_block(batch, evidence), otherwise=lambda: "", seconds=_SECONDS
+        )
+        if not passages:
+            return []
+        prompt = task_prompt(
+            "claim_check",
+            today=evidence.today,
+            question=cut_to_tokens(evidence.question, _QUESTION_TOKENS),
+            passages=passages,
+            statements=statements_block(batch, evidence, self.notation),
+        )
+        try:
+            reply = await self.models.ask(
+                self.model,
+                prompt,
+                meter=self.meter,
+                schema=Rulings,
+                thinking=DEFAULT_THINKING["query"],
+            )
+        except AgentError as error:
+            log.info("%d statements were not judged: %s", len(batch), error)
+            return []
+        return reply.parsed.rulings if reply.parsed else []
+
+
+@dataclass(frozen=True)
+class Reviser:
+    """Ask a model to say statements only as far as their passages bear them out."""
+
+    models: ModelClient
+    model: str
+    meter: Meter
+    notation: Notation
+
+    async def __call__(self, failing: Sequence[Failing], evidence: Evidence) -> Mapping[str, str]:
+        """Return wordings that bring nothing of their own; none where the model fails."""
+        passages = await compute(
+            lambda: used_block(failing, evidence), otherwise=lambda: "", seconds=_SECONDS
+        )
+        if not passages:
+            return {}
+        prompt = task_prompt(
+            "claim_revise",
+            passages=passages,
+            statements=failing_block(failing, evidence, self.notation),
+        )
+        try:
+            reply = await self.models.ask(
+                self.model,
+                prompt,
+                meter=self.meter,
+                schema=Rewordings,
+                thinking=DEFAULT_THINKING["query"],
+            )
+        except AgentError as error:
+            log.info("%d statements were not said anew: %s", len(failing), error)
+            return {}
+        wordings = reply.parsed.wordings if reply.parsed else []
+        return await compute(lambda: sound_wordings(wordings, failing, evidence), otherwise=dict)
+
+
+def evidence_of(
+    state: Gathered,
+    sources: Mapping[str, Source],
+    texts: Mapping[str, str],
+    known: Iterable[str],
+    own: Sequence[str] = (),
+) -> Evidence:
+    """Return what an answer may rest on: quotes, pages, and the map's records, by source id.
+
+    `texts` is what else each source says; `known` are words that need no source, `own` what
+    code says in the text.
+    """
+    turn, previous = state["turn"], state.get("previous")
+    places = [*(previous["places"] if previous else []), *state.get("places", [])]
+    by_record = record_texts(
+        places, state.get("routes", []), state.get("weather", []), turn["language"]
+    )
+    verdicts = with_verdicts(places, turn.get("constraints", {}), turn["language"])
+    by_source: dict[str, Place] = {place["source"]: place for place in verdicts}
+    records = {
+        name: Record(
+            [*_words_of(name, source, texts), by_record.get(name, "")], by_source.get(name)
+        )
+        for name, source in sources.items()
+    }
+    user_words = known_words(cast(Mapping[str, Any], state).get("messages", []))
+    return Evidence(
+        records,
+        question=turn["question"],
+        today=turn["today"],
+        known=[*user_words, *known],
+        own=own,
+    )
+
+
+def _words_of(name: str, source: Source, texts: Mapping[str, str]) -> list[str]:
+    """Return a source's words, its title and date first: quotes may be a model's, where text is."""
+    dated = " ".join(filter(None, [source["title"], (source.get("published") or "")[:10]]))
+    text = texts.get(name, "")
+    return ["\n".join([dated, *([text] if text else source["quotes"])])]
+
+
+def record_texts(
+    places: Iterable[Place], routes: Iterable[Route], weather: Iterable[Weather], language: Language
+) -> dict[str, str]:
+    """Return each record of the map by its source: as a model is shown it, and unrounded."""
+    texts: dict[str, str] = {}
+    for place in places:
+        metres = place["distance_m"]
+        exact = [f"{metres} m in a straight line"] if metres is not None else []
+        verdicts = [verdict["text"] for verdict in place.get("verdicts", [])]
+        lines = [place_lines([place], language), *exact, *verdicts]
+        texts[place["source"]] = "\n".join(dict.fromkeys(lines))
+    for route in routes:
+        seconds, metres = route["duration_s"] or 0, route["distance_m"] or 0
+        steps = [step["instruction"] for step in route["steps"]]
+        lines = [route_lines([route], language), f"{metres} m, {seconds / 60:.1f} min", *steps]
+        texts[route["source"]] = "\n".join(lines)
+    for forecast in weather:
+        texts[forecast["source"]] = weather_lines([forecast], language)
+    return texts

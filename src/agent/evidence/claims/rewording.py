@@ -1,0 +1,112 @@
+"""Say anew what fails: what a writer is shown of it, and the statements that come of its words."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator
+
+from agent.evidence.claims.judging import needs_context, statements_block, with_citations
+from agent.evidence.claims.passages import Evidence, Passage
+from agent.evidence.claims.proof import LEAVES_OUT, Outcome, is_sound_fix
+from agent.evidence.claims.statements import CONTEXT, Notation, Splitter, Statement
+
+Failing = tuple[Statement, Outcome]
+_EACH, _OWN = 320, 2
+"""Tokens of passages that a statement may have, and its cited passages that stand beside those."""
+_LONGEST = 600
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)[:_LONGEST].strip()
+
+
+class Rewording(BaseModel):
+    """A statement in other words; the prompt says how they may be."""
+
+    id: Annotated[str, BeforeValidator(_text)] = ""
+    text: Annotated[str, BeforeValidator(_text)] = ""
+
+
+class Rewordings(BaseModel):
+    """What a writer made of the statements that failed."""
+
+    wordings: list[Rewording] = []
+
+
+def passages_of(failing: Failing, evidence: Evidence) -> list[Passage]:
+    """Return the passages that decide a statement, and the best of those that it cites itself."""
+    statement, outcome = failing
+    best = evidence.best(statement, _EACH)
+    own = [passage for passage in best if passage.source in statement.cited] or best
+    return list(dict.fromkeys([*outcome.passages, *own[:_OWN]]))
+
+
+def used_block(failing: Sequence[Failing], evidence: Evidence) -> str:
+    """Return the passages of some statements as lines: their names, then their words."""
+    names = {passage.name for one in failing for passage in passages_of(one, evidence)}
+    used = (passage for passage in evidence.passages if passage.name in names)
+    return "\n".join(f"{passage.name} {passage.text}" for passage in used)
+
+
+def failing_block(failing: Sequence[Failing], evidence: Evidence, notation: Notation) -> str:
+    """Return statements as lines, each with its words at fault and what a source says instead."""
+    lines = list[str]()
+    for statement, outcome in failing:
+        names = (passage.name for passage in passages_of((statement, outcome), evidence))
+        lines.append(statements_block([statement], evidence, notation))
+        lines += [f"   not borne out: {span}" for span in outcome.spans]
+        lines += [f"   a source says: {outcome.quote}"] if outcome.quote else []
+        lines.append(f"   passages: {' '.join(names)}")
+    return "\n".join(lines)
+
+
+def sound_wordings(
+    wordings: Iterable[Rewording], failing: Sequence[Failing], evidence: Evidence
+) -> dict[str, str]:
+    """Return the wordings whose figures and names stand in the passages, by statement."""
+    by_name = {statement.name: (statement, outcome) for statement, outcome in failing}
+    sound: dict[str, str] = {}
+    for wording in wordings:
+        if (one := by_name.get(wording.id.strip("[]. "))) and is_sound_fix(
+            wording.text, one[0], passages_of(one, evidence)
+        ):
+            sound[one[0].name] = wording.text
+    return sound
+
+
+def reworded(
+    statement: Statement, wording: str, evidence: Evidence, notation: Notation
+) -> Statement | None:
+    """Return a statement in a writer's words, which cite what it cited where they cite nothing.
+
+    None where it is left out.
+    """
+    if wording.strip() == LEAVES_OUT:
+        return None
+    wording = with_citations(wording, evidence, notation)
+    [*found] = Splitter(notation).split(wording)
+    cited = tuple(dict.fromkeys(name for one in found for name in one.cited))
+    if not cited and statement.citations:
+        mark = "".join(map(notation.write, statement.cited[:1]))
+        wording = f"{wording} {mark}" if wording[-1:].isascii() else f"{wording}{mark}"
+    plain = " ".join(one.plain for one in found)
+    return replace(
+        statement, text=wording, plain=plain, citations=(), cited=cited or statement.cited
+    )
+
+
+def following(statements: Sequence[Statement], at: int, new: Statement | None) -> Statement | None:
+    """Return the sentence behind one that is said anew (none: left out), as it reads then.
+
+    None where it does not lean on the sentence before it.
+    """
+    if at + 1 >= len(statements):
+        return None
+    before, after = statements[at : at + 2]
+    if after.kind == "cell" or after.block != before.block or not needs_context(after):
+        return None
+    if new is None:
+        return replace(after, context=before.context)
+    above = after.context.removesuffix(before.plain[-CONTEXT:])
+    return replace(after, context=above + new.plain[-CONTEXT:])
