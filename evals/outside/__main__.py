@@ -1,14 +1,18 @@
 """Measure on public sets that nobody of this project wrote: `python -m evals.outside --data DIR`.
 
-Nothing of the sets is bundled: DIR holds `recognizers/*.json` (microsoft/Recognizers-Text, Specs)
-and `wice/*.jsonl` (ryokamoi/wice). Develop on the odd rows, report the even ones. The judge of the
-claims is played: `--prompts TO` writes what it is shown, `--replies FROM` reads its replies.
+Nothing of the sets is bundled. DIR holds, as far as they are there: `recognizers/*.json`
+(microsoft/Recognizers-Text, Specs), `wice/*.jsonl` (ryokamoi/wice), `crosswoz/`
+(thu-coai/CrossWOZ), `xquad/` (google-deepmind/xquad), `humaneval/` (openai/human-eval). Of the
+first two develop on the odd rows, report the even ones. The judge of the claims is played:
+`--prompts TO` writes what it is shown, `--replies FROM` reads its replies.
 """
 
 import argparse
+import asyncio
+from collections.abc import AsyncIterator
 from pathlib import Path
 
-from evals.outside import recognizers, wice
+from evals.outside import crosswoz, humaneval, recognizers, wice, xquad
 
 
 def main() -> None:
@@ -27,6 +31,21 @@ def main() -> None:
         print(
             *recognizers.report(folder / "recognizers", half, verbose=arguments.verbose), sep="\n"
         )
+    if (folder / "crosswoz").is_dir():
+        print("# places asked for, and demands on them")
+        print(*crosswoz.report(folder / "crosswoz"), sep="\n")
+    if (folder / "xquad").is_dir():
+        print("# finding by words")
+        asyncio.run(_print(xquad.report(xquad.languages(folder / "xquad"))))
+    if (folder / "humaneval").is_dir():
+        print("# programs")
+        asyncio.run(
+            _print(
+                humaneval.report(
+                    humaneval.programs(folder / "humaneval"), verbose=arguments.verbose
+                )
+            )
+        )
     if (folder / "wice").is_dir():
         print(f"# claims, {half} rows")
         print(*wice.recall(folder / "wice", half), sep="\n")
@@ -34,6 +53,11 @@ def main() -> None:
             wice.write(folder / "wice", half, arguments.limit, arguments.prompts)
         if arguments.replies:
             print(*wice.report(folder / "wice", half, arguments.replies), sep="\n")
+
+
+async def _print(lines: AsyncIterator[str]) -> None:
+    async for line in lines:
+        print(line)
 
 
 if __name__ == "__main__":

@@ -43,6 +43,10 @@ TYPICAL = {
     "print(f(90), reduce(lambda a, b: a * b, range(1, 20)))",
     "operator": "import operator\nsorted({'b': 1, 'a': 2}.items(), key=operator.itemgetter(1))",
     "string": "import string\nstring.Template('$x 元').substitute(x=5), string.ascii_lowercase[:3]",
+    "types": "from dataclasses import dataclass\nfrom enum import Enum\nfrom typing import List\n"
+    "import bisect, copy, heapq, random\n@dataclass\nclass P:\n    x: int\n"
+    "def f(a: List[int]) -> int:\n    return heapq.nsmallest(1, copy.copy(a))[0]\n"
+    "print(P(3).x, f([3, 2]), bisect.bisect([1, 2], 2), random.Random(1).random() < 1)",
     "collections": "from collections import defaultdict, namedtuple, deque, OrderedDict\n"
     "d = defaultdict(list)\nd['a'].append(1)\nP = namedtuple('P', 'x y')\n"
     "print(dict(d), P(1, 2)._asdict(), deque([1, 2, 3], maxlen=2), list(OrderedDict(a=1)))",
@@ -83,6 +87,7 @@ MONTY_DIFFERS = {
     "fractions of floats": "no Fraction",
     "operator": "no operator",
     "string": "no string",
+    "types": "no enum",
     "collections": "no OrderedDict",
     "inheritance": "no base classes",
     "a generator": "no yield",

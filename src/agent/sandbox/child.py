@@ -25,13 +25,13 @@ import time
 
 LISTED = (
     "math", "re", "json", "statistics", "datetime", "decimal", "fractions", "collections",
-    "itertools", "functools", "operator", "string",
+    "itertools", "functools", "operator", "string", "typing", "dataclasses", "enum", "bisect",
+    "heapq", "copy", "random",
 )  # fmt: skip
 _LAZY = (
-    "_pylong", "_strptime", "bisect", "calendar", "contextvars", "copy", "encodings.ascii",
-    "encodings.gb18030", "encodings.gbk", "encodings.latin_1", "encodings.utf_16",
-    "encodings.utf_8_sig", "heapq", "numbers", "random", "reprlib", "types", "typing",
-    "unicodedata", "weakref",
+    "_pylong", "_strptime", "calendar", "contextvars", "encodings.ascii", "encodings.gb18030",
+    "encodings.gbk", "encodings.latin_1", "encodings.utf_16", "encodings.utf_8_sig", "numbers",
+    "reprlib", "types", "unicodedata", "weakref",
 )  # fmt: skip
 """Modules that the listed ones import when they are used; nothing can be opened then."""
 for _module in (*LISTED, *_LAZY):

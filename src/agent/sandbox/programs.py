@@ -59,7 +59,8 @@ class CodeRunner(Protocol):
 _FENCE = re.compile(r"^[ \t]*(?P<mark>`{3,}|~{3,})[ \t]*(?P<word>[\w+.#-]*)[^`\n]*$")
 LISTED: Final = (
     "math", "re", "json", "statistics", "datetime", "decimal", "fractions", "collections",
-    "itertools", "functools", "operator", "string",
+    "itertools", "functools", "operator", "string", "typing", "dataclasses", "enum", "bisect",
+    "heapq", "copy", "random",
 )  # fmt: skip
 """Modules a program may import."""
 _SILENT: Final = frozenset(
