@@ -132,9 +132,16 @@ def prompt_of(pair: Pair) -> str:
 
 
 def report(pairs: Sequence[Pair], judge: Judge, *, misses: bool) -> Iterator[str]:
-    """Yield what is marked, rightly and not, and what nobody could tell."""
+    """Yield what is marked, rightly and not, and what nobody could tell.
+
+    What no cited source says is also caught by a citation of the source that does.
+    """
     found = [(pair, outcomes(pair, judge)) for pair in pairs]
-    marked = [pair for pair, each in found if any(outcome.fails for outcome in each)]
+    marked = [
+        pair
+        for pair, each in found
+        if any(one.fails or (one.cite and not pair.supported) for one in each)
+    ]
     held = [pair for pair, each in found if any(outcome.verdict == "unchecked" for outcome in each)]
     bad = sum(not pair.supported for pair in pairs)
     good = len(pairs) - bad
@@ -145,6 +152,7 @@ def report(pairs: Sequence[Pair], judge: Judge, *, misses: bool) -> Iterator[str
     )
     if misses:
         wrong = [pair for pair in (*marked, *held) if pair.supported]
+        wrong += [pair for pair, _ in found if not pair.supported and pair not in marked]
         yield from (f"  {pair.number} {pair.kind}: {pair.sentence}" for pair in wrong)
 
 

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from evals.statements import played
+
 FOLDER = Path(__file__).parent
 TRUE = ("supported", "computed", "own")
 FALSE = ("partly", "contradicted", "not_there")
@@ -157,7 +159,8 @@ def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m evals.statements", description=__doc__)
     parser.add_argument("--half", choices=("odd", "even", "all"), default="all")
     parser.add_argument("--inputs", type=Path, help="write the rows without labels to this file")
-    parser.add_argument("--replies", type=Path, help="score the rulings in this file")
+    parser.add_argument("--prompts", type=Path, help="write a judge's prompts into this folder")
+    parser.add_argument("--replies", type=Path, help="score the replies to them in this folder")
     parser.add_argument("--misses", action="store_true", help="list the rows judged wrongly")
     options = parser.parse_args(arguments)
     rows = load(options.half)
@@ -165,10 +168,16 @@ def main(arguments: Sequence[str]) -> None:
     if options.inputs:
         lines = [json.dumps(unlabelled(row), ensure_ascii=False) for row in rows]
         options.inputs.write_text("\n".join(lines) + "\n", "utf-8")
+    if options.prompts:
+        played.write(rows, options.prompts)
     if not options.replies:
         print(*contents(rows), sep="\n")
         return
-    replies = {int(reply["id"]): reply for reply in _read(options.replies)}
+    replies = (
+        played.read(rows, options.replies)
+        if options.replies.is_dir()
+        else {int(reply["id"]): reply for reply in _read(options.replies)}
+    )
     print(*report(rows, replies), sep="\n")
     if options.misses:
         print(*misses(rows, replies), sep="\n")

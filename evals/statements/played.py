@@ -1,0 +1,128 @@
+"""What a played judge is shown of the statements, and what becomes of them by its replies."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any, cast
+
+from agent.evidence.claims.judging import (
+    Ruling,
+    Rulings,
+    batches,
+    passages_block,
+    shown,
+    statements_block,
+)
+from agent.evidence.claims.passages import Evidence, Record
+from agent.evidence.claims.proof import proved
+from agent.evidence.claims.statements import MARKED, Statement, statements
+from agent.evidence.types import Place
+from agent.models.validation import parse_reply
+from agent.prompts import render
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of the judge: its name, the statements with their rows' ids, what they rest on."""
+
+    name: str
+    batch: Sequence[Statement]
+    ids: Mapping[str, int]
+    evidence: Evidence
+
+    @property
+    def prompt(self) -> str:
+        """Return what the judge is shown."""
+        return render(
+            "claim_check",
+            today=self.evidence.today,
+            question=self.evidence.question,
+            passages=passages_block(self.batch, self.evidence),
+            statements=statements_block(self.batch, self.evidence, MARKED),
+        )
+
+
+def calls(rows: Sequence[Row]) -> Iterator[Call]:
+    """Yield the calls of all rows, topic by topic."""
+    by_topic = sorted(rows, key=lambda row: (row["topic"], row.get("table", ""), row["id"]))
+    for topic, group in groupby(by_topic, key=lambda row: row["topic"]):
+        chosen = list(group)
+        found, ids, number, line = list[Statement](), dict[str, int](), 0, None
+        for row in chosen:
+            for one in _stated(row):
+                here = (row.get("table"), one.line) if one.kind == "cell" else None
+                number += here is None or here != line
+                line = here
+                found.append(replace(one, name=f"{number}{one.name.lstrip('0123456789')}"))
+                ids[found[-1].name] = row["id"]
+        evidence = _evidence(chosen[0])
+        for n, batch in enumerate(batches(found), 1):
+            yield Call(f"{topic}-{n}", batch, ids, evidence)
+
+
+def _stated(row: Row) -> list[Statement]:
+    if "table" not in row:
+        marks = "".join(f" [^{name}]" for name in row["cites"])
+        return statements(f"{row['statement']}{marks}", MARKED)
+    cells = statements(row["tables"][row["table"]], MARKED)
+    wanted = row["row_label"], row["column_head"], row["statement"]
+    return [one for one in cells if tuple(map(_bare, (one.row, one.head, one.plain))) == wanted]
+
+
+def _bare(text: str) -> str:
+    return MARKED.pattern.sub("", text).strip()
+
+
+def _evidence(topic: Row) -> Evidence:
+    records = {}
+    for source in topic["sources"]:
+        place = _place(source) if source["kind"] == "place" else None
+        metres = place["distance_m"] if place else None
+        lead = f"{metres} m in a straight line" if metres else ""
+        titled = f"{source['title']} {source['date']}"
+        texts = [source["text"], lead] if place else [f"{titled}\n{source['text']}"]
+        records[source["id"]] = Record(texts, place)
+    return Evidence(records, question=topic["question"], today=topic["today"])
+
+
+def _place(source: Row) -> Place:
+    unknown = dict.fromkeys(("cost", "rating", "distance_m", "open_time"))
+    return cast(Place, {"id": source["id"], "source": source["id"], **unknown, **source["place"]})
+
+
+def write(rows: Sequence[Row], folder: Path) -> None:
+    """Write the prompts, without labels."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "system.md").write_text(render("claim_check_system"), "utf-8")
+    for call in calls(rows):
+        (folder / f"{call.name}.md").write_text(call.prompt, "utf-8")
+
+
+def read(rows: Sequence[Row], folder: Path | None) -> dict[int, dict[str, Any]]:
+    """Return by row what code makes of the replies, `TOPIC-N.json` each; of none without any."""
+    found = dict[int, dict[str, Any]]()
+    for call in calls(rows):
+        path = folder / f"{call.name}.json" if folder else None
+        text = path.read_text("utf-8") if path and path.exists() else "{}"
+        by_name = {ruling.id: ruling for ruling in parse_reply(text, Rulings).rulings}
+        rulings = {i: by_name[one.name] for i, one in enumerate(call.batch) if one.name in by_name}
+        passages = [passage.text for passage in shown(call.batch, call.evidence)]
+        outcomes = proved(call.batch, rulings, call.evidence)
+        for place, (one, outcome) in enumerate(zip(call.batch, outcomes, strict=True)):
+            verdict = _LABELS.get(outcome.verdict, outcome.verdict)
+            if outcome.verdict == "missing" and rulings[place].v[:1] == "p":
+                verdict = "partly"
+            row = found.setdefault(call.ids[one.name], {"verdict": "", "span": ""})
+            if verdict in _ACCUSES or row["verdict"] not in _ACCUSES:
+                bears = {p.source for p in outcome.passages}
+                row |= {"verdict": verdict, "sources": bears, "shown": passages}
+                row["span"] = outcome.spans[0] if outcome.spans else ""
+                row["ruling"] = rulings.get(place, Ruling()).v
+    return found
+
+
+_LABELS = {"missing": "not_there"}
+_ACCUSES = ("not_there", "partly", "contradicted")
