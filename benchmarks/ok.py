@@ -96,12 +96,14 @@ class Bench:
     http: httpx.AsyncClient
     standins: Standins
     ear: Ear
+    hits: bool = False
+    """Whether the main assistant's web search is one that returns hits."""
     numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
 
     async def turn(self, thread: str, assistant: str = "agent", **values: Any) -> None:
         """Have one question answered, as the page has it."""
         asked = {"messages": question(next(self.numbers), geo=assistant == "agent"), **values}
-        context = {"web_search": "tavily"} if assistant != "agent" else {}
+        context = {"web_search": "tavily" if self.hits or assistant != "agent" else "google"}
         async for _ in self.client.runs.stream(
             thread,
             assistant,
@@ -136,6 +138,7 @@ class Bench:
         self, name: str, place: str, text: str, act: Callable[[], Awaitable[Any]]
     ) -> Line:
         """Return the worst `/ok` while this is done and the stand-ins say that."""
+        self.hits = place == "hits"
         await asyncio.to_thread(self.standins.say, place, text)
         await self.ear.worst()
         began = time.monotonic()

@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 from inspect import cleandoc
 from typing import Any, Self, cast
 
@@ -28,17 +29,21 @@ from pydantic import SecretStr, ValidationError, model_validator
 from agent.core.concurrency import PerLoop
 from agent.core.errors import ConfigurationError
 from agent.core.outside import parse_json
+from agent.core.processor import read_in_turns
 from agent.models.catalogue import clamp
 from agent.models.connections import Pool, open_pool
 from agent.models.errors import PROVIDER_GOOGLE, refuse_error_object, translate_errors
 from agent.models.habits import Attempt, Habits, without_system, without_tools
+from agent.models.limits import MOST_CHARACTERS
 from agent.models.types import LISTING, QUIET, Finish, Piece, Request, Response, finish_of
-from agent.models.validation import schema_of, with_schema
+from agent.models.validation import LOOP, malformed_reply, schema_of, with_schema
 from agent.settings import Settings
 
 DEFAULT_URL = "https://generativelanguage.googleapis.com"
 _PARTS, _GROUNDING = "text_parts", "groundingMetadata"
 _KEPT_MODELS = 64
+_LONGEST_BODY = 10 * MOST_CHARACTERS
+"""Characters of a reply as it is sent, with all its grounding."""
 _NO_AUTOMATIC_CALLS = AutomaticFunctionCallingConfig(disable=True)
 _FINISHES: dict[str, Finish] = {
     "MALFORMED_FUNCTION_CALL": "bad_call",
@@ -88,7 +93,10 @@ class Gemini(ChatGoogleGenerativeAI):
             request = self._prepare_request(messages, stop=stop, **kwargs)
             request["config"].should_return_http_response = True
             reply = await self.async_client.models.generate_content(**request)
-            response, grounding = read_reply(reply.sdk_http_response.body or "{}")
+            body = reply.sdk_http_response.body or "{}"
+            if len(body) > _LONGEST_BODY:
+                raise malformed_reply(PROVIDER_GOOGLE, self.model, LOOP)
+            response, grounding = await read_in_turns(partial(read_reply, body), len(body))
         result = _response_to_result(response)
         # The parent trims and drops parts; grounding offsets count in the originals.
         result.generations[0].message.response_metadata[_PARTS] = text_parts(response)

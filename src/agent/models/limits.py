@@ -28,6 +28,7 @@ REPLY_TOKENS: Mapping[str, int] = {
     "Plan": 4000,
     "Rulings": 4000,
     "Rewordings": 2000,
+    "Differences": 2000,
     "Capital": 400,
 }
 """Tokens of a filled-in form by its name: about twice what a full one needs."""

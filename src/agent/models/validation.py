@@ -86,11 +86,26 @@ def with_schema(messages: list[BaseMessage], schema: type[BaseModel]) -> list[Ba
 
 def parse_reply(text: str, schema: type[S]) -> S:
     """Return the JSON object in the text, validated; raise ValueError that says what is wrong."""
-    value = _fit(find_object(text), schema_of(schema))
+    value = _fit(_bounded(find_object(text)), schema_of(schema))
     try:
         return schema.model_validate(value)
     except ValidationError as error:
         raise ValueError(_problems(error)) from None
+
+
+_LONGEST, _MOST_ITEMS = 10_000, 200
+"""Characters of a text in a form, and its parts: more than a whole form may have in tokens."""
+
+
+def _bounded(value: Any) -> Any:
+    """Return a form without what no field can hold: whoever reads it takes no longer for it."""
+    if isinstance(value, str):
+        return value[:_LONGEST]
+    if isinstance(value, list):
+        return [_bounded(item) for item in value[:_MOST_ITEMS]]
+    if isinstance(value, dict):
+        return {name[:_LONGEST]: _bounded(inner) for name, inner in value.items()}
+    return value
 
 
 def _fit(value: Any, shape: Mapping[str, Any]) -> Any:
