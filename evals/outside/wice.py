@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agent.evidence.claims.judging import Rulings, passages_block, shown, statements_block
+from agent.evidence.claims.judging import (
+    Ruling,
+    Rulings,
+    passages_block,
+    second_looks,
+    shown,
+    statements_block,
+)
 from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.proof import proved
 from agent.evidence.claims.statements import MARKED, Statement, statements
@@ -78,12 +85,15 @@ def recall(folder: Path, half: str) -> Iterator[str]:
     yield f"tokens of passages a claim       {tokens / asked:>8.0f}"
 
 
-def write(folder: Path, half: str, limit: int, target: Path) -> None:
-    """Write a prompt a claim, without its label."""
+def write(folder: Path, half: str, limit: int, target: Path, replies: Path | None) -> None:
+    """Write a prompt a claim, without its label; after `replies` those of the second looks."""
     target.mkdir(parents=True, exist_ok=True)
     (target / "system.md").write_text(render("claim_check_system"), "utf-8")
     for row in rows(folder, half, limit):
-        evidence, batch = row.evidence, [row.statement]
+        evidence, batch, name = row.evidence, [row.statement], str(row.number)
+        if replies:
+            batch = second_looks(batch, _rulings(replies / f"{name}.json"), evidence)
+            name += _AGAIN
         prompt = render(
             "claim_check",
             today=evidence.today,
@@ -91,18 +101,26 @@ def write(folder: Path, half: str, limit: int, target: Path) -> None:
             passages=passages_block(batch, evidence),
             statements=statements_block(batch, evidence, MARKED),
         )
-        (target / f"{row.number}.md").write_text(prompt, "utf-8")
+        if batch:
+            (target / f"{name}.md").write_text(prompt, "utf-8")
+
+
+_AGAIN = "-again"
+
+
+def _rulings(path: Path) -> list[Ruling]:
+    return parse_reply(path.read_text("utf-8"), Rulings).rulings[:1] if path.exists() else []
 
 
 def report(folder: Path, half: str, replies: Path) -> Iterator[str]:
-    """Yield what the replies to the prompts come to: `N.json` beside each other."""
+    """Yield what the replies to the prompts come to: `N.json`, `N-again.json` beside each other."""
     counts = {(supported, acted): 0 for supported in (True, False) for acted in (True, False)}
     for row in rows(folder, half):
-        path = replies / f"{row.number}.json"
-        if not path.exists():
+        rulings = _rulings(replies / f"{row.number}.json")
+        if not rulings:
             continue
-        rulings = parse_reply(path.read_text("utf-8"), Rulings).rulings
-        [outcome] = proved([row.statement], dict(enumerate(rulings[:1])), row.evidence)
+        again = _rulings(replies / f"{row.number}{_AGAIN}.json")
+        [outcome] = proved([row.statement], dict(enumerate(again or rulings)), row.evidence)
         counts[row.supported, outcome.fails] += 1
     bad, good = (counts[kind, True] + counts[kind, False] for kind in (False, True))
     if not (bad and good):

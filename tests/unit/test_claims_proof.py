@@ -8,7 +8,14 @@ from evals.claims.__main__ import always_right, load, nobody, outcomes
 
 from agent.evidence.claims.corrected import corrected, counts, rows
 from agent.evidence.claims.formulas import value_of
-from agent.evidence.claims.judging import Ruling, Rulings, batches, shown, statements_block
+from agent.evidence.claims.judging import (
+    Ruling,
+    Rulings,
+    batches,
+    second_looks,
+    shown,
+    statements_block,
+)
 from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.proof import Outcome, proved, revised
 from agent.evidence.claims.statements import MARKED, Statement, statements
@@ -101,7 +108,8 @@ def test_a_sum_counts_where_its_terms_are_known_and_its_value_is_told(
         ("1,000 − 680", Decimal(320)),
         ("10×4", Decimal(40)),
         ("days(2026-03-01,2026-11-22)", Decimal(266)),
-        ("hours(14:00,18:30)", Decimal("4.5")),
+        ("18:30-14:00", Decimal(270)),
+        ("6:24+1:42", Decimal(486)),
         ("2**99", None),
         ("1/0", None),
         ("(" * 60 + "1", None),
@@ -115,6 +123,78 @@ def test_a_formula_is_worked_out_exactly_and_within_bounds(
     formula: str, value: Decimal | None
 ) -> None:
     assert value_of(formula) == value
+
+
+LINES = evidence(
+    w0_0="Line 10 takes 55 minutes, Line 2 takes 45. Of 23 trains 5 were late. CPU stood at 35%.",
+    w1_0="The first train leaves at 06:24 and takes 1 h 42 min. 14 delays cost EUR 180 each.",
+    w2_0="处理能力为每日一百二十万吨，三成来自北湖厂。净利润为-3.2亿元，上年同期为1.1亿元。",
+    w3_0="馆藏一千二百件，其中清代四百件。Daily 10:00-21:00. It fell by 9.2 mmHg.",
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "calc", "marked"),
+    [
+        ("Line 2 is 10 minutes faster than Line 10 [^w0-0].", "55-45", None),
+        ("Line 2 is 25 minutes faster than Line 10 [^w0-0].", "55-45", "25 minutes"),
+        ("5 of 23, about 22%, were late [^w0-0].", "5/23*100", None),
+        ("5 of 23, about 35%, were late [^w0-0].", "5/23*100", "35%"),
+        ("55 divided by 23 gives 2.39 [^w0-0].", "55/23", None),
+        ("55 divided by 23 gives 2.42 [^w0-0].", "55/23", "2.42"),
+        ("They cost EUR 2,520 in the half year [^w1-0].", "14*180", None),
+        ("They cost EUR 4,140 in the half year [^w1-0].", "14*180", "EUR 4,140"),
+        ("The first train is there at 8:06 [^w1-0].", "6:24+1:42", None),
+        ("The first train is there at 8:06 [^w1-0].", "6*60+24+60+42", None),
+        ("北湖厂每日处理约36万吨[^w2-0]。", "120*0.3", None),
+        ("Ein Drittel der gut 1.200 Stücke ist so alt [^w3-0].", "400/1200", None),
+    ],
+)
+def test_the_result_of_a_sum_is_no_part_of_a_name_and_as_exact_as_it_is_written(
+    text: str, calc: str, marked: str | None
+) -> None:
+    _, outcome = judge(text, LINES, v="c", p=["1.1", "2.1", "3.1", "4.1"], calc=calc)
+    assert outcome.verdict == ("missing" if marked else "computed")
+    assert outcome.spans == ((marked,) if marked else ())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "公司亏损3.2亿元，上年还盈利1.1亿元[^w2-0]。",
+        "Es ist täglich von 10 bis 21 Uhr offen [^w3-0].",
+        "明天（11月29日）会更多[^w2-0]。",
+    ],
+)
+def test_a_word_may_tell_a_sign_an_hour_and_one_of_the_next_days(text: str) -> None:
+    assert judge(text, LINES, v="s", p=["3.1", "4.1"])[1].verdict == "supported"
+
+
+def test_a_share_is_not_what_stands_with_another_unit() -> None:
+    fields = {"v": "x", "p": ["4.1"], "bad": ["9.2%"], "says": "9.2 mmHg"}
+    assert judge("It fell by 9.2% [^w3-0].", LINES, **fields)[1].verdict == "contradicted"
+
+
+def test_words_that_stand_in_what_is_cited_carry_no_sign_unless_others_there_say_otherwise() -> (
+    None
+):
+    text, fields = "故宫门票60元，周一闭馆[^w0-0]。", {"v": "p", "p": ["1.1"], "bad": ["周一闭馆"]}
+    assert judge(text, PALACE, **fields)[1].verdict == "unchecked"
+    assert judge(text, PALACE, says="门票 60 元", **fields)[1].spans == ("周一闭馆",)
+    assert judge("周一闭馆[^w1-0]。", PALACE, **fields)[1].spans == ("周一闭馆",)
+
+
+def test_what_is_accused_is_judged_again_with_the_passage_that_has_its_words() -> None:
+    said = "Ann Lee founded the Harbour Choir of Leeds and still leads its concerts"
+    page = [f"{said}, wrote paper {n} about the choir." * 3 for n in range(4)]
+    other = [f"Room {n} has a window and a door to the garden." * 6 for n in range(9)]
+    known = Evidence({"w0-0": Record(["\n".join([*page, *other, "She grew up in York."])])})
+    one = statements(f"{said}, and grew up in York [^w0-0].", MARKED)
+    assert not any("York" in passage.text for passage in shown(one, known))
+    [again] = second_looks(one, [Ruling(id=one[0].name, v="p", bad=["grew up in York"])], known)
+    assert any("York" in passage.text for passage in shown([again], known))
+    assert second_looks(one, [Ruling(id=one[0].name, v="p", bad=["purple roof"])], known) == []
+    assert second_looks(one, [Ruling(id=one[0].name, v="s")], known) == []
 
 
 def test_a_wording_with_figures_or_names_of_its_own_is_not_taken() -> None:

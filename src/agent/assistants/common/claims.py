@@ -22,7 +22,7 @@ from agent.evidence.claims.corrected import (
     rows,
     signs,
 )
-from agent.evidence.claims.judging import BATCH, Ruling, batches
+from agent.evidence.claims.judging import BATCH, Ruling, batches, second_looks
 from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.places import without_invented_places
 from agent.evidence.claims.proof import LEAVES_OUT, Outcome, proved, revised
@@ -129,6 +129,8 @@ class ClaimCheck:
             if not asked or asyncio.get_running_loop().time() > self._until:
                 return {}
             found = await judge(asked, evidence)
+            looks = await compute(lambda: second_looks(asked, found, evidence), otherwise=list)
+            found = [*found, *(await judge(looks, evidence) if looks else [])]
         self._heard |= {one.key for one in asked}
         by_name = {one.name: one for one in asked}
         return {by_name[r.id].key: r for r in found if r.id in by_name}

@@ -3,7 +3,7 @@
 import ast
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from datetime import date
 from decimal import Decimal, InvalidOperation
 
@@ -13,7 +13,7 @@ from agent.evidence.language import with_places
 _LONGEST, _DEEPEST, _HOUR = 120, 12, 60
 _WRITTEN = re.compile(r"[\d\s.+\-*/()]+")
 _DAYS = re.compile(r"days\(\s*(\d{4})-(\d\d?)-(\d\d?)\s*,\s*(\d{4})-(\d\d?)-(\d\d?)\s*\)")
-_HOURS = re.compile(r"hours\(\s*(\d\d?):(\d\d)\s*,\s*(\d\d?):(\d\d)\s*\)")
+_CLOCK = re.compile(r"(?<![\d:])(\d\d?):(\d\d)(?![\d:])")
 _GROUPS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _SIGNS = str.maketrans({"×": "*", "÷": "/", "−": "-", "–": "-"})
@@ -26,7 +26,9 @@ _OPERATIONS: dict[type[ast.operator], Callable[[Decimal, Decimal], Decimal]] = {
 
 
 def value_of(formula: str) -> Decimal | None:
-    """Return the value of a sum of numbers with + - * / ( ), days(a,b) and hours(a,b); else None.
+    """Return the value of a sum of numbers with + - * / ( ) and days(a,b); else None.
+
+    A time, 6:24, counts its minutes.
 
     >>> value_of("(61-44)/44*100").quantize(Decimal("0.1"))
     Decimal('38.6')
@@ -35,7 +37,7 @@ def value_of(formula: str) -> Decimal | None:
     if not formula or len(formula) > _LONGEST or "**" in formula:
         return None
     try:
-        formula = _HOURS.sub(_hours, _DAYS.sub(_days, formula))
+        formula = _CLOCK.sub(_minutes, _DAYS.sub(_days, formula))
         if not _WRITTEN.fullmatch(formula):
             return None
         return _value(ast.parse(formula, mode="eval").body, _DEEPEST)
@@ -44,13 +46,13 @@ def value_of(formula: str) -> Decimal | None:
 
 
 def terms_of(formula: str) -> list[Decimal]:
-    """Return the numbers that a sum is made of; days and hours have none."""
-    return list(_terms(_HOURS.sub("", _DAYS.sub("", _plain(formula)))))
+    """Return the numbers that a sum is made of; days have none."""
+    return [Decimal(number) for number in _NUMBER.findall(_DAYS.sub("", _plain(formula)))]
 
 
 def is_sum(formula: str) -> bool:
     """Return whether anything is worked out."""
-    return bool(re.search(r"[-+*/]|days|hours", _plain(formula)))
+    return bool(re.search(r"[-+*/]|days", _plain(formula)))
 
 
 def _plain(formula: str) -> str:
@@ -58,19 +60,13 @@ def _plain(formula: str) -> str:
     return _GROUPS.sub("", text).replace("%", "").strip()
 
 
-def _terms(formula: str) -> Iterator[Decimal]:
-    for number in _NUMBER.findall(formula):
-        yield Decimal(number)
-
-
 def _days(match: re.Match[str]) -> str:
     first, last = (date(*map(int, match.groups()[i : i + 3])) for i in (0, 3))
     return f"({(last - first).days})"
 
 
-def _hours(match: re.Match[str]) -> str:
-    begin, end = (int(match[i]) * _HOUR + int(match[i + 1]) for i in (1, 3))
-    return f"(({end - begin})/{_HOUR})"
+def _minutes(match: re.Match[str]) -> str:
+    return f"({int(match[1]) * _HOUR + int(match[2])})"
 
 
 def _value(node: ast.AST, depth: int) -> Decimal:
@@ -106,13 +102,16 @@ def values_of(found: Iterable[Figure]) -> set[Decimal]:
             values |= {Decimal(part) for time in figure.clocks for part in divmod(time, _HOUR)}
         else:
             values |= {figure.value, figure.bare, figure.amount, abs(figure.value)}
+            if figure.kind == "second":
+                values |= {*divmod(figure.amount / _HOUR, _HOUR)}
     return values
 
 
 def forms_of(term: Decimal) -> list[Decimal]:
     """Return the numbers that a term may be written for: of 2,360 also 2.36, of 1.15 also 15 %."""
-    shares = [term * 100, abs(term - 1) * 100]
-    return [term, *shares, *(term / factor for factor in _FACTORS if factor >= 1000)]
+    great = [factor for factor in _FACTORS if factor >= 1000]
+    scaled = [form for factor in great for form in (term / factor, term * factor)]
+    return [term, term * 100, abs(term - 1) * 100, *scaled]
 
 
 def is_plain(term: Decimal) -> bool:
@@ -128,12 +127,20 @@ def tells(figure: Figure, result: Decimal, text: str) -> bool:
         return result in (Decimal(figure.clock), Decimal(figure.clock) / _HOUR)
     near = text[max(0, figure.start - _BEFORE) : figure.end + _BEFORE]
     share = _HEDGED if _ABOUT.search(near) else _EXACT
-    for factor in _FACTORS:
-        for value in (abs(result) * factor, abs(result) / factor):
-            said = abs(figure.bare), abs(figure.value)
-            if any(
-                abs(one - value) <= max(value * share, Decimal("0.05") if value < 5 else 0)
-                for one in said
-            ):
-                return True
-    return False
+    return any(
+        abs(said - value) <= _half_step(said, value * share)
+        for factor in _FACTORS
+        for value in (abs(result) * factor, abs(result) / factor)
+        for said in (abs(figure.bare), abs(figure.value))
+    )
+
+
+def _half_step(said: Decimal, share: Decimal) -> Decimal:
+    """Return how far a number may be from what it rounds, given a share of that: half a unit.
+
+    Of a number that ends in zeros, or was cut where it was to be rounded, it is that share, as far
+    as its last digit goes.
+    """
+    written, last = (Decimal(1).scaleb(n.adjusted() - len(n.as_tuple().digits) + 1)
+                     for n in (said, said.normalize()))  # fmt: skip
+    return max(written / 2, min(last, share))

@@ -3,19 +3,20 @@
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator
 
 from agent.evidence.claims.passages import Evidence, Passage
-from agent.evidence.claims.statements import Notation, Statement
+from agent.evidence.claims.statements import CONTEXT, Notation, Statement
 
 BATCH, _MORE_OF_A_ROW = 12, 4
 """Statements of one call, whose reply takes as long as it has words; cells that a row may add."""
-_EACH, _WHOLE, _FEW = 320, 6000, 60
+_EACH, _WHOLE, _FEW = 200, 6000, 60
 """Tokens of passages: that one statement adds at most, of a call, and a statement's share up to
 which all passages there are are shown."""
-_LONGEST_REPLY, _MOST_NAMES = 600, 6
+_LONGEST_REPLY, _MOST_NAMES, _LOOKS = 600, 6, 2
 
 
 def _text(value: Any) -> str:
@@ -69,7 +70,7 @@ def shown(batch: Sequence[Statement], evidence: Evidence) -> list[Passage]:
     if evidence.tokens <= min(_WHOLE, _FEW * len(batch)):
         return evidence.passages
     ranked = [evidence.best(statement, _EACH) for statement in batch]
-    picked, used = set[str](), 0
+    picked, used = {name for statement in batch for name in statement.also}, 0
     for depth in range(max(map(len, ranked), default=0)):
         for passages in ranked:
             if depth < len(passages) and passages[depth].name not in picked:
@@ -80,6 +81,26 @@ def shown(batch: Sequence[Statement], evidence: Evidence) -> list[Passage]:
     return [passage for passage in evidence.passages if passage.name in picked]
 
 
+def second_looks(
+    batch: Sequence[Statement], rulings: Sequence[Ruling], evidence: Evidence
+) -> list[Statement]:
+    """Return the statements to judge once more, with passages that the judge was not shown.
+
+    Words that are said to stand nowhere stand in those, or most of them do.
+    """
+    accused = {
+        ruling.id: ruling for ruling in rulings if ruling.v.strip().lower()[:1] in ("p", "n")
+    }
+    seen = {passage.name for passage in shown(batch, evidence)} if accused else set()
+    looks = []
+    for statement in batch:
+        if ruling := accused.get(statement.name):
+            held = [evidence.holding(s, seen)[:_LOOKS] for s in ruling.bad or [statement.plain]]
+            if names := dict.fromkeys(p.name for passages in held for p in passages):
+                looks.append(replace(statement, also=tuple(names)))
+    return looks
+
+
 def passages_block(batch: Sequence[Statement], evidence: Evidence) -> str:
     """Return the passages of a batch as lines: their names, then their words."""
     return "\n".join(f"{passage.name} {passage.text}" for passage in shown(batch, evidence))
@@ -87,15 +108,18 @@ def passages_block(batch: Sequence[Statement], evidence: Evidence) -> str:
 
 def statements_block(batch: Sequence[Statement], evidence: Evidence, notation: Notation) -> str:
     """Return the statements of a batch as lines; a row's label stands above its cells."""
-    lines, line = list[str](), -1
+    lines, line, before = list[str](), -1, ""
     for statement in batch:
         text = notation.pattern.sub(
             lambda match: _numbers(notation.read(match), evidence), statement.text
         )
         text = " ".join(_SIGN.sub("", text).split())
         if statement.kind != "cell":
-            needs = statement.context and needs_context(statement)
+            # What stands in the line above needs not be said again.
+            is_known = before and statement.context.endswith(before)
+            needs = statement.context and not is_known and needs_context(statement)
             context = f"   (In: {statement.context})" if needs else ""
+            before = statement.plain[-CONTEXT:]
             lines.append(f"{statement.name} {text}{context}")
             continue
         if statement.line != line:

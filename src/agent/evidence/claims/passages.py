@@ -3,8 +3,9 @@
 import math
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date, timedelta
 from decimal import Decimal
 from heapq import nlargest
 from operator import itemgetter
@@ -21,7 +22,7 @@ from agent.evidence.types import Place
 _LINES = re.compile(r"\n+")
 _FLAT_TABLE = re.compile(r"\|(?:\s*:?-{3,}:?\s*\|)+")
 _ROW_END = re.compile(r"(?<=\|)[ \t]+(?=\|)")
-_LONG, _HAN_WEIGHT, _WEIGHT = 400, 3, 420
+_LONG, _HAN_WEIGHT, _WEIGHT = 300, 3, 300
 """Characters of a piece; what a Han character weighs against a letter, and a passage in letters."""
 _MOST_READ = 400_000
 """Characters of one source."""
@@ -31,6 +32,7 @@ KNOWN = "known"
 _FOR_FIGURE, _FOR_CONTEXT, _MOST_TERMS, _MOST_FIGURES = 1.5, 0.25, 40, 20
 _MOST_SHOWN = 40
 """Passages of sources that a statement does not cite."""
+_MOST_OF_A_SPAN, _NEXT_DAYS = 0.6, 9
 
 
 def passages(text: str) -> list[str]:
@@ -189,6 +191,14 @@ class Evidence:
         return [*figures(self.question), *figures(self.today)]
 
     @lazy_property
+    def _next_days(self) -> Sequence[Figure]:
+        try:
+            today = date.fromisoformat(self.today)
+        except ValueError:
+            return ()
+        return figures(" ".join(str(today + timedelta(days=n)) for n in range(_NEXT_DAYS)))
+
+    @lazy_property
     def tokens(self) -> int:
         return sum(passage.tokens for passage in self.passages)
 
@@ -201,7 +211,9 @@ class Evidence:
         return number in self._figures.values
 
     def has(self, figure: Figure) -> bool:
-        """Return whether any passage says a figure."""
+        """Return whether any passage says a figure, or it is one of the next days."""
+        if figure.date and any(same(figure, day) for day in self._next_days):
+            return True
         return bool(self._figures.holders(figure))
 
     @lazy_property
@@ -259,6 +271,20 @@ class Evidence:
             for place in equal:
                 scores[place] += worth
         return scores
+
+    def holding(self, span: str, but: Container[str]) -> list[Passage]:
+        """Return passages with most of the words of a span, by their rarity, but some."""
+        weights = {word: self._rarity_of(word) for word in words(span)}
+        held: dict[int, float] = {}
+        for word, weight in weights.items():
+            breathe()
+            for place in self._holders.get(word, ()):
+                held[place] = held.get(place, 0.0) + weight
+        enough = _MOST_OF_A_SPAN * sum(weights.values())
+        best = sorted(held, key=lambda place: (-held[place], place))
+        return [
+            self.passages[i] for i in best if held[i] >= enough and self.passages[i].name not in but
+        ]
 
     def _rarity(self, holders: int) -> float:
         return math.log(1 + (len(self.passages) - holders + 0.5) / (holders + 0.5))

@@ -22,7 +22,7 @@ from agent.evidence.language import fold
 from agent.evidence.types import Place
 
 Verdict = Literal["supported", "computed", "own", "missing", "contradicted", "unchecked"]
-_MOST_FIGURES, _MOST_SOUND = 40, 400
+_MOST_FIGURES, _MOST_SOUND, _LONG_SPAN = 40, 400, 8
 
 
 @dataclass(frozen=True)
@@ -155,16 +155,24 @@ def _proved(
         return _supported(statement, passages, evidence, sound)
     spans = tuple(span for words in ruling.bad if (span := span_in(words, statement.plain)))
     fix = ruling.fix if is_sound_fix(ruling.fix, statement, passages) else ""
-    if letter == "n":
-        return Outcome("missing", spans or (statement.plain,), passages, fix=fix)
-    if not spans:
-        return Outcome("unchecked")
-    if letter == "p":
-        cite = _cite(statement, passages, evidence)
-        return Outcome("missing", spans, passages, cite=cite, fix=fix)
-    if letter == "x":
+    if letter == "x" and spans:
         return _contradicted(ruling, spans, passages, fix)
-    return Outcome("unchecked")
+    if letter == "n" and not spans:
+        spans = (statement.plain,)
+    if letter not in ("p", "n") or not spans:
+        return Outcome("unchecked")
+    # A hedge is dropped where the words stand and the passage's others do not.
+    if not any(span_in(ruling.says, passage.text) for passage in passages):
+        spans = tuple(span for span in spans if not _is_borne(span, statement, evidence))
+    cite = _cite(statement, passages, evidence) if letter == "p" else None
+    return Outcome("missing" if spans else "unchecked", spans, passages, cite=cite, fix=fix)
+
+
+def _is_borne(span: str, statement: Statement, evidence: Evidence) -> bool:
+    """Return whether some words stand as they are in what their statement cites."""
+    long = sum(3 if char >= "\u3000" else 1 for char in span) >= _LONG_SPAN
+    held = evidence.holding(span, ()) if long else []
+    return any(p.source in statement.cited and span_in(span, p.text) for p in held)
 
 
 def _supported(
@@ -200,10 +208,18 @@ def _cite(
 
 
 def _stands(figure: Figure, known: Iterable[Figure], evidence: Evidence) -> bool:
-    """Return whether a figure is known, a share also without its sign, or stands in any passage."""
+    """Return whether a figure is known or stands in any passage.
+
+    A word may tell the sign of a share or of money, and that a number is an hour.
+    """
     for other in known:
-        is_share = figure.kind == other.kind == "percent"
-        if same(figure, other) or (is_share and abs(figure.amount) == abs(other.amount)):
+        if same(figure, other) or (
+            figure.kind == other.kind
+            and (figure.kind == "percent" or figure.is_money)
+            and abs(figure.amount) == abs(other.amount)
+        ):
+            return True
+        if not figure.kind and figure.clock is None and figure.value * _HOUR in other.clocks:
             return True
     return evidence.has(figure)
 
@@ -214,8 +230,10 @@ _LOOSE = re.compile(
     re.IGNORECASE,
 )
 _LOOSE_BEHIND = re.compile(r"\s*(?:多|余|左右|以[内上下]|or (?:more|less|so)|\+)")
+_GROUPED = re.compile(r"\d{1,3}\.\d{3}")
+"""1.200: a thousand in German, a little over one in English."""
 _A_NAME = re.compile(r"[A-Z][\w.+-]*\s\Z")
-_SMALL, _DOZEN, _BEFORE, _BEFORE_NAME = 3, 12, 14, 24
+_SMALL, _DOZEN, _BEFORE, _BEFORE_NAME, _HOUR = 3, 12, 14, 24, 60
 
 
 def _in_digits(figure: Figure) -> bool:
@@ -224,14 +242,20 @@ def _in_digits(figure: Figure) -> bool:
 
 def _must_stand(figure: Figure, text: str) -> bool:
     """Return whether a figure must stand in a passage as it is: no bound, small count or name."""
-    before = text[max(0, figure.start - _BEFORE_NAME) : figure.start]
-    if _LOOSE.search(before[-_BEFORE:]) or _LOOSE_BEHIND.match(text, figure.end):
-        return False
+    before = text[max(0, figure.start - _BEFORE) : figure.start]
+    is_loose = _LOOSE.search(before) or _LOOSE_BEHIND.match(text, figure.end)
+    return not is_loose and _states(figure, text)
+
+
+def _states(figure: Figure, text: str) -> bool:
+    """Return whether a figure states something: no small count, no part of a name."""
     if figure.date or figure.clock is not None:
         return True
-    if not figure.kind and _A_NAME.search(before):
+    before = text[max(0, figure.start - _BEFORE_NAME) : figure.start]
+    if not figure.kind and (_A_NAME.search(before) or _GROUPED.fullmatch(figure.text)):
         return False
-    if not figure.kind and abs(figure.value) <= (_SMALL if _in_digits(figure) else _DOZEN):
+    most = _SMALL if _in_digits(figure) else _DOZEN
+    if not figure.kind and abs(figure.value) <= most and "." not in figure.text:
         return False
     return not figure.kind or figure.telling
 
@@ -276,7 +300,11 @@ def _agrees(span: str, quote: str) -> bool:
     for figure in own:
         rest = rest.replace(figure.text, "")
     only_figures = bool(own) and not _NO_LETTER.sub("", rest)
-    return only_figures and all(any(same(one, other) for other in others) for one in own)
+    # Behind 9.2 mmHg stands a word that is no unit: 9.2 % is something else.
+    return only_figures and all(
+        any(same(one, other) and not (one.kind and other.kind is None) for other in others)
+        for one in own
+    )
 
 
 _NO_LETTER = re.compile(r"[\W_]+")
@@ -324,10 +352,14 @@ def _computed(
         for term in terms
     ):
         return Outcome("unchecked", passages=passages)
-    rest = [figure for figure in own if not values_of([figure]) & set(terms)]
+    rest = [
+        figure
+        for figure in own
+        if not values_of([figure]) & set(terms) and _states(figure, statement.plain)
+    ]
     if not rest or any(tells(figure, result, statement.plain) for figure in rest):
         return Outcome("computed", passages=passages)
-    strange = [figure for figure in rest if not _stands(figure, known, evidence)]
+    strange = [figure for figure in rest if not _stands(figure, known, evidence)] or rest
     if len(strange) == 1 and not (strange[0].date or strange[0].clock is not None):
         return Outcome("missing", (strange[0].text,), passages)
     return Outcome("unchecked", passages=passages)
