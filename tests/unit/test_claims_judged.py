@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from agent.assistants.common.claims import Checked, ClaimCheck, unchecked
 from agent.assistants.common.judge import Ask, Revise
-from agent.evidence.claims.judging import Ruling
+from agent.evidence.claims.judging import Ruling, passages_block
 from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.rewording import Failing, Rewording, sound_wordings
 from agent.evidence.claims.statements import Statement
@@ -26,9 +26,10 @@ async def checked(
     *,
     seconds: float = 5,
     beside: bool = True,
+    rests_on: Evidence = KNOWN,
 ) -> Checked:
     """Return what comes of a text that streams piece by piece."""
-    evidence = asyncio.ensure_future(known())
+    evidence = asyncio.ensure_future(known(rests_on))
     check = ClaimCheck(evidence, [], SOURCES, "zh", judge, reviser, beside)
     check.used[:] = SOURCES.values()
     for at in range(0, len(body), 7):
@@ -39,8 +40,8 @@ async def checked(
     return check.finished(body, {})
 
 
-async def known() -> Evidence:
-    return KNOWN
+async def known(evidence: Evidence = KNOWN) -> Evidence:
+    return evidence
 
 
 class Reader:
@@ -105,6 +106,25 @@ async def test_a_statement_that_stands_nowhere_leaves_the_line_that_says_more() 
     assert "轮椅" not in done.text
     done = await checked("有免费轮椅。", Reader(轮椅=gone))
     assert "有免费轮椅†" in done.text
+
+
+async def test_what_is_accused_of_words_that_the_judge_was_not_shown_is_judged_again() -> None:
+    said = "李安创办了海港合唱团并且至今仍在利兹指挥它的每一场音乐会"
+    pages = [f"{said}，第{n}篇也写合唱团和音乐会。" * 2 for n in range(9)]
+    others = [f"第{n}间房有一扇窗和一扇通往花园的门，夏天很凉快。" * 4 for n in range(9)]
+    evidence = Evidence({"w0-0": Record(["\n".join([*pages, *others, "她在约克长大。"])])})
+    accused: dict[str, object] = {"v": "p", "p": ["1.1"], "bad": ["在约克长大"]}
+    asked = list[Sequence[Statement]]()
+
+    async def judge(batch: Sequence[Statement], evidence: Evidence) -> list[Ruling]:
+        asked.append(batch)
+        sees = "约克" in passages_block(batch, evidence)
+        ruling = SUPPORTED if sees else accused
+        return [Ruling.model_validate({"id": one.name, **ruling}) for one in batch]
+
+    text = f"{said}，在约克长大[1]({URL})。"
+    done = await checked(text, judge, rests_on=evidence)
+    assert (len(asked), done.counts["supported"], done.missing) == (2, 1, 0)
 
 
 class Writer:

@@ -129,7 +129,9 @@ class ClaimCheck:
             if not asked or asyncio.get_running_loop().time() > self._until:
                 return {}
             found = await judge(asked, evidence)
-            looks = await compute(lambda: second_looks(asked, found, evidence), otherwise=list)
+            looks = await compute(
+                lambda: second_looks(asked, found, evidence), otherwise=list[Statement]
+            )
             found = [*found, *(await judge(looks, evidence) if looks else [])]
         self._heard |= {one.key for one in asked}
         by_name = {one.name: one for one in asked}
