@@ -7,12 +7,13 @@ import pytest
 from agent.evidence.constraints import (
     check,
     constraints_by_rules,
+    is_of_no_kind_searched,
     judged,
     keeps_subject,
     opening_hours,
     valid_constraints,
 )
-from agent.evidence.records import place_lines
+from agent.evidence.records import place_lines, verdict_texts
 from agent.evidence.types import Constraints, Place
 from agent.export.markdown import place_table
 from agent.server.mcp_tools import AnswerPlace
@@ -328,3 +329,33 @@ def test_a_reader_sees_the_verdicts_in_the_table_and_a_machine_in_the_tools_resu
 def test_a_place_of_the_kind_itself_says_it_once() -> None:
     (cafe,) = judged([record(category="咖啡厅")], {"kind": "cafe"}, "en")
     assert cafe["verdicts"][0]["text"] == "café"
+
+
+@pytest.mark.parametrize(
+    ("keywords", "category", "is_other"),
+    [
+        (["美食"], "步行街", True),
+        (["餐厅", "美食"], "火锅店", False),
+        (["美食"], "咖啡厅", False),
+        (["景点"], "停车场", True),
+        (["停车场"], "公共停车场", False),
+        (["景点", "停车场"], "停车场", False),
+        (["景点"], "步行街", False),
+        (["博物馆"], "纪念馆", False),
+        (["博物馆"], None, False),
+        ([], "停车场", False),
+    ],
+)
+def test_a_place_is_of_no_kind_that_was_searched(
+    keywords: list[str], category: str | None, *, is_other: bool
+) -> None:
+    assert is_of_no_kind_searched(record(category=category, keywords=keywords)) is is_other
+
+
+def test_a_reader_is_told_no_guess_by_a_name_and_of_a_kind_only_that_it_is_another() -> None:
+    demands = Constraints(kind="museum", suits=["children"], max_walk_m=800)
+    (named,) = judged([record("儿童馆", category="展厅")], demands, "zh")
+    assert len(named["verdicts"]) == 3
+    assert verdict_texts(named, "zh") == ["不明：步行路程没有测量"]
+    (other,) = judged([record(category="火锅店")], Constraints(kind="museum"), "zh")
+    assert verdict_texts(other, "zh") == ["不符合：不是博物馆（火锅店）"]

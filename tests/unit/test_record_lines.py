@@ -4,12 +4,13 @@ from typing import Any
 
 import pytest
 
-from agent.assistants.common.shown_records import numbered
+from agent.assistants.common.shown_records import distinct_places, listed, numbered
 from agent.evidence.geo import distance_text, duration_text
 from agent.evidence.language import days_named
 from agent.evidence.places import mentioned
 from agent.evidence.records import (
     china_time,
+    cost_text,
     hours_text,
     kind_text,
     place_facts,
@@ -20,6 +21,7 @@ from agent.evidence.records import (
     with_days_asked,
 )
 from agent.evidence.types import Place, Source, Weather, WeatherDay
+from agent.export.markdown import place_table
 from agent.texts import Language
 from tests.unit import export_samples
 from tests.unit.test_map_places import DETAIL, reader
@@ -43,14 +45,42 @@ def weather(*days: tuple[str, str]) -> Weather:
     ("kind", "zh", "en"),
     [
         ("餐饮服务;咖啡厅;咖啡厅", "¥40/人", "¥40 a head"),
-        ("风景名胜;公园广场;公园", "¥40", "¥40"),
+        ("风景名胜;公园广场;公园", "¥40（单位不明）", "¥40 (unit not given)"),
         (None, "¥40/人", "¥40 a head"),
     ],
 )
-def test_a_price_is_one_a_head_where_one_eats(kind: str | None, zh: str, en: str) -> None:
+def test_a_price_is_one_a_head_where_one_eats_and_else_for_what_nobody_says(
+    kind: str | None, zh: str, en: str
+) -> None:
     priced = place(type=kind, cost="40")
     assert zh in place_facts(priced, "zh").split(" | ")
     assert en in place_facts(priced, "en").split(" | ")
+
+
+def test_nothing_to_pay_is_free_at_a_temple_and_not_known_at_a_restaurant() -> None:
+    temple = place(type="风景名胜;寺庙道观;寺庙", cost="0")
+    assert [cost_text(temple, language) for language in ("zh", "en")] == ["免费", "free"]
+    assert "免费" in place_facts(temple, "zh").split(" | ")
+    table = place_table([temple, place(type="餐饮服务;中餐厅;中餐厅", cost="0")], "zh")
+    assert [row.split(" | ")[4] for row in table.splitlines()[2:]] == ["免费", "未知"]
+
+
+def test_a_model_is_told_which_city_a_place_is_in() -> None:
+    there = place(city="北京市", address="王府井大街 1 号")
+    assert place_facts(there, "zh").endswith(" | 北京市 | 王府井大街 1 号")
+    assert place_facts(place(city="北京市", address="北京市东城区"), "zh").count("北京") == 1
+
+
+def test_a_place_that_was_looked_for_at_two_places_says_how_far_it_is_from_each() -> None:
+    first, other = place(), place()
+    first["distance_m"], first["distance_from"] = 300, "王府井"
+    other["distance_m"], other["distance_from"] = 1200, "故宫"
+    (joined,) = distinct_places([first, other])
+    assert "距王府井 300 m | 距故宫 1.2 km" in place_facts(joined, "zh")
+    assert "| 距王府井 300 m · 距故宫 1.2 km |" in place_table([joined], "zh")
+    assert "| 距王府井 |" in place_table([first], "zh")
+    far = Place(**{**other, "id": "amap:other"})
+    assert "| 1.2 km from 故宫 |" in place_table([first, far], "en")
 
 
 @pytest.mark.parametrize(
@@ -143,7 +173,8 @@ def test_english_answers_have_english_kinds_and_the_name_as_listed_with_an_engli
     there = place(name="王府井书店", alias="Wangfujing Bookstore", type="购物服务;专营店;书店")
     assert kind_text(there, "en") == "bookshop"
     assert place_lines([there], "en").startswith(
-        "[^a3-0] 王府井书店 (Wangfujing Bookstore) | bookshop | ★4.6 | ¥35 | daily 08:00–22:00"
+        "[^a3-0] 王府井书店 (Wangfujing Bookstore) | bookshop | ★4.6 | ¥35 (unit not given) "
+        "| daily 08:00–22:00"
     )
     assert place_lines([there], "zh").startswith("[^a3-0] 王府井书店 | 书店 | ★4.6")
     assert set(mentioned([there], "Try Wangfujing Bookstore.")) == {there["id"]}
@@ -163,7 +194,10 @@ def test_a_forecast_that_was_asked_for_twice_is_told_once_and_not_below_a_text_t
     first["city"], again["source"] = "杭州", "a9-0"
     (section,) = record_sections([], [first, again], "zh")
     assert section.count("°C") == 1
-    assert record_sections([], [first, again], "zh", cited=[first["source"]]) == []
+    told = {"cited": [first["source"]], "text": "周日晴，最高 20 度。"}
+    assert record_sections([], [first, again], "zh", **told) == []
+    silent = {**told, "text": "周日天气不错。"}
+    assert record_sections([], [first, again], "zh", **silent) != [], "it is cited and not told"
 
 
 def test_a_place_has_the_number_of_its_source_and_others_go_on_from_there() -> None:
@@ -172,3 +206,29 @@ def test_a_place_has_the_number_of_its_source_and_others_go_on_from_there() -> N
     places = [Place(**{**place(), "source": id, "number": 7}) for id in ids]
     told = numbered(places, sources)
     assert [each["number"] for each in told] == [2, 3, 4]
+
+
+async def test_places_stand_by_the_numbers_of_the_answer_and_none_that_nobody_asked_for() -> None:
+    def entered(name: str, source: str, keywords: list[str], kind: str) -> Place:
+        return Place(
+            **{**place(name=name), "id": name, "source": source, "keywords": keywords,
+               "category": kind}
+        )  # fmt: skip
+
+    places = [
+        entered("停车场", "a0-0", ["景点"], "停车场"),
+        entered("甲公园", "a0-1", ["景点"], "公园"),
+        entered("乙公园", "a0-2", ["景点"], "公园"),
+        entered("丙公园", "a0-3", ["景点"], "公园"),
+    ]
+    used = [
+        Source(**{**export_samples.source(0), "id": name, "number": number})
+        for number, name in enumerate(("w0-0", "a0-2", "a0-1"), 1)
+    ]
+    text = "甲公园最近。先去乙公园[2](u)，再去甲公园[3](u)。"
+    shown = await listed(places, used, text, "zh", first=())
+    assert [(p["name"], p["number"]) for p in shown] == [
+        ("乙公园", 2),
+        ("甲公园", 3),
+        ("丙公园", 4),
+    ]

@@ -103,6 +103,26 @@ def test_how_to_get_there_is_answered_with_lines_stops_and_transfers(
     assert "火车东站 → 龙翔桥" in amap.records.result.sources[0]["quotes"][0]
 
 
+@pytest.mark.parametrize(
+    ("text", "is_told"),
+    [
+        ("It is 11.4 km and takes 41 minutes.", True),
+        ("全程约 11 公里，41 分钟。", True),
+        ("11,4 km, 41 Minuten.", True),
+        ("Take metro line 1 to 龙翔桥.", False),
+        ("It takes 41 minutes.", False),
+    ],
+)
+def test_a_way_that_is_cited_without_its_length_and_time_is_shown(
+    text: str, *, is_told: bool
+) -> None:
+    """A reader who asked how far it was got the name of the way alone."""
+    amap = entered("maps_direction_transit_integrated", TRANSIT, "transit")
+    (route,) = amap.records.result.routes
+    shown = record_sections([route], [], "en", cited=[route["source"]], text=text)
+    assert (shown == []) is is_told
+
+
 def test_a_train_is_a_ride_too() -> None:
     train = {
         "name": "G7349",

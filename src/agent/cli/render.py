@@ -11,13 +11,21 @@ from rich.text import Text
 from agent.cli.console import printable
 from agent.client.run_result import Outcome
 from agent.evidence.markdown import without_dead_links
-from agent.evidence.records import hours_text, name_text, verdict_texts
+from agent.evidence.records import (
+    cost_text,
+    distance_texts,
+    hours_text,
+    name_text,
+    verdict_texts,
+)
 from agent.evidence.references import strip_references
 from agent.evidence.types import Place
 from agent.export.finished import (
     by_mention,
+    column_title,
     credit,
-    metres,
+    place_cell,
+    place_columns,
     rating,
     statement_line,
     without_notice,
@@ -141,9 +149,10 @@ def _number(place: Place, numbers: Numbers) -> str:
 def _place_list(places: Sequence[Place], numbers: Numbers, language: Language) -> Group:
     lines = []
     for place in places:
-        facts = (metres(place["distance_m"]), rating(place), hours_text(place, language),
-                 place["address"], *verdict_texts(place, language))  # fmt: skip
-        text = " · ".join(filter(None, (name_text(place, language), *facts)))
+        facts = (name_text(place, language), *distance_texts(place, language), rating(place),
+                 cost_text(place, language), hours_text(place, language), place["address"],
+                 *verdict_texts(place, language))  # fmt: skip
+        text = " · ".join(filter(None, facts))
         number = _number(place, numbers) or "-"
         lines.append(Text(f"{number} {printable(text)}", style="" if place["mentioned"] else "dim"))
     return Group(*lines)
@@ -152,21 +161,20 @@ def _place_list(places: Sequence[Place], numbers: Numbers, language: Language) -
 def _place_table(places: Sequence[Place], numbers: Numbers, language: Language) -> Table:
     table = Table(header_style="bold")
     table.add_column("", no_wrap=True)
-    demands = ["demands"] if any(place.get("verdicts") for place in places) else []
-    for key in ("name", "distance", "rating", "hours", "address", *demands):
+    columns = place_columns(places)
+    for key in columns:
         number = key in ("distance", "rating")
         table.add_column(
-            say(f"export.{key}", language),
+            column_title(key, places, language),
             justify="right" if number else "left",
             overflow="fold",
             no_wrap=number,
         )
     for place in places:
         style = "" if place["mentioned"] else "dim"
-        cells = [_number(place, numbers), name_text(place, language), metres(place["distance_m"]),
-                 rating(place), hours_text(place, language), place["address"] or ""]  # fmt: skip
-        cells += [" · ".join(verdict_texts(place, language))] if demands else []
-        table.add_row(*(Text(printable(cell)) for cell in cells), style=style)
+        cells = [place_cell(key, place, places, language) for key in columns]
+        row = [_number(place, numbers), *map(printable, cells)]
+        table.add_row(*map(Text, row), style=style)
     return table
 
 

@@ -168,7 +168,7 @@ _KINDS: dict[Kind, tuple[str, str, str]] = {
 _FOOD: Sequence[Kind] = ("restaurant", "cafe", "bar")
 """Kinds of which a place may be several."""
 _OF_NO_KIND = re.compile(
-    r"游乐|礼品|玩具|影院|剧[院场]|地铁|公交|学校|银行|便利店|超级?市|playground"
+    r"游乐|礼品|玩具|影院|剧[院场]|地铁|公交|学校|银行|便利店|超级?市|街|道路|地名|playground"
 )
 _ASKED_ZH = re.compile(
     "(?:" + "|".join(f"(?P<{kind}>{zh})" for kind, (zh, _, _) in _KINDS.items()) + ")"
@@ -552,6 +552,24 @@ def _is_of_kind(place: Place, kind: Kind | None, language: Language) -> Verdict 
     verdict = _verdict("kind", outcome, "category", language, kind=asked, value=listed)
     # "café", not "café (café)".
     return Verdict(**{**verdict, "text": asked}) if asked == listed else verdict
+
+
+def is_of_no_kind_searched(place: Place) -> bool:
+    """Return whether a place is of none of the kinds that the searches which found it were for.
+
+    A search for 美食 finds a street, one for sights a car park.
+    """
+    searched = [_kind_searched(keyword) for keyword in place["keywords"]]
+    if not searched:
+        return False
+    verdicts = [kind and _is_of_kind(place, kind, "en") for kind in searched]
+    other = [verdict and verdict["verdict"] == "violated" for verdict in verdicts]
+    is_parking = bool(re.search(_KINDS["parking"][2], place["category"] or ""))
+    return all(other) or (is_parking and "parking" not in searched)
+
+
+def _kind_searched(keyword: str) -> Kind | None:
+    return next((kind for kind, row in _KINDS.items() if re.search(row[2], keyword, re.I)), None)
 
 
 def _verdict(

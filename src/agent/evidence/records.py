@@ -10,8 +10,18 @@ from datetime import date, datetime
 from importlib.resources import files
 from typing import Any
 
+from agent.evidence.figures import Figure, figures
 from agent.evidence.geo import distance_text, duration_text
-from agent.evidence.types import Place, Route, RouteStep, Source, Weather, WeatherDay
+from agent.evidence.types import (
+    Distance,
+    Place,
+    Route,
+    RouteStep,
+    Source,
+    Verdict,
+    Weather,
+    WeatherDay,
+)
 from agent.evidence.way_steps import step_text
 from agent.evidence.zones import CHINA
 from agent.texts import Language, say
@@ -99,7 +109,7 @@ def hours_text(place: Place, language: Language) -> str:
 
 
 def cost_text(place: Place, language: Language) -> str:
-    """Return the price: "¥40/人", "¥40 a head"; "¥300" where it is none per person."""
+    """Return the price with what it is per: "¥40/人", "¥40 a head", "free"; empty without one."""
     return _price(place, "export.cost", language)
 
 
@@ -111,34 +121,62 @@ def cost_words(place: Place, language: Language) -> str:
 def _price(place: Place, key: str, language: Language) -> str:
     if place["cost"] is None:
         return ""
-    amount = f"{place['cost']:g}"
-    return say(key, language, cost=amount) if place.get("per_head", True) else f"¥{amount}"
+    if not place["cost"]:
+        return say("records.free", language)
+    # What a car park's ¥8 is for, an hour or a visit, the map does not say.
+    key = key if place.get("per_head", True) else "records.price"
+    return say(key, language, cost=f"{place['cost']:g}")
 
 
 def place_facts(place: Place, language: Language) -> str:
-    """Return what is known of a place, its name first, separated by bars."""
-    far = distance_text(place["distance_m"])
-    if far and place["distance_from"]:
-        far = say("records.far", language, origin=place["distance_from"], distance=far)
+    """Return what is known of a place for a model, its name first, separated by bars."""
     facts = (
         name_text(place, language),
         kind_text(place, language),
-        far,
+        *distance_texts(place, language),
         f"★{place['rating']:g}" if place["rating"] is not None else None,
         cost_text(place, language),
         hours_text(place, language),
-        place["address"],
-        *verdict_texts(place, language),
+        *_where(place),
+        *_verdict_texts(place.get("verdicts", []), language),
     )
     return " | ".join(fact for fact in facts if fact)
 
 
+def distance_texts(place: Place, language: Language) -> list[str]:
+    """Return how far a place is, and from where; from each of the places it was looked for at."""
+    own = Distance(origin=place["distance_from"] or "", metres=place["distance_m"])
+    texts = list[str]()
+    for each in [own, *place.get("further", [])]:
+        far = distance_text(each["metres"])
+        if far and each["origin"]:
+            far = say("records.far", language, origin=each["origin"], distance=far)
+        texts += [far] if far else []
+    return texts
+
+
+def _where(place: Place) -> list[str]:
+    """Return the city, which a question does not always say, and the address."""
+    city, address = place["city"] or "", place["address"] or ""
+    return [address] if city.removesuffix("市") in address else [city, address]
+
+
 def verdict_texts(place: Place, language: Language) -> list[str]:
-    """Return each checked constraint of a place: whether it is met, and what says so."""
-    return [
-        say(f"constraints.marks.{verdict['verdict']}", language, text=verdict["text"])
+    """Return what a reader is told of the checked constraints of a place.
+
+    Of its kind only that it is another one; what a name alone suggests is no fact.
+    """
+    told = [
+        verdict
         for verdict in place.get("verdicts", [])
+        if verdict["verdict"] == "violated"
+        or (verdict["constraint"] != "kind" and verdict["field"] != "name")
     ]
+    return _verdict_texts(told, language)
+
+
+def _verdict_texts(verdicts: Iterable[Verdict], language: Language) -> list[str]:
+    return [say(f"constraints.marks.{v['verdict']}", language, text=v["text"]) for v in verdicts]
 
 
 def route_text(route: Route, language: Language) -> str:
@@ -306,6 +344,8 @@ def _quote(source: Source) -> str:
 
 
 _SHOWN_QUOTES, _LONGEST_QUOTE = 3, 160
+_ROUNDED = 0.05
+"""Within which a distance or a time is the same one."""
 
 
 def record_sections(
@@ -315,20 +355,51 @@ def record_sections(
     *,
     cited: Container[str] = (),
     days: Sequence[str] = (),
+    text: str = "",
 ) -> list[str]:
-    """Return routes and weather as code prints them; those that the text cites stand there.
+    """Return routes and weather as code prints them, but what the text cites and states.
 
     A forecast is one line, about the `days` that were asked for.
     """
-    sections = []
-    if once := {r["id"]: r for r in routes if r["source"] not in cited}.values():
-        lines = [f"- {route_text(r, language)} [^{r['source']}]" for r in once]
+    sections, stated = [], figures(text) if cited else []
+    once = {r["id"]: r for r in routes if r["source"] not in cited or not _tells(stated, r)}
+    if once:
+        lines = [f"- {route_text(r, language)} [^{r['source']}]" for r in once.values()]
         sections.append("\n".join([say("answer.routes", language), *lines]))
-    told_cities = {_city(w) for w in weather if w["source"] in cited}
-    if rest := [w for w in one_a_city(weather) if _city(w) not in told_cities]:
+    told = {_city(w) for w in weather if w["source"] in cited and _tells_of(stated, w, days)}
+    if rest := [w for w in one_a_city(weather) if _city(w) not in told]:
         lines = [f"- {weather_text(w, language, days)} [^{w['source']}]" for w in rest]
         sections.append("\n".join([say("answer.weather", language), *lines]))
     return sections
+
+
+def _tells(stated: Iterable[Figure], route: Route) -> bool:
+    """Return whether a text states how far and how long a way is."""
+    metres, seconds = route["distance_m"], route["duration_s"]
+    return _states(stated, "metre", metres, 1000) and _states(stated, "second", seconds, 60)
+
+
+def _states(stated: Iterable[Figure], kind: str, amount: float | None, unit: int) -> bool:
+    """Return whether a figure is an amount, rounded; in a language whose units are not known, bare.
+
+    What is not known cannot be stated.
+    """
+    if not amount:
+        return True
+    bare = (amount, amount / unit)
+    return any(
+        abs(float(f.amount) - amount) <= _ROUNDED * amount
+        if f.kind == kind
+        else not f.kind and any(abs(float(f.bare) - n) <= _ROUNDED * n for n in bare)
+        for f in stated
+    )
+
+
+def _tells_of(stated: Iterable[Figure], forecast: Weather, days: Sequence[str]) -> bool:
+    """Return whether a text states a temperature of a day that is asked for."""
+    asked = [day for day in forecast["days"] if day["date"] in days] or forecast["days"]
+    known = {t for day in asked for t in (day["low_c"], day["high_c"]) if t is not None}
+    return not known or any(abs(float(f.bare)) in {abs(t) for t in known} for f in stated)
 
 
 def one_a_city(weather: Sequence[Weather]) -> list[Weather]:

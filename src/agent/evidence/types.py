@@ -110,6 +110,13 @@ class OpeningHours(TypedDict):
     end: int
 
 
+class Distance(TypedDict):
+    """How far a place is from another one, in a straight line."""
+
+    origin: str
+    metres: int | None
+
+
 class Place(TypedDict):
     """A point of interest as the map knows it; unknown facts are None, never guessed."""
 
@@ -133,6 +140,8 @@ class Place(TypedDict):
     distance_m: int | None
     """Straight line, metres, from `distance_from`."""
     distance_from: str | None
+    further: NotRequired[list[Distance]]
+    """From other places that it was looked for at, too."""
     rating: float | None
     cost: float | None
     """Yuan, per person unless `per_head` says otherwise."""

@@ -2,11 +2,18 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent.evidence.records import china_time
+from agent.evidence.records import (
+    china_time,
+    cost_text,
+    distance_texts,
+    hours_text,
+    name_text,
+    verdict_texts,
+)
 from agent.evidence.types import Outing, Place, Route, Source
 from agent.texts import Language, say
 
@@ -130,6 +137,44 @@ def metres(value: float | None) -> str:
 
 def rating(place: Place) -> str:
     return "" if place["rating"] is None else f"{place['rating']:g}"
+
+
+def place_columns(places: Sequence[Place]) -> list[str]:
+    """Return the keys of a table of places; price and demands stand there where one has any."""
+    price = ["price"] if any(place["cost"] is not None for place in places) else []
+    demands = ["demands"] if any(place.get("verdicts") for place in places) else []
+    return ["name", "distance", "rating", *price, "hours", "address", *demands]
+
+
+def column_title(key: str, places: Sequence[Place], language: Language) -> str:
+    """Return the head of a column; that of distances says from where, where all are from there."""
+    if key == "distance" and (origin := _only_origin(places)):
+        return say("export.distance_from", language, origin=origin)
+    return say(f"export.{key}", language)
+
+
+def place_cell(key: str, place: Place, places: Sequence[Place], language: Language) -> str:
+    """Return what a table of `places` says of one of them in a column."""
+    if key == "distance":
+        far = metres(place["distance_m"])
+        return far if _only_origin(places) else " · ".join(distance_texts(place, language))
+    if key == "demands":
+        return " · ".join(verdict_texts(place, language))
+    cells: Mapping[str, Callable[[], str]] = {
+        "name": lambda: name_text(place, language),
+        "rating": lambda: rating(place),
+        "price": lambda: cost_text(place, language) or say("export.unknown", language),
+        "hours": lambda: hours_text(place, language),
+        "address": lambda: place["address"] or "",
+    }
+    return cells[key]()
+
+
+def _only_origin(places: Sequence[Place]) -> str:
+    """Return the one place that all distances are from; empty where there are several, or none."""
+    origins = {place["distance_from"] for place in places if place["distance_m"] is not None}
+    origins |= {each["origin"] for place in places for each in place.get("further", [])}
+    return (origins.pop() or "") if len(origins) == 1 else ""
 
 
 def credit(places: list[Place], language: Language) -> str:

@@ -9,6 +9,7 @@ from agent.evidence.markdown import open_url
 from agent.evidence.records import (
     china_time,
     cost_text,
+    distance_texts,
     hours_text,
     map_name,
     name_text,
@@ -22,7 +23,6 @@ from agent.export.finished import (
     by_mention,
     checked_sentences,
     credit,
-    metres,
     rating,
     statement_line,
     without_notice,
@@ -149,11 +149,8 @@ def _anchor(answer: FinishedAnswer) -> Pin | None:
 def _place(number: int, place: Place, answer: FinishedAnswer) -> str:
     language = answer.language
     stars = rating(place)
-    distance = metres(place["distance_m"])
-    if distance and place["distance_from"]:
-        distance = say("export.far", language, origin=place["distance_from"], distance=distance)
-    facts = [distance, f"★ {stars}" if stars else "", cost_text(place, language),
-             hours_text(place, language)]  # fmt: skip
+    facts = [*distance_texts(place, language), f"★ {stars}" if stars else "",
+             cost_text(place, language), hours_text(place, language)]  # fmt: skip
     items = "".join(f"<span>{escape(fact)}</span>" for fact in facts if fact)
     demands = " · ".join(verdict_texts(place, language))
     named = ' class="named"' if place["mentioned"] else ""

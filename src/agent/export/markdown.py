@@ -7,16 +7,17 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from agent.evidence.markdown import link_url, open_url, without_dead_links, without_urls
-from agent.evidence.records import china_time, hours_text, name_text, verdict_texts
+from agent.evidence.records import china_time
 from agent.evidence.references import references, strip_references
 from agent.evidence.types import Place
 from agent.export.finished import (
     FinishedAnswer,
     by_mention,
     checked_sentences,
+    column_title,
     credit,
-    metres,
-    rating,
+    place_cell,
+    place_columns,
     statement_line,
     without_notice,
     without_title,
@@ -108,18 +109,14 @@ def markdown_document(answer: FinishedAnswer) -> str:
 
 def place_table(places: Sequence[Place], language: Language) -> str:
     """Return a table in the pipe form; what a map wrote cannot break out of its cell."""
-    demands = ["demands"] if any(place.get("verdicts") for place in places) else []
-    columns = ("name", "distance", "rating", "hours", "address", *demands)
-    names = [say(f"export.{key}", language) for key in columns]
-    lines = [_row(names), _row(["---"] * len(names))]
+    columns = place_columns(places)
+    titles = [_cell(column_title(key, places, language)) for key in columns]
+    lines = [_row(["", *titles]), _row(["---"] * (1 + len(columns)))]
     for place in places:
-        name = _cell(name_text(place, language))
+        cells = [_cell(place_cell(key, place, places, language)) for key in columns]
         if url := open_url(place["url"]):
-            name = f"[{name}]({url})"
-        cells = [metres(place["distance_m"]), rating(place), hours_text(place, language),
-                 place["address"] or ""]  # fmt: skip
-        cells += [" · ".join(verdict_texts(place, language))] if demands else []
-        lines.append(_row([name, *map(_cell, cells)]))
+            cells[0] = f"[{cells[0]}]({url})"
+        lines.append(_row([str(place.get("number") or ""), *cells]))
     return "\n".join(lines)
 
 

@@ -175,7 +175,7 @@ def previous_lines(
         return "\n\n".join(filter(None, [rest, listed]))
     notes = previous.get("notes", [])
     noted, sources = " ".join(" ".join(notes).split()), page_sources(previous)
-    heads = [f"[^{source['id']}] {source['title']}" for source in sources]
+    heads = [_head(source) for source in sources]
     before = "\n\n".join([*notes, ""]) if notes else ""
     free = tokens - estimated_tokens("\n".join([before, *heads])) - 3 * len(heads)
     lines = [_lines(source, noted) for source in sources]
@@ -186,6 +186,13 @@ def previous_lines(
     ]  # fmt: skip
     rows = [" — ".join(filter(None, pair)) for pair in zip(heads, words, strict=True)]
     return cut_to_tokens((before + "\n".join(rows)).rstrip(), tokens)
+
+
+def _head(source: Source) -> str:
+    """Return a source's id, its title and when it was published."""
+    return " · ".join(
+        filter(None, [f"[^{source['id']}] {source['title']}", source.get("published")])
+    )
 
 
 def _lines(source: Source, noted: str) -> list[str]:

@@ -4,6 +4,7 @@ import asyncio
 import itertools
 from collections.abc import Sequence
 
+from agent.evidence.constraints import is_of_no_kind_searched
 from agent.evidence.language import days_named
 from agent.evidence.places import mentioned, source_ids
 from agent.evidence.records import (
@@ -12,7 +13,7 @@ from agent.evidence.records import (
     with_days_asked,
     with_pinyin,
 )
-from agent.evidence.types import Anchor, Place, Source, Weather
+from agent.evidence.types import Anchor, Distance, Place, Source, Weather
 from agent.evidence.zones import CHINA, day_there, with_zone, zone_named
 from agent.state import Turn
 from agent.texts import Language
@@ -63,22 +64,30 @@ async def readable(anchor: Anchor | None, language: Language) -> Anchor | None:
 def _with_mentions(
     places: list[Place], used: list[Source], text: str, first: Sequence[str]
 ) -> list[Place]:
-    """Return the places with those marked that the answer names or cites: first, in its order.
+    """Return the places with those marked that the answer names or cites: first, by its numbers.
 
-    Those with the ids of `first` come before them.
+    Those with the ids of `first` come before them. Of the others none stays that nobody asked for.
     """
     leading = {id: at for at, id in enumerate(first)}
     numbers = {source["id"]: source.get("number") or 0 for source in used}
     named = mentioned(places, text)
-    unnamed = len(text)
+    last = len(places) + len(used) + 1
 
     def order(place: Place) -> tuple[bool, int, int, int]:
         cited = [numbers[id] for id in source_ids(place) if id in numbers]
         is_mentioned = place["id"] in named or bool(cited)
         leads = leading.get(place["id"], len(leading))
-        return not is_mentioned, leads, named.get(place["id"], unnamed), min(cited, default=0)
+        return not is_mentioned, leads, min(cited, default=last), named.get(place["id"], 0)
 
-    return [Place(**{**p, "mentioned": not order(p)[0]}) for p in sorted(places, key=order)]
+    marked = [Place(**{**p, "mentioned": not order(p)[0]}) for p in sorted(places, key=order)]
+    return [p for p in marked if p["mentioned"] or not _is_unasked(p)]
+
+
+def _is_unasked(place: Place) -> bool:
+    """Return whether a place is of a kind that was not asked for."""
+    verdicts = place.get("verdicts", [])
+    other = any(v["constraint"] == "kind" and v["verdict"] == "violated" for v in verdicts)
+    return other or is_of_no_kind_searched(place)
 
 
 def numbered(places: Sequence[Place], used: Sequence[Source]) -> list[Place]:
@@ -92,17 +101,24 @@ def numbered(places: Sequence[Place], used: Sequence[Source]) -> list[Place]:
 
 
 def distinct_places(places: Sequence[Place]) -> list[Place]:
-    """Return one record a place, the more detailed one, with the ids of all its sources."""
-    best: dict[str, Place] = {}
-    ids: dict[str, list[str]] = {}
+    """Return one record a place, the more detailed one, with what the others add.
+
+    That is the ids of their sources, and from where else its distance is known.
+    """
+    records: dict[str, list[Place]] = {}
     for place in places:
-        ids.setdefault(place["id"], []).extend(source_ids(place))
-        first = best.get(place["id"])
-        if first is None or (place["detailed"] and not first["detailed"]):
-            best[place["id"]] = place
-    return [_with_sources(place, ids[place["id"]]) for place in best.values()]
+        records.setdefault(place["id"], []).append(place)
+    return [_joined(same) for same in records.values()]
 
 
-def _with_sources(place: Place, ids: Sequence[str]) -> Place:
-    distinct = list(dict.fromkeys([place["source"], *ids]))
-    return Place(**{**place, "sources": distinct}) if len(distinct) > 1 else place
+def _joined(records: Sequence[Place]) -> Place:
+    best = next((place for place in records if place["detailed"]), records[0])
+    joined = Place(**best)
+    ids = list(dict.fromkeys(id for place in [best, *records] for id in source_ids(place)))
+    if len(ids) > 1:
+        joined["sources"] = ids
+    metres = {p["distance_from"]: p["distance_m"] for p in records if p["distance_m"] is not None}
+    metres.pop(best["distance_from"], None)
+    if further := [Distance(origin=name, metres=m) for name, m in metres.items() if name]:
+        joined["further"] = further
+    return joined

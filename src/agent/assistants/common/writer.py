@@ -212,9 +212,12 @@ class Draft:
     def record_sections(self) -> list[str]:
         """Return the map's routes and weather as sections."""
         state, cited = self.state, {source["id"] for source in self.citer.used}
+        text = " ".join(one.plain for one in statements(self.body, LINKED))
         routes, weather = state.get("routes", []), state.get("weather", [])
         days = days_forecast(self.turn, weather)
-        sections = record_sections(routes, weather, self.language, cited=cited, days=days)
+        sections = record_sections(
+            routes, weather, self.language, cited=cited, days=days, text=text
+        )
         return [self.cited(section) for section in sections]
 
     def record_lines(self) -> str:
@@ -435,10 +438,9 @@ async def _pieces(draft: Draft, parts: MessageParts) -> AsyncIterator[str]:
         if text:
             draft.watch(text)
             yield text
-    body = draft.without_withdrawn(body)
+    draft.body = body = draft.without_withdrawn(body)
     for section in filter(None, await _sections(draft, parts, body)):
         yield f"\n\n{section}"
-    draft.body = body
     used = await await_or_else("links", draft.led(draft.citer.used), lambda: draft.citer.used)
     if sources := or_else("the sources", lambda: references(used, draft.language), str):
         yield f"\n\n{sources}"

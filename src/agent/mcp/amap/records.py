@@ -80,6 +80,8 @@ def records(reply: dict[str, Any], name: str) -> list[dict[str, Any]]:
 
 
 _CATERING = "餐饮服务"
+_ENTERED = ("风景名胜", "科教文化服务")
+"""Kinds whose price is that of entry: parks, temples, sights, museums, libraries."""
 _LATIN = Linear(r"[\x20-\u024f’–]*[A-Za-z][\x20-\u024f’–]*")
 _MOST_STEPS = 12
 _RATING = (0.0, 5.0)
@@ -134,6 +136,13 @@ def category_of(detail: dict[str, Any]) -> str | None:
 def _is_catering(detail: dict[str, Any]) -> bool:
     """Return whether a price is one per person; of an unknown kind it is taken for one."""
     return str(detail.get("type") or _CATERING).startswith(_CATERING)
+
+
+def _cost_of(detail: dict[str, Any]) -> float | None:
+    """Return the price; 0 is one where entry is what one pays for, else Amap does not know it."""
+    if finite(detail.get("cost")) == 0 and str(detail.get("type") or "").startswith(_ENTERED):
+        return 0.0
+    return number_or_none(detail.get("cost"), high=1e6)
 
 
 def photo_of(detail: dict[str, Any]) -> str | None:
@@ -403,7 +412,7 @@ class AmapReader:
             district=text_or_none(detail.get("district")),
             city=text_or_none(detail.get("city")),
             rating=rating_of(detail),
-            cost=number_or_none(detail.get("cost"), high=1e6),
+            cost=_cost_of(detail),
             # Its hours are those of before.
             open_time=closed[1] if closed else text_or_none(opening),
             photo=photo_of(detail),

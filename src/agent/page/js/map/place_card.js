@@ -128,9 +128,15 @@ function row(name, content) {
   return parts.length > 0 && el("div", {}, el("dt", {}, say(name)), el("dd", {}, ...parts));
 }
 
-/** Tells whether the place meets what was asked for, one line each, and by what. @param {Place} place */
+/**
+ * Tells whether the place meets what was asked for, one line each, and by what: of its kind only that it is
+ * another one, and nothing that its name alone suggests.
+ * @param {Place} place
+ */
 function verdicts(place) {
-  return (place.verdicts ?? []).map(({ verdict, text, field }) => {
+  const told = (place.verdicts ?? []).filter(({ constraint, verdict, field }) =>
+    verdict === "violated" || (constraint !== "kind" && field !== "name"));
+  return told.map(({ verdict, text, field }) => {
     // One by the name says so itself.
     const by = FIELDS.has(field ?? "") && say("by", { field: FIELDS.get(field ?? "") });
     return el("div", { dataset: { verdict } }, text, " ", by && el("span", { class: "muted small" }, by));

@@ -32,14 +32,15 @@ export function rating(place) {
 }
 
 /**
- * Tells "¥40/人", yuan per person, or "¥300" where it is none; empty where the price is not known.
+ * Tells "¥40/人", yuan per person, "¥8（单位不明）" where it is none, or "free"; empty where it is not known.
  * @param {Pick<Place, "cost"|"per_head">} place
  * @param {Language} language
  */
 export function cost(place, language) {
   if (place.cost === null || place.cost === undefined) return "";
-  const amount = general(place.cost);
-  return place.per_head === false ? `¥${amount}` : text("export.cost", language, { cost: amount });
+  if (place.cost === 0) return text("records.free", language);
+  const key = place.per_head === false ? "records.price" : "export.cost";
+  return text(key, language, { cost: general(place.cost) });
 }
 
 /**
