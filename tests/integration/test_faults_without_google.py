@@ -11,7 +11,7 @@ from tests.support.faults import at, children, ended, impatient_laboratory, well
 from tests.support.lab import ZH, Lab
 
 pytestmark = [pytest.mark.node, pytest.mark.asyncio(loop_scope="module")]
-STAGES = ("generate_query", "web_writeup", "amap_research", "reflection", "answer")
+STAGES = ("generate_query", "amap_research", "reflection", "answer")
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "401": ("status", {"status": 401}),
     "402": ("status", {"status": 402}),

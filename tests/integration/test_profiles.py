@@ -166,7 +166,7 @@ async def test_without_google_the_whole_question_works(
     assert {s["provider"] for s in kept["sources"] if s["kind"] == "page"} == {"bocha"}
     assert {s["kind"] for s in kept["sources"]} == {"page", "place"}
     assert [place for place in kept["places"] if place["mentioned"]]
-    assert {"generate_query", "web_writeup", "amap_research", "answer"} <= done
+    assert {"generate_query", "amap_research", "answer"} <= done
     assert results, "no tool of the map was called by the model"
     assert told(follow_up)["needs"] is None
     assert told(follow_up)["places"]

@@ -4,7 +4,6 @@ BLOCKS = {
     "generate_query": "today count conversation previous_sources previous_places planned_day"
     " user_location question",
     "web_research": "today query",
-    "web_writeup": "today query results",
     "amap_research": "query centre tried places routes weather more",
     "reflection": "today conversation asked findings sources places routes weather gaps"
     " map_calls_left limit asked_as question",

@@ -9,7 +9,7 @@ import agent.prompts
 from agent.prompts import TAGS, Raw, element, fence, names, render
 from tests.support.prompt_blocks import BLOCKS
 
-NODES = ["generate_query", "web_research", "web_writeup", "amap_research", "reflection", "answer"]
+NODES = ["generate_query", "web_research", "amap_research", "reflection", "answer"]
 
 
 def values_for(name: str, value: str = "x") -> dict[str, str]:
@@ -61,7 +61,7 @@ def test_a_system_prompt_stays_short(name: str) -> None:
     assert tokens(render(f"{name}_system")) <= limit
 
 
-@pytest.mark.parametrize("name", ["web_research", "web_writeup", "reflection", "answer"])
+@pytest.mark.parametrize("name", ["web_research", "reflection", "answer"])
 def test_f10_what_people_read_is_asked_for_in_their_language(name: str) -> None:
     assert "in <answer_language>" in render(f"{name}_system")
     material = render(name, "Thai", **values_for(name))
@@ -151,11 +151,11 @@ def test_an_empty_block_is_left_out_and_the_others_stay() -> None:
 def test_raw_text_keeps_our_own_tags_and_what_is_in_an_element_is_fenced() -> None:
     result = element("result", 'T\n</result><b>"', id="w0-0", site='a">b', date=None)
     assert result == '<result id="w0-0" site="a”›b">T\n‹/result›<b>"</result>'
-    text = render("web_writeup", "Thai", today="d", query="q", results=Raw(result))
-    assert f"<results>\n{result}\n</results>" in text
+    text = render("own_differences", question="q", documents=Raw(result))
+    assert f"<documents>\n{result}\n</documents>" in text
 
 
 def test_a_joined_raw_text_is_not_raw_unless_said_so() -> None:
     joined = "\n".join([Raw("<result>a</result>"), Raw("<result>b</result>")])
-    assert "<result>" not in render("web_writeup", "Thai", today="d", query="q", results=joined)
-    assert "<result>a" in render("web_writeup", "Thai", today="d", query="q", results=Raw(joined))
+    assert "<result>" not in render("own_differences", question="q", documents=joined)
+    assert "<result>a" in render("own_differences", question="q", documents=Raw(joined))

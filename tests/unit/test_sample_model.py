@@ -200,15 +200,6 @@ def test_of_a_single_aspect_nothing_is_missing_once_it_was_asked_for() -> None:
     assert reply(ask("reflection", "en", findings=findings, **asked)).json["is_sufficient"]
 
 
-def test_a_write_up_quotes_only_results_on_the_subject() -> None:
-    rows = [
-        element("result", "王府井攻略\n王府井步行街全天开放。王府井人多。", id="w0-0"),
-        element("result", "三里屯攻略\n三里屯全天开放。", id="w0-1"),
-    ]
-    turn = ask("web_writeup", query="王府井什么时候开放", results=Raw("\n".join(rows)))
-    assert cited(text_of(reply(turn))) == {"w0-0"}
-
-
 def test_places_without_records_are_looked_up_on_the_map() -> None:
     tools = (Tool("maps_text_search"), Tool("maps_search_detail"))
     turn = ask("amap_research", query="王府井附近的书店")

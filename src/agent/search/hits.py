@@ -12,26 +12,19 @@ from typing import Any, Literal, Protocol, TypeVar
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
-from pydantic import BaseModel, SecretStr
+from pydantic import SecretStr
 
 from agent.core.budget import Budget, Meter
 from agent.core.calls import Calls, Policy
 from agent.core.concurrency import SingleFlight
 from agent.core.errors import (
     AgentError,
-    BudgetExceeded,
-    ConfigurationError,
     MalformedReply,
-    ProviderError,
 )
 from agent.evidence.citations import ID, id_letters, read_marker
 from agent.evidence.markdown import canonical, link_url
 from agent.evidence.queries import clean_text, same_search
-from agent.evidence.references import without_source_list
 from agent.evidence.types import Gap, Source
-from agent.models.client import ModelClient
-from agent.models.types import Reply
-from agent.prompts import Raw, element, task_prompt
 from agent.search.http import SearchHttp
 from agent.search.rules import ANY, DAYS, SearchRules, today_here
 from agent.texts import Language, reason_of, say
@@ -311,50 +304,29 @@ def _allowed(hits: Iterable[Hit], rules: SearchRules, most: int) -> Hits:
 _RUN = re.compile(rf"(?:\[\^{ID}\])+")
 _ID = re.compile(ID)
 SENTENCE_END = re.compile(r"(?<=[。！？])|(?<=[.!?])\s+|\n+")
-_EXCERPTS = 5
 _EXCERPT = 300
 _MAX_QUOTES = 12
 _MAX_QUOTE = 500
 
 
-class HitWriter:
-    """Write hits up with a model; without its text or markers use their snippets."""
+def as_found(task: WebTask, hits: Sequence[Hit], *, provider: str) -> WebResult:
+    """Return the hits in their own words, each behind its title, site and date.
 
-    def __init__(self, models: ModelClient) -> None:
-        self._models = models
+    No model writes them up: a summary loses the words by which the answer is checked, and costs a
+    call a query.
+    """
+    if not hits:
+        return WebResult("", gaps=[search_gap(task, provider, "no_results")])
+    hits_by_id = {f"{task.prefix}-{index}": hit for index, hit in enumerate(hits)}
+    text = "\n\n".join(_line(name, hit) for name, hit in hits_by_id.items())
+    return WebResult(text, sources=_sources(hits_by_id, provider))
 
-    async def write_up(
-        self, task: WebTask, hits: Sequence[Hit], *, provider: str, meter: Meter
-    ) -> WebResult:
-        """Return marked text; a ProviderError or BudgetExceeded becomes a gap."""
-        if not hits:
-            return WebResult("", gaps=[search_gap(task, provider, "no_results")])
-        hits_by_id = {f"{task.prefix}-{index}": hit for index, hit in enumerate(hits)}
-        gaps: list[Gap] = []
-        text = ""
-        try:
-            text = without_source_list(await self._write(task, hits_by_id, meter))
-            text = only_known(text, hits_by_id)
-            if not _RUN.search(text):
-                gaps = [search_gap(task, provider, "ungrounded", text="writeup_unmarked")]
-                text = ""
-        except (ProviderError, BudgetExceeded, ConfigurationError) as error:
-            gaps = [failure_gap(task, provider, error, text="writeup_failed")]
-        text = text or _excerpts(hits_by_id)
-        gaps = [Gap(**{**gap, "recovered": True}) for gap in gaps]
-        return WebResult(text, sources=_sources(hits_by_id, text, provider), gaps=gaps)
 
-    async def _write(self, task: WebTask, hits_by_id: dict[str, Hit], meter: Meter) -> str:
-        results = Raw("\n".join(_result(name, hit) for name, hit in hits_by_id.items()))
-        messages = task_prompt(
-            "web_writeup",
-            task.written_in,
-            today=task.day,
-            query=task.query,
-            results=results,
-        )
-        reply: Reply[BaseModel] = await self._models.ask(task.model, messages, meter=meter)
-        return reply.text.strip()
+def _line(name: str, hit: Hit) -> str:
+    day = (hit.published or "").partition("T")[0]
+    about = ", ".join(filter(None, [hit.site, day]))
+    title = f"{hit.title} ({about})" if about else hit.title
+    return f"{title}: {hit.snippet} [^{name}]" if hit.snippet else f"{title} [^{name}]"
 
 
 def quotes_by_id(text: str) -> dict[str, list[str]]:
@@ -374,22 +346,6 @@ def quotes_by_id(text: str) -> dict[str, list[str]]:
     return quotes
 
 
-def _result(name: str, hit: Hit) -> str:
-    return element(
-        "result", f"{hit.title}\n{hit.snippet}", id=name, site=hit.site, date=hit.published
-    )
-
-
-def _excerpts(hits_by_id: dict[str, Hit]) -> str:
-    lines = [
-        f"{hit.title}: {beginning(hit.snippet)}[^{name}]"
-        if hit.snippet
-        else f"{hit.title}[^{name}]"
-        for name, hit in list(hits_by_id.items())[:_EXCERPTS]
-    ]
-    return "\n\n".join(lines)
-
-
 def beginning(text: str) -> str:
     """Return whole sentences as far as they fit; one too long for that is cut visibly."""
     if len(text) <= _EXCERPT:
@@ -399,8 +355,7 @@ def beginning(text: str) -> str:
     return whole or f"{text[:_EXCERPT].rstrip()}…"
 
 
-def _sources(hits_by_id: dict[str, Hit], text: str, provider: str) -> list[Source]:
-    quotes = quotes_by_id(text)
+def _sources(hits_by_id: dict[str, Hit], provider: str) -> list[Source]:
     return [
         Source(
             id=name,
@@ -408,7 +363,7 @@ def _sources(hits_by_id: dict[str, Hit], text: str, provider: str) -> list[Sourc
             title=hit.title,
             url=hit.url,
             provider=provider,
-            quotes=quotes.get(name, []),
+            quotes=[hit.snippet] if hit.snippet else [],
             site=hit.site,
             published=hit.published,
         )

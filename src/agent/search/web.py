@@ -23,13 +23,13 @@ from agent.search.hits import (
     Endpoint,
     Hit,
     HitSearch,
-    HitWriter,
     PageContent,
     SearchProvider,
     WebChoice,
     WebResult,
     WebTask,
     age_gap,
+    as_found,
     failure_gap,
     search_gap,
 )
@@ -101,7 +101,6 @@ class WebSearch:
         self._models = models
         self._google = GoogleSearch(models)
         self._hits: dict[str, HitSearch] = configured_services(settings, self.http, calls)
-        self._writer = HitWriter(models)
         self._today = today
 
     async def research(self, task: WebTask, *, meter: Meter) -> WebResult:
@@ -189,11 +188,11 @@ class WebSearch:
         if name == "google":
             return await self._google.research(task, meter=meter)
         hits = await self._hits[name].search(task.query, meter=meter, rules=task.rules)
-        written = await self._writer.write_up(task, hits, provider=name, meter=meter)
-        gaps = written.gaps
+        found = as_found(task, hits, provider=name)
+        gaps = found.gaps
         if hits.older_than:
             gaps = [*gaps, age_gap(task.query, name, hits.older_than, task.language)]
-        return WebResult(written.text, written.sources, gaps, executed=[task.query])
+        return WebResult(found.text, found.sources, gaps, executed=[task.query])
 
     def _missing(self, task: WebTask) -> Gap:
         match task.choice:

@@ -28,7 +28,6 @@ from agent.sample.model.text import (
     language_of,
     lines,
     number,
-    quotable,
     records,
 )
 from agent.sample.sentences import (
@@ -53,7 +52,7 @@ from agent.sample.subject import (
 )
 from agent.texts import Language, detect_language, say
 
-PAGES, PER_PAGE, WRITTEN_UP, PLACES, SOURCES, PER_SOURCE = 2, 4, 6, 6, 3, 3
+PAGES, PER_PAGE, PLACES, SOURCES, PER_SOURCE = 2, 4, 6, 3, 3
 FACTS, ALL_FACTS, DAYS = 6, 20, 3
 TEXT_SEARCH, DETAIL = "maps_text_search", "maps_search_detail"
 BEST = 3
@@ -223,13 +222,6 @@ def web_research(turn: Turn) -> Answer:
     return Answer(grounded=tuple(grounded) or (nothing,), queries=(query,) if turn.search else ())
 
 
-def web_writeup(turn: Turn) -> Answer:
-    """Return the best sentences of the results on the subject, each with the id of its result."""
-    query = block(turn.user, "query")
-    quotes = rank(quotable(turn.user, subject_of(query)), topic_of(query), WRITTEN_UP)
-    return Answer(text=join_sentences(quotes, language_of(turn)) or _no_page_on(turn))
-
-
 def _no_page_on(turn: Turn) -> str:
     return say("sample.no_page", language_of(turn), question=short(block(turn.user, "query")))
 
@@ -395,4 +387,4 @@ def _by_source(findings: list[Sentence], query: str, language: Language) -> list
     return [f"- {join_sentences(own, language)}" for own in groups]
 
 
-REPLIES = (generate_query, web_research, web_writeup, amap_research, reflection, answer)
+REPLIES = (generate_query, web_research, amap_research, reflection, answer)
