@@ -37,6 +37,20 @@ describe("a wish", () => {
 });
 
 describe("a question", () => {
+  it("shows nothing more of a text that is taken back, as soon as that is told", async () => {
+    const { conversation, run } = await asking(ASK);
+    run.tell("metadata", { run_id: run.run_id });
+    run.say("> Sample.\n\nThe person wants a park, so I");
+    await until(conversation, (turn) => turn.text.endsWith("so I"));
+    run.progress("withdrawn", { text: "> Sample.\n\n" });
+    run.say("The park.");
+    const turn = await until(conversation, ({ text }) => text.endsWith("park."));
+    assert.equal(turn.text, "> Sample.\n\nThe park.");
+    assert.deepEqual(turn.events, []);
+    run.end("error");
+    await until(conversation, is("failed"));
+  });
+
   it("makes a thread named after it and is answered while it is heard", async () => {
     const { conversation, run, thread } = await asking({ ...ASK, near: { lng: 116.4, lat: 39.9 } });
     assert.deepEqual(thread.metadata, { title: "附近有什么好玩的？", asked_over: "page", graph_id: "agent" });

@@ -311,6 +311,12 @@ async def test_live_progress_keeps_finished_steps_and_the_end_of_the_answer() ->
     assert "Searching: tea" in now.get()
     assert "line 19" in now.get()
     assert "line 11" not in now.get()
+    watcher.show(event("withdrawn", "n", text=""))
+    await watcher.token("the answer")
+    with console.capture() as now:
+        console.print(watcher)
+    assert "the answer" in now.get()
+    assert "line 19" not in now.get()
 
 
 def test_log_lines_carry_the_run_and_no_key(tmp_path: Path) -> None:

@@ -85,6 +85,8 @@ class LiveWatcher(Watcher):
         self._answer = ""
 
     def show(self, event: Mapping[str, Any]) -> None:
+        if event["type"] == "withdrawn":
+            self._answer = str(event.get("text") or "")
         line = event_line(event, self._language)
         if not line:
             return

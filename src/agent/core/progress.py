@@ -47,6 +47,7 @@ EventType = Literal[
     "passages",
     "gap",
     "answering",
+    "withdrawn",
     "done",
 ]
 

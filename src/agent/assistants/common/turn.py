@@ -269,8 +269,8 @@ PROGRESS = "progress"
 MOST_BYTES = 8000
 _LENGTHS = (240, 120, 60, 30)
 _FIELDS = ("type", "id", "text", "speaker", "count", "seconds", "at")
-_FLEETING = "map_found"
-"""Kind of event that only tells early what the answer has."""
+_FLEETING = ("map_found", "withdrawn")
+"""Kinds of events that only tell early what the answer has, or has not."""
 _CORRECTED = ("repaired", "contradicted")
 """Verdicts of statements whose quote an export prints."""
 
@@ -348,7 +348,7 @@ class Recorder:
         self.events: list[dict[str, Any]] = []
 
     def __call__(self, event: Any) -> None:
-        if isinstance(event, Mapping) and event.get("type") != _FLEETING:
+        if isinstance(event, Mapping) and event.get("type") not in _FLEETING:
             lasting = {name: event[name] for name in _FIELDS if name in event}
             self.events.append({**lasting, "at": int(time.time() * 1000)})
         self._emit(event)

@@ -236,6 +236,9 @@ class Draft:
     def withdraw(self) -> str:
         """Take back what was shown of a model's text; return what parts it from what follows."""
         self.rest()
+        if self.written:
+            # Who shows the stream shows only what stays of it, at once.
+            self.emit(event("withdrawn", self.node, text=self.notice))
         self.citer = Citer(self.sources, omitted=say("answer.link_omitted", self.language))
         self.own_list = SourceListFilter()
         parted = "\n\n" if self.written else ""

@@ -34,6 +34,10 @@ export class StreamReader {
   #addEvent(event) {
     if (typeof event?.type !== "string") return false;
     if (event.type === "answering") this.#whole = true;
+    if (event.type === "withdrawn") {
+      this.#turn.text = event.text ?? "";
+      return true;
+    }
     this.#turn.events = [...this.#turn.events, event];
     return true;
   }
