@@ -243,6 +243,32 @@ async def test_a_team_settles_an_answer_on_them(knowledge: MemoryKnowledge) -> N
     assert [s["kind"] for s in state["messages"][-1].additional_kwargs["sources"]] == ["document"]
 
 
+async def test_a_team_asks_own_documents_alone_where_the_question_wants_it(
+    knowledge: MemoryKnowledge,
+) -> None:
+    from agent.assistants.team_answer.graph import build_graph as team_graph
+
+    def researcher(turn: Turn) -> Answer:
+        offered = {tool.name for tool in turn.tools}
+        assert offered <= {"search_documents", "run_code"}
+        if not turn.tool_results:
+            # A model that knows tools of elsewhere is refused.
+            calls = (documents("桥面 检修"), FunctionCall("search_bocha", {"query": "青岚大桥"}))
+            return Answer(calls=calls)
+        return Answer(text="答案是三年[^d0-0]。")
+
+    read = {"asked": QUESTION, "own_documents": "only", "needs_map": True}
+    team = Team("三年", team_researcher=researcher, team_analyze=lambda turn: Answer(json=read))
+    async with team_laboratory(team) as lab:
+        services: Any = With(lab.services, knowledge=lambda: knowledge)
+        graph = team_graph(lambda: services).compile(checkpointer=InMemorySaver())
+        asked: Any = {"messages": QUESTION}
+        state: Any = await graph.ainvoke(asked, lab.where(), context=lab.configured())
+        requests = [*lab.bocha.requests, *lab.serper.requests, *lab.amap.requests]
+    assert (state["final_answer"], requests) == ("三年", [])
+    assert (state["usage"]["searches"], state["usage"]["map_calls"]) == (0, 0)
+
+
 async def test_a_team_that_found_nothing_in_them_says_that_it_looked(
     knowledge: MemoryKnowledge,
 ) -> None:

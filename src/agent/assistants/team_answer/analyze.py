@@ -4,11 +4,15 @@ import logging
 
 from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from agent.assistants.common.conversation import conversation
 from agent.assistants.common.gaps import ask_or_gap
-from agent.assistants.common.own_documents import readable_collections
+from agent.assistants.common.own_documents import (
+    AsksForDocuments,
+    lacking_documents,
+    readable_collections,
+)
 from agent.assistants.common.previous import opened_previous, previous_of
 from agent.assistants.common.review import waiting
 from agent.assistants.common.services import GetServices, Services
@@ -40,7 +44,7 @@ MAX_ASKED = 1000
 """Characters of a step."""
 
 
-class Analyzed(BaseModel):
+class Analyzed(AsksForDocuments):
     """The question, read before anybody searches."""
 
     asked: str = Field(description="The question in one sentence that stands alone.")
@@ -103,9 +107,20 @@ async def analyze(
         runtime.stream_writer(event("notice", NODE, text=notice))
     meter = open_meter(turn, configuration, services, spent=None)
     prompt = _prompt(turn, discussion, requirement, configuration.context_token_limit)
-    analysis, gaps = await _read(
-        prompt, turn, requirement, services, meter=meter, configuration=configuration
-    )
+    analyzed, gaps = await _read(prompt, turn, services, meter=meter, configuration=configuration)
+    analysis = analysis_by_rules(turn["question"], requirement)
+    asks = analyzed.own_documents if analyzed else ""
+    if analyzed:
+        analysis = analysis_of(analyzed, turn["question"], requirement)
+    if asks and not readable.names:
+        readable = await readable_collections(
+            state, configuration, services, runtime, turn=turn, all_by_default=True
+        )
+    only = configuration.sources == "own" or asks == "only"
+    if only:
+        turn = Turn(**{**turn, "own_only": True})
+    if only or asks:
+        gaps = [*gaps, *lacking_documents(readable, turn["language"], only=only)]
     gaps = [*readable.gaps, *gaps]
     for gap in gaps:
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
@@ -134,13 +149,11 @@ def _prompt(turn: Turn, discussion: str, requirement: str, limit: int) -> list[B
 async def _read(
     prompt: list[BaseMessage],
     turn: Turn,
-    requirement: str,
     services: Services,
     *,
     meter: Meter,
     configuration: Configuration,
-) -> tuple[Analysis, list[Gap]]:
-    question = turn["question"]
+) -> tuple[Analyzed | None, list[Gap]]:
     asking = services.models.ask(
         configuration.query_generator_model,
         prompt,
@@ -149,10 +162,7 @@ async def _read(
         thinking=DEFAULT_THINKING["query"],
     )
     reply, gaps = await ask_or_gap(asking, turn, NODE)
-    if reply is None:
-        return analysis_by_rules(question, requirement), gaps
-    assert reply.parsed is not None
-    return analysis_of(reply.parsed, question, requirement), []
+    return (reply.parsed, []) if reply else (None, gaps)
 
 
 DECOMPOSE = "decompose"

@@ -73,6 +73,8 @@ class Engines:
 def engines_of(web: WebSearch, configuration: Configuration, turn: Turn) -> Engines:
     """Return the search tools that `web_search` allows; Tavily only as the last resort."""
     model, choice = configuration.research_model, configuration.web_search
+    if turn.get("own_only"):
+        return Engines()
     if choice == "off":
         task = WebTask("", "", turn["language"], turn["today"], model)
         return Engines(gaps=[search_gap(task, "web", "search_off")])
