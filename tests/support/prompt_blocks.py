@@ -9,7 +9,7 @@ BLOCKS = {
     " map_calls_left limit asked_as question",
     "answer": "today conversation question asked_as findings sources places routes weather outing"
     " gaps previous_sources previous_places planned_day",
-    "continue_answer": "cut_off",
+    "continue_answer": "cut_off last_words",
     "claim_check": "today question passages statements",
     "claim_revise": "passages statements",
     "deep_plan": "today conversation previous limit question",

@@ -37,6 +37,7 @@ from agent.models.catalogue import ModelName
 from agent.models.limits import ReplySize, Underway, refuse_late
 from agent.models.loops import without_loop
 from agent.models.replies import SpokenText, spoken_pieces
+from agent.models.seam import Seam, last_words, shown_end
 from agent.models.types import Piece, Request, Thinking, Vendor, Withdrawal
 from agent.models.validation import LOOP, blocked_reply, malformed_reply
 from agent.models.window import Windows
@@ -87,7 +88,6 @@ class FinishedText(BaseChatModel):
 
 log = logging.getLogger(__name__)
 _IDLE_SECONDS = 30.0
-_CUT_OFF_CHARACTERS = 600
 _LAST_CHARACTERS = 200
 _ENDS = re.compile(r"[.!?。！？…|`*_)）\]】」』”\"'>]\s*$|\n\s*$")
 Account = Callable[[ModelName, Meter, Any], None]
@@ -272,10 +272,24 @@ class AnswerStream:
         prompt = [*messages, continue_prompt(text_so_far)]
         async with AsyncExitStack() as stack:
             more = await self._continue(opened.name, prompt, stack)
-            async for text in more.texts(self._meter):
+            async for text in self._joined(more, Seam(text_so_far)):
                 yield text
         if not more.whole:
             raise _cut_off(opened.name)
+
+    async def _joined(self, more: OpenStream, seam: Seam) -> AsyncGenerator[str, None]:
+        """Yield the rest of a text so that no seam is seen; where it begins anew, instead of it."""
+        async for text in more.texts(self._meter):
+            if isinstance(text, Withdrawal):
+                seam = Seam("")
+                yield text
+            elif rest := seam.take(text):
+                if seam.restarted:
+                    yield Withdrawal()
+                    seam = Seam("")
+                yield rest
+        if rest := seam.end():
+            yield rest
 
     def _remember(self, stream: OpenStream) -> None:
         """Keep whether a model's template opens its thoughts: the next reply of it waits."""
@@ -368,8 +382,8 @@ def ends_naturally(text: str) -> bool:
 
 def continue_prompt(text: str) -> HumanMessage:
     """Ask for the rest of what was cut off."""
-    tail = text[-_CUT_OFF_CHARACTERS:]
-    return HumanMessage(render("continue_answer", cut_off=tail))
+    values = {"cut_off": shown_end(text), "last_words": last_words(text)}
+    return HumanMessage(render("continue_answer", **values))
 
 
 def _cut_off(name: ModelName) -> ProviderUnavailable:
