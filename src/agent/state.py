@@ -534,7 +534,7 @@ class PlannedDay(BaseModel):
     begins: str | None = Field(None, description="HH:MM at which it begins.")
     back_by: str | None = Field(None, description="HH:MM at which it has to be over.")
     meals: list[str] = Field(default_factory=list, description="lunch, dinner, where named.")
-    earlier_places: bool = Field(False, description="Of places already shown, nothing new.")
+    earlier_places: bool = Field(False, description="Nothing new is searched.")
     changes: list[PlannedChange] = Field(default_factory=list)
 
 
@@ -544,9 +544,9 @@ class SearchQueryList(BaseModel):
     question: str = ""
     language: str = Field("", description="BCP-47 tag of its language: en, ja, zh-Hant.")
     constraints: PlannedConstraints | None = None
-    day: str | None = Field(None, description="ISO date of the day that is meant.")
+    day: str | None = Field(None, description="ISO date that is meant.")
     outing: PlannedDay | None = None
-    only_own_documents: bool = Field(False, description="True: the asker's own files alone.")
+    only_own_documents: bool = Field(False, description="Only the asker's own files may be read.")
     needs: str = Field("", description="place, origin, or empty.")
     needs_search: bool = Field(True, description="False where nothing needs looking up.")
     reply: str = Field("", description="To mere thanks or a greeting, else empty.")

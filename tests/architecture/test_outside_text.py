@@ -9,7 +9,7 @@ OWN = {
     "agent.batch.disk": "files of ours",
     "agent.batch.records": "only where the elements of an array end",
     "agent.cli.serve": "langgraph.json",
-    "agent.evidence.places": "a table of the package",
+    "agent.evidence.vocabulary": "a table of the package",
     "agent.evidence.records": "a table of the package",
     "agent.evidence.way_steps": "a table of the package",
     "agent.knowledge.embeddings": "a reply as we kept it",

@@ -20,7 +20,7 @@ from agent.core.outside import finite, parse_json, parse_json_at
 from agent.evaluation.verdicts import parse_verdict
 from agent.evidence.constraints import valid_constraints
 from agent.evidence.grounding import ground
-from agent.evidence.intent import valid_map_task
+from agent.evidence.maps import valid_map_task
 from agent.mcp import stdio
 from agent.mcp.amap.records import PRESENTATION, AmapReader
 from agent.mcp.amap.tools import clean_arguments

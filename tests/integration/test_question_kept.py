@@ -115,13 +115,13 @@ async def test_a_follow_up_without_map_calls_left_goes_to_the_web_alone(lab: Lab
 
 async def test_a_near_repeat_of_a_query_is_not_searched_again(lab: Lab) -> None:
     first = {"query": "SQLite vs PostgreSQL for small web application 2026"}
-    again = {"query": "SQLite vs PostgreSQL small web application comparison 2026"}
+    again = {"query": "2026 SQLite vs PostgreSQL for the small web application?"}
     new = {"query": "sqlite.org appropriate uses for SQLite"}
     verdict = Answer(
         json={"is_sufficient": False, "knowledge_gap": "x", "follow_up_queries": [again, new]}
     )
     scripted(lab, generate_query=[plan(first)], reflection=[verdict])
-    state = await lab.ask("SQLite vs PostgreSQL for a small web application 2026?")
+    state = await lab.ask("SQLite vs PostgreSQL for the small web application 2026?")
     assert [q["query"] for q in state["queries"]] == [first["query"], new["query"]]
 
 

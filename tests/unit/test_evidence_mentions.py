@@ -1,4 +1,4 @@
-from agent.evidence.places import mentioned
+from agent.evidence.mentions import mentioned
 from agent.evidence.types import Place
 from tests.support.cpu_time import takes_less
 

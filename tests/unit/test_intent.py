@@ -8,13 +8,13 @@ from agent.evidence.intent import (
     detect_location_query,
     extract_place,
     has_location_intent,
-    is_courtesy,
     map_task_by_rules,
     names_known_place,
     needs_place,
-    valid_map_task,
 )
-from agent.evidence.places import activity_keywords, names_chinese_place
+from agent.evidence.maps import valid_map_task
+from agent.evidence.places import names_chinese_place
+from agent.evidence.vocabulary import activity_keywords
 from tests.support.cpu_time import takes_less
 
 TRAPS = [
@@ -275,18 +275,6 @@ def test_a_year_and_a_product_behind_a_preposition_are_no_place_to_offer_the_map
     text: str,
 ) -> None:
     assert not names_known_place(text)
-
-
-@pytest.mark.parametrize(
-    "text", ["谢谢！", "好的，明白了，非常感谢", "你好", "Thanks a lot!", "ok great"]
-)
-def test_a_courtesy_asks_for_nothing(text: str) -> None:
-    assert is_courtesy(text)
-
-
-@pytest.mark.parametrize("text", ["谢谢，那西湖几点关门？", "好吃的", "2026", "ok Google"])
-def test_a_question_behind_a_courtesy_is_one(text: str) -> None:
-    assert not is_courtesy(text)
 
 
 @pytest.mark.parametrize(

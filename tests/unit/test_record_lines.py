@@ -7,7 +7,7 @@ import pytest
 from agent.assistants.common.shown_records import distinct_places, listed, numbered
 from agent.evidence.geo import distance_text, duration_text
 from agent.evidence.language import days_named
-from agent.evidence.places import mentioned
+from agent.evidence.mentions import mentioned
 from agent.evidence.records import (
     china_time,
     cost_text,

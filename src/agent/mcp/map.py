@@ -14,8 +14,8 @@ from agent.core.calls import Calls, Policy
 from agent.core.concurrency import BoundedCache, SingleFlight
 from agent.core.errors import AgentError, BudgetExceeded, ProviderError
 from agent.core.redaction import scrub
-from agent.evidence.places import limiting_cities, subject_in_english
 from agent.evidence.types import Leg, Location, MapTask, Point
+from agent.evidence.vocabulary import limiting_cities, subject_in_english
 from agent.mcp.map_server import DailySearches, MapServer, NamedStop, Pauses, window_pace
 from agent.mcp.records import (
     NOT_FOUND,

@@ -16,7 +16,6 @@ from agent.core.outside import parse_json
 from agent.core.progress import Spot, SpotRole
 from agent.evidence.constraints import opening_hours
 from agent.evidence.geo import distance_m, distance_text, duration_text, wgs84_of
-from agent.evidence.places import cities_in, city_in_english
 from agent.evidence.records import (
     cost_words,
     day_text,
@@ -41,6 +40,7 @@ from agent.evidence.types import (
     Source,
     Weather,
 )
+from agent.evidence.vocabulary import cities_in, city_in_english
 from agent.texts import Language, has, reason_of, say
 
 log = logging.getLogger(__name__)

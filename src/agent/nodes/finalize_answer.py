@@ -23,8 +23,8 @@ from agent.assistants.common.writer import (
 )
 from agent.configuration import Configuration
 from agent.evidence.grounding import says_not_found
+from agent.evidence.mentions import mentioned
 from agent.evidence.outing.text import outing_lines, outing_section
-from agent.evidence.places import mentioned
 from agent.evidence.records import (
     one_a_city,
     place_facts,

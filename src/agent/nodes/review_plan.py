@@ -31,7 +31,7 @@ from agent.configuration import Configuration
 from agent.core.budget import Usage
 from agent.core.errors import InputError
 from agent.core.progress import event
-from agent.evidence.intent import valid_map_task
+from agent.evidence.maps import valid_map_task
 from agent.evidence.queries import clean_text
 from agent.evidence.types import MapIntent, MapTask, Point, Query
 from agent.nodes.routing import goes_to_web

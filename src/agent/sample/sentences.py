@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from agent.core.strings import one_line
 from agent.evidence.citations import ID, MARKER
-from agent.evidence.places import activity_keywords
+from agent.evidence.vocabulary import activity_keywords
 from agent.knowledge.ranking import Bm25, best_first
 from agent.knowledge.terms import query_terms
 from agent.texts import Language, detect_language

@@ -6,7 +6,7 @@ from itertools import dropwhile
 
 from agent.core.patterns import piece
 from agent.evidence.intent import extract_place
-from agent.evidence.places import activity_in, landmark_in, without_activities
+from agent.evidence.vocabulary import activity_in, landmark_in, without_activities
 from agent.knowledge.terms import bears_on
 from agent.texts import detect_language
 

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from agent.configuration import Configuration
 from agent.evidence.geo import parse_lnglat
-from agent.evidence.intent import map_task_by_rules, valid_map_task
+from agent.evidence.intent import map_task_by_rules
+from agent.evidence.maps import valid_map_task
 from agent.evidence.types import MapTask, Point, Query
 from agent.state import WrittenQuery
 

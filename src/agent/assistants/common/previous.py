@@ -17,8 +17,8 @@ from agent.core.strings import cut_to_shares, cut_to_tokens, estimated_tokens
 from agent.evidence.citations import MARKER, carry_over, source_key
 from agent.evidence.claims.passages import with_heads
 from agent.evidence.figures import figures
+from agent.evidence.mentions import source_ids
 from agent.evidence.outing.text import day_lines
-from agent.evidence.places import source_ids
 from agent.evidence.queries import clean_text
 from agent.evidence.records import place_facts
 from agent.evidence.types import LeftOut, Outing, Place, Source, Stop

@@ -13,7 +13,7 @@ from agent.assistants.common.previous import listed_last, planned_places
 from agent.configuration import Configuration
 from agent.evidence.constraints import valid_constraints
 from agent.evidence.geo import parse_lnglat
-from agent.evidence.intent import asks_only_the_way, extract_place, needs_origin, needs_place
+from agent.evidence.intent import extract_place, needs_origin, needs_place
 from agent.evidence.outing.plan import is_stop
 from agent.evidence.outing.wish import valid_day, valid_wish
 from agent.evidence.queries import clean_text, drop_seen, is_visible, shares_nothing
@@ -198,7 +198,4 @@ def own_words(turn: Turn, configuration: Configuration) -> Query:
     task = map_task(question, None, configuration)
     if task and not task.get("place") and parse_lnglat(question) is None and not turn["near"]:
         task = task if task.get("city") or task.get("destination") else None
-    query = Query(query=question, map=task)
-    if task and asks_only_the_way(question):
-        query["web"] = False
-    return query
+    return Query(query=question, map=task)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from agent.evidence.constraints import is_of_no_kind_searched
 from agent.evidence.language import days_named
-from agent.evidence.places import mentioned, source_ids
+from agent.evidence.mentions import mentioned, source_ids
 from agent.evidence.records import (
     district_in_english,
     forecast_in_english,

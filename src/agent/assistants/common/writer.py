@@ -48,7 +48,7 @@ from agent.evidence.citations import Citer, inert
 from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.statements import LINKED, statements
 from agent.evidence.constraints import judged
-from agent.evidence.places import source_ids
+from agent.evidence.mentions import source_ids
 from agent.evidence.records import (
     attribution,
     one_a_city,

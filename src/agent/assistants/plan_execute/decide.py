@@ -33,9 +33,9 @@ from agent.assistants.plan_execute.subject import (
 from agent.assistants.plan_execute.task_run import OPTIONAL, ExecutorRun, ask_source
 from agent.core.errors import AgentError
 from agent.core.strings import cut_to_tokens
-from agent.evidence.places import limiting_cities
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap
+from agent.evidence.vocabulary import limiting_cities
 from agent.mcp.records import map_gap
 from agent.mcp.tools import subject_of
 from agent.models.catalogue import DEFAULT_THINKING

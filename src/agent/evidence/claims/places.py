@@ -9,7 +9,7 @@ from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.statements import Notation, Statement, statements
 from agent.evidence.figures import figures, same
 from agent.evidence.language import words
-from agent.evidence.places import mentioned
+from agent.evidence.mentions import mentioned
 
 _FROM = re.compile(
     r"(?:距离?|离)[^\d，。；,;|]{1,30}?(?=约|\d)|[·|]\s*[^\d·|]{1,30}?\s(?=\d[\d.]*\s?k?m\b)"

@@ -6,8 +6,8 @@ from datetime import date, datetime, timedelta
 from typing import Any, Literal
 
 from agent.evidence.constraints import listed, valid_clock
+from agent.evidence.mentions import mentioned
 from agent.evidence.outing.plan import BEGINS, MEALS, clock_of, minutes_of
-from agent.evidence.places import mentioned
 from agent.evidence.types import Outing, OutingWish, Place
 
 Mode = Literal["auto", "on", "off"]

@@ -11,8 +11,8 @@ from typing import Any
 from agent.core.errors import AgentError, ProviderError, ProviderRefused
 from agent.evidence.constraints import fitting, name_suits
 from agent.evidence.geo import distance_m, distance_text, parse_lnglat, wgs84_to_gcj02
-from agent.evidence.places import chinese_keyword
 from agent.evidence.types import Gap, Location, MapTask, Point, TravelMode
+from agent.evidence.vocabulary import chinese_keyword
 from agent.mcp.amap.install import PROVIDER
 from agent.mcp.amap.records import AmapReader, location_of, records
 from agent.mcp.amap.tools import RADIUS_M, ROUTE_TOOLS

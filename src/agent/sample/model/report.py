@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 from agent.evidence.intent import extract_place
-from agent.evidence.places import activity_keywords
+from agent.evidence.vocabulary import activity_keywords
 from agent.sample.model.request import Answer, FunctionCall, Turn
 from agent.sample.model.research import (
     PLACES,

@@ -10,16 +10,14 @@ from agent.evidence.constraints import (
     openness,
 )
 from agent.evidence.intent import (
-    asks_only_the_way,
     extract_place,
-    is_courtesy,
     map_task_by_rules,
     needs_origin,
     needs_place,
 )
 from agent.evidence.language import days_named
-from agent.evidence.places import activity_in
 from agent.evidence.types import Constraints, MapTask
+from agent.evidence.vocabulary import activity_in
 from agent.sample.corpus import find_anchor, search_pages
 from agent.sample.model.request import Answer, FunctionCall, GroundedSentence, Page, Turn
 from agent.sample.model.text import (
@@ -85,6 +83,12 @@ _BEST = (
     ),
 )
 """What a follow-up wants most, where a record says it, and the sign of its order."""
+_WAYS = ("route", "distance")
+_COURTESY = re.compile(
+    r"(?:非常|太)?(?:谢谢|感谢)|[你您]好|[你您](?:是谁|能做什么)|再见|好的?|明白|thank you|thanks"
+    r"|hello|hi|hey|bye|ok(?:ay)?|great|a lot|very much|who are you|what can you do"
+    r"|[\W_了啦啊呀哦吧]+"
+)
 _SINGLE = ("route", "distance", "weather", "regeo")
 
 _WANTS = re.compile(
@@ -99,6 +103,11 @@ _ORDINAL = re.compile(r"第([一二三四])|\b(first|second|third|fourth)\b", re
 _ORDER = {word: str(at) for words in ("一二三四", ("first", "second", "third", "fourth"))
           for at, word in enumerate(words, 1)}  # fmt: skip
 _STOP = re.compile(r"^\d\d:\d\d–\d\d:\d\d (?:[^:]{1,12}: )?(.+?)(?: \[\^|$)")
+
+
+def _is_courtesy(text: str) -> bool:
+    """Return whether a message only greets or thanks, or asks who it is that answers."""
+    return not _COURTESY.sub("", text[:200].casefold())
 
 
 def question_of(turn: Turn) -> str:
@@ -136,13 +145,14 @@ def generate_query(turn: Turn) -> Answer:
     told = _by_hours(turn.user, question) or _best_first(turn.user)
     wanted = day.get("outing")
     replans = isinstance(wanted, dict) and wanted["earlier_places"]
-    if told or replans or is_courtesy(block(turn.user, "question")):
+    if told or replans or _is_courtesy(block(turn.user, "question")):
         return Answer(json={**reply, "needs_search": False, "query": []})
     if pair := _two_places(question_of(turn)):
         tasks = [{"query": name, "map": MapTask(intent="poi", place=name)} for name in pair]
         return Answer(json={**reply, "query": tasks})
-    rows: list[dict[str, object]] = [{"query": question, "map": map_task_by_rules(question)}]
-    if asks_only_the_way(question):
+    task = map_task_by_rules(question)
+    rows: list[dict[str, object]] = [{"query": question, "map": task}]
+    if task and task["intent"] in _WAYS:
         rows[0]["web"] = False
     rows += [{"query": query, "map": None} for query in _aspect_queries(question)]
     return Answer(json={**reply, "query": rows[:count]})
@@ -277,7 +287,7 @@ def answer(turn: Turn) -> Answer:
     """Place first where there are some, then the sentences that bear most on the question."""
     user, language, question = turn.user, language_of(turn), question_of(turn)
     plain = clean_question(question)
-    if question and is_courtesy(question):
+    if question and _is_courtesy(question):
         return Answer(text=say("sample.welcome", language))
     places, unfit = _fit_and_unfit(user, question, language)
     names = _two_places(question) or (extract_place(plain) or ("",))[:1]

@@ -1,0 +1,58 @@
+"""Check what a model or a rule proposes to ask the map: only what can be run of it is taken."""
+
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from agent.evidence.queries import clean_text
+from agent.evidence.types import MapIntent, MapTask, TravelMode
+
+_MAX_NAME, _MAX_KEYWORDS = 80, 3
+_DEFAULT_RADIUS_M, _MIN_RADIUS_M, _MAX_RADIUS_M = 2000, 100, 50_000
+
+
+def valid_map_task(candidate: Mapping[str, Any]) -> MapTask | None:
+    """Return a runnable task from a model's proposal; None if something needed lacks.
+
+    A search nearby may lack its place: the user's own location can stand for it.
+    """
+    intent: MapIntent | None = candidate.get("intent")
+    if intent is None or intent not in get_args(MapIntent):
+        return None
+    task = MapTask(intent=intent, radius_m=_clamp(candidate.get("radius_m")))
+    names = {key: _name(candidate.get(key)) for key in ("place", "city", "origin", "destination")}
+    task["place"], task["city"] = names["place"], names["city"]
+    task["origin"], task["destination"] = names["origin"], names["destination"]
+    task["keywords"] = _words(candidate.get("keywords"))
+    mode = candidate.get("mode")
+    task["mode"] = mode if mode in get_args(TravelMode) else None
+    return task if _is_complete(task) else None
+
+
+def _is_complete(task: MapTask) -> bool:
+    where = task.get("place") or task.get("city")
+    match task["intent"]:
+        case "nearby":
+            return bool(task.get("keywords") or where)
+        case "area":
+            return bool(where and task.get("keywords"))
+        case "poi":
+            return bool(where or task.get("keywords"))
+        case "route" | "distance":
+            return bool(task.get("destination"))
+    return bool(where)
+
+
+def _clamp(radius: object) -> int:
+    if isinstance(radius, bool) or not isinstance(radius, int | float) or radius != radius:
+        return _DEFAULT_RADIUS_M
+    return int(min(max(radius, _MIN_RADIUS_M), _MAX_RADIUS_M))
+
+
+def _name(value: object) -> str | None:
+    return (clean_text(value, _MAX_NAME) or None) if isinstance(value, str) else None
+
+
+def _words(value: object) -> list[str]:
+    items = value if isinstance(value, list | tuple) else [value]
+    cleaned = [clean_text(item, _MAX_NAME) for item in items if isinstance(item, str)]
+    return list(dict.fromkeys(word for word in cleaned if word))[:_MAX_KEYWORDS]

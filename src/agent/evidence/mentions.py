@@ -1,0 +1,83 @@
+"""Find the names of known places in a text."""
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+from agent.evidence.references import strip_references
+from agent.evidence.types import Place
+
+_BRANCH = re.compile(r"\s*[(\[【][^()\[\]【】]*[)\]】]\s*$")
+_HAN_RUN = re.compile(r"[\u3400-\u9fff]")
+_LINK = re.compile(r"\]\([^()\s]*\)")
+_SPACE = re.compile(r"\s+")
+_MASK = "\x00"
+_SHORT = 2
+_SHORTEST_LATIN = 3
+
+
+def source_ids(place: Place) -> list[str]:
+    """Return the ids of all sources that stand for a place, the one it is cited by first."""
+    return list(dict.fromkeys([place["source"], *place.get("sources", [])]))
+
+
+def mentioned(places: Sequence[Place], text: str) -> dict[str, int]:
+    """Return the ids of the places that the text names, with where each is named first.
+
+    A name counts with or without its branch ("(王府井店)") and whatever its brackets, but
+    not inside a longer place name, and a name of two characters only if it stands alone. A
+    branch left out means every branch known, unless the text names one of them in full.
+    """
+    rest = _plain(_LINK.sub("]", strip_references(text)))
+    full: dict[str, list[str]] = defaultdict(list)
+    short: dict[str, list[str]] = defaultdict(list)
+    for place in places:
+        name = _plain_name(place["name"])
+        full[name].append(place["id"])
+        if english := _plain_name(place.get("name_en") or ""):
+            full[english].append(place["id"])
+        base = _plain_name(_BRANCH.sub("", unicodedata.normalize("NFKC", place["name"])))
+        if base and base != name:
+            short[base].append(place["id"])
+    positions: dict[str, int] = {}
+    for name in _longest_first({*full, *short}):
+        rest, first = _take(rest, name)
+        if first is None:
+            continue
+        branches = set(short.get(name, ()))
+        named = {*full.get(name, ()), *(() if positions.keys() & branches else branches)}
+        for id in named:
+            positions[id] = min(first, positions.get(id, first))
+    return positions
+
+
+def _longest_first(names: Iterable[str]) -> list[str]:
+    return sorted((name for name in names if name), key=lambda name: (-len(name), name))
+
+
+def _take(text: str, name: str) -> tuple[str, int | None]:
+    """Return the text with the name masked out, as long as before, and where it stood first."""
+    if name not in text:
+        return text, None
+    pattern = re.escape(name)
+    if not _HAN_RUN.search(name):
+        if len(name) < _SHORTEST_LATIN:
+            return text, None
+        pattern = rf"(?<![a-z0-9]){pattern}(?![a-z0-9])"
+    elif len(name) <= _SHORT:
+        pattern = rf"(?<![\w\u3400-\u9fff]){pattern}(?![\w\u3400-\u9fff])"
+    first = re.search(pattern, text)
+    return re.sub(pattern, _MASK * len(name), text), first and first.start()
+
+
+def _plain(text: str) -> str:
+    """Fold for comparison: width, case, brackets; spaces stay between Latin words only."""
+    folded = unicodedata.normalize("NFKC", text).casefold().replace("·", "")
+    folded = folded.translate(str.maketrans("【】[]「」《》", "()()()()"))
+    spaced = _SPACE.sub(" ", folded).strip()
+    return re.sub(r"(?<![a-z0-9.,!?]) | (?![a-z0-9])", "", spaced)
+
+
+_plain_name = lru_cache(4096)(_plain)
