@@ -142,7 +142,7 @@ async def seconds(language: Language, count: int, characters: int, seed: int) ->
         ]
 
     check = ClaimCheck(asyncio.ensure_future(read()), used, sources, language, judge)
-    await check.finish(text, seconds=_SECONDS)
+    await check.finish(text)
     done = check.finished(text, {})
     return time.process_time() - began, done.counts["total"]
 
@@ -232,7 +232,7 @@ async def waiting(
         check.feed(text[at : at + size])
         await asyncio.sleep(_PIECE / _STREAM / pace)
     ended = time.monotonic()
-    await check.finish(text, seconds=_SECONDS)
+    await check.finish(text)
     done = time.monotonic()
     failed = sum(outcome.verdict == "missing" for outcome in check.outcomes)
     assert failed == sum(outcome.revised is not None for outcome in check.outcomes) > 0

@@ -112,7 +112,11 @@ class Configuration(BaseModel):
         "", description="Judges the answer's statements; the answer's model where that is empty."
     )
     claim_seconds: float = Field(
-        6, ge=0.5, le=60, description="Seconds a reader waits for the judge after the text."
+        0,
+        ge=0,
+        le=600,
+        description="Seconds a reader waits for the judge after the text; 0: 6, of a model that"
+        " thinks 15, on a server of one's own 60.",
     )
     max_follow_up_queries: int = Field(
         3, ge=0, le=10, description="Follow-up queries a reflection may ask for."

@@ -79,6 +79,31 @@ describe("a question", () => {
     assert.equal(turn.answer.mode, "offline");
   });
 
+  it("may be asked while only a judge still reads the answer before it", async () => {
+    const { conversation, run, thread } = await asking();
+    const first = conversation.current;
+    run.tell("metadata", { run_id: run.run_id });
+    run.progress("answering");
+    run.say("The park.");
+    await until(conversation, (turn) => turn.text === "The park.");
+    assert.equal(await conversation.ask("And now?", ASK), null);
+    run.progress("checking");
+    await until(conversation, (turn) => turn.events.length === 2);
+    const started = at.server.nextRun();
+    await conversation.ask("And now?", ASK);
+    const next = await started;
+    assert.equal(next.asked.multitask_strategy, "enqueue");
+    assert.equal(run.asked.multitask_strategy, "reject");
+    thread.state.values = { messages: answered(run, "The park†.") };
+    run.end("success");
+    await until(conversation, () => first.status === "done");
+    assert.equal(first.answer.text, "The park†.");
+    const [human, reply] = answered(next, "Now that.");
+    thread.state.values.messages.push(human, { ...reply, id: "ai-2" });
+    next.end("success");
+    assert.equal((await until(conversation, is("done"))).answer.text, "Now that.");
+  });
+
   it("is shown later with the progress that its answer keeps", async () => {
     const { conversation, run, thread } = await asking();
     const progress = [{ type: "queries", text: "one", at: 20 }, { type: "done", count: 1, at: 900 }];

@@ -162,7 +162,8 @@ const ROUTES = {
     reply(response, 200, thread.runs.map((run) => run.record()).filter((run) => !wanted || run.status === wanted));
   },
   "POST /threads/*/runs"({ thread, body, response }) {
-    if (thread.runs.some((run) => run.active)) return reply(response, 409, { detail: "busy" });
+    const waits = body.multitask_strategy === "enqueue";
+    if (!waits && thread.runs.some((run) => run.active)) return reply(response, 409, { detail: "busy" });
     const run = this.startRun(thread, body);
     return reply(response, 200, run.record());
   },

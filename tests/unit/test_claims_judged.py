@@ -1,7 +1,7 @@
 """The check of an answer while it streams: judged in batches, late or failing judges, wordings."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from agent.assistants.common.claims import Checked, ClaimCheck, unchecked
 from agent.assistants.common.judge import Ask, Revise
@@ -27,15 +27,16 @@ async def checked(
     seconds: float = 5,
     beside: bool = True,
     rests_on: Evidence = KNOWN,
+    late: Callable[[], None] = lambda: None,
 ) -> Checked:
     """Return what comes of a text that streams piece by piece."""
     evidence = asyncio.ensure_future(known(rests_on))
-    check = ClaimCheck(evidence, [], SOURCES, "zh", judge, reviser, beside)
+    check = ClaimCheck(evidence, [], SOURCES, "zh", judge, reviser, beside, seconds)
     check.used[:] = SOURCES.values()
     for at in range(0, len(body), 7):
         check.feed(body[at : at + 7])
         await asyncio.sleep(0)
-    await check.finish(body, seconds=seconds)
+    await check.finish(body, late)
     check.stop()
     return check.finished(body, {})
 
@@ -251,7 +252,7 @@ async def test_where_one_call_is_served_at_a_time_the_judge_waits_for_the_text()
         check.feed(body[at : at + 7])
         await asyncio.sleep(0)
     assert not reader.batches
-    await check.finish(body, seconds=5)
+    await check.finish(body)
     assert check.finished(body, {}).counts["supported"] == 40
     assert (most, len(reader.batches)) == (1, 4)
 
@@ -261,8 +262,33 @@ async def test_a_judge_that_is_too_late_leaves_all_unchecked_and_nothing_marked(
         await asyncio.Event().wait()
         return []
 
-    done = await checked("故宫门票80元。", late, seconds=0.01)
-    assert (done.counts["unchecked"], done.text) == (1, "故宫门票80元。")
+    told = list[str]()
+    done = await checked("故宫门票80元。", late, seconds=0.01, late=lambda: told.append("late"))
+    assert (done.counts["unchecked"], done.counts["late"]) == (1, 1)
+    assert (done.text, told) == ("故宫门票80元。", ["late"])
+
+
+async def test_a_judge_in_time_is_told_to_nobody() -> None:
+    told = list[str]()
+    done = await checked(TEXT, Reader(门票=SUPPORTED), late=lambda: told.append("late"))
+    assert "late" not in done.counts
+    assert not told
+
+
+async def test_a_late_verdict_still_corrects_the_message_and_nothing_more_is_asked() -> None:
+    told, asked = asyncio.Event(), list[int]()
+    reader = Reader(轮椅=BAD, 门票=SUPPORTED)
+
+    async def judge(batch: Sequence[Statement], evidence: Evidence) -> list[Ruling]:
+        asked.append(len(batch))
+        await told.wait()
+        return await reader(batch, evidence)
+
+    body = "\n\n".join([TEXT, *(f"第{n}句门票60元[1]({URL})。" for n in range(30))])
+    done = await checked(body, judge, seconds=0.1, beside=False, late=told.set)
+    assert done.text.startswith(f"故宫门票60元，有免费轮椅†[1]({URL})。")
+    assert asked == [11]
+    assert (done.counts["supported"], done.counts["late"]) == (10, 20)
 
 
 async def test_without_a_judge_nothing_is_asked_and_all_is_told_as_unchecked() -> None:

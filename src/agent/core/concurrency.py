@@ -268,7 +268,7 @@ class SharedSemaphore:
     """Let `limit` in at a time, first come, first served; `async with` waits for a place."""
 
     def __init__(self, limit: int) -> None:
-        self._free = limit
+        self.limit = self._free = limit
         self._waiting: deque[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = deque()
         self._lock = threading.Lock()
 

@@ -48,6 +48,7 @@ EventType = Literal[
     "gap",
     "answering",
     "withdrawn",
+    "checking",
     "done",
 ]
 

@@ -69,7 +69,7 @@ def statement_line(answer: FinishedAnswer) -> str:
     return say(f"export.statements.{key}", language, n=claims["total"], parts=" · ".join(parts))
 
 
-_COMPARED = ("computed", "revised", "contradicted", "marked", "unchecked")
+_COMPARED = ("computed", "revised", "contradicted", "marked", "unchecked", "late")
 
 
 def _compared_line(answer: FinishedAnswer) -> str:
@@ -80,7 +80,9 @@ def _compared_line(answer: FinishedAnswer) -> str:
     if total <= 0:
         return ""
     if claims["unchecked"] == total:
-        return say("export.compared.none", language, total=total)
+        key = "none_in_time" if claims["late"] == total else "none"
+        return say(f"export.compared.{key}", language, total=total)
+    claims["unchecked"] -= claims["late"]
     parts = [say("export.compared.supported", language, n=claims["supported"], total=total)]
     parts += [say(f"export.compared.{kind}", language, n=claims[kind])
               for kind in _COMPARED if claims[kind] > 0]  # fmt: skip

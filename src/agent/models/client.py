@@ -11,7 +11,7 @@ from contextlib import aclosing, contextmanager
 from dataclasses import asdict, replace
 from datetime import UTC, date, datetime
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 from langchain_core.messages import (
     AIMessage,
@@ -127,6 +127,8 @@ def _bytes(value: dict[str, Any]) -> Any:
 S = TypeVar("S", bound=BaseModel)
 log = logging.getLogger(__name__)
 _PROVIDERS: tuple[Provider, ...] = ("google", "openai")
+Kind = Literal["hosted", "thinking", "near"]
+"""How a model is served: by a service, by one that thinks first, on a machine of one's own."""
 
 
 class ModelClient:
@@ -434,6 +436,19 @@ class ModelClient:
         """Return the ids the service knows; raise ProviderError or ConfigurationError."""
         async with asyncio.timeout(self._settings.model_timeout_seconds):
             return await (await self._vendor(ModelName(provider, LISTING))).list_models()
+
+    def serves_one(self, model: str) -> bool:
+        """Return whether the model is asked one thing at a time."""
+        places = self._places[self._current(model).provider]
+        return places is not None and places.limit == 1
+
+    def kind(self, model: str) -> Kind:
+        """Return how it is served; of Google's, a model thinks as little as it is told."""
+        name = self._current(model)
+        if self._is_near(name):
+            return "near"
+        thinks = name.provider != "google" and self.reply_sizes.thinks(name)
+        return "thinking" if thinks else "hosted"
 
     def speed(self, model: str) -> float:
         """Return the tokens a second that a model was seen to write, else a usual number."""

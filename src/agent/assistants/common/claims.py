@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
@@ -79,6 +79,8 @@ class ClaimCheck:
     reviser: Revise | None = None
     beside: bool = True
     """Whether calls go on side by side and beside the writing; else one at a time, after it."""
+    seconds: float = 6.0
+    """How long a reader waits for the judge after the text."""
     body: str = ""
     statements: list[Statement] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
@@ -137,17 +139,18 @@ class ClaimCheck:
         by_name = {one.name: one for one in asked}
         return {by_name[r.id].key: r for r in found if r.id in by_name}
 
-    async def finish(self, body: str, *, seconds: float) -> None:
+    async def finish(self, body: str, late: Callable[[], None] = lambda: None) -> None:
         """Have the rest judged, prove all rulings, and have what fails said anew once.
 
-        After `seconds` nothing more is asked; what is under way is waited for a while longer.
+        When the reader has waited long enough, `late` tells so and nothing more is asked; what is
+        under way is waited for a while longer.
         """
         self.body = self._text = body
         self._cited = list(self.used)
         evidence = await self.evidence
         if evidence is None:
             return
-        self._until = asyncio.get_running_loop().time() + seconds
+        self._until = asyncio.get_running_loop().time() + self.seconds
         decided = await compute(lambda: self._decided(evidence), otherwise=lambda: None)
         if decided is None:
             return
@@ -157,7 +160,7 @@ class ClaimCheck:
             rest = [one for one in self.statements if one.key not in self._asked]
             self._ask(self.judge, batches(rest, _LAST if self.beside else BATCH))
             followed = [begin(self._follow(self.judge, call, evidence)) for call in self._calls]
-            await _ended(followed, seconds * _LATE)
+            await _ended(followed, self.seconds, late)
         self.outcomes = await self._proved(self.statements, self._rulings, evidence)
         await self._take_wordings(evidence)
 
@@ -249,6 +252,12 @@ class ClaimCheck:
                 self.outcomes[at] = outcome
 
     @property
+    def _late(self) -> dict[str, int]:
+        """Return how many statements the judge was too slow for, where it was."""
+        late = sum(one.key in self._asked - self._heard for one in self.statements)
+        return {"late": late} if late else {}
+
+    @property
     def citing(self) -> dict[str, list[str]]:
         """Return the statements that rest on each source, by its id."""
         citing: dict[str, list[str]] = {}
@@ -291,7 +300,7 @@ class ClaimCheck:
         return Checked(
             text=text,
             used=used,
-            counts=counts(self.outcomes),
+            counts=counts(self.outcomes) | self._late,
             statements=rows(parts, begins, lambda piece: with_targets(piece, targets)),
             extent=[begins, begins + own],
             missing=sum(outcome.fails for outcome in self.outcomes),
@@ -315,13 +324,20 @@ def unchecked(streamed: str, body: str, used: list[Source], language: Language) 
     )
 
 
-async def _ended(work: Sequence["asyncio.Task[None]"], seconds: float) -> None:
-    """Wait for work; what takes longer is given up."""
-    late = (await asyncio.wait(work, timeout=seconds))[1] if work else set()
-    for task in late:
+async def _ended(
+    work: Iterable["asyncio.Task[None]"], seconds: float, late: Callable[[], None]
+) -> None:
+    """Wait for work, tell when it is late, and give it up when it is far too late."""
+    left: set[asyncio.Task[None]] = set(work)
+    if left:
+        left = (await asyncio.wait(left, timeout=seconds))[1]
+    if left:
+        late()
+        left = (await asyncio.wait(left, timeout=seconds * (_LATE - 1)))[1]
+    for task in left:
         task.cancel()
-    if late:
-        log.info("%d of %d calls of the judge were too slow", len(late), len(work))
+    if left:
+        log.info("%d calls of the judge were too slow", len(left))
 
 
 def _with_quotes(

@@ -20,7 +20,7 @@ from agent.assistants.common.gaps import (
     undated_gap,
     with_recovered,
 )
-from agent.assistants.common.judge import Judge, Reviser, evidence_of
+from agent.assistants.common.judge import WAITING, Judge, Reviser, evidence_of
 from agent.assistants.common.previous import (
     NO_PREVIOUS,
     Knowledge,
@@ -79,7 +79,7 @@ def all_failed(gaps: Sequence[Gap], language: Language) -> str:
 
 log = logging.getLogger(__name__)
 
-_NO_VERDICT = ("version", "total")
+_NO_VERDICT = ("version", "total", "late")
 _SHOWN_PLACES = 20
 _REFUSAL = 600
 """Characters of a text for each sentence in it that says what was not found."""
@@ -155,6 +155,11 @@ class Draft:
         """What is shown of the model's text so far."""
         self.unfinished = False
         """Characters between the notice and the sections that code adds, as far as written."""
+
+    @property
+    def model(self) -> str:
+        """Return the model that writes the answer."""
+        return self.turn["reasoning_model"] or self.configuration.answer_model
 
     @property
     def shown_places(self) -> list[Place]:
@@ -272,13 +277,14 @@ class Draft:
 
         # Nobody waits for it where the writing is cancelled.
         evidence = begin(compute(read, otherwise=lambda: None))
-        self.claims = ClaimCheck(evidence, [], sources, self.language)
+        models, judge = self.services.models, self.configuration.judge_model or self.model
+        beside = not models.serves_one(judge)
+        self.claims = ClaimCheck(evidence, [], sources, self.language, beside=beside)
         if self.configuration.claim_check:
-            configuration, models = self.configuration, self.services.models
-            writer = self.turn["reasoning_model"] or configuration.answer_model
-            judge, notation = configuration.judge_model or writer, self.claims.notation
+            notation, seconds = self.claims.notation, self.configuration.claim_seconds
             self.claims.judge = Judge(models, judge, self.meter, notation)
-            self.claims.reviser = Reviser(models, writer, self.meter, notation)
+            self.claims.reviser = Reviser(models, self.model, self.meter, notation)
+            self.claims.seconds = seconds or WAITING[models.kind(judge)]
 
     def watch(self, piece: str) -> None:
         """Have what the text states judged while it is written; what code quotes states nothing."""
@@ -292,7 +298,7 @@ class Draft:
             self.claims.used[:] = self.citer.used
             self.claims.quoted = self.quoted
             own = self.body.removesuffix(self.quoted.rstrip("\n")).rstrip()
-            await self.claims.finish(own, seconds=self.configuration.claim_seconds)
+            await self.claims.finish(own, lambda: self.emit(event("checking", self.node)))
         return self.claims
 
 

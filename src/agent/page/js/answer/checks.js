@@ -41,11 +41,12 @@ export function countsOf({ claims = {}, statements = [] }) {
 function comparedCounts(claims, statements) {
   const contradicted = statements.filter(({ verdict }) => verdict === "contradicted").length;
   const total = claims.total - claims.own;
-  if (total > 0 && claims.unchecked === total) return [["none", total]];
+  const late = claims.late ?? 0;
+  if (total > 0 && claims.unchecked === total) return [[late === total ? "none_in_time" : "none", total]];
   /** @type {[string, number][]} */
   const counts = [
     ["computed", claims.computed], ["revised", claims.revised], ["contradicted", contradicted],
-    ["marked", claims.marked - contradicted], ["unchecked", claims.unchecked],
+    ["marked", claims.marked - contradicted], ["unchecked", claims.unchecked - late], ["late", late],
   ];
   return total > 0 ? [["supported", claims.supported], ...counts.filter(([, n]) => n > 0)] : [];
 }

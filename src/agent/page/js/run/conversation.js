@@ -5,7 +5,7 @@ import { delay, withRetries } from "./resumable_stream.js";
 import { client as pageClient, failureText, serverError, statusOf, steer as pageSteer } from "./server.js";
 import { StreamReader } from "./stream_reader.js";
 import { makeThread, newId, startRun } from "./threads.js";
-import { idsOf, isBusy, isUntaken, newTurn, reviewOf, takeAnswer, turnsOf } from "./turns.js";
+import { idsOf, isAwaited, isBusy, isUntaken, newTurn, reviewOf, takeAnswer, turnsOf } from "./turns.js";
 
 const RUNS = 100;
 /** Servers keep the progress of a run for this long. */
@@ -64,7 +64,7 @@ export class Conversation extends EventTarget {
   async ask(question, { assistant, settings = {}, near = null, review = false }) {
     const text = question.trim();
     if (!text || [...text].length > this.#maxQuestion) return null;
-    if (this.#opening || isBusy(this.current)) return null;
+    if (this.#opening || isAwaited(this.current)) return null;
     if (this.current?.status === "waiting") this.#end(this.current, "aside");
     const turn = newTurn({
       id: newId(), question: text, assistant,
@@ -233,7 +233,8 @@ export class Conversation extends EventTarget {
         this.#end(turn, "stopped");
         return;
       }
-      const thread = { threadId, question: this.turns[0].question };
+      const isNext = this.turns.some((other) => other !== turn && isBusy(other));
+      const thread = { threadId, question: this.turns[0].question, isNext };
       const run = await startRun(this.#client, thread, turn, payload);
       if (signal.aborted) return;
       Object.assign(turn, { ...idsOf(run), status: "running" });

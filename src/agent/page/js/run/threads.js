@@ -92,16 +92,18 @@ const cut = (title) => [...title].slice(0, TITLE_LENGTH).join("");
 /**
  * Starts a run for the turn; finds it again where the server took it but its reply was lost.
  * @param {Client} client
- * @param {{threadId: string, question: string}} thread with the question that it is named after
+ * @param {{threadId: string, question: string, isNext?: boolean}} thread with the question that it is
+ *   named after; `isNext` where the run waits for the one before it, whose answer is written
  * @param {Turn} turn its settings are the run's context
  * @param {RunPayload} payload
  * @returns {Promise<Run>} the run's record; throws what the SDK throws
  */
-export async function startRun(client, { threadId, question }, turn, payload) {
+export async function startRun(client, { threadId, question, isNext = false }, turn, payload) {
   const context = Object.keys(turn.settings).length ? turn.settings : undefined;
   // A server that dies makes the thread anew, and goes on with the run, by what the run says of them.
   const metadata = { ...metadataOf(question), [TURN]: turn.id };
-  const options = { ...STREAM, ...payload, context, metadata };
+  const multitaskStrategy = isNext ? "enqueue" : STREAM.multitaskStrategy;
+  const options = { ...STREAM, multitaskStrategy, ...payload, context, metadata };
   try {
     return await client.runs.create(threadId, turn.assistant, options);
   } catch (error) {

@@ -19,6 +19,12 @@ export const isActive = (run) => ACTIVE.has(run.status);
 /** Tells whether something may still come. @param {Turn|null|undefined} turn */
 export const isBusy = (turn) => turn?.status === "starting" || turn?.status === "running";
 
+/**
+ * Tells whether its text may still come: not once only a judge is waited for.
+ * @param {Turn|null|undefined} turn
+ */
+export const isAwaited = (turn) => isBusy(turn) && !turn?.events.some(({ type }) => type === "checking");
+
 /** Tells whether the server has nothing of it. @param {Turn} turn */
 export const isUntaken = (turn) => turn.status === "failed" && !turn.runId;
 

@@ -2,7 +2,7 @@
 
 import { el, fill, icon } from "../dom.js";
 import { translator } from "../i18n.js";
-import { isBusy } from "../run/turns.js";
+import { isAwaited } from "../run/turns.js";
 import { AssistantChoice } from "./assistant_choice.js";
 import { SourceRules } from "./source_rules.js";
 
@@ -85,7 +85,7 @@ export class Composer {
    * @param {Turn|null} turn
    */
   update(turn) {
-    this.#busy = isBusy(turn);
+    this.#busy = isAwaited(turn);
     this.#waiting = turn?.status === "waiting";
     if (!this.#busy) {
       this.#stopping = false;
