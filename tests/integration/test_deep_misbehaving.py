@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from agent.assistants.deep_research.explore import MAX_FRUITLESS
 from agent.sample.model.request import Answer, FunctionCall, Turn
 from agent.texts import say
 from tests.support.deep_lab import (
@@ -39,11 +40,13 @@ def cited(state: dict[str, Any]) -> int:
     return int(told(state)["checks"]["cited"])
 
 
-async def test_a_model_that_never_thinks_is_refused_and_the_question_itself_is_searched() -> None:
+async def test_a_model_that_never_thinks_is_asked_to_and_ended_where_it_finds_nothing_new() -> None:
     lab, state = await explored(lambda turn: Answer(calls=(search("成本"),)))
-    assert [body["query"] for body in lab.calls("/search")] == [ZH]
+    assert [body["query"] for body in lab.calls("/search")] == ["成本"]
+    (result,) = lab.llm.asked("deep_explore")[1].tool_results
+    assert result.text.endswith(say("deep_research.think_next", "zh"))
     assert codes(state) == ["model_stuck"]
-    assert told(state)["checks"]["refused_calls"] >= 4
+    assert len(lab.llm.asked("deep_explore")) == 1 + MAX_FRUITLESS
     assert cited(state) > 0
 
 
@@ -159,7 +162,7 @@ async def test_an_end_beside_a_search_waits_for_its_results() -> None:
             return Answer(calls=(think(), search("成本")))
         if "成本 低温" not in str(texts):
             return Answer(calls=(think(), end(shown_urls(turn)), search("成本 低温")))
-        assert any("没有结束" in text for text in texts)
+        assert any("没有执行" in text for text in texts)
         return Answer(calls=(think(), end(shown_urls(turn))))
 
     lab, state = await explored(rule)

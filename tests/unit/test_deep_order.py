@@ -14,6 +14,7 @@ from agent.assistants.deep_research.tools import (
     ruled,
     same_topic,
     thought_since_search,
+    thoughtless,
     urls_of,
 )
 from agent.core.strings import cut_to_tokens, estimated_tokens
@@ -44,13 +45,13 @@ PLANNED = replace(WORKED, planned=["应用"])
 @pytest.mark.parametrize(
     ("calls", "history", "refusals"),
     [
-        ([SEARCH], FRESH, ["think_first"]),
+        ([SEARCH], FRESH, [None]),
         ([THINK, SEARCH], FRESH, [None, None]),
         ([THINK, SEARCH, SEARCH], FRESH, [None, None, None]),
-        ([SEARCH, THINK], FRESH, ["think_first", None]),
-        ([THINK, SEARCH, CHANGE], FRESH, [None, None, "think_first"]),
-        ([THINK, SEARCH, THINK, CHANGE], FRESH, [None, None, None, "think_first"]),
-        ([CHANGE], WORKED, ["think_first"]),
+        ([SEARCH, THINK], FRESH, [None, None]),
+        ([THINK, SEARCH, CHANGE], FRESH, [None, None, "unseen"]),
+        ([THINK, SEARCH, THINK, CHANGE], FRESH, [None, None, None, "unseen"]),
+        ([CHANGE], WORKED, [None]),
         ([THINK, CHANGE], WORKED, [None, None]),
         ([THINK, CHANGE, END], WORKED, [None, None, "moved"]),
         ([END], replace(WORKED, moved=True), ["second_change"]),
@@ -62,13 +63,14 @@ PLANNED = replace(WORKED, planned=["应用"])
         ([THINK, CHANGE, THINK], WORKED, [None, None, "moved"]),
         ([THINK, END], WORKED, [None, None]),
         ([THOUGHTFUL], FRESH, [None]),
-        ([THOUGHTFUL, CHANGE], WORKED, [None, "think_first"]),
+        ([THOUGHTFUL, CHANGE], WORKED, [None, "unseen"]),
         ([{**CHANGE, "args": {**CHANGE["args"], **THOUGHT}}], WORKED, [None]),
-        ([THOUGHTFUL, {**END, "args": {**URLS, **THOUGHT}}], WORKED, [None, "think_first"]),
+        ([THOUGHTFUL, {**END, "args": {**URLS, **THOUGHT}}], WORKED, [None, "unseen"]),
         ([{**END, "args": {**URLS, **THOUGHT}}], WORKED, [None]),
         ([{**END, "args": {**URLS, **THOUGHT}}], PLANNED, ["planned_left"]),
         ([{**END, "args": {**URLS, **THOUGHT}}], replace(PLANNED, reminded=True), [None]),
         ([THINK, END], FRESH, [None, "search_first"]),
+        ([THINK, END], replace(FRESH, answered=True), [None, None]),
         ([call("think_tool", reflection=" ")], FRESH, ["empty_thought"]),
         ([THINK, call("tavily_search", queries=[])], FRESH, [None, "empty_search"]),
         ([call("fetch", url="http://evil/")], FRESH, ["unknown_tool"]),
@@ -79,6 +81,24 @@ def test_calls_are_ruled_in_their_order(
     calls: list[ToolCall], history: TopicHistory, refusals: list[str | None]
 ) -> None:
     assert ruled(calls, history) == refusals
+
+
+@pytest.mark.parametrize(
+    ("calls", "history", "asked"),
+    [
+        ([SEARCH], FRESH, 1),
+        ([SEARCH, SEARCH], FRESH, 1),
+        ([THINK, SEARCH], FRESH, 0),
+        ([THOUGHTFUL], FRESH, 0),
+        ([SEARCH], replace(FRESH, thought=True), 0),
+        ([SEARCH], replace(WORKED, moved=True), 0),
+    ],
+)
+def test_a_search_without_a_thought_is_made_and_the_thought_asked_for(
+    calls: list[ToolCall], history: TopicHistory, asked: int
+) -> None:
+    assert ruled(calls, history) == [None] * len(calls)
+    assert len(thoughtless(calls, history)) == asked
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,7 @@ from agent.assistants.deep_research.tools import (
     ruled,
     thought_of,
     thought_since_search,
+    thoughtless,
     urls_of,
     was_reminded,
     were_moved,
@@ -231,6 +232,8 @@ class _Step:
     scope: Scope | None
     """Own documents that may be read."""
     map_result: MapResult = field(default_factory=MapResult)
+    thoughtless: set[int] = field(default_factory=set)
+    """The identities of the searches that no thought came before."""
     snippets: dict[str, str] = field(default_factory=dict)
     """The excerpt of each address that the topic has shown."""
 
@@ -244,8 +247,9 @@ class _Step:
         self.map_result.names |= located(topic_messages(self.state))
 
     async def run(self) -> DeepUpdate:
-        calls = self.message.tool_calls
-        rulings = ruled(calls, self._history())
+        calls, history = self.message.tool_calls, self._history()
+        rulings = ruled(calls, history)
+        self.thoughtless = {id(call) for call in thoughtless(calls, history)}
         allowed = [call for call, ruling in zip(calls, rulings, strict=True) if ruling is None]
         moved = [call for call, ruling in zip(calls, rulings, strict=True) if ruling == MOVED]
         for thought in self._thoughts(allowed):
@@ -276,6 +280,7 @@ class _Step:
             done=[entry["topic"] for entry in state.get("search_results", [])],
             thought=bool(self._aside()) or thought_since_search(before),
             searched=bool(state.get("queries")) or state["searched"],
+            answered=bool(state["previous"]["sources"]),
             planned=self._planned(),
             reminded=was_reminded(before),
             maps=self._map_names(),
@@ -413,6 +418,8 @@ class _Step:
             text = "\n".join(
                 each.shown(self.state["turn"], share, self.snippets) for each in results_of_call
             )
+            if id(call) in self.thoughtless:
+                text = f"{text}\n{say('deep_research.think_next', language)}"
         elif id(call) in results.mapped:
             text = cut_to_tokens(results.mapped[id(call)], self._share(len(results)))
         elif page:
@@ -448,8 +455,10 @@ class _Step:
         opened = [page for page in results.opened.values() if not page.failure]
         intent = _intent_of(calls, moved, opened)
         on_map = any(call["name"] not in OWN for call in calls)
-        looked_up = bool(by_query or opened or results.own or intent or on_map)
         queries = [*by_query, *(own.query for own in results.own.values())]
+        asked = {query["query"] for query in state.get("queries", [])}
+        # The same search again looks nothing up.
+        looked_up = bool(set(queries) - asked or opened or intent or on_map)
         passages = [source for own in results.own.values() for source in own.sources]
         round_ = len(state.get("search_results", [])) + 1
         return DeepUpdate(

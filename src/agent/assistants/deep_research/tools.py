@@ -116,7 +116,6 @@ def _texts(arguments: Mapping[str, Any], *names: str) -> list[str]:
 
 _QUOTES = "\"'“”‘’「」《》【】[]()。.,:;!?、"
 Refusal = Literal[
-    "think_first",
     "empty_thought",
     "empty_search",
     "search_first",
@@ -147,6 +146,8 @@ class TopicHistory:
     """Whether the model has thought since the last search, or since the topic began."""
     searched: bool
     """Whether anything was searched or opened in this turn."""
+    answered: bool = False
+    """Whether what earlier turns found may be all that the question needs."""
     planned: Collection[str] = ()
     """The topics of the plan that nobody has looked into yet."""
     reminded: bool = False
@@ -234,6 +235,17 @@ def ruled(calls: Sequence[ToolCall], history: TopicHistory) -> list[Ruling]:
     return rulings
 
 
+def thoughtless(calls: Sequence[ToolCall], history: TopicHistory) -> list[ToolCall]:
+    """Return the searches of one message that no thought came before.
+
+    The model is asked for it with their results: a search that is refused costs a step more.
+    """
+    order = _Order(history)
+    for number, call in enumerate(calls[:MAX_CALLS]):
+        order.judge(call, calls[number + 1 :])
+    return order.thoughtless
+
+
 class _Order:
     """Check the calls of one message in their order."""
 
@@ -241,6 +253,8 @@ class _Order:
         self._history = history
         self._thought = history.thought or history.moved
         self._ending, self._searching, self.changed = False, False, False
+        self.thoughtless = list[ToolCall]()
+        """The searches that nobody thought before."""
 
     def judge(self, call: ToolCall, following: Sequence[ToolCall]) -> Refusal | None:
         name = call["name"]
@@ -268,21 +282,21 @@ class _Order:
         return None
 
     def _search(self, call: ToolCall) -> Refusal | None:
-        if not (self._thought or self._searching or thought_of(call)):
-            return "think_first"
         if not queries_of(call):
             return "empty_search"
+        if not (self._thought or self._searching or thought_of(call)):
+            self.thoughtless.append(call)
         self._thought, self._searching = False, True
         return None
 
     def _closing(self, call: ToolCall, following: Sequence[ToolCall]) -> Refusal | None:
         if self._ending or self._history.moved:
             return "second_change"
-        if not (self._thought or (thought_of(call) and not self._searching)):
-            return "think_first"
+        if self._searching:
+            return "unseen"
         if call["name"] == CHANGE and (refusal := self._unfit(new_topic_of(call))):
             return refusal
-        if call["name"] == END and not self._history.searched:
+        if call["name"] == END and not (self._history.searched or self._history.answered):
             return "search_first"
         if call["name"] == END and self._history.planned and not self._history.reminded:
             return "planned_left"
