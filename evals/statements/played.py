@@ -26,9 +26,10 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Call:
-    """One call of the judge: its name, the statements with their rows' ids, what they rest on."""
+    """One call of the judge of a topic: its statements with their rows' ids, what they rest on."""
 
-    name: str
+    topic: str
+    number: int
     batch: Sequence[Statement]
     ids: Mapping[str, int]
     evidence: Evidence
@@ -60,7 +61,7 @@ def calls(rows: Sequence[Row]) -> Iterator[Call]:
                 ids[found[-1].name] = row["id"]
         evidence = _evidence(chosen[0])
         for n, batch in enumerate(batches(found), 1):
-            yield Call(f"{topic}-{n}", batch, ids, evidence)
+            yield Call(topic, n, batch, ids, evidence)
 
 
 def _stated(row: Row) -> list[Statement]:
@@ -98,16 +99,19 @@ def write(rows: Sequence[Row], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "system.md").write_text(render("claim_check_system"), "utf-8")
     for call in calls(rows):
-        (folder / f"{call.name}.md").write_text(call.prompt, "utf-8")
+        (folder / f"{call.topic}-{call.number}.md").write_text(call.prompt, "utf-8")
 
 
 def read(rows: Sequence[Row], folder: Path | None) -> dict[int, dict[str, Any]]:
-    """Return by row what code makes of the replies, `TOPIC-N.json` each; of none without any."""
+    """Return by row what code makes of the replies, `TOPIC-N.json` each; of none without any.
+
+    A statement's number is its topic's: it may stand in any of the topic's replies.
+    """
     found = dict[int, dict[str, Any]]()
     for call in calls(rows):
-        path = folder / f"{call.name}.json" if folder else None
-        text = path.read_text("utf-8") if path and path.exists() else "{}"
-        by_name = {ruling.id: ruling for ruling in parse_reply(text, Rulings).rulings}
+        paths = sorted(folder.glob(f"{call.topic}-*.json")) if folder else []
+        replies = [parse_reply(path.read_text("utf-8"), Rulings).rulings for path in paths]
+        by_name = {ruling.id: ruling for reply in replies for ruling in reply}
         rulings = {i: by_name[one.name] for i, one in enumerate(call.batch) if one.name in by_name}
         passages = [passage.text for passage in shown(call.batch, call.evidence)]
         outcomes = proved(call.batch, rulings, call.evidence)

@@ -205,6 +205,23 @@ def test_a_wording_with_figures_or_names_of_its_own_is_not_taken() -> None:
     assert judge(text, PALACE, fix="故宫门票60元，《免票须知》另有规定。", **fields)[1].fix == ""
 
 
+@pytest.mark.parametrize(
+    ("text", "fix", "taken"),
+    [
+        ("Es ist montags um 12 Uhr offen [^w3-0].", "Es ist von 10 bis 21 Uhr offen. [4]", True),
+        ("It opens at ten on Monday [^w3-0].", "It opens at ten from Tuesday to Sunday. [4]", True),
+        ("A3比Q7多耗11瓦[^w3-0]。", "Q7比A3多耗11瓦。[4]", True),
+        ("It is open [^w3-0].", "It is open, says Ann Lee. [4]", False),
+        ("It is open [^w3-0].", "It is open till 23:00. [4]", False),
+    ],
+)
+def test_a_noun_of_german_a_weekday_and_a_name_beside_chinese_are_no_new_names(
+    text: str, fix: str, *, taken: bool
+) -> None:
+    _, outcome = judge(text, LINES, v="n", p=["4.1"], fix=fix)
+    assert bool(outcome.fix) is taken
+
+
 def test_a_new_wording_stands_only_where_it_is_proved_in_its_turn() -> None:
     failing = Outcome("missing", ("x",), fix="y")
     assert revised(failing, Outcome("supported"), "y").revised == "y"
@@ -258,13 +275,19 @@ def place(**fields: Any) -> Place:
         ("甲步行800米[^a0-0]。", ()),
         ("建议10:00到达甲[^a0-0]。", ()),
         ("住在三元桥的人去甲[^a0-0]。", ()),
+        ("甲和西湖茶馆都在21:00或更晚关门[^a0-0]。", ()),
+        ("甲和西湖茶馆都在21:00关门[^a0-0]。", ()),
     ],
 )
 def test_without_a_judge_only_a_place_s_own_record_marks(
     text: str, marked: tuple[str, ...]
 ) -> None:
-    known = Evidence({"a0-0": Record(["甲 | 306 m | ★4.5 | ¥40 | 08:00-22:00"], place())})
-    [outcome] = proved(statements(text, MARKED), {}, known)
+    other = place(id="amap:2", name="西湖茶馆", source="a0-1")
+    records = {
+        "a0-0": Record(["甲 | 306 m | ★4.5 | ¥40 | 08:00-22:00"], place()),
+        "a0-1": Record(["西湖茶馆 | 306 m"], other),
+    }
+    [outcome] = proved(statements(text, MARKED), {}, Evidence(records))
     assert outcome.spans == marked
     assert outcome.verdict == ("contradicted" if marked else "unchecked")
 

@@ -1,5 +1,6 @@
 """The sets of statements and questions: what their rows hold, and how replies are scored."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 from evals import questions, statements
 from evals.questions import __main__ as reading
 from evals.statements import __main__ as judging
+from evals.statements import played
 
 
 def statement(number: int, label: str, **more: Any) -> dict[str, Any]:
@@ -75,6 +77,24 @@ def test_what_a_judge_may_see_has_no_label() -> None:
     shown = judging.unlabelled(judging.load()[0])
     assert {"question", "sources", "statement", "cites"} <= {*shown}
     assert not {"label", "kind", "span", "passage", "bears", "formula"} & {*shown}
+
+
+def test_the_judge_is_asked_of_every_statement_and_its_replies_are_proved(tmp_path: Path) -> None:
+    rows = judging.load()
+    calls = list(played.calls(rows))
+    assert {call.ids[one.name] for call in calls for one in call.batch} == {r["id"] for r in rows}
+    first = calls[0]
+    one = first.batch[0]
+    ruling = {"id": one.name, "v": "n", "bad": [one.plain]}
+    (tmp_path / f"{first.topic}-1.json").write_text(json.dumps({"rulings": [ruling]}), "utf-8")
+    found = played.read(rows, tmp_path)
+    assert found[first.ids[one.name]]["verdict"] == "not_there"
+
+
+def test_without_a_judge_no_true_statement_is_accused() -> None:
+    rows = judging.load()
+    told = judging.score(rows, played.read(rows, None))
+    assert (told.marked - told.caught, told.caught) == (0, 3)
 
 
 def test_marks_are_counted_by_labels_and_the_rest_is_unchecked() -> None:

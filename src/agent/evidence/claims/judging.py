@@ -88,9 +88,7 @@ def second_looks(
 
     Words that are said to stand nowhere stand in those, or most of them do.
     """
-    accused = {
-        ruling.id: ruling for ruling in rulings if ruling.v.strip().lower()[:1] in ("p", "n")
-    }
+    accused = {r.id: r for r in rulings if r.v.strip().lower()[:1] in ("p", "n") and not r.says}
     seen = {passage.name for passage in shown(batch, evidence)} if accused else set()
     looks = []
     for statement in batch:

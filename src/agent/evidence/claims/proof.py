@@ -19,6 +19,7 @@ from agent.evidence.claims.passages import Evidence, Passage
 from agent.evidence.claims.statements import Statement
 from agent.evidence.figures import Figure, distinct, figures, same
 from agent.evidence.language import fold
+from agent.evidence.places import mentioned
 from agent.evidence.types import Place
 
 Verdict = Literal["supported", "computed", "own", "missing", "contradicted", "unchecked"]
@@ -69,7 +70,11 @@ def proved(
 
 def _by_record(statement: Statement, evidence: Evidence) -> Outcome | None:
     """Return a contradiction by the record of the one place that a statement cites."""
-    if (found := _otherwise(statement, evidence)) is None:
+    found = _otherwise(statement, evidence)
+    places = [record.place for record in evidence.records.values() if record.place]
+    own = {place["id"] for place in places if place["source"] in statement.cited}
+    # Where another place is named, nobody can tell whose the figure is.
+    if found is None or mentioned(places, statement.said).keys() - own:
         return None
     figure, value = found
     passage = next(p for p in evidence.passages if p.source == statement.cited[0])
@@ -77,10 +82,10 @@ def _by_record(statement: Statement, evidence: Evidence) -> Outcome | None:
 
 
 _NOT_PLAIN = re.compile(
-    r"[×*+=÷→~≈]|合计|一共|总共|共计|总价|[一-十]个?人|[两几]位|剩|每|/|比|差|多|少|贵|便宜|约|左右|以[内上下]|起|建议|可以|到达|出发|步行"
+    r"[×*+=÷→~≈]|或|合计|一共|总共|共计|总价|[一-十]个?人|[两几]位|剩|每|/|比|差|多|少|贵|便宜|约|左右|以[内上下]|起|建议|可以|到达|出发|步行"
     r"|骑|假设|\b(?:total|together|each|for (?:two|three|four)|than|cheaper|difference|between|per"
     r"|walk|on foot|arrive|leaves?|left|start|about|around|roughly|under|over|up to|from"
-    r"|at (?:least|most)|if|say|assum\w*)\b",
+    r"|at (?:least|most)|or|if|say|assum\w*)\b",
     re.IGNORECASE,
 )
 """What makes a figure another one than the record's: a sum, a comparison, a plan, a hedge."""
@@ -208,20 +213,19 @@ def _cite(
 
 
 def _stands(figure: Figure, known: Iterable[Figure], evidence: Evidence) -> bool:
-    """Return whether a figure is known or stands in any passage.
+    """Return whether a figure is known or stands in any passage."""
+    return any(_says(other, figure) for other in known) or evidence.has(figure)
+
+
+def _says(other: Figure, figure: Figure) -> bool:
+    """Return whether one figure says another.
 
     A word may tell the sign of a share or of money, and that a number is an hour.
     """
-    for other in known:
-        if same(figure, other) or (
-            figure.kind == other.kind
-            and (figure.kind == "percent" or figure.is_money)
-            and abs(figure.amount) == abs(other.amount)
-        ):
-            return True
-        if not figure.kind and figure.clock is None and figure.value * _HOUR in other.clocks:
-            return True
-    return evidence.has(figure)
+    if figure.kind == other.kind and (figure.kind == "percent" or figure.is_money):
+        return same(figure, other) or abs(figure.amount) == abs(other.amount)
+    is_number = not figure.kind and figure.clock is None
+    return same(figure, other) or (is_number and figure.value * _HOUR in other.clocks)
 
 
 _LOOSE = re.compile(
@@ -308,7 +312,9 @@ def _agrees(span: str, quote: str) -> bool:
 
 
 _NO_LETTER = re.compile(r"[\W_]+")
-_NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][\w'’-]+|[“\"《「][^”\"》」]{2,40}")
+_WORD = r"[A-Z](?:(?![\u3000-\uffff])[\w'’-])+"
+_NAME = re.compile(rf"(?<![.!?]\s)(?<!^)\b{_WORD}(?:\ {_WORD})+|[“\"《「][^”\"》」]{{2,40}}")
+"""Two words in capitals: one alone is any noun in German, or a day of the week."""
 LEAVES_OUT = "-"
 _LONGER = 40
 
@@ -322,7 +328,7 @@ def is_sound_fix(fix: str, statement: Statement, passages: Sequence[Passage]) ->
         return False
     allowed = " ".join([statement.said, *(passage.text for passage in passages)])
     have = figures(allowed)
-    if any(not any(same(one, other) for other in have) for one in figures(words)):
+    if any(not any(_says(other, one) for other in have) for one in figures(words)):
         return False
     folded = fold(allowed)
     strange = (name for name in _NAME.findall(words) if fold(name).strip('“"《「') not in folded)
