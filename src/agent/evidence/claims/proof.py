@@ -19,7 +19,7 @@ from agent.evidence.claims.passages import Evidence, Passage
 from agent.evidence.claims.statements import Statement
 from agent.evidence.figures import Figure, distinct, figures, same
 from agent.evidence.language import fold
-from agent.evidence.places import mentioned
+from agent.evidence.mentions import mentioned
 from agent.evidence.types import Place
 
 Verdict = Literal["supported", "computed", "own", "missing", "contradicted", "unchecked"]
