@@ -10,7 +10,6 @@ _LEAST = 6
 _LEAST_OF_LINE = 2
 _LEAST_OF_BEGIN = 16
 _BEGINS_WORD = re.compile(r"(?<=\s)(?=\S)|(?<=[\u3000-\u9fff])(?=[\u3000-\u9fff])")
-_SENTENCE_ENDED = re.compile(r"[a-z][.!?]$")
 
 
 def shown_end(text: str) -> str:
@@ -99,4 +98,6 @@ class Seam:
         """Return whether two words would become one: "free of" and "The answer"."""
         last, first = self._text[-1:], held[:1]
         capital = first.isupper() and (last.islower() or last.isdigit()) and last.isascii()
-        return capital or (bool(_SENTENCE_ENDED.search(self._text)) and first.isalpha())
+        before, end = self._text[-2:-1], self._text[-1:]
+        ended = end in tuple(".!?") and before.islower() and before.isascii()
+        return capital or (ended and first.isalpha())
