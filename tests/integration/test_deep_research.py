@@ -338,3 +338,30 @@ def test_the_exported_graph_has_a_node_for_each_step() -> None:
     }  # fmt: skip
     assert DeepConfiguration().max_model_calls > 100
     assert Web().count == 4
+
+
+@pytest.mark.parametrize("on", [True, False])
+async def test_a_report_streams_as_it_was_revised(on: bool) -> None:
+    def invents(turn: Turn) -> Answer:
+        return Answer(text="# 报告\n\n成本为40美元/千瓦时，降到999美元[^t0-0]。")
+
+    def judges(turn: Turn) -> Answer:
+        if "999" not in turn.user.partition("<statements>")[2]:
+            return ruling(turn, "40美元", v="s", says="40美元")
+        return ruling(turn, "999", v="p", bad=["降到999美元"], says="40美元")
+
+    def says_anew(turn: Turn) -> Answer:
+        number = next(line.split()[0] for line in lines(turn.user, "statements"))
+        return Answer(json={"wordings": [{"id": number, "text": "成本为40美元/千瓦时。"}]})
+
+    rules = {"deep_report": invents, "claim_check": judges, "claim_revise": says_anew}
+    async with deep_laboratory(Researcher("成本", **rules)) as lab:
+        parts: AsyncIterator[Any] = lab.graph.astream(
+            GIVEN,
+            {"configurable": {"thread_id": "r"}},
+            context=lab.configured(claim_check=on),
+            stream_mode="messages",
+        )
+        pieces = [str(part.text) async for part, _ in parts if isinstance(part, AIMessageChunk)]
+    assert ("999" in "".join(pieces)) is not on
+    assert "成本为40美元/千瓦时" in "".join(pieces)

@@ -1,12 +1,13 @@
 """The last message of a turn: written, streamed and accounted for, the same for every assistant."""
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, cast
 
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from typing_extensions import TypedDict
 
 from agent.assistants.common.claims import Checked, ClaimCheck, unchecked
@@ -140,6 +141,8 @@ class Draft:
         self.own: list[str] = []
         """What code says in the text: nobody judges it."""
         self.claims: ClaimCheck | None = None
+        self.late = asyncio.Event()
+        """Set once the reader has waited long enough for the check."""
         self.body = ""
         places = distinct_places(state.get("places", []))
         self.places = judged(places, self.turn.get("constraints", {}), self.language)
@@ -160,6 +163,17 @@ class Draft:
     def model(self) -> str:
         """Return the model that writes the answer."""
         return self.turn["reasoning_model"] or self.configuration.answer_model
+
+    @property
+    def judge_model(self) -> str:
+        """Return the model that judges the answer."""
+        return self.configuration.judge_model or self.model
+
+    @property
+    def is_judged_beside(self) -> bool:
+        """Return whether the text is judged while it is written."""
+        claim_check = self.configuration.claim_check
+        return claim_check and not self.services.models.serves_one(self.judge_model)
 
     @property
     def shown_places(self) -> list[Place]:
@@ -277,8 +291,7 @@ class Draft:
 
         # Nobody waits for it where the writing is cancelled.
         evidence = begin(compute(read, otherwise=lambda: None))
-        models, judge = self.services.models, self.configuration.judge_model or self.model
-        beside = not models.serves_one(judge)
+        models, judge, beside = self.services.models, self.judge_model, self.is_judged_beside
         self.claims = ClaimCheck(evidence, [], sources, self.language, beside=beside)
         if self.configuration.claim_check:
             notation, seconds = self.claims.notation, self.configuration.claim_seconds
@@ -298,8 +311,12 @@ class Draft:
             self.claims.used[:] = self.citer.used
             self.claims.quoted = self.quoted
             own = self.body.removesuffix(self.quoted.rstrip("\n")).rstrip()
-            await self.claims.finish(own, lambda: self.emit(event("checking", self.node)))
+            await self.claims.finish(own, self._tell_late)
         return self.claims
+
+    def _tell_late(self) -> None:
+        self.emit(event("checking", self.node))
+        self.late.set()
 
 
 @dataclass(frozen=True)
@@ -320,6 +337,8 @@ class MessageParts:
     """Marked texts that the next turn can go on from."""
     order: Sequence[str] = ()
     """Ids of places that come before all others, in this order."""
+    is_report: bool = False
+    """Whether the text is shown only when it was checked and revised."""
     located: Mapping[str, str] = field(default_factory=dict)
     """Names of positions ("lng,lat") that calls of the map located."""
 
@@ -336,8 +355,8 @@ async def write_message(
     # A run that goes on in another process begins here.
     await prepare(turn["language"])
     try:
-        streamed = await FinishedText(pieces=lambda: _pieces(draft, parts)).ainvoke([])
-        checked = await _corrected(draft, draft.without_withdrawn(str(streamed.text)))
+        write = _revised_first if parts.is_report and draft.is_judged_beside else _streamed
+        streamed, checked = await write(draft, parts)
     finally:
         if draft.claims is not None:
             draft.claims.stop()
@@ -360,6 +379,32 @@ async def write_message(
         content=checked.text, id=streamed.id, name=draft.assistant, additional_kwargs=metadata
     )
     return await _closing(draft, parts, checked, message)
+
+
+async def _streamed(draft: Draft, parts: MessageParts) -> tuple[BaseMessage, Checked]:
+    """Return the message as it streamed, and what its check made of it."""
+    streamed = await FinishedText(pieces=lambda: _pieces(draft, parts)).ainvoke([])
+    return streamed, await _corrected(draft, draft.without_withdrawn(str(streamed.text)))
+
+
+async def _revised_first(draft: Draft, parts: MessageParts) -> tuple[BaseMessage, Checked]:
+    """Return the same, which streams after its check; as it was written where that takes long."""
+    written = "".join([piece async for piece in _pieces(draft, parts)])
+    written = draft.without_withdrawn(written)
+    check, late = begin(_corrected(draft, written)), begin(draft.late.wait())
+    try:
+        await asyncio.wait([check, late], return_when=asyncio.FIRST_COMPLETED)
+        shown = check.result().text if check.done() else written
+        streamed = await FinishedText(pieces=lambda: _lines(shown)).ainvoke([])
+        return streamed, await check
+    finally:
+        check.cancel()
+        late.cancel()
+
+
+async def _lines(text: str) -> AsyncIterator[str]:
+    for line in text.splitlines(keepends=True):
+        yield line
 
 
 async def _records(

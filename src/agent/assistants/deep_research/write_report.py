@@ -104,6 +104,7 @@ async def write_report(
         report.metadata(),
         report.checks(),
         notes=report.notes(),
+        is_report=True,
     )
     closing = await write_message(draft, parts)
     compression.close(draft.turn["id"])

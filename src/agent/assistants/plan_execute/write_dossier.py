@@ -174,7 +174,9 @@ async def write_dossier(
     )
     draft.gaps = task_gaps_told_once(draft.gaps, state)
     dossier = _Dossier(draft, state, whole)
-    parts = MessageParts(dossier.body, dossier.sections, dossier.metadata(), dossier.checks())
+    parts = MessageParts(
+        dossier.body, dossier.sections, dossier.metadata(), dossier.checks(), is_report=True
+    )
     closing = await write_message(draft, parts)
     text = str(closing["messages"][-1].text).removeprefix(draft.notice)
     return cast(PlanUpdate, {**closing, "dossier": text, "wishes": wishes})
