@@ -1,9 +1,9 @@
 """How well questions are read, on a set of our own: `python -m evals.questions`.
 
-Without `--replies` the rules read them, as they do where no model can be asked: demands and the map
-task only. With `--replies FROM` the readings in a file are scored, a JSON object a line: `id` and
-the fields of a label (`constraints` and `query` are read as `demands` and `queries`). A field that
-a reading has not got is not scored. `--inputs TO` writes the rows without labels.
+Without `--replies` the rules read them, as they do where no model can be asked: the map's task.
+With `--replies FROM` the readings in a file are scored, a JSON object a line: `id` and the fields
+of a label (`constraints` and `query` are read as `demands` and `queries`). A field that a reading
+has not got is not scored. `--inputs TO` writes the rows without labels.
 Develop on the odd ids, report the even ones. The README beside this says what a row holds.
 """
 
@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agent.evidence.constraints import constraints_by_rules
 from agent.evidence.intent import map_task_by_rules
 
 ROWS = Path(__file__).with_name("rows.jsonl")
@@ -60,11 +59,8 @@ def _read(path: Path) -> list[Row]:
 
 
 def read_by_rules(row: Row) -> Row:
-    """Return what the rules read of a question: its demands, and the map's task."""
-    return {
-        "demands": constraints_by_rules(row["text"]),
-        "queries": [map_task_by_rules(row["text"])],
-    }
+    """Return what the rules read of a question: the map's task."""
+    return {"queries": [map_task_by_rules(row["text"])]}
 
 
 def tallied(pairs: Sequence[tuple[Row, Row]]) -> Tallies:

@@ -21,7 +21,7 @@ from agent.evidence.claims.judging import Ruling
 from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.proof import Outcome, proved
 from agent.evidence.claims.statements import MARKED, statements
-from agent.evidence.constraints import chinese_number, constraints_by_rules, opening_hours, openness
+from agent.evidence.constraints import opening_hours, openness
 from agent.evidence.figures import figures, same
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.intent import (
@@ -189,7 +189,7 @@ def test_opening_hours_are_read_or_not(text: str) -> None:
 @given(QUESTIONS)
 def test_a_question_is_read_by_rules(text: str) -> None:
     for rule in (detect_location_query, extract_place, map_task_by_rules,
-                 needs_origin, needs_place, constraints_by_rules, detect_language, chinese_number,
+                 needs_origin, needs_place, detect_language,
                  parse_lnglat):  # fmt: skip
         rule(text)
     days_named(text, "2026-11-28")

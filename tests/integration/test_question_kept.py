@@ -299,14 +299,6 @@ async def test_the_verdicts_of_a_budget_reach_writer_and_reader(lab: Lab) -> Non
         assert violated == sorted(violated)
 
 
-async def test_a_budget_carries_on_where_the_follow_up_keeps_the_subject(lab: Lab) -> None:
-    await lab.ask("上海迪士尼附近有什么好吃的，人均100以内")
-    state = await lab.ask("再便宜一点的呢")
-    assert state["turn"]["constraints"] == {"max_cost": 100, "kind": "restaurant"}
-    state = await lab.ask("王府井附近有什么书店")
-    assert state["turn"]["constraints"] == {"kind": "bookshop"}
-
-
 async def test_what_a_model_leaves_out_of_the_demands_is_no_rule_s_guess(lab: Lab) -> None:
     written = plan(nearby("上海迪士尼", "餐厅"), constraints={"total_cost": 400, "people": 4})
     scripted(lab, generate_query=[written])

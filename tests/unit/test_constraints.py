@@ -6,10 +6,8 @@ import pytest
 
 from agent.evidence.constraints import (
     check,
-    constraints_by_rules,
     is_of_no_kind_searched,
     judged,
-    keeps_subject,
     opening_hours,
     valid_constraints,
 )
@@ -46,8 +44,7 @@ def test_a_total_without_a_number_of_people_demands_nothing() -> None:
 
 def test_a_hotpot_above_the_budget_never_stands_before_one_within_it() -> None:
     """人均100以内 put a hotpot of ¥110 first."""
-    constraints = constraints_by_rules("上海迪士尼附近有什么好吃的，人均100以内")
-    assert constraints == {"max_cost": 100, "kind": "restaurant"}
+    constraints = Constraints(max_cost=100, kind="restaurant")
     costs = {"火锅": 110.0, "面馆": None, "快餐": 40.0}
     found = [record(name, cost=cost, category="中餐厅") for name, cost in costs.items()]
     ranked = judged(found, constraints, "zh")
@@ -64,8 +61,7 @@ def test_a_hotpot_above_the_budget_never_stands_before_one_within_it() -> None:
 
 
 def test_a_playground_never_stands_before_a_restaurant_where_one_is_asked_for() -> None:
-    constraints = constraints_by_rules("王府井附近适合带孩子的餐厅")
-    assert constraints == {"suits": ["children"], "kind": "restaurant"}
+    constraints = Constraints(suits=["children"], kind="restaurant")
     found = [record("和平菓局", category="游乐场"), record("海底捞", category="火锅店")]
     first, last = judged(found, constraints, "zh")
     assert first["name"] == "海底捞"
@@ -94,29 +90,6 @@ def test_a_verdict_by_the_name_does_not_repeat_the_name_that_stands_above_it() -
             check(place, {"suits": ["children"]}, language)[0]["text"] for place in (shop, museum)
         ]
         assert texts == [by_name, by_kind]
-
-
-@pytest.mark.parametrize(
-    ("question", "kind"),
-    [
-        ("附近有停车场吗", "parking"),
-        ("餐厅附近的停车场", "parking"),
-        ("北京有哪些博物馆？", "museum"),
-        ("三里屯咖啡馆推荐", "cafe"),
-        ("coffee near me", "cafe"),
-        ("a hotel near a good restaurant in Beijing", "hotel"),
-        ("Which museums in Shanghai are open on Monday?", "museum"),
-        # Two kinds, more than a kind, a way, or none.
-        ("王府井附近的酒店和餐厅", None),
-        ("周末去哪玩，附近有餐厅吗", None),
-        ("带孩子去公园玩什么好", None),
-        ("从酒店到外滩怎么走", None),
-        ("best places to eat and see in Chengdu", None),
-        ("Where to take the kids on Saturday near West Lake?", None),
-    ],
-)
-def test_the_one_kind_of_place_that_is_asked_for_is_read(question: str, kind: str | None) -> None:
-    assert constraints_by_rules(question).get("kind") == kind
 
 
 @pytest.mark.parametrize(
@@ -237,52 +210,6 @@ def test_whom_a_place_suits_is_said_by_its_category_or_name_and_never_guessed(
     assert outcome({"suits": [suits]}, name=name, category=category) == expected
 
 
-@pytest.mark.parametrize(
-    ("question", "expected"),
-    [
-        ("预算50元以下的咖啡馆", {"max_cost": 50}),
-        ("人均50到80的火锅", {"max_cost": 80}),
-        ("人均500以上的餐厅", {}),
-        ("noodles near the Bund under 60 yuan", {"max_cost": 60}),
-        ("步行10分钟以内的面馆", {"max_distance_m": 800}),
-        ("三里屯附近500米以内的酒吧", {"max_distance_m": 500}),
-        ("cafes within 1.5 km of the Bund", {"max_distance_m": 1500}),
-        ("下周一开门的博物馆", {"open_on": [1]}),
-        ("museums open on Mondays near the Bund", {"open_on": [1]}),
-        ("故宫为什么每周二闭馆？", {}),
-        ("周一带孩子逛王府井的博物馆", {"open_on": [1], "suits": ["children"]}),
-        ("周二至周日都去不了的展览", {}),
-        (
-            "Where near Wangfujing can I take the children on Saturday?",
-            {"open_on": [6], "suits": ["children"]},
-        ),
-        ("Which museums are closed on Monday?", {}),
-        ("那附近有什么好玩的，下午两点以后去", {"open_at": "14:00"}),
-        ("晚上十点半还开门的餐厅", {"open_at": "22:30"}),
-        ("bars open until 2 am in Sanlitun", {"open_at": "02:00"}),
-        ("which restaurants near Wangfujing are open late", {"open_until": "22:00"}),
-        ("late-night food near the Bund", {"open_until": "22:00"}),
-        ("pharmacies open at night near West Lake", {"open_until": "22:00"}),
-        ("王府井附近打烊晚的餐厅", {"open_until": "22:00"}),
-        ("三里屯哪家火锅开到很晚", {"open_until": "22:00"}),
-        ("外滩附近深夜还营业的面馆", {"open_until": "22:00"}),
-        ("open later than usual", {}),
-        ("晚上营业的博物馆", {}),
-        ("王府井附近适合遛娃的好去处", {"suits": ["children"]}),
-        ("下雨天带老人去哪", {"suits": ["elderly", "indoor"]}),
-        ("wheelchair accessible museums in Shanghai", {"suits": ["wheelchair"]}),
-        ("明天北京下雨吗", {}),
-        ("compare SQLite and PostgreSQL for a small web application in 2026", {}),
-        ("How many monthly active users did the Zed editor have in October 2026?", {}),
-    ],
-)
-def test_demands_in_plain_words_are_read_without_a_model(
-    question: str, expected: dict[str, Any]
-) -> None:
-    demands = constraints_by_rules(question)
-    assert {name: value for name, value in demands.items() if name != "kind"} == expected
-
-
 def test_what_a_model_writes_wrongly_is_no_constraint() -> None:
     written = {
         "max_cost": "100",
@@ -298,24 +225,6 @@ def test_what_a_model_writes_wrongly_is_no_constraint() -> None:
         "open_on": [1, 7],
         "max_cost": 0,
     }
-
-
-@pytest.mark.parametrize(
-    ("follow_up", "expected"),
-    [
-        ("再便宜一点的呢", True),
-        ("再便宜一点的呢，要离园区大门近", True),
-        ("还有别的吗", True),
-        ("is there anything cheaper?", True),
-        ("故宫几点开门", False),
-        ("再去故宫要多久", False),
-        ("附近有厕所吗", False),
-    ],
-)
-def test_a_follow_up_for_more_of_the_same_is_known_by_its_words(
-    follow_up: str, *, expected: bool
-) -> None:
-    assert keeps_subject(follow_up) is expected
 
 
 def test_a_reader_sees_the_verdicts_in_the_table_and_a_machine_in_the_tools_result() -> None:
@@ -359,3 +268,13 @@ def test_a_reader_is_told_no_guess_by_a_name_and_of_a_kind_only_that_it_is_anoth
     assert verdict_texts(named, "zh") == ["不明：步行路程没有测量"]
     (other,) = judged([record(category="火锅店")], Constraints(kind="museum"), "zh")
     assert verdict_texts(other, "zh") == ["不符合：不是博物馆（火锅店）"]
+
+
+def test_what_no_record_can_tell_is_unknown_and_orders_nothing() -> None:
+    demands = valid_constraints({"other": ["安静", "安静", " ", 3, "有露台" * 40]})
+    assert demands == {"other": ["安静", ("有露台" * 40)[:60]]}
+    found = judged([record("甲"), record("乙")], {"other": ["安静"], "max_cost": 50}, "zh")
+    assert [each["name"] for each in found] == ["甲", "乙"]
+    assert found[0]["verdicts"][-1] == {
+        "constraint": "other", "verdict": "unknown", "field": "", "text": "安静",
+    }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Read the demands of a question on a place, and check the map's records against them.
+"""Check the demands of a question on a place against the map's records.
 
 Nothing is guessed: a field that is empty or cannot be read gives `unknown`.
 """
@@ -9,15 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from agent.core.patterns import Linear, piece
-from agent.evidence.places import extract_place
+from agent.core.patterns import Linear
+from agent.evidence.language import weekdays_in
 from agent.evidence.queries import clean_text
 from agent.evidence.records import cost_words, hours_text, kind_text
 from agent.evidence.types import Constraints, Kind, Place, Suits, Verdict
 from agent.texts import Language, say
 
 _MAX_COST, _MAX_METRES = 1e6, 50_000
-_METRES_PER_MINUTE = 80
 _MOST_PEOPLE, _BEST_RATING = 500, 5
 _DAY = 24 * 60
 _CLOCK = re.compile(r"([01]?\d|2[0-4])[:：]([0-5]\d)")
@@ -85,183 +84,27 @@ def _number(value: object, high: float) -> float | None:
     return float(value) if 0 <= value <= high else None
 
 
-_CURRENCY = r"(?:元|块钱?|yuan|rmb|cny|¥|￥)"
-_AMOUNT = r"(?:[¥￥]\s*)?(?:\d+\s*[-~～到至]\s*)?(\d{1,6})"
-_BUDGETS = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        rf"(?:人均|每人|一个人|预算)[^\d，。,.;；]{{0,6}}{_AMOUNT}(?!\s*{_CURRENCY}?\s*以上|\d)",
-        rf"(?:不超过|低于|少于|不到)\s*{_AMOUNT}\s*{_CURRENCY}",
-        rf"{_AMOUNT}\s*{_CURRENCY}\s*(?:以内|以下|之内)",
-        rf"(?:under|below|less than|at most|up to|no more than|within|budget of)\s+"
-        rf"(?:(?:rmb|cny|¥|￥)\s*(\d{{1,6}})|(\d{{1,6}})\s*{_CURRENCY})",
-    )
-)
-_DISTANCE = re.compile(
-    r"(\d+(?:\.\d+)?)\s*(公里|千米|米|km|m)\s*(?:以内|之内|内|范围)"
-    r"|\bwithin (\d+(?:\.\d+)?)\s*(km|kilomet\w+|m|met\w+)\b",
-    re.IGNORECASE,
-)
-_WALK = re.compile(
-    r"(?:步行|走路)\s*(\d{1,2})\s*分钟|\b(\d{1,2})[- ]min(?:ute)?s?['’]? walk", re.IGNORECASE
-)
-_WEEKDAYS = {name: 1 + at % 7 for at, name in enumerate("一二三四五六日")} | {"天": 7}
-_ENGLISH_DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-_OPEN_ON = re.compile(
-    r"(?<!每)(?<!至)(?<!到)(?:周|星期|礼拜)([一二三四五六日天])(?![至到、和])(?:[上下]午|晚上|早上)?"
-    r"\s*[^，。,.？?]{0,6}?(?:开|营业|去|逛|玩|游|遛|带|陪|参观|看展|吃|喝|约)"
-    r"|\bopen (?:on )?(mon|tue|wed|thu|fri|sat|sun)[a-z]*"
-    # The day of a visit: "on Saturdays" is a custom, "closed on Monday" no visit.
-    r"|(?<!closed )\b(?:on|this|next) (mon|tues|wednes|thurs|fri|satur|sun)day\b",
-    re.IGNORECASE,
-)
-_OPEN_AT = re.compile(
-    r"(上午|早上|中午|下午|傍晚|晚上|夜里|凌晨)?\s*(\d{1,2}|[一二两三四五六七八九十]{1,3})\s*"
-    r"(?:点|时|[:：])\s*(半|[0-5]\d)?(?:钟|分)?\s*(?:以后|之后|后|还|仍|也|能)?[^，。,.？?]{0,3}?(?:开|营业|去)"
-    r"|\b(?:open|go|visit|come)\w*\b.{0,20}?\b(?:at|until|till|after|past) "
-    r"(\d{1,2})(?::([0-5]\d))?\s*([ap])\.?m",
-    re.IGNORECASE,
-)
-_LATE = "22:00"
-_OPEN_LATE = re.compile(
-    r"(?:开|营业)[到至得](?:很|比较|较|挺)?(?:晚|深夜|半夜|凌晨)"
-    r"|(?:打烊|关门|闭店|收摊)(?:时间)?[得的]?(?:比较|较|很|挺)?晚|晚[点些]?(?:打烊|关门)"
-    r"|(?:深夜|半夜|很晚|夜里|晚上(?=[还仍]))[也还仍都]?(?:能|会|在)?(?:开|营业)"
-    r"|\b(?:open(?:s|ing)?|clos(?:es?|ing))(?: (?:until|till|very|quite|really))* late\b"
-    r"|\blate[- ](?:opening|night)|\b(?:open|late) at night\b",
-    re.IGNORECASE,
-)
-_CHINESE_DIGITS = {digit: at for at, digit in enumerate("零一二三四五六七八九十")} | {"两": 2}
-_AFTERNOON = ("下午", "傍晚", "晚上", "夜里")
-_FOR_WHOM: dict[Suits, re.Pattern[str]] = {
-    "children": re.compile(
-        r"遛娃|带娃|娃|孩子|小孩|小朋友|儿童|亲子|宝宝|\bkids?\b|\bchild(?:ren)?\b|\btoddlers?\b",
-        re.I,
-    ),
-    "elderly": re.compile(r"老人|老年|长辈|爸妈|\belderly\b|\bseniors?\b", re.I),
-    "wheelchair": re.compile(r"轮椅|无障碍|\bwheelchairs?\b", re.I),
-    "indoor": re.compile(
-        r"室内|雨天|下雨天|下雨(?:时|也|去|能)|避雨|\bindoors?\b|\brainy\b|\bwhen it rains\b", re.I
-    ),
-}
-_KINDS: dict[Kind, tuple[str, str, str]] = {
+_KINDS: dict[Kind, str] = {
     "restaurant": (
-        r"餐厅|饭店|饭馆|餐馆|火锅店?|小吃|美食|好吃的",
-        r"restaurants?|eater(?:y|ies)|places? to eat",
-        r"餐|饭|菜|料理|火锅|烧烤|小吃|食|酒楼|老字号|牛扒|风味|肯德基|麦当劳|必胜客|restaurant",
+        r"餐|饭|菜|料理|火锅|烧烤|小吃|食|酒楼|老字号|牛扒|风味|肯德基|麦当劳|必胜客|restaurant"
     ),
-    "cafe": (r"咖啡[馆店厅]?", r"caf[eé]s?|coffee(?: shops?| houses?)?", r"咖啡|caf[eé]|coffee"),
-    "bar": (r"酒吧", r"bars?|pubs?", r"酒吧|\bbars?\b|\bpubs?\b"),
-    "hotel": (
-        r"酒店|宾馆|旅馆|民宿", r"hotels?|hostels?|guest ?houses?",
-        r"酒店|宾馆|旅馆|招待所|民宿|旅舍|住宿|度假村|hotel|hostel",
-    ),
-    "parking": (r"停车[场位库]", r"car parks?|parking(?: lots?)?", r"停车|parking"),
-    "museum": (r"博物馆|美术馆", r"museums?|galler(?:y|ies)", r"博物|纪念馆|美术馆|展览|museum"),
-    "park": (r"公园", r"parks?", r"公园|植物园|动物园|绿地|\bparks?\b"),
-    "bookshop": (r"书店", r"book ?(?:shops?|stores?)", r"书店|bookshop"),
-    "mall": (r"商场|购物中心", r"(?:shopping )?malls?", r"商场|购物|百货|\bmall\b"),
-    "pharmacy": (r"药店|药房", r"pharmac(?:y|ies)", r"药|pharmacy"),
-    "hospital": (r"医院", r"hospitals?", r"医院|hospital"),
-}  # fmt: skip
-"""Each kind as a question has it, in Chinese and in English, and as a record's category does."""
+    "cafe": r"咖啡|caf[eé]|coffee",
+    "bar": r"酒吧|\bbars?\b|\bpubs?\b",
+    "hotel": r"酒店|宾馆|旅馆|招待所|民宿|旅舍|住宿|度假村|hotel|hostel",
+    "parking": r"停车|parking",
+    "museum": r"博物|纪念馆|美术馆|展览|museum",
+    "park": r"公园|植物园|动物园|绿地|\bparks?\b",
+    "bookshop": r"书店|bookshop",
+    "mall": r"商场|购物|百货|\bmall\b",
+    "pharmacy": r"药|pharmacy",
+    "hospital": r"医院|hospital",
+}
+"""What a record's category has, by the kind that is asked for."""
 _FOOD: Sequence[Kind] = ("restaurant", "cafe", "bar")
 """Kinds of which a place may be several."""
 _OF_NO_KIND = re.compile(
     r"游乐|礼品|玩具|影院|剧[院场]|地铁|公交|学校|银行|便利店|超级?市|街|道路|地名|playground"
 )
-_ASKED_ZH = re.compile(
-    "(?:" + "|".join(f"(?P<{kind}>{zh})" for kind, (zh, _, _) in _KINDS.items()) + ")"
-    r"(?:有吗|吗|呢|有?哪些|有什么|在哪里?|推荐|哪家好?|怎么样|[，,][^，,。？]{0,20})?\s*[？。！?!]*$"
-)
-_ASKED_EN = re.compile(
-    r"(?:^|\b(?:an?|any|some|good|best|nice|cheap|cosy|which|what|find|recommend|suggest|me|the)\s)"
-    r"(?:[\w'’-]+\s){0,2}?(?:"
-    + "|".join(f"(?P<{kind}>{en})" for kind, (_, en, _) in _KINDS.items())
-    + r")\b(?=\s+(?:near|nearby|around|in|at|for|with|that|which|open|within|under|close|by|on"
-    r"|where|are|is)\b|\s*[?.!]*$)",
-    re.IGNORECASE,
-)
-_MORE_THAN_A_KIND = re.compile(
-    r"玩|逛|游|景点|去处|行程|安排|路线|怎么走|怎么去|多远|顺便|然后|再去|、|和"
-    r"|\b(?:and|then|or|route|trip|itinerary|day|things? to do|where to (?:go|take)|how far)\b",
-    re.IGNORECASE,
-)
-_SAME_SUBJECT = re.compile(
-    r"^(?:那?有没有|那)?(?:再|更|还有|别的|其他|其它|换)|便宜[一点些]|近[一点些]"
-    r"|\b(?:cheaper|closer|nearer|another|others?|else|instead)\b",
-    re.IGNORECASE,
-)
-
-
-def constraints_by_rules(question: str) -> Constraints:
-    """Return the constraints that a question states in plain words."""
-    text = piece(unicodedata.normalize("NFKC", question))
-    stated: dict[str, Any] = {
-        "max_cost": _budget(text),
-        "max_distance_m": _distance(text),
-        "open_on": [_weekday(match) for match in _OPEN_ON.finditer(text)],
-        "suits": [suits for suits, words in _FOR_WHOM.items() if words.search(text)],
-        "kind": _kind(text),
-    }
-    if match := _OPEN_AT.search(text):
-        stated["open_at"] = _clock(match)
-    elif _OPEN_LATE.search(text):
-        stated["open_until"] = _LATE
-    return valid_constraints(stated)
-
-
-def keeps_subject(question: str) -> bool:
-    """Return whether a follow-up, by its own words, asks for more of the same."""
-    return bool(_SAME_SUBJECT.search(question.strip())) and extract_place(question) is None
-
-
-def _kind(text: str) -> str | None:
-    """Return the one kind of place that a question asks for; None for several, or for more."""
-    kinds = set[str | None]()
-    for line in filter(None, map(str.strip, text.splitlines())):
-        match = _ASKED_ZH.search(line) or _ASKED_EN.search(line)
-        kinds.add(match.lastgroup if match and not _MORE_THAN_A_KIND.search(line) else None)
-    return kinds.pop() if len(kinds) == 1 else None
-
-
-def _budget(text: str) -> float | None:
-    for pattern in _BUDGETS:
-        if match := pattern.search(text):
-            return float(next(amount for amount in match.groups() if amount))
-    return None
-
-
-def _distance(text: str) -> float | None:
-    if match := _DISTANCE.search(text):
-        number, unit = (match[1], match[2]) if match[1] else (match[3], match[4])
-        return float(number) * (1000 if unit.casefold()[0] in "公千k" else 1)
-    walk = _WALK.search(text)
-    return float(walk[1] or walk[2]) * _METRES_PER_MINUTE if walk else None
-
-
-def _weekday(match: re.Match[str]) -> int:
-    if match[1]:
-        return _WEEKDAYS[match[1]]
-    return 1 + _ENGLISH_DAYS.index((match[2] or match[3]).casefold()[:3])
-
-
-def _clock(match: re.Match[str]) -> str:
-    part, hour, minute = match[1], match[2], match[3] or "0"
-    if match[4]:
-        hours = int(match[4]) % 12 + (12 if match[6].casefold() == "p" else 0)
-        return f"{hours}:{int(match[5] or 0):02}"
-    hours = int(hour) if hour.isascii() else chinese_number(hour)
-    if part in _AFTERNOON and hours < 12:
-        hours += 12
-    return f"{hours}:{30 if minute == '半' else int(minute):02}"
-
-
-def chinese_number(text: str) -> int:
-    """Return a number below 100 in Chinese digits; 0 for what is none."""
-    tens, ten, units = text.rpartition("十")
-    number = _CHINESE_DIGITS.get(units, 0)
-    return number + 10 * _CHINESE_DIGITS.get(tens, 1) if ten else number
 
 
 @dataclass(frozen=True)
@@ -274,7 +117,6 @@ class Opening:
 
 
 _EVERY_DAY = frozenset(range(1, 8))
-_DAY_NAME = r"(?:周|星期|礼拜)?([一二三四五六日天])"
 _HOURS = re.compile(
     r"(?P<range>(?:周|星期|礼拜)[一二三四五六日天]\s*[至到~-]\s*(?:周|星期|礼拜)?[一二三四五六日天])"
     r"|(?P<english>\b(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*(?:\s*[-–]\s*(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*)?)"
@@ -332,11 +174,7 @@ def _days(text: str, kind: str) -> set[int]:
         return set(_EVERY_DAY)
     if kind in ("work", "weekend"):
         return {1, 2, 3, 4, 5} if kind == "work" else {6, 7}
-    if kind == "english":
-        names = re.findall("|".join(_ENGLISH_DAYS), text.casefold())
-        ends = [1 + _ENGLISH_DAYS.index(name) for name in names]
-    else:
-        ends = [_WEEKDAYS[name] for name in re.findall("[一二三四五六日天]", text)]
+    ends = weekdays_in(text)
     first, last = ends[0], ends[-1]
     return {1 + (first - 1 + step) % 7 for step in range((last - first) % 7 + 1)}
 
@@ -539,11 +377,11 @@ def _is_of_kind(place: Place, kind: Kind | None, language: Language) -> Verdict 
     if kind is None:
         return None
     category = place["category"] or ""
-    fits = {name for name, (*_, words) in _KINDS.items() if re.search(words, category, re.I)}
+    fits = {name for name, words in _KINDS.items() if re.search(words, category, re.I)}
     related = {*_FOOD} if kind in _FOOD else {kind}
     other = bool(fits - related or (not fits and _OF_NO_KIND.search(category)))
     outcome: Outcome = "satisfied" if kind in fits else "violated" if other else "unknown"
-    by_name = outcome == "unknown" and bool(re.search(_KINDS[kind][2], place["name"], re.I))
+    by_name = outcome == "unknown" and bool(re.search(_KINDS[kind], place["name"], re.I))
     if by_name:
         text = say(f"constraints.kinds.{kind}", language)
         value = say("constraints.by_name", language)
@@ -564,12 +402,12 @@ def is_of_no_kind_searched(place: Place) -> bool:
         return False
     verdicts = [kind and _is_of_kind(place, kind, "en") for kind in searched]
     other = [verdict and verdict["verdict"] == "violated" for verdict in verdicts]
-    is_parking = bool(re.search(_KINDS["parking"][2], place["category"] or ""))
+    is_parking = bool(re.search(_KINDS["parking"], place["category"] or ""))
     return all(other) or (is_parking and "parking" not in searched)
 
 
 def _kind_searched(keyword: str) -> Kind | None:
-    return next((kind for kind, row in _KINDS.items() if re.search(row[2], keyword, re.I)), None)
+    return next((kind for kind, words in _KINDS.items() if re.search(words, keyword, re.I)), None)
 
 
 def _verdict(

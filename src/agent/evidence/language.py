@@ -153,14 +153,24 @@ _DAY_WORDS = (
     (re.compile(r"今[天日晚早]|现在|\b(?:today|tonight|now)\b", re.IGNORECASE), 0),
 )
 _WEEKEND = re.compile(r"(下)?(?:个)?周末|\b(next )?weekend\b", re.IGNORECASE)
-_CHINESE_DAY = re.compile(r"(下)?(?:个)?(?:周|星期|礼拜)([一二三四五六日天])")
-_ENGLISH_DAY = re.compile(
-    r"\b(next )?(mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)day\b", re.IGNORECASE
+_NAMED_DAY = re.compile(
+    r"(下)?个?(?:周|星期|礼拜)([一二三四五六日天])"
+    r"|\b(next )?(mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)day\b",
+    re.IGNORECASE,
 )
 _ISO_DAY = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
 _DATE = re.compile(r"(?:(\d{1,2})月)?(\d{1,2})[日号]")
-_ORDER = "一二三四五六日"
-_ENGLISH_ORDER = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_WEEKDAYS = {
+    name: at
+    for names in ("一二三四五六日", ("mon", "tue", "wed", "thu", "fri", "sat", "sun"))
+    for at, name in enumerate(names, 1)
+} | {"天": 7}
+_WEEKDAY = re.compile(r"[一二三四五六日天]|\b(?:mon|tue|wed|thu|fri|sat|sun)", re.IGNORECASE)
+
+
+def weekdays_in(text: str) -> list[int]:
+    """Return the ISO weekdays of a text that is about days: 周一至周五, `Mon-Fri`."""
+    return [_WEEKDAYS[name.casefold()] for name in _WEEKDAY.findall(text)]
 
 
 def days_named(question: str, today: str) -> list[str]:
@@ -177,11 +187,9 @@ def days_named(question: str, today: str) -> list[str]:
     for weekend in _WEEKEND.finditer(question):
         week = monday + timedelta(days=7 if weekend[1] or weekend[2] else 0)
         days += [day for n in (5, 6) if (day := week + timedelta(days=n)) >= now]
-    for named in _CHINESE_DAY.finditer(question):
-        days.append(_weekday(now, _ORDER.index(named[2].replace("天", "日")), later=bool(named[1])))
-    for named in _ENGLISH_DAY.finditer(question):
-        number = _ENGLISH_ORDER.index(named[2][:3].lower())
-        days.append(_weekday(now, number, later=bool(named[1])))
+    for named in _NAMED_DAY.finditer(question):
+        number = _WEEKDAYS[(named[2] or named[4][:3]).casefold()]
+        days.append(_weekday(now, number, later=bool(named[1] or named[3])))
     texts = [day.isoformat() for day in days] + _ISO_DAY.findall(question)
     texts += [
         f"{now.year}-{int(month or now.month):02}-{int(day):02}"
@@ -192,5 +200,5 @@ def days_named(question: str, today: str) -> list[str]:
 
 def _weekday(now: date, number: int, *, later: bool) -> date:
     """Return that day of this week, of the next if it is over or `later` is wanted."""
-    day = now + timedelta(days=number - now.weekday())
+    day = now + timedelta(days=number - now.isoweekday())
     return day + timedelta(days=7) if later or day < now else day

@@ -1,14 +1,8 @@
 """Reply for the assistant `agent`: queries, findings, reflection and the answer."""
 
 import re
+from datetime import date
 
-from agent.evidence.constraints import (
-    Outcome,
-    constraints_by_rules,
-    keeps_subject,
-    opening_hours,
-    openness,
-)
 from agent.evidence.intent import (
     extract_place,
     map_task_by_rules,
@@ -54,7 +48,6 @@ PAGES, PER_PAGE, PLACES, SOURCES, PER_SOURCE = 2, 4, 6, 3, 3
 FACTS, ALL_FACTS, DAYS = 6, 20, 3
 TEXT_SEARCH, DETAIL = "maps_text_search", "maps_search_detail"
 BEST = 3
-_HOURS = re.compile(r"开|营业|关门|打烊|\b(?:open|close)", re.IGNORECASE)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _OTHER_WAY = re.compile(
     r"^\W*(?:那|坐|乘)?(?:地铁|公交|步行|走路|开车|打车|驾车|骑车)"
@@ -142,7 +135,7 @@ def generate_query(turn: Turn) -> Answer:
     reply |= (day := _outing(turn, has_place=has_place))
     if needs := _needs(turn, lost="outing" in day and not has_place):
         return Answer(json={**reply, "needs": needs, "query": []})
-    told = _by_hours(turn.user, question) or _best_first(turn.user)
+    told = _best_first(turn.user)
     wanted = day.get("outing")
     replans = isinstance(wanted, dict) and wanted["earlier_places"]
     if told or replans or _is_courtesy(block(turn.user, "question")):
@@ -190,12 +183,10 @@ def _needs(turn: Turn, *, lost: bool) -> str:
 
 
 def _demands(turn: Turn) -> Constraints:
-    """Return what the question and its rewriting demand; a follow-up keeps the last one's."""
-    words = block(turn.user, "question")
-    asked = [line.partition(":")[2] for line in lines(turn.user, "conversation")
-             if line.startswith("user:")]  # fmt: skip
-    earlier = constraints_by_rules(asked[-1]) if asked and keeps_subject(words) else Constraints()
-    return Constraints(**{**earlier, **constraints_by_rules(f"{words}\n{question_of(turn)}")})
+    """Return the weekdays that a question names: what else it demands takes a model to read."""
+    days = days_named(block(turn.user, "question"), block(turn.user, "today"))
+    weekdays = [date.fromisoformat(day).isoweekday() for day in days]
+    return Constraints(open_on=weekdays) if weekdays else Constraints()
 
 
 def _two_places(question: str) -> tuple[str, ...]:
@@ -337,37 +328,19 @@ def _fit_and_unfit(
 ) -> tuple[list[Record], list[Record]]:
     """Return the places that meet what is asked, and those that break a demand."""
     plain, previous = clean_question(question), records(block(user, "previous_places"))
-    by_hours = _by_hours(user, plain)
-    places = records(block(user, "places")) or by_hours.get("satisfied", [])
-    places = places or _best_first(user)[:BEST]
-    places = places or [p for p in previous if p.name in question and not by_hours]
+    places = records(block(user, "places")) or _best_first(user)[:BEST]
+    places = places or [p for p in previous if p.name in question]
     violated = say("constraints.marks.violated", language, text="").strip()
     unfit = [p for p in places if any(fact.startswith(violated) for fact in p.fields)]
     best = _in_order(places, plain)
     places = [*best, *(place for place in places if place not in best)]
-    return [p for p in places if p not in unfit], unfit or by_hours.get("violated", [])
+    return [p for p in places if p not in unfit], unfit
 
 
 def _bears(place: Record, name: str) -> bool:
     """Return whether a place bears a name; behind a Chinese one stands its English one."""
     gloss = r"[^(]*(?:\([^()]*\) )?\((?:the )?" if name.isascii() else ""
     return bool(name) and re.match(gloss + re.escape(name), place.name, re.IGNORECASE) is not None
-
-
-def _by_hours(user: str, question: str) -> dict[Outcome, list[Record]]:
-    """Return the last answer's places by whether they are open when a follow-up asks for."""
-    demands, previous = constraints_by_rules(question), records(block(user, "previous_places"))
-    at, days, until = demands.get("open_at"), demands.get("open_on"), demands.get("open_until")
-    result: dict[Outcome, list[Record]] = {}
-    asks_hours = (at or days or until) and _HOURS.search(question)
-    if not asks_hours or extract_place(question) or activity_in(question):
-        return result
-    for place in [p for p in previous if p.name in question] or previous:
-        stated = (opening_hours(field.removeprefix("open ")) for field in place.fields[1:])
-        outcome = openness(next(filter(None, stated), None), at, days, until=until)
-        if outcome != "unknown":
-            result.setdefault(outcome, []).append(place)
-    return result
 
 
 def _best_first(user: str) -> list[Record]:
