@@ -106,6 +106,8 @@ class Settings(AccessSettings, RetentionSettings):
     model_timeout_seconds: float = Field(60, gt=0, le=3600)
     model_concurrency: int | None = Field(None, ge=0, le=1000)
     """Model calls at once, for the whole process; 0 is unlimited, None fits the endpoint."""
+    model_reply_characters: int = Field(400_000, ge=20_000, le=10_000_000)
+    """Of one reply with its thoughts: three times what the longest needs; one of more runs away."""
 
     amap_maps_api_key: SecretStr | None = None
     amap_qps: float = Field(2.5, gt=0, le=1000)

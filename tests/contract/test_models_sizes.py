@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ from agent.models.client import ModelClient
 from agent.models.errors import PromptTooLong
 from agent.models.limits import (
     ANSWER_TOKENS,
-    MOST_CHARACTERS,
     REPLY_TOKENS,
     ReplySizes,
     with_ends,
@@ -73,10 +73,12 @@ def asked(service: OpenAIService) -> list[Any]:
     return [request.body for request in service.requests if request.method == "POST"]
 
 
-async def answer(client: ModelClient, messages: Any = ASK, *, streamed: bool = True) -> str:
+async def answer(
+    client: ModelClient, messages: Any = ASK, *, streamed: bool = True, model: str = CHAT
+) -> str:
     if not streamed:
-        return (await client.ask(CHAT, messages, meter=meter())).text
-    return "".join([t async for t in client.stream(CHAT, messages, meter=meter(), fallback=None)])
+        return (await client.ask(model, messages, meter=meter())).text
+    return "".join([t async for t in client.stream(model, messages, meter=meter(), fallback=None)])
 
 
 @pytest.mark.parametrize(
@@ -197,17 +199,78 @@ async def test_a_reply_that_ran_round_in_circles_is_not_asked_for_again() -> Non
     assert len(asked(service)) == 1
 
 
-RUNAWAY = "".join(f"{number} " for number in range(MOST_CHARACTERS // 5))
+MOST = 20_000
+RUNAWAY = "".join(f"{number} " for number in range(MOST // 3))
 
 
+@pytest.mark.parametrize("model", [CHAT, FLASH])
 @pytest.mark.parametrize("streamed", [False, True])
-async def test_a_reply_past_all_limits_is_given_up_and_not_asked_for_again(streamed: bool) -> None:
-    service = OpenAIService(Scripted(otherwise=Answer(text=RUNAWAY)))
-    async with client_for(service) as client:
+async def test_a_reply_past_all_limits_is_given_up_and_not_asked_for_again(
+    streamed: bool, model: str
+) -> None:
+    kind = OpenAIService if model == CHAT else GeminiService
+    service: Any = kind(Scripted(otherwise=Answer(text=RUNAWAY)))
+    async with client_for(service, model_reply_characters=MOST) as client:
+        with pytest.raises(MalformedReply) as caught:
+            await answer(client, streamed=streamed, model=model)
+    assert caught.value.code == "model_too_long"
+    assert len(service.turns) == 1
+
+
+async def test_of_an_answer_past_all_limits_what_was_written_is_said_and_it_is_no_weakness() -> (
+    None
+):
+    service, spent = OpenAIService(Scripted(otherwise=Answer(text=RUNAWAY))), meter()
+    texts = list[str]()
+
+    async def hear(client: ModelClient) -> None:
+        async for text in client.stream(CHAT, ASK, meter=spent, fallback=None):
+            texts.append(text)
+
+    async with client_for(service, model_reply_characters=MOST) as client:
+        with pytest.raises(MalformedReply):
+            await hear(client)
+    said = "".join(texts)
+    assert MOST * 0.9 < len(said) <= MOST
+    assert RUNAWAY.startswith(said)
+    assert spent.budget.remarks["model_weak"] == 0
+
+
+def endless(field: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Put what a reply says into another field of it: a thought, a call's argument."""
+
+    def shape(body: dict[str, Any]) -> dict[str, Any]:
+        for choice in body.get("choices", []):
+            delta = choice.get("delta", {})
+            if text := delta.pop("content", ""):
+                call = {"index": 0, "id": "c", "function": {"name": "maps_geo", "arguments": text}}
+                delta |= {"tool_calls": [call]} if field == "tool_calls" else {field: text}
+        return body
+
+    return shape
+
+
+@pytest.mark.parametrize("field", ["reasoning_content", "tool_calls"])
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_thoughts_and_arguments_without_end_are_given_up_too(
+    field: str, streamed: bool
+) -> None:
+    rules = Rules(shapes=endless(field))
+    service = Own(Scripted(otherwise=Answer(text=RUNAWAY)), rules=rules)
+    async with client_for(service, model_reply_characters=MOST) as client:
         with pytest.raises(MalformedReply) as caught:
             await answer(client, streamed=streamed)
-    assert caught.value.code == "model_loop"
+    assert caught.value.code == "model_too_long"
     assert len(asked(service)) == 1
+
+
+async def test_a_body_without_end_is_not_read_into_memory() -> None:
+    service = OpenAIService(Scripted(otherwise=Answer(text="x" * (11 * MOST))))
+    async with client_for(service, model_reply_characters=MOST) as client:
+        with pytest.raises(MalformedReply) as caught:
+            await answer(client, streamed=False)
+    assert caught.value.code == "model_too_long"
+    assert "the endpoint" in str(caught.value)
 
 
 async def test_a_stream_that_goes_round_in_circles_ends_and_is_not_continued() -> None:
@@ -382,7 +445,7 @@ async def test_a_reply_of_a_slow_server_nearby_is_no_longer_than_the_run_has_tim
 
 
 def test_the_time_of_a_reply_is_half_of_what_is_left_at_the_speed_that_was_seen() -> None:
-    sizes, request = ReplySizes(), Request("m", ASK)
+    sizes, request = ReplySizes(characters=MOST), Request("m", ASK)
     name = parse(CHAT)
     unmeasured = sizes.of(name, request, left=lambda: 100.0)
     assert (unmeasured.tokens, unmeasured.hurried) == (4000, 0)

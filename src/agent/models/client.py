@@ -47,7 +47,7 @@ from agent.models.limits import (
     ReplySizes,
     Underway,
     refuse_late,
-    runs_away,
+    refuse_runaway,
 )
 from agent.models.replies import read_reply
 from agent.models.streaming import AnswerStream, read_ahead
@@ -64,8 +64,8 @@ from agent.models.types import (
 )
 from agent.models.validation import (
     LOOP,
+    RUNAWAY,
     judge,
-    malformed_reply,
     parse_reply,
     repair_request,
     schema_of,
@@ -147,7 +147,8 @@ class ModelClient:
         self._served: set[tuple[str, str]] = set()
         self._opened: set[ModelName] = set()
         """Models whose template opens a thought: their text waits for its end."""
-        self.windows, self.reply_sizes = Windows(), ReplySizes()
+        self.windows = Windows()
+        self.reply_sizes = ReplySizes(characters=settings.model_reply_characters)
         self._places = {provider: _places(provider, settings) for provider in _PROVIDERS}
         for provider in _PROVIDERS if settings.model_rpm else ():
             rate, burst = pace_of(settings.model_rpm)
@@ -235,12 +236,13 @@ class ModelClient:
         async def send() -> str:
             nonlocal charged
             refuse_late(size, meter)
-            underway = Underway(provider, request, pulse)
+            most = self.reply_sizes.characters
+            underway = Underway(provider, request, pulse, characters=most)
             sized = replace(request, max_tokens=size.tokens, watch=underway.hear)
             try:
                 response = await vendor.complete(sized)
             except (asyncio.CancelledError, MalformedReply) as early:
-                if isinstance(early, asyncio.CancelledError) or early.code == LOOP:
+                if isinstance(early, asyncio.CancelledError) or early.code in RUNAWAY:
                     spent = underway.spent()
                     tokens.add(spent)
                     self._account(name, meter, spent)
@@ -254,8 +256,7 @@ class ModelClient:
             if self._is_near(name):
                 self.windows.check(request, response, provider)
             size.learn(response)
-            if runs_away(response):
-                raise malformed_reply(provider, name.id, LOOP)
+            refuse_runaway(response, provider, name.id, characters=most)
             read = partial(read_reply, response, request, opened=name in self._opened)
             response = await read_in_turns(read, len(response.text))
             if response.opened:
@@ -349,6 +350,7 @@ class ModelClient:
             account,
             opened=self._opened,
             windows=self.windows,
+            characters=self.reply_sizes.characters,
             size_of=lambda name, request: self.reply_sizes.of(
                 name, request, left=self._left(name, meter), streamed=True
             ),

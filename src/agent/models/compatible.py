@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Self, cast
@@ -12,7 +12,9 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_openai import ChatOpenAI
 
+from agent.models.errors import PROVIDER_OPENAI
 from agent.models.replies import arguments_of
+from agent.models.validation import TOO_LONG, malformed_reply
 
 REASONING = "reasoning_content"
 """Goes back in tool loops: DeepSeek refuses a call's turn without it. Other names do not."""
@@ -168,6 +170,36 @@ class _Watched(httpx.AsyncByteStream):
         async for chunk in self._stream:
             tail = tail[-16:] + chunk
             self._ending.has_come = self._ending.has_come or bool(_DONE.search(tail))
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+def bounded(most: int) -> Callable[[httpx.Response], Awaitable[None]]:
+    """Return what gives up a whole reply of more bytes; to be called when its headers have come.
+
+    The library reads such a reply into memory before anybody can look at it. A stream's pieces are
+    counted as they come.
+    """
+
+    async def bound(response: httpx.Response) -> None:
+        kind = response.headers.get("content-type", "")
+        if not kind.startswith("text/event-stream"):
+            response.stream = _Bounded(cast(httpx.AsyncByteStream, response.stream), most)
+
+    return bound
+
+
+class _Bounded(httpx.AsyncByteStream):
+    def __init__(self, stream: httpx.AsyncByteStream, most: int) -> None:
+        self._stream, self._left = stream, most
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for chunk in self._stream:
+            self._left -= len(chunk)
+            if self._left < 0:
+                raise malformed_reply(PROVIDER_OPENAI, "the endpoint", TOO_LONG)
             yield chunk
 
     async def aclose(self) -> None:

@@ -34,16 +34,14 @@ from agent.models.catalogue import clamp
 from agent.models.connections import Pool, open_pool
 from agent.models.errors import PROVIDER_GOOGLE, refuse_error_object, translate_errors
 from agent.models.habits import Attempt, Habits, without_system, without_tools
-from agent.models.limits import MOST_CHARACTERS
+from agent.models.limits import BYTES_A_CHARACTER
 from agent.models.types import LISTING, QUIET, Finish, Piece, Request, Response, finish_of
-from agent.models.validation import LOOP, malformed_reply, schema_of, with_schema
+from agent.models.validation import TOO_LONG, malformed_reply, schema_of, with_schema
 from agent.settings import Settings
 
 DEFAULT_URL = "https://generativelanguage.googleapis.com"
 _PARTS, _GROUNDING = "text_parts", "groundingMetadata"
 _KEPT_MODELS = 64
-_LONGEST_BODY = 10 * MOST_CHARACTERS
-"""Characters of a reply as it is sent, with all its grounding."""
 _NO_AUTOMATIC_CALLS = AutomaticFunctionCallingConfig(disable=True)
 _FINISHES: dict[str, Finish] = {
     "MALFORMED_FUNCTION_CALL": "bad_call",
@@ -59,6 +57,9 @@ _FINISHES: dict[str, Finish] = {
 
 class Gemini(ChatGoogleGenerativeAI):
     """Extend ChatGoogleGenerativeAI with a shared client, call ids, and the parts as sent."""
+
+    longest_body: int
+    """Characters of a whole reply as it is sent."""
 
     @model_validator(mode="after")
     def validate_environment(self) -> Self:
@@ -94,8 +95,8 @@ class Gemini(ChatGoogleGenerativeAI):
             request["config"].should_return_http_response = True
             reply = await self.async_client.models.generate_content(**request)
             body = reply.sdk_http_response.body or "{}"
-            if len(body) > _LONGEST_BODY:
-                raise malformed_reply(PROVIDER_GOOGLE, self.model, LOOP)
+            if len(body) > self.longest_body:
+                raise malformed_reply(PROVIDER_GOOGLE, self.model, TOO_LONG)
             response, grounding = await read_in_turns(partial(read_reply, body), len(body))
         result = _response_to_result(response)
         # The parent trims and drops parts; grounding offsets count in the originals.
@@ -249,6 +250,7 @@ class Google:
             "disable_streaming": not streaming,
             "thinking_level": level,
             "cache": False,
+            "longest_body": BYTES_A_CHARACTER * self._settings.model_reply_characters,
         }
         return Gemini(model=model, **options)
 

@@ -12,7 +12,7 @@ from agent.core.strings import weight
 from agent.models.catalogue import ModelName
 from agent.models.loops import Loop, repeats
 from agent.models.types import Piece, Request, Response, Thinking
-from agent.models.validation import LOOP, malformed_reply
+from agent.models.validation import LOOP, TOO_LONG, malformed_reply
 from agent.models.window import prompt_tokens
 
 REPLY_TOKENS: Mapping[str, int] = {
@@ -47,8 +47,8 @@ THOUGHTS: Mapping[Thinking | None, int] = {
     None: 12_000,
 }
 """Tokens that a thinking model may think besides: services count them as part of the reply."""
-MOST_CHARACTERS = 400_000
-"""Of one reply with its thoughts, three times what the longest may have; one of more runs away."""
+BYTES_A_CHARACTER = 10
+"""Of a whole reply as it is sent, at most: escapes, and what stands around the text."""
 _THINKS = re.compile(r"(?:^|[-_/.:])(?:r1|o[1-9]|gpt-[5-9]|qwq|qwen3)|reason|think", re.IGNORECASE)
 
 
@@ -64,7 +64,9 @@ _LEAST_TOKENS = 100
 class ReplySizes:
     """Give each call the tokens that its reply may have; learn which models think, and how fast."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, characters: int) -> None:
+        self.characters = characters
+        """That one reply may have, its thoughts and calls included."""
         self._thinking: set[ModelName] = set()
         self._speeds: dict[ModelName, float] = {}
         self._reading: dict[ModelName, float] = {}
@@ -165,10 +167,13 @@ class ReplySize:
             self._factor = 2
 
 
-def runs_away(response: Response) -> bool:
-    """Return whether a whole reply went on and on: past all limits, or round in circles."""
-    is_cut = response.finish == "length" and repeats(response.text)
-    return is_cut or len(response.text) > MOST_CHARACTERS
+def refuse_runaway(response: Response, provider: str, model: str, *, characters: int) -> None:
+    """Raise MalformedReply for a whole reply that went round in circles, or past all limits."""
+    if response.finish == "length" and repeats(response.text):
+        raise malformed_reply(provider, model, LOOP)
+    calls = sum(len(str(call["args"])) for call in response.message.tool_calls)
+    if len(response.text) + calls > characters:
+        raise malformed_reply(provider, model, TOO_LONG)
 
 
 def refuse_late(size: ReplySize, meter: Meter) -> None:
@@ -185,8 +190,9 @@ def _has_thoughts(response: Response) -> bool:
 class Underway:
     """Hear what comes of a reply: signs of life, loops, and what a call had cost when it ended."""
 
-    def __init__(self, provider: str, request: Request, pulse: Pulse) -> None:
+    def __init__(self, provider: str, request: Request, pulse: Pulse, *, characters: int) -> None:
         self._provider, self._request, self._pulse = provider, request, pulse
+        self._most = characters
         self._loop, self._tokens, self._characters = Loop(), 0.0, 0
         self._began, self._first = time.monotonic(), 0.0
 
@@ -206,13 +212,15 @@ class Underway:
         return self._tokens > 0
 
     def hear(self, text: str) -> None:
-        """Take a piece in; raise MalformedReply where the text goes round in circles."""
+        """Take a piece in; raise MalformedReply where the text loops, or has no end."""
         self._pulse.beat()
         self._first = self._first or time.monotonic()
         self._tokens += weight(text)
         self._characters += len(text)
-        if self._loop.take(text) or self._characters > MOST_CHARACTERS:
+        if self._loop.take(text):
             raise malformed_reply(self._provider, self._request.model, LOOP)
+        if self._characters > self._most:
+            raise malformed_reply(self._provider, self._request.model, TOO_LONG)
 
     def spent(self) -> Piece:
         """Return by estimate what was sent and what had come."""

@@ -20,11 +20,19 @@ from pydantic import BaseModel, SecretStr
 from agent.core.concurrency import PerLoop
 from agent.core.errors import ConfigurationError, ProviderError
 from agent.core.proxies import proxy_for
-from agent.models.compatible import ENDING, REASONING, Compatible, Ending, PlainChunks, watch_ending
+from agent.models.compatible import (
+    ENDING,
+    REASONING,
+    Compatible,
+    Ending,
+    PlainChunks,
+    bounded,
+    watch_ending,
+)
 from agent.models.connections import tls
 from agent.models.errors import PROVIDER_OPENAI, refuse_false_success, translate_errors
 from agent.models.habits import EXTRA, Attempt, Habits, without_system, without_tools
-from agent.models.limits import with_ends
+from agent.models.limits import BYTES_A_CHARACTER, with_ends
 from agent.models.types import LISTING, QUIET, Piece, Request, Response, finish_of
 from agent.models.validation import schema_of, with_schema
 from agent.settings import Settings
@@ -245,7 +253,8 @@ class OpenAI:
             "timeout": httpx.Timeout(None, connect=10),
             "limits": httpx.Limits(max_connections=None, max_keepalive_connections=100),
         }
-        hooks = {"response": [refuse_false_success, watch_ending]}
+        most = BYTES_A_CHARACTER * self._settings.model_reply_characters
+        hooks = {"response": [bounded(most), refuse_false_success, watch_ending]}
         asynchronous = httpx.AsyncClient(**shared, event_hooks=hooks)
         return Pool(asynchronous, httpx.Client(**shared))
 
@@ -257,8 +266,15 @@ async def _whole(chunks: AsyncIterator[Any], request: Request) -> AIMessage:
         async for chunk in stream:
             whole = chunk if whole is None else whole + chunk
             if request.watch:
-                request.watch(str(chunk.text))
+                request.watch(str(chunk.text) + _hidden(chunk))
     return whole or AIMessage("")
+
+
+def _hidden(chunk: Any) -> str:
+    """Return what a piece of a reply has besides its text: a thought, a call's arguments."""
+    calls = getattr(chunk, "tool_call_chunks", ())
+    arguments = "".join(str(call.get("args") or "") for call in calls)
+    return str(chunk.additional_kwargs.get(REASONING) or "") + arguments
 
 
 def _window_of(fields: Mapping[str, Any]) -> int | None:
@@ -322,7 +338,8 @@ def _response(message: AIMessage, schema: type[BaseModel] | None) -> Response:
 
 def _piece(chunk: AIMessageChunk | AIMessage) -> Piece:
     meta = chunk.response_metadata
-    piece = Piece(text=str(chunk.text), served_by=str(meta.get("model_name") or ""))
+    served_by = str(meta.get("model_name") or "")
+    piece = Piece(text=str(chunk.text), hidden=_hidden(chunk), served_by=served_by)
     if reason := meta.get("finish_reason"):
         piece = replace(piece, finish=finish_of(str(reason)), reason=str(reason))
     if chunk.usage_metadata:

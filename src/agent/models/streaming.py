@@ -39,7 +39,7 @@ from agent.models.loops import without_loop
 from agent.models.replies import SpokenText, spoken_pieces
 from agent.models.seam import Seam, last_words, shown_end
 from agent.models.types import Piece, Request, Thinking, Vendor, Withdrawal
-from agent.models.validation import LOOP, blocked_reply, malformed_reply
+from agent.models.validation import LOOP, RUNAWAY, blocked_reply, malformed_reply
 from agent.models.window import Windows
 from agent.prompts import render
 
@@ -189,8 +189,9 @@ class OpenStream:
         except ProviderRefused:
             raise
         except (ProviderError, TimeoutError) as error:
-            if isinstance(error, ProviderError) and error.code == LOOP:
-                meter.remark("model_weak")
+            if isinstance(error, ProviderError) and error.code in RUNAWAY:
+                if error.code == LOOP:
+                    meter.remark("model_weak")
                 raise
             if not self.whole:
                 log.warning("turn=%s %s: cut off: %s", meter.turn_id, self.name.id, error)
@@ -230,6 +231,7 @@ class AnswerStream:
         opened: set[ModelName],
         windows: Windows,
         size_of: Callable[[ModelName, Request], ReplySize],
+        characters: int,
         meter: Meter,
         thinking: Thinking,
     ) -> None:
@@ -237,6 +239,7 @@ class AnswerStream:
         self._account, self._opened = account, opened
         self._meter, self._thinking = meter, thinking
         self._windows, self._size_of = windows, size_of
+        self._characters = characters
 
     async def tell(
         self, names: Sequence[ModelName], messages: Sequence[BaseMessage]
@@ -357,7 +360,7 @@ class AnswerStream:
         self, vendor: Vendor, request: Request, name: ModelName, policy: Policy, pulse: Pulse
     ) -> OpenStream:
         """Return a stream whose pieces are made clean and heard as they come."""
-        underway = Underway(policy.provider, request, pulse)
+        underway = Underway(policy.provider, request, pulse, characters=self._characters)
         pieces = _valid(cast(AsyncGenerator[Piece, None], vendor.stream(request)))
         text = SpokenText(request, opened=name in self._opened)
         spoken = spoken_pieces(_heard(pieces, underway), text)
@@ -371,7 +374,7 @@ async def _heard(
     """Yield the same, thoughts included, and tell who watches that it comes."""
     async with aclosing(pieces):
         async for piece in pieces:
-            underway.hear(piece.text)
+            underway.hear(piece.text + piece.hidden)
             yield piece
 
 

@@ -109,6 +109,8 @@ class Piece:
     """Hold a piece of a stream: text, and at the end why it ended; token counts are increments."""
 
     text: str = ""
+    hidden: str = ""
+    """What came besides: thoughts in a field of their own, a tool's arguments."""
     finish: Finish | None = None
     reason: str = ""
     input_tokens: int = 0

@@ -183,7 +183,7 @@ def unusable_once() -> Callable[[ProviderError], bool]:
 
     def retry_on(error: ProviderError) -> bool:
         nonlocal before
-        if error.code == LOOP or (isinstance(error, TimedOut) and error.begun):
+        if error.code in RUNAWAY or (isinstance(error, TimedOut) and error.begun):
             return False
         if not is_unusable(error) and not isinstance(error, TimedOut):
             return may_pass(error)
@@ -216,8 +216,11 @@ def _is_whole(text: str) -> bool:
     return True
 
 
-LOOP = "model_loop"
+LOOP, TOO_LONG = "model_loop", "model_too_long"
+RUNAWAY = (LOOP, TOO_LONG)
+"""Codes of replies that were given up as they came: asked for again they would be no shorter."""
 _WORDS = {
+    TOO_LONG: "it went on beyond MODEL_REPLY_CHARACTERS",
     LOOP: "it repeated itself without end",
     "model_bad_call": "it called a tool in a way that cannot be read",
     "model_truncated": "the answer was cut off at the model's limit",
