@@ -112,7 +112,7 @@ def test_of_what_kind_a_place_is_says_its_category_alone(
 def test_the_lines_a_writer_sees_carry_the_verdict_in_its_language() -> None:
     shown = judged([record(cost=110.0), record("乙")], {"max_cost": 100}, "en")
     assert place_lines(shown, "en").splitlines()[1].endswith("fails: ¥110 a head, above ¥100")
-    assert "unknown: price a person unknown" in place_lines(shown, "en")
+    assert "| price a person unknown" in place_lines(shown, "en")
 
 
 def test_places_of_a_question_without_demands_are_left_as_they_are() -> None:
@@ -265,7 +265,7 @@ def test_a_reader_is_told_no_guess_by_a_name_and_of_a_kind_only_that_it_is_anoth
     demands = Constraints(kind="museum", suits=["children"], max_walk_m=800)
     (named,) = judged([record("儿童馆", category="展厅")], demands, "zh")
     assert len(named["verdicts"]) == 3
-    assert verdict_texts(named, "zh") == ["不明：步行路程没有测量"]
+    assert verdict_texts(named, "zh") == ["步行路程没有测量"]
     (other,) = judged([record(category="火锅店")], Constraints(kind="museum"), "zh")
     assert verdict_texts(other, "zh") == ["不符合：不是博物馆（火锅店）"]
 

@@ -162,6 +162,8 @@ def _without_list(text: str, size: int) -> str:
             "It is so [^w0-0].\n",
         ),
         ("如此[^w0-0]。\n\n## 参考资料\n\n1. 官网 [^w0-0]\n2. [^w0-1]\n", "如此[^w0-0]。\n"),
+        ("如此[^w0-0]。\n\n来源：\n- 高德地图\n- sqlite.org\n", "如此[^w0-0]。\n"),
+        ("So.\n\nSources\n- not a site\n", "So.\n\nSources\n- not a site\n"),
         ("So.\n\nReferences\n- [^w0-0] SQLite\n- https://sqlite.org/x\n", "So.\n"),
         ("如此。\n\n**来源**：[^w0-0]、[^w0-1]", "如此。\n"),
         ("如此。\n\n来源：高德地图、shuzizhou.com", "如此。\n"),

@@ -129,10 +129,10 @@ def test_a_rating_outside_its_scale_is_unknown() -> None:
 
 
 def test_links_are_of_the_documented_kind_and_encoded() -> None:
-    assert place_link("B0&x=1") == (
-        "https://uri.amap.com/marker?poiid=B0%26x%3D1&src=tanlu&callnative=0"
-    )
-    assert "coordinate=gaode" in position_link(116.4, 39.9, "名")
+    assert place_link("B0&x=1") == "https://uri.amap.com/marker?poiid=B0%26x%3D1&src=tanlu"
+    # Amap's own coordinates, and its page instead of its app, are what it takes without a word.
+    named = "https://uri.amap.com/marker?position=116.400000,39.900000&name=%E5%90%8D&src=tanlu"
+    assert position_link(116.4, 39.9, "名") == named
     link = route_link("116.4,39.9", "116.5,39.8", "transit", ("甲,乙", "丙"))
     assert "mode=bus" in link
     assert "from=116.4,39.9,%E7%94%B2%20%E4%B9%99" in link

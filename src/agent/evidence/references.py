@@ -121,6 +121,7 @@ _ENTRY_MARK = re.compile(
 )
 _ENTRY_NUMBER = re.compile(r"^\s*(?:[-*+•]\s*)?(?:\d{1,3}\s*[.):：、]|\[\d{1,3}\])")
 _BETWEEN_NAMES = re.compile(r"[、，,；;和及]|\band\b|\s&\s")
+_BULLET = re.compile(r"\s*[-*+•]\s+(?=\S)")
 _ENDS_IN_URL = re.compile(r"https?://\S+\s*$")
 _BETWEEN_MARKS = " \t、，,；;。.()（）*_"
 _MAPS = ("高德地图", "高德", "amap", "google", "维基百科", "wikipedia")
@@ -218,6 +219,8 @@ def _without_decoration(line: str) -> str:
 def _is_entry(line: str) -> bool:
     """Return True for an empty line, or a marker, number or link with at most a title."""
     if not line.strip():
+        return True
+    if (bullet := _BULLET.match(line)) and _names_only_sites(line[bullet.end() :]):
         return True
     title = _ENTRY_MARK.sub("", _ENTRY_NUMBER.sub("", line)).strip()
     is_short = len(title) <= _MAX_ENTRY and title[-1:] not in tuple("。！？!?.")

@@ -1,7 +1,5 @@
 """Join the rest of an answer to what was cut off of it, however a model takes it up."""
 
-import re
-
 _SHOWN = 600
 """Characters of the end that the model is shown, and may say again."""
 _LAST = 24
@@ -9,7 +7,8 @@ _LEAST = 6
 """Characters said again that are no chance, unless they are a whole line."""
 _LEAST_OF_LINE = 2
 _LEAST_OF_BEGIN = 16
-_BEGINS_WORD = re.compile(r"(?<=\s)(?=\S)|(?<=[\u3000-\u9fff])(?=[\u3000-\u9fff])")
+_WIDE = "\u3000"
+"""From here on signs are written without blanks between words."""
 
 
 def shown_end(text: str) -> str:
@@ -23,8 +22,14 @@ def last_words(text: str) -> str:
     line = whole.rpartition("\n")[2]
     # A lone "1" or "|" is found anywhere.
     end = (line if len(line) >= _LEAST else whole)[-_LAST:]
-    begin = None if len(end) < _LAST else _BEGINS_WORD.search(end)
-    return end[begin.end() :] if begin and begin.end() < _LAST // 2 else end
+    if len(end) < _LAST:
+        return end
+    borders = (at for at in range(1, _LAST // 2) if _begins_word(end[at - 1], end[at]))
+    return end[next(borders, 0) :]
+
+
+def _begins_word(before: str, sign: str) -> bool:
+    return not sign.isspace() and (before.isspace() or min(before, sign) >= _WIDE)
 
 
 class Seam:
@@ -96,8 +101,7 @@ class Seam:
 
     def _glues(self, held: str) -> bool:
         """Return whether two words would become one: "free of" and "The answer"."""
-        last, first = self._text[-1:], held[:1]
-        capital = first.isupper() and (last.islower() or last.isdigit()) and last.isascii()
-        before, end = self._text[-2:-1], self._text[-1:]
-        ended = end in tuple(".!?") and before.islower() and before.isascii()
-        return capital or (ended and first.isalpha())
+        before, last, first = self._text[-2:-1], self._text[-1:], held[:1]
+        is_word = last.isascii() and (last.islower() or last.isdigit())
+        is_sentence = before.isascii() and before.islower() and last in tuple(".!?")
+        return (is_word and first.isupper()) or (is_sentence and first.isalpha())

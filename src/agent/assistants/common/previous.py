@@ -21,6 +21,7 @@ from agent.evidence.mentions import source_ids
 from agent.evidence.outing.text import day_lines
 from agent.evidence.queries import clean_text
 from agent.evidence.records import place_facts
+from agent.evidence.references import site_of
 from agent.evidence.types import LeftOut, Outing, Place, Source, Stop
 from agent.evidence.zones import zone_of
 from agent.knowledge.ranking import Bm25, best_first
@@ -189,10 +190,10 @@ def previous_lines(
 
 
 def _head(source: Source) -> str:
-    """Return a source's id, its title and when it was published."""
-    return " · ".join(
-        filter(None, [f"[^{source['id']}] {source['title']}", source.get("published")])
-    )
+    """Return a source's id and title, the site it is on, and when it was published."""
+    title, site = source["title"], site_of(source)
+    about = [f"[^{source['id']}] {title}", "" if site in title else site, source.get("published")]
+    return " · ".join(filter(None, about))
 
 
 def _lines(source: Source, noted: str) -> list[str]:

@@ -59,7 +59,7 @@ from agent.evidence.records import (
     weather_lines,
 )
 from agent.evidence.references import SourceListFilter, references, resolved
-from agent.evidence.types import Anchor, Gap, Place, Source
+from agent.evidence.types import Anchor, Constraints, Gap, Place, Source
 from agent.export.geojson import feature_collection
 from agent.models.streaming import FinishedText
 from agent.state import Gathered, Previous, replaced
@@ -103,7 +103,9 @@ class Closing(TypedDict):
 def _judged_again(state: Gathered) -> Previous:
     """Return what the last answer cited, its places with verdicts on what is demanded now."""
     previous, turn = state.get("previous") or NO_PREVIOUS, state["turn"]
-    places = judged(previous["places"], turn.get("constraints", {}), turn["language"])
+    # Of its kind nothing: places of before were asked for under another one.
+    demands = {name: each for name, each in turn.get("constraints", {}).items() if name != "kind"}
+    places = judged(previous["places"], cast(Constraints, demands), turn["language"])
     return Previous(**{**previous, "places": places})
 
 

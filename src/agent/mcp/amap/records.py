@@ -235,7 +235,7 @@ def _wind(day: dict[str, Any]) -> str | None:
 _BASE = "https://uri.amap.com"
 _MOST_MARKS = 10
 _LONGEST_MARK = 6
-_CALLER = {"src": "tanlu", "callnative": "0"}
+_CALLER = {"src": "tanlu"}
 _MODES: dict[TravelMode, str] = {
     "walking": "walk",
     "driving": "car",
@@ -251,15 +251,14 @@ def place_link(poi_id: str) -> str:
 
 def position_link(lng: float, lat: float, name: str) -> str:
     """Return the link of a GCJ-02 position with a name."""
-    values = {"position": f"{lng:.6f},{lat:.6f}", "name": name, "coordinate": "gaode"}
-    return _link("marker", values)
+    return _link("marker", {"position": f"{lng:.6f},{lat:.6f}", "name": name})
 
 
 def route_link(origin: str, destination: str, mode: TravelMode, names: tuple[str, str]) -> str:
     """Return the link of a way between two "lng,lat" points in GCJ-02."""
     start, end = (name.replace(",", " ") for name in names)
     values = {"from": f"{origin},{start}", "to": f"{destination},{end}", "mode": _MODES[mode]}
-    return _link("navigation", {**values, "coordinate": "gaode"})
+    return _link("navigation", values)
 
 
 def stops_link(stops: Sequence[tuple[str, Location]]) -> str:
@@ -273,7 +272,7 @@ def stops_link(stops: Sequence[tuple[str, Location]]) -> str:
         for name, _ in stops
     )
     marks = [f"{lnglat(location)},{name}" for name, (_, location) in zip(names, stops, strict=True)]
-    return _link("marker", {"markers": "|".join(marks[:_MOST_MARKS]), "coordinate": "gaode"})
+    return _link("marker", {"markers": "|".join(marks[:_MOST_MARKS])})
 
 
 def _way_link(mode: RouteMode, ends: tuple[str, str], names: tuple[str, str]) -> str:
