@@ -6,6 +6,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from pypdf import PdfWriter
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 
@@ -31,6 +32,14 @@ def pdf(pages: list[str | None]) -> bytes:
             canvas.drawString(60, 780, words)
         canvas.showPage()
     canvas.save()
+    return buffer.getvalue()
+
+
+def locked(words: str, password: str) -> bytes:
+    """A page that needs a password to be read, or (empty) only one to be changed."""
+    writer, buffer = PdfWriter(io.BytesIO(pdf([words]))), io.BytesIO()
+    writer.encrypt(password, "the owner's", algorithm="RC4-128")
+    writer.write(buffer)
     return buffer.getvalue()
 
 
@@ -72,6 +81,18 @@ READ: list[tuple[str, bytes, tuple[str, ...], str]] = [
     ("half_scan.pdf", pdf(["wordone", "wordtwo", None]), ("wordtwo",), "page 3 has no text"),
     ("scans.pdf", pdf([None, "wordtwo", None, None, None]), ("wordtwo",),
      "pages 1, 3–5 have no text"),
+    ("owner.pdf", locked("wordowner", ""), ("wordowner",), ""),
+    ("tabs.tsv", b"cell\tvalue\ncathode\twordtabs\n", ("wordtabs",), ""),
+    ("marked.csv", "电芯,数值\n正极,wordmarked\n".encode("utf-8-sig"), ("wordmarked",), ""),
+    ("crlf.md", b"# Cells\r\n\r\nwordcrlf is cheaper.\r\n", ("wordcrlf",), ""),
+    ("front.md", "---\ntitle: 电池\ntags: [a, b]\n---\n\nwordfront 是正极。\n".encode(),
+     ("wordfront",), ""),
+    ("one/report.md", b"wordnorth of the report", ("wordnorth",), ""),
+    ("two/report.md", b"wordsouth of the report", ("wordsouth",), ""),
+    ("page.html", b"<html><head><meta charset='gb2312'></head><body><p>"
+     + "电池 wordpage".encode("gb2312") + b"</p></body></html>", ("wordpage",), ""),
+    ("table.html", b"<table><tr><th>cell</th></tr>" + b"<tr><td>wordcell</td></tr>" * 200
+     + b"</table>", ("wordcell",), ""),
 ]  # fmt: skip
 
 # name, bytes, code
@@ -85,7 +106,8 @@ NAMED: list[tuple[str, bytes, str]] = [
     ("spaces.txt", b" \n\t ", "page_empty"),
     ("scan.pdf", pdf([None]), "page_empty"),
     ("cut_in_head.pdf", WHOLE[:300], "page_unreadable"),
-]
+    ("user.pdf", locked("words", "a word"), "page_encrypted"),
+]  # fmt: skip
 
 
 async def test_files_are_read_and_what_was_guessed_or_missed_is_told(
@@ -126,6 +148,42 @@ async def test_a_file_that_cannot_be_read_is_named_with_its_reason(
     assert {result.path.removeprefix("docs/"): result.code for result in report.failed} == {
         name: code for name, _, code in NAMED
     }
+
+
+OTHER = (
+    "yaml",
+    "xml",
+    "json",
+    "jsonl",
+    "rst",
+    "tex",
+    "org",
+    "srt",
+    "eml",
+    "rtf",
+    "odt",
+    "xls",
+    "py",
+)
+
+
+async def test_files_of_a_kind_that_is_not_read_are_left_out_by_their_names(bench: Bench) -> None:
+    names = [*(f"words.{kind}" for kind in OTHER), "no_extension"]
+    for name in names:
+        bench.write(name, b"words of a kind that nobody reads")
+    left = (await bench.ingest()).of("left_out")
+    assert {result.path.removeprefix("docs/"): result.code for result in left} == dict.fromkeys(
+        names, "page_kind"
+    )
+
+
+async def test_what_a_page_runs_or_hides_in_its_head_is_not_indexed(bench: Bench) -> None:
+    page = "<html><head><style>.wordstyle{}</style></head><body><p>wordshown</p>"
+    bench.write("run.html", f"{page}<script>var wordscript = 1</script></body></html>")
+    await bench.ingest()
+    assert await bench.paths("wordshown") == ["docs/run.html"]
+    assert not await bench.paths("wordscript")
+    assert not await bench.paths("wordstyle")
 
 
 def workbook(sheets: int) -> bytes:
@@ -210,6 +268,10 @@ BAD_ROWS: list[tuple[bytes, list[str], list[int]]] = [
     (b'{"id":"../../x/y","question":"a"}\n{"id":"a\\nb","question":"b"}',
      ["../../x/y", "a\nb"], []),
     (b'["a","b"]', [], [1, 1]),
+    (b'{"id":"a","question":"who \\u0000is?"}\n{"id":"b","question":["who?"]}', ["a", "b"], []),
+    (b'{"id":"' + b"long" * 80 + b'","question":"a"}\n{"question":"b","id":"c"}', ["c"], [1]),
+    (b'{\n "questions": [\n  {"id":"a","question":"b"}\n]\n}', ["a"], [1, 2, 4, 5]),
+    (b'{"prompt":"a","id":1}\n{"query":"b","id":2}\n{"Question":"c","id":3}', ["1", "2", "3"], []),
 ]  # fmt: skip
 
 
