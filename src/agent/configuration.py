@@ -118,6 +118,9 @@ class Configuration(BaseModel):
         description="Seconds a reader waits for the judge after the text; 0: 6, of a model that"
         " thinks 15, on a server of one's own 60.",
     )
+    early_answer: bool = Field(
+        True, description="Begin the answer while the findings are judged; else only after that."
+    )
     max_follow_up_queries: int = Field(
         3, ge=0, le=10, description="Follow-up queries a reflection may ask for."
     )

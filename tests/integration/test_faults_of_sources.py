@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessageChunk
 
+from agent.configuration import configure
 from agent.core.errors import NothingFound
 from agent.graph import build_graph
 from agent.mcp.map import build_map_client
@@ -115,6 +116,8 @@ async def test_what_streams_under_a_fault_is_still_what_is_stored(
         async for mode, part in lab.graph.astream(
             {"messages": ZH},  # type: ignore[arg-type]
             {"configurable": {"thread_id": "s"}},
+            # One that was begun early and failed would be asked for anew.
+            context=configure({"early_answer": False}),
             stream_mode=["messages", "values"],
         ):
             if mode == "messages" and isinstance(part[0], AIMessageChunk):

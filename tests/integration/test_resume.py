@@ -15,6 +15,7 @@ import pytest
 from aiohttp import web
 
 from agent.assistants.common.services import Services
+from agent.configuration import configure
 from agent.core.calls import Calls
 from agent.core.concurrency import Lazy
 from agent.core.hosts import Hosts
@@ -107,9 +108,10 @@ async def process(world: World, folder: Path) -> AsyncIterator[Any]:
                 await part.aclose()
 
 
-async def run(graph: Any, question: str | None) -> dict[str, Any]:
+async def run(graph: Any, question: str | None, *, early: bool = False) -> dict[str, Any]:
     given = {"messages": question} if question else None
-    state: dict[str, Any] = await graph.ainvoke(given, CONFIG, durability="sync")
+    context = configure({"early_answer": early})
+    state: dict[str, Any] = await graph.ainvoke(given, CONFIG, context=context, durability="sync")
     return state
 
 
@@ -154,6 +156,29 @@ async def test_a_run_broken_off_at_a_stage_goes_on_without_paying_twice(
     assert Counter(world.asked) == Counter(reference)
     assert comparable(resumed) == comparable(whole)
     assert children() == []
+
+
+@pytest.mark.parametrize("stage", ["reflection", "answer"])
+async def test_an_answer_begun_early_is_not_paid_again_once_it_or_the_verdict_was_whole(
+    world: World, tmp_path: Path, stage: str
+) -> None:
+    held = world.sample.services["gemini"].fail("hang", match=at(stage))
+    async with process(world, tmp_path) as graph:
+        task = asyncio.create_task(run(graph, ZH, early=True))
+        # Calls that hang are not among those that were asked.
+        other = "answer" if stage == "reflection" else "reflection"
+        await until(lambda: held.times == 0 and other in world.stages())
+        await until(lambda: cached_replies(tmp_path) == len(world.asked))
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    first_life = world.stages()
+    async with process(world, tmp_path) as graph:
+        state = await run(graph, None, early=True)
+    again = world.stages()[len(first_life) :]
+    assert [name for name in again if name in ("reflection", "answer")] == [stage]
+    usage = answer_of(state).additional_kwargs["usage"]
+    assert usage["model_calls"] == len({text for text in world.asked if "<task>" in text})
 
 
 def expected_before(stages: list[str], held: str) -> int:

@@ -11,11 +11,11 @@ from pydantic import BaseModel, Field
 
 from agent.core.errors import ConfigurationError
 from agent.core.proxies import is_socks, proxy_environment, proxy_for
-from agent.models.client import from_text, to_text
 from agent.models.google import restore_ids
 from agent.models.habits import Attempt
 from agent.models.openai import OpenAI
-from agent.models.streaming import read_ahead
+from agent.models.replies import from_text, to_text
+from agent.models.streaming import ReadAhead
 from agent.models.types import Response
 from agent.models.validation import find_object, parse_reply, schema_of, with_schema
 from agent.settings import Settings
@@ -239,7 +239,7 @@ async def test_a_reply_that_has_come_already_lets_others_go_on_while_it_is_read(
             yield str(number)
 
     going = asyncio.create_task(other())
-    assert [text async for text in read_ahead(ready())] == [str(n) for n in range(100)]
+    assert [text async for text in ReadAhead(ready())] == [str(n) for n in range(100)]
     ended.set()
     await going
     assert turns[0] >= 100

@@ -201,6 +201,10 @@ class Meter:
             self.budget.recall(kind)
             self.usage[kind] += 1
 
+    def own(self, other: "Meter") -> None:
+        """Take over what another account of the same budget has spent."""
+        self.usage, other.usage = add_usage(self.usage, other.usage), no_usage()
+
     def record(
         self,
         *,

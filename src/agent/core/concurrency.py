@@ -272,6 +272,11 @@ class SharedSemaphore:
         self._waiting: deque[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = deque()
         self._lock = threading.Lock()
 
+    @property
+    def free(self) -> int:
+        """Return the places that nobody has."""
+        return self._free
+
     async def __aenter__(self) -> None:
         loop = asyncio.get_running_loop()
         with self._lock:

@@ -1,13 +1,12 @@
 """Ask a model: cached, budgeted, paced, validated, repaired once, accounted for."""
 
 import asyncio
-import base64
 import importlib
 import json
 import logging
 import math
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import aclosing, contextmanager
+from contextlib import AbstractAsyncContextManager, aclosing, contextmanager
 from dataclasses import asdict, replace
 from datetime import UTC, date, datetime
 from functools import partial
@@ -17,8 +16,6 @@ from langchain_core.messages import (
     AIMessage,
     BaseMessage,
     ToolMessage,
-    messages_from_dict,
-    messages_to_dict,
 )
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel
@@ -34,12 +31,12 @@ from agent.core.errors import (
     TimedOut,
 )
 from agent.core.faults import contained
-from agent.core.outside import parse_json
 from agent.core.processor import read_in_turns
 from agent.core.proxies import is_near
 from agent.core.telemetry import Tokens
 from agent.models import catalogue
 from agent.models.catalogue import ModelName, Provider, parse
+from agent.models.early import EarlyReplies, EarlyReply
 from agent.models.google import Google
 from agent.models.limits import (
     USUAL_SPEED,
@@ -49,11 +46,10 @@ from agent.models.limits import (
     refuse_late,
     refuse_runaway,
 )
-from agent.models.replies import read_reply
-from agent.models.streaming import AnswerStream, read_ahead
+from agent.models.replies import from_text, read_reply, to_text
+from agent.models.streaming import AnswerStream, ReadAhead, Streamed
 from agent.models.types import (
     LISTING,
-    Finish,
     Piece,
     Reply,
     Request,
@@ -73,56 +69,6 @@ from agent.models.validation import (
 )
 from agent.models.window import Windows
 from agent.settings import Settings
-
-
-def to_text(response: Response) -> str:
-    """Return JSON; bytes in a message (thought signatures) become {"__bytes__": base64}."""
-    return json.dumps(
-        {
-            "message": messages_to_dict([response.message])[0],
-            "text": response.text,
-            "parts": list(response.parts),
-            "finish": response.finish,
-            "reason": response.reason,
-            "grounding": response.grounding,
-            "input_tokens": response.input_tokens,
-            "output_tokens": response.output_tokens,
-            "served_by": response.served_by,
-            "no_tools": response.no_tools,
-        },
-        ensure_ascii=False,
-        default=_plain,
-    )
-
-
-def from_text(text: str) -> Response:
-    """Return the response that `to_text` wrote, in valid text."""
-    data = parse_json(text, _bytes)
-    return Response(
-        message=cast(AIMessage, messages_from_dict([data["message"]])[0]),
-        text=data["text"],
-        parts=tuple(data["parts"]),
-        finish=cast(Finish, data["finish"]),
-        reason=data["reason"],
-        grounding=data["grounding"],
-        input_tokens=data["input_tokens"],
-        output_tokens=data["output_tokens"],
-        served_by=data["served_by"],
-        no_tools=data.get("no_tools", False),
-    )
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, bytes):
-        return {"__bytes__": base64.b64encode(value).decode()}
-    if hasattr(value, "model_dump"):
-        return value.model_dump()
-    return str(getattr(value, "value", value))
-
-
-def _bytes(value: dict[str, Any]) -> Any:
-    return base64.b64decode(value["__bytes__"]) if set(value) == {"__bytes__"} else value
-
 
 S = TypeVar("S", bound=BaseModel)
 log = logging.getLogger(__name__)
@@ -147,7 +93,7 @@ class ModelClient:
         self._served: set[tuple[str, str]] = set()
         self._opened: set[ModelName] = set()
         """Models whose template opens a thought: their text waits for its end."""
-        self.windows = Windows()
+        self.windows, self._early = Windows(), EarlyReplies()
         self.reply_sizes = ReplySizes(characters=settings.model_reply_characters)
         self._places = {provider: _places(provider, settings) for provider in _PROVIDERS}
         for provider in _PROVIDERS if settings.model_rpm else ():
@@ -170,11 +116,13 @@ class ModelClient:
         thinking: Thinking | None = None,
         search_range: tuple[str, str] | None = None,
         text_tokens: int = 0,
+        when_sent: Callable[[], None] | None = None,
     ) -> Reply[S]:
         """Return one reply, never streamed to clients. With `schema`, `parsed` is validated.
 
         `search` asks for Google Search grounding, in pages of `search_range` only; `tools` are
-        bound for calling. `text_tokens` is the most for a text that is known to be short. Raises
+        bound for calling. `text_tokens` is the most for a text that is known to be short.
+        `when_sent` is told when the request goes out, not where the turn has its reply. Raises
         ProviderError or BudgetExceeded; ConfigurationError for a name
         or key that cannot work.
         """
@@ -190,6 +138,7 @@ class ModelClient:
             thinking,
             search_range,
             text_tokens=text_tokens,
+            sent=when_sent,
         )
         with contained(f"model:{name.provider}"):
             response = await self._once(name, request, meter)
@@ -239,6 +188,8 @@ class ModelClient:
             most = self.reply_sizes.characters
             underway = Underway(provider, request, pulse, characters=most)
             sized = replace(request, max_tokens=size.tokens, watch=underway.hear)
+            if request.sent:
+                request.sent()
             try:
                 response = await vendor.complete(sized)
             except (asyncio.CancelledError, MalformedReply) as early:
@@ -313,29 +264,60 @@ class ModelClient:
         `model_cut_off` is raised after the text there is. A complete one is kept for a process
         that has to write it again.
         """
+        wanted = self._wanted(model, messages, fallback, thinking)
+        async with (
+            self._early.taken_up(wanted.key, meter) as early,
+            aclosing(early or ReadAhead(self._texts(wanted, meter))) as texts,
+        ):
+            async for text in texts:
+                yield text
+
+    def early(
+        self,
+        model: str,
+        messages: Sequence[BaseMessage],
+        *,
+        meter: Meter,
+        fallback: str | None,
+        thinking: Thinking | None = None,
+    ) -> AbstractAsyncContextManager[EarlyReply]:
+        """Hold what `stream` may be asked for next in the turn, to be begun before that is known.
+
+        It spends no call, token or second that the answer needs, and where few calls may be made,
+        at once or in a minute, it is not begun.
+        """
+        wanted = self._wanted(model, messages, fallback, thinking)
+        early = EarlyReply(
+            wanted.key,
+            lambda meter: self._texts(wanted, meter),
+            meter.budget.meter(),
+            lambda: self._has_room(wanted.names[0]),
+        )
+        return self._early.beside(early, meter)
+
+    def _has_room(self, name: ModelName) -> bool:
+        """Return whether a call that may turn out needless keeps no other one waiting."""
+        places = self._places[name.provider]
+        return not self._settings.model_rpm and (places is None or places.free > 1)
+
+    def _wanted(
+        self,
+        model: str,
+        messages: Sequence[BaseMessage],
+        fallback: str | None,
+        thinking: Thinking | None,
+    ) -> Streamed:
         names = list(dict.fromkeys(self._current(name) for name in (model, fallback) if name))
         level = thinking or catalogue.DEFAULT_THINKING["answer"]
-        policy = self._policy(names[0])
         request = _identity(Request(names[0].id, tuple(messages), thinking=level))
+        return Streamed(names, messages, level, self._policy(names[0]), request)
+
+    async def _texts(self, wanted: Streamed, meter: Meter) -> AsyncGenerator[str, None]:
+        """Yield a reply's text as it comes, and keep the whole; one that was paid for at once."""
+        policy, request = wanted.policy, wanted.request
         if (earlier := await self._calls.recall(policy, request, meter)) is not None:
             yield self._earlier_answer(earlier, meter)
             return
-        texts = self._paid_texts(names, messages, policy, request, meter=meter, thinking=level)
-        async with aclosing(read_ahead(texts)) as pieces:
-            async for text in pieces:
-                yield text
-
-    async def _paid_texts(
-        self,
-        names: Sequence[ModelName],
-        messages: Sequence[BaseMessage],
-        policy: Policy,
-        request: Any,
-        *,
-        meter: Meter,
-        thinking: Thinking,
-    ) -> AsyncGenerator[str, None]:
-        """Yield a reply's text as it comes, and keep the whole of it."""
         tokens, bill = Tokens(), list[list[Any]]()
 
         def account(name: ModelName, meter: Meter, usage: Piece) -> None:
@@ -355,13 +337,13 @@ class ModelClient:
                 name, request, left=self._left(name, meter), streamed=True
             ),
             meter=meter,
-            thinking=thinking,
+            thinking=wanted.thinking,
         )
         with (
             exchanged(policy.provider, request, meter.turn_id, tokens) as ended,
-            self._named_key(names[-1], meter),
+            self._named_key(wanted.names[-1], meter),
         ):
-            async with aclosing(answer_stream.tell(names, messages)) as pieces:
+            async with aclosing(answer_stream.tell(wanted.names, wanted.messages)) as pieces:
                 async for text in pieces:
                     ended.reply = "" if isinstance(text, Withdrawal) else ended.reply + text
                     yield text

@@ -4,20 +4,22 @@ A reply's text is without the model's thoughts, its wrapping and echoes of the p
 anything else reads it: notes, marks, JSON, tools, streams.
 """
 
+import base64
+import json
 import re
 import uuid
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, messages_from_dict, messages_to_dict
 from langchain_core.messages.tool import ToolCall, tool_call
 from langchain_core.tools import BaseTool
 
 from agent.core.outside import parse_json, parse_json_at
 from agent.models.thoughts import Thoughts
-from agent.models.types import Piece, Request, Response
+from agent.models.types import Finish, Piece, Request, Response
 from agent.models.validation import find_object
 from agent.models.wrapping import Echo, OuterFence
 
@@ -288,3 +290,52 @@ def _value(text: str) -> Any:
         return parse_json(text)
     except ValueError:
         return text
+
+
+def to_text(response: Response) -> str:
+    """Return JSON; bytes in a message (thought signatures) become {"__bytes__": base64}."""
+    return json.dumps(
+        {
+            "message": messages_to_dict([response.message])[0],
+            "text": response.text,
+            "parts": list(response.parts),
+            "finish": response.finish,
+            "reason": response.reason,
+            "grounding": response.grounding,
+            "input_tokens": response.input_tokens,
+            "output_tokens": response.output_tokens,
+            "served_by": response.served_by,
+            "no_tools": response.no_tools,
+        },
+        ensure_ascii=False,
+        default=_plain,
+    )
+
+
+def from_text(text: str) -> Response:
+    """Return the response that `to_text` wrote, in valid text."""
+    data = parse_json(text, _bytes)
+    return Response(
+        message=cast(AIMessage, messages_from_dict([data["message"]])[0]),
+        text=data["text"],
+        parts=tuple(data["parts"]),
+        finish=cast(Finish, data["finish"]),
+        reason=data["reason"],
+        grounding=data["grounding"],
+        input_tokens=data["input_tokens"],
+        output_tokens=data["output_tokens"],
+        served_by=data["served_by"],
+        no_tools=data.get("no_tools", False),
+    )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return {"__bytes__": base64.b64encode(value).decode()}
+    if hasattr(value, "model_dump"):
+        return value.model_dump()
+    return str(getattr(value, "value", value))
+
+
+def _bytes(value: dict[str, Any]) -> Any:
+    return base64.b64decode(value["__bytes__"]) if set(value) == {"__bytes__"} else value

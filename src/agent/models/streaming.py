@@ -5,12 +5,11 @@ write internal ids); this one wraps the pieces that code has already made clean.
 """
 
 import asyncio
-import contextlib
 import logging
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, aclosing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from langchain_core.callbacks import (
@@ -23,7 +22,8 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from pydantic import Field, SkipValidation
 
 from agent.core.budget import Meter
-from agent.core.calls import Calls, Policy, Pulse
+from agent.core.calls import Calls, Policy, Pulse, request_key
+from agent.core.concurrency import begin
 from agent.core.errors import (
     BudgetExceeded,
     ConfigurationError,
@@ -105,32 +105,61 @@ async def _valid(pieces: AsyncGenerator[Piece, None]) -> AsyncGenerator[Piece, N
         yield Piece(text=valid_text(half))
 
 
-async def read_ahead(texts: AsyncGenerator[str, None]) -> AsyncGenerator[str, None]:
-    """Yield the same, read in a task of its own as fast as it comes.
+class ReadAhead:
+    """Read texts in a task of its own, as fast as they come; iterate over it to have them.
 
-    What is done at its end, such as keeping the whole reply, waits for no reader of the pieces.
+    What is done at their end, such as keeping the whole reply, waits for no reader of the pieces.
     """
-    pieces: asyncio.Queue[str | None] = asyncio.Queue()
 
-    async def read() -> None:
+    def __init__(self, texts: AsyncGenerator[str, None]) -> None:
+        self._pieces: asyncio.Queue[str | None] = asyncio.Queue()
+        self._task = begin(self._read(texts))
+
+    async def _read(self, texts: AsyncGenerator[str, None]) -> None:
         try:
             async with aclosing(texts):
                 async for text in texts:
-                    pieces.put_nowait(text)
+                    self._pieces.put_nowait(text)
                     # What has come already, a kept reply or a fast machine's, never waits.
                     await asyncio.sleep(0)
         finally:
-            pieces.put_nowait(None)
+            self._pieces.put_nowait(None)
 
-    task = asyncio.create_task(read())
-    try:
-        while (text := await pieces.get()) is not None:
+    @property
+    def has_failed(self) -> bool:
+        """Return whether the reading has ended, and not at the end of the texts."""
+        return self._task.done() and (self._task.cancelled() or bool(self._task.exception()))
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        """Yield what has come so far at once, then the rest as it comes."""
+        while (text := await self._pieces.get()) is not None:
             yield text
-        await task
-    finally:
-        task.cancel()
-        with contextlib.suppress(asyncio.CancelledError, Exception):
-            await task
+        await self._task
+
+    def give_up(self) -> None:
+        """End the reading, without waiting for that."""
+        self._task.cancel()
+
+    async def aclose(self) -> None:
+        """End the reading where it is not over."""
+        self.give_up()
+        await asyncio.wait([self._task])
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """Hold one text that is to be streamed: from whom, for what; `request` identifies it."""
+
+    names: Sequence[ModelName]
+    messages: Sequence[BaseMessage]
+    thinking: Thinking
+    policy: Policy
+    request: Any
+
+    @property
+    def key(self) -> str:
+        """Return the name that the reply is kept under."""
+        return request_key(self.policy.provider, self.request)
 
 
 class OpenStream:

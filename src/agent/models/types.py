@@ -77,6 +77,8 @@ class Request:
     """Tokens that the reply may have; 0 leaves it to the service."""
     text_tokens: int = 0
     """Tokens that its text may have, thoughts apart; 0 is what replies of its kind need."""
+    sent: Callable[[], None] | None = field(default=None, compare=False)
+    """Told when it goes out: not where its reply is there already."""
     watch: Callable[[str], None] | None = field(default=None, compare=False)
     """Hears what comes of a reply, piece by piece, where its service sends it so."""
 

@@ -1,20 +1,21 @@
 """Write the answer with numbered citations, and everything a client shows beside it."""
 
 from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import cast
 
 from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
 
-from agent.assistants.common.answer_text import write_or_quote
+from agent.assistants.common.answer_text import write_or_quote, written_early
 from agent.assistants.common.conversation import conversation
 from agent.assistants.common.excerpts import excerpt_lines, sentences_by_id, sentences_of
 from agent.assistants.common.gaps import NOT_LOOKED_UP, gap_lines
 from agent.assistants.common.previous import planned_before, previous_lines, shown_lines
-from agent.assistants.common.services import GetServices
+from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.shown_records import days_forecast
 from agent.assistants.common.steering import new_wishes, wished, with_wishes
-from agent.assistants.common.turn import words_of_user
+from agent.assistants.common.turn import Share, share_spent, words_of_user
 from agent.assistants.common.writer import (
     Draft,
     MessageParts,
@@ -22,6 +23,8 @@ from agent.assistants.common.writer import (
     write_message,
 )
 from agent.configuration import Configuration
+from agent.core.budget import Meter
+from agent.core.progress import Emit
 from agent.evidence.grounding import says_not_found
 from agent.evidence.mentions import mentioned
 from agent.evidence.outing.text import outing_lines, outing_section
@@ -37,6 +40,7 @@ from agent.evidence.records import (
 from agent.evidence.references import provenance_lines
 from agent.evidence.types import Gap, Outing, Place
 from agent.evidence.unsearched import asks, needs_word
+from agent.models.early import EarlyReply
 from agent.prompts import task_prompt
 from agent.state import OverallState, Update, answer_language
 from agent.texts import say
@@ -44,6 +48,8 @@ from agent.texts import say
 NODE = "finalize_answer"
 ASSISTANT = "agent"
 _SHOWN_PLACES = 20
+_LEFT_FOR_RESEARCH = Share(kept_calls=8, tokens=0.5, seconds=0.5)
+"""Of a run's limits, for more rounds after an answer that was begun too early."""
 
 
 async def finalize_answer(
@@ -81,6 +87,26 @@ async def finalize_answer(
     if outing:
         closing["previous"]["outing"] = outing
     return cast(Update, {**closing, "wishes": wishes})
+
+
+def early_answer(
+    state: OverallState,
+    configuration: Configuration,
+    services: Services,
+    emit: Emit,
+    meter: Meter,
+) -> AbstractAsyncContextManager[EarlyReply | None]:
+    """Hold the answer as it may be begun while reflection reads the same findings.
+
+    None where it may not, or where something may still come between: a planned day.
+    """
+    spent = share_spent(_LEFT_FOR_RESEARCH, state.get("usage"), configuration, meter)
+    if not configuration.early_answer or "outing" in state["turn"] or spent:
+        return nullcontext()
+    draft = Draft(state, configuration, services, emit, node=NODE, assistant=ASSISTANT)
+    if not _has_evidence(draft, state):
+        return nullcontext()
+    return written_early(draft, _prompt(draft, state), meter)
 
 
 def _outing_section(draft: Draft, outing: Outing | None) -> list[str]:

@@ -23,6 +23,8 @@ from agent.evidence.references import provenance_lines
 from agent.evidence.types import Query
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.client import ModelClient
+from agent.models.early import EarlyReply
+from agent.nodes.finalize_answer import early_answer
 from agent.nodes.routing import left_by_map
 from agent.prompts import task_prompt
 from agent.state import OverallState, PlannedQuery, Reflection, Update, answer_language
@@ -57,12 +59,15 @@ async def reflection(
     if (finished >= turn["loops"] and not wishes) or not _can_search(state, configuration):
         return unjudged
     meter = open_meter(turn, configuration, services, spent=state.get("usage"))
-    asking = _verdict(state, configuration, services.models, meter)
-    verdict, gaps = await ask_or_gap(asking, turn, NODE)
+    async with early_answer(state, configuration, services, runtime.stream_writer, meter) as early:
+        asking = _verdict(state, configuration, services.models, meter, early)
+        verdict, gaps = await ask_or_gap(asking, turn, NODE)
+        follow_ups = _new_queries(state, verdict, configuration) if verdict else []
+        if early and not follow_ups:
+            early.keep()
     if verdict is None:
         runtime.stream_writer(event("gap", NODE, text=gaps[0]["message"]))
         return Update(**unjudged, gaps=gaps, usage=meter.usage)
-    follow_ups = [] if verdict.is_sufficient else _new_queries(state, verdict, configuration)
     log.info("turn=%s %s %d: sufficient=%s, %d follow-ups",
              turn["id"], NODE, finished, verdict.is_sufficient, len(follow_ups))  # fmt: skip
     runtime.stream_writer(event("reflection", NODE, text=_missing(verdict), count=len(follow_ups)))
@@ -133,8 +138,13 @@ def _missing(verdict: Reflection) -> str:
 
 
 async def _verdict(
-    state: OverallState, configuration: Configuration, models: ModelClient, meter: Meter
+    state: OverallState,
+    configuration: Configuration,
+    models: ModelClient,
+    meter: Meter,
+    early: EarlyReply | None,
 ) -> Reflection:
+    """Return the model's verdict; the answer is begun once it is asked for."""
     turn = state["turn"]
     prompt = task_prompt("reflection", answer_language(turn), **_material(state, configuration))
     reply = await models.ask(
@@ -143,6 +153,7 @@ async def _verdict(
         meter=meter,
         schema=Reflection,
         thinking=DEFAULT_THINKING["reflection"],
+        when_sent=early.begin if early else None,
     )
     assert reply.parsed is not None
     return reply.parsed
@@ -176,7 +187,9 @@ def _material(state: OverallState, configuration: Configuration) -> dict[str, st
 def _new_queries(
     state: OverallState, verdict: Reflection, configuration: Configuration
 ) -> list[Query]:
-    """Return the follow-ups that ask something new, as many as allowed."""
+    """Return the follow-ups that ask something new, as many as allowed; none where it suffices."""
+    if verdict.is_sufficient:
+        return []
     if verdict.knowledge_gap and same_search(verdict.knowledge_gap, state.get("knowledge_gap", "")):
         return []
     earlier = state.get("queries", [])

@@ -2,15 +2,18 @@
 
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 
 from langchain_core.messages import BaseMessage
 
 from agent.assistants.common.gaps import gap_of
 from agent.assistants.common.writer import Draft
+from agent.core.budget import Meter
 from agent.core.errors import AgentError, ConfigurationError
 from agent.core.faults import contained
 from agent.core.processor import compute
 from agent.evidence.types import Gap
+from agent.models.early import EarlyReply
 from agent.models.types import Withdrawal
 from agent.models.validation import LOOP
 from agent.texts import reason_of, say
@@ -77,14 +80,29 @@ def _lead(draft: Draft, found: str, part: str) -> str:
     return lead
 
 
+def _writer_model(draft: Draft) -> str:
+    return draft.turn["reasoning_model"] or draft.configuration.answer_model
+
+
+def written_early(
+    draft: Draft, prompt: Sequence[BaseMessage], meter: Meter
+) -> AbstractAsyncContextManager[EarlyReply]:
+    """Hold what the model may begin to write before it is known whether the research is over."""
+    return draft.services.models.early(
+        _writer_model(draft),
+        prompt,
+        meter=meter,
+        fallback=draft.configuration.reflection_model,
+    )
+
+
 async def _model_text(draft: Draft, prompt: Sequence[BaseMessage], part: str) -> AsyncIterator[str]:
     """Yield what the model writes, made clean; a failure is a gap, after the text there is."""
-    configuration, chosen = draft.configuration, draft.turn["reasoning_model"]
     stream = draft.services.models.stream(
-        chosen or configuration.answer_model,
+        _writer_model(draft),
         prompt,
         meter=draft.meter,
-        fallback=configuration.reflection_model,
+        fallback=draft.configuration.reflection_model,
     )
     try:
         with contained("model"):

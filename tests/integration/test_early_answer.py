@@ -1,0 +1,180 @@
+"""The answer is begun while reflection reads: kept where that is enough, given up where not."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from agent.configuration import configure
+from agent.graph import build_graph
+from agent.runs.reply_cache import ReplyCache
+from agent.runs.run_log import Wish
+from agent.sample.model.request import Answer
+from agent.sample.service import BODY, Handler
+from tests.integration.test_steering import Arriving, requests, steered
+from tests.support.faults import at, moody
+from tests.support.lab import EN, ZH, Lab, answer_of, laboratory, tasks, told
+from tests.support.map_fixtures import until
+
+MORE = {
+    "is_sufficient": False,
+    "knowledge_gap": "cost",
+    "follow_up_queries": [{"query": "sodium-ion battery price per kWh"}],
+}
+WEB: dict[str, Any] = {"geo_routing": "never", "claim_check": False}
+
+
+def hold(lab: Lab, stage: str, *, until_asked: str) -> None:
+    """Have every request of a stage wait until one of another stage has come."""
+    respond, asked = lab.gemini.respond, asyncio.Event()
+
+    async def held(request: web.Request, handler: Handler) -> web.StreamResponse:
+        if at(until_asked)(request, request[BODY]):
+            asked.set()
+        elif at(stage)(request, request[BODY]):
+            await asked.wait()
+        return await respond(request, handler)
+
+    lab.gemini.respond = held  # type: ignore[method-assign]
+
+
+def answers(lab: Lab) -> int:
+    return tasks(lab.gemini.requests).count("answer")
+
+
+async def test_the_answer_is_asked_for_beside_the_verdict_and_only_once() -> None:
+    async with laboratory() as lab:
+        late = await lab.ask(EN, "late", context={**WEB, "early_answer": False})
+        assert tasks(lab.gemini.requests)[-2:] == ["reflection", "answer"]
+        lab.gemini.requests.clear()
+        hold(lab, "reflection", until_asked="answer")
+        early = await lab.ask(EN, "early", context=WEB)
+        assert answers(lab) == 1
+        assert answer_of(early).text == answer_of(late).text
+        without_time = [
+            {name: value for name, value in told(state)["usage"].items() if name != "seconds"}
+            for state in (early, late)
+        ]
+        assert without_time[0] == without_time[1]
+
+
+async def test_nothing_of_the_answer_is_told_before_the_verdict() -> None:
+    async with laboratory() as lab:
+        hold(lab, "reflection", until_asked="answer")
+        told_of = []
+        async for mode, part in lab.graph.astream(
+            {"messages": EN},  # type: ignore[arg-type]
+            {"configurable": {"thread_id": "t"}},
+            context=configure(WEB),
+            stream_mode=["custom", "messages"],
+        ):
+            told_of.append("text" if mode == "messages" else part["type"])  # type: ignore[index]
+        assert told_of.index("reflection") < told_of.index("answering") < told_of.index("text")
+
+
+async def test_an_answer_that_came_too_early_is_given_up_and_counted() -> None:
+    async with laboratory() as lab:
+        hold(lab, "reflection", until_asked="answer")
+        moody(lab).say("reflection", Answer(json=MORE), None)
+        state = await lab.ask(EN, context=WEB)
+        assert answers(lab) == 2
+        early, late = requests(lab, "answer")
+        assert len(early) < len(late)
+        assert told(state)["usage"]["model_calls"] == len(lab.gemini.requests)
+        assert state["usage"]["model_calls"] == len(lab.gemini.requests)
+        assert answer_of(state).text
+
+
+@pytest.mark.parametrize("context", [{"max_research_loops": 1}, {"outing": "on"},
+                                     {"max_model_calls": 10}])  # fmt: skip
+async def test_none_is_begun_where_something_may_come_between(context: dict[str, Any]) -> None:
+    """Nor where there is no verdict to wait for, nor where calls are few."""
+    async with laboratory() as lab:
+        moody(lab).say("reflection", Answer(json=MORE), None)
+        await lab.ask(ZH, context={"claim_check": False, **context})
+        assert answers(lab) == 1
+
+
+async def test_an_early_answer_that_fails_is_asked_for_as_usual() -> None:
+    async with laboratory() as lab:
+        hold(lab, "reflection", until_asked="answer")
+        lab.gemini.fail("status", match=at("answer"), status=400, times=1)
+        state = await lab.ask(EN, context=WEB)
+        assert answers(lab) == 2
+        assert told(state)["sources"]
+        assert not told(state)["degraded"]
+
+
+async def test_a_wish_that_comes_while_reflection_reads_is_in_the_answer(tmp_path: Path) -> None:
+    async with laboratory() as lab:
+        hold(lab, "reflection", until_asked="answer")
+        wish = Wish(kind="wish", text="also what they cost")
+        box = Arriving(tmp_path, wish, when=lambda: bool(answers(lab)))
+        steered(lab, build_graph, box)
+        state = await lab.ask(EN, context=WEB)
+        early, late = requests(lab, "answer")
+        assert wish["text"] not in early
+        assert wish["text"] in late
+        assert told(state)["usage"]["model_calls"] == len(lab.gemini.requests)
+        await box.aclose()
+
+
+async def test_an_answer_begun_beside_a_verdict_that_fails_is_the_answer() -> None:
+    async with laboratory() as lab:
+        hold(lab, "reflection", until_asked="answer")
+        lab.gemini.fail("status", match=at("reflection"), status=400, times=None)
+        state = await lab.ask(EN, context=WEB)
+        assert told(state)["sources"]
+        assert answers(lab) == 1
+
+
+async def test_a_run_that_is_cancelled_ends_the_answer_that_it_began() -> None:
+    async with laboratory() as lab:
+        for stage in ("reflection", "answer"):
+            lab.gemini.fail("hang", match=at(stage))
+        run = asyncio.create_task(lab.ask(EN, context=WEB))
+        await until(lambda: all(fault.times == 0 for fault in lab.gemini.faults))
+        (begun,) = (task for task in asyncio.all_tasks() if "ReadAhead" in repr(task.get_coro()))
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+        assert begun.cancelled()
+
+
+async def test_runs_at_once_have_each_their_own_answer() -> None:
+    questions = {"one": EN, "two": "What is a heat pump?", "three": "How do lithium batteries age?"}
+    async with laboratory() as lab:
+        late = {
+            name: await lab.ask(question, f"late {name}", context={**WEB, "early_answer": False})
+            for name, question in questions.items()
+        }
+        hold(lab, "reflection", until_asked="answer")
+        early = await asyncio.gather(
+            *(lab.ask(question, name, context=WEB) for name, question in questions.items())
+        )
+        for name, state in zip(questions, early, strict=True):
+            assert answer_of(state).text == answer_of(late[name]).text
+
+
+async def test_a_run_that_goes_on_after_the_verdict_begins_no_answer_for_it(
+    tmp_path: Path,
+) -> None:
+    """The verdict was "not enough" and is kept: the answer begun beside it is not paid again."""
+    kept = ReplyCache(tmp_path)
+    async with laboratory(reply_cache=kept) as lab:
+        moody(lab).say("reflection", Answer(json=MORE), None)
+        hold(lab, "reflection", until_asked="answer")
+        config: Any = {"configurable": {"thread_id": "t"}}
+        graph = build_graph(lambda: lab.services).compile(
+            checkpointer=lab.graph.checkpointer, interrupt_after=["web_research"]
+        )
+        await graph.ainvoke({"messages": EN}, config, context=configure(WEB))  # type: ignore[arg-type]
+        before = await lab.graph.aget_state(config)
+        await lab.graph.ainvoke(None, config, context=configure(WEB), interrupt_after="reflection")
+        assert answers(lab) == 1
+        # As after a kill that came before the step was saved.
+        await lab.graph.ainvoke(None, before.config, context=configure(WEB))
+        assert tasks(lab.gemini.requests).count("reflection") == 1
+        assert answers(lab) == 2
