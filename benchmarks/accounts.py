@@ -31,6 +31,8 @@ def _of(run: Run, calls: list[Mapping[str, Any]], latencies: Latencies) -> dict[
         by_task.setdefault(call["task"], []).append(call)
     web, mind = by_task.get("web_research", []), by_task.get("reflection", [])
     query, answer = by_task.get("generate_query", []), by_task.get("answer", [])
+    # An answer that was begun too early was given up: the last one counts.
+    answer = answer[-1:]
     if not (len(query) == len(mind) == len(answer) == 1) or run.error:
         return {}
     first = [call for call in web if call["arrived"] < mind[0]["arrived"]]

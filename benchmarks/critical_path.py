@@ -19,6 +19,7 @@ from benchmarks.table import Line, header, show
 ROWS: dict[str, Callable[[Bench], list[Line]]] = {
     "machine": loads.machine,
     "in-process-1": loads.in_process_one,
+    "rounds": loads.rounds,
     "in-process-64": loads.in_process_many,
     "dev-1": loads.server_one,
     "dev-64": loads.server_many,

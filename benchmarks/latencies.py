@@ -14,6 +14,7 @@ class Latencies:
     reflection: float = 2.0
     first_chunk: float = 0.69
     answer: float = 4.0
+    judge: float = 0.0
     amap: float = 0.08
     tokens_per_second: float = 100.0
 
@@ -24,6 +25,7 @@ class Latencies:
             "web_research": self.web,
             "amap_research": self.map_turn,
             "reflection": self.reflection,
+            "claim_check": self.judge,
         }
         return seconds.get(task, 0.0) * self.scale
 
@@ -36,6 +38,12 @@ class Latencies:
     def first_token(self) -> float:
         """Until the first text of the answer."""
         return (self._to_the_answer + self.first_chunk) * self.scale
+
+    @property
+    def one_round(self) -> tuple[float, float]:
+        """First text and end of an answer after one round, where calls follow one another."""
+        before = self.query + self.web + self.reflection
+        return (before + self.first_chunk) * self.scale, (before + self.answer) * self.scale
 
     @property
     def _to_the_answer(self) -> float:

@@ -11,7 +11,7 @@ from benchmarks.latencies import Latencies
 
 Start = Literal["one_by_one", "together", "spread"]
 Hear = Callable[[], None]
-"""Called at the first text of the answer."""
+"""Called at each piece of the answer's text."""
 Ask = Callable[[int, Hear], Awaitable[dict[str, Any]]]
 """Asks question `number` and returns the final `usage`; raises where there is no answer."""
 
@@ -25,6 +25,8 @@ class Phase:
     start: Start
     first: int
     geo: bool = False
+    enough: bool = False
+    """Whether one round of searching suffices; else two are needed."""
 
 
 @dataclass
@@ -34,6 +36,7 @@ class Run:
     number: int
     began: float = 0.0
     first_token: float = 0.0
+    last_token: float = 0.0
     ended: float = 0.0
     error: str = ""
     usage: dict[str, Any] = field(default_factory=dict)
@@ -63,6 +66,9 @@ class PhaseResult:
     def first_tokens(self) -> list[float]:
         return [run.first_token - run.began for run in self.good if run.first_token]
 
+    def text_ends(self) -> list[float]:
+        return [run.last_token - run.began for run in self.good if run.last_token]
+
 
 async def play(phase: Phase, ask: Ask, scale: float) -> list[Run]:
     """All runs of a phase; a failed run has its error."""
@@ -80,7 +86,8 @@ async def _one(run: Run, ask: Ask, delay: float) -> None:
     await asyncio.sleep(delay)
 
     def hear() -> None:
-        run.first_token = run.first_token or time.monotonic()
+        run.last_token = time.monotonic()
+        run.first_token = run.first_token or run.last_token
 
     run.began = time.monotonic()
     try:

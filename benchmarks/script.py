@@ -1,4 +1,4 @@
-"""The scripted model: two rounds are always needed, and every text has a fixed, realistic size."""
+"""The scripted model: every text has a fixed, realistic size, and two rounds are needed, or one."""
 
 import random
 import re
@@ -15,6 +15,8 @@ _PLACES = ("王府井", "三里屯", "西湖", "上海迪士尼", "外滩")
 _CITIES = {"西湖": "杭州", "上海迪士尼": "上海", "外滩": "上海"}
 _KINDS = ("亲子乐园", "儿童游乐场", "咖啡馆", "公园", "书店", "餐厅", "博物馆", "商场")
 _TOPICS = ("能量密度与循环寿命的实测数据", "低温放电与快充表现对比", "量产成本和原材料供应情况")
+_BRIEF = "查一轮就够，"
+"""In the questions of which one round answers everything."""
 _FOLLOW_UPS = ("安全性针刺试验结果", "储能电站招标价格走势")
 _FACTS = (
     "根据2026年{month}月公布的测试，样品在零下{few}摄氏度时仍能放出约{share}%的额定容量，",
@@ -30,11 +32,12 @@ _ANSWER = (
 """Figures differ from run to run: what was read of one run's texts is no use to another's."""
 
 
-def question(number: int, *, geo: bool = False) -> str:
+def question(number: int, *, geo: bool = False, enough: bool = False) -> str:
     """The question of one run; its number comes back in every prompt of that run."""
+    about = f"{_BRIEF}编号{number}" if enough else f"编号{number}"
     if geo:
-        return f"{_PLACES[number % len(_PLACES)]}附近适合遛娃的好去处（编号{number}）"
-    return f"钠离子电池和磷酸铁锂电池相比有哪些优势和不足（编号{number}）"
+        return f"{_PLACES[number % len(_PLACES)]}附近适合遛娃的好去处（{about}）"
+    return f"钠离子电池和磷酸铁锂电池相比有哪些优势和不足（{about}）"
 
 
 def task_of(text: str) -> str:
@@ -75,7 +78,7 @@ class Script:
             case "amap_research":
                 return Answer(text=_map_text(turn.user))
             case "reflection":
-                return Answer(json=_reflection(run))
+                return Answer(json=_enough() if _BRIEF in turn.user else _reflection(run))
             case "answer":
                 return Answer(text=answer_text(run=run))
             case "claim_check":
@@ -164,6 +167,10 @@ def _rulings(prompt: str) -> list[dict[str, Any]]:
     passage = re.findall(r"^(\d+\.\d+) ", passages, re.MULTILINE)[:1]
     names = re.findall(r"^(\d+[a-z]?) ", told, re.MULTILINE)
     return [{"id": name, "v": "s", "p": passage} for name in names]
+
+
+def _enough() -> dict[str, Any]:
+    return {"is_sufficient": True, "knowledge_gap": "", "follow_up_queries": []}
 
 
 def _map_text(prompt: str) -> str:

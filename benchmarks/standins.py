@@ -25,10 +25,12 @@ from tests.support.programs import REPOSITORY, Program
 from tests.support.standin import Speed
 from tests.support.standins import AmapService, GeminiService, TavilyService, gemini_error
 
+from agent.sample.gemini import tokens
 from agent.sample.search import sample_pages
 from agent.sample.service import BODY, Handler
 from benchmarks.hostile import TEXTS, Hostile
 from benchmarks.latencies import Latencies
+from benchmarks.prefixes import Prompts, prompt_of
 from benchmarks.processes import process_at
 from benchmarks.script import TASKS, Script, run_of, task_of
 
@@ -42,7 +44,8 @@ _ASKER = "benchmarks.asker"
 class StandinOptions:
     """Shares are of all model calls (`ungrounded`: of web answers); `amap_qps` 0 is unlimited.
 
-    `other` is the seconds of a prompt that is none of the main assistant's, before `scale`.
+    `other` is the seconds of a prompt that is none of the main assistant's, `judge` those of a
+    call of the judge of statements, before `scale`.
     """
 
     scale: float = 1.0
@@ -51,6 +54,7 @@ class StandinOptions:
     ungrounded: float = 0.0
     amap_qps: int = 0
     other: float = 0.0
+    judge: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,10 @@ class Call:
     status: int
     key: str = ""
     """Equal for requests that ask for the same."""
+    tokens: int = 0
+    """Of the prompt, by estimate."""
+    known: int = 0
+    """Of these, the first ones, with which an earlier prompt of the run began, too."""
 
 
 class Trap:
@@ -109,6 +117,7 @@ class Recorder:
 
     def __init__(self, service: Any, trap: Trap) -> None:
         self.calls: list[Call] = []
+        self._prompts = Prompts()
         self._trap = trap
         self.peers: set[Any] = set()
         self._service = service
@@ -126,9 +135,11 @@ class Recorder:
         finally:
             body = request.get(BODY)
             whole = f"{request.path} {json.dumps(body, sort_keys=True, ensure_ascii=False)}"
+            run, prompt = run_of(whole), prompt_of(body)
+            known = self._prompts.known(run, request.path, prompt, arrived)
             call = Call(
-                task_of(_prompt(body)), run_of(whole), arrived, time.monotonic(), status,
-                _key(whole),
+                task_of(_prompt(body)), run, arrived, time.monotonic(), status,
+                _key(whole), tokens(prompt), known,
             )  # fmt: skip
             self.calls.append(call)
             self._service.requests.clear()
@@ -158,7 +169,7 @@ def _prompt(body: Any) -> str:
 
 
 def _gemini(options: StandinOptions, hostile: Hostile) -> GeminiService:
-    latencies = Latencies(options.scale)
+    latencies = Latencies(options.scale, judge=options.judge)
     speed = Speed(
         latencies.first_chunk * options.scale, latencies.tokens_per_second / options.scale
     )

@@ -28,12 +28,12 @@ from benchmarks.runs import Ask, Hear, Phase, PhaseResult, play, usage_of
 from benchmarks.script import question
 
 
-def asking(graph: Compiled, geo: bool) -> Ask:
+def asking(graph: Compiled, phase: Phase) -> Ask:
     """Asks the graph as `tanlu ask` does."""
 
     async def ask(number: int, hear: Hear) -> dict[str, Any]:
         values: dict[str, Any] = {}
-        given: Any = {"messages": question(number, geo=geo)}
+        given: Any = {"messages": question(number, geo=phase.geo, enough=phase.enough)}
         parts: AsyncIterator[Any] = graph.astream(
             given,
             {"configurable": {"thread_id": f"bench-{number}"}},
@@ -53,7 +53,7 @@ def asking(graph: Compiled, geo: bool) -> Ask:
 
 async def phase_result(phase: Phase, graph: Compiled, scale: float) -> PhaseResult:
     before = time.process_time()
-    runs = await play(phase, asking(graph, phase.geo), scale)
+    runs = await play(phase, asking(graph, phase), scale)
     return PhaseResult(
         phase.name, runs, time.process_time() - before, memory_mb(os.getpid()),
         threading.active_count(),
