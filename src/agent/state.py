@@ -493,7 +493,7 @@ class WrittenQuery(BaseModel):
 class PlannedConstraints(BaseModel):
     """The demands of the question on a place, without what it does not demand."""
 
-    max_cost: float | None = Field(None, description="Yuan a person at most.")
+    max_cost: float | None = Field(None, description="Yuan a person at most; other money: other.")
     min_cost: float | None = Field(None, description="Yuan a person at least.")
     total_cost: float | None = Field(None, description="Yuan at most for all people together.")
     people: int | None = Field(None, description="For how many total_cost is.")

@@ -299,6 +299,29 @@ async def test_the_verdicts_of_a_budget_reach_writer_and_reader(lab: Lab) -> Non
         assert violated == sorted(violated)
 
 
+async def test_a_walk_that_is_demanded_is_measured_with_one_call(lab: Lab) -> None:
+    demand = {"max_walk_m": 900, "kind": "cafe"}
+    scripted(lab, generate_query=[plan(nearby("王府井", "咖啡馆"), constraints=demand)])
+    state = await lab.ask("王府井步行 900 米以内的咖啡馆")
+    walks = [r for r in lab.amap.requests if r.path == "/v3/distance"]
+    assert len(walks) == 1
+    verdicts = {
+        (verdict["field"], verdict["verdict"])
+        for place in told(state)["places"]
+        for verdict in place["verdicts"]
+        if verdict["constraint"] == "max_walk_m"
+    }
+    assert ("walk_m", "satisfied") in verdicts
+    assert all(place["walk_m"] >= place["distance_m"] for place in told(state)["places"]
+               if "walk_m" in place)  # fmt: skip
+
+
+async def test_no_walk_is_measured_where_none_is_demanded(lab: Lab) -> None:
+    scripted(lab, generate_query=[plan(nearby("王府井", "咖啡馆"))])
+    await lab.ask("王府井附近的咖啡馆")
+    assert not [r for r in lab.amap.requests if r.path == "/v3/distance"]
+
+
 async def test_what_a_model_leaves_out_of_the_demands_is_no_rule_s_guess(lab: Lab) -> None:
     written = plan(nearby("上海迪士尼", "餐厅"), constraints={"total_cost": 400, "people": 4})
     scripted(lab, generate_query=[written])

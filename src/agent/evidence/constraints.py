@@ -299,6 +299,11 @@ def _walk(place: Place, limit: int | None, language: Language) -> Verdict | None
     """A way on foot is never shorter than the straight line, and often much longer."""
     if limit is None:
         return None
+    if (walk := place.get("walk_m")) is not None:
+        met: Outcome = "satisfied" if walk <= limit else "violated"
+        key = "constraints.max_walk_m.satisfied" if walk <= limit else "constraints.walked_further"
+        text = say(key, language, metres=str(walk), limit=str(limit))
+        return Verdict(constraint="max_walk_m", verdict=met, field="walk_m", text=text)
     metres = place["distance_m"]
     outcome: Outcome = "violated" if metres is not None and metres > limit else "unknown"
     values = {"metres": str(metres or 0), "limit": str(limit)}

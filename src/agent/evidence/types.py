@@ -140,6 +140,8 @@ class Place(TypedDict):
     distance_m: int | None
     """Straight line, metres, from `distance_from`."""
     distance_from: str | None
+    walk_m: NotRequired[int]
+    """On foot from there, as the map measured it."""
     further: NotRequired[list[Distance]]
     """From other places that it was looked for at, too."""
     rating: float | None

@@ -202,6 +202,13 @@ class MapClient:
         call = self._calling(meter, on_call, options.language)
         return await branch_tools(self.session, records, query, call)
 
+    async def walks_from(
+        self, start: Location, points: Sequence[Location], *, meter: Meter, on_call: OnCall
+    ) -> dict[int, Leg]:
+        """Return the ways on foot from one point to others, as far as they are measured."""
+        ways = self._server.ways
+        return await ways.from_one(start, points, self._calling(meter, on_call)) if ways else {}
+
     async def walks(
         self, points: Sequence[Location], *, meter: Meter, on_call: OnCall
     ) -> dict[tuple[int, int], Leg]:

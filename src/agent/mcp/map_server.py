@@ -247,7 +247,13 @@ NamedStop = tuple[str, Location]
 
 
 class Ways(Protocol):
-    """Measure the ways between the stops of an outing; what cannot be measured is missing."""
+    """Measure ways between places; what cannot be measured is missing."""
+
+    async def from_one(
+        self, start: Location, points: Sequence[Location], call: BranchCalls
+    ) -> dict[int, Leg]:
+        """Return the ways on foot from one point to others, by their indices."""
+        ...
 
     async def on_foot(
         self, points: Sequence[Location], call: BranchCalls

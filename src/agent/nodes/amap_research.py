@@ -24,7 +24,7 @@ from agent.evidence.constraints import judged
 from agent.evidence.geo import distance_text
 from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.evidence.references import labelled
-from agent.evidence.types import Gap, MapTask
+from agent.evidence.types import Gap, MapTask, Place
 from agent.mcp.records import CALLS_FOR_TOOLS, MapOptions, MapResult, lnglat, map_gap, misread
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import Reply
@@ -158,7 +158,28 @@ class _Branch:
             options=self.options, meter=self.meter, on_call=self.on_call,
         )  # fmt: skip
         await await_or_else("looking up more", more, lambda: None)
+        await await_or_else("measuring walks", self._measure_walks(map_result), lambda: None)
         return map_result
+
+    async def _measure_walks(self, map_result: MapResult) -> None:
+        """Measure how far it is on foot where that is demanded; a straight line cannot tell."""
+        limit, centre = self.options.constraints.get("max_walk_m"), map_result.centre
+        if limit is None or centre is None:
+            return
+        near = [
+            at
+            for at, place in enumerate(map_result.places)
+            if place["distance_from"] == map_result.centre_name
+            and place["distance_m"] is not None
+            and place["distance_m"] <= limit
+        ]
+        points = [map_result.places[at]["location"] for at in near]
+        legs = await self.services.maps.walks_from(
+            centre, points, meter=self.meter, on_call=self.on_call
+        )
+        for at, leg in legs.items():
+            place = map_result.places[near[at]]
+            map_result.places[near[at]] = Place(**{**place, "walk_m": leg["distance_m"]})
 
     def record_text(self, map_result: MapResult) -> str:
         """Return every record as a line with its marker."""

@@ -1,4 +1,4 @@
-"""Measure the ways between the stops of an outing with Amap's tools, and link to all stops."""
+"""Measure ways on foot and by transit with Amap's tools, and link to all stops of an outing."""
 
 import asyncio
 import logging
@@ -40,6 +40,18 @@ class AmapWays:
             for (start, end), leg in measured.items():
                 legs[start, end] = legs[end, start] = leg
         return legs
+
+    async def from_one(
+        self, start: Location, points: Sequence[Location], call: BranchCalls
+    ) -> dict[int, Leg]:
+        """Return the ways on foot from one point to others, by their indices: one call.
+
+        A way is taken to be as long there as back.
+        """
+        near = [at for at, point in enumerate(points) if _apart(start, point) <= _WALKABLE_M]
+        end = len(points)
+        legs = await self._to([*points, start], near, end, call) if near else {}
+        return {at: leg for (at, _), leg in legs.items()}
 
     async def _to(
         self, points: Sequence[Location], starts: Sequence[int], end: int, call: BranchCalls
