@@ -45,11 +45,12 @@ def weather(*days: tuple[str, str]) -> Weather:
     ("kind", "zh", "en"),
     [
         ("餐饮服务;咖啡厅;咖啡厅", "¥40/人", "¥40 a head"),
-        ("风景名胜;公园广场;公园", "¥40（单位不明）", "¥40 (unit not given)"),
+        ("风景名胜;公园广场;公园", "¥40/人", "¥40 a head"),
+        ("交通设施服务;停车场;公共停车场", "¥40（单位不明）", "¥40 (unit not given)"),
         (None, "¥40/人", "¥40 a head"),
     ],
 )
-def test_a_price_is_one_a_head_where_one_eats_and_else_for_what_nobody_says(
+def test_a_price_is_one_a_head_where_one_eats_or_enters_and_else_for_what_nobody_says(
     kind: str | None, zh: str, en: str
 ) -> None:
     priced = place(type=kind, cost="40")

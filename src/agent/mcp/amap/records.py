@@ -133,9 +133,13 @@ def category_of(detail: dict[str, Any]) -> str | None:
     return parts[-1] if parts else None
 
 
-def _is_catering(detail: dict[str, Any]) -> bool:
-    """Return whether a price is one per person; of an unknown kind it is taken for one."""
-    return str(detail.get("type") or _CATERING).startswith(_CATERING)
+def _is_per_person(detail: dict[str, Any]) -> bool:
+    """Return whether a price is one per person; of an unknown kind it is taken for one.
+
+    Amap's own page says so of what one eats, enters or watches, and nothing of a car park's.
+    """
+    kind = str(detail.get("type") or _CATERING)
+    return kind.startswith((_CATERING, *_ENTERED)) or "影" in kind
 
 
 def _cost_of(detail: dict[str, Any]) -> float | None:
@@ -420,7 +424,7 @@ class AmapReader:
             place["name_en"] = english
         if phone := text_or_none(detail.get("tel")):
             place["phone"] = phone
-        if place["cost"] is not None and not _is_catering(detail):
+        if place["cost"] is not None and not _is_per_person(detail):
             place["per_head"] = False
         return self.records.add_place(place, keywords)
 
