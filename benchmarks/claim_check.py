@@ -160,7 +160,11 @@ class SlowJudge:
     async def __call__(self, batch: Sequence[Statement], evidence: Evidence) -> list[Ruling]:
         passages_block(batch, evidence)
         rulings = [self._ruling(one, evidence) for one in batch]
-        written = [one.model_dump(exclude_defaults=True) for one in rulings]
+        written = [
+            {"r": " ".join([one.id, one.v, *one.p])}
+            | one.model_dump(exclude_defaults=True, exclude={"id", "v", "p"})
+            for one in rulings
+        ]
         await self.write({"rulings": written})
         if not any(_MENDED in one.plain for one in batch):
             self.ruled = time.monotonic()
@@ -188,6 +192,8 @@ class SlowJudge:
 
 
 _MENDED = "~"
+_UNTRUE: dict[Language, str] = {"zh": "，另有免费轮椅可借", "en": ", wheelchairs free"}
+"""What no page says."""
 
 
 def mended(plain: str, bad: str) -> str:
@@ -206,7 +212,10 @@ def paragraphs(language: Language, count: int) -> tuple[str, dict[str, Source], 
         for number, name in enumerate(names, 1)
     }  # fmt: skip
     end, blank = ("。", "") if language == "zh" else (".", " ")
-    said = [pick.choice(pages[names[n % len(names)]][::3]) for n in range(count)]
+    said = [
+        pick.choice(pages[names[n % len(names)]][::3]) + _UNTRUE[language] * ((n + 1) % _FAILS == 0)
+        for n in range(count)
+    ]
     cited = [
         f"[{n % len(names) + 1}](https://{names[n % len(names)]}.example/)" for n in range(count)
     ]

@@ -253,6 +253,6 @@ def test_an_answer_costs_less_than_5500_tokens_in_and_9_calls_on_average_with_it
         sum(getattr(replay, name) for replay in replays.values())
         for name in ("judge_tokens", "tokens")
     )
-    # A third where a call had a dozen statements: too many for a reader to wait for.
-    assert judge <= (judge + others) * 0.36
+    # The judge has 23 % of it; the rest says anew what fails, which is every third reply here.
+    assert judge <= (judge + others) * 0.28
     assert sum(one["model_calls"] for one in usage) / len(usage) <= 9

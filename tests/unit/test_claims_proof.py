@@ -20,6 +20,7 @@ from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.proof import Outcome, proved, revised
 from agent.evidence.claims.statements import MARKED, Statement, statements
 from agent.evidence.types import Place
+from agent.models.validation import schema_of
 
 
 def evidence(**texts: str) -> Evidence:
@@ -334,8 +335,18 @@ def test_a_judge_reads_numbers_of_sources_and_heads_of_cells() -> None:
     [
         {"id": 1, "v": "s", "p": "1.1"},
         {"id": "1", "v": "s", "p": ["1.1"], "bad": None, "says": None, "confidence": 0.9},
+        {"r": "1 s 1.1"},
+        {"r": "1. S [1.1]", "bad": []},
+        {"r": "1: s, 1.1"},
     ],
 )
 def test_a_ruling_is_read_in_the_forms_that_models_write(row: dict[str, Any]) -> None:
     [ruling] = Rulings.model_validate({"rulings": [row]}).rulings
-    assert (ruling.id, ruling.p, ruling.bad) == ("1", ["1.1"], [])
+    assert (ruling.id, ruling.v, ruling.p, ruling.bad) == ("1", "s", ["1.1"], [])
+
+
+def test_a_judge_is_asked_for_number_verdict_and_passages_in_one_field() -> None:
+    [ruling] = Rulings.model_validate({"rulings": [{"r": "12b x 3.1 10.2", "bad": "free"}]}).rulings
+    assert (ruling.id, ruling.v, ruling.p) == ("12b", "x", ["3.1", "10.2"])
+    fields = schema_of(Rulings)["properties"]["rulings"]["items"]["properties"]
+    assert [*fields] == ["r", "bad", "says", "calc", "fix"]

@@ -2,11 +2,11 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
 from agent.evidence.claims.passages import Evidence, Passage
 from agent.evidence.claims.statements import CONTEXT, Notation, Statement
@@ -32,9 +32,21 @@ _Text = Annotated[str, BeforeValidator(_text)]
 _Texts = Annotated[list[str], BeforeValidator(_list)]
 
 
+_IN_ONE = re.compile(r"\W*(\d{1,4}[a-z]?)\W+([a-z])\b(.*)", re.DOTALL)
+_PASSAGE = re.compile(r"\d{1,4}\.\d{1,4}")
+
+
+def _as_asked(schema: dict[str, Any]) -> None:
+    """Ask for number, verdict and passages in one field `r`, "7 s 2.3": half the tokens."""
+    fields = schema["properties"]
+    others = {name: field for name, field in fields.items() if name not in ("id", "v", "p")}
+    schema["properties"] = {"r": {"type": "string"}, **others}
+
+
 class Ruling(BaseModel):
     """The judge's word on one statement; the prompt says what each field means."""
 
+    model_config = ConfigDict(json_schema_extra=_as_asked)
     id: _Text = ""
     v: _Text = ""
     p: _Texts = []
@@ -42,6 +54,14 @@ class Ruling(BaseModel):
     says: _Text = ""
     calc: _Text = ""
     fix: _Text = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_one_field(cls, row: Any) -> Any:
+        match = isinstance(row, Mapping) and _IN_ONE.match(_text(row.get("r")).lower())
+        if not match:
+            return row
+        return {**row, "id": match[1], "v": match[2], "p": _PASSAGE.findall(match[3])}
 
 
 class Rulings(BaseModel):
