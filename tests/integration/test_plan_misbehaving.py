@@ -196,6 +196,22 @@ async def test_a_page_that_gives_orders_is_only_quoted(shared: World) -> None:
     assert len(state["tasks"]) == 1
 
 
+async def test_pages_of_which_only_a_part_is_read_are_named(shared: World) -> None:
+    shared.clear()
+    shared.gemini.llm = Planner("技术路线")
+    async with plan_process(shared) as lab:
+        await lab.ask()
+    known = shared.site.known
+    text = "技术路线的正文。" * 10_000
+    shared.site.known = {url: replace(page, text=text) for url, page in known.items()}
+    try:
+        async with plan_process(shared) as lab:
+            state = await lab.ask()
+    finally:
+        shared.site.known = known
+    assert "page_partial" in [gap["code"] for gap in told(state)["gaps"]]
+
+
 async def test_pages_that_cannot_be_read_are_one_gap_and_their_excerpts_stay(lab: PlanLab) -> None:
     lab.world.site.fail("status", status=500, times=None,
                         match=lambda request, _: request.path.endswith(("/0", "/1")))  # fmt: skip

@@ -13,6 +13,7 @@ from agent.core.concurrency import Lazy
 from agent.core.strings import estimated_tokens
 from agent.sample.records import Page
 from agent.sandbox.programs import CodeResult
+from agent.texts import say
 from tests.support.deep_lab import page
 from tests.support.map_fixtures import until
 from tests.support.reading import LICENCE, TERMS, LinkedPages
@@ -321,6 +322,19 @@ async def test_a_page_is_opened_by_its_id_and_what_was_read_can_be_cited() -> No
         ("r0", "page"), ("r1", "page"),
     ]  # fmt: skip
     assert len(reader.asked) == 2
+
+
+async def test_a_page_that_was_read_in_part_is_told_to_the_reader() -> None:
+    reader = LinkedPages(text="很长的一页。" * 12_000)
+    async with team_laboratory() as lab:
+        services: Any = replace(lab.services, reader=Lazy(lambda: reader))
+        steps = Steps(services)
+        await steps.do(call("search_google", query=Q))
+        state = await steps.do(call("read_page", url="s0-0", looking_for="一页"))
+    (gap,) = state["gaps"]
+    assert (gap["code"], gap["message"]) == (
+        "page_partial", say("reading.partly", "zh", title="常见问题"),
+    )  # fmt: skip
 
 
 async def test_no_page_is_opened_that_nobody_showed_or_beyond_the_limit() -> None:

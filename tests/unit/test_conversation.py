@@ -31,6 +31,14 @@ def test_a_table_is_not_cut_in_its_middle() -> None:
     assert shown(TABLE, longest=40).endswith("| 甲 | ¥40 | …")
 
 
+def test_how_many_messages_are_left_out_is_said_before_the_others() -> None:
+    earlier = [each for n in range(5) for each in (HumanMessage(f"q{n}"), AIMessage(f"a{n}"))]
+    lines = conversation([*earlier, HumanMessage("What did I ask first?")], []).splitlines()
+    assert lines[0] == "(4 messages before these are not shown)"
+    assert lines[1:3] == ["user: q2", "assistant: a2"]
+    assert len(conversation([*earlier[4:], HumanMessage("?")], []).splitlines()) == 6
+
+
 def source(name: str, url: str, **more: Any) -> Source:
     row = {"id": name, "kind": "place", "title": "t", "url": url, "provider": "p", "quotes": []}
     return Source(**{**row, **more})  # type: ignore[typeddict-item]

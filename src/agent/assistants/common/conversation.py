@@ -63,15 +63,17 @@ def conversation(
 ) -> str:
     """Return the turns before the present question, one line each; `cited` under new ids.
 
-    The last answer is kept up to `longest` characters, so that "the second one" is in it.
+    The last answer is kept up to `longest` characters, so that "the second one" is in it. Of turns
+    that are left out their number is said: whoever is asked about them can say that they are gone.
     """
     question = last_question(messages)
     earlier = messages[: next(at for at, m in enumerate(messages) if m is question)]
     last_answer = next((m for m in reversed(earlier) if isinstance(m, AIMessage)), None)
-    language, lines = detect_language(str(question.text)), list[str]()
+    language, lines, left_out = detect_language(str(question.text)), list[str](), 0
     for message in reversed(earlier):
         if len(lines) == KEPT_MESSAGES:
-            break
+            left_out += isinstance(message, HumanMessage | AIMessage)
+            continue
         if isinstance(message, HumanMessage):
             who, limit = "user", _QUESTION_CHARACTERS
         elif isinstance(message, AIMessage):
@@ -81,6 +83,8 @@ def conversation(
             continue
         if excerpt := _excerpt(renumber_for_prompt(_message_text(message, language), cited), limit):
             lines.append(f"{who}: {excerpt}")
+    if left_out:
+        lines.append(f"({left_out} messages before these are not shown)")
     return "\n".join(reversed(lines))
 
 

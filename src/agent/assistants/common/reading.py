@@ -151,6 +151,14 @@ class PageReading:
         )
 
 
+def partly_read(page: OpenedPage, language: Language) -> list[Gap]:
+    """Return the gap of a page of which something was left out; else none."""
+    if not page.partial:
+        return []
+    message = say("reading.partly", language, title=page.title or page.url)
+    return [Gap(query=page.url, provider="reader", code="page_partial", message=message)]
+
+
 async def read_whole(url: str, services: Services, meter: Meter) -> OpenedPage:
     """Return a page with its whole text, paid for once in a turn; raise AgentError.
 

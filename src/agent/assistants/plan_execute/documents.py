@@ -15,7 +15,7 @@ from typing import Any, cast, get_args
 from urllib.parse import urlsplit
 
 from agent.assistants.common.own_documents import passage_text
-from agent.assistants.common.reading import OpenedPage, read_whole
+from agent.assistants.common.reading import OpenedPage, partly_read, read_whole
 from agent.assistants.common.services import Services
 from agent.assistants.plan_execute.state import ExecutorResult
 from agent.assistants.plan_execute.subject import Subject
@@ -25,6 +25,7 @@ from agent.core.processor import compute, lazy_property
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.markdown import canonical, link_url
 from agent.evidence.queries import clean_text
+from agent.evidence.types import Gap
 from agent.knowledge.markup import markdown_blocks
 from agent.knowledge.ranking import Bm25, best_first
 from agent.knowledge.rerank import BUILT_IN, RerankClient
@@ -326,6 +327,8 @@ class PageIndex:
     hits: list[Hit] = field(default_factory=list)
     errors: list[AgentError] = field(default_factory=list)
     """Why the others were not read."""
+    gaps: list[Gap] = field(default_factory=list)
+    """Of pages that were read in part."""
 
     def search(self, query: str, limit: int) -> list[Hit]:
         """Return the passages that share words with the query, best first."""
@@ -348,7 +351,12 @@ def pages_to_read(results: Sequence[ExecutorResult], per_task: int) -> list[Docu
 
 
 async def read_pages(
-    documents: Sequence[Document], services: Services, meter: Meter, *, parallel: int
+    documents: Sequence[Document],
+    services: Services,
+    meter: Meter,
+    *,
+    language: Language,
+    parallel: int,
 ) -> PageIndex:
     """Return the pages by the guarded reader, so many at once; never raise for a page."""
     places = asyncio.Semaphore(max(1, parallel))
@@ -362,6 +370,7 @@ async def read_pages(
                 log.info("turn=%s page not read: %s", meter.turn_id, error)
                 index.errors.append(error)
                 return "", []
+        index.gaps.extend(partly_read(page, language))
         return f"{page.title}\n{page.text}", await compute(
             lambda: _cut(page, document), otherwise=list[Hit]
         )

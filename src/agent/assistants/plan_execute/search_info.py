@@ -345,11 +345,12 @@ class _Searching:
 
     async def _read(self) -> PageIndex:
         """Return the web's best pages; those that could not be read are one gap."""
+        language, parallel = self.turn["language"], self.configuration.max_parallel_reads
         index = await read_pages(
-            self.web, self.services, self.meter, parallel=self.configuration.max_parallel_reads
+            self.web, self.services, self.meter, language=language, parallel=parallel
         )
+        self.gaps += index.gaps
         if index.errors:
-            language = self.turn["language"]
             reasons = dict.fromkeys(reason_of(error, language) for error in index.errors)
             values = {"count": str(len(index.errors)), "reason": "; ".join(reasons)}
             self.gaps.append(run_gap("plan_execute.pages_unread", language, **values))

@@ -16,6 +16,7 @@ from agent.assistants.common.reading import (
     READ,
     OpenedPage,
     PageReading,
+    partly_read,
     wanted_page,
 )
 from agent.assistants.common.search import SearchResult, ask_providers, offers_map
@@ -363,6 +364,7 @@ class _ResultRecorder:
         if page.failure:
             job.fail(page.shown(self.language))
             return
+        self.gaps += partly_read(page, self.language)
         job.source_ids, job.links = [self.register.add_page(job.id, page)], list(page.links)
         job.text = page.shown(self.language, id=job.source_ids[0])
 
