@@ -46,9 +46,14 @@ def thread_fixture(server: DevServer) -> str:
         text += sentence
     claims = {"total": 5, "quoted": 4, "marked": 1}
     told = {"sources": SOURCES, "checks": {"claims": claims, "statements": statements}}
+    return judged_thread(server, "王府井", text, told)
+
+
+def judged_thread(server: DevServer, question: str, text: str, kept: dict[str, Any]) -> str:
+    """Return a thread with one answer."""
     messages = [
-        {"type": "human", "content": "王府井", "id": "q"},
-        {"type": "ai", "content": text, "id": "a", "additional_kwargs": told},
+        {"type": "human", "content": question, "id": "q"},
+        {"type": "ai", "content": text, "id": "a", "additional_kwargs": kept},
     ]
     with get_sync_client(url=server.url) as client:
         thread = client.threads.create(graph_id="agent", metadata={"asked_over": "page"})
@@ -94,6 +99,52 @@ def test_all_figures_of_long_statements_are_marked(visit: Visits, server: DevSer
     page = visit(locale="en-US").tab(f"/app?thread={thread}")
     page.locator("a.cite", has_text="4").focus()
     expect(part(page, "citation").locator("mark")).to_have_text(["1", "8", "8"])
+
+
+JUDGED = {
+    "zh-CN": (
+        [("门票80元‡", "contradicted", "门票25元", "80元"),
+         ("有免费轮椅†", "marked", "", "免费轮椅")],
+        "王府井",
+        ("来源的说法与此不同：80元", "来源里没有：免费轮椅"),
+        "故宫东侧的儿童展馆门票25元，周一闭馆，每天9:00到17:00开放。",
+    ),
+    "en-US": (
+        [("It costs 80 yuan‡", "contradicted", "ticket is 25 yuan", "80 yuan"),
+         ("there are free wheelchairs†", "marked", "", "free wheelchairs")],
+        "Wangfujing",
+        ("The source says otherwise than: 80 yuan", "Not in the sources: free wheelchairs"),
+        "The children's hall east of the palace is closed on Mondays; a ticket is 25 yuan.",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("locale", JUDGED)
+def test_a_citation_shows_the_passage_that_decides_and_the_words_at_fault(
+    visit: Visits, server: DevServer, locale: str
+) -> None:
+    sentences, question, told, passage = JUDGED[locale]
+    text, rows = "", []
+    for words, verdict, says, span in sentences:
+        sentence = f"{words}[1]({GUIDE}){'。' if locale == 'zh-CN' else '. '}"
+        rows.append({"start": len(text), "end": len(text) + len(sentence), "verdict": verdict,
+                     "source": "s1", "quote": passage, "says": says, "spans": [span]})  # fmt: skip
+        text += sentence
+    claims = {"version": 2, "total": 2, "supported": 0, "computed": 0, "own": 0, "revised": 0,
+              "marked": 2, "unchecked": 0}  # fmt: skip
+    kept = {
+        "sources": [source(1, "page", "指南", GUIDE, passage)],
+        "checks": {"claims": claims, "statements": rows},
+    }
+    thread = judged_thread(server, question, text, kept)
+    page = visit(locale=locale).tab(f"/app?thread={thread}")
+    card = part(page, "citation")
+    for at, (words, (_, verdict, says, _)) in enumerate(zip(told, sentences, strict=True)):
+        page.locator("a.cite").nth(at).focus()
+        expect(card.locator(".card-missing")).to_have_text(words)
+        expect(card.locator("blockquote.nearest")).to_have_text(passage)
+        if verdict == "contradicted":
+            expect(card.locator("mark")).to_have_text([says])
 
 
 def test_a_citation_that_the_next_sentence_repeats_stands_once(page: Page) -> None:

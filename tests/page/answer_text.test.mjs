@@ -179,6 +179,25 @@ describe("the passage that bears a sentence", () => {
     assert.deepEqual(anchors.map(({ dataset }) => dataset.quote), [undefined, "It is so.", undefined]);
   });
 
+  it("is the whole one where only its beginning is told", () => {
+    const quoted = [{ ...sources[0], quotes: ["Else.", "It is so. And more."] }, sources[1]];
+    const found = quotesOfStatements({ text, sources: quoted, checks: { statements: [statement] } });
+    assert.equal(found.get("1:2").quote, "It is so. And more.");
+  });
+
+  it("comes with the words that it has otherwise, and with those that nothing bears", () => {
+    const of = (more) => {
+      const row = { ...statement, spans: ["Two"], ...more };
+      const anchors = ["1", "1", "2"].map((sourceNumber) => ({ dataset: { sourceNumber } }));
+      giveQuotes(anchors, quotesOfStatements({ text, sources, checks: { statements: [row] } }));
+      return anchors.map(({ dataset: { says, missing } }) => [says, missing]);
+    };
+    const [none, marked] = [[undefined, undefined], [undefined, "Two"]];
+    assert.deepEqual(of({ verdict: "contradicted", says: "so" }), [none, ["so", "Two"], ["so", "Two"]]);
+    assert.deepEqual(of({ verdict: "marked", source: null, quote: null }), [none, marked, marked]);
+    assert.deepEqual(of({ verdict: "revised" }), [none, none, none]);
+  });
+
   it("is none where the check left nothing", () => {
     assert.equal(quotesOfStatements({ text, sources, checks: {} }).size, 0);
   });

@@ -1,5 +1,6 @@
 """A judge is believed only as far as code can show what it says."""
 
+import json
 from decimal import Decimal
 from typing import Any, cast
 
@@ -16,7 +17,7 @@ from agent.evidence.claims.judging import (
     shown,
     statements_block,
 )
-from agent.evidence.claims.passages import Evidence, Record
+from agent.evidence.claims.passages import Evidence, Passage, Record
 from agent.evidence.claims.proof import Outcome, proved, revised
 from agent.evidence.claims.statements import MARKED, Statement, statements
 from agent.evidence.types import Place
@@ -34,7 +35,8 @@ def judge(text: str, known: Evidence, **fields: Any) -> tuple[Statement, Outcome
     return one, outcome
 
 
-PALACE = evidence(w0_0="故宫门票 60 元，周一闭馆。", w1_0="颐和园门票 30 元。")
+PALACE_PAGE = "故宫门票 60 元，周一闭馆。"
+PALACE = evidence(w0_0=PALACE_PAGE, w1_0="颐和园门票 30 元。")
 
 
 def test_a_statement_whose_figures_stand_is_supported() -> None:
@@ -251,7 +253,23 @@ def test_rows_tell_where_a_statement_stands_with_its_passage_and_words() -> None
     parts = corrected(text, [one], [outcome], MARKED)
     [row] = rows(parts, 5)
     assert (row["start"], row["verdict"], row["source"]) == (5, "contradicted", "w0-0")
-    assert (row["quote"], row["spans"]) == ("60 元", ["80元"])
+    assert (row["quote"], row["says"], row["spans"]) == (PALACE_PAGE, "60 元", ["80元"])
+
+
+def test_rows_that_are_too_many_tell_passages_by_their_beginnings_and_leave_out_the_last() -> None:
+    def told(count: int) -> list[dict[str, Any]]:
+        text = "".join(f"门票{n}元[^w0-0]。" for n in range(count))
+        found = statements(text, MARKED)
+        wrong = Outcome("missing", ("x",))
+        borne = Outcome("supported", passages=(Passage("1.1", "w0-0", "字" * 140),))
+        return rows(corrected(text, found, [borne] * (count - 1) + [wrong], MARKED), 0)
+
+    assert {len(row["quote"] or "") for row in told(8)} == {140, 0}
+    assert {len(row["quote"] or "") for row in told(16)} == {60, 0}
+    many = told(60)
+    assert len(json.dumps(many, ensure_ascii=False).encode()) <= 6000
+    assert [row["start"] for row in many[:2]] == [0, 12]
+    assert many[-1]["verdict"] == "marked"
 
 
 def place(**fields: Any) -> Place:

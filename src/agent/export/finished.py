@@ -89,18 +89,29 @@ def _compared_line(answer: FinishedAnswer) -> str:
     return say("punctuation.semicolon", language).join(parts)
 
 
-def checked_sentences(answer: FinishedAnswer) -> list[str]:
-    """Return one line of plain text for each sentence that a source corrects, with its words."""
+@dataclass(frozen=True)
+class CheckedSentence:
+    """A sentence that a source corrects, as plain text, and what the source has."""
+
+    text: str
+    verdict: str
+    says: str = ""
+    """The words of the verdict's quote that say otherwise."""
+
+
+def checked_sentences(answer: FinishedAnswer) -> list[CheckedSentence]:
+    """Return each sentence that a source corrects, with its words."""
     numbers = {source["id"]: source.get("number") for source in answer.sources}
-    lines: list[str] = []
+    found: list[CheckedSentence] = []
     for row in answer.statements:
         if row["verdict"] in _CORRECTED and row.get("quote"):
             text = _LINK.sub("", answer.answer[row["start"] : row["end"]])
             number = numbers.get(row.get("source") or "")
             cited = f" [{number}]" if number else ""
             verdict = say(f"export.checked.{row['verdict']}", answer.language, quote=row["quote"])
-            lines.append(f"{' '.join(text.replace('**', '').split())} — {verdict}{cited}")
-    return lines
+            text = " ".join(text.replace("**", "").split())
+            found.append(CheckedSentence(text, f"{verdict}{cited}", row.get("says") or ""))
+    return found
 
 
 PRINTED_QUOTES = 2

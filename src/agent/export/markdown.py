@@ -99,7 +99,9 @@ def markdown_document(answer: FinishedAnswer) -> str:
         parts.append(f"*{escape_markdown(line)}*")
     if checked := checked_sentences(answer):
         parts.append(f"## {say('export.checked.title', answer.language)}")
-        parts.append("\n".join(f"- {escape_markdown(line)}" for line in checked))
+        parts.append(
+            "\n".join(f"- {escape_markdown(f'{one.text} — {one.verdict}')}" for one in checked)
+        )
     if answer.places:
         parts.append(f"## {say('export.places', answer.language)}")
         parts.append(place_table(by_mention(answer.places), answer.language))

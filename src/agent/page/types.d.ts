@@ -148,7 +148,12 @@ interface Statement {
   end: number;
   verdict: string;
   source: string | null;
+  /** The deciding passage, or the beginning of one that the source has among its quotes. */
   quote: string | null;
+  /** Words of the passage that say otherwise. */
+  says?: string;
+  /** Words of the sentence that are not borne out. */
+  spans?: string[];
 }
 
 interface Usage {

@@ -18,6 +18,8 @@ VERSION = 2
 COUNTED = ("supported", "computed", "own", "revised", "marked", "unchecked")
 _TOLD = ("revised", "marked", "contradicted", "computed", "supported")
 _MAX_QUOTE, _MAX_STATEMENTS = 300, 6000
+_QUOTES = (_MAX_QUOTE, 60)
+"""Characters of a passage, and of its beginning."""
 _ENDS = re.compile(r"[。！？!?.；;，,]*[”」』）)\"’*_]*$")
 _SIGN = re.compile(rf"\s?([{MARK}{CONTRADICTED}])")
 _NUMBERED = re.compile(r"\[(\d{1,4})\](\(([^()\s]{1,2000})\))?")
@@ -166,37 +168,50 @@ def rows(
     """Return where statements stand, with verdict, source, passage and the words it is about.
 
     `begin` is where the first part begins; `led` is what is still done to each text. At most 6 kB
-    as JSON: what is supported is the first to be left out.
+    as JSON: passages that a source has among its quotes are told by their beginnings where that
+    takes more, and of what is supported the last are left out first.
     """
-    found, at = list[dict[str, Any]](), begin
+    told, at = list[tuple[Outcome, int, int]](), begin
     for part in parts:
         text = led(part.text)
         if part.outcome and kind_of(part.outcome) in _TOLD:
-            found.append(_row(part.outcome, at, at + len(text)))
+            told.append((part.outcome, at, at + len(text)))
         at += len(text)
-    for left_out in ("", "supported", "computed"):
-        found = [row for row in found if row["verdict"] != left_out]
-        if _size(found) <= _MAX_STATEMENTS:
+    found = list[dict[str, Any]]()
+    for longest in _QUOTES:
+        found = [_row(*one, longest) for one in told]
+        if sum(map(_size, found)) <= _MAX_STATEMENTS:
             return found
-    while _size(found) > _MAX_STATEMENTS:
-        found.pop()
+    left = sum(map(_size, found)) - _MAX_STATEMENTS
+    for kinds in (("supported",), ("computed",), _TOLD):
+        for at in range(len(found) - 1, -1, -1):
+            if left > 0 and found[at]["verdict"] in kinds:
+                left -= _size(found.pop(at))
     return found
 
 
-def _row(outcome: Outcome, start: int, end: int) -> dict[str, Any]:
-    passage = outcome.passages[0] if outcome.passages else None
+def _row(outcome: Outcome, start: int, end: int, longest: int) -> dict[str, Any]:
+    passage, says = outcome.passages[0] if outcome.passages else None, outcome.quote
     return {
         "start": start,
         "end": end,
         "verdict": kind_of(outcome),
         "source": passage.source if passage else None,
-        "quote": (outcome.quote or passage.text)[:_MAX_QUOTE] if passage else None,
+        "quote": _around(says, passage.text, longest) if passage else None,
+        **({"says": says[:_MAX_QUOTE]} if says else {}),
         "spans": [span[:_MAX_QUOTE] for span in outcome.spans],
     }
 
 
-def _size(found: Sequence[Mapping[str, Any]]) -> int:
-    return len(json.dumps(found, ensure_ascii=False).encode())
+def _around(words: str, text: str, longest: int) -> str:
+    """Return a text; of a long one its beginning, or what is around some words of it."""
+    at = text.find(words) if words else 0
+    begin = max(0, at + len(words) - longest * 3 // 4) if words else 0
+    return text[begin : begin + max(longest, len(words))]
+
+
+def _size(row: Mapping[str, Any]) -> int:
+    return len(json.dumps(row, ensure_ascii=False).encode()) + 2
 
 
 def joined(text: str) -> str:

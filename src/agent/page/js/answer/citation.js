@@ -18,6 +18,8 @@ const ANCHOR = "--cited";
 const SHOW_MS = 120;
 const HIDE_MS = 220;
 const MOST_QUOTES = 3;
+/** Of sentences with a sign. */
+const MARKED = new Set(["marked", "contradicted"]);
 const CONTEXT = 240;
 
 /**
@@ -62,27 +64,35 @@ export function tellSources(body, lookup) {
 /** Finds the citations within a node. @param {ParentNode} node @returns {NodeListOf<HTMLAnchorElement>} */
 export const citationsIn = (node) => node.querySelectorAll(CITATION);
 
+/** @typedef {{quote: string, says: string, verdict: string, missing: string[]}} Found of a sentence */
+
 /**
- * Returns the passages that bear checked sentences, by "number:occurrence" of their citations.
+ * Returns what was found of checked sentences, by "number:occurrence" of their citations.
  * @param {Pick<Answer, "text"|"sources"|"checks">} answer
- * @returns {Map<string, string>}
+ * @returns {Map<string, Found>}
  */
 export function quotesOfStatements({ text, sources, checks }) {
-  const ids = new Map(sources.map((source, index) => [String(source.number ?? index + 1), source.id]));
+  const byNumber = new Map(sources.map((source, index) => [String(source.number ?? index + 1), source]));
   const points = [...text];
-  /** @type {Map<string, string>} */
-  const quotes = new Map();
-  for (const { start, end, source, quote } of checks.statements ?? []) {
-    if (!quote) continue;
+  /** @type {Map<string, Found>} */
+  const found = new Map();
+  for (const { start, end, source, quote, says = "", spans = [], verdict } of checks.statements ?? []) {
+    const missing = MARKED.has(verdict) ? spans : [];
+    if (!quote && !missing.length) continue;
     const before = occurrences(points.slice(0, start).join(""));
     for (const number of numbersIn(points.slice(start, end).join(""))) {
       const count = (before.get(number) ?? 0) + 1;
       before.set(number, count);
-      if (ids.get(number) === source) quotes.set(`${number}:${count}`, quote);
+      const cited = byNumber.get(number);
+      const own = quote && cited?.id === source ? whole(quote, cited) : "";
+      if (own || missing.length) found.set(`${number}:${count}`, { quote: own, says, verdict, missing });
     }
   }
-  return quotes;
+  return found;
 }
+
+/** Returns the passage that begins so. @param {string} quote @param {Source} source */
+const whole = (quote, source) => source.quotes?.find((each) => each.startsWith(quote)) ?? quote;
 
 /** @param {string} text */
 const numbersIn = (text) => [...text.matchAll(LINKED)].map((found) => found[1]);
@@ -95,19 +105,21 @@ function occurrences(text) {
 }
 
 /**
- * Tells each citation the passage that bears its own sentence.
+ * Tells each citation what was found of its own sentence.
  * @param {Iterable<HTMLElement>} anchors in the order of the text
- * @param {Map<string, string>} quotes
+ * @param {Map<string, Found>} found
  */
-export function giveQuotes(anchors, quotes) {
+export function giveQuotes(anchors, found) {
   /** @type {Map<string, number>} */
   const counts = new Map();
   for (const anchor of anchors) {
     const number = anchor.dataset.sourceNumber ?? "";
     const count = (counts.get(number) ?? 0) + 1;
     counts.set(number, count);
-    const quote = quotes.get(`${number}:${count}`);
+    const { quote = "", says = "", verdict = "", missing = [] } = found.get(`${number}:${count}`) ?? {};
     if (quote) anchor.dataset.quote = quote;
+    if (says) anchor.dataset.says = says;
+    if (missing.length) Object.assign(anchor.dataset, { verdict, missing: missing.join(" · ") });
   }
 }
 
@@ -212,6 +224,7 @@ class Card {
 
   /** @param {HTMLElement} anchor @param {Cited} cited @param {HTMLElement} at */
   #content(anchor, { source, show }, at) {
+    const { quote: own, says = "", verdict = "", missing = "" } = anchor.dataset;
     const figures = at === anchor ? figuresIn(textBefore(anchor)) : figuresIn(figureText(at)).slice(0, 1);
     const quotes = quotesFor(anchor, source, at === anchor ? [] : figures).slice(0, MOST_QUOTES);
     return [
@@ -221,8 +234,10 @@ class Card {
           onclick: () => this.hide({ focus: true }) }, "×")),
       el("p", { class: "card-title" }, source.title),
       el("p", { class: "card-site" }, sourceOrigin(source)),
-      ...quotes.map((quote, index) =>
-        el("blockquote", { class: index ? "" : "nearest" }, ...withMarked(quote, figures))),
+      ...quotes.map((quote, index) => el("blockquote", { class: index ? "" : "nearest" },
+        ...(quote === own && says ? withWords(quote, says) : withMarked(quote, figures)))),
+      missing && el("p", { class: "card-missing", dataset: { verdict } },
+        say(verdict === "contradicted" ? "otherwise" : "missing", { words: missing })),
       el("p", { class: "card-ways" },
         openUrl(source.url) && link(source.url, say("open"), { class: "button" }),
         show && el("button", { class: "button", type: "button",
@@ -279,6 +294,13 @@ class Card {
 }
 
 const card = new Card();
+
+/** Returns a quote with some words marked. @param {string} quote @param {string} words */
+function withWords(quote, words) {
+  const at = quote.indexOf(words);
+  if (at < 0) return [quote];
+  return [quote.slice(0, at), el("mark", {}, words), quote.slice(at + words.length)];
+}
 
 /** Returns a figure with what follows it, which tells its unit. @param {HTMLElement} figure */
 const figureText = (figure) => `${figure.textContent}${(figure.nextSibling?.textContent ?? "").slice(0, 2)}`;

@@ -80,10 +80,15 @@ export function tellFigures(fragment, quotesOf) {
   }
 }
 
-/** Takes away citations that the next sentence of the paragraph repeats. @param {ParentNode} fragment */
+/**
+ * Takes away citations that the next sentence of the paragraph repeats; not where one of the two has
+ * words that nothing bears.
+ * @param {ParentNode} fragment
+ */
 export function mergeEqual(fragment) {
   const cited = groups(fragment).filter(({ anchors }) => anchors.length > 0);
-  const key = (/** @type {Group} */ { anchors }) => anchors.map(({ dataset }) => dataset.sourceNumber).join();
+  const key = (/** @type {Group} */ { anchors }) =>
+    anchors.map(({ dataset: { sourceNumber, missing } }) => [sourceNumber, missing].join("\n")).join();
   for (const [index, group] of cited.slice(0, -1).entries()) {
     const next = cited[index + 1];
     if (next.block === group.block && key(next) === key(group)) {
