@@ -67,15 +67,16 @@ class Hostile(Model):
     def respond(self, turn: Turn) -> Answer:
         """Return the other model's answer with our text in it."""
         answer, task = self.inner.respond(turn), task_of(turn.system + turn.user)
-        if task == "answer" and self.says("answer"):
-            return replace(answer, text=self.text, grounded=None)
+        if answer.text is not None and self.says("answer"):
+            return replace(answer, text=self.text)
         if task == "web_research" and self.says("web"):
             return replace(answer, grounded=self._grounded())
         if task == "reflection" and self.says("reflection"):
             return replace(answer, json={**answer.json, "knowledge_gap": self.text})
         if task == "claim_check" and self.says("judge"):
             rulings = answer.json["rulings"]
-            bad = {"v": "n", "bad": [self.text], "says": self.text, "fix": self.text}
+            text = self.text[: SIZE // 10]
+            bad = {"v": "n", "bad": [text], "says": text, "fix": text}
             return replace(answer, json={"rulings": [{**ruling, **bad} for ruling in rulings]})
         return answer
 

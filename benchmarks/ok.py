@@ -104,15 +104,17 @@ class Bench:
         """Have one question answered, as the page has it."""
         asked = {"messages": question(next(self.numbers), geo=assistant == "agent"), **values}
         context = {"web_search": "tavily" if self.hits or assistant != "agent" else "google"}
-        async for _ in self.client.runs.stream(
+        parts = self.client.runs.stream(
             thread,
             assistant,
             input=asked,
             context=context,
             stream_mode=["messages-tuple", "updates", "custom"],
             durability="sync",
-        ):
-            pass
+        )
+        async for part in parts:
+            if part.event == "error":
+                raise RuntimeError(str(part.data))
 
     async def thread(self) -> str:
         """Return a new thread."""
@@ -122,7 +124,9 @@ class Bench:
         """Load what the page can load of a thread's last answer."""
         state = await self.client.threads.get_state(thread)
         for name in _FILES:
-            await self.http.get(f"/app/threads/{thread}/{name}")
+            file = await self.http.get(f"/app/runs/{thread}/{name}")
+            if file.status_code not in (200, 404):
+                raise RuntimeError(f"{name}: {file.status_code} {file.text[:80]}")
         await self.client.threads.get_history(thread, limit=10)
         await self.client.threads.search(limit=20)
         assert state["values"]

@@ -235,6 +235,15 @@ async def test_a_file_that_breaks_is_told_in_one_line(
     assert any(record.exc_info for record in caplog.records)
 
 
+@pytest.mark.parametrize("name", FORMATS)
+async def test_a_file_that_takes_the_processor_for_too_long_is_told_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(exports, "_SECONDS", 0.0)
+    response = await get(monkeypatch, name)
+    assert (response.status_code, list(response.json())) == (503, ["detail"])
+
+
 async def test_a_state_that_a_client_has_spoilt_is_told_in_one_line(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

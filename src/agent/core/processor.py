@@ -217,14 +217,15 @@ async def compute(
 async def read_in_turns(work: Callable[[], T], size: int) -> T:
     """Return what the work makes of a text of so many characters; a long one is read in turns.
 
-    Whatever the work raises is raised, and TimeoutError where its turns take too long.
+    What the work raises is raised, and TimeoutError where its turns take too long.
     """
-    if size <= SHORT:
-        return work()
-    return await _PROCESSOR.compute(
-        work, otherwise=_give_up, seconds=SECONDS, owner=owner_of_step()
-    )
+    return work() if size <= SHORT else await in_turns(work, owner_of_step())
+
+
+async def in_turns(work: Callable[[], T], owner: str, *, seconds: float = SECONDS) -> T:
+    """Return what comes of an owner's work, done in a thread in fair turns; raise as above."""
+    return await _PROCESSOR.compute(work, otherwise=_give_up, seconds=seconds, owner=owner)
 
 
 def _give_up() -> NoReturn:
-    raise TimeoutError(f"reading took the processor for more than {SECONDS:g} s")
+    raise TimeoutError("it took the processor for too long")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from agent.core.processor import breathe
 from agent.evidence.markdown import link_url, open_url, without_dead_links, without_urls
 from agent.evidence.records import china_time
 from agent.evidence.references import references, strip_references
@@ -37,6 +38,7 @@ def answer_html(markdown: str, titles: Mapping[str, str]) -> str:
     parser = answer_parser()
     tokens = parser.parse(markdown)
     for token in tokens:
+        breathe()
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(6, int(token.tag[1]) + _TOP_LEVEL - 1)}"
         _mark_links(token.children or [], titles)

@@ -24,6 +24,7 @@ from reportlab.pdfbase.cidfonts import UnicodeCIDFont
 from reportlab.pdfbase.pdfmetrics import registerFont, registerFontFamily
 from reportlab.platypus import Paragraph, SimpleDocTemplate, Spacer, Table, TableStyle
 
+from agent.core.processor import breathe
 from agent.evidence.markdown import open_url
 from agent.evidence.outing.text import day_title, outing_section
 from agent.evidence.records import china_time
@@ -311,6 +312,7 @@ class _Page:
         return [part for node in nodes for part in self._block(node, level)]
 
     def _block(self, node: SyntaxTreeNode, level: int) -> list[Any]:
+        breathe()
         match node.type:
             case "heading":
                 size = _SIZES.get(int(node.tag[1]), _BODY + 0.5)

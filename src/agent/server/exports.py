@@ -8,7 +8,6 @@ from typing import Any, Final, Literal
 from urllib.parse import quote
 
 import httpx
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
@@ -16,6 +15,7 @@ from agent.client.connection import status_of
 from agent.client.run_result import Outcome, RunName, outcome_of, turn_of
 from agent.core.errors import AgentError
 from agent.core.faults import contained
+from agent.core.processor import in_turns
 from agent.export import EXPORT_FAILED, export_failed
 from agent.export.finished import FinishedAnswer
 from agent.export.geojson import answer_geojson
@@ -29,6 +29,8 @@ from agent.server.http import private, security_headers, suggestions_headers
 
 _FORBIDDEN = re.compile(r'[\\/:*?"<>|\s]+')
 _LONGEST = 60
+_SECONDS = 60.0
+"""The processor's time for one file; other owners go on meanwhile."""
 
 
 def disposition(kind: Literal["attachment", "inline"], name: str, question: str) -> str:
@@ -94,7 +96,7 @@ def export(name: str) -> Callable[[Request], Awaitable[Response]]:
         what = {"file": name, "thread": request.path_params["thread_id"]}
         try:
             answer = await _answer(request)
-            written = await _written(format, answer)
+            written = await _written(format, answer, owner)
         except NoAnswer as error:
             await audit("export", "refused", owner, status=error.status, **what)
             return _refusal(error)
@@ -107,13 +109,15 @@ def export(name: str) -> Callable[[Request], Awaitable[Response]]:
     return route
 
 
-async def _written(format: _Format, answer: FinishedAnswer) -> str | bytes:
+async def _written(format: _Format, answer: FinishedAnswer, owner: str) -> str | bytes:
     """Return the file; raise NoAnswer where the answer has nothing of the kind."""
     try:
         with contained(format.media_type, export_failed):
-            return await run_in_threadpool(format.write, answer)
+            return await in_turns(lambda: format.write(answer), owner, seconds=_SECONDS)
     except NoAnswer:
         raise
+    except TimeoutError:
+        raise NoAnswer(503, "this file takes too long to write") from None
     except AgentError as error:
         raise NoAnswer(500 if error.code == EXPORT_FAILED else 404, str(error)) from None
 

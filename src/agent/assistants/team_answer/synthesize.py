@@ -43,6 +43,7 @@ from agent.assistants.team_answer.tools import (
 )
 from agent.configuration import Configuration
 from agent.core.budget import Meter
+from agent.core.processor import read_in_turns
 from agent.core.progress import event
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.citations import MARKER
@@ -401,7 +402,8 @@ class _Synthesis:
     async def run(self) -> tuple[SynthesizedAnswer, list[Gap]]:
         """Return what can be kept of the answer, and gaps."""
         configuration = self.configuration
-        prompt = settle_prompt(self.state, configuration)
+        said = sum(len(turn["text"]) for turn in self.state.get("transcript") or [])
+        prompt = await read_in_turns(partial(settle_prompt, self.state, configuration), said)
         chosen = self.state["turn"]["reasoning_model"] or configuration.answer_model
         models = [chosen, configuration.reflection_model]
         gaps: list[Gap] = []
