@@ -157,6 +157,35 @@ def test_any_shape_of_text_finds_room(shape: str, language: str) -> None:
     assert len(read(answer=shape, language=language).pages) >= 1
 
 
+MANY = range(1_000, 3_000)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        lambda words: " ".join(words),
+        lambda words: f"# {' '.join(words)}",
+        lambda words: f"- {' '.join(words)}",
+        lambda words: f"[{' '.join(words)}](https://example.com/a)",
+        lambda words: f"    {' '.join(words)}",
+        lambda words: f"| a | b |\n|---|---|\n| {' '.join(words)} | c |",
+        lambda words: "| a | b |\n|---|---|\n" + "".join(f"| {word} | c |\n" for word in words),
+    ],
+    ids=["paragraph", "heading", "item", "link", "code", "cell", "rows"],
+)
+def test_a_block_of_many_pages_loses_no_word(written: Any) -> None:
+    text = text_of(read(answer=written([f"w{number}" for number in MANY]), sources=[], places=[]))
+    assert [word for number in MANY if (word := f"w{number}") not in text] == []
+
+
+def test_a_long_link_leads_there_on_each_of_its_pages() -> None:
+    words = " ".join(f"w{number}" for number in MANY)
+    reader = read(answer=f"[{words}](https://example.com/a)", sources=[], places=[])
+    assert len(reader.pages) > 2
+    linked = [page for page in reader.pages if page.get("/Annots")]
+    assert len(linked) >= len(reader.pages) - 1
+
+
 def test_a_character_that_no_font_has_is_a_box() -> None:
     assert "□" in text_of(read(answer="温度😀"))
 

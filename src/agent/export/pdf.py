@@ -6,9 +6,9 @@ therefore all text is escaped here, and only the tags written here exist.
 
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
-from itertools import groupby
+from itertools import chain, groupby, repeat
 from typing import Any
 from urllib.parse import unquote
 
@@ -57,29 +57,51 @@ def register_fonts() -> None:
     registerFontFamily(CHINESE, **same)
 
 
-def inline_markup(tokens: Sequence[Token], language: Language, *, bold: bool = False) -> str:
-    """Return the children of an inline token as a paragraph's markup; a citation is raised."""
-    parts: list[str] = []
-    closing: list[str] = []
+def inline_markup(tokens: Sequence[Token], language: Language, *, bold: bool = False) -> list[str]:
+    """Return the children of an inline token as the markup of paragraphs; a citation is raised.
+
+    A text of many pages is several: the library lays the rest out anew for each page.
+    """
+    pieces, length = [list[str]()], 0
+    links = list[tuple[str, str]]()
     styles = ["Bold"] if bold else []
     for place, token in enumerate(tokens):
         kind, _, edge = token.type.rpartition("_")
         if token.type == "link_open":
-            opened, closed = _link(str(token.attrGet("href") or ""), tokens[place + 1 :])
-            parts.append(opened)
-            closing.append(closed)
+            links.append(_link(str(token.attrGet("href") or ""), tokens[place + 1 :]))
+            pieces[-1].append(links[-1][0])
         elif token.type == "link_close":
-            parts.append(closing.pop())
+            pieces[-1].append(links.pop()[1])
         elif kind in _STYLES:
             (styles.append if edge == "open" else styles.remove)(_STYLES[kind])
-        elif token.type == "code_inline":
-            parts.append(text_markup(token.content, language, latin=_variant(FIXED, styles)))
         elif token.type in ("softbreak", "hardbreak"):
-            parts.append("<br/>" if token.type == "hardbreak" else " ")
+            pieces[-1].append("<br/>" if token.type == "hardbreak" else " ")
         else:
-            latin = _variant(LATIN, styles)
-            parts.append(text_markup(token.content, language, latin=latin))
-    return "".join(parts)
+            latin = _variant(FIXED if token.type == "code_inline" else LATIN, styles)
+            for part in _parts(token.content):
+                if length and length + len(part) > _LONGEST:
+                    pieces[-1] += [closed for _, closed in links]
+                    pieces.append([opened for opened, _ in links])
+                    length = 0
+                pieces[-1].append(text_markup(part, language, latin=latin))
+                length += len(part)
+    return ["".join(piece) for piece in pieces]
+
+
+_LONGEST = 2000
+"""Characters of a paragraph."""
+_ENDS = re.compile(r"[。！？!?.;；](?=\s|[^\x00-\x7f])|\s")
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Yield a text in parts of bounded length, cut behind a sentence, else a word, where it can."""
+    begin = 0
+    while len(text) - begin > _LONGEST:
+        ends = [match.end() for match in _ENDS.finditer(text, begin, begin + _LONGEST)]
+        end = ends[-1] if ends else begin + _LONGEST
+        yield text[begin:end]
+        begin = end
+    yield text[begin:]
 
 
 def _variant(font: str, styles: Sequence[str]) -> str:
@@ -147,7 +169,7 @@ _MARGIN = 20 * mm
 _WIDTH = A4[0] - 2 * _MARGIN
 _INDENT = 14.0
 _DEEPEST = 6
-_MOST_COLUMNS = 8
+_MOST_COLUMNS, _MOST_ROWS = 8, 200
 _SIZES = {1: 17.0, 2: 14.0, 3: 12.0}
 _BODY, _SMALL = 10.5, 8.5
 _GREY, _LINE = "#5f6368", "#c8ccd0"
@@ -316,10 +338,11 @@ class _Page:
         match node.type:
             case "heading":
                 size = _SIZES.get(int(node.tag[1]), _BODY + 0.5)
-                markup = self._inline(node, bold=True)
-                return [self._paragraph(markup, size=size, before=size * 0.7, level=level)]
+                pieces = self._inline(node, bold=True)
+                style: dict[str, Any] = {"size": size, "before": size * 0.7, "level": level}
+                return [self._paragraph(markup, **style) for markup in pieces]
             case "paragraph":
-                return [self._paragraph(self._inline(node), level=level)]
+                return [self._paragraph(markup, level=level) for markup in self._inline(node)]
             case "bullet_list" | "ordered_list":
                 return self._list(node, level + 1)
             case "blockquote":
@@ -328,10 +351,11 @@ class _Page:
                 return self._table(node)
             case "fence" | "code_block":
                 lines = node.content.rstrip().splitlines()
-                return [self.line(line, size=_SMALL, level=level + 1, after=0) for line in lines]
+                pieces = [part for line in lines for part in _parts(line)]
+                return [self.line(part, size=_SMALL, level=level + 1, after=0) for part in pieces]
             case "hr":
                 return [Spacer(1, _BODY)]
-        return [self.line(node.content, level=level)] if node.content else []
+        return [self.line(part, level=level) for part in _parts(node.content) if part]
 
     def _list(self, node: SyntaxTreeNode, level: int) -> list[Any]:
         first = int(str(node.attrs.get("start", 1))) if node.type == "ordered_list" else None
@@ -340,9 +364,9 @@ class _Page:
             bullet = "–" if first is None else f"{first + number}."
             for place, child in enumerate(item.children):
                 if child.type == "paragraph":
-                    mark = bullet if place == 0 else ""
-                    markup = self._inline(child)
-                    parts.append(self._paragraph(markup, level=level, bullet=mark, after=2))
+                    marks = chain([bullet if place == 0 else ""], repeat(""))
+                    for markup, mark in zip(self._inline(child), marks, strict=False):
+                        parts.append(self._paragraph(markup, level=level, bullet=mark, after=2))
                 else:
                     parts += self._block(child, level)
         return parts
@@ -350,22 +374,34 @@ class _Page:
     def _table(self, node: SyntaxTreeNode) -> list[Any]:
         rows = [row for part in node.children for row in part.children]
         cells = [[self._inline(cell) for cell in row.children] for row in rows]
-        columns = len(cells[0])
-        if columns > _MOST_COLUMNS:
-            return [self._paragraph(" | ".join(row)) for row in cells]
-        body = [[self._paragraph(cell, size=_SMALL, after=0) for cell in row] for row in cells]
+        if len(cells[0]) > _MOST_COLUMNS or any(len(cell) > 1 for row in cells for cell in row):
+            return [part for row in cells for part in self._as_text(row)]
+        head, rest = cells[0], cells[1:]
+        # The library measures all rows anew for each page that a table goes over.
+        parts = [rest[at : at + _MOST_ROWS] for at in range(0, len(rest), _MOST_ROWS)] or [[]]
+        return [self._grid([head, *part], is_last=part is parts[-1]) for part in parts]
+
+    def _as_text(self, row: Sequence[Sequence[str]]) -> list[Any]:
+        """Return a row that no table has room for as text."""
+        pieces = [piece for cell in row for piece in cell]
+        joined = " | ".join(pieces)
+        return [self._paragraph(each) for each in (pieces if len(joined) > _LONGEST else [joined])]
+
+    def _grid(self, rows: Sequence[Sequence[Sequence[str]]], *, is_last: bool) -> Table:
+        breathe()
+        body = [[self._paragraph(cell[0], size=_SMALL, after=0) for cell in row] for row in rows]
         table = Table(
-            body, colWidths=[_WIDTH / columns] * columns, repeatRows=1, splitInRow=1,
-            spaceBefore=4, spaceAfter=8,
+            body, colWidths=[_WIDTH / len(body[0])] * len(body[0]), repeatRows=1, splitInRow=1,
+            spaceBefore=4, spaceAfter=8 if is_last else 0,
         )  # fmt: skip
         table.setStyle(TableStyle([
             ("GRID", (0, 0), (-1, -1), 0.5, HexColor(_LINE)),
             ("BACKGROUND", (0, 0), (-1, 0), HexColor("#f1f3f4")),
             ("VALIGN", (0, 0), (-1, -1), "TOP"),
         ]))  # fmt: skip
-        return [table]
+        return table
 
-    def _inline(self, node: SyntaxTreeNode, *, bold: bool = False) -> str:
+    def _inline(self, node: SyntaxTreeNode, *, bold: bool = False) -> list[str]:
         tokens = [token for child in node.children for token in child.to_tokens()]
         parts = [part for token in tokens for part in token.children or []]
         return inline_markup(parts, self._language, bold=bold)
