@@ -94,3 +94,13 @@ def test_what_the_last_answer_calculated_is_known_to_the_next_one() -> None:
     words = " ".join(known_words([HumanMessage("q"), AIMessage(answer), HumanMessage("q2")]))
     assert "0.77" in words
     assert not any(figure in words for figure in ("4,711", "1,188"))
+
+
+def test_a_document_without_an_address_is_cited_under_its_new_id() -> None:
+    own = source("d0-0", "", kind="document", title="合同 第3页", number=2)
+    answer = AIMessage(
+        "甲[1](https://a)。乙[2]。见[3]。", additional_kwargs={"sources": [own, None]}
+    )
+    carried = [source("p0-0", "https://a"), source("p0-4", "", title="合同 第3页")]
+    said = conversation([HumanMessage("问"), answer, HumanMessage("再问")], carried)
+    assert said.endswith("assistant: 甲[^p0-0]。乙[^p0-4]。见[3]。")

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from agent.evidence.language import fold
@@ -276,18 +277,29 @@ def _reference(source: Source, position: int, *, alone: bool) -> str:
     return f"{number}. {linked} — {by}" if by else f"{number}. {linked}"
 
 
-_NUMBERED_LINK = re.compile(r"\[\d{1,4}\]\(([^()\s]{1,2000})\)")
+_CITATION = re.compile(r"\[(\d{1,4})\](?:\(([^()\s]{1,2000})\))?")
 
 
-def renumber_for_prompt(answer: str, carried: Sequence[Source]) -> str:
-    """Return a finished answer for the next turn's model: markers for links, no URLs.
+def renumber_for_prompt(
+    answer: str, carried: Sequence[Source], cited: Iterable[Mapping[str, Any]] = ()
+) -> str:
+    """Return a finished answer for the next turn's model: markers for citations, no URLs.
 
-    Links are matched by URL to the carried-over sources; the list of sources is cut off.
+    Links are matched by URL to the carried-over sources; the list of sources is cut off. `cited`
+    are the answer's own sources: those without a URL are known by their numbers.
     """
     by_url = {link_url(source["url"]): source["id"] for source in carried if source["url"]}
+    by_title = {source["title"]: source["id"] for source in carried if not source["url"]}
+    unlinked = {
+        str(source.get("number")): by_title.get(source.get("title", ""), "")
+        for source in cited
+        if not source.get("url")
+    }
 
     def marker(match: re.Match[str]) -> str:
-        name = by_url.get(match[1])
+        name = by_url.get(match[2]) if match[2] else unlinked.get(match[1])
+        if name is None and not match[2]:
+            return match[0]
         return f"[^{name}]" if name else ""
 
-    return _NUMBERED_LINK.sub(marker, strip_references(answer))
+    return _CITATION.sub(marker, strip_references(answer))

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
 from langchain_core.tools import BaseTool
@@ -81,11 +82,21 @@ def conversation(
             limit = longest if message is last_answer else _OLDER_CHARACTERS
         else:
             continue
-        if excerpt := _excerpt(renumber_for_prompt(_message_text(message, language), cited), limit):
+        own = [
+            row for row in message.additional_kwargs.get("sources") or () if isinstance(row, dict)
+        ]
+        text = renumber_for_prompt(_message_text(message, language), cited, own)
+        if excerpt := _excerpt(text, limit):
             lines.append(f"{who}: {excerpt}")
     if left_out:
         lines.append(f"({left_out} messages before these are not shown)")
     return "\n".join(reversed(lines))
+
+
+def _own_sources(message: AnyMessage) -> list[dict[str, Any]]:
+    """Return the sources that a message carries, whoever wrote it."""
+    rows = message.additional_kwargs.get("sources")
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
 
 def _excerpt(text: str, limit: int) -> str:

@@ -48,6 +48,7 @@ PAGES, PER_PAGE, PLACES, SOURCES, PER_SOURCE = 2, 4, 6, 3, 3
 FACTS, ALL_FACTS, DAYS = 6, 20, 3
 TEXT_SEARCH, DETAIL = "maps_text_search", "maps_search_detail"
 BEST = 3
+_LIST_BEGINS = re.compile(r"^“.*”:$", re.MULTILINE)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _OTHER_WAY = re.compile(
     r"^\W*(?:那|坐|乘)?(?:地铁|公交|步行|走路|开车|打车|驾车|骑车)"
@@ -345,8 +346,9 @@ def _bears(place: Record, name: str) -> bool:
 
 def _best_first(user: str) -> list[Record]:
     """Return the last answer's places by what a follow-up wants most, the best first."""
-    asked, previous = block(user, "question"), records(block(user, "previous_places"))
-    return [] if extract_place(asked) or activity_in(asked) else _in_order(previous, asked)
+    asked, lists = block(user, "question"), _LIST_BEGINS.split(block(user, "previous_places"))
+    last = records(next(filter(str.strip, lists), ""))
+    return [] if extract_place(asked) or activity_in(asked) else _in_order(last, asked)
 
 
 def _in_order(places: list[Record], question: str) -> list[Record]:
