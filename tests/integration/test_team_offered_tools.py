@@ -7,7 +7,7 @@ import pytest
 
 from agent.assistants.common.turn import meter_of
 from agent.assistants.team_answer.state import TeamConfiguration
-from agent.assistants.team_answer.tools import offered_tools
+from agent.assistants.team_answer.tools import offered_tools, wants_map
 from agent.core.budget import no_usage
 from tests.support.team_lab import TeamLab, team_laboratory
 from tests.support.team_steps import Runner, ScriptedMaps, turn, with_runner
@@ -77,10 +77,29 @@ async def test_the_map_is_offered_and_missed_only_where_a_place_is_asked_for(
 ) -> None:
     services: Any = replace(standing.services, maps=ScriptedMaps(down=down))  # type: ignore[arg-type]
     configuration = TeamConfiguration()  # type: ignore[call-arg]
-    state: Any = {"turn": turn(question), **ASKED}
+    analysis = {"needs_map": "附近" in question}
+    state: Any = {"turn": turn(question), **ASKED, "analysis": analysis}
     state["turn"]["started_at"] = services.now().timestamp()
     meter = meter_of(state, configuration, services)
     offered = await offered_tools(state, configuration, services, meter)
     assert [gap["code"] for gap in offered.gaps] == codes
     wanted = "附近" in question and not down
     assert ("maps_weather" in [tool.name for tool in offered.tools]) == wanted
+
+
+@pytest.mark.parametrize(
+    ("question", "routing", "needed"),
+    [
+        ("王府井附近的亲子餐厅", "llm", False),
+        ("王府井附近的亲子餐厅", "rules", True),
+        ("青岚大桥是哪一年通车的？", "rules", False),
+        ("青岚大桥是哪一年通车的？", "always", True),
+        ("116.41,39.91 是哪里", "llm", True),
+    ],
+)
+def test_rules_are_no_second_opinion_on_what_the_model_read(
+    question: str, routing: Any, *, needed: bool
+) -> None:
+    configuration = TeamConfiguration(geo_routing=routing)  # type: ignore[call-arg]
+    state: Any = {"turn": turn(question), **ASKED}
+    assert wants_map(state, configuration) is needed

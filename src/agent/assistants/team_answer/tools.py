@@ -34,8 +34,7 @@ from agent.core.budget import Meter
 from agent.core.errors import ConfigurationError
 from agent.core.outside import parse_json
 from agent.core.strings import cut_to_tokens, estimated_tokens
-from agent.evidence.geo import parse_lnglat
-from agent.evidence.intent import detect_location_query, names_known_place
+from agent.evidence.intent import LNGLAT, detect_location_query
 from agent.evidence.queries import clean_text, normalised_query, same_search
 from agent.evidence.records import route_text
 from agent.evidence.types import Gap, Route, RouteMode
@@ -402,15 +401,17 @@ def reads_left(state: TeamState, configuration: Configuration) -> int:
 
 
 def wants_map(state: TeamState, configuration: Configuration) -> bool:
-    """Return True if the question needs the map, or words of the turn ask for a known place."""
+    """Return True if the question needs the map, in the word of the model that read it.
+
+    Coordinates always do; a question that rules read, or one of its steps, where they say so.
+    """
     if configuration.geo_routing == "always" or state["analysis"]["needs_map"]:
         return True
+    texts = [state["turn"]["question"], *state["sub_questions"]]
+    if configuration.geo_routing == "rules" and any(map(detect_location_query, texts)):
+        return True
     words = [turn["text"] for turn in state.get("transcript") or []]
-    texts = [state["turn"]["question"], *state["sub_questions"], *words]
-    return any(
-        detect_location_query(text) and (names_known_place(text) or parse_lnglat(text) is not None)
-        for text in texts
-    )
+    return any(LNGLAT.search(text) for text in (*texts, *words))
 
 
 def query_of(call: ToolCall) -> str:
