@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
-from benchmarks import faults, loads, maps
+from benchmarks import faults, loads, maps, rounds
 from benchmarks.loads import Bench
 from benchmarks.processes import Strangers
 from benchmarks.table import Line, header, show
@@ -19,7 +19,7 @@ from benchmarks.table import Line, header, show
 ROWS: dict[str, Callable[[Bench], list[Line]]] = {
     "machine": loads.machine,
     "in-process-1": loads.in_process_one,
-    "rounds": loads.rounds,
+    "rounds": rounds.rounds,
     "in-process-64": loads.in_process_many,
     "dev-1": loads.server_one,
     "dev-64": loads.server_many,

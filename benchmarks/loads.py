@@ -4,7 +4,6 @@ import json
 import math
 import os
 import tempfile
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -14,7 +13,6 @@ from tests.support.programs import REPOSITORY, Program, clean_environment
 from benchmarks import server
 from benchmarks.accounts import pauses
 from benchmarks.latencies import Latencies
-from benchmarks.prefixes import cached_share
 from benchmarks.runs import Phase, PhaseResult, Run, median, percentile
 from benchmarks.standins import KEY, StandinOptions, Standins
 from benchmarks.table import Line
@@ -117,54 +115,6 @@ def in_process_one(bench: Bench) -> list[Line]:
              f"{tokens:.0f} tokens, {warm.runs[0].usage.get('model_calls')} model calls"),
         Line(row, "connections, one run at a time", told["gemini"]["connections"], digits=0),
         _rest(row, warm, told, bench),
-    ]  # fmt: skip
-
-
-_JUDGE_SECONDS = 0.8
-
-
-def rounds(bench: Bench) -> list[Line]:
-    """Runs with one round of searching and with two, and a judge that takes its time."""
-    phases = [
-        Phase("warm", 1, "one_by_one", 0),
-        Phase("one round", 3, "one_by_one", 10, enough=True),
-        Phase("two rounds", 3, "one_by_one", 20),
-    ]
-    with Standins(StandinOptions(scale=bench.scale, judge=_JUDGE_SECONDS)) as standins:
-        _, *results = in_process(phases, bench, environment(standins))
-        calls = standins.stats()["gemini"]["calls"]
-    latencies = bench.latencies
-    bounds = latencies.one_round, (latencies.first_token, latencies.bound)
-    return [
-        line
-        for result, bound in zip(results, bounds, strict=True)
-        for line in _timed(result, bound, calls)
-    ]
-
-
-def _timed(
-    result: PhaseResult, bound: tuple[float, float], calls: Sequence[Mapping[str, Any]]
-) -> list[Line]:
-    """First text, end of the text, end of the run, and what the model was asked."""
-    row, numbers = result.phase, {run.number for run in result.good}
-    own = [call for call in calls if call["run"] in numbers]
-    others = [call for call in own if call["task"] != "claim_check"]
-    first, ends = median(result.first_tokens()), median(result.text_ends())
-    of_mind = [call for call in others if call["task"] != "web_research"]
-    count = len(result.good)
-    tasks = Counter(call["task"] for call in own)
-    return [
-        *_failures(row, result),
-        Line(row, "first token, s", first, note=f"{first / bound[0]:.3f} of calls in a row"),
-        Line(row, "text's end, s", ends, note=f"{ends / bound[1]:.3f} of calls in a row"),
-        Line(row, "run's end ÷ text's end", median(result.walls()) / ends),
-        Line(row, "calls but searches and judge", len(of_mind) / count, 4,
-             ", ".join(f"{name} {n / count:g}" for name, n in sorted(tasks.items()))),
-        Line(row, "prompt tokens without the judge", sum(c["tokens"] for c in others) / count,
-             note=f"{sum(c['tokens'] for c in own) / count:.0f} all in all", digits=0),
-        Line(row, "share that a cache may serve", cached_share(own),
-             note=f"{cached_share(own, 0):.3f} however short the prefix"),
-        Line(row, "CPU ms a run", result.cpu_seconds * 1000 / count, digits=0),
     ]  # fmt: skip
 
 

@@ -42,7 +42,7 @@ def _common(one: str, other: str) -> int:
     return next(differ, min(len(one), len(other)))
 
 
-def cached_share(calls: Iterable[Mapping[str, Any]], least: int = LEAST) -> float:
+def cached_share(calls: Iterable[Mapping[str, Any]], *, least: int = LEAST) -> float:
     """Return the share of all prompt tokens that a cache of such prefixes would have had."""
     rows = list(calls)
     whole = sum(call["tokens"] for call in rows)

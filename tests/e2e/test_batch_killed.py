@@ -31,6 +31,8 @@ CALLS = 8
 COMMAND = (
     "batch", "questions.jsonl", "-o", "answers.jsonl", "--assistant", "agent",
     "--concurrency", "4", "--set", "geo_routing=never", "--set", "claim_check=false",
+    # Whether one is begun and given up depends on what the kill left.
+    "--set", "early_answer=false",
 )  # fmt: skip
 
 

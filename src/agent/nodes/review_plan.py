@@ -86,6 +86,7 @@ def planned_calls(
     research = configuration.research_model
     rounds = loops - 1 if configuration.max_follow_up_queries else 0
     more = configuration.max_follow_up_queries * (loops - 1)
+    given_up = rounds if configuration.early_answer else 0
     webs, branches = (web, web + (more if web else 0)), (maps, maps + (more if maps else 0))
     added = [_FINDING[end] * (webs[end] + branches[end]) for end in (0, 1)]
     read = (_REFLECTION[0].with_input(added[0]), _REFLECTION[1].with_input(added[1]))
@@ -94,7 +95,7 @@ def planned_calls(
         Calls(research, WEB_CALL, webs),
         Calls(research, _MAP, branches),
         Calls(chosen or configuration.reflection_model, read, (min(rounds, 1), rounds)),
-        Calls(chosen or configuration.answer_model, written, (1, 1)),
+        Calls(chosen or configuration.answer_model, written, (1, 1 + given_up)),
     ]
 
 
