@@ -264,11 +264,14 @@ async def test_thoughts_and_arguments_without_end_are_given_up_too(
     assert len(asked(service)) == 1
 
 
-async def test_a_body_without_end_is_not_read_into_memory() -> None:
-    service = OpenAIService(Scripted(otherwise=Answer(text="x" * (11 * MOST))))
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_a_body_or_a_line_without_end_is_not_read_into_memory(streamed: bool) -> None:
+    one_piece = Speed(chunk_tokens=100 * MOST)
+    endless = Answer(text="x" * (11 * MOST))
+    service = OpenAIService(Scripted(otherwise=endless), speed=lambda turn: one_piece)
     async with client_for(service, model_reply_characters=MOST) as client:
         with pytest.raises(MalformedReply) as caught:
-            await answer(client, streamed=False)
+            await answer(client, streamed=streamed)
     assert caught.value.code == "model_too_long"
     assert "the endpoint" in str(caught.value)
 

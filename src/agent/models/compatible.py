@@ -177,29 +177,32 @@ class _Watched(httpx.AsyncByteStream):
 
 
 def bounded(most: int) -> Callable[[httpx.Response], Awaitable[None]]:
-    """Return what gives up a whole reply of more bytes; to be called when its headers have come.
+    """Return what gives up a reply of more bytes; to be called when its headers have come.
 
-    The library reads such a reply into memory before anybody can look at it. A stream's pieces are
-    counted as they come.
+    The library reads a whole reply, and a line of a stream, into memory before anybody can look at
+    it. What a stream's lines say is counted as it comes.
     """
 
     async def bound(response: httpx.Response) -> None:
-        kind = response.headers.get("content-type", "")
-        if not kind.startswith("text/event-stream"):
-            response.stream = _Bounded(cast(httpx.AsyncByteStream, response.stream), most)
+        in_lines = response.headers.get("content-type", "").startswith("text/event-stream")
+        stream = cast(httpx.AsyncByteStream, response.stream)
+        response.stream = _Bounded(stream, most, in_lines=in_lines)
 
     return bound
 
 
 class _Bounded(httpx.AsyncByteStream):
-    def __init__(self, stream: httpx.AsyncByteStream, most: int) -> None:
-        self._stream, self._left = stream, most
+    def __init__(self, stream: httpx.AsyncByteStream, most: int, *, in_lines: bool) -> None:
+        self._stream, self._most, self._in_lines = stream, most, in_lines
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
         async for chunk in self._stream:
-            self._left -= len(chunk)
-            if self._left < 0:
+            first, *lines = chunk.split(b"\n") if self._in_lines else [chunk]
+            size += len(first)
+            if size > self._most:
                 raise malformed_reply(PROVIDER_OPENAI, "the endpoint", TOO_LONG)
+            size = len(lines[-1]) if lines else size
             yield chunk
 
     async def aclose(self) -> None:
