@@ -26,6 +26,11 @@ test("a name of a place is never taken for a blank to fill in", () => {
   assert.equal(distanceText({ ...PLACE, distance_from: "{metres} $& $1" }, "en"), "931 m from {metres} $& $1");
 });
 
+test("a place looked for at two places is far from each of them", () => {
+  const twice = { ...PLACE, further: [{ origin: "故宫", metres: 1240 }, { origin: "天坛", metres: null }] };
+  assert.equal(distanceText(twice, "zh"), "距王府井 931 m · 距故宫 1.2 km");
+});
+
 test("what is not known is left out of the line", () => {
   assert.deepEqual(shortFacts(PLACE, "zh"), ["距王府井 931 m", "★ 4.4", "¥40/人"]);
   assert.deepEqual(shortFacts({ distance_m: null, rating: null, cost: null }, "zh"), []);

@@ -81,6 +81,7 @@ interface Place extends Located {
   district_en?: string;
   distance_m: number | null;
   distance_from: string | null;
+  further?: { origin: string; metres: number | null }[];
   rating: number | null;
   cost: number | null;
   per_head?: boolean;

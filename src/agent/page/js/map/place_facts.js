@@ -16,14 +16,18 @@ export function metres(value) {
 }
 
 /**
- * Tells "距王府井 350 m", "350 m from 王府井", or the figure alone where nobody said from where.
- * @param {Pick<Place, "distance_m"|"distance_from">} place
+ * Tells "距王府井 350 m", "350 m from 王府井", or the figure alone where nobody said from where; of a place
+ * that was looked for at several ones, how far it is from each.
+ * @param {Pick<Place, "distance_m"|"distance_from"|"further">} place
  * @param {Language} language
  */
 export function distanceText(place, language) {
-  const far = metres(place.distance_m);
-  if (!far || !place.distance_from) return far;
-  return text("export.far", language, { origin: place.distance_from, distance: far });
+  const own = { origin: place.distance_from, metres: place.distance_m };
+  const told = [own, ...(place.further ?? [])].map((each) => {
+    const distance = metres(each.metres);
+    return distance && each.origin ? text("export.far", language, { origin: each.origin, distance }) : distance;
+  });
+  return told.filter(Boolean).join(" · ");
 }
 
 /** Tells "4.5"; empty where there is no rating. @param {Pick<Place, "rating">} place */
@@ -45,7 +49,7 @@ export function cost(place, language) {
 
 /**
  * Lists the facts of one line: distance, rating, price; those that are known.
- * @param {Pick<Place, "distance_m"|"distance_from"|"rating"|"cost"|"per_head">} place
+ * @param {Pick<Place, "distance_m"|"distance_from"|"further"|"rating"|"cost"|"per_head">} place
  * @param {Language} language
  */
 export function shortFacts(place, language) {
