@@ -246,7 +246,7 @@ def test_where_nothing_could_be_looked_up_the_sources_say_why_not_the_models() -
     gaps = [gap_of("", down, "generate_query", "zh"), source, gap_of("", down, "reflection", "zh")]
     with pytest.raises(NothingFound, match="没能查到：Google 搜索没有成功。 → 请"):
         refuse_if_all_failed(gaps, "zh")
-    with pytest.raises(NothingFound, match=r"^没有模型能够作答：没能由模型拟定搜索词"):
+    with pytest.raises(NothingFound, match=r"^没有模型能够作答：没有模型读这个问题"):
         refuse_if_all_failed(gaps[:1], "zh")
 
 
