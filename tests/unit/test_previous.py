@@ -156,7 +156,7 @@ def test_three_turns_of_places_and_sources_are_known_with_their_numbers() -> Non
     cited = [[ids[name] for name in turn["cited"]] for turn in turns_of(previous)]
     assert [urls[0] for urls in cited] == [f"https://{n}.example" for n in (4, 3, 2)]
     assert len(ids) == 9, "a page and two places of each turn"
-    shown = shown_lines(previous, {}, "zh")
+    shown = shown_lines(previous, {}, "zh", 2000)
     assert shown.count("no. 2") == 3
     assert shown.index("店4b") < shown.index("店3a") < shown.index("店2b")
     assert [p["name"] for p in listed_last(previous)] == ["店4a", "店4b"]
@@ -172,11 +172,11 @@ def test_a_turn_that_shows_nothing_ages_no_other() -> None:
 def test_a_place_that_two_answers_listed_has_its_facts_once_and_both_its_numbers() -> None:
     first = turn_of([shop("甲", 1), shop("乙", 2)], [], None)
     second = turn_of([shop("乙", 7)], [], first)
-    shown = shown_lines(second, {}, "zh").splitlines()
+    shown = shown_lines(second, {}, "zh", 2000).splitlines()
     assert [line.rsplit(" | ", 1)[-1] for line in shown if "乙" in line] == ["no. 7", "no. 2"]
     facts = [line.count(" | ") for line in shown if "乙" in line]
     assert facts[0] > 1 == facts[1]
-    again = shown_lines(second, {"amap:乙": "a5-5"}, "zh")
+    again = shown_lines(second, {"amap:乙": "a5-5"}, "zh", 2000)
     assert again.count("[^a5-5] 乙 | no.") == 2, "found again, it stands with the places of now"
 
 
@@ -188,7 +188,16 @@ def test_where_room_is_short_an_earlier_place_keeps_its_name_and_number() -> Non
     second = left(knowledge, limit=9000)
     assert len(json.dumps(second, ensure_ascii=False).encode()) <= 9000
     assert len(second["places"]) < 8
-    assert shown_lines(second, {}, "zh").splitlines()[-1].endswith("店8 | no. 8")
+    assert shown_lines(second, {}, "zh", 2000).splitlines()[-1].endswith("店8 | no. 8")
+
+
+def test_lists_are_shown_within_their_room_the_newest_whole() -> None:
+    first = turn_of([shop(f"老店{n}", n) for n in range(1, 12)], [], None)
+    second = turn_of([shop(f"新店{n}", n) for n in range(1, 12)], [], first)
+    shown = shown_lines(second, {}, "zh", 400)
+    assert estimated_tokens(shown) <= 400
+    assert "新店11" in shown
+    assert "老店11" not in shown
 
 
 def test_a_thread_of_before_has_one_turn() -> None:

@@ -199,7 +199,7 @@ def _prompt(draft: Draft, state: OverallState) -> list[BaseMessage]:
         "gaps": gap_lines(draft.gaps, language, mapped=draft.mapped),
         "previous_sources": previous_lines(previous, share, draft.turn["question"]),
         "planned_day": "" if state.get("outing") else planned_before(previous, language),
-        "previous_places": shown_lines(previous, _again(draft.places), language),
+        "previous_places": shown_lines(previous, _again(draft.places), language, share),
     }
     prompt = task_prompt("answer", answer_language(draft.turn), **values)
     return with_wishes(prompt, state)

@@ -120,7 +120,7 @@ def _prompt(
         "count": str(turn["count"]),
         "conversation": conversation(messages, previous["sources"]),
         "previous_sources": previous_lines(previous, share, turn["question"]),
-        "previous_places": shown_lines(previous, {}, language),
+        "previous_places": shown_lines(previous, {}, language, share),
         "planned_day": planned_before(previous, language),
         "user_location": position,
         "question": turn["question"],

@@ -95,9 +95,12 @@ def zone_before(previous: Previous) -> str:
     return next((turn["zone"] for turn in turns_of(previous) if turn["zone"]), "")
 
 
-def shown_lines(previous: Previous, again: Mapping[str, str], language: Language) -> str:
+def shown_lines(
+    previous: Previous, again: Mapping[str, str], language: Language, tokens: int
+) -> str:
     """Return what the last answers listed for a model: a line each place, with its number.
 
+    Within so many tokens, the newest list first.
     A place stands with its facts in the newest list only, and without any where it was found
     again: `again` has its new source by its id.
     """
@@ -116,7 +119,7 @@ def shown_lines(previous: Previous, again: Mapping[str, str], language: Language
             told.add(shown["id"])
         if lines:
             parts.append("\n".join([f"“{turn['question']}”:" if turn["question"] else "", *lines]))
-    return "\n".join(parts).strip()
+    return cut_to_tokens("\n".join(parts).strip(), tokens)
 
 
 def page_sources(previous: Previous) -> list[Source]:
@@ -170,8 +173,7 @@ def previous_lines(
     lines nearest to the question where there is no room for all. `places_in` is the language in
     which the listed places stand there, too.
     """
-    listed = shown_lines(previous, {}, places_in) if places_in else ""
-    if listed := cut_to_tokens(listed, tokens // 2):
+    if listed := shown_lines(previous, {}, places_in, tokens // 2) if places_in else "":
         rest = previous_lines(previous, tokens - estimated_tokens(listed) - 1, question)
         return "\n\n".join(filter(None, [rest, listed]))
     notes = previous.get("notes", [])
