@@ -160,11 +160,11 @@ def _proved(
         return _supported(statement, passages, evidence, sound)
     spans = tuple(span for words in ruling.bad if (span := span_in(words, statement.plain)))
     fix = ruling.fix if is_sound_fix(ruling.fix, statement, passages) else ""
-    if letter == "x" and spans:
-        return _contradicted(ruling, spans, passages, fix)
+    if letter == "x" and spans and (told := _contradicted(ruling, spans, passages, fix)):
+        return told
     if letter == "n" and not spans:
         spans = (statement.plain,)
-    if letter not in ("p", "n") or not spans:
+    if letter not in ("p", "n", "x") or not spans:
         return Outcome("unchecked")
     # A hedge is dropped where the words stand and the passage's others do not.
     if not any(span_in(ruling.says, passage.text) for passage in passages):
@@ -266,14 +266,14 @@ def _states(figure: Figure, text: str) -> bool:
 
 def _contradicted(
     ruling: Ruling, spans: tuple[str, ...], passages: tuple[Passage, ...], fix: str
-) -> Outcome:
-    """Return ‡ where the passage has the words that say otherwise, † where it has not."""
+) -> Outcome | None:
+    """Return ‡ where a passage has the words that say otherwise; none where none has."""
     for passage in passages:
         if quote := span_in(ruling.says, passage.text):
             if all(_agrees(span, quote) for span in spans):
                 return Outcome("unchecked", passages=passages)
             return Outcome("contradicted", spans, (passage,), quote, fix=fix)
-    return Outcome("missing", spans, passages, fix=fix)
+    return None
 
 
 def span_in(words: str, text: str) -> str:
