@@ -33,6 +33,7 @@ from multiprocessing.connection import Connection
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, SecretStr
+from typing_extensions import is_typeddict
 
 from agent.assistants.team_answer import state as team_state
 from agent.evidence.figures import Figure, figures
@@ -170,10 +171,10 @@ def made(kind: Any, text: str, depth: int = 0) -> Any:
 
 def _made_class(kind: type, within: Sequence[Any], text: str, depth: int) -> Any:
     fields = within or (str, str)
-    if typing.is_typeddict(kind) or dataclasses.is_dataclass(kind):
+    if is_typeddict(kind) or dataclasses.is_dataclass(kind):
         hints = typing.get_type_hints(kind)
         values = {name: made(hint, text, depth) for name, hint in hints.items()}
-        return Answers(text, values) if typing.is_typeddict(kind) else _filled(kind, values)
+        return Answers(text, values) if is_typeddict(kind) else _filled(kind, values)
     if issubclass(kind, BaseModel):
         chosen = kind.model_fields.items()
         return kind.model_construct(**{n: made(f.annotation, text, depth) for n, f in chosen})
@@ -244,11 +245,14 @@ class Case:
     def call(self, text: str) -> Callable[[], Any]:
         """Return the call with the text where it belongs; its arguments are ready."""
         hints, plain, named = hints_of(self.function), [], {}
-        for parameter in inspect.signature(self.function).parameters.values():
+        parameters = inspect.signature(self.function).parameters.values()
+        takes_more = any(each.kind is each.VAR_POSITIONAL for each in parameters)
+        for parameter in parameters:
             if parameter.name not in self.hostile and parameter.default is not parameter.empty:
                 continue
             given = text if parameter.name in self.hostile else ORDINARY
-            if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL):
+            first = takes_more and parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+            if first or parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL):
                 plain.append(made(hints[parameter.name], given))
             elif parameter.kind is not parameter.VAR_KEYWORD:
                 named[parameter.name] = made(hints[parameter.name], given)
@@ -417,6 +421,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(row.text())
     for line in left:
         print("- not measured:", line)
+    for case, of_case in itertools.groupby(table, key=lambda row: row.case):
+        # Whether it takes long where it does not refuse the text is not known.
+        if refused := {row.raised for row in of_case} - {""}:
+            print(f"- refused: {case.name}: {', '.join(sorted(refused))}")
     functions = len({row.case.function for row in table})
     failing = [row for row in table if not row.holds]
     print(

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 
 from langchain_core.messages import BaseMessage
 
@@ -11,7 +12,7 @@ from agent.assistants.common.writer import Draft
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, ConfigurationError
 from agent.core.faults import contained
-from agent.core.processor import compute
+from agent.core.processor import compute, read_in_turns
 from agent.evidence.types import Gap
 from agent.models.early import EarlyReply
 from agent.models.types import Withdrawal
@@ -44,8 +45,10 @@ async def write_or_quote(
     written = draft.written.strip()
     draft.unfinished = bool(written) and draft.degraded
     weak = _weakness(draft) > max(seen, _SURELY - 1) or _loops(draft.gaps[begun:])
-    needs_none = draft.refuses or not must_cite(written)
-    cites = bool(draft.citer.used) or (needs_none and not draft.degraded)
+    cites = bool(draft.citer.used)
+    if not (cites or draft.degraded):
+        must = partial(must_cite, written)
+        cites = draft.refuses or not await read_in_turns(must, len(written))
     if written and cites and not weak:
         return
     draft.degraded = True

@@ -522,7 +522,7 @@ async def _sections(draft: Draft, parts: MessageParts, body: str) -> list[str]:
         )
 
     return [
-        *or_else("the sections", parts.sections, list[str]),
+        *await compute(parts.sections, otherwise=list[str]),
         or_else(
             "the attribution",
             lambda: attribution(draft.shown_places, routes, weather, language),
