@@ -12,6 +12,7 @@ from tests.support.deep_lab import (
     ZH,
     DeepLab,
     Researcher,
+    Web,
     change,
     deep_laboratory,
     done_calls,
@@ -266,6 +267,12 @@ async def test_invented_notes_are_removed_and_counted() -> None:
         state = await lab.ask(ZH)
     checks = told(state)["checks"]
     assert (checks["unknown_notes"], checks["unknown_ids_removed"], checks["cited"]) == (1, 1, 1)
+
+
+async def test_where_nothing_is_found_the_report_says_what_was_searched_for() -> None:
+    async with deep_laboratory(Researcher("成本"), web=Web(count=0)) as lab:
+        state = await lab.ask(ZH)
+    assert say("answer.looked_for", "zh", what="成本 0") in str(answer_of(state).text)
 
 
 async def test_a_report_that_cites_nothing_says_so_and_appends_the_notes() -> None:

@@ -154,9 +154,7 @@ class _Report:
 
     async def body(self) -> AsyncIterator[str]:
         if not self.has_evidence:
-            yield self.draft.nothing_found(
-                [entry["topic"] for entry in self.state["search_results"]]
-            )
+            yield self.draft.nothing_found([q["query"] for q in self.state.get("queries", [])])
             return
         async for piece in write_or_quote(
             self.draft,
