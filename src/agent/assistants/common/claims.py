@@ -150,12 +150,12 @@ class ClaimCheck:
         evidence = await self.evidence
         if evidence is None:
             return
-        self._until = asyncio.get_running_loop().time() + self.seconds
         decided = await compute(lambda: self._decided(evidence), otherwise=lambda: None)
         if decided is None:
             return
         self._text, self.rejected, self.statements = decided
         self.is_checked = True
+        self._until = asyncio.get_running_loop().time() + self.seconds
         if self.judge is not None:
             rest = [one for one in self.statements if one.key not in self._asked]
             self._ask(self.judge, batches(rest, _LAST if self.beside else BATCH))
