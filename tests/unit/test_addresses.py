@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from agent.evidence.citations import Numbering
 from agent.evidence.markdown import canonical
+from agent.evidence.numbering import Numbering
 from agent.evidence.types import Source
 from agent.search.hits import _distinct, make_hit
 

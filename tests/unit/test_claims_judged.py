@@ -113,7 +113,9 @@ async def test_what_is_accused_of_words_that_the_judge_was_not_shown_is_judged_a
     said = "李安创办了海港合唱团并且至今仍在利兹指挥它的每一场音乐会"
     pages = [f"{said}，第{n}篇也写合唱团和音乐会。" * 2 for n in range(9)]
     others = [f"第{n}间房有一扇窗和一扇通往花园的门，夏天很凉快。" * 4 for n in range(9)]
-    evidence = Evidence({"w0-0": Record(["\n".join([*pages, *others, others[0] + "她在约克长大。"])])})
+    evidence = Evidence(
+        {"w0-0": Record(["\n".join([*pages, *others, others[0] + "她在约克长大。"])])}
+    )
     accused: dict[str, object] = {"v": "p", "p": ["1.1"], "bad": ["在约克长大"]}
     asked = list[Sequence[Statement]]()
 

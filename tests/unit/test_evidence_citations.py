@@ -110,6 +110,14 @@ def test_d10_an_id_of_the_turn_before_is_cited_under_its_new_name() -> None:
         ("[W0–2]", ["w0-2"]),
         ("<sup>w0-2</sup>", ["w0-2"]),
         ("<sup>^w0-2</sup>", ["w0-2"]),
+        ("[[w0-2]]", ["w0-2"]),
+        ("[[^w0-2, a1-0]](https://x.example/)", ["w0-2", "a1-0"]),
+        ("[^w0/2]", ["w0-2"]),
+        ("[^w0:2]", ["w0-2"]),
+        ("[^w0-2.]", ["w0-2"]),
+        ("[#w0-2]", ["w0-2"]),
+        ('["w0-2"]', ["w0-2"]),
+        ("[**w0-2**]", ["w0-2"]),
     ],
 )
 def test_variants_of_a_marker_that_models_write_are_understood(
@@ -149,6 +157,24 @@ def test_f9_no_habit_of_citing_leaks_an_id_into_the_text(written: str, read: lis
     assert cite(f"a{written}。b") == f"a{links}。b"
     pieces = Citer(SOURCES)
     assert "".join(map(pieces.feed, f"a{written}。b")) + pieces.flush() == f"a{links}。b"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a w0-2. b", "a {}. b"),
+        ("甲w0-2，乙", "甲{}，乙"),
+        ("w0-2", "{}"),
+        ("w9-9 w0-2.5 xw0-2 w0-21 W0-2 w0-2/x", "w9-9 w0-2.5 xw0-2 w0-21 W0-2 w0-2/x"),
+        ("`w0-2` and a w", "`w0-2` and a w"),
+    ],
+)
+def test_a_bare_id_is_a_citation_where_it_is_known(text: str, shown: str) -> None:
+    for size in (1, 2, 3, 100):
+        citer = Citer(SOURCES)
+        pieces = [text[at : at + size] for at in range(0, len(text), size)]
+        out = "".join(map(citer.feed, pieces)) + citer.flush()
+        assert out == shown.format(link(1, "w0-2"))
 
 
 def test_f9_words_beside_an_id_in_round_brackets_stay() -> None:
@@ -195,15 +221,15 @@ def test_a_citation_keeps_the_blank_before_words_and_the_end_of_its_line() -> No
 @pytest.mark.parametrize(
     ("written", "kept"),
     [
-        ("官方菜单见 https://menu.example/x 。", "官方菜单见（链接略）。"),
-        ("见 <https://menu.example/x>，或 http://b.example/", "见（链接略），或（链接略）"),
+        ("官方菜单见 https://menu.example/x 。", "官方菜单见网站。"),
+        ("见 <https://menu.example/x>，或 http://b.example/", "见网站，或网站"),
         ("[the menu](https://menu.example/x) lists it", "the menu lists it"),
     ],
 )
 def test_a_removed_url_leaves_no_hole_in_its_sentence(written: str, kept: str) -> None:
-    citer = Citer(SOURCES, omitted="（链接略）")
+    citer = Citer(SOURCES, omitted="网站")
     assert citer.feed(written) + citer.flush() == kept
-    pieces = Citer(SOURCES, omitted="（链接略）")
+    pieces = Citer(SOURCES, omitted="网站")
     assert "".join(map(pieces.feed, written)) + pieces.flush() == kept
 
 

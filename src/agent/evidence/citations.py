@@ -12,7 +12,6 @@ from agent.evidence.markdown import (
     CodeFences,
     LineHead,
     after_link,
-    canonical,
     end_of_plain,
     is_link_target,
     link_url,
@@ -20,6 +19,7 @@ from agent.evidence.markdown import (
     without_urls,
     would_spell,
 )
+from agent.evidence.numbering import Numbering
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Source
 
@@ -36,14 +36,16 @@ _MARKER_TOKEN = re.compile(
     rf"(?P<id>{ID})(?![a-z0-9]|-\d)|(?P<broken>[a-z]\d+[\d-]*)(?![a-z0-9-])"
     r"|(?<![\w-])(?P<note>\d{1,3})(?![\w-])"
     r"|(?:pp?\.|pages?)\s*\d+(?:\s*[-–]\s*\d+)?|第\s*\d+\s*[页段]|†[\w\s.–-]*"
-    r"|[\s^,;，；、/|&+–—~:：]|-(?=\s|$|[a-z]+\d+-\d)"
+    r"|[\s^,;，；、/|&+–—~:：.\"'“”‘’#@*=_]|-(?=\s|$|[a-z]+\d+-\d)"
     r"|(?:sources?|refs?|references?|see|and|or|to)\b|来源|出处|参考(?:资料)?|资料|参见|见|和|与|及|至"
 )
 
 
-_PARTED = re.compile(r"(?<![a-z0-9])([a-z]\d+)\s?[_.\u2010-\u2015\u2212-]\s?(\d+)(?![\d.])")
-"""An id as some models part it: `w0_2`, `w0.2`, `w0 -2`, `w0–2`."""
+_PARTED = re.compile(r"(?<![a-z0-9])([a-z]\d+)\s?[_./:\u2010-\u2015\u2212-]\s?(\d+)(?!\d|\.\d)")
+"""An id as some models part it: `w0_2`, `w0.2`, `w0/2`, `w0 -2`, `w0–2`."""
 _SUPERSCRIPT = re.compile(rf"<sup>\s?\^?({ID})\s?</sup>", re.IGNORECASE)
+_BARE_ID = re.compile(rf"(?<![A-Za-z0-9_/.^-]){ID}(?![A-Za-z0-9_]|[-./]\w)")
+_MAY_BE_ID = re.compile(r"(?<![A-Za-z0-9_/.^-])([a-z]{1,3})(?:\d{1,4}(?:-\d{0,4}[./-]?)?)?\Z")
 _CARET_ID = re.compile(rf"\^({ID})(?![A-Za-z0-9-])")
 _LONGEST_SUPERSCRIPT, _LONGEST_CARET_ID = 40, 16
 
@@ -103,41 +105,6 @@ def cited_ids(text: str, letters: frozenset[str] = _USUAL_LETTERS) -> list[str]:
             if _ID_ONLY.fullmatch(name):
                 names[name] = None
     return list(names)
-
-
-def source_key(source: Source) -> str:
-    """Return what two ids of one source share: its address, or the title of a document's page."""
-    own = source["title"] if source["kind"] == "document" else source["id"]
-    url = link_url(source["url"])
-    return (canonical(url) if url and source["kind"] in ("page", "paper") else url) or own
-
-
-class Numbering:
-    """Number sources from 1; two ids of one URL are one source, with the quotes of both.
-
-    So are two of one page of a document without a URL.
-    """
-
-    def __init__(self) -> None:
-        self._used: dict[str, Source] = {}
-
-    @property
-    def used(self) -> list[Source]:
-        """Return copies of the numbered sources in order, with their URLs as links have them."""
-        return list(self._used.values())
-
-    def number(self, source: Source) -> int:
-        """Return the number of a source, a new one at its first use."""
-        key = source_key(source)
-        entry = self._used.get(key)
-        if entry is None:
-            entry = source.copy()
-            entry["url"] = link_url(source["url"])
-            entry["number"] = len(self._used) + 1
-            self._used[key] = entry
-        elif entry["id"] != source["id"]:
-            entry["quotes"] = list(dict.fromkeys([*entry["quotes"], *source["quotes"]]))
-        return entry.get("number") or 0
 
 
 _HOLD = -1
@@ -240,9 +207,23 @@ class Citer:
         if text[start : start + 1] in ("", ":"):
             start = min(start, end_of_plain(text, at, final))
         if start > at:
-            self._emit(text[at:start])
-            return start
+            return self._plain(text, at, start, final)
         return self._special(text, at, final) if special and special.start() == at else _HOLD
+
+    def _plain(self, text: str, at: int, end: int, final: bool) -> int:
+        """Put text out with the ids of ours in it as citations; the begin of one is held back."""
+        begun = None if final else _MAY_BE_ID.search(text, max(at, len(text) - _LONGEST_CARET_ID))
+        if begun and begun[1] in self._letters and begun.start() < end:
+            end = begun.start()
+            if end == at:
+                return _HOLD
+        for name in _BARE_ID.finditer(text, at, end + 2):
+            if name[0] in self.sources and name.end() <= end:
+                self._emit(text[at : name.start()])
+                self._cite([name[0]])
+                at = name.end()
+        self._emit(text[at:end])
+        return end
 
     def _special(self, text: str, at: int, final: bool) -> int:
         match text[at]:
@@ -273,13 +254,18 @@ class Citer:
         return self._bare_url(text, at, final)
 
     def _bracket(self, text: str, at: int, final: bool) -> int:
-        match = _BRACKET.match(text, at)
+        twice = text.startswith("[[", at)
+        match = _BRACKET.match(text, at + twice)
         content, end = (match[1], match.end()) if match else ("", at + 1)
-        if end >= len(text) and not final:
+        if end + twice >= len(text) and not final:
             return _HOLD
-        if text[end : end + 1] != "]":
+        if text[end : end + 1 + twice] != "]" * (1 + twice):
             return self._literal(text, at, 1)
         names = self._marker_ids(content)
+        if twice:
+            if names is None:
+                return self._literal(text, at, 1)
+            end += 1
         if end + 1 >= len(text) and not final:
             return _HOLD
         after = after_link(text, end + 1, final)
@@ -518,7 +504,7 @@ class Citer:
         """Take out a URL in running text; what a sentence would lack is said in its place."""
         self._drop_link()
         if self._omitted and not self._tail.endswith(self._omitted):
-            self._blank = "" if self._omitted[0] == "（" else self._blank
+            self._blank = self._blank if self._omitted.isascii() else ""
             self._emit(self._omitted)
             self._gap = True
 

@@ -122,6 +122,11 @@ _ENTRY_MARK = re.compile(
 )
 _ENTRY_NUMBER = re.compile(r"^\s*(?:[-*+•]\s*)?(?:\d{1,3}\s*[.):：、]|\[\d{1,3}\])")
 _BETWEEN_NAMES = re.compile(r"[、，,；;和及]|\band\b|\s&\s")
+_FOOTNOTE = re.compile(r"\s{0,3}\[\^[^\]\n]{1,60}\]:")
+_MAY_BE_FOOTNOTE = re.compile(
+    r"\s{0,3}(?:\[(?:\^(?:[^\]\n]{0,60}(?:\](?::.*)?)?)?)?)?\Z", re.DOTALL
+)
+_RULE = re.compile(r"\s*(?:[-*_]\s*){3,}\Z")
 _BULLET = re.compile(r"\s*[-*+•]\s+(?=\S)")
 _ENDS_IN_URL = re.compile(r"https?://\S+\s*$")
 _BETWEEN_MARKS = " \t、，,；;。.()（）*_"
@@ -166,7 +171,7 @@ class SourceListFilter:
         if self._list and _is_entry(self._line):
             self._list += self._line
             return ""
-        if not self._list and not self._line.strip():
+        if not self._list and (not self._line.strip() or _RULE.match(self._line)):
             self._blank += self._line
             return ""
         if not self._list and _is_heading(self._line):
@@ -188,12 +193,16 @@ def without_source_list(text: str) -> str:
 def _may_be_heading(begin: str) -> bool:
     word = _without_decoration(begin)
     return len(begin) <= _MAX_HEADING and (
-        any(heading.startswith(word) for heading in _HEADINGS) or _behind_heading(word) is not None
+        bool(_MAY_BE_FOOTNOTE.match(begin))
+        or any(heading.startswith(word) for heading in _HEADINGS)
+        or _behind_heading(word) is not None
     )
 
 
 def _is_heading(line: str) -> bool:
-    """Return True for a heading of sources, alone on its line or with the first behind a colon."""
+    """Return True for a heading of sources, alone or with the first behind it; for a footnote."""
+    if _FOOTNOTE.match(line):
+        return True
     entry = _behind_heading(_without_decoration(line))
     return entry is not None and (not entry or _is_entry(entry) or _names_only_sites(entry))
 
@@ -221,7 +230,7 @@ def _is_entry(line: str) -> bool:
     """Return True for an empty line, or a marker, number or link with at most a title."""
     if not line.strip():
         return True
-    if (bullet := _BULLET.match(line)) and _names_only_sites(line[bullet.end() :]):
+    if _FOOTNOTE.match(line) or _names_only_sites(_BULLET.sub("", line, count=1)):
         return True
     title = _ENTRY_MARK.sub("", _ENTRY_NUMBER.sub("", line)).strip()
     is_short = len(title) <= _MAX_ENTRY and title[-1:] not in tuple("。！？!?.")

@@ -11,7 +11,6 @@ from typing import Any
 from agent.assistants.common.judge import Ask, Revise
 from agent.core.concurrency import begin
 from agent.core.processor import compute
-from agent.evidence.citations import source_key
 from agent.evidence.claims.corrected import (
     CONTRADICTED,
     MARK,
@@ -34,6 +33,7 @@ from agent.evidence.claims.statements import (
     numbered,
     statements,
 )
+from agent.evidence.numbering import source_key
 from agent.evidence.references import references, resolved, with_targets
 from agent.evidence.types import Source
 from agent.texts import Language, say

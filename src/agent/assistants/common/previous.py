@@ -14,10 +14,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from agent.core.processor import breathe
 from agent.core.strings import cut_to_shares, cut_to_tokens, estimated_tokens
-from agent.evidence.citations import MARKER, carry_over, source_key
+from agent.evidence.citations import MARKER, carry_over
 from agent.evidence.claims.passages import with_heads
 from agent.evidence.figures import figures
 from agent.evidence.mentions import source_ids
+from agent.evidence.numbering import source_key
 from agent.evidence.outing.text import day_lines
 from agent.evidence.queries import clean_text
 from agent.evidence.records import place_facts

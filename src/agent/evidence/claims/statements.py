@@ -4,9 +4,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from agent.evidence.citations import MARKER, source_key
+from agent.evidence.citations import MARKER
 from agent.evidence.language import sentence_spans
 from agent.evidence.markdown import link_url
+from agent.evidence.numbering import source_key
 from agent.evidence.types import Source
 
 

@@ -1,0 +1,39 @@
+"""Number the sources of a text by first use; what is one source has one number."""
+
+from agent.evidence.markdown import canonical, link_url
+from agent.evidence.types import Source
+
+
+def source_key(source: Source) -> str:
+    """Return what two ids of one source share: its address, or the title of a document's page."""
+    own = source["title"] if source["kind"] == "document" else source["id"]
+    url = link_url(source["url"])
+    return (canonical(url) if url and source["kind"] in ("page", "paper") else url) or own
+
+
+class Numbering:
+    """Number sources from 1; two ids of one URL are one source, with the quotes of both.
+
+    So are two of one page of a document without a URL.
+    """
+
+    def __init__(self) -> None:
+        self._used: dict[str, Source] = {}
+
+    @property
+    def used(self) -> list[Source]:
+        """Return copies of the numbered sources in order, with their URLs as links have them."""
+        return list(self._used.values())
+
+    def number(self, source: Source) -> int:
+        """Return the number of a source, a new one at its first use."""
+        key = source_key(source)
+        entry = self._used.get(key)
+        if entry is None:
+            entry = source.copy()
+            entry["url"] = link_url(source["url"])
+            entry["number"] = len(self._used) + 1
+            self._used[key] = entry
+        elif entry["id"] != source["id"]:
+            entry["quotes"] = list(dict.fromkeys([*entry["quotes"], *source["quotes"]]))
+        return entry.get("number") or 0
