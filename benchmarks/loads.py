@@ -107,15 +107,25 @@ def in_process_one(bench: Bench) -> list[Line]:
         cold, warm = in_process(phases, bench, environment(standins))
         told = standins.stats()
     row = "in-process-1"
-    tokens = median(run.usage["input_tokens"] for run in warm.good)
+    tokens, judged = prompt_tokens(warm, told["gemini"]["calls"])
     return [
         *_single(row, cold, warm, bench, wall=1.05, first=1.05),
-        # The judge of statements is in it; the quickstart checks nothing.
-        Line(row, "prompt tokens ÷ quickstart's 11.3k", tokens / _QUICKSTART_TOKENS, 0.85,
-             f"{tokens:.0f} tokens, {warm.runs[0].usage.get('model_calls')} model calls"),
+        # An answer that was begun early and given up is in it; the quickstart checks nothing.
+        Line(row, "prompt tokens ÷ quickstart's 11.3k", tokens / _QUICKSTART_TOKENS, 0.7,
+             f"{tokens:.0f} without the judge's, {warm.runs[0].usage.get('model_calls')} calls"),
+        Line(row, "the judge's share of prompt tokens", judged / (tokens + judged), 0.25),
         Line(row, "connections, one run at a time", told["gemini"]["connections"], digits=0),
         _rest(row, warm, told, bench),
     ]  # fmt: skip
+
+
+def prompt_tokens(result: PhaseResult, calls: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
+    """Prompt tokens a run without the judge of statements, and the judge's."""
+    numbers = {run.number for run in result.good}
+    own = [call for call in calls if call["run"] in numbers]
+    judged = sum(call["tokens"] for call in own if call["task"] == "claim_check")
+    whole = sum(call["tokens"] for call in own)
+    return (whole - judged) / len(numbers), judged / len(numbers)
 
 
 def server_one(bench: Bench) -> list[Line]:
@@ -180,7 +190,7 @@ def _single(
     walls, tokens = warm.walls(), warm.first_tokens()
     note = f"of {len(walls)}; the cold one {median(cold.walls()) / bound:.3f}"
     return [
-        *_failures(row, cold, warm),
+        *failures(row, cold, warm),
         Line(row, "1 run ÷ bound (median)", median(walls) / bound, wall, note),
         Line(row, "first token ÷ bound (median)", median(tokens) / first_bound, first,
              f"the cold one {median(cold.first_tokens()) / first_bound:.3f}"),
@@ -199,7 +209,7 @@ def _crowd(
     spread: float,
 ) -> list[Line]:
     bound, first_bound = bench.latencies.bound, bench.latencies.first_token
-    lines = _failures(row, *results)
+    lines = failures(row, *results)
     for result, target, name in zip(
         results[1:], (together, spread), ("at once", "spread"), strict=True
     ):
@@ -219,7 +229,7 @@ def _crowd(
     return lines
 
 
-def _failures(row: str, *results: PhaseResult) -> list[Line]:
+def failures(row: str, *results: PhaseResult) -> list[Line]:
     """Nothing where every run answered."""
     failed = [run for result in results for run in result.runs if run.error]
     if not failed:

@@ -39,12 +39,14 @@ from agent.core.concurrency import Lazy, SharedSemaphore
 from agent.reading import fetch
 from agent.runs.threads import open_threads
 from agent.sample import search
+from agent.sample.gemini import tokens
 from agent.sample.model.request import Answer, Model, Turn
-from agent.sample.service import Handler
+from agent.sample.service import BODY, Handler
 from agent.search import wikipedia
 from agent.services import build_reader
 from agent.settings import Settings
 from benchmarks.latencies import Latencies
+from benchmarks.prefixes import Prompts, cached_share, prompt_of
 from benchmarks.processes import Strangers
 from benchmarks.runs import Hear, Phase, Run, median, percentile, play
 from benchmarks.script import run_of
@@ -105,6 +107,9 @@ class Clock:
     scale: float = 0.0
     """Of every latency; 0 while the deployment warms up."""
     calls: list[tuple[float, float]] = field(default_factory=list)
+    prompts: Prompts = field(default_factory=Prompts)
+    counted: list[dict[str, int]] = field(default_factory=list)
+    """Prompts by their tokens, and those of them that an earlier one of the run began with."""
 
     def middleware(self, name: str) -> Middleware:
         """Return the middleware of a stand-in."""
@@ -118,6 +123,9 @@ class Clock:
                 return response
             finally:
                 self.calls.append((began, time.monotonic()))
+                if name == "gemini" and (prompt := prompt_of(request[BODY])):
+                    known = self.prompts.known(run_of(prompt), request.path, prompt, began)
+                    self.counted.append({"tokens": tokens(prompt), "known": known})
 
         return timed
 
@@ -231,6 +239,7 @@ async def measured(name: str, scale: float, load: int, folder: Path) -> list[Lin
         together, _ = await one.play(Phase("together", load, "together", 100))
     path = median(seconds for (run,), seconds in alone if not run.error)
     ratios = [run.wall / path for run in together if not run.error]
+    prompts = one.clock.counted
     runs = [run for runs, _ in alone for run in runs] + together
     good = [run for run in runs if not run.error]
     ratio = median(run.wall / seconds for (run,), seconds in alone if not run.error)
@@ -240,6 +249,8 @@ async def measured(name: str, scale: float, load: int, folder: Path) -> list[Lin
     return [
         Line(name, "model calls", _usual(good, "model_calls"), note=one.assistant, digits=0),
         Line(name, "input tokens", _usual(good, "input_tokens"), digits=0),
+        Line(name, "share that a cache may serve", cached_share(prompts),
+             note=f"{cached_share(prompts, least=0):.3f} however short the prefix"),
         Line(name, "critical path, s", path, digits=2),
         Line(name, "alone ÷ critical path", ratio, ALONE),
         Line(name, f"{crowd}, p50 ÷ critical path", percentile(ratios, 0.5)),

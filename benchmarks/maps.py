@@ -40,7 +40,7 @@ def geo(bench: Bench) -> list[Line]:
         Phase("geo", count, "one_by_one", 21, geo=True),
     ]
     with Standins(StandinOptions(scale=bench.scale)) as standins:
-        _, plain, found = in_process(phases, bench, environment_with_map(standins, **_paces(bench)))
+        _, plain, found = in_process(phases, bench, environment_with_map(standins, **paces(bench)))
     ratio = median(found.walls()) / median(plain.walls())
     bound = bench.latencies.bound
     each = ", ".join(
@@ -81,7 +81,7 @@ def pace(bench: Bench) -> list[Line]:
     ]
 
 
-def _paces(bench: Bench) -> dict[str, str]:
+def paces(bench: Bench) -> dict[str, str]:
     """The default pace, shortened like everything else."""
     return {} if bench.scale == 1 else {"AMAP_QPS": str(2.5 / bench.scale)}
 
