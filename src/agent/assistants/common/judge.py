@@ -134,8 +134,12 @@ def evidence_of(
     verdicts = with_verdicts(places, turn.get("constraints", {}), turn["language"])
     by_source: dict[str, Place] = {place["source"]: place for place in verdicts}
     records = {
+        # The quotes of a record say once more what its line does.
         name: Record(
-            [*_words_of(name, source, texts), by_record.get(name, "")], by_source.get(name)
+            [by_record[name], texts.get(name, "")]
+            if name in by_record
+            else _words_of(name, source, texts),
+            by_source.get(name),
         )
         for name, source in sources.items()
     }
