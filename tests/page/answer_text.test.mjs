@@ -212,6 +212,15 @@ describe("how much of an answer its sources bear", () => {
     assert.deepEqual(countsOf({}), []);
     assert.deepEqual(countsOf({ claims: { total: 2, own: 2 } }), []);
   });
+
+  it("tells apart what the judge was too slow for", () => {
+    const claims = { version: 2, total: 9, supported: 4, computed: 0, own: 1, revised: 0, marked: 0 };
+    assert.deepEqual(countsOf({ claims: { ...claims, unchecked: 4, late: 3 } }),
+      [["supported", 4], ["unchecked", 1], ["late", 3]]);
+    assert.deepEqual(countsOf({ claims: { ...claims, total: 5, supported: 0, unchecked: 4, late: 4 } }),
+      [["none_in_time", 4]]);
+    assert.deepEqual(countsOf({ claims: { ...claims, total: 5, supported: 0, unchecked: 4 } }), [["none", 4]]);
+  });
 });
 
 describe("a figure of an answer", () => {

@@ -2,14 +2,20 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from typing import cast
+
+import pytest
 
 from agent.assistants.common.claims import Checked, ClaimCheck, unchecked
-from agent.assistants.common.judge import Ask, Revise
+from agent.assistants.common.judge import Ask, Judge, Revise
+from agent.core.budget import Meter
+from agent.core.errors import BudgetExceeded
 from agent.evidence.claims.judging import Ruling, passages_block
 from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.rewording import Failing, Rewording, sound_wordings
-from agent.evidence.claims.statements import Statement
-from agent.evidence.types import Source
+from agent.evidence.claims.statements import MARKED, Statement
+from agent.evidence.types import Place, Source
+from agent.models.client import ModelClient
 from agent.texts import say
 
 URL = "https://a.example/"
@@ -257,6 +263,49 @@ async def test_where_one_call_is_served_at_a_time_the_judge_waits_for_the_text()
     await check.finish(body)
     assert check.finished(body, {}).counts["supported"] == 40
     assert (most, len(reader.batches)) == (1, 4)
+
+
+CAFE = cast(Place, {
+    "id": "amap:1", "name": "甲咖啡", "source": "w0-0", "cost": 40.0, "rating": 4.5,
+    "distance_m": 306, "open_time": "08:00-22:00",
+})  # fmt: skip
+OF_A_PLACE = Evidence({"w0-0": Record(["甲咖啡 | ★4.5 | ¥40 | 306 m | 08:00-22:00"], CAFE)})
+WRONG = ("人均60元", "评分4.9", "距您800米", "08:00-23:00营业")
+UNKNOWN = f"甲咖啡有免费轮椅[1]({URL})。"
+
+
+async def fails(batch: Sequence[Statement], evidence: Evidence) -> list[Ruling]:
+    return []
+
+
+async def never(batch: Sequence[Statement], evidence: Evidence) -> list[Ruling]:
+    await asyncio.Event().wait()
+    return []
+
+
+async def without_budget(batch: Sequence[Statement], evidence: Evidence) -> list[Ruling]:
+    models = cast(ModelClient, Spent())
+    return await Judge(models, "m", cast(Meter, None), MARKED)(batch, evidence)
+
+
+class Spent:
+    """Models of a run that may ask nothing more."""
+
+    async def ask(self, *_arguments: object, **_options: object) -> None:
+        raise BudgetExceeded("max_model_calls", 40)
+
+
+@pytest.mark.parametrize("judge", [None, fails, never, without_budget])
+async def test_where_nobody_judges_only_a_place_s_own_record_accuses(judge: Ask | None) -> None:
+    told = [f"甲咖啡{words}[1]({URL})。" for words in WRONG]
+    done = await checked("".join([*told, UNKNOWN]), judge, seconds=0.01, rests_on=OF_A_PLACE)
+    assert done.text.partition("\n\n")[0].count("‡") == len(WRONG)
+    assert "†" not in done.text
+    assert (done.counts["marked"], done.counts["unchecked"]) == (len(WRONG), 1)
+    right = f"甲咖啡人均40元，评分4.5，08:00-22:00营业[1]({URL})。"
+    done = await checked(right, judge, seconds=0.01, rests_on=OF_A_PLACE)
+    assert done.counts["unchecked"] == done.counts["total"] == 1
+    assert done.counts.get("late", 0) == (judge is never)
 
 
 async def test_a_judge_that_is_too_late_leaves_all_unchecked_and_nothing_marked() -> None:

@@ -15,6 +15,7 @@ from agent.export.html import html_page
 from agent.export.markdown import answer_html, markdown_document, place_table
 from agent.export.pdf import pdf_document
 from agent.export.svg_map import Pin, draw_map, nice_step
+from agent.texts import say
 from tests.unit.export_samples import ANSWER, HOSTILE, NOTICE, answer, place, source
 
 
@@ -308,6 +309,16 @@ def test_an_answer_of_which_nothing_was_checked_has_no_such_line() -> None:
     assert statement_line(answer(language="en", claims={"total": 1, "quoted": 1})) == (
         "1 statement: 1 with the source's words"
     )
+
+
+def test_what_was_too_late_to_be_judged_is_told_as_that() -> None:
+    claims = {"version": 2, "total": 9, "supported": 4, "own": 1, "unchecked": 4, "late": 3}
+    line = statement_line(answer(language="en", claims=claims))
+    assert line == "4 of 8 statements are in the sources; 1 not checked; 3 not checked in time"
+    late = {"version": 2, "total": 5, "own": 1, "unchecked": 4, "late": 4}
+    for language in ("en", "zh"):
+        told = say("export.compared.none_in_time", language, total=4)
+        assert statement_line(answer(language=language, claims=late)) == told
 
 
 @pytest.mark.parametrize(
