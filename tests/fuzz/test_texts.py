@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
 
@@ -133,6 +133,7 @@ def test_thoughts_go_however_a_stream_is_cut(
 
 
 @given(MARKDOWN)
+@example("Line 2 takes 45 minutes\ud83d")
 def test_an_answer_is_checked_and_none_of_its_text_is_lost(text: str) -> None:
     found = statements(text, MARKED)
     for one in found:
@@ -224,6 +225,7 @@ def test_a_page_s_text_cannot_cite_and_is_one_line(text: str) -> None:
 
 
 @given(MARKDOWN, texts, LANGUAGE)
+@example("```javascript:alert(1)", "", "zh")
 def test_an_exported_page_has_no_markup_of_the_text(text: str, title: str, language: Any) -> None:
     made = answer(answer=text, question=title, language=language)
     page = html_page(made)

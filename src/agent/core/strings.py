@@ -1,5 +1,6 @@
 """Make text from outside valid, put it on one line, estimate its tokens."""
 
+import json
 import re
 from collections.abc import Callable, Sequence
 from string import ascii_letters, digits, punctuation
@@ -42,6 +43,11 @@ def valid_json(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [valid_json(inner) for inner in value]
     return value
+
+
+def json_bytes(value: Any) -> int:
+    """Return the bytes of a value as JSON in UTF-8, whatever its texts hold."""
+    return len(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def without_open_bracket(text: str) -> str:

@@ -41,6 +41,8 @@ def answer_html(markdown: str, titles: Mapping[str, str]) -> str:
         breathe()
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(6, int(token.tag[1]) + _TOP_LEVEL - 1)}"
+        # The language of code would be an attribute, and nothing of a text is one.
+        token.info = ""
         _mark_links(token.children or [], titles)
     return str(parser.renderer.render(tokens, parser.options, {}))
 

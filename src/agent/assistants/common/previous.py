@@ -4,7 +4,6 @@ Besides the messages it is all that lives on: of the last turn what it found, wi
 those before it what their readers saw, the list of places and the sources.
 """
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +12,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from pydantic import TypeAdapter, ValidationError
 
 from agent.core.processor import breathe
-from agent.core.strings import cut_to_shares, cut_to_tokens, estimated_tokens
+from agent.core.strings import cut_to_shares, cut_to_tokens, estimated_tokens, json_bytes
 from agent.evidence.citations import MARKER, carry_over
 from agent.evidence.claims.passages import with_heads
 from agent.evidence.figures import figures
@@ -428,7 +427,7 @@ class _Room:
 
     def takes(self, entry: object) -> bool:
         """Return True if the entry fits, and count it."""
-        size = len(json.dumps(entry, ensure_ascii=False).encode()) + 2
+        size = json_bytes(entry) + 2
         if size > self.left:
             return False
         self.left -= size
@@ -500,12 +499,12 @@ def _fitting(notes: Sequence[str], size: int) -> list[str]:
     for at, note in enumerate(waiting):
         share, lines = size // (len(waiting) - at), list[str]()
         for line in note.splitlines():
-            if (share := share - len(line.encode()) - 2) < 0:
+            if (share := share - len(line.encode("utf-8", "replace")) - 2) < 0:
                 break
             lines.append(line)
         if text := "\n".join(lines).strip():
             cut.append(text)
-            size -= len(text.encode()) + 2
+            size -= len(text.encode("utf-8", "replace")) + 2
     return cut
 
 

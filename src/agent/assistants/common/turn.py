@@ -2,7 +2,6 @@
 
 import asyncio
 import hashlib
-import json
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,6 +26,7 @@ from agent.core.budget import Limits, Meter, Spending, Usage, no_usage
 from agent.core.errors import ConfigurationError, InputError
 from agent.core.outside import finite
 from agent.core.progress import Emit
+from agent.core.strings import json_bytes
 from agent.core.telemetry import (
     CANCELLED,
     STEP,
@@ -381,9 +381,9 @@ def progress_of(state: Gathered, emit: Emit) -> list[dict[str, Any]]:
         row["at"] = max(0, round(row["at"] - began))
     for length in _LENGTHS:
         shorter = [_cut(row, length) for row in rows]
-        if _bytes(shorter) <= MOST_BYTES:
+        if json_bytes(shorter) <= MOST_BYTES:
             return shorter
-    while len(shorter) > 2 and _bytes(shorter) > MOST_BYTES:
+    while len(shorter) > 2 and json_bytes(shorter) > MOST_BYTES:
         del shorter[-3]
     return shorter
 
@@ -393,10 +393,6 @@ def _cut(row: Mapping[str, Any], length: int) -> dict[str, Any]:
     if text is None or len(text) <= length:
         return dict(row)
     return {**row, "text": f"{text[: length - 1]}…"}
-
-
-def _bytes(value: Any) -> int:
-    return len(json.dumps(value, ensure_ascii=False).encode())
 
 
 def lightened(messages: Sequence[AnyMessage]) -> list[AIMessage]:

@@ -1,12 +1,12 @@
 """Write an answer as it stands after its check: signs, citations and new wordings; count them."""
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agent.core.strings import json_bytes
 from agent.evidence.claims.proof import Outcome, span_in
 from agent.evidence.claims.statements import LINKED, Notation, Statement
 from agent.evidence.types import Source
@@ -211,7 +211,7 @@ def _around(words: str, text: str, longest: int) -> str:
 
 
 def _size(row: Mapping[str, Any]) -> int:
-    return len(json.dumps(row, ensure_ascii=False).encode()) + 2
+    return json_bytes(row) + 2
 
 
 def joined(text: str) -> str:
