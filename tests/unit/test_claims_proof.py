@@ -348,6 +348,23 @@ def test_a_judge_reads_numbers_of_sources_and_heads_of_cells() -> None:
     ]  # fmt: skip
 
 
+def test_a_heading_is_told_once_and_words_before_only_where_the_line_above_is_another() -> None:
+    long = "门票六十元，周一闭馆，要提前七天在网上预约，一个号码一次最多五人" * 2
+    text = f"## 故宫\n{long}。它很大。周一不开。\n\n| | 价 |\n|---|---|\n| 门票 | 60元 |"
+    found = statements(text, MARKED)
+    told = statements_block(found, PALACE, MARKED).splitlines()
+    assert told == [
+        f"1 {long}。",
+        "2 它很大。   (In: 故宫)",
+        "3 周一不开。",
+        "row 门票",
+        "4a 价: 60元",
+    ]
+    [alone] = statements_block(found[2:3], PALACE, MARKED).splitlines()
+    assert alone == "3 周一不开。   (In: 故宫 / 它很大。)"
+    assert statements_block(found[3:], PALACE, MARKED).startswith("row 门票   (In: 故宫)\n")
+
+
 @pytest.mark.parametrize(
     "row",
     [

@@ -125,23 +125,27 @@ def passages_block(batch: Sequence[Statement], evidence: Evidence) -> str:
 
 
 def statements_block(batch: Sequence[Statement], evidence: Evidence, notation: Notation) -> str:
-    """Return the statements of a batch as lines; a row's label stands above its cells."""
-    lines, line, before = list[str](), -1, ""
+    """Return the statements of a batch as lines; a row's label stands above its cells.
+
+    What "it" means is told where the lines above do not: a heading once, the words before a
+    statement unless they are the statement above.
+    """
+    lines, line, before, heading = list[str](), -1, "\0", ""
     for statement in batch:
         text = notation.pattern.sub(
             lambda match: _numbers(notation.read(match), evidence), statement.text
         )
         text = " ".join(_SIGN.sub("", text).split())
+        context = statement.context.removesuffix(before).rstrip(" /")
+        is_told = not context or context == heading or not needs_context(statement)
+        told = "" if is_told else f"   (In: {context})"
+        heading = heading if is_told else context
         if statement.kind != "cell":
-            # What stands in the line above needs not be said again.
-            is_known = before and statement.context.endswith(before)
-            needs = statement.context and not is_known and needs_context(statement)
-            context = f"   (In: {statement.context})" if needs else ""
             before = statement.plain[-CONTEXT:]
-            lines.append(f"{statement.name} {text}{context}")
+            lines.append(f"{statement.name} {text}{told}")
             continue
         if statement.line != line:
-            lines.append(f"row {statement.row}")
+            lines.append(f"row {statement.row}{told}")
             line = statement.line
         cited = "" if statement.citations else _numbers(statement.cited, evidence)
         lines.append(f"{statement.name} {statement.head}: {text}{cited}")
