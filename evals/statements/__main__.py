@@ -159,7 +159,7 @@ def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m evals.statements", description=__doc__)
     parser.add_argument("--half", choices=("odd", "even", "all"), default="all")
     parser.add_argument("--inputs", type=Path, help="write the rows without labels to this file")
-    parser.add_argument("--prompts", type=Path, help="write a judge's prompts into this folder")
+    parser.add_argument("--prompts", type=Path, help="write a judge's prompts, of both halves")
     parser.add_argument("--replies", type=Path, help="score the replies to them in this folder")
     parser.add_argument("--misses", action="store_true", help="list the rows judged wrongly")
     options = parser.parse_args(arguments)
@@ -169,12 +169,12 @@ def main(arguments: Sequence[str]) -> None:
         lines = [json.dumps(unlabelled(row), ensure_ascii=False) for row in rows]
         options.inputs.write_text("\n".join(lines) + "\n", "utf-8")
     if options.prompts:
-        played.write(rows, options.prompts)
+        played.write(load(), options.prompts)
     if not options.replies:
         print(*contents(rows), sep="\n")
         return
     replies = (
-        played.read(rows, options.replies)
+        played.read(load(), options.replies)
         if options.replies.is_dir()
         else {int(reply["id"]): reply for reply in _read(options.replies)}
     )
