@@ -133,6 +133,8 @@ class PlayedModel:
     tokens: int = 0
     """Of all requests but the judge's."""
     judge_tokens: int = 0
+    _lost_before: int = 0
+    """How many replies had lost something before the answer."""
 
     def respond(self, turn: Turn) -> Answer:
         """Return the reply that was played to this request."""
@@ -148,8 +150,16 @@ class PlayedModel:
         key = self._key(task, turn)
         place = (self.turn, task, key)
         self.used[place] += 1
-        for row in self._rows(task):
-            if row["n"] == self.used[place] and row.get("query", "") == key:
+        rows = [row for row in self._rows(task) if row.get("query", "") == key]
+        number = self.used[place]
+        if task == "answer" and rows and number > rows[-1]["n"]:
+            # One that was begun early is asked for again where more was looked up.
+            number = rows[-1]["n"]
+            del self.lost[self._lost_before :]
+        elif task == "answer":
+            self._lost_before = len(self.lost)
+        for row in rows:
+            if row["n"] == number:
                 return self._answer(row["reply"], turn)
         self.unknown.append(f"{task} {key}".strip())
         return minimum(turn, key)
