@@ -25,7 +25,8 @@ export function distanceText(place, language) {
   const own = { origin: place.distance_from, metres: place.distance_m };
   const told = [own, ...(place.further ?? [])].map((each) => {
     const distance = metres(each.metres);
-    return distance && each.origin ? text("export.far", language, { origin: each.origin, distance }) : distance;
+    const { origin } = each;
+    return distance && origin ? text("export.far", language, { origin, distance }) : distance;
   });
   return told.filter(Boolean).join(" · ");
 }
