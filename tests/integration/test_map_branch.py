@@ -242,7 +242,10 @@ async def test_reflection_reads_the_records_and_is_told_what_map_calls_are_left(
 
         lab.gemini.llm = judged = Judged(lab.gemini.llm, no_calls)
         state = await lab.ask(ZH)
-        reflected, answered = judged.turns[0], judged.turns[-1]
+        reflected, answered = (
+            next(turn for turn in judged.turns if task_of(turn) == task)
+            for task in ("reflection", "answer")
+        )
         spent = len(lab.amap.requests)
         assert block(reflected.user, "map_calls_left") == str(30 - spent)
         place = state["places"][0]

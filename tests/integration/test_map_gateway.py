@@ -117,6 +117,17 @@ async def test_a_survey_asks_in_the_same_order_every_time_and_stays_in_its_budge
     assert all(source["title"].startswith("[示例] ") for source in map_result.sources)
 
 
+async def test_each_kind_that_was_asked_for_has_a_record(lab: MapLab) -> None:
+    """Lunch and parking near Sanlitun brought two car parks."""
+    asked: MapTask = {
+        "intent": "nearby", "place": "三里屯", "city": "北京", "keywords": ["餐厅", "停车场"]
+    }  # fmt: skip
+    for details in (1, 2):
+        map_result = await lab.map_result(asked, options={"details": details})
+        found = {keyword for place in map_result.places for keyword in place["keywords"]}
+        assert found == {"餐厅", "停车场"}
+
+
 async def test_a_survey_for_an_english_question_is_told_with_english_kinds(lab: MapLab) -> None:
     told: list[str] = []
     searched: MapTask = {**NEARBY, "keywords": ["coffee shop", "书店", "剧本杀"]}

@@ -255,6 +255,7 @@ _WIDER = 2.5
 _FEW = 3
 _WALKABLE_M = 1500
 _FITTING, _FITTING_AT_ONCE, _FITTING_ROUNDS = 2, 4, 3
+_UNMET_ROUNDS = 3
 """Places that are to meet a question's demands; look-ups at once for it, and how often."""
 _REMARKS = ("map_widened", "map_ambiguous")
 """Codes of gaps that tell how was searched; nothing failed."""
@@ -488,10 +489,26 @@ class AmapPrefetch(Prefetch):
             hit_of(hit, keywords) for hit, keywords in ranked if not self._is_centre(hit)
         )
         await self._look_up_hits(limit)
+        await self._look_up_unmet(words)
         await self._look_up_fitting()
         failures = [gap for gap in self._result.gaps if gap["code"] not in _REMARKS]
         if self._result.rejected and not (self._result.places or failures):
             self._gap(ProviderRefused(PROVIDER, "nothing usable", code="map_no_results"))
+
+    async def _look_up_unmet(self, words: Sequence[str]) -> None:
+        """Look up a hit of each keyword that no record is of yet: lunch beside two car parks."""
+        result = self._result
+        for _ in range(_UNMET_ROUNDS):
+            known = {keyword for place in result.places for keyword in place["keywords"]}
+            of_word = {w: h for h in reversed(result.hits) for w in h["keywords"] if w in words}
+            unmet = [of_word[word] for word in words if word not in known and word in of_word]
+            best = list({hit["id"]: hit for hit in unmet}.values())
+            room = self._call.left() - CALLS_FOR_TOOLS
+            if min(room, len(best)) <= 0:
+                return
+            best = best[:room]
+            result.hits = [*best, *(hit for hit in result.hits if hit not in best)]
+            await self._look_up_hits(len(best), silently=True)
 
     async def _look_up_fitting(self) -> None:
         """Look up further hits until enough places break no demand, or the share is spent."""
