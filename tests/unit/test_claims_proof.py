@@ -59,6 +59,25 @@ def test_a_citation_moves_only_to_the_passage_that_the_judge_names() -> None:
     assert outcome.cite is None
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("故宫门票60元。", "故宫门票60元[^w0-0]。"),
+        ("- **Entry**: 60元.", "- **Entry**: 60元[^w0-0]."),
+        ("Entry is 60 yuan (adults)", "Entry is 60 yuan (adults) [^w0-0]"),
+        ("故宫门票60元。周一闭馆[^w0-0]。", "故宫门票60元。周一闭馆[^w0-0]。"),
+        ("| | 门票 |\n|---|---|\n| 故宫 | 60元 |", "| | 门票 |\n|---|---|\n| 故宫 | 60元 |"),
+    ],
+)
+def test_what_is_borne_out_where_nothing_is_cited_gets_the_judge_s_source(
+    text: str, shown: str
+) -> None:
+    found = statements(text, MARKED)
+    rulings = {at: Ruling(v="s", p=["1.1"]) for at in range(len(found))}
+    outcomes = proved(found, rulings, PALACE)
+    assert "".join(part.text for part in corrected(text, found, outcomes, MARKED)) == shown
+
+
 def test_a_contradiction_needs_words_that_stand_in_its_passage_and_differ() -> None:
     fields = {"v": "x", "p": ["1.1"], "bad": ["80元"]}
     _, outcome = judge("故宫门票80元[^w0-0]。", PALACE, says="门票 60 元", **fields)

@@ -21,6 +21,7 @@ _MAX_QUOTE, _MAX_STATEMENTS = 300, 6000
 _QUOTES = (_MAX_QUOTE, 60)
 """Characters of a passage, and of its beginning."""
 _ENDS = re.compile(r"[。！？!?.；;，,]*[”」』）)\"’*_]*$")
+_STOP = re.compile(r"[。！？!?.；;，,]+[”」』\"’*_]*\s*$")
 _SIGN = re.compile(rf"\s?([{MARK}{CONTRADICTED}])")
 _NUMBERED = re.compile(r"\[(\d{1,4})\](\(([^()\s]{1,2000})\))?")
 _ENDS_IN_LATIN = re.compile(r"[A-Za-z0-9`)%*]\W*$")
@@ -105,9 +106,14 @@ def _end_of(span: str, text: str, statement: Statement, notation: Notation) -> i
 
 
 def _cited_anew(statement: Statement, names: Iterable[str], notation: Notation) -> str:
-    """Return a statement with these sources in place of its own citations."""
+    """Return a statement with these sources in place of its own citations, or before its end."""
     written = "".join(notation.write(name) for name in names)
     text, first = statement.text, True
+    if not statement.citations:
+        stop = _STOP.search(text)
+        at = stop.start() if stop else len(text.rstrip())
+        blank = " " * text[at - 1 : at].isascii()
+        return f"{text[:at]}{blank}{written}{text[at:]}"
     for citation in reversed(statement.citations):
         begin, end = citation.start - statement.start, citation.end - statement.start
         text = text[:begin] + (written if first else "") + text[end:]

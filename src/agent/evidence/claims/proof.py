@@ -62,10 +62,23 @@ def proved(
             outcomes[place] = outcome = _proved(statement, rulings[place], evidence, sound)
             if outcome.verdict in ("supported", "computed"):
                 sound = distinct([*sound, *figures(statement.said)[:_MOST_FIGURES]])[:_MOST_SOUND]
-    return [
+    outcomes = [
         _by_record(statement, evidence) or outcome if outcome.verdict == "unchecked" else outcome
         for statement, outcome in zip(statements, outcomes, strict=True)
     ]
+    return _with_sources(statements, outcomes, evidence)
+
+
+def _with_sources(
+    statements: Sequence[Statement], outcomes: Sequence[Outcome], evidence: Evidence
+) -> list[Outcome]:
+    """Return the outcomes; what is borne out is to cite its sources where its block cites none."""
+    cited, found = {one.block for one in statements if one.citations}, list[Outcome]()
+    for one, outcome in zip(statements, outcomes, strict=True):
+        if outcome.verdict == "supported" and one.kind != "cell" and one.block not in cited:
+            outcome = replace(outcome, cite=_sources(outcome.passages, evidence) or None)
+        found.append(outcome)
+    return found
 
 
 def _by_record(statement: Statement, evidence: Evidence) -> Outcome | None:
@@ -205,11 +218,15 @@ def _cite(
 
     What it cites is kept where that bears a part of it.
     """
-    named = tuple(dict.fromkeys(p.source for p in passages if p.source in evidence.records))
+    named = _sources(passages, evidence)
     if not statement.citations or not named or set(named) <= set(statement.cited):
         return None
     keep = statement.cited if set(named) & set(statement.cited) else ()
     return tuple(dict.fromkeys((*keep, *named)))
+
+
+def _sources(passages: Iterable[Passage], evidence: Evidence) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(p.source for p in passages if p.source in evidence.records))
 
 
 def _stands(figure: Figure, known: Iterable[Figure], evidence: Evidence) -> bool:
