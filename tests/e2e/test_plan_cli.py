@@ -13,7 +13,7 @@ from tests.support.command_line import KEYS, Cli, cli_fixture
 __all__ = ["cli_fixture"]
 
 COMPANY = "宁德时代钠离子电池的技术路线与同行相比如何"
-LAKE = "West Lake in Hangzhou: history, conservation and visiting"
+SODIUM = "Sodium-ion batteries: chemistry, cost and uses"
 PLAN = ("ask", "--offline", "--assistant", "plan_execute")
 
 
@@ -50,13 +50,13 @@ def assert_saved(folder: Path, answer: str) -> None:
 
 
 @pytest.mark.node
-def test_a_place_with_papers_and_its_progress(cli: Cli) -> None:
-    done = cli.run(*PLAN, LAKE)
+def test_a_technology_with_papers_and_its_progress(cli: Cli) -> None:
+    done = cli.run(*PLAN, SODIUM)
     assert done.returncode == 0, done.stderr
-    for heading in ("Summary", "Conservation", "Also found"):
+    for heading in ("Summary", "Chemistry", "Uses"):
         assert f"## {heading}\n" in done.stdout
-    assert re.search(r"West Lake as a cultural landscape.*, p\. \d", done.stdout)
-    for told in ("Plan of 3 tasks", "Full text: [Sample] West Lake", "Writing the answer"):
+    assert re.search(r"Hard carbon anodes.*, p\. \d", done.stdout)
+    for told in ("Plan of 3 tasks", "Full text: [Sample] Hard carbon", "Writing the answer"):
         assert told in done.stderr
     assert "Traceback" not in done.stderr
     thread = re.search(r"--thread (\S+) --assistant plan_execute", done.stdout)

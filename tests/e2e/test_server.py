@@ -106,9 +106,11 @@ async def test_a_plan_is_reviewed_over_the_wire_and_survives_kill_9(server: DevS
     async with get_client(url=server.url) as client:
         waiting = await client.threads.get_state(thread_id)
         assert waiting["next"] == ["review_plan"], "nobody began it again"
-        state = await resumed(client, thread_id, {"queries": [{"query": "sodium cathodes"}]})
+        state = await resumed(
+            client, thread_id, {"queries": [{"query": "sodium battery cathodes"}]}
+        )
         first = [query["query"] for query in state["queries"] if query["round"] == 1]
-        assert first == state["search_query"][:1] == ["sodium cathodes"]
+        assert first == state["search_query"][:1] == ["sodium battery cathodes"]
         assert state["messages"][-1]["additional_kwargs"]["sources"]
         assert len(await client.runs.list(thread_id)) >= 1
         with closing(sqlite3.connect(server.folder / "threads" / "runs.sqlite")) as db:

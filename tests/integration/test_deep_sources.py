@@ -416,8 +416,8 @@ async def test_a_question_given_up_leaves_nothing_to_the_next_one() -> None:
 @pytest.mark.parametrize(
     ("question", "heading"),
     [
-        ("杭州西湖一日游怎么安排，交通、门票、餐饮和避坑", "**来源**"),
-        ("What are heat pumps, what do they cost and what are their limits?", "**Sources**"),
+        ("西湖一日游：交通、门票、餐饮", "**来源**"),
+        ("A day at West Lake: transport, tickets, food", "**Sources**"),
     ],
 )
 async def test_the_sample_answers_with_at_least_three_topics(question: str, heading: str) -> None:

@@ -27,6 +27,8 @@ SEARCHES: Callable[..., bool] = lambda request, body: "google_search" in _snake(
 DIFFERENT = {
     r"\\*\[(?:示例|Sample)\\*\] ": "",
     r"https://uri\.amap\.com/marker\?[^)\"]+": "MARKER",
+    # A notice and longer links move what was judged.
+    r"\"(start|end)\": \d+": r'"\1": 0',
     r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d[^\"*]*": "TIME",
 }
 
@@ -154,7 +156,7 @@ async def test_without_google_the_whole_question_works(
     with standin_process(CHINA[name]) as standins:
         async with china(standins, script, monkeypatch) as lab:
             state = await lab.ask(ZH)
-            follow_up = await lab.ask("那附近有什么可看的", context={"map_details": 0})
+            follow_up = await lab.ask("那附近有停车场吗", context={"map_details": 0})
         assert standins.requests("gemini") == []
         assert standins.requests("bocha")
         done = set(tasks(standins.requests("openai")))

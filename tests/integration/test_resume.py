@@ -186,8 +186,9 @@ def expected_before(stages: list[str], held: str) -> int:
     if held in ("generate_query", "reflection", "answer"):
         return stages.index(held)
     before = stages.index("reflection")
-    # What code looks up once the map model has answered does not begin while that one hangs.
-    later = stages[stages.index("amap_research") : before].count("amap")
+    # What is looked up, and asked, once the map model has answered does not begin before it.
+    rest = stages[stages.index("amap_research") + 1 : before]
+    later = rest.count("amap") + rest.count("amap_research")
     return before - 1 - (later if held == "amap_research" else 0)
 
 

@@ -20,7 +20,7 @@ from agent.services import build_services
 from agent.settings import read_settings
 
 QUESTIONS = {
-    "agent": ("杭州西湖的门票和交通", build_graph, Configuration),
+    "agent": ("杭州西湖的门票", build_graph, Configuration),
     "deep_research": ("西湖一日游：交通、门票、餐饮", build_deep, DeepConfiguration),
     "team_answer": ("外白渡桥建成于哪一年？", build_team, TeamConfiguration),
     "plan_execute": ("宁德时代的技术路线与营收", build_plan, PlanConfiguration),

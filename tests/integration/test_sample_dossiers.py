@@ -20,19 +20,10 @@ from agent.services import build_services
 from agent.settings import read_settings
 from tests.support.search_scripts import meter
 
-COMPANY, COMPANY_EN = (
-    "宁德时代钠离子电池的技术路线与同行相比如何",
-    "How does CATL's sodium-ion technology compare with its peers?",
-)
-TECHNOLOGY, TECHNOLOGY_EN = (
-    "钠离子电池的技术路线、成本和应用前景",
-    "Sodium-ion batteries: chemistry, cost and uses",
-)
-PLACE, PLACE_EN = (
-    "杭州西湖的历史、保护与游览",
-    "West Lake in Hangzhou: history, conservation and visiting",
-)
-SUBJECTS = (COMPANY, COMPANY_EN, TECHNOLOGY, TECHNOLOGY_EN, PLACE, PLACE_EN)
+COMPANY = "宁德时代钠离子电池的技术路线与同行相比如何"
+TECHNOLOGY_EN = "Sodium-ion batteries: chemistry, cost and uses"
+PLACE = "杭州西湖的历史、保护与游览"
+SUBJECTS = (COMPANY, TECHNOLOGY_EN, PLACE)
 UNKNOWN = "克莱因瓶的拓扑性质与证明"
 Dossiers = dict[str, dict[str, Any]]
 
@@ -116,7 +107,7 @@ def test_no_figure_is_one_that_its_source_lacks(dossiers: Dossiers, question: st
     assert "[^" not in found["text"]
 
 
-@pytest.mark.parametrize("question", [COMPANY_EN, TECHNOLOGY_EN, PLACE_EN])
+@pytest.mark.parametrize("question", [TECHNOLOGY_EN])
 def test_an_english_dossier_is_in_english(dossiers: Dossiers, question: str) -> None:
     body = dossiers[question]["text"].partition("\n\n**")[0]
     assert not re.search("[一-鿿]", body)

@@ -58,4 +58,4 @@ def whole_answer(language: Language) -> Turn:
         return ask(
             "answer", question="王府井附近适合遛娃的好去处？", findings=FINDINGS, places=PLACES
         )
-    return ask("answer", "en", question="Is the Bund good with kids?", findings=FINDINGS_EN)
+    return ask("answer", "en", question="Is the Bund open all day and free?", findings=FINDINGS_EN)

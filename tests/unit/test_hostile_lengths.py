@@ -29,7 +29,7 @@ from agent.export.svg_map import wrap
 from agent.knowledge.markup import front_title, markdown_blocks
 from agent.mcp.amap.records import english_name
 from agent.models.validation import find_object
-from agent.sample.subject import subject_of
+from agent.sample.nearest import nearest, sentences
 from agent.search.hits import only_known
 from agent.search.rules import published_on
 
@@ -75,7 +75,7 @@ CASES: list[tuple[Callable[[str], Any], str, str]] = [
     (split, "", "Mr. "),
     (value_of, "", "1"),
     (value_of, "", "("),
-    (subject_of, "which of ", "1-"),
+    (lambda text: nearest(sentences(text), text, 3), "which of ", "1-"),
     (lambda text: only_known(text, ()), "", "\t"),
     (lambda text: published_on(text, "2026-05-01"), "", "1"),
     (lambda text: names_company(text, "x"), "a", ","),

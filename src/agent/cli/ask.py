@@ -104,7 +104,7 @@ def _exit_code(error: AgentError) -> int:
 
 def _run_to_answer(request: Request, arguments: Namespace, accepted: asyncio.Event) -> Outcome:
     """Run the question to its answer, reviewing its plan where it waits, and print it."""
-    language, notice_shown = _language(request), False
+    language, notice_shown = _language(request), ""
     while True:
         result, notice_seen = asyncio.run(_ask(request, arguments, accepted, language))
         notice_shown = notice_shown or notice_seen
@@ -124,8 +124,8 @@ def _run_to_answer(request: Request, arguments: Namespace, accepted: asyncio.Eve
 
 async def _ask(
     request: Request, arguments: Namespace, accepted: asyncio.Event, language: Language
-) -> tuple[Outcome | Pause, bool]:
-    """Return the outcome or the pause, and True if the notice of sample data was shown."""
+) -> tuple[Outcome | Pause, str]:
+    """Return the outcome or the pause, and the notice of sample data that was shown."""
     from agent.cli.watch import open_watcher, show_log
 
     silent = arguments.json or arguments.quiet
@@ -202,7 +202,7 @@ def _language(request: Request) -> Language:
     return language_of_setting(chosen, request.question or "继续")
 
 
-def _show(outcome: Outcome, request: Request, arguments: Namespace, *, notice_shown: bool) -> None:
+def _show(outcome: Outcome, request: Request, arguments: Namespace, *, notice_shown: str) -> None:
     from agent.cli.render import print_outcome
 
     if arguments.json:
@@ -211,7 +211,7 @@ def _show(outcome: Outcome, request: Request, arguments: Namespace, *, notice_sh
     question = '"…"' if sys.stdout.encoding.lower().startswith("utf") else '"..."'
     follow_up = _command(request, arguments, question)
     # On one terminal the notice stands above the progress already.
-    notice = outcome.notice if notice_shown and sys.stdout.isatty() else ""
+    notice = notice_shown if sys.stdout.isatty() else ""
     print_outcome(outcome, follow_up="" if arguments.quiet else follow_up, notice=notice)
 
 

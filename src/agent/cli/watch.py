@@ -37,7 +37,8 @@ _INSTALLS = ("progress.installing", "progress.installed")
 class Watcher(RunListener):
     """Show how a run goes; this one shows nothing, for `--json`: one object, nothing else."""
 
-    notice_shown = False
+    notice_shown = ""
+    """The notice of sample data that stands on the terminal."""
 
     def __init__(self, language: Language = "en", begun: asyncio.Event | None = None) -> None:
         self._language, self._begun = language, begun
@@ -94,8 +95,8 @@ class LiveWatcher(Watcher):
             self._now = line
             return
         if event["type"] == "notice":
-            self.notice_shown = True
-            self._console.print(Text(printable(str(event["text"])), style="yellow"))
+            self.notice_shown = str(event["text"])
+            self._console.print(Text(printable(self.notice_shown), style="yellow"))
             return
         style = "yellow" if event["type"] == "gap" else "dim"
         self._console.print(Text(f"  {line}", style=style))

@@ -126,8 +126,8 @@ def by_mention(places: list[Place]) -> list[Place]:
 
 
 def without_notice(answer: str, notice: str) -> str:
-    """Return the answer without the quoted notice that it begins with."""
-    return answer.removeprefix(f"> {notice}").lstrip("\n") if notice else answer
+    """Return the answer without the notice that its quoted first line begins with."""
+    return answer.removeprefix(f"> {notice}").lstrip() if notice else answer
 
 
 def without_title(answer: str, question: str) -> str:

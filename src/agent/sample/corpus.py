@@ -23,7 +23,6 @@ from agent.sample.records import (
     phrase,
     segments,
 )
-from agent.sample.subject import subject_of
 
 _LEAST, _NAMED, _IN_TEXT, _SHARE_OF_BEST = 0.5, 0.6, 0.7, 0.5
 _SEPARATORS = re.compile(r"[|,，、;；]")
@@ -119,19 +118,38 @@ R = TypeVar("R", bound=Record)
 
 
 def search_records(query: str, records: Iterable[R], limit: int) -> list[R]:
-    """Return the records on the query's subject that have half of its words, best first."""
-    subject, query_phrase = subject_of(query), phrase(query)
-    wanted = query_terms(query)
+    """Return the records on what a query names that have half of its words, best first.
+
+    A topic of several subjects (tickets, metro) names none of them.
+    """
+    query_phrase, wanted, pool = phrase(query), query_terms(query), list(records)
+    subjects: dict[str, set[str]] = {}
+    for record in pool:
+        for name in _phrases(record.names[1:]):
+            subjects.setdefault(name, set()).add(record.subjects[0])
     scored: list[tuple[float, R]] = []
-    for record in records if subject.names and wanted else ():
+    for record in pool if wanted else ():
+        named = {name for name in _phrases(record.names[1:]) if has(query_phrase, name)}
+        own = named & _phrases(record.subjects)
+        if not (own or any(len(subjects[name]) == 1 or name in _cities() for name in named)):
+            continue
         heading, text = _terms(" ".join(record.names)), _terms(record.text)
         hits = sum(1.0 if term in heading else _IN_TEXT * (term in text) for term in wanted)
-        named = any(has(query_phrase, phrase(name)) for name in record.subjects)
-        score = hits / len(wanted) + _NAMED * named
-        if score >= _LEAST and subject.is_named_in(" ".join((*record.names, record.text))):
+        score = hits / len(wanted) + _NAMED * bool(own)
+        if score >= _LEAST:
             scored.append((score, record))
     scored.sort(key=lambda pair: -pair[0])
     return [record for score, record in scored if score >= scored[0][0] * _SHARE_OF_BEST][:limit]
+
+
+@cache
+def _phrases(names: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(map(phrase, names))
+
+
+@cache
+def _cities() -> frozenset[str]:
+    return _phrases(tuple(name for city in load_sample().cities for name in _names_of(city)))
 
 
 @cache

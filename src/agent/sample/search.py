@@ -11,8 +11,8 @@ from typing import Any
 from aiohttp import web
 
 from agent.sample.corpus import search_pages
+from agent.sample.nearest import ranked, sentences
 from agent.sample.records import Page, load_sample
-from agent.sample.sentences import quote, sentences
 from agent.sample.service import BODY, Service, has_bearer
 
 Pages = Callable[[str, int], Sequence[Page]]
@@ -43,8 +43,9 @@ def days_back(days: int) -> str:
 
 def passage(text: str, query: str) -> str:
     """Return the sentences that a query is about, as Google shows a page, with dots between."""
-    parts = [s.bare for s in quote(sentences(text), query, 3) or sentences(text)[:3]]
-    return " … ".join(parts)[:_PASSAGE]
+    whole = sentences(text)
+    best = ranked(whole, query)[:3] or whole[:3]
+    return " … ".join(row.text for row in whole if row in best)[:_PASSAGE]
 
 
 class TavilyService(Service):

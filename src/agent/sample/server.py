@@ -14,15 +14,15 @@ from agent.sample.amap import AmapService
 from agent.sample.filings import SecService
 from agent.sample.gemini import GeminiService
 from agent.sample.mineru import MineruService
+from agent.sample.model.recorded import is_recorded
 from agent.sample.model.reply import SampleModel
+from agent.sample.nearest import short
 from agent.sample.openai import OpenAIService
 from agent.sample.pages import PagesService, sample_hosts
 from agent.sample.ranking import RankingService
 from agent.sample.scholar import OpenAlexService, SemanticScholarService, WikipediaService
 from agent.sample.search import BochaService, SerperService, TavilyService
-from agent.sample.sentences import short
 from agent.sample.service import Background, Service
-from agent.sample.subject import clean_question
 from agent.settings import Settings
 from agent.texts import Language, say
 
@@ -49,9 +49,13 @@ class SampleServices:
         """Return the notice a reader must see before the first line."""
         return sample_notice(language, looked_for, forced=self.forced)
 
+    def model_notice(self, question: str, language: Language) -> str:
+        """Return where the answer to a question comes from: a recording, or no model at all."""
+        return say("sample.recorded" if is_recorded(question) else "sample.no_model", language)
+
     def nothing_found(self, question: str, language: Language) -> str:
         """Return the answer to a question that the sample does not hold, which is small."""
-        return say("sample.nothing", language, question=short(clean_question(question)))
+        return say("sample.nothing", language, question=short(question))
 
     def stop(self) -> None:
         """End the services; their addresses are gone."""

@@ -74,6 +74,13 @@ class Services:
         """Return that this is sample data and what would change it; nothing when online."""
         return self.sample.notice(language, LOOKED_FOR) if self.sample else ""
 
+    def answer_notice(self, question: str, language: Language) -> str:
+        """Return the notice before an answer: sample data, and that no model wrote it."""
+        if self.sample is None:
+            return ""
+        how = self.sample.model_notice(question, language)
+        return f"{self.notice(language)}{say('punctuation.space', language)}{how}"
+
     def nothing_found(self, question: str, language: Language) -> str:
         """Return the answer to a question on which no source has anything."""
         if self.sample:

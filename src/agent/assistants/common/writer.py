@@ -203,7 +203,7 @@ class Draft:
     @property
     def notice(self) -> str:
         """Return that this is sample data, as it stands before everything else; or nothing."""
-        notice = self.services.notice(self.language)
+        notice = self.services.answer_notice(self.turn["question"], self.language)
         return f"> {notice}\n\n" if notice else ""
 
     def nothing_found(self, looked_for: Sequence[str]) -> str:

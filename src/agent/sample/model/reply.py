@@ -1,35 +1,42 @@
-"""Reply as the sample's model, by the task that a request names."""
+"""Reply as the sample's model: what was recorded for a bundled question, else the minimum."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from agent.sample.model import report, research, team
+from agent.sample.model.minimum import MINIMUM
+from agent.sample.model.recorded import recorded, recordings
 from agent.sample.model.request import Answer, Turn
 from agent.sample.model.text import block, language_of, task_of
 from agent.texts import say
 
-REPLIES = {reply.__name__: reply for reply in (*research.REPLIES, *report.REPLIES, *team.REPLIES)}
 _NEITHER = ("no", "un", "other")
 """Beginnings of the choices that claim nothing: none, not_there, unknown, unsure, other."""
 
 
 class SampleModel:
-    """Answer by the task that the system text names."""
+    """Answer by the task that the system text names; no prompt's wording is read."""
+
+    def __init__(self) -> None:
+        # Before requests come: they are answered on an event loop, which must not read files.
+        recordings()
 
     def respond(self, turn: Turn) -> Answer:
         """Return the reply to a request; for an unknown task, the schema's honest minimum."""
-        if reply := REPLIES.get(task_of(turn)):
-            answer = reply(replace(turn, user=_tagged_text(turn)))
-            if answer.json is not None and turn.schema:
-                return replace(answer, json=fit_schema(answer.json, turn.schema, turn.schema))
-            if answer.text is not None and (end := block(turn.user, "cut_off")[-40:]):
-                rest = answer.text.partition(end)[2]
-                return Answer(text=rest if rest.strip() else say("sample.end", language_of(turn)))
-            return answer
-        if turn.schema is not None:
-            return Answer(json=least(turn.schema, turn.schema))
-        return Answer(text=say("sample.needs_model", language_of(turn)))
+        tagged, task = replace(turn, user=_tagged_text(turn)), task_of(turn)
+        answer = recorded(tagged)
+        if answer is None and task in MINIMUM:
+            answer = MINIMUM[task](tagged)
+        if answer is None:
+            answer = Answer(text=say("sample.needs_model", language_of(turn)))
+            if turn.schema is not None:
+                answer = Answer(json=least(turn.schema, turn.schema))
+        if answer.json is not None and turn.schema:
+            return replace(answer, json=fit_schema(answer.json, turn.schema, turn.schema))
+        if answer.text is not None and (end := block(turn.user, "cut_off")[-40:]):
+            rest = answer.text.partition(end)[2]
+            return Answer(text=rest if rest.strip() else say("sample.end", language_of(turn)))
+        return answer
 
 
 def _tagged_text(turn: Turn) -> str:

@@ -3,10 +3,8 @@
 import re
 from dataclasses import dataclass
 
-from agent.evidence.citations import MARKER
+from agent.evidence.citations import ID, MARKER
 from agent.sample.model.request import Turn
-from agent.sample.sentences import Sentence, sentences
-from agent.sample.subject import Subject
 from agent.texts import Language, detect_language
 
 _MARKED = re.compile(rf"^\s*{MARKER.pattern}\s*(.+?)\s*$", re.MULTILINE)
@@ -15,6 +13,13 @@ _DOCUMENT = re.compile(
 )
 _PAGE = r"(?:, p\. \d+|，第 \d+ 页)"
 _PASSAGE = re.compile(rf"(?P<title>.*?(?={_PAGE})|[^:›]*?){_PAGE}?(?: › [^:]*)?: (?P<text>.*)")
+_ID = rf"({ID}|c\d+)"
+_SHOWN = re.compile(rf"(?:^|[>›])(?:\[\^)?{_ID}[]:]? (.+)$", re.MULTILINE)
+_ELEMENT = re.compile(rf"[<‹]\w+ [^<>‹›]*?id=[\"”]{_ID}[\"”]([^<>‹›]*)[>›]\n?(.*)")
+_NUMBERED = re.compile(r"^(\d+(?:\.\d+|[a-z])?) (.*?)(?:   \(In: .*)?$", re.MULTILINE)
+_CITED = re.compile(rf"([^\n]+?)\s*\[\^({ID})\](?:\[\^{ID}\])*")
+_TITLED = re.compile(rf"^({ID}) (.+)$", re.MULTILINE)
+_URL = re.compile(r'<result url="([^"]+)"')
 _ATTRIBUTE = re.compile(r'(\w+)=["”]([^"”]*)["”]')
 
 
@@ -28,6 +33,10 @@ class Record:
     @property
     def name(self) -> str:
         return self.fields[0]
+
+    @property
+    def text(self) -> str:
+        return " | ".join(self.fields)
 
     def shown(self, most: int = 6) -> str:
         """Return the name and the facts as listed, then the marker."""
@@ -44,11 +53,6 @@ class Source:
     text: str
     kind: str = ""
     url: str = ""
-
-    def sentences(self) -> list[Sentence]:
-        """Return its sentences, each with its marker."""
-        own = sentences(self.text)
-        return [Sentence(f"{s.bare}[^{self.id}]", self.title, self.kind) for s in own]
 
 
 def task_of(turn: Turn) -> str:
@@ -89,8 +93,8 @@ def records(text: str) -> list[Record]:
     return [Record(name, tuple(line.split(" | "))) for name, line in _MARKED.findall(text)]
 
 
-def sources(text: str, subject: Subject | None = None) -> list[Source]:
-    """Return the sources a text lists, results and pages first; only those on the subject."""
+def sources(text: str) -> list[Source]:
+    """Return the sources a text lists, results and pages first."""
     rows: list[Source] = []
     for row, body in (*elements(text, "result"), *elements(text, "page")):
         first, _, rest = body.partition("\n")
@@ -100,9 +104,26 @@ def sources(text: str, subject: Subject | None = None) -> list[Source]:
     for part, pattern in ((text.replace(passages, ""), _DOCUMENT), (passages, _PASSAGE)):
         matches = [(name, pattern.fullmatch(line)) for name, line in _MARKED.findall(part)]
         rows += [Source(name, **match.groupdict("")) for name, match in matches if match]
-    return [s for s in rows if not subject or subject.is_named_in(f"{s.title} {s.text}")]
+    return rows
 
 
-def quotable(text: str, subject: Subject) -> list[Sentence]:
-    """Return the sentences of the listed sources on a subject, each with its marker."""
-    return [s for source in sources(text, subject) for s in source.sentences() if s.ids]
+def shown(text: str) -> list[tuple[str, str]]:
+    """Return every id that a text shows, with what stands behind it."""
+    rows = [(name, f"{rest} {first}") for name, rest, first in _ELEMENT.findall(text)]
+    return [*_SHOWN.findall(text), *rows]
+
+
+def numbered(text: str, tag: str) -> list[tuple[str, str]]:
+    """Return the passages or statements that a block lists, each with its number."""
+    return _NUMBERED.findall(block(text, tag))
+
+
+def cited(text: str) -> list[tuple[str, str, str]]:
+    """Return each cited stretch of a text with its first id, and that one's title if it is told."""
+    titles = dict(_TITLED.findall(text))
+    return [(part, name, titles.get(name, "")) for part, name in _CITED.findall(text)]
+
+
+def urls(text: str) -> list[str]:
+    """Return the addresses of the results that a search brought, each once."""
+    return list(dict.fromkeys(_URL.findall(text)))

@@ -55,10 +55,13 @@ export function noticeOf(answer) {
   return answer.mode === "offline" && first.startsWith("> ") ? first.slice(2) : "";
 }
 
-/** @param {string} text @param {string} notice */
+/**
+ * Leaves out the quoted first line that begins with the notice.
+ * @param {string} text @param {string} notice
+ */
 function withoutNotice(text, notice) {
   const quoted = `> ${notice}`;
-  return notice && text.startsWith(quoted) ? text.slice(quoted.length).replace(/^\n+/, "") : text;
+  return notice && text.startsWith(quoted) ? text.slice(quoted.length).replace(/^.*\n*/, "") : text;
 }
 
 /** @param {string} text @param {string} question */

@@ -1,0 +1,274 @@
+"""Reply where nothing was recorded: search the question as it is, and quote the nearest sentences.
+
+This understands nothing, and says so: what a person wants of a place, what a text means, whether a
+source bears a statement out, needs a model.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from agent.core.patterns import Linear
+from agent.evidence.intent import map_task_by_rules, needs_origin, needs_place
+from agent.evidence.types import MapTask
+from agent.evidence.vocabulary import without_activities
+from agent.knowledge.terms import terms
+from agent.sample.corpus import search_pages
+from agent.sample.model.request import Answer, FunctionCall, GroundedSentence, Page, Turn
+from agent.sample.model.text import (
+    Record,
+    block,
+    cited,
+    elements,
+    language_of,
+    lines,
+    number,
+    records,
+    sources,
+    urls,
+)
+from agent.sample.nearest import Sentence, nearest, sentences, short
+from agent.texts import detect_language, say
+
+PAGES, OF_A_PAGE, SOURCES, OF_A_SOURCE, RECORDS = 2, 12, 4, 2, 6
+THINK, SEARCH = "think_tool", "tavily_search"
+CHANGE, END = "change_research_topic", "end_of_research"
+SEARCHES = ("search_bocha", "search_google", "search_tavily", "search_documents")
+
+
+def generate_query(turn: Turn) -> Answer:
+    """Return the question itself; on the map only where it names nothing but a place and a kind.
+
+    What a place "near me" lacks is told by the product's own rules, as where no model answers.
+    """
+    question, earlier = block(turn.user, "question"), block(turn.user, "previous_places")
+    needs = ""
+    if not block(turn.user, "user_location"):
+        is_lost = needs_place(question) and not earlier
+        needs = "place" if is_lost else "origin" if needs_origin(question) else ""
+    query: dict[str, object] = {"query": question, "map": plain_map_task(question)}
+    queries = [] if needs else [query]
+    return Answer(json={"question": question, "needs": needs, "query": queries})
+
+
+def plain_map_task(question: str) -> MapTask | None:
+    """Return the map task of the product's rules, None where the question says more than that.
+
+    Who comes along, what it may cost and what must be there besides, only a model reads: the
+    nearest car park is no answer to a dinner.
+    """
+    task = map_task_by_rules(question)
+    if task is None or task["intent"] not in ("nearby", "area"):
+        return task
+    rest = without_activities(question).casefold()
+    told = (task.get("place"), task.get("city"), *(task.get("keywords") or ()))
+    for name in filter(None, told):
+        rest = rest.replace(name.casefold(), " ")
+    return None if set(terms(_WHERE_ZH.sub(" ", rest))) - _WHERE_EN else task
+
+
+_WHERE_ZH = Linear(
+    "店|馆|附近|周边|周围|一带|有没有|有哪些|有什么|哪里|哪儿|在哪|推荐|[的有吗呢哪里我]"
+)
+_WHERE_EN = frozenset(
+    terms(
+        "can i we near me my location here nearby around where is are there find show which a an"
+        " the in of at to and"
+    )
+)
+"""Words that only ask where something is."""
+
+
+def web_research(turn: Turn) -> Answer:
+    """Return what the best pages of the sample say, each sentence resting on its page."""
+    query = block(turn.user, "query")
+    pages = search_pages(query) if turn.search else []
+    own = [page for page in pages if page.language == detect_language(query)] or pages
+    grounded: list[GroundedSentence] = []
+    for page in own[:PAGES]:
+        source, space = Page(uri=page.url, title=page.title), "" if page.language == "zh" else " "
+        grounded += [GroundedSentence("\n")] if grounded else []
+        rows = sentences(page.text)[:OF_A_PAGE]
+        grounded += [GroundedSentence(row.text + space, (source,)) for row in rows]
+    nothing = GroundedSentence(say("sample.no_page", language_of(turn), question=short(query)))
+    return Answer(grounded=tuple(grounded) or (nothing,), queries=(query,) if turn.search else ())
+
+
+def amap_research(turn: Turn) -> Answer:
+    """Leave it at what the map has brought."""
+    return Answer(text=say("sample.enough", language_of(turn)))
+
+
+def reflection(_turn: Turn) -> Answer:
+    """Reply that it is enough."""
+    return Answer(json={"is_sufficient": True, "knowledge_gap": "", "follow_up_queries": []})
+
+
+def answer(turn: Turn) -> Answer:
+    """Return the map's records as they are, and the sentences nearest to the question."""
+    tags = ("routes", "weather", "places")
+    rows = [row for tag in tags for row in records(block(turn.user, tag))[:RECORDS]]
+    return _quoted(turn, block(turn.user, "question"), _all_sentences(turn.user), rows)
+
+
+def claim_check(_turn: Turn) -> Answer:
+    """Judge nothing."""
+    return Answer(json={"rulings": []})
+
+
+def deep_plan(turn: Turn) -> Answer:
+    """Return one topic, the question."""
+    question = block(turn.user, "question")
+    return Answer(json={"topics": [{"name": short(question), "what_to_find": question}]})
+
+
+def deep_explore(turn: Turn) -> Answer:
+    """Search once for the topic, keep the best pages, and go on to the next topic."""
+    topic, language = block(turn.user, "topic"), language_of(turn)
+    planned = elements(turn.user, "planned")
+    wanted = next((text for row, text in planned if row.get("name") == topic), "")
+    results = "\n".join(result.text for result in turn.tool_results if result.name == SEARCH)
+    if not results:
+        thought = say("sample.search", language, topic=short(topic))
+        queries = [wanted or topic or block(turn.user, "question")]
+        return _calls((THINK, {"reflection": thought}), (SEARCH, {"queries": queries}))
+    found = urls(results)[:PAGES]
+    kept: dict[str, object] = {"search_result_of_current_topic": found}
+    thought = say("sample.pages", language, topic=short(topic), count=len(found))
+    rest = [row.get("name", "") for row, _ in planned if row.get("status") == "planned"]
+    last = (CHANGE, {"new_topic": rest[0], "reason": rest[0]} | kept) if rest else (END, kept)
+    return _calls((THINK, {"reflection": thought}), last)
+
+
+def deep_compress(turn: Turn) -> Answer:
+    """Return the sentences of the pages that are nearest to the topic."""
+    topic = block(turn.user, "topic")
+    rows = _nearest_of_each(_all_sentences(turn.user), topic, OF_A_PAGE)
+    return Answer(text=_joined(rows, turn) or say("sample.nothing_here", language_of(turn)))
+
+
+def deep_report(turn: Turn) -> Answer:
+    """Return the sentences nearest to the question, and the map's records."""
+    topics = elements(turn.user, "topic")
+    rows = [row for _, text in topics if text.startswith("[^") for row in records(text)]
+    notes = [row for _, text in topics for row in _noted(text)]
+    found = [*_all_sentences(turn.user), *notes]
+    return _quoted(turn, block(turn.user, "question"), found, rows[:RECORDS])
+
+
+def plan_tasks(turn: Turn) -> Answer:
+    """Return one task, the question, for the web and the own documents."""
+    own = ["documents"] if "documents" in block(turn.user, "sources") else []
+    task = {"id": "T1", "query": block(turn.user, "question"), "dep": [], "sources": own}
+    return Answer(json={"tasks": [task]})
+
+
+def wish_tasks(turn: Turn) -> Answer:
+    """Return a task for each wish, as it was said."""
+    wishes = [line.removeprefix("- ") for line in lines(turn.user, "wishes")]
+    tasks = [{"id": f"W{n}", "query": wish, "dep": []} for n, wish in enumerate(wishes, 1)]
+    return Answer(json={"tasks": tasks[: number(turn.user, "limit", 1)]})
+
+
+def execute_decide(turn: Turn) -> Answer:
+    """Use no special tool."""
+    return Answer(text=say("sample.no_tool", language_of(turn)))
+
+
+def rewrite_headings(_turn: Turn) -> Answer:
+    """Ask nothing besides."""
+    return Answer(json={"questions": []})
+
+
+def dossier(turn: Turn) -> Answer:
+    """Return the sentences nearest to the question."""
+    places = records(block(turn.user, "places"))[:RECORDS]
+    return _quoted(turn, block(turn.user, "question"), _all_sentences(turn.user), places)
+
+
+def team_analyze(turn: Turn) -> Answer:
+    """Return the question as it stands."""
+    form = block(turn.user, "format_requirement")
+    return Answer(json={"asked": block(turn.user, "question"), "format_requirement": form})
+
+
+def team_select(turn: Turn) -> Answer:
+    """Return the candidate who has waited longest, which is the first."""
+    return Answer(text=next(iter(lines(turn.user, "candidates")), "researcher"))
+
+
+def team_researcher(turn: Turn) -> Answer:
+    """Search once, and quote the sentence nearest to the question."""
+    question = block(turn.user, "question")
+    offered = [tool.name for tool in turn.tools if tool.name in SEARCHES]
+    if offered and not turn.tool_results and "<tool " not in turn.user:
+        return _calls(*((name, {"query": question}) for name in offered))
+    text = "\n".join([turn.user, *(result.text for result in turn.tool_results)])
+    rows = nearest(_all_sentences(text), question, 1)
+    return Answer(text=f"{_joined(rows, turn)} {say('sample.needs_model', language_of(turn))}")
+
+
+def team_verifier(turn: Turn) -> Answer:
+    """Agree that no answer was found, for none is ever stated."""
+    needs = say("sample.needs_model", language_of(turn))
+    return Answer(text=f"{needs}\nVERDICT: AGREE NOT FOUND\nTERMINATE")
+
+
+def team_synthesize(turn: Turn) -> Answer:
+    """Settle on no answer, with the sentence nearest to the question."""
+    rows = nearest(_all_sentences(turn.user), block(turn.user, "question"), 1)
+    text = f"{_joined(rows, turn)} {say('sample.needs_model', language_of(turn))}".strip()
+    return Answer(json={"outcome": "not_found", "explanation": text})
+
+
+def _calls(*calls: tuple[str, Mapping[str, object]]) -> Answer:
+    return Answer(calls=tuple(FunctionCall(name, dict(args)) for name, args in calls))
+
+
+def _all_sentences(text: str) -> list[Sentence]:
+    """Return the sentences of all sources that a text lists, and of the findings."""
+    listed = [row for s in sources(text) if s.id for row in sentences(s.text, s.id, s.title)]
+    own = [row for r in records(block(text, "documents")) for row in sentences(r.text, r.id)]
+    findings = "\n".join(block(text, tag) for tag in ("sources", "findings"))
+    return [*_noted(findings), *listed, *own]
+
+
+def _noted(text: str) -> list[Sentence]:
+    """Return the cited sentences of findings or notes."""
+    return [row for part, id, title in cited(text) for row in sentences(part, id, title)]
+
+
+def _nearest_of_each(rows: Iterable[Sentence], question: str, most: int) -> list[Sentence]:
+    """Return the nearest sentences of each source, the source of the best first."""
+    best = nearest(rows, question, 100)
+    ids = list(dict.fromkeys(row.id for row in best))[:SOURCES]
+    return [row for id in ids for row in [r for r in best if r.id == id][:most]]
+
+
+def _joined(rows: Iterable[Sentence], turn: Turn) -> str:
+    space = "" if language_of(turn) == "zh" else " "
+    return space.join(f"{row.text}[^{row.id}]" for row in rows)
+
+
+def _quoted(turn: Turn, question: str, found: list[Sentence], rows: list[Record]) -> Answer:
+    """Return records and quotes under what they are: material, not an answer."""
+    language, near = language_of(turn), _nearest_of_each(found, question, OF_A_SOURCE)
+    if not (rows or near):
+        return Answer(text=say("sample.nothing", language, question=short(question)))
+    parts = [say("sample.quotation", language)]
+    if rows:
+        listed = "\n".join(f"- {row.shown()}" for row in rows)
+        parts.append(f"{say('sample.records', language)}\n{listed}")
+    if near:
+        listed = "\n".join(f"- {row.text} [^{row.id}]" for row in near)
+        parts.append(f"{say('sample.web', language)}\n{listed}")
+    return Answer(text="\n\n".join(parts))
+
+
+MINIMUM: dict[str, Callable[[Turn], Answer]] = {
+    reply.__name__: reply
+    for reply in (
+        *(generate_query, web_research, amap_research, reflection, answer),
+        *(claim_check, deep_plan, deep_explore, deep_compress, deep_report),
+        *(plan_tasks, wish_tasks, execute_decide, rewrite_headings, dossier),
+        *(team_analyze, team_select, team_researcher, team_verifier, team_synthesize),
+    )
+}
