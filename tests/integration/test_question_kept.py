@@ -238,7 +238,7 @@ async def test_an_earlier_answer_is_shown_without_what_code_wrote_around_it(lab:
     await lab.ask("第三个呢")
     second, third = (block(p, "conversation") for p in llm.prompts("generate_query")[1:])
     assert second.splitlines() == ["user: 王府井附近的景点", f"assistant: {text}[^p0-0]"]
-    assert [len(line) for line in third.splitlines()[1::2]] == [1013, 3018]
+    assert [len(line) for line in third.splitlines()[1::2]] == [613, 3018]
 
 
 async def test_earlier_places_are_not_told_a_second_time_as_sources(lab: Lab) -> None:

@@ -200,6 +200,20 @@ def test_lists_are_shown_within_their_room_the_newest_whole() -> None:
     assert "老店11" not in shown
 
 
+def test_the_query_s_model_is_told_only_the_names_of_what_older_answers_showed() -> None:
+    page = source("w0-0", "https://1.example", title="旧页", quotes=["旧的说法。"])
+    first = turn_of([shop("甲", 1)], [page], None)
+    new = source("w0-0", "https://2.example", title="新页", quotes=["新的说法。"])
+    second = turn_of([shop("乙", 1)], [new], first)
+    lists = shown_lines(second, {}, "zh", 2000, brief=True)
+    assert [line.count(" | ") > 1 for line in lists.splitlines() if "no." in line] == [True, False]
+    pages = previous_lines(second, 2000, brief=True)
+    assert "新的说法" in pages
+    assert "旧页" in pages
+    assert "旧的说法" not in pages
+    assert "旧的说法" in previous_lines(second, 2000)
+
+
 def test_a_thread_of_before_has_one_turn() -> None:
     place = shop("甲", 1)
     old = Previous(sources=[stands_for(place)], places=[place], answer="m1")

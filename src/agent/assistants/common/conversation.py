@@ -26,7 +26,7 @@ MAX_QUESTION = 20_000
 EXTENT = "own_text"
 """Key of a message's additional_kwargs: [start, end] in characters of what the model wrote."""
 KEPT_MESSAGES = 6
-_QUESTION_CHARACTERS, _LAST_CHARACTERS, _OLDER_CHARACTERS = 2000, 4000, 1000
+_QUESTION_CHARACTERS, _LAST_CHARACTERS, _OLDER_CHARACTERS = 2000, 4000, 600
 _LINE_BREAK = " / "
 _SENTENCES = re.compile(r".+[。！？；]|.+[.!?;](?=\s)")
 
@@ -79,7 +79,7 @@ def conversation(
             who, limit = "user", _QUESTION_CHARACTERS
         elif isinstance(message, AIMessage):
             who = "assistant"
-            limit = longest if message is last_answer else _OLDER_CHARACTERS
+            limit = longest if message is last_answer else min(_OLDER_CHARACTERS, longest // 4)
         else:
             continue
         own = [

@@ -96,22 +96,27 @@ def zone_before(previous: Previous) -> str:
 
 
 def shown_lines(
-    previous: Previous, again: Mapping[str, str], language: Language, tokens: int
+    previous: Previous,
+    again: Mapping[str, str],
+    language: Language,
+    tokens: int,
+    *,
+    brief: bool = False,
 ) -> str:
     """Return what the last answers listed for a model: a line each place, with its number.
 
-    Within so many tokens, the newest list first.
+    Within so many tokens, the newest list first; where it is `brief`, that one alone with facts.
     A place stands with its facts in the newest list only, and without any where it was found
     again: `again` has its new source by its id.
     """
     by_id, told = {place["id"]: place for place in previous["places"]}, {*again}
     parts = list[str]()
-    for turn in turns_of(previous):
+    for at, turn in enumerate(turns_of(previous)):
         lines = list[str]()
         for shown in turn["places"]:
             place = by_id.get(shown["id"])
             source = again.get(shown["id"]) or (place["source"] if place else "")
-            new = place and shown["id"] not in told
+            new = shown["id"] not in told and not (brief and at)
             facts = place_facts(place, language) if place and new else shown["name"]
             number = f"no. {shown['number']}" if shown["number"] else ""
             marker = f"[^{source}] " if source else ""
@@ -165,13 +170,19 @@ def planned_places(previous: Previous) -> list[str]:
 
 
 def previous_lines(
-    previous: Previous, tokens: int, question: str = "", *, places_in: Language | None = None
+    previous: Previous,
+    tokens: int,
+    question: str = "",
+    *,
+    places_in: Language | None = None,
+    brief: bool = False,
 ) -> str:
     """Return notes and sources of the last turns for a model, within so many tokens.
 
     Of a source's words those stand there that are in no note, of each as much as of others: the
-    lines nearest to the question where there is no room for all. `places_in` is the language in
-    which the listed places stand there, too.
+    lines nearest to the question where there is no room for all; where it is `brief`, none of a
+    source that only older answers cite. `places_in` is the language in which the listed places
+    stand there, too.
     """
     if listed := shown_lines(previous, {}, places_in, tokens // 2) if places_in else "":
         rest = previous_lines(previous, tokens - estimated_tokens(listed) - 1, question)
@@ -181,7 +192,8 @@ def previous_lines(
     heads = [_head(source) for source in sources]
     before = "\n\n".join([*notes, ""]) if notes else ""
     free = tokens - estimated_tokens("\n".join([before, *heads])) - 3 * len(heads)
-    lines = [_lines(source, noted) for source in sources]
+    silent = _older(previous) if brief else frozenset[str]()
+    lines = [[] if source["id"] in silent else _lines(source, noted) for source in sources]
     words = [
         cut if cut == (whole := _joined(own)) or not question
         else cut_to_tokens(_nearest(own, question, len(cut) / len(whole)), estimated_tokens(cut))
@@ -189,6 +201,12 @@ def previous_lines(
     ]  # fmt: skip
     rows = [" — ".join(filter(None, pair)) for pair in zip(heads, words, strict=True)]
     return cut_to_tokens((before + "\n".join(rows)).rstrip(), tokens)
+
+
+def _older(previous: Previous) -> frozenset[str]:
+    """Return the ids of the sources that only answers before the last one cite."""
+    last, *before = turns_of(previous) or [_shown("", (), ())]
+    return frozenset(id for turn in before for id in turn["cited"]).difference(last["cited"])
 
 
 def _head(source: Source) -> str:
