@@ -13,8 +13,7 @@ from agent.evidence.intent import (
     needs_place,
 )
 from agent.evidence.maps import valid_map_task
-from agent.evidence.places import names_chinese_place
-from agent.evidence.vocabulary import activity_keywords
+from agent.evidence.vocabulary import activity_keywords, names_chinese_place
 from tests.support.cpu_time import takes_less
 
 TRAPS = [

@@ -4,20 +4,9 @@ import re
 from dataclasses import dataclass
 
 from agent.core.patterns import Linear, piece
-from agent.evidence.vocabulary import CITY, ELSEWHERE, LANDMARK, city_in, landmark_in
+from agent.evidence.vocabulary import CITY, city_in, landmark_in
 
 _HAN = "\u4e00-\u9fff"
-
-
-def names_chinese_place(text: str) -> bool:
-    """Return whether a known city or sight of China is named, or any place in Chinese."""
-    text = piece(text)
-    sights = (sight[0].casefold() for sight in LANDMARK.finditer(text))
-    if CITY.search(text) or any(sight not in ELSEWHERE for sight in sights):
-        return True
-    place = extract_place(text)
-    return bool(place and re.search(f"[{_HAN}]", place[0]))
-
 
 _SUFFIX = (
     "大道|胡同|广场|公园|景区|古镇|古城|大学|学院|中学|医院|机场|[火高]?[车铁]?站|大厦|购物中心|商圈"

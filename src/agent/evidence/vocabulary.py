@@ -171,3 +171,10 @@ def landmark_in(text: str) -> str | None:
     """Return the first known sight or quarter, as written."""
     match = LANDMARK.search(piece(text))
     return match[0] if match else None
+
+
+def names_chinese_place(text: str) -> bool:
+    """Return whether a known city or sight of China is named."""
+    text = piece(text)
+    sights = (sight[0].casefold() for sight in LANDMARK.finditer(text))
+    return bool(CITY.search(text)) or any(sight not in ELSEWHERE for sight in sights)

@@ -38,8 +38,8 @@ from agent.core.telemetry import (
     tell,
     tell_end,
 )
-from agent.evidence.places import names_chinese_place
 from agent.evidence.types import Point
+from agent.evidence.vocabulary import names_chinese_place
 from agent.evidence.zones import CHINA, zone_at, zone_named
 from agent.export.finished import PRINTED_QUOTES
 from agent.models.catalogue import parse
