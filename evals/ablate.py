@@ -7,6 +7,7 @@ rules were written with; the others stay unseen.
 """
 
 import argparse
+import ast
 import importlib
 import inspect
 import json
@@ -52,6 +53,8 @@ def _intent_checks(half: str) -> dict[str, Check]:
     if half != "test":
         for row in geo_intent.load(geo_intent.RESEARCH):
             checks[f"research {row['query']}"] = partial(_is_offered, row)
+        for row in rows("everyday"):
+            checks[f"everyday {row['query']}"] = partial(_is_detected, row)
         for row in rows("map_tasks"):
             checks[f"task {row['query']}"] = partial(_has_task, row)
         for row in rows("needs"):
@@ -69,6 +72,10 @@ def _is_routed(row: dict[str, Any]) -> bool:
     wanted = row["place"].casefold() if row["geo"] and row["place"] else ""
     found = [part.casefold() for part in intent.extract_place(row["query"]) or () if part]
     return not wanted or any(wanted in part or part in wanted for part in found)
+
+
+def _is_detected(row: dict[str, Any]) -> bool:
+    return intent.detect_location_query(row["query"]) == row["geo"]
 
 
 def _is_offered(row: dict[str, Any]) -> bool:
@@ -126,15 +133,26 @@ def switches(module: ModuleType) -> Iterator[Switch]:
     """Yield the functions of a module, then the alternatives of its patterns and tables."""
     for name, value in list(vars(module).items()):
         if inspect.isfunction(value) and value.__module__ == module.__name__:
-            users = [m for m in (module, *_agent_modules()) if vars(m).get(name) is value]
+            holders = {id(m): m for m in (module, *_agent_modules())}.values()
+            users = [(m, own) for m in holders for own, it in vars(m).items() if it is value]
             nothing = _nothing(value)
             yield Switch(
                 f"{module.__name__}.{name}()",
-                partial(_set_all, users, name, lambda *_, _n=nothing, **__: _n),
-                partial(_set_all, users, name, value),
+                partial(_set_all, users, lambda *_, _n=nothing, **__: _n),
+                partial(_set_all, users, value),
             )
-    for name, value in list(vars(module).items()):
-        yield from _of_value(f"{module.__name__}.{name}", vars(module), name, value)
+    for name in _assigned(module):
+        yield from _of_value(f"{module.__name__}.{name}", vars(module), name, vars(module)[name])
+
+
+def _assigned(module: ModuleType) -> list[str]:
+    """Return the names that a module gives values to itself; what it imports is another's."""
+    if not (path := getattr(module, "__file__", None)):
+        return list(vars(module))
+    body = ast.parse(Path(path).read_text("utf-8")).body
+    assigned = [node for node in body if isinstance(node, ast.Assign | ast.AnnAssign)]
+    targets = [t for node in assigned for t in getattr(node, "targets", None) or [node.target]]  # type: ignore[union-attr]
+    return [target.id for target in targets if isinstance(target, ast.Name)]
 
 
 def _of_value(label: str, holder: Any, key: Any, value: Any) -> Iterator[Switch]:
@@ -204,8 +222,8 @@ def _agent_modules() -> list[ModuleType]:
     return [m for name, m in sys.modules.items() if name.startswith(("agent.", "evals.")) and m]
 
 
-def _set_all(modules: Sequence[ModuleType], name: str, value: Any) -> None:
-    for module in modules:
+def _set_all(users: Sequence[tuple[ModuleType, str]], value: Any) -> None:
+    for module, name in users:
         setattr(module, name, value)
 
 

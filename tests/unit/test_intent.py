@@ -2,6 +2,7 @@ import random
 from typing import Any
 
 import pytest
+from evals.ablate import rows
 from evals.geo_intent import RESEARCH, first_design_detector, first_design_intent, load, score
 
 from agent.evidence.intent import (
@@ -10,6 +11,7 @@ from agent.evidence.intent import (
     has_location_intent,
     map_task_by_rules,
     names_known_place,
+    needs_origin,
     needs_place,
 )
 from agent.evidence.maps import valid_map_task
@@ -317,3 +319,14 @@ def test_where_to_go_when_it_rains_is_no_question_on_the_weather() -> None:
     weather = map_task_by_rules("上海明天会下雨吗")
     assert weather
     assert weather["intent"] == "weather"
+
+
+@pytest.mark.parametrize("row", rows("everyday"), ids=lambda row: str(row["query"]))
+def test_what_everybody_asks_of_places_is_found_without_a_model(row: dict[str, Any]) -> None:
+    assert detect_location_query(row["query"]) is row["geo"]
+
+
+@pytest.mark.parametrize("row", rows("needs"), ids=lambda row: str(row["query"]))
+def test_what_the_person_has_to_say_first_is_known(row: dict[str, Any]) -> None:
+    found = "place" if needs_place(row["query"]) else ""
+    assert ("origin" if needs_origin(row["query"]) else found) == row["needs"]

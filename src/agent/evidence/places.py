@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from agent.core.patterns import Linear, piece
-from agent.evidence.vocabulary import CITY, city_in, landmark_in
+from agent.evidence.vocabulary import CITY, city_in, landmark_in, without_activities
 
 _HAN = "\u4e00-\u9fff"
 
@@ -19,7 +19,7 @@ _NOT_IN_NAME = re.compile(
     r"|和|离|距|我|[哪这那几一每][个家条座]|这|那|是|给|带|看|逛|玩|吃|买|能|里|不|哪)",
     re.DOTALL,
 )
-_BARE = re.compile(rf"(?:{_SUFFIX}|[大小老新好地市商城街专全夜社郊园景校])+")
+_BARE = re.compile(rf"(?:{_SUFFIX}|[大小老新好地市商城街专全夜社郊园景校])*")
 _BEFORE_NEAR = Linear(
     rf"([{_HAN}A-Za-z0-9·\s()（）-]{{2,24}}?)\s*(?:的?(?:附近|周边|周围|旁边|边上|一带|门口|楼下)"
     r"|\s*[0-9一二两三五十]+\s*(?:公里|千米|米|km|m)\s*(?:以内|之内|内|范围))"
@@ -45,7 +45,7 @@ def shaped_place(text: str) -> str | None:
     """Return a word that is built like the name of a place."""
     for match in _SHAPE.finditer(piece(text)):
         name = _NOT_IN_NAME.sub("", match[0])
-        if len(name) >= 2 and not _BARE.fullmatch(CITY.sub("", name)):
+        if len(name) >= 2 and not _BARE.fullmatch(without_activities(CITY.sub("", name)).strip()):
             return name
     english = _ENGLISH_SHAPE.search(piece(text))
     return english[1] if english else None
@@ -64,11 +64,6 @@ def place_after_preposition(text: str) -> str | None:
     return match[1] if match else None
 
 
-def is_vague(name: str) -> bool:
-    """Return whether a name only points: here, there, my hotel."""
-    return bool(_VAGUE.fullmatch(name.strip()))
-
-
 def extract_place(text: str) -> tuple[str, str | None] | None:
     """Return the (place, city) of a question; the place may be the city itself."""
     text = piece(text)
@@ -84,7 +79,7 @@ def extract_place(text: str) -> tuple[str, str | None] | None:
 
 _BY = re.compile(
     r"(?:乘坐|搭乘|[坐乘搭骑开叫打])?(?:共享)?(?:地铁|公交车?|高铁|动车|火车|大巴|出租车?|的士|网约车"
-    r"|单车|自行车)(?!站)|步行|徒步|走路|骑行|骑车|[驾开打叫]车|自驾|打的|走(?=[到去])|导航(?=[到去至])"
+    r"|单车|自行车)(?!站)|步行|走路|骑车|[驾开打叫]车|自驾|打的|导航(?=[到去至])"
 )
 _ZH = r"[\w·()（）'’-]{2,16}?"
 _AFTER_ZH = r"(?=的|怎么|如何|要|有|多|几|远|大概|大约|路线|导航|距离|\s|[?？。，,]|$)"
@@ -93,7 +88,7 @@ _THE = r"(?:the\s+)?"
 _AFTER_EN = (
     r"(?=\s+(?:by|on|in|via|at|around|before|after|and|with|today|tomorrow|now)\b|[?.,!;]|$)"
 )
-_NO_NAME = re.compile("怎么|如何|我|想|请问|导航")
+_NO_NAME = re.compile("怎么|我")
 # Each names `origin` and `destination`; the first that fits counts.
 _WAYS = tuple(
     re.compile(pattern, re.IGNORECASE)
