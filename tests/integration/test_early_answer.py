@@ -1,6 +1,7 @@
 """The answer is begun while reflection reads: kept where that is enough, given up where not."""
 
 import asyncio
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from agent.runs.reply_cache import ReplyCache
 from agent.runs.run_log import Wish
 from agent.sample.model.request import Answer
 from agent.sample.service import BODY, Handler
+from agent.texts import say
 from tests.integration.test_steering import Arriving, requests, steered
 from tests.support.faults import at, moody
 from tests.support.lab import EN, ZH, Lab, answer_of, laboratory, tasks, told
@@ -178,3 +180,31 @@ async def test_a_run_that_goes_on_after_the_verdict_begins_no_answer_for_it(
         await lab.graph.ainvoke(None, before.config, context=configure(WEB))
         assert tasks(lab.gemini.requests).count("reflection") == 1
         assert answers(lab) == 2
+
+
+async def test_the_sources_are_listed_while_the_judge_still_reads() -> None:
+    async with laboratory() as lab:
+        respond, listed = lab.gemini.respond, threading.Event()
+
+        async def held(request: web.Request, handler: Handler) -> web.StreamResponse:
+            if at("claim_check")(request, request[BODY]):
+                assert await asyncio.to_thread(listed.wait, 30)
+            return await respond(request, handler)
+
+        lab.gemini.respond = held  # type: ignore[method-assign]
+        streamed, stored = "", {}
+        async for mode, part in lab.graph.astream(
+            {"messages": EN},  # type: ignore[arg-type]
+            {"configurable": {"thread_id": "t"}},
+            context=configure({**WEB, "claim_check": True}),
+            stream_mode=["messages", "values"],
+        ):
+            if mode == "values":
+                stored = part  # type: ignore[assignment]
+            else:
+                streamed += part[0].text  # type: ignore[index]
+                if say("answer.sources", "en") in streamed:
+                    listed.set()
+        assert "claim_check" in tasks(lab.gemini.requests)
+        assert listed.is_set()
+        assert told(stored)["checks"]["claims"]["total"] > 0

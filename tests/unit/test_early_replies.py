@@ -31,6 +31,7 @@ class Writer:
     pieces: asyncio.Queue[str | Exception] = field(default_factory=asyncio.Queue)
     asked: list[Request] = field(default_factory=list)
     ended: list[str] = field(default_factory=list)
+    heard: asyncio.Event = field(default_factory=asyncio.Event)
     written: asyncio.Event = field(default_factory=asyncio.Event)
 
     def says(self, *pieces: str | Exception) -> None:
@@ -39,6 +40,7 @@ class Writer:
 
     async def stream(self, request: Request) -> AsyncIterator[Piece]:
         self.asked.append(request)
+        self.heard.set()
         how = "cancelled"
         try:
             while piece := await self.pieces.get():
@@ -128,6 +130,26 @@ async def test_a_reply_that_is_not_wanted_ends_with_its_step_which_owns_its_cost
     writer.says("Anew", "")
     assert await streamed(models, budget.meter(answering=True)) == ["Anew"]
     assert len(writer.asked) == 2
+
+
+async def test_a_reply_given_up_before_its_first_word_has_cost_its_prompt() -> None:
+    writer, step = Writer(), turn().meter()
+    models = client(writer)
+    async with models.early(MODEL, ASK, meter=step, fallback=None) as early:
+        early.begin()
+        await writer.heard.wait()
+    assert writer.ended == ["cancelled"]
+    assert step.usage["model_calls"] == 1
+    assert step.usage["input_tokens"] > 0
+
+
+async def test_a_client_that_is_closed_ends_what_nobody_took_up() -> None:
+    writer = Writer()
+    models = client(writer)
+    async with begun(models, writer, turn().meter()) as early:
+        early.keep()
+    await models.aclose()
+    assert writer.ended == ["cancelled"]
 
 
 async def test_a_step_that_is_cancelled_or_fails_ends_a_reply_it_wanted() -> None:

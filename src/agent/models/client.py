@@ -446,6 +446,7 @@ class ModelClient:
 
     async def aclose(self) -> None:
         """Close the connections of every event loop."""
+        await self._early.aclose()
         for vendor in self._vendors.values():
             await vendor.aclose()
 

@@ -75,6 +75,13 @@ class EarlyReplies:
             if early.reading is not None:
                 early.reading.give_up()
 
+    async def aclose(self) -> None:
+        """End what nobody has taken up on this loop."""
+        here = id(asyncio.get_running_loop())
+        for place in [place for place in self._kept if place[1] == here]:
+            if (reading := self._kept.pop(place).reading) is not None:
+                await reading.aclose()
+
     @asynccontextmanager
     async def taken_up(self, key: str, meter: Meter) -> AsyncIterator[ReadAhead | None]:
         """Hold the turn's early reply to this very request; None where there is none that works.

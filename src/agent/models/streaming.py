@@ -237,10 +237,14 @@ class OpenStream:
             self._finish = piece.finish
         self._last = (self._last + piece.text)[-_LAST_CHARACTERS:]
 
-    async def close(self, meter: Meter) -> None:
-        """Close the connection and account for what was used, by estimate where it ended early."""
+    async def close(self, meter: Meter, *, given_up: bool = False) -> None:
+        """Close the connection and account for what was used, by estimate where it ended early.
+
+        A reply that is `given_up` before its first word has been paid for its prompt.
+        """
         await self._pieces.aclose()
-        if not self._ended and not self._spent.output_tokens and self._underway.has_heard:
+        is_begun = self._underway.has_heard or given_up
+        if not self._ended and not self._spent.output_tokens and is_begun:
             self._spent = replace(self._underway.spent(), served_by=self._spent.served_by)
         if self.text.echoes:
             meter.remark("model_weak")
@@ -371,8 +375,9 @@ class AnswerStream:
                 opened = self._stream(vendor, limited, name, policy, pulse)
                 try:
                     await opened.wait_for_text()
-                except BaseException:
-                    await opened.close(self._meter)
+                except BaseException as error:
+                    given_up = isinstance(error, asyncio.CancelledError)
+                    await opened.close(self._meter, given_up=given_up)
                     raise
                 return opened
 
