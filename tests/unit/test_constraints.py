@@ -42,6 +42,22 @@ def test_a_total_without_a_number_of_people_demands_nothing() -> None:
     assert valid_constraints({"total_cost": 400, "people": 0}) == {}
 
 
+def test_a_car_park_beside_a_lunch_need_not_be_cheap_or_suit_anybody() -> None:
+    demands = Constraints(max_cost=150, suits=["elderly"], open_on=[7])
+    hours = "周一至周日 00:00-24:00"
+    park = record("停车场", cost=15.0, category="公共停车场", open_time=hours)
+    lunch = record("一坐一忘", cost=95.0, category="云贵菜", open_time=hours)
+    assert [verdict["constraint"] for verdict in check(park, demands, "zh")] == ["open_on"]
+    assert [place["name"] for place in judged([park, lunch], demands, "zh")] == [
+        "停车场",
+        "一坐一忘",
+    ]
+    dear = record("贵", cost=300.0, category="云贵菜", open_time=hours)
+    assert judged([dear, park], demands, "zh")[0]["name"] == "停车场"
+    asked = Constraints(max_cost=10, kind="parking")
+    assert {verdict["verdict"] for verdict in check(park, asked, "zh")} == {"satisfied", "violated"}
+
+
 def test_a_hotpot_above_the_budget_never_stands_before_one_within_it() -> None:
     """人均100以内 put a hotpot of ¥110 first."""
     constraints = Constraints(max_cost=100, kind="restaurant")

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 from agent.core.patterns import Linear
 from agent.evidence.language import weekdays_in
@@ -213,8 +213,19 @@ _FITS: dict[Suits, tuple[str, str]] = {
 }
 
 
+_OF_ALL = frozenset({"open_at", "open_until", "open_on", "not_on", "max_distance_m", "max_walk_m"})
+"""Demands that hold for whatever is shown."""
+
+
 def check(place: Place, constraints: Constraints, language: Language) -> list[Verdict]:
-    """Return one verdict for each constraint, each with the field that says so."""
+    """Return one verdict for each constraint, each with the field that says so.
+
+    A car park beside what is asked for has to be open and near: what lunch may cost, and whom it
+    suits, is no demand on it.
+    """
+    if _is_beside(place, constraints):
+        kept = {key: bound for key, bound in constraints.items() if key in _OF_ALL}
+        constraints = cast(Constraints, kept)
     verdicts = [
         *_costs(place, constraints, language),
         _rating(place, constraints.get("min_rating"), language),
@@ -238,7 +249,13 @@ def judged(places: Sequence[Place], constraints: Constraints, language: Language
     checked = [
         Place(**{**place, "verdicts": check(place, constraints, language)}) for place in places
     ]
-    return sorted(checked, key=_rank)
+    return sorted(checked, key=lambda place: max(_rank(place), _is_beside(place, constraints)))
+
+
+def _is_beside(place: Place, constraints: Constraints) -> bool:
+    """Return whether this is a car park, and the question is for something else besides."""
+    is_asked = constraints.get("kind") == "parking"
+    return not is_asked and bool(re.search(_KINDS["parking"], place["category"] or "", re.I))
 
 
 def fitting(places: Sequence[Place], constraints: Constraints, language: Language) -> int:
