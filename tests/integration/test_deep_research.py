@@ -365,3 +365,35 @@ async def test_a_report_streams_as_it_was_revised(on: bool) -> None:
         pieces = [str(part.text) async for part, _ in parts if isinstance(part, AIMessageChunk)]
     assert ("999" in "".join(pieces)) is not on
     assert "成本为40美元/千瓦时" in "".join(pieces)
+
+
+async def test_a_late_judge_still_corrects_the_stored_report_and_is_accounted_for() -> None:
+    def invents(turn: Turn) -> Answer:
+        return Answer(text="# 报告\n\n成本降到999美元[^t0-0]。")
+
+    def judges(turn: Turn) -> Answer:
+        return ruling(turn, "999", v="n", bad=["999美元"])
+
+    researcher = Researcher("成本", deep_report=invents, claim_check=judges)
+    async with deep_laboratory(researcher) as lab:
+        lab.gemini.latency = lambda _, body: 1.5 if "claim_check" in str(body) else 0.0
+        parts: AsyncIterator[Any] = lab.graph.astream(
+            GIVEN,
+            {"configurable": {"thread_id": "late"}},
+            context=lab.configured(claim_seconds=1),
+            stream_mode=["messages", "custom", "values"],
+        )
+        streamed, kinds, state = "", list[str](), dict[str, Any]()
+        async for mode, part in parts:
+            if mode == "messages" and isinstance(part[0], AIMessageChunk):
+                streamed += str(part[0].text)
+            elif mode == "custom":
+                kinds.append(part["type"])
+            elif mode == "values":
+                state = part
+        asked = len(lab.gemini.requests)
+    assert "降到999美元[1]" in streamed
+    assert "†" not in streamed
+    assert kinds[-2:] == ["checking", "done"]
+    assert re.search(r"降到999美元†\[1\]", str(answer_of(state).text))
+    assert told(state)["usage"]["model_calls"] == asked

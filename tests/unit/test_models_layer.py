@@ -9,8 +9,11 @@ from google.genai.types import Content, FunctionCall, FunctionResponse, Part
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from pydantic import BaseModel, Field
 
+from agent.assistants.common.judge import WAITING
+from agent.core.calls import Calls
 from agent.core.errors import ConfigurationError
 from agent.core.proxies import is_socks, proxy_environment, proxy_for
+from agent.models.client import ModelClient
 from agent.models.google import restore_ids
 from agent.models.habits import Attempt
 from agent.models.openai import OpenAI
@@ -243,3 +246,23 @@ async def test_a_reply_that_has_come_already_lets_others_go_on_while_it_is_read(
     ended.set()
     await going
     assert turns[0] >= 100
+
+
+@pytest.mark.parametrize(
+    ("model", "settings", "kind", "one"),
+    [
+        ("gemini-3.5-flash-lite", {}, "hosted", False),
+        ("gemini-3.5-flash-lite", {"model_concurrency": 1}, "hosted", True),
+        ("openai:small", {"openai_base_url": "http://127.0.0.1:8080/v1"}, "near", True),
+        ("openai:small", {"openai_base_url": "http://127.0.0.1:8080/v1", "model_concurrency": 4},
+         "near", False),
+        ("openai:small", {"openai_base_url": "https://models.example/v1"}, "hosted", False),
+        ("openai:deepseek-r1", {"openai_base_url": "https://models.example/v1"}, "thinking", False),
+    ],
+)  # fmt: skip
+def test_a_reader_waits_for_a_judge_as_its_model_is_served(
+    model: str, settings: dict[str, Any], kind: str, one: bool
+) -> None:
+    models = ModelClient(Settings(gemini_api_key="k", openai_api_key="k", **settings), Calls())
+    assert (models.kind(model), models.serves_one(model)) == (kind, one)
+    assert WAITING["hosted"] < WAITING["thinking"] < WAITING["near"]
