@@ -32,7 +32,7 @@ KNOWN = "known"
 _FOR_FIGURE, _FOR_CONTEXT, _MOST_TERMS, _MOST_FIGURES = 1.5, 0.25, 40, 20
 _MOST_SHOWN = 40
 """Passages of sources that a statement does not cite."""
-_MOST_OF_A_SPAN, _NEXT_DAYS = 0.6, 9
+_MOST_OF_A_SPAN, _MOST_WORDS, _MOST_HELD, _NEXT_DAYS = 0.6, 12, 20, 9
 
 
 def passages(text: str) -> list[str]:
@@ -272,19 +272,18 @@ class Evidence:
                 scores[place] += worth
         return scores
 
-    def holding(self, span: str, but: Container[str]) -> list[Passage]:
-        """Return passages with most of the words of a span, by their rarity, but some."""
-        weights = {word: self._rarity_of(word) for word in words(span)}
+    def holding(self, span: str, but: Container[str] = ()) -> list[Passage]:
+        """Return the best passages that have most of the rarest words of a span, but some."""
+        rarest = sorted(((self._rarity_of(word), word) for word in words(span)), reverse=True)
         held: dict[int, float] = {}
-        for word, weight in weights.items():
+        for weight, word in rarest[:_MOST_WORDS]:
             breathe()
             for place in self._holders.get(word, ()):
                 held[place] = held.get(place, 0.0) + weight
-        enough = _MOST_OF_A_SPAN * sum(weights.values())
-        best = sorted(held, key=lambda place: (-held[place], place))
-        return [
-            self.passages[i] for i in best if held[i] >= enough and self.passages[i].name not in but
-        ]
+        enough = _MOST_OF_A_SPAN * sum(weight for weight, _ in rarest[:_MOST_WORDS])
+        fits = (i for i in held if held[i] >= enough and self.passages[i].name not in but)
+        best = nlargest(_MOST_HELD, fits, key=lambda place: (held[place], -place))
+        return [self.passages[place] for place in best]
 
     def _rarity(self, holders: int) -> float:
         return math.log(1 + (len(self.passages) - holders + 0.5) / (holders + 0.5))

@@ -189,7 +189,7 @@ def _proved(
 def _is_borne(span: str, statement: Statement, evidence: Evidence) -> bool:
     """Return whether some words stand as they are in what their statement cites."""
     long = sum(3 if char >= "\u3000" else 1 for char in span) >= _LONG_SPAN
-    held = evidence.holding(span, ()) if long else []
+    held = evidence.holding(span) if long else []
     return any(p.source in statement.cited and span_in(span, p.text) for p in held)
 
 
