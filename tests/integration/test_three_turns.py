@@ -155,11 +155,3 @@ async def test_the_readers_clock_and_the_places_hold_in_the_next_questions(lab: 
         for question in ("Bookshops near Wangfujing", "Thanks!", "Which of them is open now?")
     ]
     assert local == ["2026-11-22 Sun 10:00 (UTC+8)"] * 3
-
-
-async def test_the_best_of_them_is_one_of_the_last_list_without_a_key_too(lab: Lab) -> None:
-    await lab.ask("王府井附近适合遛娃的好去处")
-    shops = told(await lab.ask("三里屯附近的书店"))["places"]
-    best = told(await lab.ask("评分最高的是哪家"))["places"]
-    assert {place["id"] for place in best} <= {place["id"] for place in shops}
-    assert best
