@@ -10,10 +10,11 @@ from agent.assistants.common.claims import Checked, ClaimCheck, unchecked
 from agent.assistants.common.judge import Ask, Judge, Revise
 from agent.core.budget import Meter
 from agent.core.errors import BudgetExceeded
+from agent.evidence.claims.corrected import can_be_left_out
 from agent.evidence.claims.judging import Ruling, passages_block
 from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.rewording import Failing, Rewording, sound_wordings
-from agent.evidence.claims.statements import MARKED, Statement
+from agent.evidence.claims.statements import LINKED, MARKED, Statement, statements
 from agent.evidence.types import Place, Source
 from agent.models.client import ModelClient
 from agent.texts import say
@@ -198,6 +199,15 @@ async def test_a_writer_may_leave_out_a_sentence_but_not_all_of_a_line() -> None
     assert done.text.startswith(f"门票60元[1]({URL})。\n\n")
     done = await checked(f"有免费轮椅[1]({URL})。", reader, Writer(轮椅="-"))
     assert "有免费轮椅†" in done.text
+
+
+@pytest.mark.parametrize("item", ["- ", "2. ", "* "])
+def test_a_second_sentence_of_an_item_can_be_left_out_but_not_the_item(item: str) -> None:
+    text = f"Places:\n\n{item}In & Out is open daily. It has a lift.\n{item}Taikoo Li has 800 cars."
+    _, first, second, alone = statements(text, LINKED)
+    assert can_be_left_out(text, first)
+    assert can_be_left_out(text, second)
+    assert not can_be_left_out(text, alone)
 
 
 async def test_a_writer_who_is_late_leaves_the_sign() -> None:

@@ -64,14 +64,16 @@ def _left_out(text: str, statement: Statement, at: int) -> tuple[int, int]:
     return statement.start, after
 
 
+_ITEM = "0123456789.)-*+#> \t"
+"""What a line of a list begins with."""
+
+
 def can_be_left_out(text: str, statement: Statement) -> bool:
     """Return whether others stand beside a statement, so that its line goes on without it."""
     end = text.find("\n", statement.end)
-    beside = (
-        text[statement.line : statement.start]
-        + text[statement.end : end if end >= 0 else len(text)]
-    )
-    return statement.kind == "sentence" and len(re.sub(r"\W", "", beside)) > 0
+    before = text[statement.line : statement.start].lstrip(_ITEM)
+    beside = before + text[statement.end : end if end >= 0 else len(text)]
+    return statement.kind != "cell" and len(re.sub(r"\W", "", beside)) > 0
 
 
 def _as_it_should_stand(statement: Statement, outcome: Outcome, notation: Notation) -> str:
