@@ -269,10 +269,25 @@ async def test_invented_notes_are_removed_and_counted() -> None:
     assert (checks["unknown_notes"], checks["unknown_ids_removed"], checks["cited"]) == (1, 1, 1)
 
 
-async def test_where_nothing_is_found_the_report_says_what_was_searched_for() -> None:
+async def test_where_nothing_is_found_the_question_itself_is_searched_once_and_all_is_told() -> (
+    None
+):
     async with deep_laboratory(Researcher("成本"), web=Web(count=0)) as lab:
         state = await lab.ask(ZH)
-    assert say("answer.looked_for", "zh", what="成本 0") in str(answer_of(state).text)
+        searched = [body["query"] for body in lab.calls("/search")]
+    assert searched == ["成本 0", ZH]
+    assert say("answer.looked_for", "zh", what=f"成本 0；{ZH}") in str(answer_of(state).text)
+
+
+async def test_what_the_question_itself_finds_is_kept_though_the_topics_found_nothing() -> None:
+    class OnlyTheQuestion(Web):
+        def __call__(self, query: str, limit: int) -> Any:
+            found = super().__call__(query, limit)
+            return found if query == ZH or limit == 50 else []
+
+    async with deep_laboratory(Researcher("成本"), web=OnlyTheQuestion()) as lab:
+        state = await lab.ask(ZH)
+    assert cited(state) > 0
 
 
 async def test_a_report_that_cites_nothing_says_so_and_appends_the_notes() -> None:

@@ -272,7 +272,7 @@ def _end_update(state: DeepState, gap: Gap, runtime: Runtime[Configuration]) -> 
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
     gaps = [] if is_known else [gap]
     if not state["searched"]:
-        return DeepUpdate(topic_messages=inner([_own_words(state)]), gaps=gaps, searched=True)
+        return DeepUpdate(topic_messages=inner([own_words(state)]), gaps=gaps, searched=True)
     return DeepUpdate(intent=_intent("end", gap["message"]), gaps=gaps)
 
 
@@ -282,7 +282,7 @@ def _by_code(state: DeepState) -> DeepUpdate:
     Each topic is searched for once, by its name and by the question.
     """
     if not any(isinstance(m, AIMessage) and m.tool_calls for m in topic_messages(state)):
-        message = _own_words(state, state["topic"])
+        message = own_words(state, state["topic"])
         return DeepUpdate(
             topic_messages=inner([message]),
             searched=True,
@@ -293,7 +293,7 @@ def _by_code(state: DeepState) -> DeepUpdate:
     return DeepUpdate(intent=_intent(kind, say("gaps.model_no_tools", state["turn"]["language"])))
 
 
-def _own_words(state: DeepState, topic: str = "") -> AIMessage:
+def own_words(state: DeepState, topic: str = "") -> AIMessage:
     """Return the calls that the model should have made: a search for the question itself."""
     question = state["turn"]["question"]
     queries = list(dict.fromkeys(filter(None, [topic, question])))

@@ -11,7 +11,7 @@ from langgraph.types import Send
 from agent.assistants.common.gaps import run_gap
 from agent.assistants.common.reading import READ
 from agent.assistants.deep_research.compress_topic import Compression
-from agent.assistants.deep_research.explore import has_calls, topic_name
+from agent.assistants.deep_research.explore import has_calls, own_words, topic_name
 from agent.assistants.deep_research.plan import (
     begun,
     next_planned,
@@ -41,6 +41,7 @@ from agent.configuration import Configuration
 from agent.core.budget import add_usage, no_usage
 from agent.core.progress import Emit, event
 from agent.evidence.markdown import canonical
+from agent.evidence.queries import same_search
 from agent.evidence.types import Gap
 from agent.state import replaced
 
@@ -55,7 +56,7 @@ async def switch_topic(
     state: DeepState, runtime: Runtime[Configuration], *, compression: Compression
 ) -> DeepUpdate:
     """Carry out a change, an end or a clearing that was decided."""
-    intent = cast(Intent, state["intent"])
+    intent = _last_try(state) or cast(Intent, state["intent"])
     limit, messages = configuration_of(runtime).max_topics, topic_messages(state)
     new_topic = _new_topic(state, intent)
     entry, invented = _archive(state, intent, messages)
@@ -89,6 +90,21 @@ async def switch_topic(
     if goes_on and intent["kind"] == "change":
         return await _with_notes(state, switched, runtime, compression)
     return switched
+
+
+def _last_try(state: DeepState) -> Intent | None:
+    """Return a search for the question itself where a model ends and nothing at all was found.
+
+    A weak model names topics and queries that have nothing to do with it.
+    """
+    intent, question = cast(Intent, state["intent"]), state["turn"]["question"]
+    pages = state["pages_found"] or state.get("pages_left") or kept_pages(state)
+    found = pages or state.get("sources_gathered") or state["previous"]["sources"]
+    asked = [query["query"] for query in state.get("queries", [])]
+    is_known = any(same_search(question, query) for query in asked)
+    if intent["kind"] != "end" or intent["urls"] is None or found or is_known:
+        return None
+    return Intent(**{**intent, "kind": "clear", "calls": own_words(state).tool_calls})
 
 
 def _removals(state: DeepState) -> list[Any]:
