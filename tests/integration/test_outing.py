@@ -8,6 +8,8 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.graph import build_graph
+from agent.sample.model.request import Answer
+from tests.integration.test_question_kept import nearby, plan, scripted
 from tests.support.lab import ZH, Lab, answer_of, laboratory, told, with_clock
 
 pytestmark = pytest.mark.node
@@ -20,8 +22,23 @@ async def lab() -> AsyncIterator[Lab]:
         yield built
 
 
+def at_noon(lab: Lab, day: str) -> Lab:
+    """The same deployment at noon of a day in China."""
+    services = with_clock(lab.services, lambda: datetime.fromisoformat(f"{day}T04:00:00+00:00"))
+    return Lab(services, build_graph(lambda: services).compile(checkpointer=InMemorySaver()))
+
+
 def stops(state):
     return [stop["name"] for stop in told(state)["outing"]["stops"] if "place" in stop]
+
+
+AGAIN = plan(outing={"earlier_places": True})
+"""A day of what was shown."""
+SIGHTS = nearby("王府井", "景点", "博物馆")
+
+
+def changed(stop: str, change: str) -> Answer:
+    return plan(outing={"earlier_places": True, "changes": [{"stop": stop, "change": change}]})
 
 
 def measured(lab: Lab) -> int:
@@ -32,6 +49,7 @@ async def test_an_answers_places_become_a_day_without_any_new_search(lab: Lab) -
     first = await lab.ask(ZH)
     assert told(first)["outing"] is None
     searches = len(lab.gemini.requests)
+    scripted(lab, generate_query=[AGAIN])
     state = await lab.ask("把这些排成一日游")
     outing = told(state)["outing"]
     places = {place["name"] for place in told(first)["places"]}
@@ -63,6 +81,7 @@ async def test_a_day_is_the_same_from_wherever_it_is_asked_for(moment: str, day:
         services = with_clock(built.services, lambda: clock)
         lab = Lab(services, build_graph(lambda: services).compile(checkpointer=InMemorySaver()))
         for name, offset in readers.items():
+            scripted(lab, generate_query=[plan(SIGHTS), AGAIN])
             await lab.ask("Where can children play near Wangfujing?", name, utc_offset=offset)
             state = await lab.ask("Make a day of it", name, utc_offset=offset)
             outing = told(state)["outing"]
@@ -79,6 +98,7 @@ async def test_a_day_of_places_nobody_knew_before_is_on_their_clock(lab: Lab) ->
     services = with_clock(lab.services, lambda: clock)
     lab = Lab(services, build_graph(lambda: services).compile(checkpointer=InMemorySaver()))
     near = {"lng": 116.4109, "lat": 39.9139}
+    scripted(lab, generate_query=[plan(nearby(None, "景点", "博物馆"), outing={})])
     state = await lab.ask("Plan a day near here", user_location=near, utc_offset=-480)
     assert told(state)["outing"]["day"] == _LATE
 
@@ -96,6 +116,7 @@ async def test_a_follow_up_moves_a_stop_of_the_plan(lab: Lab) -> None:
     first = await lab.ask(ZH, context={"outing": "on"})
     name = stops(first)[0]
     begins = told(first)["outing"]["stops"][0]["begins"]
+    scripted(lab, generate_query=[changed(name, "later"), changed(name, "leave_out")])
     state = await lab.ask("第一个晚一点去")
     moved = next(stop for stop in told(state)["outing"]["stops"] if stop["name"] == name)
     assert moved["begins"] > begins
@@ -107,6 +128,7 @@ async def test_a_follow_up_moves_a_stop_of_the_plan(lab: Lab) -> None:
 async def test_a_client_that_sends_the_messages_itself_can_change_the_plan(lab: Lab) -> None:
     first = await lab.ask(ZH, context={"outing": "on"})
     messages = [*first["messages"], {"role": "user", "content": "不去第一个"}]
+    scripted(lab, generate_query=[changed(stops(first)[0], "leave_out")])
     state = await lab.ask(messages, thread="another")
     assert stops(first)[0] not in stops(state)
 
@@ -118,7 +140,11 @@ async def test_without_two_places_it_says_that_there_is_no_plan(lab: Lab) -> Non
 
 
 async def test_a_day_on_which_everything_is_closed_is_told_with_its_reasons(lab: Lab) -> None:
-    state = await lab.ask("周一带孩子逛王府井的博物馆", context={"outing": "on"})
+    monday = "2026-11-30"
+    written = plan(nearby("王府井", "博物馆"), constraints={"open_on": [1]}, day=monday, outing={})
+    lab = at_noon(lab, "2026-11-28")
+    scripted(lab, generate_query=[written])
+    state = await lab.ask("周一带孩子逛王府井的博物馆")
     [gap] = [gap for gap in told(state)["gaps"] if gap["provider"] == "outing"]
     assert gap["code"] == "outing_impossible"
     assert "周一不开放" in gap["message"]
@@ -132,13 +158,15 @@ async def test_a_day_on_which_everything_is_closed_is_told_with_its_reasons(lab:
 
 
 async def test_an_english_readers_stops_say_how_their_names_sound(lab: Lab) -> None:
-    state = await lab.ask("Plan a day with kids near Wangfujing", context={"outing": "on"})
+    scripted(lab, generate_query=[plan(SIGHTS, outing={})])
+    state = await lab.ask("Plan a day with kids near Wangfujing")
     named = [stop["name"] for stop in told(state)["outing"]["stops"] if "place" in stop]
     assert len(named) > 1
     assert all(re.search(r"[\u4e00-\u9fff].* \([A-Z][^()]*", name) for name in named)
 
 
 async def test_a_day_without_a_place_asks_where(lab: Lab) -> None:
+    scripted(lab, generate_query=[plan(outing={}, needs="place")])
     assert told(await lab.ask("帮我安排一天的行程"))["needs"] == "place"
 
 
@@ -146,6 +174,7 @@ async def test_a_map_that_measures_nothing_leaves_estimates_that_say_so(lab: Lab
     first = await lab.ask(ZH)
     assert told(first)["places"]
     lab.amap.failing = "ROUTE_FAIL"
+    scripted(lab, generate_query=[AGAIN])
     state = await lab.ask("把这些排成一日游")
     assert all(
         leg["estimated"] for stop in told(state)["outing"]["stops"] if (leg := stop.get("leg"))
