@@ -39,7 +39,7 @@ from agent.evidence.types import Source
 from agent.texts import Language, say
 
 log = logging.getLogger(__name__)
-_MOST_CALLS, _LAST = 16, 10
+_MOST_CALLS, _LAST = 16, 9
 """Calls of one answer; statements of one that a reader waits for."""
 _LATE = 4
 """How many times as long as a reader waits for the judge its verdicts still correct the message."""
