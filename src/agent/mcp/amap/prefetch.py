@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import re
-from collections import deque
 from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,6 +12,7 @@ from agent.evidence.constraints import fitting, name_suits
 from agent.evidence.geo import distance_m, distance_text, parse_lnglat, wgs84_to_gcj02
 from agent.evidence.types import Gap, Location, MapTask, Point, TravelMode
 from agent.evidence.vocabulary import chinese_keyword
+from agent.mcp.amap.hits import Hits, hit_of, interleaved
 from agent.mcp.amap.install import PROVIDER
 from agent.mcp.amap.records import AmapReader, location_of, records
 from agent.mcp.amap.tools import RADIUS_M, ROUTE_TOOLS
@@ -74,42 +74,6 @@ def _short(name: str) -> str:
     plain = re.sub(r"\s", "", name)
     shorter = _SUFFIX.sub("", plain)
     return shorter if len(shorter) >= 2 else plain
-
-
-Hits = list[dict[str, Any]]
-RankedHit = tuple[dict[str, Any], list[str]]
-"""A hit, and the words of the searches that returned it."""
-
-
-def interleaved(searches: Sequence[Hits], words: Sequence[str | None]) -> list[RankedHit]:
-    """Return the hits of several searches once each: the best of every search, then the next.
-
-    A search whose hit another has brought already brings its next one instead.
-    """
-    ranked: dict[str, RankedHit] = {}
-    named = [[hit for hit in search if isinstance(hit.get("id"), str)] for search in searches]
-    queues = [deque(search) for search in named]
-    while any(queues):
-        for queue in queues:
-            while queue and queue[0]["id"] in ranked:
-                queue.popleft()
-            if queue:
-                hit = queue.popleft()
-                ranked[hit["id"]] = (hit, [])
-    for word, search in zip(words, named, strict=True):
-        for name in dict.fromkeys(hit["id"] for hit in search if word):
-            ranked[name][1].append(str(word))
-    return list(ranked.values())
-
-
-def hit_of(hit: dict[str, Any], keywords: list[str]) -> MapHit:
-    """Return a hit as the result of the branch holds it."""
-    return MapHit(
-        id=str(hit.get("id")),
-        name=text_or_none(hit.get("name")) or "",
-        address=text_or_none(hit.get("address")),
-        keywords=keywords,
-    )
 
 
 log = logging.getLogger(__name__)
