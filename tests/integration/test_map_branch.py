@@ -11,6 +11,7 @@ from agent.evidence.types import Constraints, MapTask
 from agent.mcp.records import CALLS_FOR_TOOLS, MapOptions, MapResult
 from agent.sample.model.request import Answer, FunctionCall, Model, Turn
 from agent.sample.model.text import block, task_of
+from tests.integration.test_question_kept import Spoken, plan
 from tests.support.lab import ZH, Lab, answer_of, laboratory, told
 from tests.support.map_fixtures import MapLab, lab_fixture, meter, script_fixture
 
@@ -226,6 +227,8 @@ async def test_guidance_without_a_start_asks_for_it_or_uses_the_position() -> No
         assert "从哪里出发" in answer_of(state).text
         assert not lab.amap.requests
         near = {"lng": 116.405, "lat": 39.912}
+        way = {"intent": "route", "destination": "天安门", "mode": "walking"}
+        lab.gemini.llm = Spoken(generate_query=[plan({"query": "到天安门怎么走", "map": way})])
         state = await lab.ask("导航到天安门", "here", user_location=near)
         assert told(state)["needs"] is None
         assert state["routes"][0]["origin"] == "您的位置"
