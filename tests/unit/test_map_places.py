@@ -6,11 +6,11 @@ import pytest
 from agent.core.errors import ProviderRefused
 from agent.evidence.geo import wgs84_of
 from agent.evidence.vocabulary import limiting_cities
-from agent.mcp.amap.hits import interleaved
 from agent.mcp.amap.prefetch import by_name, chinese_city, find_anchor, same_city
 from agent.mcp.amap.records import (
     PRESENTATION,
     AmapReader,
+    interleaved,
     location_of,
     number_or_none,
     photo_of,

@@ -12,9 +12,8 @@ from agent.evidence.constraints import fitting, name_suits
 from agent.evidence.geo import distance_m, distance_text, parse_lnglat, wgs84_to_gcj02
 from agent.evidence.types import Gap, Location, MapTask, Point, TravelMode
 from agent.evidence.vocabulary import chinese_keyword
-from agent.mcp.amap.hits import Hits, hit_of, interleaved
 from agent.mcp.amap.install import PROVIDER
-from agent.mcp.amap.records import AmapReader, location_of, records
+from agent.mcp.amap.records import AmapReader, Hits, hit_of, interleaved, location_of, records
 from agent.mcp.amap.tools import RADIUS_M, ROUTE_TOOLS
 from agent.mcp.map_server import Prefetch
 from agent.mcp.records import (
