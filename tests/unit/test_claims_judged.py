@@ -159,6 +159,24 @@ BAD: dict[str, object] = {"v": "p", "p": ["1.1"], "bad": ["有免费轮椅"]}
 TEXT = f"故宫门票60元，有免费轮椅[1]({URL})。"
 
 
+async def test_a_text_that_cites_nothing_gets_sources_unless_it_says_below_that_it_has_none() -> (
+    None
+):
+    for quoted, shown in (
+        ("", f"故宫门票60元[1]({URL})。"),
+        ("没有引用。", "故宫门票60元。\n\n没有引用。"),
+    ):
+        check = ClaimCheck(
+            asyncio.ensure_future(known()), [], SOURCES, "zh", Reader(门票=SUPPORTED)
+        )
+        check.used[:] = SOURCES.values()
+        check.quoted = quoted
+        await check.finish("故宫门票60元。")
+        done = check.finished(f"故宫门票60元。\n\n{quoted}".rstrip(), {})
+        assert done.text.startswith(shown)
+        assert done.counts["supported"] == 1
+
+
 async def test_what_the_judge_has_no_words_for_goes_back_once_to_a_writer() -> None:
     reader = Reader(轮椅=BAD, 门票60元=SUPPORTED)
     writer = Writer(轮椅="故宫门票60元 [1]。")

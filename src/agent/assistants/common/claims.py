@@ -162,6 +162,12 @@ class ClaimCheck:
             followed = [begin(self._follow(self.judge, call, evidence)) for call in self._calls]
             await _ended(followed, self.seconds, late)
         self.outcomes = await self._proved(self.statements, self._rulings, evidence)
+        if self.quoted:
+            # It stands below a text that cites nothing, and says so.
+            self.outcomes = [
+                outcome if one.citations else replace(outcome, cite=None)
+                for one, outcome in zip(self.statements, self.outcomes, strict=True)
+            ]
         await self._take_wordings(evidence)
 
     def stop(self) -> None:
