@@ -63,6 +63,27 @@ def test_the_answer_comes_in_while_it_is_written(visit: Visits) -> None:
     assert all(plain.startswith(re.sub(r"\[?\d\]?|\s", "", text)) for text in growing)
 
 
+def test_the_next_question_can_be_asked_while_a_slow_judge_reads_the_answer(
+    visit: Visits, gemini: HeldGemini
+) -> None:
+    gemini.hold(judges)
+    page = visit(locale="en-US").tab()
+    first = ask(page, EN)
+    expect(first.locator('.step[data-kind="checking"]')).to_have_count(1)
+    assert len(part(first, "answer").locator(".prose").inner_text()) > 100
+    second = ask(page, OTHER)
+    expect(first).to_have_attribute("data-status", "running")
+    gemini.let_go()
+    ends(first)
+    ends(second)
+    expect(page.locator("article.turn")).to_have_count(2)
+
+
+def judges(_: object, body: object) -> bool:
+    """Tell a call of the judge from others."""
+    return "claim_check" in str(body)
+
+
 def test_a_page_loaded_anew_goes_on_with_the_run(visit: Visits, gemini: HeldGemini) -> None:
     page = visit(viewport={"width": 360, "height": 740}).tab()
     searching(page, gemini)
