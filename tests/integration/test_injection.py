@@ -13,9 +13,10 @@ from agent.client.run_result import RunName, outcome_of
 from agent.evidence.markdown import link_url
 from agent.export.html import html_page
 from agent.sample.model.reply import SampleModel
+from agent.sample.model.request import Answer
 from agent.sample.model.text import task_of
 from agent.sample.service import Service, serve
-from tests.support.faults import impatient_laboratory, well_again
+from tests.support.faults import MoodyModel, impatient_laboratory, well_again
 from tests.support.lab import ZH, Lab, answer_of, told
 from tests.support.obedient import Obedient, hits, pois
 from tests.support.standin import Standin
@@ -91,9 +92,20 @@ def attacker() -> Iterator[tuple[Attacker, str]]:
         yield service, running.url
 
 
+PLANNED = Answer(json={
+    "query": [
+        {"query": ZH, "map": {"intent": "nearby", "place": "王府井", "keywords": ["亲子乐园"]}},
+        {"query": "王府井 遛娃"},
+    ],
+})  # fmt: skip
+"""Without a demand that places of odd names break: the map's model is asked as well."""
+
+
 def plant(lab: Lab, payload: str, url: str) -> Obedient:
     well_again(lab)
-    llm = Obedient(SampleModel(), payload, url)
+    inner = MoodyModel(SampleModel())
+    inner.say("generate_query", PLANNED, None)
+    llm = Obedient(inner, payload, url)
     lab.gemini.llm = llm
     for path in ("/v3/place/around", "/v3/place/text", "/v3/place/detail"):
         lab.amap.fail("status", status=200, times=None, body=pois(payload),

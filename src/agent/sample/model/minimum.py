@@ -251,7 +251,7 @@ def _joined(rows: Iterable[Sentence], turn: Turn) -> str:
 def _quoted(turn: Turn, question: str, found: list[Sentence], rows: list[Record]) -> Answer:
     """Return records and quotes under what they are: material, not an answer."""
     language, near = language_of(turn), _nearest_of_each(found, question, OF_A_SOURCE)
-    if not (rows or near):
+    if not (rows or found):
         return Answer(text=say("sample.nothing", language, question=short(question)))
     parts = [say("sample.quotation", language)]
     if rows:
@@ -260,6 +260,10 @@ def _quoted(turn: Turn, question: str, found: list[Sentence], rows: list[Record]
     if near:
         listed = "\n".join(f"- {row.text} [^{row.id}]" for row in near)
         parts.append(f"{say('sample.web', language)}\n{listed}")
+    if not (rows or near):
+        titles = {row.id: row.title.rpartition(" · ")[2] or short(row.text) for row in found}
+        listed = "\n".join(f"- {titles[id]} [^{id}]" for id in list(titles)[:SOURCES])
+        parts.append(f"{say('sample.titles', language)}\n{listed}")
     return Answer(text="\n\n".join(parts))
 
 
