@@ -80,6 +80,19 @@ async def test_every_statement_is_judged_once_also_those_of_blocks_that_ended_ea
     assert done.counts["supported"] == 40
 
 
+async def test_a_text_that_is_withdrawn_costs_the_next_one_no_calls() -> None:
+    reader = Reader(门票=SUPPORTED)
+    check = ClaimCheck(asyncio.ensure_future(known()), [], SOURCES, "zh", reader)
+    check.used[:] = SOURCES.values()
+    check.feed("".join(f"想到第{n}句。\n\n" for n in range(400)))
+    check.begin()
+    body = "\n\n".join(f"第{n}句门票60元[1]({URL})。" for n in range(40))
+    check.feed(f"{body[:200]}\n\n")
+    await check.finish(body)
+    assert check.finished(body, {}).counts["supported"] == 40
+    assert not [plain for batch in reader.batches for plain in batch if "想到" in plain]
+
+
 async def test_no_answer_costs_more_than_sixteen_calls() -> None:
     reader = Reader()
     done = await checked("\n\n".join(f"第{n}句门票60元。" for n in range(400)), reader)

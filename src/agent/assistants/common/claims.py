@@ -93,16 +93,22 @@ class ClaimCheck:
     def __post_init__(self) -> None:
         """Begin with nothing read."""
         self.notation = numbered(self.used, self.sources)
-        self._splitter = Splitter(self.notation)
-        self._text, self._read = "", 0
-        self._cited = list[Source]()
-        self._waiting, self._asked, self._heard = list[Statement](), set[Key](), set[Key]()
         self._calls = list[asyncio.Task[dict[Key, Ruling]]]()
+        self.begin()
+        self._cited, self._heard = list[Source](), set[Key]()
         self._lane, self._until = asyncio.Semaphore(_MOST_CALLS if self.beside else 1), math.inf
         self._rulings: dict[Key, Ruling] = {}
         self._wordings: dict[Key, Statement | None] = {}
         self._again: dict[Key, Ruling] = {}
         """On wordings, and on the sentences behind them."""
+
+    def begin(self) -> None:
+        """Begin a text; one that was withdrawn is not judged any more."""
+        self.stop()
+        self._splitter = Splitter(self.notation)
+        self._text, self._read = "", 0
+        self._waiting, self._asked = list[Statement](), set[Key]()
+        self._calls = []
 
     def feed(self, piece: str) -> None:
         """Take the next piece of the text; what stands in its finished blocks is judged at once."""

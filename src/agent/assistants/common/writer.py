@@ -262,6 +262,8 @@ class Draft:
             self.emit(event("withdrawn", self.node, text=self.notice))
         self.citer = Citer(self.sources, omitted=say("answer.link_omitted", self.language))
         self.own_list = SourceListFilter()
+        if self.claims is not None:
+            self.claims.begin()
         parted = "\n\n" if self.written else ""
         self.withdrawn, self.written = self.withdrawn + self.written + parted, ""
         return parted
