@@ -267,3 +267,15 @@ def test_d1_d3_importing_the_graph_needs_no_key_and_its_schemas_are_complete() -
     assert all(field.get("description") for field in given.values())
     context = exported.get_context_jsonschema() or {}
     assert set(context["properties"]) == set(Configuration.model_fields)
+
+
+async def test_without_a_call_left_for_the_judge_the_answer_is_told_as_not_checked(
+    lab: Lab,
+) -> None:
+    checked = told(await lab.ask(EN))
+    calls = checked["usage"]["model_calls"]
+    state = await lab.ask(EN, context={"max_model_calls": calls - 1})
+    counts, text = told(state)["checks"]["claims"], str(answer_of(state).text)
+    assert checked["checks"]["claims"]["supported"] > 0
+    assert counts["unchecked"] == counts["total"] == checked["checks"]["claims"]["total"]
+    assert not {"†", "‡"} & set(text)
