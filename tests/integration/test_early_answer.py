@@ -182,6 +182,23 @@ async def test_a_run_that_goes_on_after_the_verdict_begins_no_answer_for_it(
         assert answers(lab) == 2
 
 
+@pytest.mark.parametrize("task", ["reflection", "answer"])
+async def test_a_later_round_s_prompt_begins_as_the_one_before_up_to_the_first_findings(
+    task: str,
+) -> None:
+    """So a service that keeps beginnings has most of it; what is asked for is written last."""
+    async with laboratory() as lab:
+        hold(lab, "reflection", until_asked="answer")
+        price, ageing = ("sodium-ion battery price per kWh", "sodium-ion battery ageing at 45 C")
+        for query in (price, ageing):
+            row = {**MORE, "knowledge_gap": query, "follow_up_queries": [{"query": query}]}
+            moody(lab).say("reflection", Answer(json=row), 1)
+        state = await lab.ask(EN, context={**WEB, "max_research_loops": 3})
+        first, later = [t.user for t in lab.gemini.turns if f"<task>{task}<" in t.system][:2]
+        (found,) = state["web_research_result"][:1]
+        assert later.startswith(first[: first.index(found) + len(found)])
+
+
 async def test_the_sources_are_listed_while_the_judge_still_reads() -> None:
     async with laboratory() as lab:
         respond, listed = lab.gemini.respond, threading.Event()
