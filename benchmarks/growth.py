@@ -37,6 +37,8 @@ from typing_extensions import is_typeddict
 
 from agent.assistants.team_answer import state as team_state
 from agent.evidence.figures import Figure, figures
+from agent.evidence.types import Place, Route, Weather
+from agent.mcp.records import LONGEST
 from agent.state import SearchQueryList
 
 ROOMS = (
@@ -53,6 +55,8 @@ FLOOR_SECONDS = 0.05
 KILLED_SECONDS = 4.0
 OURS = frozenset({"tag"})
 """Parameters that only our own words are given for."""
+CUT = (Place, Route, Weather)
+"""Records whose texts are cut to LONGEST characters where the map's replies enter."""
 ORDINARY = "故宫附近 2 公里，门票 60 元。See page 3."
 ATOMS = {
     "digits": "1",
@@ -171,6 +175,7 @@ def made(kind: Any, text: str, depth: int = 0) -> Any:
 
 def _made_class(kind: type, within: Sequence[Any], text: str, depth: int) -> Any:
     fields = within or (str, str)
+    text = text[:LONGEST] if kind in CUT else text
     if is_typeddict(kind) or dataclasses.is_dataclass(kind):
         hints = typing.get_type_hints(kind)
         values = {name: made(hint, text, depth) for name, hint in hints.items()}

@@ -182,11 +182,11 @@ def pdf_document(answer: FinishedAnswer) -> bytes:
     title = printable_text(" ".join(answer.question.split()))
     text = without_title(without_notice(answer.answer, answer.notice), answer.question)
     parts = [
-        page.line(title, size=_SIZES[1], after=4, bold=True),
-        page.line(china_time(answer.generated_at, answer.language), size=_SMALL, colour=_GREY),
-        *([page.line(answer.notice, size=_SMALL, colour=_GREY)] if answer.notice else []),
+        *page.lines(title, size=_SIZES[1], after=4, bold=True),
+        *page.lines(china_time(answer.generated_at, answer.language), size=_SMALL, colour=_GREY),
+        *page.lines(answer.notice, size=_SMALL, colour=_GREY),
         *page.markdown(strip_references(text) if answer.sources else text),
-        *([page.line(line, size=_SMALL, colour=_GREY)] if (line := statement_line(answer)) else []),
+        *page.lines(statement_line(answer), size=_SMALL, colour=_GREY),
         *_places(answer, page),
         *_sources(answer, page),
     ]
@@ -215,15 +215,15 @@ def pocket_document(answer: FinishedAnswer) -> bytes:
     title = day_title(outing, answer.language)
     section = outing_section(outing, answer.language).partition("\n\n")[2]
     parts = [
-        page.line(title, size=_SIZES[1], after=6, bold=True),
-        *([page.line(answer.notice, size=_SMALL, colour=_GREY)] if answer.notice else []),
+        *page.lines(title, size=_SIZES[1], after=6, bold=True),
+        *page.lines(answer.notice, size=_SMALL, colour=_GREY),
         map_drawing(stop_pins(answer)),
         *page.markdown(_MARKER.sub("", section)),
-        page.line(credit(answer.places, answer.language), size=_SMALL, colour=_GREY),
+        *page.lines(credit(answer.places, answer.language), size=_SMALL, colour=_GREY),
     ]
     if outing["url"]:
         caption = say("export.open_on_phone", answer.language)
-        parts += [_code_drawing(outing["url"]), page.line(caption, size=_SMALL, colour=_GREY)]
+        parts += [_code_drawing(outing["url"]), *page.lines(caption, size=_SMALL, colour=_GREY)]
     return _built(parts, title, answer.language)
 
 
@@ -288,7 +288,7 @@ def _places(answer: FinishedAnswer, page: "_Page") -> list[Any]:
     heading = say("export.places", answer.language)
     return [
         *page.markdown(f"## {heading}\n\n{table}"),
-        page.line(credited, size=_SMALL, colour=_GREY),
+        *page.lines(credited, size=_SMALL, colour=_GREY),
     ]
 
 
@@ -296,11 +296,11 @@ def _sources(answer: FinishedAnswer, page: "_Page") -> list[Any]:
     """Return the numbered sources; their addresses can be read on paper."""
     if not answer.sources:
         return []
-    heading = page.line(
+    heading = page.lines(
         say("export.sources", answer.language), size=_SIZES[2], before=10, bold=True
     )
     rows = [page.source(index, source) for index, source in enumerate(answer.sources, start=1)]
-    return [heading, *rows]
+    return [*heading, *rows]
 
 
 class _Page:
@@ -314,10 +314,14 @@ class _Page:
         tree = SyntaxTreeNode(answer_parser().parse(text))
         return self._blocks(tree.children, 0)
 
-    def line(self, text: str, *, bold: bool = False, **style: Any) -> Any:
-        """Return one paragraph of plain text."""
+    def lines(self, text: str, *, bold: bool = False, **style: Any) -> list[Any]:
+        """Return plain text as paragraphs; none for none."""
         latin = f"{LATIN}-Bold" if bold else LATIN
-        return self._paragraph(text_markup(text, self._language, latin=latin), **style)
+        return [
+            self._paragraph(text_markup(part, self._language, latin=latin), **style)
+            for part in _parts(text)
+            if part
+        ]
 
     def source(self, index: int, source: Source) -> Any:
         number, url = source.get("number") or index, source["url"]
@@ -351,11 +355,11 @@ class _Page:
                 return self._table(node)
             case "fence" | "code_block":
                 lines = node.content.rstrip().splitlines()
-                pieces = [part for line in lines for part in _parts(line)]
-                return [self.line(part, size=_SMALL, level=level + 1, after=0) for part in pieces]
+                style = {"size": _SMALL, "level": level + 1, "after": 0}
+                return [part for line in lines for part in self.lines(line or " ", **style)]
             case "hr":
                 return [Spacer(1, _BODY)]
-        return [self.line(part, level=level) for part in _parts(node.content) if part]
+        return self.lines(node.content, level=level)
 
     def _list(self, node: SyntaxTreeNode, level: int) -> list[Any]:
         first = int(str(node.attrs.get("start", 1))) if node.type == "ordered_list" else None
