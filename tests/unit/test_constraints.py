@@ -294,3 +294,7 @@ def test_what_no_record_can_tell_is_unknown_and_orders_nothing() -> None:
     assert found[0]["verdicts"][-1] == {
         "constraint": "other", "verdict": "unknown", "field": "", "text": "安静",
     }  # fmt: skip
+    assert verdict_texts(found[0], "zh") == ["人均未知"]
+    (alone,) = judged([record("甲")], {"other": ["安静"]}, "zh")
+    assert "要求" not in place_table([alone], "zh")
+    assert "安静" in place_lines([alone], "zh"), "the writer knows that nobody has checked it"

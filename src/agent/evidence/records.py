@@ -164,13 +164,14 @@ def _where(place: Place) -> list[str]:
 def verdict_texts(place: Place, language: Language) -> list[str]:
     """Return what a reader is told of the checked constraints of a place.
 
-    Of its kind only that it is another one; what a name alone suggests is no fact.
+    Of its kind only that it is another one; what a name alone suggests is no fact, and what no
+    field could tell is for the text to say.
     """
     told = [
         verdict
         for verdict in place.get("verdicts", [])
         if verdict["verdict"] == "violated"
-        or (verdict["constraint"] != "kind" and verdict["field"] != "name")
+        or (verdict["constraint"] != "kind" and verdict["field"] not in ("name", ""))
     ]
     return _verdict_texts(told, language)
 

@@ -97,7 +97,7 @@ class Verdict(TypedDict):
     """A key of Constraints, or one of `Suits`."""
     verdict: Literal["satisfied", "violated", "unknown"]
     field: str
-    """The field of the place that says so, or that would."""
+    """The field of the place that says so, or that would; empty where none could."""
     text: str
     """For the reader, in their language."""
 

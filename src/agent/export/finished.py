@@ -155,7 +155,7 @@ def rating(place: Place) -> str:
 def place_columns(places: Sequence[Place]) -> list[str]:
     """Return the keys of a table of places; price and demands stand there where one has any."""
     price = ["price"] if any(place["cost"] is not None for place in places) else []
-    demands = ["demands"] if any(place.get("verdicts") for place in places) else []
+    demands = ["demands"] if any(verdict_texts(place, "en") for place in places) else []
     return ["name", "distance", "rating", *price, "hours", "address", *demands]
 
 

@@ -130,12 +130,12 @@ function row(name, content) {
 
 /**
  * Tells whether the place meets what was asked for, one line each, and by what: of its kind only that it is
- * another one, and nothing that its name alone suggests.
+ * another one, and nothing that its name alone suggests or no field could tell.
  * @param {Place} place
  */
 function verdicts(place) {
   const told = (place.verdicts ?? []).filter(({ constraint, verdict, field }) =>
-    verdict === "violated" || (constraint !== "kind" && field !== "name"));
+    verdict === "violated" || (constraint !== "kind" && field && field !== "name"));
   return told.map(({ verdict, text, field }) => {
     // One by the name says so itself.
     const by = FIELDS.has(field ?? "") && say("by", { field: FIELDS.get(field ?? "") });
