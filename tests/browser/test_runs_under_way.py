@@ -130,7 +130,7 @@ def test_a_stopped_run_makes_no_further_call(
     gemini.let_go()
     page.get_by_role("button", name="新问题").click()
     ends(ask(page, OTHER))
-    assert len(gemini.requests) > asked + 3
+    assert len(gemini.requests) >= asked + 3
     assert gemini.asked(SUBJECT) == asked
 
 
