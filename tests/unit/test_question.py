@@ -1,11 +1,13 @@
 """A question is read once: a model's reply is checked, and what it leaves out is nothing."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from agent.assistants.common.previous import NO_PREVIOUS
 from agent.assistants.common.question import Asked, asked, asked_by_rules, turn_of
+from agent.assistants.common.shown_records import days_forecast
 from agent.configuration import Configuration
 from agent.state import Previous, SearchQueryList, Turn
 from tests.unit.test_constraints import record
@@ -121,3 +123,11 @@ def test_without_a_model_a_day_is_planned_only_where_the_setting_says_so() -> No
     setting = Configuration(outing="on")
     assert asked_by_rules(turn("把这些排一下"), SHOWN, setting).replans
     assert asked_by_rules(turn("一天的行程"), NO_PREVIOUS, setting).needs == "place"
+
+
+def test_a_day_that_a_model_read_marks_its_forecast_in_any_language() -> None:
+    asked_on = datetime(2026, 11, 26, 9, tzinfo=UTC).timestamp()
+    question: Any = {**turn("Regnet es am Samstag in Hangzhou?"), "started_at": asked_on}
+    weather: Any = [{"city": "杭州", "days": []}]
+    assert days_forecast(question, weather) == []
+    assert days_forecast({**question, "day": "2026-11-28"}, weather) == ["2026-11-28"]
