@@ -266,6 +266,8 @@ def test_a_line_of_mcp_is_a_message_or_refused(line: bytes) -> None:
 
 
 @given(URLS)
+@example("http://http://\ud83d")
+@example("http://a.example/?\ud83d=\ud83d")
 def test_an_address_is_a_target_or_unsafe(url: str) -> None:
     target = refused_by(UnsafeUrl, lambda: Guard().parse(url))
     assert target is None or target.url.isascii()

@@ -96,7 +96,7 @@ def canonical(url: str) -> str:
         if not _TRACKING.fullmatch(name)
     ]
     path = f"#{parts.fragment}" if parts.fragment[:1] in ("/", "!") else ""
-    return f"{host}{port}{parts.path.rstrip('/')}?{urlencode(values)}{path}"
+    return f"{host}{port}{parts.path.rstrip('/')}?{urlencode(values, errors='replace')}{path}"
 
 
 def open_url(url: str) -> str:

@@ -141,9 +141,10 @@ class Guard:
         parts = _split(url)
         host = _plain_host(parts)
         port = _port(parts)
-        path = quote(parts.path or "/", safe=_SAFE) + (
-            f"?{quote(parts.query, safe=_SAFE)}" if parts.query else ""
-        )
+        # Half a character is none that an address can hold.
+        path = quote(parts.path or "/", safe=_SAFE, errors="replace")
+        if parts.query:
+            path += f"?{quote(parts.query, safe=_SAFE, errors='replace')}"
         target = Target(parts.scheme, host, port, path, through=self._origins.get(host))
         if target.through is None and f"{host}:{port}" not in self._allow:
             self._check_text(target)
