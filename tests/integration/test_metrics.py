@@ -73,7 +73,7 @@ async def test_runs_calls_gaps_and_verdicts_are_counted(lab: Lab) -> None:
     made = value("tanlu_calls_total", {"kind": "model:google", "outcome": "ok"}) - calls
     assert made == told(state)["usage"]["model_calls"]
     text = generate_latest().decode()
-    assert re.search(r'tanlu_claims_total\{verdict="unchecked"\} [1-9]', text)
+    assert re.search(r'tanlu_claims_total\{verdict="supported"\} [1-9]', text)
 
 
 def test_a_repeated_call_counts_each_attempt_and_a_reply_paid_before_counts_as_reused() -> None:

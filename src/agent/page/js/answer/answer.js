@@ -35,7 +35,7 @@ export class AnswerView {
     this.#notices, this.#body);
   #checks = new ChecksView(this.#body);
 
-  /** @param {{mode: string}} config @param {AnswerLinks} links */
+  /** @param {{mode: string, notice?: InLanguages<string>|null}} config @param {AnswerLinks} links */
   constructor(config, { onPlace }) {
     this.#config = config;
     this.#onPlace = onPlace;
@@ -111,13 +111,15 @@ export class AnswerView {
 
   /**
    * Returns hints on the answer. That it is sample data is said on the whole page where the server has
-   * nothing else.
+   * nothing else; who wrote it then is said here.
    * @param {Answer} answer
    */
   #hints(answer) {
-    const isSample = answer.mode === "offline" && this.#config.mode !== "offline";
+    const notice = noticeOf(answer), onPage = this.#config.mode === "offline";
+    const told = Object.values(onPage && this.#config.notice || {}).find((said) => notice.startsWith(said));
+    const text = told ? notice.slice(told.length).trim() : onPage ? "" : notice || say("sample");
     return [
-      isSample && hint("sample", noticeOf(answer) || say("sample")),
+      answer.mode === "offline" && text && hint("sample", text),
       answer.degraded && hint("degraded", say("degraded")),
     ];
   }
