@@ -22,6 +22,7 @@ from typing import Any
 from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.core.garbage import keep_loaded
+from agent.core.processor import give_way_soon
 from agent.core.telemetry import STEP, Step
 from agent.graph import build_graph
 from agent.sample.model.request import Answer, Model, Turn
@@ -146,6 +147,7 @@ async def main(names: Sequence[str]) -> None:
         graph = build_graph(lambda: services).compile(InMemorySaver(), name="agent")
         await ask(graph, "bo", "warm", _ORDINARY)
         keep_loaded()
+        give_way_soon()
         alone = median([await ask(graph, "bo", str(n), _ORDINARY) for n in range(_RUNS)])
         print(header())
         show([Line("alone", "ordinary run, s", alone)])

@@ -13,6 +13,7 @@ from starlette.routing import BaseRoute, Route
 from agent.assistants.common.services import LOOKED_FOR
 from agent.core.errors import AgentError
 from agent.core.garbage import keep_loaded
+from agent.core.processor import give_way_soon
 from agent.core.redaction import scrub
 from agent.runs.engine import engine
 from agent.server.auth.api_keys import access
@@ -121,6 +122,7 @@ async def serving(
     scrub_logs(engine_logs)
     announce()
     keep_loaded()
+    give_way_soon()
     closes_later = engine().close_after_runs(close_process_services)
     try:
         with counting():
