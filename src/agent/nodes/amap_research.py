@@ -20,6 +20,7 @@ from agent.core.budget import Meter
 from agent.core.errors import AgentError
 from agent.core.faults import await_or_else, contained
 from agent.core.progress import Emit, event
+from agent.evidence.citations import MARKER
 from agent.evidence.constraints import judged
 from agent.evidence.geo import distance_text
 from agent.evidence.records import place_lines, route_lines, weather_lines
@@ -201,10 +202,9 @@ class _Branch:
                 tools=tools.tools,
                 thinking=DEFAULT_THINKING["research"],
             )
-            calls, before = reply.message.tool_calls, len(map_result.sources)
-            answers = await asyncio.gather(*(tools.call(call) for call in calls))
-            if len(map_result.sources) - before >= len(calls):
-                # Each call brought a record: that was what it was for.
+            answers = await asyncio.gather(*map(tools.call, reply.message.tool_calls))
+            if all(MARKER.match(str(answer.text)) for answer in answers):
+                # Each call brought a record, new or known: that was what it was for.
                 return
             messages = [*messages, reply.message, *answers]
 
