@@ -223,7 +223,7 @@ async def test_a_missing_map_server_is_a_gap_that_names_doctor_and_doctor_names_
 
 async def test_an_answer_that_found_nothing_says_that_the_map_could_not_be_asked() -> None:
     async with closing_leaves_nothing(amap_mcp_command=["no-such-map"]) as lab:
-        state = await lab.ask("西湖附近酒店")
+        state = await lab.ask("拉萨布达拉宫附近酒店")
     assert told(state)["sources"] == []
     cause = say("missing.map_causes.map_server_down", "zh")
     assert say("missing.map_dead", "zh", cause=cause) in str(answer_of(state).text)
