@@ -264,6 +264,31 @@ def test_a_sentence_that_is_left_out_leaves_its_line_whole() -> None:
     }  # fmt: skip
 
 
+def test_the_end_of_an_item_that_is_left_out_leaves_the_next_item_on_its_line() -> None:
+    """Two items of a list became one line."""
+    text = "- 断桥 09:00-17:00[^w0-0]。有电梯。\n- 白堤免费[^w0-0]。"
+    found = statements(text, MARKED)
+    out = [Outcome("supported"), Outcome("missing", ("有电梯",), revised=""), Outcome("supported")]
+    whole = "".join(part.text for part in corrected(text, found, out, MARKED))
+    assert whole == "- 断桥 09:00-17:00[^w0-0]。\n- 白堤免费[^w0-0]。"
+
+
+@pytest.mark.parametrize(
+    ("cite", "shown"),
+    [
+        (("w0-0", "w1-0"), "断桥免费[^w0-0]，白堤免费[^w1-0]。"),
+        (("w0-0", "w1-0", "w2-0"), "断桥免费[^w0-0]，白堤免费[^w1-0][^w2-0]。"),
+        (("w1-0",), "断桥免费，白堤免费[^w1-0]。"),
+        (("w0-0", "w2-0"), "断桥免费[^w0-0]，白堤免费[^w2-0]。"),
+        (("w2-0",), "断桥免费，白堤免费[^w2-0]。"),
+    ],
+)
+def test_what_is_cited_rightly_stays_where_it_stands(cite: tuple[str, ...], shown: str) -> None:
+    text = "断桥免费[^w0-0]，白堤免费[^w1-0]。"
+    found, out = statements(text, MARKED), [Outcome("supported", cite=cite)]
+    assert "".join(part.text for part in corrected(text, found, out, MARKED)) == shown
+
+
 def test_rows_tell_where_a_statement_stands_with_its_passage_and_words() -> None:
     text = "故宫门票80元[^w0-0]。"
     one, outcome = judge(

@@ -15,6 +15,7 @@ from agent.evidence.records import place_lines, verdict_texts
 from agent.evidence.types import Constraints, Place
 from agent.export.markdown import place_table
 from agent.server.mcp_tools import AnswerPlace
+from agent.texts import say
 from tests.support.rows import rows
 from tests.unit.test_evidence_mentions import place
 
@@ -292,9 +293,10 @@ def test_what_no_record_can_tell_is_unknown_and_orders_nothing() -> None:
     found = judged([record("甲"), record("乙")], {"other": ["安静"], "max_cost": 50}, "zh")
     assert [each["name"] for each in found] == ["甲", "乙"]
     assert found[0]["verdicts"][-1] == {
-        "constraint": "other", "verdict": "unknown", "field": "", "text": "安静",
+        "constraint": "other", "verdict": "unknown", "field": "", "text": say("constraints.other.unknown", "zh", demand="安静"),
     }  # fmt: skip
     assert verdict_texts(found[0], "zh") == ["人均未知"]
     (alone,) = judged([record("甲")], {"other": ["安静"]}, "zh")
     assert "要求" not in place_table([alone], "zh")
-    assert "安静" in place_lines([alone], "zh"), "the writer knows that nobody has checked it"
+    told = say("constraints.other.unknown", "zh", demand="安静")
+    assert told in place_lines([alone], "zh"), "the writer knows that nobody has checked it"

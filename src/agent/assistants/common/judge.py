@@ -155,9 +155,12 @@ def evidence_of(
 
 def _words_of(name: str, source: Source, texts: Mapping[str, str]) -> list[str]:
     """Return a source's words, its title and date first: quotes may be a model's, where text is."""
-    dated = " ".join(filter(None, [source["title"], (source.get("published") or "")[:10]]))
+    title = source["title"]
+    dated = " ".join(filter(None, [title, (source.get("published") or "")[:10]]))
     text = texts.get(name, "")
-    return ["\n".join([dated, *([text] if text else source["quotes"])])]
+    # What an earlier turn left begins with the title already.
+    quotes = [quote.removeprefix(title).lstrip() or quote for quote in source["quotes"]]
+    return ["\n".join([dated, *([text] if text else quotes)])]
 
 
 def record_texts(

@@ -54,9 +54,9 @@ def corrected(
 
 def _left_out(text: str, statement: Statement, at: int) -> tuple[int, int]:
     """Return what goes with a statement that is left out: its line where it stood alone on it."""
-    begin, end = max(at, statement.line), text.find("\n", statement.end) + 1 or len(text)
+    begin, end = statement.line, text.find("\n", statement.end) + 1 or len(text)
     alone = not re.sub(r"\s*(?:[-*+•]|\d{1,3}[.)、])\s+", "", text[begin : statement.start]).strip()
-    if alone and not text[statement.end : end].strip():
+    if alone and at <= begin and not text[statement.end : end].strip():
         return begin, end
     after = statement.end
     while after < len(text) and text[after] == " ":
@@ -108,9 +108,14 @@ def _end_of(span: str, text: str, statement: Statement, notation: Notation) -> i
 
 
 def _cited_anew(statement: Statement, names: Iterable[str], notation: Notation) -> str:
-    """Return a statement with these sources in place of its own citations, or before its end."""
-    written = "".join(notation.write(name) for name in names)
-    text, first = statement.text, True
+    """Return a statement that cites these sources: what it cites rightly stays where it stands.
+
+    The others stand in the place of its last citation, or before its end.
+    """
+    wanted = list(dict.fromkeys(names))
+    missing = [name for name in wanted if name not in statement.cited]
+    written = "".join(map(notation.write, missing))
+    text, last = statement.text, True
     if not statement.citations:
         stop = _STOP.search(text)
         at = stop.start() if stop else len(text.rstrip())
@@ -118,8 +123,14 @@ def _cited_anew(statement: Statement, names: Iterable[str], notation: Notation) 
         return f"{text[:at]}{blank}{written}{text[at:]}"
     for citation in reversed(statement.citations):
         begin, end = citation.start - statement.start, citation.end - statement.start
-        text = text[:begin] + (written if first else "") + text[end:]
-        first = False
+        kept = [name for name in citation.ids if name in wanted]
+        right = (
+            text[begin:end]
+            if len(kept) == len(citation.ids)
+            else "".join(map(notation.write, kept))
+        )
+        text = text[:begin] + right + (written if last else "") + text[end:]
+        last = False
     return text
 
 
