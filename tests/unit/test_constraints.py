@@ -291,12 +291,12 @@ def test_what_no_record_can_tell_is_unknown_and_orders_nothing() -> None:
     demands = valid_constraints({"other": ["安静", "安静", " ", 3, "有露台" * 40]})
     assert demands == {"other": ["安静", ("有露台" * 40)[:60]]}
     found = judged([record("甲"), record("乙")], {"other": ["安静"], "max_cost": 50}, "zh")
+    told = say("constraints.other.unknown", "zh", demand="安静")
     assert [each["name"] for each in found] == ["甲", "乙"]
     assert found[0]["verdicts"][-1] == {
-        "constraint": "other", "verdict": "unknown", "field": "", "text": say("constraints.other.unknown", "zh", demand="安静"),
+        "constraint": "other", "verdict": "unknown", "field": "", "text": told,
     }  # fmt: skip
     assert verdict_texts(found[0], "zh") == ["人均未知"]
     (alone,) = judged([record("甲")], {"other": ["安静"]}, "zh")
     assert "要求" not in place_table([alone], "zh")
-    told = say("constraints.other.unknown", "zh", demand="安静")
     assert told in place_lines([alone], "zh"), "the writer knows that nobody has checked it"
