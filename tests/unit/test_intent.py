@@ -35,6 +35,11 @@ def test_s5_words_that_only_contain_a_spatial_character_are_not_places(query: st
     assert map_task_by_rules(query) is None
 
 
+def test_a_road_map_and_its_lines_are_no_road() -> None:
+    assert not has_location_intent("区块链技术路线图")
+    assert has_location_intent("淮海中路有什么店")
+
+
 @pytest.mark.parametrize(
     "query", ["三里屯美食推荐", "coffee near Wangfujing", "故宫今天开门吗", "成都三日游攻略"]
 )
