@@ -225,7 +225,7 @@ class _Dossier:
         documents = any(result["documents"] for result in self.results)
         previous = self.draft.previous["sources"]
         return bool(
-            documents or self.passages or self.whole or self.draft.record_lines() or previous
+            documents or self.passages or self.whole.hits or self.draft.record_lines() or previous
         )
 
     async def body(self) -> AsyncIterator[str]:
