@@ -87,12 +87,12 @@ class Tracing:
         parts = urlsplit(endpoint)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ConfigurationError(_ENDPOINT, "is no address of the form http://host:4318")
+        sent = _headers(headers)
         self._ids = _NextIds()
         self._losses = _Losses(parts.hostname)
         logger = logging.getLogger(_EXPORTERS)
         logger.addHandler(self._losses)
         logger.propagate = False
-        sent = _headers(headers)
         self._spans = self._tracer_provider(f"{endpoint.rstrip('/')}/v1/traces", sent)
         self._metrics = self._meter_provider(f"{endpoint.rstrip('/')}/v1/metrics", sent)
         self._tracer = self._spans.get_tracer(_SCOPE, schema_url=CONVENTIONS)
