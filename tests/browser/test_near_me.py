@@ -13,7 +13,7 @@ from tests.support.page_server import answered_thread
 
 pytestmark = BROWSER
 HERE = {"longitude": 116.4039, "latitude": 39.9121, "accuracy": 40}
-NEAR = "我附近适合遛娃的好去处"
+NEAR = "我附近的咖啡馆"
 
 
 @pytest.fixture(name="thread")
@@ -165,7 +165,7 @@ def test_who_was_asked_for_a_place_asks_again_with_the_position(visit: Visits) -
     phone = {"width": 360, "height": 740}
     person = visit(geolocation=HERE, permissions=["geolocation"], viewport=phone)
     page = person.tab()
-    turn = ends(ask(page, "附近适合遛娃的好去处"))
+    turn = ends(ask(page, "附近的咖啡馆"))
     turn.get_by_role("button", name="附上我的位置").click()
     expect(near(page)).to_contain_text("只随接下来的提问发送")
     expect(near(page).get_by_role("button", name="使用我的位置")).to_be_focused()
@@ -182,7 +182,7 @@ def test_who_was_asked_for_a_place_asks_again_with_the_position(visit: Visits) -
 def test_a_position_given_later_asks_nothing_by_itself(visit: Visits) -> None:
     person = visit(geolocation=HERE, permissions=["geolocation"])
     page = person.tab()
-    turn = ends(ask(page, "附近适合遛娃的好去处"))
+    turn = ends(ask(page, "附近的咖啡馆"))
     turn.get_by_role("button", name="附上我的位置").click()
     page.keyboard.press("Escape")
     opened(page).get_by_role("button", name="使用我的位置").click()
