@@ -60,7 +60,7 @@ def test_a_hostile_question_is_a_question(person: Visit) -> None:
 def test_a_hostile_plan_can_be_read_edited_and_sent(person: Visit) -> None:
     page = person.tab()
     page.get_by_role("switch", name="先看计划").check()
-    turn = ends(ask(page, f"{ZH} {TRIGGER}"), "waiting")
+    turn = ends(ask(page, f"{ZH} {MARKUP['image']} {TRIGGER}"), "waiting")
     queries = part(turn, "review").get_by_role("textbox")
     assert "onerror" in queries.first.input_value()
     queries.first.fill(MARKUP["closing"])

@@ -20,7 +20,7 @@ _WATCH = """() => {
   }).observe(document.body, { subtree: true, childList: true });
 }"""
 PLAY = "Where can children play near Wangfujing, Beijing?"
-ELSEWHERE = "宽窄巷子附近适合遛娃的好去处"
+ELSEWHERE = "宽窄巷子附近的公园"
 """A question no other test asks: the server they share still has to look its places up."""
 
 
@@ -170,12 +170,12 @@ def test_many_places_are_grouped_until_one_looks_closer(visit: Visits, server: D
 
 def test_a_place_says_whether_it_is_open_and_leads_there(visit: Visits) -> None:
     page = visit().tab()
-    turn = ends(ask(page, "王府井附近人均100元以内的餐厅"))
+    turn = ends(ask(page, "王府井附近适合遛娃的好去处"))
     place = turn.locator(".place").first
     place.locator(".place-line").click()
     rows = place.locator(".place-rows dt")
     expect(rows.first).to_have_text("要求")
-    expect(place.locator("[data-verdict]").first).to_contain_text("依据：价格")
+    expect(place.locator("[data-verdict]").first).to_contain_text("依据：")
     expect(place.locator(".tag")).to_have_text(re.compile("^现在(不)?营业$"))
     for name, host in (("高德", "uri.amap"), ("苹果地图", "maps.apple"), ("谷歌地图", "google")):
         expect(place.get_by_role("link", name=name, exact=True)).to_have_attribute(
