@@ -139,9 +139,9 @@ def deep_explore(turn: Turn) -> Answer:
 
 
 def deep_compress(turn: Turn) -> Answer:
-    """Return the sentences of the pages that are nearest to the topic."""
-    topic = block(turn.user, "topic")
-    rows = _nearest_of_each(_all_sentences(turn.user), topic, OF_A_PAGE)
+    """Return the sentences of the pages that are nearest to the topic, else the first of them."""
+    topic, found = block(turn.user, "topic"), _all_sentences(turn.user)
+    rows = _nearest_of_each(found, topic, OF_A_PAGE) or found[:OF_A_PAGE]
     return Answer(text=_joined(rows, turn) or say("sample.nothing_here", language_of(turn)))
 
 
