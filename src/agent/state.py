@@ -550,7 +550,7 @@ class SearchQueryList(BaseModel):
     needs: str = Field("", description="place, origin, or empty.")
     needs_search: bool = Field(True, description="False where nothing needs looking up.")
     reply: str = Field("", description="To mere thanks or a greeting, else empty.")
-    query: list[WrittenQuery] = Field(default_factory=list)
+    query: list[WrittenQuery]
     rationale: SkipJsonSchema[str] = ""
     """Accepted where a model gives one; not asked for."""
 
