@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 
 from agent.assistants.common.conversation import conversation
 from agent.assistants.common.gaps import ask_or_gap
-from agent.assistants.common.own_documents import lacking_documents, readable_collections
+from agent.assistants.common.own_documents import documents_asked_for, readable_collections
 from agent.assistants.common.previous import (
     opened_previous,
     planned_before,
@@ -75,12 +75,11 @@ async def generate_query(
         prompt, turn, previous, configuration, models=services.models, meter=meter
     )
     turn = turn_of(turn, read, configuration)
-    if read.only_own_documents and not readable.names:
-        readable = await readable_collections(
-            state, configuration, services, runtime, turn=turn, all_by_default=True
-        )
-    if turn.get("own_only"):
-        gaps = [*gaps, *lacking_documents(readable, turn["language"], only=True)]
+    asks = "only" if read.only_own_documents else ""
+    readable, turn, lacking = await documents_asked_for(
+        state, configuration, services, runtime, turn=turn, readable=readable, asks=asks
+    )
+    gaps = [*gaps, *lacking]
     if read.by_model and any(query["map"] for query in read.queries):
         turn = in_china(turn)
     await prepare(turn["language"])

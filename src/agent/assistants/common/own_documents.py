@@ -114,6 +114,36 @@ def lacking_documents(readable: Readable, language: Language, *, only: bool) -> 
     return [run_gap("documents.no_documents", language)]
 
 
+async def documents_asked_for(
+    state: QuestionInput,
+    configuration: Configuration,
+    services: Services,
+    runtime: Runtime[Configuration],
+    *,
+    turn: Turn,
+    readable: Readable,
+    asks: str,
+) -> tuple[Readable, Turn, list[Gap]]:
+    """Return what a run reads once a model has told what its question `asks` of own documents.
+
+    That is all that its owner has, where it names none. The turn says where nothing else may be
+    searched; documents that are asked for and not there are a gap.
+    """
+    if asks and not readable.names:
+        readable = await readable_collections(
+            state, configuration, services, runtime, turn=turn, all_by_default=True
+        )
+    only = configuration.sources == "own" or asks == "only"
+    if only:
+        turn = Turn(**{**turn, "own_only": True})
+    wanted = only or asks
+    return (
+        readable,
+        turn,
+        lacking_documents(readable, turn["language"], only=only) if wanted else [],
+    )
+
+
 def own_scope(readable: Sequence[str], owner: str, runtime: Runtime[Configuration]) -> Scope | None:
     """Return what a run that settled this may read; None for nothing, and for another's run.
 

@@ -116,7 +116,7 @@ def turn_of(turn: Turn, asked: Asked, configuration: Configuration) -> Turn:
         read["outing"], read["replans"] = asked.outing, asked.replans
     if asked.day:
         read["day"] = asked.day
-    if asked.only_own_documents or configuration.sources == "own":
+    if asked.only_own_documents:
         read["own_only"] = True
     if asked.language and configuration.answer_language == "auto":
         read["answer_language"] = language_name(asked.language)

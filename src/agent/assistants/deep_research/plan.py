@@ -13,7 +13,7 @@ from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.common.own_documents import (
     AsksForDocuments,
     Readable,
-    lacking_documents,
+    documents_asked_for,
     readable_collections,
 )
 from agent.assistants.common.previous import opened_previous, previous_lines, previous_of
@@ -47,7 +47,7 @@ from agent.knowledge.types import Scope
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import Raw, element, task_prompt
 from agent.runs.run_log import Wish
-from agent.state import Turn, answer_language, replaced
+from agent.state import answer_language, replaced
 from agent.texts import Language, say
 
 log = logging.getLogger(__name__)
@@ -71,7 +71,7 @@ async def begin(
     opened["turn"] = waiting(turn, configuration, services, "deep_research")
     opened["previous"] = previous
     opened["conversation"] = conversation(messages, previous["sources"])
-    opened["owner"], opened["readable"] = readable.owner, readable.names
+    opened["owner"] = readable.owner
     opened["base"] = len(messages)
     opened["messages"] = cast(
         list[AnyMessage], [RemoveMessage(id=message.id or "") for message in abandoned]
@@ -83,18 +83,19 @@ async def begin(
     meter = meter_of(opened, configuration, services)
     planned, gaps = await planned_topics(opened, configuration, services, meter)
     opened["plan"] = with_topics([], planned.topics, configuration.max_topics)
-    if planned.own_documents and not readable.names:
-        readable = await readable_collections(
-            state, configuration, services, runtime, turn=turn, all_by_default=True
-        )
-        opened["readable"] = readable.names
-    only = configuration.sources == "own" or planned.own_documents == "only"
-    if only:
-        opened["turn"] = Turn(**{**opened["turn"], "own_only": True})
+    readable, opened["turn"], lacking = await documents_asked_for(
+        state,
+        configuration,
+        services,
+        runtime,
+        turn=opened["turn"],
+        readable=readable,
+        asks=planned.own_documents,
+    )
+    opened["readable"] = readable.names
+    if opened["turn"].get("own_only"):
         opened["own_whole"] = await _has_room(readable, configuration, services, turn["language"])
-    if only or planned.own_documents:
-        gaps = [*gaps, *lacking_documents(readable, turn["language"], only=only)]
-    opened["gaps"] = replaced([*readable.gaps, *gaps])
+    opened["gaps"] = replaced([*readable.gaps, *gaps, *lacking])
     opened["usage"] = Usage(**meter.usage, first=True)
     tell_topics(opened["plan"], runtime.stream_writer, NODE)
     return opened

@@ -10,7 +10,7 @@ from agent.assistants.common.conversation import conversation
 from agent.assistants.common.gaps import ask_or_gap
 from agent.assistants.common.own_documents import (
     AsksForDocuments,
-    lacking_documents,
+    documents_asked_for,
     readable_collections,
 )
 from agent.assistants.common.previous import opened_previous, previous_of
@@ -112,16 +112,10 @@ async def analyze(
     asks = analyzed.own_documents if analyzed else ""
     if analyzed:
         analysis = analysis_of(analyzed, turn["question"], requirement)
-    if asks and not readable.names:
-        readable = await readable_collections(
-            state, configuration, services, runtime, turn=turn, all_by_default=True
-        )
-    only = configuration.sources == "own" or asks == "only"
-    if only:
-        turn = Turn(**{**turn, "own_only": True})
-    if only or asks:
-        gaps = [*gaps, *lacking_documents(readable, turn["language"], only=only)]
-    gaps = [*readable.gaps, *gaps]
+    readable, turn, lacking = await documents_asked_for(
+        state, configuration, services, runtime, turn=turn, readable=readable, asks=asks
+    )
+    gaps = [*readable.gaps, *gaps, *lacking]
     for gap in gaps:
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
     runtime.stream_writer(event("analysis", NODE, text=analysis["asked"]))
