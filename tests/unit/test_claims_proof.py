@@ -1,6 +1,7 @@
 """A judge is believed only as far as code can show what it says."""
 
 import json
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, cast
 
@@ -59,6 +60,12 @@ def test_a_citation_moves_only_to_the_passage_that_the_judge_names() -> None:
     assert outcome.cite is None
 
 
+def as_it_stands(text: str, outcomes: Sequence[Outcome]) -> str:
+    """A marked text after its check."""
+    parts = corrected(text, statements(text, MARKED), outcomes, MARKED)
+    return "".join(part.text for part in parts)
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
@@ -75,7 +82,7 @@ def test_what_is_borne_out_where_nothing_is_cited_gets_the_judge_s_source(
     found = statements(text, MARKED)
     rulings = {at: Ruling(v="s", p=["1.1"]) for at in range(len(found))}
     outcomes = proved(found, rulings, PALACE)
-    assert "".join(part.text for part in corrected(text, found, outcomes, MARKED)) == shown
+    assert as_it_stands(text, outcomes) == shown
 
 
 def test_a_contradiction_needs_words_that_stand_in_its_passage_and_differ() -> None:
@@ -254,10 +261,8 @@ def test_a_new_wording_stands_only_where_it_is_proved_in_its_turn() -> None:
 
 def test_a_sentence_that_is_left_out_leaves_its_line_whole() -> None:
     text = "门票60元[^w0-0]。有免费轮椅。周一闭馆[^w0-0]。"
-    found = statements(text, MARKED)
     out = [Outcome("supported"), Outcome("missing", ("有免费轮椅",), revised=""), Outcome("own")]
-    whole = "".join(part.text for part in corrected(text, found, out, MARKED))
-    assert whole == "门票60元[^w0-0]。周一闭馆[^w0-0]。"
+    assert as_it_stands(text, out) == "门票60元[^w0-0]。周一闭馆[^w0-0]。"
     assert counts(out) == {
         "version": 2, "total": 3, "supported": 1, "computed": 0, "own": 1, "revised": 1,
         "marked": 0, "unchecked": 0,
@@ -267,10 +272,8 @@ def test_a_sentence_that_is_left_out_leaves_its_line_whole() -> None:
 def test_the_end_of_an_item_that_is_left_out_leaves_the_next_item_on_its_line() -> None:
     """Two items of a list became one line."""
     text = "- 断桥 09:00-17:00[^w0-0]。有电梯。\n- 白堤免费[^w0-0]。"
-    found = statements(text, MARKED)
     out = [Outcome("supported"), Outcome("missing", ("有电梯",), revised=""), Outcome("supported")]
-    whole = "".join(part.text for part in corrected(text, found, out, MARKED))
-    assert whole == "- 断桥 09:00-17:00[^w0-0]。\n- 白堤免费[^w0-0]。"
+    assert as_it_stands(text, out) == "- 断桥 09:00-17:00[^w0-0]。\n- 白堤免费[^w0-0]。"
 
 
 @pytest.mark.parametrize(
@@ -285,8 +288,7 @@ def test_the_end_of_an_item_that_is_left_out_leaves_the_next_item_on_its_line() 
 )
 def test_what_is_cited_rightly_stays_where_it_stands(cite: tuple[str, ...], shown: str) -> None:
     text = "断桥免费[^w0-0]，白堤免费[^w1-0]。"
-    found, out = statements(text, MARKED), [Outcome("supported", cite=cite)]
-    assert "".join(part.text for part in corrected(text, found, out, MARKED)) == shown
+    assert as_it_stands(text, [Outcome("supported", cite=cite)]) == shown
 
 
 def test_rows_tell_where_a_statement_stands_with_its_passage_and_words() -> None:

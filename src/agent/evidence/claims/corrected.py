@@ -55,7 +55,7 @@ def corrected(
 def _left_out(text: str, statement: Statement, at: int) -> tuple[int, int]:
     """Return what goes with a statement that is left out: its line where it stood alone on it."""
     begin, end = statement.line, text.find("\n", statement.end) + 1 or len(text)
-    alone = not re.sub(r"\s*(?:[-*+•]|\d{1,3}[.)、])\s+", "", text[begin : statement.start]).strip()
+    alone = not _before(text, statement).strip()
     if alone and at <= begin and not text[statement.end : end].strip():
         return begin, end
     after = statement.end
@@ -64,15 +64,16 @@ def _left_out(text: str, statement: Statement, at: int) -> tuple[int, int]:
     return statement.start, after
 
 
-_ITEM = "0123456789.)-*+#> \t"
-"""What a line of a list begins with."""
+def _before(text: str, statement: Statement) -> str:
+    """Return what stands before a statement on its line, without the mark of a list."""
+    before = text[statement.line : statement.start]
+    return re.sub(r"\s*(?:[-*+•]|\d{1,3}[.)、])\s+", "", before)
 
 
 def can_be_left_out(text: str, statement: Statement) -> bool:
     """Return whether others stand beside a statement, so that its line goes on without it."""
     end = text.find("\n", statement.end)
-    before = text[statement.line : statement.start].lstrip(_ITEM)
-    beside = before + text[statement.end : end if end >= 0 else len(text)]
+    beside = _before(text, statement) + text[statement.end : end if end >= 0 else len(text)]
     return statement.kind != "cell" and len(re.sub(r"\W", "", beside)) > 0
 
 
