@@ -316,6 +316,21 @@ async def test_a_walk_that_is_demanded_is_measured_with_one_call(lab: Lab) -> No
                if "walk_m" in place)  # fmt: skip
 
 
+async def test_no_walk_is_measured_from_the_middle_of_a_lake_and_nothing_is_too_far_from_it(
+    lab: Lab,
+) -> None:
+    """Every sight on the shore was "further than 800 m on foot", and no day came of them."""
+    demand = {"max_walk_m": 800}
+    written = plan(nearby("西湖", "景点"), constraints=demand, outing={"begins": "13:00"})
+    scripted(lab, generate_query=[written])
+    state = await lab.ask("西湖边玩一个下午，每段走路不超过 800 米")
+    verdicts = [v for place in told(state)["places"] for v in place["verdicts"]]
+    assert {v["verdict"] for v in verdicts if v["constraint"] == "max_walk_m"} == {"unknown"}
+    legs = [stop["leg"] for stop in told(state)["outing"]["stops"] if "leg" in stop]
+    assert legs
+    assert all(leg["distance_m"] <= 800 for leg in legs if leg["mode"] == "walking")
+
+
 async def test_no_walk_is_measured_where_none_is_demanded(lab: Lab) -> None:
     scripted(lab, generate_query=[plan(nearby("王府井", "咖啡馆"))])
     await lab.ask("王府井附近的咖啡馆")

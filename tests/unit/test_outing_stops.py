@@ -7,6 +7,7 @@ import pytest
 from agent.evidence.outing.plan import HERE, estimated_leg, is_stop, plan, used_legs
 from agent.evidence.outing.text import outing_lines, outing_section
 from agent.evidence.types import Leg, Place, Point, Verdict
+from agent.texts import say
 from tests.unit.export_samples import place as sample_place
 
 TUESDAY, MONDAY = "2026-11-24", "2026-11-23"
@@ -168,3 +169,23 @@ def test_a_model_reads_stops_with_their_marker_and_what_to_do():
     assert lines[0].startswith("Plan: Tue 2026-11-24, 09:30–")
     assert any("[^a0-1]" in line for line in lines)
     assert "worked out by code" in lines[-1]
+
+
+def test_a_limit_on_walks_is_kept_between_the_stops_and_leaves_no_place_out():
+    """Of a lake the map knows its middle: every place on the shore was too far from there."""
+    far = Verdict(constraint="max_walk_m", verdict="violated", field="distance_m", text="1395 m")
+    distant = place(9, "颐和园", "国家级景点", wgs84=Point(lng=116.415, lat=39.91))
+    stops = [{**stop, "verdicts": [far]} for stop in (MUSEUM, PARK, distant)]
+    outing = planned(*stops, max_walk_m=500)
+    assert outing["left_out"] == []
+    legs = [stop["leg"] for stop in outing["stops"] if "leg" in stop]
+    assert sorted(leg["mode"] for leg in legs) == ["transit", "walking"]
+    assert all(leg["distance_m"] <= 500 for leg in legs if leg["mode"] == "walking")
+    assert say("outing.walks_within", "zh", limit=500) in outing_section(outing, "zh")
+
+
+def test_a_measured_walk_beyond_the_limit_is_ridden_however_short_the_line_is():
+    walk = Leg(mode="walking", distance_m=900, duration_s=700, estimated=False)
+    legs = {("amap:1", "amap:2"): walk, ("amap:2", "amap:1"): walk}
+    outing = planned(MUSEUM, PARK, legs=legs, max_walk_m=500)
+    assert [s["leg"]["mode"] for s in outing["stops"] if "leg" in s] == ["transit"]

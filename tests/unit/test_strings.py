@@ -5,7 +5,7 @@ import json
 import pytest
 
 from agent.core.outside import parse_json
-from agent.core.strings import ends_in_half, valid_json, valid_text
+from agent.core.strings import cut_at_break, ends_in_half, valid_json, valid_text
 
 HALF, OTHER_HALF = "\ud83d", "\ude00"
 
@@ -75,3 +75,25 @@ def test_what_is_no_json_is_a_value_error(raw: bytes) -> None:
 def test_a_piece_may_end_in_the_first_half_of_a_character() -> None:
     assert ends_in_half(f"a{HALF}")
     assert not any(map(ends_in_half, ("", "a", "😀", OTHER_HALF, f"{HALF}a")))
+
+
+@pytest.mark.parametrize(
+    ("text", "longest", "cut"),
+    [
+        ("short", 10, "short"),
+        ("one place: too far; another place: too far on foot", 40, "one place: too far…"),
+        (
+            "白堤：直线就有 1395 米；断桥：直线就有 1716 米，步行超过 800 米",
+            30,
+            "白堤：直线就有 1395 米…",
+        ),
+        (
+            "what is still missing is the price of the evening boats",
+            30,
+            "what is still missing is the…",
+        ),
+        ("x" * 50, 10, "x" * 9 + "…"),
+    ],
+)
+def test_what_is_cut_ends_between_clauses_or_words(text: str, longest: int, cut: str) -> None:
+    assert cut_at_break(text, longest) == cut

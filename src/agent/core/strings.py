@@ -69,6 +69,21 @@ def one_line(text: str, *, longest: int = _LONGEST) -> str:
     return line if len(line) <= longest else line[: longest - 1] + "…"
 
 
+_BREAK = re.compile(r"[;；。！？] ?|[.!?] |[,，、] ?| ")
+_LEAST_SHARE = 0.3
+
+
+def cut_at_break(text: str, longest: int) -> str:
+    """Return a text of at most so many characters, cut between clauses, else between words."""
+    if len(text) <= longest:
+        return text
+    cut = text[: longest - 1]
+    breaks = [found for found in _BREAK.finditer(cut) if found.start() >= _LEAST_SHARE * longest]
+    clauses = [found for found in breaks if found[0].strip() and found[0].strip() not in ",，、"]
+    ends = clauses or breaks
+    return (cut[: ends[-1].start()] if ends else cut).rstrip() + "…"
+
+
 _WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]+")
 _LETTERS, _DIGITS = ascii_letters.encode(), digits.encode()
 _SIGNS = punctuation.encode()

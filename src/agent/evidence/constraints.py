@@ -11,6 +11,7 @@ from typing import Any, Literal, cast, get_args
 
 from agent.core.patterns import Linear
 from agent.evidence.language import weekdays_in
+from agent.evidence.places import is_area
 from agent.evidence.queries import clean_text
 from agent.evidence.records import cost_words, hours_text, kind_text
 from agent.evidence.types import Constraints, Kind, Place, Suits, Verdict
@@ -321,10 +322,25 @@ def _walk(place: Place, limit: int | None, language: Language) -> Verdict | None
         key = "constraints.max_walk_m.satisfied" if walk <= limit else "constraints.walked_further"
         text = say(key, language, metres=str(walk), limit=str(limit))
         return Verdict(constraint="max_walk_m", verdict=met, field="walk_m", text=text)
+    if (within := _within_area(place, "max_walk_m", limit, language)) is not None:
+        return within
     metres = place["distance_m"]
     outcome: Outcome = "violated" if metres is not None and metres > limit else "unknown"
     values = {"metres": str(metres or 0), "limit": str(limit)}
     return _verdict("max_walk_m", outcome, "distance_m", language, **values)
+
+
+_AREA_REACHES_M = 2000
+"""From the map's point of a lake or a park to its edge, at most."""
+
+
+def _within_area(place: Place, constraint: str, limit: int, language: Language) -> Verdict | None:
+    """Return that a distance to an area says too little; None where it does say enough."""
+    metres, origin = place["distance_m"], place["distance_from"] or ""
+    if metres is None or metres > limit + _AREA_REACHES_M or not is_area(origin):
+        return None
+    text = say("constraints.of_area", language, metres=str(metres), origin=origin)
+    return Verdict(constraint=constraint, verdict="unknown", field="distance_m", text=text)
 
 
 def _near(place: Place, limit: int | None, language: Language) -> Verdict | None:
@@ -334,6 +350,8 @@ def _near(place: Place, limit: int | None, language: Language) -> Verdict | None
     outcome: Outcome = (
         "unknown" if metres is None else "satisfied" if metres <= limit else "violated"
     )
+    if outcome == "violated" and (within := _within_area(place, "max_distance_m", limit, language)):
+        return within
     values = {"metres": str(metres or 0), "limit": str(limit)}
     return _verdict("max_distance_m", outcome, "distance_m", language, **values)
 

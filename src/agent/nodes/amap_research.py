@@ -23,6 +23,7 @@ from agent.core.progress import Emit, event
 from agent.evidence.citations import MARKER
 from agent.evidence.constraints import judged
 from agent.evidence.geo import distance_text
+from agent.evidence.places import is_area
 from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.evidence.references import labelled
 from agent.evidence.types import Gap, MapTask, Place
@@ -165,7 +166,7 @@ class _Branch:
     async def _measure_walks(self, map_result: MapResult) -> None:
         """Measure how far it is on foot where that is demanded; a straight line cannot tell."""
         limit, centre = self.options.constraints.get("max_walk_m"), map_result.centre
-        if limit is None or centre is None:
+        if limit is None or centre is None or is_area(map_result.centre_name or ""):
             return
         near = [
             at

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, ConfigurationError, KeyRefused
+from agent.core.strings import cut_at_break
 from agent.evidence.citations import inert
 from agent.evidence.grounding import says_not_found
 from agent.evidence.types import Gap, Query, Source
@@ -192,7 +193,7 @@ def _note(gap: Gap, language: Language, *, mapped: bool = True) -> str:
 
 
 def _in_line(text: str) -> str:
-    return inert(text)[:_LONGEST_NOTE].rstrip("。. ")
+    return cut_at_break(inert(text), _LONGEST_NOTE).rstrip("。. ")
 
 
 def _says_not_found(text: str, missing: str, share: float = _SAID_MISSING) -> bool:

@@ -4,12 +4,12 @@ The order is searched exactly: over all subsets of the visits, within their wind
 are whole minutes since midnight.
 """
 
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
-from math import ceil
 from statistics import median
 from typing import Literal
 
@@ -213,6 +213,8 @@ Legs = Mapping[tuple[str, str], Leg]
 """Measured ways by the ids of their ends."""
 BEGINS, ENDS = "09:30", "21:00"
 WALKABLE_S = 25 * 60
+_OF_THE_DAY = ("open_at", "open_until", "open_on", "max_walk_m")
+"""Demands that the plan itself sees to: when one is there, and how one gets there."""
 _DAY = 24 * 60
 _STEP = 5
 """Minutes: a timetable to the minute would promise too much."""
@@ -254,12 +256,12 @@ def clock_of(minutes: int) -> str:
     return f"{minutes // 60 % 24:02}:{minutes % 60:02}"
 
 
-def estimated_leg(start: Point, end: Point) -> Leg:
+def estimated_leg(start: Point, end: Point, longest_walk: float = math.inf) -> Leg:
     """Return the way from the straight line: on foot where that is short, else by bus or train."""
     line = distance_m((start["lng"], start["lat"]), (end["lng"], end["lat"]))
     metres = round(line * _DETOUR)
     on_foot = round(metres / _WALKING)
-    if on_foot <= WALKABLE_S:
+    if on_foot <= WALKABLE_S and metres <= longest_walk:
         return Leg(mode="walking", distance_m=metres, duration_s=on_foot, estimated=True)
     seconds = round(_WAITING_S + metres / _RIDING)
     return Leg(mode="transit", distance_m=metres, duration_s=seconds, estimated=True)
@@ -349,7 +351,7 @@ class _Planner:
             self._leave_out(place, "unwanted")
             return None
         for verdict in place.get("verdicts", []):
-            if verdict["verdict"] == "violated" and not verdict["constraint"].startswith("open"):
+            if verdict["verdict"] == "violated" and verdict["constraint"] not in _OF_THE_DAY:
                 self._leave_out(place, "unfit", text=verdict["text"])
                 return None
         minutes = stay(place)
@@ -403,10 +405,13 @@ class _Planner:
 
     def _leg(self, start: str, end: str) -> Leg:
         """Return the measured way; one that is too long to walk only where it is not ridden."""
-        estimated = estimated_leg(self._point(start), self._point(end))
+        longest = self._wish.get("max_walk_m", math.inf)
+        estimated = estimated_leg(self._point(start), self._point(end), longest)
         measured = self._legs.get((start, end))
         if measured is None:
             return estimated
+        if measured["mode"] == "walking" and measured["distance_m"] > longest:
+            return estimated_leg(self._point(start), self._point(end), 0)
         too_long = measured["mode"] == "walking" and measured["duration_s"] > WALKABLE_S
         return estimated if too_long and estimated["mode"] == "transit" else measured
 
@@ -489,7 +494,7 @@ def _without_far(places: list[Place], leave_out: Callable[..., None]) -> list[Pl
 
 def _minutes(leg: Leg) -> int:
     """Return the minutes of a way as the timetable counts them, in whole steps."""
-    return max(1, ceil(leg["duration_s"] / 60 / _STEP)) * _STEP
+    return max(1, math.ceil(leg["duration_s"] / 60 / _STEP)) * _STEP
 
 
 def used_legs(outing: Outing) -> list[tuple[str, str]]:

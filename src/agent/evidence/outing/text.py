@@ -97,6 +97,8 @@ def _remarks(outing: Outing, language: Language) -> str:
         remarks.append(say("outing.rest_free", language, ends=outing["ends"]))
     if any(leg["estimated"] for leg in legs):
         remarks.append(say("outing.legs_estimated", language))
+    if limit := outing["wish"].get("max_walk_m"):
+        remarks.append(say("outing.walks_within", language, limit=limit))
     unknown = [stop["name"] for stop in outing["stops"] if stop.get("hours_unknown")]
     if unknown:
         names = say("punctuation.comma", language).join(map(_cell, unknown))
