@@ -45,7 +45,7 @@ bench:           ## assistants against their bounds, the size of prompts, a batc
 	uv run python -m benchmarks.claim_check
 growth:          ## whether work over hostile texts grows in proportion to them; about a quarter of an hour
 	uv run python -m benchmarks.growth
-eval:            ## how well rules see that the map helps, questions are read, claims are checked, and things are ranked and found
+eval:            ## how well rules see that the map helps, questions are read, demands and claims are checked, and things are ranked and found
 	uv run python -m evals.geo_intent
 	uv run python -m evals.rerank
 	uv run python -m evals.claims
@@ -53,6 +53,7 @@ eval:            ## how well rules see that the map helps, questions are read, c
 	uv run python -m evals.retrieval
 	uv run python -m evals.statements
 	uv run python -m evals.questions
+	uv run python -m evals.demands
 ablate:          ## which rules no labelled row needs, one switched off at a time; ten minutes: make ablate KIND=queries
 	uv run python -m evals.ablate $(KIND)
 vendor:          ## the page's libraries, bundled from the pinned packages (needs npm)

@@ -1,14 +1,17 @@
-"""The sets of statements and questions: what their rows hold, and how replies are scored."""
+"""The sets of statements, questions and demands: what their rows hold, and how they are scored."""
 
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from evals import questions, statements
+from evals import demands, questions, statements
+from evals.demands import __main__ as demanding
 from evals.questions import __main__ as reading
 from evals.statements import __main__ as judging
 from evals.statements import played
+
+from agent.evidence.types import Constraints, Place
 
 
 def statement(number: int, label: str, **more: Any) -> dict[str, Any]:
@@ -23,14 +26,15 @@ def scored(rows: list[dict[str, Any]], *replies: dict[str, Any]) -> judging.Scor
     return judging.score(rows, {reply["id"]: reply for reply in replies})
 
 
-def test_both_sets_have_a_readme_and_one_id_a_row() -> None:
-    for package, rows in ((statements, judging.load()), (questions, reading.load())):
+def test_every_set_has_a_readme_and_one_id_a_row() -> None:
+    sets = ((statements, judging), (questions, reading), (demands, demanding))
+    for package, rows in ((package, module.load()) for package, module in sets):
         assert Path(*package.__path__).joinpath("README.md").exists()
         assert sorted(row["id"] for row in rows) == list(range(1, len(rows) + 1))
 
 
 def test_the_halves_share_no_row_and_are_the_whole() -> None:
-    for module in (judging, reading):
+    for module in (judging, reading, demanding):
         odd, even = ({row["id"] for row in module.load(half)} for half in ("odd", "even"))
         assert not odd & even
         assert len(odd | even) == len(module.load())
@@ -230,3 +234,33 @@ def test_a_field_of_a_task_may_be_left_out_where_the_label_says_so() -> None:
 def test_the_rules_read_every_question() -> None:
     pairs = [(row, reading.read_by_rules(row)) for row in reading.load()]
     assert reading.tallied(pairs)["map"].counts["right"] > 0
+
+
+def demand(number: int, verdict: str, cost: float | None, **more: Any) -> dict[str, Any]:
+    place = {"name": "Manner", "category": "咖啡厅", "cost": cost}
+    row = {"id": number, "language": "zh", "about": "max_cost", "demands": {"max_cost": 100}}
+    return {**row, "place": place, "verdict": verdict, "why": "", **more}
+
+
+def test_verdicts_on_demands_are_counted_by_kind_and_wrong_ones_listed() -> None:
+    rows = [
+        demand(1, "met", 88.0),
+        demand(2, "not_met", 88.0),
+        demand(3, "met", None, may=["unknown"]),
+    ]
+    assert list(demanding.report(rows)) == [
+        "max_cost        2/3 (66.7%)",
+        "all             2/3 (66.7%)",
+        "  not_met as met: 1",
+    ]
+    (missed,) = demanding.misses(rows)
+    assert missed.startswith('  2 not_met as met: {"max_cost": 100} {"name": "Manner"')
+
+
+def test_a_labelled_demand_is_one_of_those_a_question_can_make() -> None:
+    keys = {*Constraints.__annotations__}
+    for row in demanding.load():
+        assert {*row["demands"]} <= keys
+        assert row["about"] in row["demands"] or row["about"] in row["demands"]["suits"]
+        assert {row["verdict"], *row.get("may", ())} <= {*demanding.VERDICTS.values()}
+        assert {*row["place"]} <= {*Place.__annotations__}

@@ -1,0 +1,1 @@
+"""Places, what was demanded of them, and the verdicts."""
