@@ -16,12 +16,14 @@ from pydantic import SecretStr
 from typing_extensions import TypedDict
 
 from agent.core.concurrency import PerLoop
-from agent.models.connections import Pool, open_pool
+from agent.models.connections import ClientPool, open_pool
 from agent.models.google import Gemini
 
 KEY = SecretStr(os.environ.get("GEMINI_API_KEY", ""))
 URL = os.environ.get("GOOGLE_GEMINI_BASE_URL", "")
-_POOLS: PerLoop[Pool] = PerLoop(lambda: open_pool(URL, KEY), Pool.aclose, Pool.drop)
+_POOLS: PerLoop[ClientPool] = PerLoop(
+    lambda: open_pool(URL, KEY), ClientPool.aclose, ClientPool.drop
+)
 _QUERY = re.compile(r'"query": ?"([^"]+)"')
 _NUMBER = re.compile(r"编号\d+")
 

@@ -24,7 +24,7 @@ from langgraph_sdk.client import LangGraphClient
 from tools.cluster import Whole, whole_cluster
 
 from agent.client.connection import find_assistant
-from agent.client.follow import FollowLimits, RunFollower, RunRequest
+from agent.client.follow import FollowLimits, RunFollower, RunOrder
 from benchmarks.cluster_faults import DISK_FULL, LAST_TASKS, Asked, Course, Killer
 from benchmarks.runs import median
 from benchmarks.script import question
@@ -65,7 +65,7 @@ async def ask(
     course.asked.append(one)
     began = time.monotonic()
     try:
-        request = RunRequest(
+        request = RunOrder(
             assistant,
             one.thread,
             input={"messages": [{"role": "user", "content": ask_for(name, number)}]},

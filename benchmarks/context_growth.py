@@ -39,7 +39,7 @@ from agent.assistants.deep_research.state import DeepConfiguration, DeepState, D
 from agent.assistants.deep_research.switch_topic import switch_topic
 from agent.configuration import Configuration
 from agent.core.strings import estimated_tokens
-from agent.sample.model.request import Answer, Turn
+from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import task_of
 from benchmarks.table import Line, header, show
 
@@ -75,7 +75,7 @@ class Trace:
     """Kilobytes of the state at each round."""
     memory_mb: float = 0.0
 
-    def respond(self, turn: Turn) -> Answer:
+    def respond(self, turn: ModelTurn) -> ModelReply:
         """The scripted researcher: searches in every round, changes topic in the last of each."""
         task, size = task_of(turn), prompt_tokens(turn)
         self.largest[task] = max(size, self.largest.get(task, 0))
@@ -89,16 +89,16 @@ class Trace:
         place, step = divmod(len(self.prompts) - 1, self.plan.rounds)
         if step < self.plan.rounds - 1:
             asked = [f"{place}号子题第{step}步之{n}" for n in range(QUERIES)]
-            return Answer(calls=(think(_THOUGHT), search(*asked)))
+            return ModelReply(calls=(think(_THOUGHT), search(*asked)))
         urls = [url for url in shown(turn) if url not in self.named][-KEPT:]
         self.named += urls
         last = place == self.plan.topics - 1
-        return Answer(
+        return ModelReply(
             calls=(think(_THOUGHT), end(urls) if last else change(f"子题{place + 1}", urls))
         )
 
 
-def prompt_tokens(turn: Turn) -> int:
+def prompt_tokens(turn: ModelTurn) -> int:
     """The estimated tokens of all that a model is sent, tool descriptions apart."""
     said = [turn.system, turn.user, *(past.text for past in turn.history)]
     called = [json.dumps(c.args, ensure_ascii=False) for p in turn.history for c in p.calls]

@@ -10,8 +10,8 @@ from typing import Any
 
 from aiohttp import web
 
-from agent.sample.model.request import Answer, GroundedSentence, Model, Page, Turn
-from agent.sample.records import Page as SamplePage
+from agent.sample.model.request import GroundedSentence, GroundingPage, Model, ModelReply, ModelTurn
+from agent.sample.records import SamplePage as SamplePage
 from agent.sample.service import Handler
 from benchmarks.script import task_of
 
@@ -64,7 +64,7 @@ class Hostile(Model):
         """Return whether what comes from there is ours now."""
         return bool(self.text) and self.place in (place, "everywhere")
 
-    def respond(self, turn: Turn) -> Answer:
+    def respond(self, turn: ModelTurn) -> ModelReply:
         """Return the other model's answer with our text in it."""
         answer, task = self.inner.respond(turn), task_of(turn.system + turn.user)
         if answer.text is not None and self.says("answer"):
@@ -83,7 +83,9 @@ class Hostile(Model):
     def _grounded(self) -> tuple[GroundedSentence, ...]:
         step = max(1, len(self.text) // 40)
         pieces = [self.text[at : at + step] for at in range(0, len(self.text), step)]
-        pages = [Page(f"http://h{n % 8}.example/", self.text[:200]) for n in range(len(pieces))]
+        pages = [
+            GroundingPage(f"http://h{n % 8}.example/", self.text[:200]) for n in range(len(pieces))
+        ]
         return tuple(
             GroundedSentence(piece, (page,) * (n % 3 > 0))
             for n, (piece, page) in enumerate(zip(pieces, pages, strict=True))

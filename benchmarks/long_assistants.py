@@ -40,7 +40,7 @@ from agent.reading import fetch
 from agent.runs.threads import open_threads
 from agent.sample import search
 from agent.sample.gemini import tokens
-from agent.sample.model.request import Answer, Model, Turn
+from agent.sample.model.request import Model, ModelReply, ModelTurn
 from agent.sample.service import BODY, Handler
 from agent.search import wikipedia
 from agent.services import build_reader
@@ -70,11 +70,11 @@ _TASKS = ("青岚公司 钠离子电池 技术路线", "钠离子电池 能量�
 class Numbered(Planner):
     """Plan tasks that bear the number of their run, so that no two runs share a paper."""
 
-    def plan(self, turn: Turn) -> Answer:
+    def plan(self, turn: ModelTurn) -> ModelReply:
         """Return one task after another, each with the number."""
         mark = f"编号{run_of(turn.user)}"
         rows = [{"id": f"T{n}", "query": f"{q} {mark}", "dep": []} for n, q in enumerate(_TASKS, 1)]
-        return Answer(json={"tasks": rows})
+        return ModelReply(json={"tasks": rows})
 
 
 @dataclass
@@ -85,7 +85,7 @@ class Models:
     by_run: dict[int, LongModel] = field(default_factory=dict)
     planner: Model = field(default_factory=Numbered)
 
-    def respond(self, turn: Turn) -> Answer:
+    def respond(self, turn: ModelTurn) -> ModelReply:
         """Return the reply of the run's model; verdicts on claims are the same in every run."""
         if self.conversation is None:
             return self.planner.respond(turn)
@@ -139,7 +139,7 @@ class Clock:
         tokens = int(written.get("candidatesTokenCount", 0))
         return self.latencies.first_chunk + tokens / self.latencies.tokens_per_second
 
-    def speed(self, _turn: Turn) -> Speed:
+    def speed(self, _turn: ModelTurn) -> Speed:
         """Return the pace of a stream."""
         if not self.scale:
             return Speed()

@@ -31,7 +31,7 @@ from tests.support.programs import REPOSITORY, Program
 from tests.support.standin import Speed
 from tests.support.standins import GeminiService, TavilyService
 
-from agent.sample.model.request import Answer, Turn
+from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import block, task_of
 from agent.sample.service import BODY, Handler
 from benchmarks.script import answer_text
@@ -67,29 +67,29 @@ class Researcher:
         self._options = options
         self._topics = [f"子题{number}" for number in range(options.topics)]
 
-    def respond(self, turn: Turn) -> Answer:
+    def respond(self, turn: ModelTurn) -> ModelReply:
         match task_of(turn):
             case "deep_explore":
                 return self._explore(turn)
             case "deep_compress":
                 return compress(turn)
             case "deep_plan" | "deep_review":
-                return Answer(json={"topics": []})
+                return ModelReply(json={"topics": []})
             case "claim_check":
                 return no_verdicts(turn)
-        return Answer(text=answer_text().replace("[^w", "[^t"))
+        return ModelReply(text=answer_text().replace("[^w", "[^t"))
 
-    def _explore(self, turn: Turn) -> Answer:
+    def _explore(self, turn: ModelTurn) -> ModelReply:
         topic, done = block(turn.user, "topic"), done_calls(turn)
         if topic not in self._topics:
-            return Answer(calls=(think(), change(self._topics[0])))
+            return ModelReply(calls=(think(), change(self._topics[0])))
         if (step := done.count("tavily_search")) < self._options.searches:
-            return Answer(calls=(think(), search(f"{topic} 第{step}步")))
+            return ModelReply(calls=(think(), search(f"{topic} 第{step}步")))
         if done[-1] == "tavily_search":
-            return Answer(calls=(think("够了"),))
+            return ModelReply(calls=(think("够了"),))
         following = self._topics[self._topics.index(topic) + 1 :]
         urls = shown_urls(turn)[-self._options.pages :]
-        return Answer(calls=(change(following[0], urls) if following else end(urls),))
+        return ModelReply(calls=(change(following[0], urls) if following else end(urls),))
 
 
 class Crowd:

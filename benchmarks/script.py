@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 from agent.sample.model.reply import SampleModel
-from agent.sample.model.request import Answer, GroundedSentence, Page, Turn
+from agent.sample.model.request import GroundedSentence, GroundingPage, ModelReply, ModelTurn
 
 _TASK = re.compile(r"<task>(\w+)</task>")
 _RUN = re.compile(r"编号(\d+)")
@@ -66,32 +66,32 @@ class Script:
         self._random = random.Random(seed)
         self._lock, self._others = threading.Lock(), SampleModel()
 
-    def respond(self, turn: Turn) -> Answer:
+    def respond(self, turn: ModelTurn) -> ModelReply:
         """The same answer to the same kind of prompt, however often it is asked."""
         text = turn.system + turn.user
         run = run_of(turn.user)
         match task_of(text):
             case "generate_query":
-                return Answer(json=_queries(run, geo="遛娃" in turn.user))
+                return ModelReply(json=_queries(run, geo="遛娃" in turn.user))
             case "web_research":
                 return self._web(turn)
             case "amap_research":
-                return Answer(text=_map_text(turn.user))
+                return ModelReply(text=_map_text(turn.user))
             case "reflection":
-                return Answer(json=_enough() if _BRIEF in turn.user else _reflection(run))
+                return ModelReply(json=_enough() if _BRIEF in turn.user else _reflection(run))
             case "answer":
-                return Answer(text=answer_text(run=run))
+                return ModelReply(text=answer_text(run=run))
             case "claim_check":
-                return Answer(json={"rulings": _rulings(turn.user)})
+                return ModelReply(json={"rulings": _rulings(turn.user)})
         return self._others.respond(turn)
 
-    def _web(self, turn: Turn) -> Answer:
+    def _web(self, turn: ModelTurn) -> ModelReply:
         with self._lock:
             bare = self._random.random() < self.ungrounded
         sentences = grounded_text(run_of(turn.user), seed=turn.user)
         if bare:
-            return Answer(text="".join(sentence.text for sentence in sentences))
-        return Answer(grounded=sentences, queries=("钠离子电池 优势", "钠离子电池 不足 2026"))
+            return ModelReply(text="".join(sentence.text for sentence in sentences))
+        return ModelReply(grounded=sentences, queries=("钠离子电池 优势", "钠离子电池 不足 2026"))
 
 
 def _filled(text: str, pick: random.Random) -> str:
@@ -117,9 +117,9 @@ def grounded_text(run: int, sentences: int = 20, *, seed: str = "") -> tuple[Gro
     return tuple(written)
 
 
-def _page(run: int, number: int) -> Page:
+def _page(run: int, number: int) -> GroundingPage:
     opaque = (f"AUZIYQ{run:04d}{number}" + "kZ3vXq9_bT7" * 16)[:170]
-    return Page(_LONG_LINK + opaque, f"example{number}.com")
+    return GroundingPage(_LONG_LINK + opaque, f"example{number}.com")
 
 
 def answer_text(tokens: int = 345, *, run: int = 0) -> str:

@@ -23,9 +23,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.core.garbage import keep_loaded
 from agent.core.processor import give_way_soon
-from agent.core.telemetry import STEP, Step
+from agent.core.telemetry import STEP, NodeStep
 from agent.graph import build_graph
-from agent.sample.model.request import Answer, Model, Turn
+from agent.sample.model.request import Model, ModelReply, ModelTurn
 from agent.sample.model.text import task_of
 from agent.services import build_services
 from agent.settings import read_settings
@@ -67,9 +67,9 @@ class Looping(Model):
     inner: Model
     text: str = ""
 
-    def respond(self, turn: Turn) -> Answer:
+    def respond(self, turn: ModelTurn) -> ModelReply:
         if self.text and task_of(turn) == "answer" and _WORST in turn.user:
-            return Answer(text=self.text)
+            return ModelReply(text=self.text)
         return self.inner.respond(turn)
 
 
@@ -98,7 +98,7 @@ class Ear:
 
 async def ask(graph: Any, owner: str, thread: str, question: str) -> float:
     """Return the seconds of one run."""
-    STEP.set(Step("agent", "benchmark", owner=owner, thread_id=thread))
+    STEP.set(NodeStep("agent", "benchmark", owner=owner, thread_id=thread))
     began = time.monotonic()
     place = {"configurable": {"thread_id": f"{owner}-{thread}"}}
     await graph.ainvoke({"messages": question}, place)

@@ -14,16 +14,16 @@ from pathlib import Path
 from agent.batch.scoring import interval
 from agent.configuration import Configuration
 from agent.core.calls import Calls
-from agent.evaluation.answers import Answer, read_answers
-from agent.evaluation.judge import Docket, Judge, Session
-from agent.evaluation.verdicts import Verdict, VerdictFile
+from agent.evaluation.answers import FileAnswer, read_answers
+from agent.evaluation.judge import Docket, FileJudge, JudgeSession
+from agent.evaluation.verdicts import JudgeVerdict, VerdictFile
 from agent.models.client import ModelClient
 from agent.settings import read_settings
 
 SET = Path(__file__).with_name("judge.jsonl")
 
 
-def load() -> tuple[list[Answer], dict[str, str]]:
+def load() -> tuple[list[FileAnswer], dict[str, str]]:
     """Return the answers, and the class we agreed on by id."""
     rows = [json.loads(line) for line in SET.read_text("utf-8").splitlines()]
     answers, bad = read_answers(SET, None)
@@ -31,16 +31,18 @@ def load() -> tuple[list[Answer], dict[str, str]]:
     return answers, {row["id"]: row["agreed"] for row in rows}
 
 
-def disagreements(verdicts: Sequence[Verdict], agreed: Mapping[str, str]) -> list[Verdict]:
+def disagreements(
+    verdicts: Sequence[JudgeVerdict], agreed: Mapping[str, str]
+) -> list[JudgeVerdict]:
     """Return the verdicts that are not ours."""
     return [verdict for verdict in verdicts if verdict["verdict"] != agreed[verdict["id"]]]
 
 
-async def verdicts_of(judge: Judge, answers: Sequence[Answer]) -> list[Verdict]:
+async def verdicts_of(judge: FileJudge, answers: Sequence[FileAnswer]) -> list[JudgeVerdict]:
     """Have a model judge the whole set, anew."""
     models = ModelClient(read_settings(), Calls())
     with tempfile.TemporaryDirectory() as folder, VerdictFile(Path(folder) / "v.jsonl") as file:
-        session = Session(judge, models, file, max_cost=None, notice=lambda *_: None)
+        session = JudgeSession(judge, models, file, max_cost=None, notice=lambda *_: None)
         try:
             await session.run(Docket.of(judge, answers, ()), concurrency=4)
         finally:
@@ -52,7 +54,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", default=Configuration().reflection_model)
     answers, agreed = load()
-    judge = Judge(parser.parse_args().model, rubric="short")
+    judge = FileJudge(parser.parse_args().model, rubric="short")
     verdicts = asyncio.run(verdicts_of(judge, answers))
     others = disagreements(verdicts, agreed)
     same = len(verdicts) - len(others)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from agent.cli import main as run_command
 from agent.sample.model.reply import SampleModel
-from agent.sample.model.request import Answer, Turn
+from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import task_of
 
 _WRITING = threading.Lock()
@@ -25,7 +25,7 @@ def record_to(path: Path) -> None:
     """Let the sample's model write each request and its reply to a file of JSON lines."""
     reply_to = SampleModel.respond
 
-    def respond(model: SampleModel, turn: Turn) -> Answer:
+    def respond(model: SampleModel, turn: ModelTurn) -> ModelReply:
         answer = reply_to(model, turn)
         row = {"task": task_of(turn), **asdict(turn), "reply": asdict(answer)}
         with _WRITING, path.open("a", encoding="utf-8") as file:

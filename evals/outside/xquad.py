@@ -13,7 +13,7 @@ from typing import Any
 from agent.core.calls import Calls
 from agent.evidence.intent import detect_location_query
 from agent.knowledge.base import KnowledgeBase, build_knowledge
-from agent.knowledge.files import Target
+from agent.knowledge.files import Destination
 from agent.knowledge.types import Scope
 from agent.settings import Settings
 
@@ -75,7 +75,7 @@ async def _filled(paragraphs: list[dict[str, Any]]) -> AsyncIterator[KnowledgeBa
         )
         base = build_knowledge(settings, Calls())
         try:
-            run = await base.ingest([files], target=Target(_COLLECTION))
+            run = await base.ingest([files], target=Destination(_COLLECTION))
             await run.run()
             yield base
         finally:

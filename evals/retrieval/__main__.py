@@ -17,7 +17,7 @@ from typing import Any
 
 from agent.core.calls import Calls
 from agent.knowledge.base import KnowledgeBase, build_knowledge
-from agent.knowledge.files import Target
+from agent.knowledge.files import Destination
 from agent.knowledge.types import Hit, Scope
 from agent.settings import Settings
 from evals.retrieval.documents import export
@@ -62,7 +62,7 @@ async def _filled(files: Path, folder: Path, **settings: Any) -> AsyncIterator[K
     alone = Settings(tanlu_data_dir=folder, mineru_url=None, chroma_url=None, **settings)
     base = build_knowledge(alone, Calls())
     try:
-        ingest = await base.ingest([files], target=Target(COLLECTION))
+        ingest = await base.ingest([files], target=Destination(COLLECTION))
         report = await ingest.run()
         if report.failed or report.notes:
             raise RuntimeError(f"not all was read: {report.failed} {report.notes}")

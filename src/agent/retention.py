@@ -53,7 +53,7 @@ class StoredThreads(Protocol):
     async def overview(self) -> Sequence[ThreadSize]: ...
 
 
-class Evidence:
+class ThreadRemains:
     """Hold what threads have outside their own rows: paid replies, papers of their own."""
 
     def __init__(
@@ -123,7 +123,7 @@ class Evidence:
 class ThreadArchive:
     """Hold what is stored of threads in one place: checkpoints, runs, and their evidence."""
 
-    def __init__(self, saver: Saver, runs: RunLog, evidence: Evidence) -> None:
+    def __init__(self, saver: Saver, runs: RunLog, evidence: ThreadRemains) -> None:
         self._saver, self._runs, self._evidence = saver, runs, evidence
 
     async def summaries(self, *, limit: int, owner: str | None = None) -> list[ThreadSummary]:

@@ -14,7 +14,7 @@ from agent.knowledge.rerank import RerankClient
 from agent.mcp.map import build_map_client
 from agent.models.client import ModelClient
 from agent.reading.fetch import Fetcher, FetchLimits, page_cache
-from agent.reading.guard import Guard
+from agent.reading.guard import AddressGuard
 from agent.reading.papers import PaperStore
 from agent.reading.reader import Reader
 from agent.runs.reply_cache import ReplyCache
@@ -77,7 +77,7 @@ def build_reader(
         user_agent=settings.reader_user_agent,
         respect_robots=settings.respect_robots,
     )
-    guard = Guard(origins=origins, resolve=hosts.resolve)
+    guard = AddressGuard(origins=origins, resolve=hosts.resolve)
     return Reader(calls, Fetcher(calls, limits, guard=guard, lookups=hosts))
 
 
@@ -92,7 +92,7 @@ def build_papers(
         respect_robots=settings.respect_robots,
     )
     # They are kept as files, so that there is no need to keep them in memory, too.
-    guard = Guard(origins=origins, resolve=hosts.resolve)
+    guard = AddressGuard(origins=origins, resolve=hosts.resolve)
     fetcher = Fetcher(calls, limits, guard=guard, lookups=hosts, cache=page_cache(0))
     return PaperStore(calls, fetcher, settings.tanlu_data_dir / "papers")
 

@@ -20,11 +20,11 @@ from agent.evidence.types import (
     Anchor,
     Constraints,
     Gap,
-    Kind,
     MapTask,
     Outing,
     OutingWish,
     Place,
+    PlaceKind,
     Point,
     Query,
     Route,
@@ -506,7 +506,7 @@ class PlannedConstraints(BaseModel):
     max_walk_m: int | None = Field(None, description="On foot; a minute is 80 m.")
     not_on: list[int] = Field(default_factory=list, description="Weekdays that are ruled out.")
     suits: list[Suits] = Field(default_factory=list, description="indoor for rain.")
-    kind: Kind | None = Field(None, description="Where one kind of place alone is asked for.")
+    kind: PlaceKind | None = Field(None, description="Where one kind of place alone is asked for.")
     other: list[str] = Field(default_factory=list, description="Further demands, in few words.")
 
     @field_validator("suits", "kind", mode="before")
@@ -514,7 +514,7 @@ class PlannedConstraints(BaseModel):
     def _drop_unknown(cls, value: object, info: ValidationInfo) -> object:
         """Leave out words of a model's own: they are no reason to ask again."""
         if info.field_name == "kind":
-            return value if value in get_args(Kind) else None
+            return value if value in get_args(PlaceKind) else None
         return (
             [each for each in value if each in get_args(Suits)] if isinstance(value, list) else []
         )

@@ -10,7 +10,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from agent.sample.model.reply import SampleModel
-from agent.sample.model.request import Turn
+from agent.sample.model.request import ModelTurn
 from agent.sample.service import BODY
 from tests.support.command_line import CANARY
 from tests.support.standin import Speed
@@ -33,7 +33,7 @@ class PaidModel(GeminiService):
         self.answered: defaultdict[str, list[float]] = defaultdict(list)
         self.app.middlewares.append(self._count)
 
-    def _speed(self, turn: Turn) -> Speed:
+    def _speed(self, turn: ModelTurn) -> Speed:
         return Speed(tokens_per_second=self.tokens_per_second)
 
     @web.middleware

@@ -8,7 +8,7 @@ import pytest
 
 from agent.core.calls import Calls
 from agent.core.strings import valid_json
-from agent.sample.model.request import Answer, FunctionCall
+from agent.sample.model.request import FunctionCall, ModelReply
 from agent.sample.service import Service, serve
 from agent.search.http import SearchHttp
 from tests.support.gemini_client import LITE, Plan
@@ -81,7 +81,7 @@ def service(model: str, llm: Scripted) -> Service:
 
 async def test_a_models_text_and_calls_are_valid(model: str) -> None:
     call = FunctionCall("maps_geo", {"address": f"故宫{BROKEN}"})
-    llm = Scripted(Answer(text=f"故宫{BROKEN}"), Answer(calls=(call,)))
+    llm = Scripted(ModelReply(text=f"故宫{BROKEN}"), ModelReply(calls=(call,)))
     reply_cache = MemoryReplyCache()
     async with client_for(service(model, llm), calls=Calls(reply_cache=reply_cache)) as client:
         text = await client.ask(model, ASK, meter=meter())
@@ -94,14 +94,14 @@ async def test_a_models_text_and_calls_are_valid(model: str) -> None:
 
 async def test_a_models_structured_answer_is_valid(model: str) -> None:
     shape = {"queries": [f"故宫{BROKEN}", "\x00\x00"], "rationale": "\ud800 abc"}
-    async with client_for(service(model, Scripted(Answer(json=shape)))) as client:
+    async with client_for(service(model, Scripted(ModelReply(json=shape)))) as client:
         reply = await client.ask(model, ASK, meter=meter(), schema=Plan)
     assert reply.parsed == Plan(queries=[f"故宫{REPLACED}", ""], rationale="\ufffd abc")
 
 
 async def test_a_streamed_answer_is_valid_and_a_character_cut_in_two_is_joined(model: str) -> None:
     whole = f"晴天\ud83d\ude00雨天{BROKEN}" * 20 + "\ud83d"
-    standin: Any = service(model, Scripted(Answer(text=whole)))
+    standin: Any = service(model, Scripted(ModelReply(text=whole)))
     standin.speed = lambda turn: Speed(chunk_tokens=1)
     async with client_for(standin) as client:
         said = [text async for text in client.stream(model, ASK, meter=meter(), fallback=None)]

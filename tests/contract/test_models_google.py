@@ -10,7 +10,7 @@ from agent.core.calls import Calls
 from agent.core.errors import BudgetExceeded, MalformedReply, ProviderError, ProviderRefused
 from agent.models.client import ModelClient
 from agent.models.google import read_reply, text_parts
-from agent.sample.model.request import Answer, FunctionCall, GroundedSentence, Page
+from agent.sample.model.request import FunctionCall, GroundedSentence, GroundingPage, ModelReply
 from tests.support.gemini_client import (
     FLASH,
     LITE,
@@ -28,7 +28,7 @@ __all__ = ["client_fixture", "gemini_fixture", "llm_fixture"]
 
 
 async def test_a_reply_brings_its_text_and_what_it_cost(client: ModelClient, llm: Scripted) -> None:
-    llm.then(Answer(text="八点半。\n"))
+    llm.then(ModelReply(text="八点半。\n"))
     spent = meter()
     reply = await client.ask(LITE, ASK, meter=spent)
     assert reply.text == "八点半。\n"
@@ -62,13 +62,13 @@ async def test_the_library_never_calls_tools_itself_nor_logs_each_request(
     client: ModelClient, llm: Scripted, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", "google_genai")
-    llm.then(Answer(text="好"))
+    llm.then(ModelReply(text="好"))
     await client.ask(LITE, ASK, meter=meter(), tools=[maps_geo])
     assert not [row for row in caplog.records if row.name.startswith("google_genai")]
 
 
 async def test_a_structured_answer_is_validated(client: ModelClient, llm: Scripted) -> None:
-    llm.then(Answer(json=PLAN))
+    llm.then(ModelReply(json=PLAN))
     reply = await client.ask(LITE, ASK, meter=meter(), schema=Plan)
     assert reply.parsed == Plan(**PLAN)
     assert llm.turns[0].schema
@@ -78,7 +78,7 @@ async def test_a_structured_answer_is_validated(client: ModelClient, llm: Script
 async def test_an_answer_outside_its_schema_is_repaired_once(
     client: ModelClient, llm: Scripted
 ) -> None:
-    llm.then(Answer(json={"queries": "no list"}), Answer(json=PLAN))
+    llm.then(ModelReply(json={"queries": "no list"}), ModelReply(json=PLAN))
     reply = await client.ask(LITE, ASK, meter=meter(), schema=Plan)
     assert reply.parsed == Plan(**PLAN)
     assert "queries" in llm.turns[1].user
@@ -87,7 +87,7 @@ async def test_an_answer_outside_its_schema_is_repaired_once(
 async def test_an_answer_outside_its_schema_twice_is_malformed(
     client: ModelClient, llm: Scripted
 ) -> None:
-    llm.then(Answer(json={"queries": 1}), Answer(text="sorry"))
+    llm.then(ModelReply(json={"queries": 1}), ModelReply(text="sorry"))
     with pytest.raises(MalformedReply) as caught:
         await client.ask(LITE, ASK, meter=meter(), schema=Plan)
     assert caught.value.code == "model_schema"
@@ -96,8 +96,8 @@ async def test_an_answer_outside_its_schema_twice_is_malformed(
 async def test_half_a_list_is_never_taken_for_a_whole_one(
     client: ModelClient, llm: Scripted
 ) -> None:
-    half = Answer(text='{"queries": ["故宫门票", "故宫开放时', finish="MAX_TOKENS")
-    llm.then(half, Answer(json=PLAN))
+    half = ModelReply(text='{"queries": ["故宫门票", "故宫开放时', finish="MAX_TOKENS")
+    llm.then(half, ModelReply(json=PLAN))
     assert (await client.ask(LITE, ASK, meter=meter(), schema=Plan)).parsed == Plan(**PLAN)
     llm.then(half, half)
     with pytest.raises(MalformedReply) as caught:
@@ -107,24 +107,24 @@ async def test_half_a_list_is_never_taken_for_a_whole_one(
 
 
 async def test_a_cut_off_text_says_so(client: ModelClient, llm: Scripted) -> None:
-    llm.then(Answer(text="八点", finish="MAX_TOKENS"))
+    llm.then(ModelReply(text="八点", finish="MAX_TOKENS"))
     assert (await client.ask(LITE, ASK, meter=meter())).truncated
 
 
 @pytest.mark.parametrize(
     ("answer", "error", "code"),
     [
-        (Answer(text="", finish="STOP"), MalformedReply, "model_empty"),
-        (Answer(finish="NONE"), MalformedReply, "model_empty"),
-        (Answer(finish="MALFORMED_FUNCTION_CALL"), MalformedReply, "model_bad_call"),
-        (Answer(finish="MAX_TOKENS"), MalformedReply, "model_truncated"),
-        (Answer(finish="SAFETY"), ProviderRefused, "model_blocked"),
-        (Answer(text="half", finish="RECITATION"), ProviderRefused, "model_blocked"),
-        (Answer(finish="PROMPT_BLOCKED"), ProviderRefused, "model_blocked"),
+        (ModelReply(text="", finish="STOP"), MalformedReply, "model_empty"),
+        (ModelReply(finish="NONE"), MalformedReply, "model_empty"),
+        (ModelReply(finish="MALFORMED_FUNCTION_CALL"), MalformedReply, "model_bad_call"),
+        (ModelReply(finish="MAX_TOKENS"), MalformedReply, "model_truncated"),
+        (ModelReply(finish="SAFETY"), ProviderRefused, "model_blocked"),
+        (ModelReply(text="half", finish="RECITATION"), ProviderRefused, "model_blocked"),
+        (ModelReply(finish="PROMPT_BLOCKED"), ProviderRefused, "model_blocked"),
     ],
 )
 async def test_a_reply_of_no_use_is_an_error(
-    client: ModelClient, llm: Scripted, answer: Answer, error: type[ProviderError], code: str
+    client: ModelClient, llm: Scripted, answer: ModelReply, error: type[ProviderError], code: str
 ) -> None:
     llm.then(answer, answer, answer)
     with pytest.raises(error) as caught:
@@ -133,11 +133,11 @@ async def test_a_reply_of_no_use_is_an_error(
     assert len(llm.turns) == (2 if error is MalformedReply else 1)
 
 
-@pytest.mark.parametrize("answer", [Answer(text=""), Answer(finish="NONE")])
+@pytest.mark.parametrize("answer", [ModelReply(text=""), ModelReply(finish="NONE")])
 async def test_an_empty_reply_is_asked_for_once_more(
-    client: ModelClient, llm: Scripted, answer: Answer
+    client: ModelClient, llm: Scripted, answer: ModelReply
 ) -> None:
-    llm.then(answer, Answer(text="ok"))
+    llm.then(answer, ModelReply(text="ok"))
     assert (await client.ask(LITE, ASK, meter=meter())).text == "ok"
 
 
@@ -149,7 +149,7 @@ async def test_call_ids_and_signatures_survive_a_tool_loop(
         FunctionCall("maps_geo", {"address": "王府井"}),
         FunctionCall("maps_geo", {"address": "三里屯"}),
     )
-    llm.then(Answer(calls=calls), Answer(text="done"))
+    llm.then(ModelReply(calls=calls), ModelReply(text="done"))
     tools: list[BaseTool] = [maps_geo]
     first = await client.ask(LITE, ASK, meter=meter(), tools=tools, thinking="medium")
     ids = [call["id"] for call in first.message.tool_calls]
@@ -165,9 +165,9 @@ async def test_call_ids_and_signatures_survive_a_tool_loop(
 async def test_a_search_brings_its_metadata_and_exact_parts(
     client: ModelClient, llm: Scripted
 ) -> None:
-    page = Page("https://vertexaisearch.example/redirect/1", "dpm.org.cn")
+    page = GroundingPage("https://vertexaisearch.example/redirect/1", "dpm.org.cn")
     sentences = (GroundedSentence("故宫8:30开门。\n", (page,)), GroundedSentence("周一闭馆。\n"))
-    llm.then(Answer(grounded=sentences, queries=("故宫 开放时间",)))
+    llm.then(ModelReply(grounded=sentences, queries=("故宫 开放时间",)))
     reply = await client.ask(LITE, ASK, meter=meter(), search=True)
     assert llm.turns[0].search
     assert reply.grounding is not None
@@ -204,10 +204,10 @@ def test_a_reply_in_another_shape_is_an_error(body: str) -> None:
 async def test_the_same_request_in_a_turn_is_paid_once(
     gemini: GeminiService, llm: Scripted
 ) -> None:
-    page = Page("https://example.org/1", "example.org")
+    page = GroundingPage("https://example.org/1", "example.org")
     llm.then(
-        Answer(calls=(FunctionCall("maps_geo", {"address": "x"}),)),
-        Answer(grounded=(GroundedSentence("一。", (page,)),), queries=("q",)),
+        ModelReply(calls=(FunctionCall("maps_geo", {"address": "x"}),)),
+        ModelReply(grounded=(GroundedSentence("一。", (page,)),), queries=("q",)),
     )
     async with client_for(gemini, calls=Calls(reply_cache=MemoryReplyCache())) as client:
         tools: list[BaseTool] = [maps_geo]

@@ -9,7 +9,7 @@ import pytest
 from agent.core.calls import Calls
 from agent.core.errors import ProviderRefused, ProviderUnavailable
 from agent.models.client import ModelClient
-from agent.sample.model.request import Answer
+from agent.sample.model.request import ModelReply
 from tests.support.gemini_client import (
     FLASH,
     LITE,
@@ -30,7 +30,7 @@ async def test_a_stream_brings_the_text_in_pieces(
     client: ModelClient, llm: Scripted, gemini: GeminiService
 ) -> None:
     text = "故宫八点半开门，周一闭馆。" * 20
-    llm.then(Answer(text=text))
+    llm.then(ModelReply(text=text))
     gemini.speed = lambda turn: Speed(chunk_tokens=5)
     spent = meter()
     pieces = [t async for t in client.stream(FLASH, ASK, meter=spent, fallback=None)]
@@ -65,7 +65,7 @@ async def test_a_stream_is_retried_before_its_first_text(
 async def test_a_stream_cut_off_is_continued_once(
     gemini: GeminiService, llm: Scripted, kind: Any
 ) -> None:
-    llm.then(Answer(text="一二三四五六七八九十" * 9), Answer(text="（接着写完）"))
+    llm.then(ModelReply(text="一二三四五六七八九十" * 9), ModelReply(text="（接着写完）"))
     gemini.speed = lambda turn: Speed(chunk_tokens=5)
     gemini.fail_stream(kind, after=20)
     async with client_for(gemini, model_timeout_seconds=1 if kind == "stall" else 60) as client:

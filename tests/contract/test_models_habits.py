@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from agent.core.errors import ProviderError
 from agent.evidence.grounding import ground
 from agent.models.types import Withdrawal
-from agent.sample.model.request import Answer, FunctionCall, GroundedSentence, Page
+from agent.sample.model.request import FunctionCall, GroundedSentence, GroundingPage, ModelReply
 from tests.support.scripted import ASK, Scripted, client_for, maps_geo, meter
 from tests.support.standin import Speed
 from tests.support.standins import GeminiService, OpenAIService, Rules
@@ -20,7 +20,7 @@ from tests.support.standins import GeminiService, OpenAIService, Rules
 pytest.importorskip("langchain_openai", reason="the extra openai is not installed")
 CHAT, GEMINI = "openai:sample-chat", "google:gemini-3.5-flash-lite"
 TOOLS: list[BaseTool] = [maps_geo]
-CALL = Answer(calls=(FunctionCall("maps_geo", {"address": "故宫"}),))
+CALL = ModelReply(calls=(FunctionCall("maps_geo", {"address": "故宫"}),))
 SAID = "Sodium ions move."
 
 
@@ -49,7 +49,8 @@ async def told(client: Any, model: str = CHAT) -> str:
 )
 async def test_thoughts_are_dropped_where_a_reply_enters(kind: Any, thought: str) -> None:
     service = kind(
-        Scripted(otherwise=Answer(text=thought + SAID)), speed=lambda turn: Speed(chunk_tokens=1)
+        Scripted(otherwise=ModelReply(text=thought + SAID)),
+        speed=lambda turn: Speed(chunk_tokens=1),
     )
     model = CHAT if kind is OpenAIService else GEMINI
     async with client_for(service) as client:
@@ -60,7 +61,7 @@ async def test_thoughts_are_dropped_where_a_reply_enters(kind: Any, thought: str
 
 
 async def test_nothing_of_a_thought_is_streamed_once_a_model_is_known_to_have_it_opened() -> None:
-    thinking = Answer(text=f"Let me see. So.\n</think>\n{SAID}")
+    thinking = ModelReply(text=f"Let me see. So.\n</think>\n{SAID}")
     service = OpenAIService(Scripted(otherwise=thinking), speed=lambda t: Speed(chunk_tokens=3))
     async with client_for(service) as client:
         first = [t async for t in client.stream(CHAT, ASK, meter=meter(), fallback=None)]
@@ -71,7 +72,7 @@ async def test_nothing_of_a_thought_is_streamed_once_a_model_is_known_to_have_it
 
 
 async def test_a_whole_reply_teaches_what_a_stream_must_wait_for() -> None:
-    service = OpenAIService(Scripted(otherwise=Answer(text=f"So.\n</think>\n{SAID}")))
+    service = OpenAIService(Scripted(otherwise=ModelReply(text=f"So.\n</think>\n{SAID}")))
     async with client_for(service) as client:
         assert (await client.ask(CHAT, ASK, meter=meter())).text == SAID
         pieces = [t async for t in client.stream(CHAT, ASK, meter=meter(), fallback=None)]
@@ -81,7 +82,7 @@ async def test_a_whole_reply_teaches_what_a_stream_must_wait_for() -> None:
 
 async def test_an_object_after_thoughts_with_braces_is_read() -> None:
     text = f'Try {{"queries": []}} first.\n</think>\n{json.dumps(PLAN)}'
-    async with client_for(OpenAIService(Scripted(Answer(text=text)))) as client:
+    async with client_for(OpenAIService(Scripted(ModelReply(text=text)))) as client:
         reply = await client.ask(CHAT, ASK, meter=meter(), schema=Plan)
     assert reply.parsed == Plan(**PLAN)
 
@@ -111,19 +112,19 @@ def beside(name: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
 
 @pytest.mark.parametrize("shape", [in_parts, beside("reasoning_content"), beside("reasoning")])
 async def test_thoughts_beside_the_text_are_no_text(shape: Any) -> None:
-    service = OpenAIService(Scripted(otherwise=Answer(text=SAID)), rules=Rules(shapes=shape))
+    service = OpenAIService(Scripted(otherwise=ModelReply(text=SAID)), rules=Rules(shapes=shape))
     async with client_for(service) as client:
         assert (await client.ask(CHAT, ASK, meter=meter())).text == SAID
         assert await told(client) == SAID
 
 
 async def test_grounding_counts_in_the_parts_whatever_was_thought_before() -> None:
-    page = Page("https://a.example/1", "A")
+    page = GroundingPage("https://a.example/1", "A")
     thought, fact = (
         GroundedSentence("<think>嗯 [^w0-0]</think>\n\n"),
         GroundedSentence(SAID, (page,)),
     )
-    answer = Answer(grounded=(thought, fact), queries=("q",))
+    answer = ModelReply(grounded=(thought, fact), queries=("q",))
     async with client_for(GeminiService(Scripted(answer))) as client:
         reply = await client.ask(GEMINI, ASK, meter=meter(), search=True)
     grounded = ground(reply.parts, reply.grounding, prefix="w0", provider="google")
@@ -150,7 +151,7 @@ def ended(reason: Any) -> Callable[[dict[str, Any]], dict[str, Any]]:
     "reason", [None, "", ..., "end_turn", "stop_sequence", "eos", "STOP", "COMPLETE", "stop_token"]
 )
 async def test_a_whole_reply_is_whole_whatever_its_service_calls_the_end(reason: Any) -> None:
-    llm = Scripted(Answer(json=PLAN), Answer(text=SAID), Answer(text="a | b"))
+    llm = Scripted(ModelReply(json=PLAN), ModelReply(text=SAID), ModelReply(text="a | b"))
     async with client_for(OpenAIService(llm, rules=Rules(shapes=ended(reason)))) as client:
         assert (await client.ask(CHAT, ASK, meter=meter(), schema=Plan)).parsed == Plan(**PLAN)
         assert not (await client.ask(CHAT, ASK, meter=meter())).truncated
@@ -160,7 +161,7 @@ async def test_a_whole_reply_is_whole_whatever_its_service_calls_the_end(reason:
 
 @pytest.mark.parametrize("reason", ["length", "max_tokens", "MAX_TOKENS", "model_length"])
 async def test_an_object_that_is_whole_at_the_limit_is_taken(reason: str) -> None:
-    llm = Scripted(Answer(json=PLAN), Answer(text='{"queries": ["a'), Answer(json=PLAN))
+    llm = Scripted(ModelReply(json=PLAN), ModelReply(text='{"queries": ["a'), ModelReply(json=PLAN))
     async with client_for(OpenAIService(llm, rules=Rules(shapes=ended(reason)))) as client:
         for _ in range(2):
             reply = await client.ask(CHAT, ASK, meter=meter(), schema=Plan)
@@ -171,7 +172,9 @@ async def test_an_object_that_is_whole_at_the_limit_is_taken(reason: str) -> Non
 
 @pytest.mark.parametrize("reason", ["OTHER", "FINISH_REASON_UNSPECIFIED", "STOP"])
 async def test_a_whole_reply_of_gemini_is_whole(reason: str) -> None:
-    llm = Scripted(Answer(json=PLAN, finish=reason), otherwise=Answer(text=SAID, finish=reason))
+    llm = Scripted(
+        ModelReply(json=PLAN, finish=reason), otherwise=ModelReply(text=SAID, finish=reason)
+    )
     async with client_for(GeminiService(llm)) as client:
         assert (await client.ask(GEMINI, ASK, meter=meter(), schema=Plan)).parsed == Plan(**PLAN)
         assert await told(client, GEMINI) == SAID
@@ -222,8 +225,8 @@ async def test_an_id_that_is_missing_or_taken_is_made_up_on_both_sides(id: Any) 
     def change(call: dict[str, Any]) -> None:
         call.pop("id") if id is ... else call.update(id=id)
 
-    two = Answer(calls=CALL.calls * 2)
-    llm = Scripted(two, two, Answer(text=SAID))
+    two = ModelReply(calls=CALL.calls * 2)
+    llm = Scripted(two, two, ModelReply(text=SAID))
     service = OpenAIService(llm, rules=Rules(shapes=calls(change)))
     messages, ids = [*ASK], list[str | None]()
     async with client_for(service) as client:
@@ -262,7 +265,7 @@ OBJECT = '{"name": "maps_geo", "arguments": {"address": "故宫"}}'
     ],
 )
 async def test_a_call_that_comes_as_text_is_a_call(text: str) -> None:
-    async with client_for(OpenAIService(Scripted(Answer(text=text)))) as client:
+    async with client_for(OpenAIService(Scripted(ModelReply(text=text)))) as client:
         spent = meter()
         reply = await client.ask(CHAT, ASK, meter=spent, tools=TOOLS)
     [call] = reply.message.tool_calls
@@ -274,7 +277,7 @@ async def test_a_call_that_comes_as_text_is_a_call(text: str) -> None:
 
 async def test_a_call_as_text_that_cannot_be_read_is_remarked() -> None:
     text = "<tool_call>\nmaps_geo of the palace\n</tool_call>"
-    async with client_for(OpenAIService(Scripted(Answer(text=text)))) as client:
+    async with client_for(OpenAIService(Scripted(ModelReply(text=text)))) as client:
         spent = meter()
         reply = await client.ask(CHAT, ASK, meter=spent, tools=TOOLS)
     assert reply.no_tools
@@ -283,7 +286,7 @@ async def test_a_call_as_text_that_cannot_be_read_is_remarked() -> None:
 
 async def test_an_object_that_is_no_call_is_text() -> None:
     text = 'maps_geo gave {"lng": 116.4}.'
-    async with client_for(OpenAIService(Scripted(Answer(text=text)))) as client:
+    async with client_for(OpenAIService(Scripted(ModelReply(text=text)))) as client:
         reply = await client.ask(CHAT, ASK, meter=meter(), tools=TOOLS)
     assert (reply.text, reply.message.tool_calls) == (text, [])
 
@@ -337,7 +340,7 @@ REFUSALS: list[tuple[Callable[[Any], bool], int, str]] = [
 
 @pytest.mark.parametrize("row", REFUSALS, ids=lambda row: row[2])
 async def test_what_is_refused_is_left_out_once_and_for_the_process(row: Any) -> None:
-    llm = Scripted(otherwise=Answer(json=PLAN))
+    llm = Scripted(otherwise=ModelReply(json=PLAN))
     service = OpenAIService(llm, rules=Rules(refuses=(row,)))
     extra = {"enable_thinking": True, "temperature": 0.2}
     async with client_for(service, openai_extra_body=extra) as client:
@@ -356,7 +359,7 @@ async def test_thoughts_that_a_service_refuses_to_have_back_are_left_out() -> No
 
     words = "messages.2: property 'reasoning_content' is unsupported"
     rules = Rules(shapes=beside("reasoning_content"), refuses=((sends_back, 400, words),))
-    service = OpenAIService(Scripted(CALL, otherwise=Answer(text=SAID)), rules=rules)
+    service = OpenAIService(Scripted(CALL, otherwise=ModelReply(text=SAID)), rules=rules)
     async with client_for(service) as client:
         first = await client.ask(CHAT, ASK, meter=meter(), tools=TOOLS)
         result = ToolMessage("1,2", tool_call_id=str(first.message.tool_calls[0]["id"]))
@@ -368,7 +371,7 @@ async def test_thoughts_that_a_service_refuses_to_have_back_are_left_out() -> No
 
 async def test_several_refusals_are_adapted_to_one_after_another() -> None:
     rows = (REFUSALS[0], REFUSALS[3], REFUSALS[5], REFUSALS[8])
-    service = OpenAIService(Scripted(otherwise=Answer(text=SAID)), rules=Rules(refuses=rows))
+    service = OpenAIService(Scripted(otherwise=ModelReply(text=SAID)), rules=Rules(refuses=rows))
     async with client_for(service) as client:
         reply = await client.ask(CHAT, ASK, meter=meter(), tools=TOOLS)
     assert reply.text == SAID
@@ -422,7 +425,7 @@ GEMMA = [
 
 @pytest.mark.parametrize(("field", "words"), GEMMA)
 async def test_what_gemini_refuses_is_left_out_too(field: str, words: str) -> None:
-    service = GeminiService(Scripted(otherwise=Answer(json=PLAN)))
+    service = GeminiService(Scripted(otherwise=ModelReply(json=PLAN)))
     is_there = has(*field.split("."))
     service.fail(
         "status",
@@ -444,7 +447,7 @@ async def test_what_gemini_refuses_is_left_out_too(field: str, words: str) -> No
 
 @pytest.mark.parametrize("owner", ["llamacpp", "vllm", "library", "organization_owner"])
 async def test_a_server_of_ones_own_gets_the_schema_as_a_grammar(owner: str) -> None:
-    service = OpenAIService(Scripted(otherwise=Answer(json=PLAN)), rules=Rules(owner=owner))
+    service = OpenAIService(Scripted(otherwise=ModelReply(json=PLAN)), rules=Rules(owner=owner))
     async with client_for(service) as client:
         for _ in range(2):
             reply = await client.ask(CHAT, ASK, meter=meter(), schema=Plan)
@@ -459,7 +462,7 @@ async def test_a_server_of_ones_own_gets_the_schema_as_a_grammar(owner: str) -> 
 
 async def test_a_server_of_ones_own_that_refuses_schemas_gets_them_in_words() -> None:
     rules = Rules(owner="vllm", no_json_schema=True)
-    service = OpenAIService(Scripted(otherwise=Answer(json=PLAN)), rules=rules)
+    service = OpenAIService(Scripted(otherwise=ModelReply(json=PLAN)), rules=rules)
     async with client_for(service) as client:
         assert (await client.ask(CHAT, ASK, meter=meter(), schema=Plan)).parsed == Plan(**PLAN)
     assert service.requests[-1].body["response_format"] == {"type": "json_object"}
@@ -470,7 +473,7 @@ async def test_a_server_of_ones_own_that_refuses_schemas_gets_them_in_words() ->
 
 async def test_an_echo_of_the_prompt_is_dropped_and_remarked() -> None:
     asked = [SystemMessage("You answer the questions of the readers of this page."), *ASK[1:]]
-    llm = Scripted(otherwise=Answer(text=f"{asked[0].text}\n{SAID}"))
+    llm = Scripted(otherwise=ModelReply(text=f"{asked[0].text}\n{SAID}"))
     async with client_for(OpenAIService(llm)) as client:
         spent = meter()
         assert (await client.ask(CHAT, asked, meter=spent)).text == SAID
@@ -480,7 +483,9 @@ async def test_an_echo_of_the_prompt_is_dropped_and_remarked() -> None:
 
 
 async def test_a_reply_that_only_repeats_the_prompt_is_empty() -> None:
-    llm = Scripted(otherwise=Answer(text="You answer the questions of the readers of this page."))
+    llm = Scripted(
+        otherwise=ModelReply(text="You answer the questions of the readers of this page.")
+    )
     asked = [SystemMessage("You answer the questions of the readers of this page."), *ASK[1:]]
     async with client_for(OpenAIService(llm)) as client:
         with pytest.raises(ProviderError) as caught:
@@ -489,7 +494,7 @@ async def test_a_reply_that_only_repeats_the_prompt_is_empty() -> None:
 
 
 async def test_a_stream_that_breaks_off_amid_a_sentence_is_continued_without_a_done() -> None:
-    llm = Scripted(Answer(text="abcdefghij" * 9), Answer(text=" (the rest)."))
+    llm = Scripted(ModelReply(text="abcdefghij" * 9), ModelReply(text=" (the rest)."))
     service = OpenAIService(llm, speed=lambda turn: Speed(chunk_tokens=5))
     service.fail_stream("no_finish", after=20)
     async with client_for(service) as client:

@@ -22,7 +22,7 @@ from agent.core.errors import (
 )
 from agent.models.client import ModelClient
 from agent.models.probe import probe
-from agent.sample.model.request import Answer, FunctionCall
+from agent.sample.model.request import FunctionCall, ModelReply
 from agent.sample.service import serve
 from agent.settings import Settings
 from tests.support.memory_reply_cache import MemoryReplyCache
@@ -48,7 +48,7 @@ async def said(client: ModelClient) -> str:
 
 
 async def test_a_reply_brings_its_tokens_and_an_unknown_cost() -> None:
-    llm = Scripted(Answer(text="八点半"))
+    llm = Scripted(ModelReply(text="八点半"))
     async with client_for(OpenAIService(llm, key=KEY)) as client:
         spent = meter()
         reply = await client.ask(CHAT, ASK, meter=spent)
@@ -67,7 +67,7 @@ async def test_a_reply_brings_its_tokens_and_an_unknown_cost() -> None:
 )
 async def test_a_schema_is_told_in_words_where_it_cannot_be_sent(rules: Rules) -> None:
     llm = Scripted(
-        otherwise=Answer(
+        otherwise=ModelReply(
             text=f'<think>hm</think>```json\n{{"queries": {PLAN["queries"]}}}\n```'.replace(
                 "'", '"'
             )
@@ -88,9 +88,9 @@ async def test_a_schema_is_told_in_words_where_it_cannot_be_sent(rules: Rules) -
 
 @pytest.mark.parametrize("method", ["json_schema", "function_calling", "json_mode", "prompt"])
 async def test_every_structured_method_can_be_chosen(method: Any) -> None:
-    answer = Answer(json=PLAN)
+    answer = ModelReply(json=PLAN)
     if method == "function_calling":
-        answer = Answer(calls=(FunctionCall("Plan", PLAN),))
+        answer = ModelReply(calls=(FunctionCall("Plan", PLAN),))
     service = OpenAIService(Scripted(answer), rules=Rules(no_forced_tool=True))
     async with client_for(service, structured_method=method) as client:
         assert (await client.ask(CHAT, ASK, meter=meter(), schema=Plan)).parsed == Plan(**PLAN)
@@ -98,7 +98,7 @@ async def test_every_structured_method_can_be_chosen(method: Any) -> None:
 
 
 async def test_an_answer_outside_its_schema_is_repaired_once() -> None:
-    llm = Scripted(Answer(text="Sure! {"), Answer(json=PLAN))
+    llm = Scripted(ModelReply(text="Sure! {"), ModelReply(json=PLAN))
     async with client_for(OpenAIService(llm)) as client:
         assert (await client.ask(CHAT, ASK, meter=meter(), schema=Plan)).parsed == Plan(**PLAN)
     assert "corrected JSON" in llm.turns[1].user
@@ -106,7 +106,9 @@ async def test_an_answer_outside_its_schema_is_repaired_once() -> None:
 
 async def test_thoughts_go_back_in_a_tool_loop() -> None:
     """The endpoint itself refuses the second turn without them."""
-    llm = Scripted(Answer(calls=(FunctionCall("maps_geo", {"address": "a"}),)), Answer(text="ok"))
+    llm = Scripted(
+        ModelReply(calls=(FunctionCall("maps_geo", {"address": "a"}),)), ModelReply(text="ok")
+    )
     service = OpenAIService(llm, rules=Rules(reasoning_back=True, no_forced_tool=True))
     tools: list[BaseTool] = [maps_geo]
     async with client_for(service, calls=Calls(reply_cache=MemoryReplyCache())) as client:
@@ -233,12 +235,12 @@ async def test_a_passing_fault_is_survived_and_a_lasting_one_is_an_error(
 @pytest.mark.parametrize(
     ("answer", "code"),
     [
-        (Answer(text=""), "model_empty"),
-        (Answer(finish="MAX_TOKENS"), "model_truncated"),
-        (Answer(text="x", finish="SAFETY"), "model_blocked"),
+        (ModelReply(text=""), "model_empty"),
+        (ModelReply(finish="MAX_TOKENS"), "model_truncated"),
+        (ModelReply(text="x", finish="SAFETY"), "model_blocked"),
     ],
 )
-async def test_a_reply_of_no_use_is_an_error(answer: Answer, code: str) -> None:
+async def test_a_reply_of_no_use_is_an_error(answer: ModelReply, code: str) -> None:
     async with client_for(OpenAIService(Scripted(otherwise=answer))) as client:
         with pytest.raises(ProviderError) as caught:
             await client.ask(CHAT, ASK, meter=meter())
@@ -246,14 +248,14 @@ async def test_a_reply_of_no_use_is_an_error(answer: Answer, code: str) -> None:
 
 
 async def test_a_reply_without_choices_is_an_error() -> None:
-    async with client_for(OpenAIService(Scripted(otherwise=Answer(finish="NONE")))) as client:
+    async with client_for(OpenAIService(Scripted(otherwise=ModelReply(finish="NONE")))) as client:
         with pytest.raises(MalformedReply):
             await client.ask(CHAT, ASK, meter=meter())
 
 
 @pytest.mark.parametrize("kind", ["drop", "no_finish", "error", "max_tokens", "stall"])
 async def test_a_stream_cut_off_is_continued_once(kind: Any) -> None:
-    llm = Scripted(Answer(text="abcdefghij" * 9), Answer(text=" (the rest)"))
+    llm = Scripted(ModelReply(text="abcdefghij" * 9), ModelReply(text=" (the rest)"))
     service = OpenAIService(llm, speed=lambda turn: Speed(chunk_tokens=5))
     service.fail_stream(kind, after=20)
     async with client_for(service, model_timeout_seconds=1 if kind == "stall" else 60) as client:
@@ -292,9 +294,9 @@ async def test_cancelling_ends_a_call_at_once() -> None:
 
 
 ABLE = (
-    Answer(text="one two three four five six seven eight nine ten eleven twelve thirteen"),
-    Answer(json={"city": "Paris"}),
-    Answer(calls=(FunctionCall("look_up", {"word": "tea"}),)),
+    ModelReply(text="one two three four five six seven eight nine ten eleven twelve thirteen"),
+    ModelReply(json={"city": "Paris"}),
+    ModelReply(calls=(FunctionCall("look_up", {"word": "tea"}),)),
 )
 
 

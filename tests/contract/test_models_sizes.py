@@ -23,10 +23,10 @@ from agent.models.limits import (
     with_ends,
 )
 from agent.models.probe import probe
-from agent.models.types import Request
+from agent.models.types import ModelRequest
 from agent.models.validation import schema_of
 from agent.sample import openai
-from agent.sample.model.request import Answer, FunctionCall
+from agent.sample.model.request import FunctionCall, ModelReply
 from tests.support.scripted import ASK, Scripted, client_for, maps_geo, meter
 from tests.support.standin import Speed
 from tests.support.standins import GeminiService, OpenAIService, Rules
@@ -61,7 +61,7 @@ class Small(OpenAIService):
             about = f"request ({size} tokens) exceeds the available context size"
             told = f"{about} ({self._window} tokens)"
             text = told if self._words == "n_ctx" else "prompt is too long"
-            raise openai.Refused(text, 400, "exceed_context_size_error")
+            raise openai.RefusedRequest(text, 400, "exceed_context_size_error")
 
     async def _list(self, request: web.Request) -> web.StreamResponse:
         meta = {"meta": {"n_ctx": self._window}} if self._listed else {}
@@ -137,7 +137,7 @@ class Wide(BaseModel):
 
 async def test_a_form_that_a_server_makes_a_grammar_of_is_no_prompt_cut_without_a_word() -> None:
     question = [HumanMessage("Which of the metros opened first? " * 250)]
-    service = Own(Scripted(Answer(json={"queries": ["a"]})))
+    service = Own(Scripted(ModelReply(json={"queries": ["a"]})))
     async with client_for(service) as client:
         assert (await client.ask(CHAT, question, meter=meter(), schema=Wide)).parsed
     assert len(asked(service)) == 1
@@ -170,8 +170,8 @@ async def test_gemini_has_room_for_thoughts_besides_the_reply() -> None:
 
 
 async def test_a_reply_cut_at_its_limit_is_asked_for_with_more_room() -> None:
-    service = OpenAIService(Scripted(Answer(text='{"queries": [', finish="MAX_TOKENS"),
-                                     Answer(json={"queries": ["a"]})))  # fmt: skip
+    service = OpenAIService(Scripted(ModelReply(text='{"queries": [', finish="MAX_TOKENS"),
+                                     ModelReply(json={"queries": ["a"]})))  # fmt: skip
     async with client_for(service) as client:
         assert (await client.ask(CHAT, ASK, meter=meter(), schema=Plan)).parsed
     first, second = asked(service)
@@ -179,8 +179,10 @@ async def test_a_reply_cut_at_its_limit_is_asked_for_with_more_room() -> None:
 
 
 async def test_a_model_that_thinks_gets_room_for_it_from_then_on() -> None:
-    thoughts = Answer(text="<think>well", finish="MAX_TOKENS")
-    service = OpenAIService(Scripted(thoughts, Answer(json={"queries": ["a"]}), Answer(text="b")))
+    thoughts = ModelReply(text="<think>well", finish="MAX_TOKENS")
+    service = OpenAIService(
+        Scripted(thoughts, ModelReply(json={"queries": ["a"]}), ModelReply(text="b"))
+    )
     async with client_for(service) as client:
         await client.ask(CHAT, ASK, meter=meter(), schema=Plan)
         await answer(client, streamed=False)
@@ -190,7 +192,7 @@ async def test_a_model_that_thinks_gets_room_for_it_from_then_on() -> None:
 
 
 async def test_a_reply_that_ran_round_in_circles_is_not_asked_for_again() -> None:
-    round_and_round = Answer(text="The same again. " * 400, finish="MAX_TOKENS")
+    round_and_round = ModelReply(text="The same again. " * 400, finish="MAX_TOKENS")
     service = OpenAIService(Scripted(otherwise=round_and_round))
     async with client_for(service) as client:
         with pytest.raises(MalformedReply) as caught:
@@ -209,7 +211,7 @@ async def test_a_reply_past_all_limits_is_given_up_and_not_asked_for_again(
     streamed: bool, model: str
 ) -> None:
     kind = OpenAIService if model == CHAT else GeminiService
-    service: Any = kind(Scripted(otherwise=Answer(text=RUNAWAY)))
+    service: Any = kind(Scripted(otherwise=ModelReply(text=RUNAWAY)))
     async with client_for(service, model_reply_characters=MOST) as client:
         with pytest.raises(MalformedReply) as caught:
             await answer(client, streamed=streamed, model=model)
@@ -220,7 +222,7 @@ async def test_a_reply_past_all_limits_is_given_up_and_not_asked_for_again(
 async def test_of_an_answer_past_all_limits_what_was_written_is_said_and_it_is_no_weakness() -> (
     None
 ):
-    service, spent = OpenAIService(Scripted(otherwise=Answer(text=RUNAWAY))), meter()
+    service, spent = OpenAIService(Scripted(otherwise=ModelReply(text=RUNAWAY))), meter()
     texts = list[str]()
 
     async def hear(client: ModelClient) -> None:
@@ -256,7 +258,7 @@ async def test_thoughts_and_arguments_without_end_are_given_up_too(
     field: str, streamed: bool
 ) -> None:
     rules = Rules(shapes=endless(field))
-    service = Own(Scripted(otherwise=Answer(text=RUNAWAY)), rules=rules)
+    service = Own(Scripted(otherwise=ModelReply(text=RUNAWAY)), rules=rules)
     async with client_for(service, model_reply_characters=MOST) as client:
         with pytest.raises(MalformedReply) as caught:
             await answer(client, streamed=streamed)
@@ -267,7 +269,7 @@ async def test_thoughts_and_arguments_without_end_are_given_up_too(
 @pytest.mark.parametrize("streamed", [False, True])
 async def test_a_body_or_a_line_without_end_is_not_read_into_memory(streamed: bool) -> None:
     one_piece = Speed(chunk_tokens=100 * MOST)
-    endless = Answer(text="x" * (11 * MOST))
+    endless = ModelReply(text="x" * (11 * MOST))
     service = OpenAIService(Scripted(otherwise=endless), speed=lambda turn: one_piece)
     async with client_for(service, model_reply_characters=MOST) as client:
         with pytest.raises(MalformedReply) as caught:
@@ -277,7 +279,7 @@ async def test_a_body_or_a_line_without_end_is_not_read_into_memory(streamed: bo
 
 
 async def test_a_stream_that_goes_round_in_circles_ends_and_is_not_continued() -> None:
-    service = OpenAIService(Scripted(otherwise=Answer(text="The same again. " * 4000)))
+    service = OpenAIService(Scripted(otherwise=ModelReply(text="The same again. " * 4000)))
     spent, texts = meter(), list[str]()
 
     async def hear(client: ModelClient) -> None:
@@ -345,7 +347,7 @@ async def test_a_server_nearby_is_asked_one_thing_at_a_time_unless_told_otherwis
 
 
 async def test_a_stream_that_is_cut_off_leaves_its_place_before_it_goes_on() -> None:
-    service = OpenAIService(Scripted(Answer(text="abc " * 50), Answer(text="the rest")))
+    service = OpenAIService(Scripted(ModelReply(text="abc " * 50), ModelReply(text="the rest")))
     service.fail_stream("no_finish", after=20)
     async with client_for(service, model_concurrency=1) as client:
         assert (await answer(client)).endswith("the rest")
@@ -397,7 +399,7 @@ PLANNED = {"queries": [f"question number {n} about the metro" for n in range(12)
 
 async def test_a_slow_reply_of_ones_own_server_is_waited_for_while_it_comes() -> None:
     speed = Speed(chunk_tokens=10, tokens_per_second=100)
-    service = Own(Scripted(Answer(json=PLANNED)), speed=lambda turn: speed)
+    service = Own(Scripted(ModelReply(json=PLANNED)), speed=lambda turn: speed)
     async with client_for(service, model_timeout_seconds=0.5) as client:
         # The whole of it takes more than twice the limit, each piece a fifth.
         reply = await client.ask(CHAT, ASK, meter=meter(), schema=Plan)
@@ -407,7 +409,7 @@ async def test_a_slow_reply_of_ones_own_server_is_waited_for_while_it_comes() ->
 
 async def test_a_form_that_goes_round_in_circles_is_ended_as_it_comes() -> None:
     text = '{"queries": [' + '"the second one", ' * 3000
-    service = Own(Scripted(otherwise=Answer(text=text)))
+    service = Own(Scripted(otherwise=ModelReply(text=text)))
     spent = meter()
     async with client_for(service) as client:
         with pytest.raises(MalformedReply) as caught:
@@ -421,7 +423,7 @@ LOOPING = "the model.\n" * 3000
 
 
 async def test_a_probe_bounds_what_it_asks_for_and_knows_a_model_that_writes_nothing() -> None:
-    service = Own(Scripted(otherwise=Answer(text=LOOPING)))
+    service = Own(Scripted(otherwise=ModelReply(text=LOOPING)))
     async with client_for(service) as client:
         seen = await probe(client, CHAT)
     assert (seen.error, seen.writes, seen.fills_forms, seen.calls_tools) == (
@@ -435,8 +437,8 @@ async def test_a_probe_bounds_what_it_asks_for_and_knows_a_model_that_writes_not
 
 
 async def test_a_reply_of_a_slow_server_nearby_is_no_longer_than_the_run_has_time_for() -> None:
-    cut = Answer(text='{"queries": ["which metro', finish="MAX_TOKENS")
-    service = Own(Scripted(Answer(text="Done."), cut, Answer(json={"queries": ["a"]})))
+    cut = ModelReply(text='{"queries": ["which metro', finish="MAX_TOKENS")
+    service = Own(Scripted(ModelReply(text="Done."), cut, ModelReply(json={"queries": ["a"]})))
     async with client_for(service) as client:
         client.reply_sizes.measure(parse(CHAT), tokens=60, seconds=30)
         assert await answer(client, streamed=False)
@@ -448,7 +450,7 @@ async def test_a_reply_of_a_slow_server_nearby_is_no_longer_than_the_run_has_tim
 
 
 def test_the_time_of_a_reply_is_half_of_what_is_left_at_the_speed_that_was_seen() -> None:
-    sizes, request = ReplySizes(characters=MOST), Request("m", ASK)
+    sizes, request = ReplySizes(characters=MOST), ModelRequest("m", ASK)
     name = parse(CHAT)
     unmeasured = sizes.of(name, request, left=lambda: 100.0)
     assert (unmeasured.tokens, unmeasured.hurried) == (4000, 0)
@@ -474,7 +476,7 @@ async def test_a_call_that_the_run_has_no_time_for_is_not_begun(streamed: bool) 
 
 
 async def test_tools_are_called_in_pieces_where_a_server_of_ones_own_can_do_so() -> None:
-    call = Answer(calls=(FunctionCall("maps_geo", {"address": "故宫"}),))
+    call = ModelReply(calls=(FunctionCall("maps_geo", {"address": "故宫"}),))
     refuses = Rules(refuses=[(
         lambda body: bool(body.get("stream") and body.get("tools")), 500,
         "Cannot use tools with stream",

@@ -15,7 +15,7 @@ from agent.core.errors import (
     RateLimited,
 )
 from agent.reading.fetch import Fetcher, FetchLimits, HostLimits
-from agent.reading.guard import Guard
+from agent.reading.guard import AddressGuard
 from tests.support.ports import free_port
 from tests.support.reading import Outside, outside_fixture  # noqa: F401 - a fixture
 from tests.support.scripted import meter
@@ -192,6 +192,6 @@ async def test_a_run_whose_time_is_over_reads_nothing(outside: Outside) -> None:
 
 async def test_a_host_that_takes_no_connection_is_named() -> None:
     port = free_port()
-    fetcher = Fetcher(Calls(), FetchLimits(), guard=Guard(allow=(f"127.0.0.1:{port}",)))
+    fetcher = Fetcher(Calls(), FetchLimits(), guard=AddressGuard(allow=(f"127.0.0.1:{port}",)))
     with pytest.raises(AgentError, match="takes no connection"):
         await fetcher.get(f"http://127.0.0.1:{port}/", meter=meter())

@@ -16,7 +16,7 @@ from benchmarks.loads import environment
 from benchmarks.script import question
 from benchmarks.standins import KEY, StandinOptions, Standins
 
-from agent.batch.jobs import Place, job_of
+from agent.batch.jobs import BatchTarget, job_of
 from agent.batch.questions import Question
 from tests.support.batch_lab import Here, here_fixture, rows_in, write_questions
 from tests.support.command_line import Cli, cli_fixture, until
@@ -65,7 +65,7 @@ def count_unrecorded(cli: Cli, calls: AnsweredCalls, lost: Counter[int]) -> None
     rows = {row["id"]: row for row in rows_in(cli.folder / "answers.jsonl")}
     answered = calls.answered()
     config = next(iter(rows.values()))["config"]
-    place = Place((cli.folder / "answers.jsonl").resolve(), "agent", config)
+    place = BatchTarget((cli.folder / "answers.jsonl").resolve(), "agent", config)
     with contextlib.closing(sqlite3.connect(cli.folder / "data" / "runs.sqlite")) as db:
         for number in range(COUNT):
             if str(number) in rows:

@@ -33,7 +33,7 @@ from agent.models.refusals import error_in, failure_of
 from agent.models.replies import arguments_of, calls_in
 from agent.models.validation import find_object, parse_reply
 from agent.reading.extract import kind_of, page_text
-from agent.reading.guard import Guard
+from agent.reading.guard import AddressGuard
 from agent.search.bocha import BochaSearch
 from agent.search.documents import SourceEndpoint
 from agent.search.http import error_message
@@ -45,7 +45,7 @@ from agent.search.semantic_scholar import SemanticScholar
 from agent.search.serper import SerperSearch
 from agent.search.tavily import TavilySearch
 from agent.search.wikipedia import Wikipedia
-from agent.server.mcp_stdio import Refused, message_of
+from agent.server.mcp_stdio import RefusedLine, message_of
 from agent.settings import Settings
 from agent.state import Reflection, SearchQueryList
 from tests.fuzz.odd import odd, pieces, scalars, sent, texts, values
@@ -261,7 +261,7 @@ def test_rows_of_questions_and_answers_are_read_or_bad_lines(lines: list[bytes],
 
 @given(st.one_of(odd(LINES).map(sent), JSON.map(lambda text: text.encode("utf-8", "replace"))))
 def test_a_line_of_mcp_is_a_message_or_refused(line: bytes) -> None:
-    can_be_kept(json.loads(refused_by(Refused, lambda: message_of(line)) or "{}"))
+    can_be_kept(json.loads(refused_by(RefusedLine, lambda: message_of(line)) or "{}"))
     stdio._message(line)
 
 
@@ -269,7 +269,7 @@ def test_a_line_of_mcp_is_a_message_or_refused(line: bytes) -> None:
 @example("http://http://\ud83d")
 @example("http://a.example/?\ud83d=\ud83d")
 def test_an_address_is_a_target_or_unsafe(url: str) -> None:
-    target = refused_by(UnsafeUrl, lambda: Guard().parse(url))
+    target = refused_by(UnsafeUrl, lambda: AddressGuard().parse(url))
     assert target is None or target.url.isascii()
 
 

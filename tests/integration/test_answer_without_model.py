@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from agent.sample.model.request import Answer
+from agent.sample.model.request import ModelReply
 from agent.texts import Language, say
 from tests.integration.test_question_kept import plan, scripted
 from tests.support.lab import ZH, Lab, answer_of, laboratory, told
@@ -43,7 +43,7 @@ async def test_what_code_quotes_has_no_sign_and_is_no_statement(
 async def test_a_fluent_answer_that_cites_nothing_is_announced_with_excerpts_below(
     lab: Lab,
 ) -> None:
-    scripted(lab, answer=[Answer(text=f"{INVENTED} [*w01]")])
+    scripted(lab, answer=[ModelReply(text=f"{INVENTED} [*w01]")])
     state = await lab.ask(EN)
     text = str(answer_of(state).text)
     own, lead, quoted = text.partition(say("answer.uncited", "en"))
@@ -62,7 +62,7 @@ async def test_a_fluent_answer_that_cites_nothing_is_announced_with_excerpts_bel
 
 async def test_what_a_model_said_in_circles_stands_once_with_excerpts_below(lab: Lab) -> None:
     said = "The museum is old[^w0-0].\n"
-    scripted(lab, answer=[Answer(text=said + "Please answer:\n" * 200)])
+    scripted(lab, answer=[ModelReply(text=said + "Please answer:\n" * 200)])
     state = await lab.ask(EN)
     text = str(answer_of(state).text)
     own, lead, quoted = text.partition(say("answer.weak", "en"))
@@ -85,7 +85,7 @@ async def test_what_needs_no_source_is_not_blamed_for_citing_none(
     scripted(
         lab,
         generate_query=[plan(question=question, needs_search=False)],
-        answer=[Answer(text=reply)],
+        answer=[ModelReply(text=reply)],
     )
     state = await lab.ask(question)
     assert not told(state)["degraded"]
@@ -103,7 +103,7 @@ async def test_a_way_is_told_once_where_no_model_writes(lab: Lab) -> None:
 
 async def test_who_says_honestly_that_nothing_was_found_cites_nothing(lab: Lab) -> None:
     honest = "No source that was found says when it was founded. Ask the museum itself."
-    scripted(lab, answer=[Answer(text=honest)])
+    scripted(lab, answer=[ModelReply(text=honest)])
     state = await lab.ask(EN)
     assert say("answer.uncited", "en") not in str(answer_of(state).text)
     assert not told(state)["degraded"]
@@ -122,7 +122,7 @@ REFUSALS = [
 async def test_a_marked_refusal_in_any_language_is_not_blamed_for_citing_nothing(
     lab: Lab, honest: str
 ) -> None:
-    scripted(lab, answer=[Answer(text=honest)])
+    scripted(lab, answer=[ModelReply(text=honest)])
     state = await lab.ask(EN)
     text = str(answer_of(state).text)
     assert honest.split("[^")[0].split("［^")[0].strip() in text
@@ -134,6 +134,6 @@ async def test_a_marked_refusal_in_any_language_is_not_blamed_for_citing_nothing
 
 async def test_a_long_text_of_claims_is_no_refusal_for_one_mark(lab: Lab) -> None:
     claims = "The museum has many halls and a great wall around them. " * 15
-    scripted(lab, answer=[Answer(text=f"The year was not given[^none]. {claims}")])
+    scripted(lab, answer=[ModelReply(text=f"The year was not given[^none]. {claims}")])
     state = await lab.ask(EN)
     assert say("answer.uncited", "en") in str(answer_of(state).text)

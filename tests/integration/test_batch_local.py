@@ -14,7 +14,7 @@ import pytest
 from langgraph.types import StateSnapshot
 
 from agent.assistants.common.services import Services
-from agent.batch.jobs import Finished, Job, Place, job_of, result_of
+from agent.batch.jobs import Attempt, BatchTarget, Finished, job_of, result_of
 from agent.batch.local import LocalWorker
 from agent.batch.questions import Question
 from agent.core.errors import ConfigurationError
@@ -30,11 +30,11 @@ DAY = timedelta(days=1)
 SPENT = gemini_error(429, quota_id="GenerateRequestsPerDayPerProjectPerModel-FreeTier")
 
 
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path / "a.jsonl", "agent", "c", {"geo_routing": "never"})
+def place(tmp_path: Path) -> BatchTarget:
+    return BatchTarget(tmp_path / "a.jsonl", "agent", "c", {"geo_routing": "never"})
 
 
-def job(tmp_path: Path, text: str = EN) -> Job:
+def job(tmp_path: Path, text: str = EN) -> Attempt:
     return job_of(Question("1", text, 1), 0, place(tmp_path))
 
 
@@ -72,7 +72,7 @@ def count(file: str, what: str) -> int:
         return int(db.execute(f"SELECT count(*) FROM {what}").fetchone()[0])
 
 
-async def left_in_flight(services: Services, gemini: GeminiService, given: Job) -> None:
+async def left_in_flight(services: Services, gemini: GeminiService, given: Attempt) -> None:
     """A process begins the question and dies while it searches."""
     fault = gemini.fail("hang", times=None, match=searches)
     before = sum(searches(None, r.body) for r in gemini.requests)

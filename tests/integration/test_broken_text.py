@@ -18,7 +18,7 @@ from agent.graph import build_graph
 from agent.runs.reply_cache import ReplyCache
 from agent.runs.sql import Place
 from agent.runs.threads import open_saver
-from agent.sample.model.request import Answer, Model, Turn
+from agent.sample.model.request import Model, ModelReply, ModelTurn
 from agent.sample.service import Service
 from agent.sandbox.programs import CodeResult
 from agent.server.exports import EXPORTS
@@ -39,7 +39,7 @@ class BrokenModel:
     def __init__(self, inner: Model) -> None:
         self._inner = inner
 
-    def respond(self, turn: Turn) -> Answer:
+    def respond(self, turn: ModelTurn) -> ModelReply:
         answer = self._inner.respond(turn)
         return replace(answer, text=f"{answer.text}{BROKEN}") if answer.text else answer
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agent.core.strings import estimated_tokens
-from agent.sample.model.request import Answer, Turn
+from agent.sample.model.request import ModelReply, ModelTurn
 from tests.support.deep_lab import (
     ZH,
     Researcher,
@@ -25,7 +25,7 @@ def long_page(query: str, number: int) -> str:
     return f"{query}第{number}页，成本{number}.5元。" + "钠离子电池的正极材料有层状氧化物。" * 3000
 
 
-def tokens_of(turn: Turn) -> int:
+def tokens_of(turn: ModelTurn) -> int:
     """What a model was sent, counted anew from what arrived."""
     past = "".join(p.text + json.dumps([[c.name, c.args] for c in p.calls], ensure_ascii=False)
                    for p in turn.history)  # fmt: skip
@@ -50,9 +50,9 @@ async def test_a_model_that_never_changes_its_topic_has_it_archived_by_force() -
     count = iter(range(1000))
     many = [f"甲 {letter}" for letter in "abcde"]
 
-    def rule(turn: Turn) -> Answer:
+    def rule(turn: ModelTurn) -> ModelReply:
         number = next(count)
-        return Answer(calls=(think("甲" * 400), search(*(f"{q} {number}" for q in many))))
+        return ModelReply(calls=(think("甲" * 400), search(*(f"{q} {number}" for q in many))))
 
     llm, web = Researcher(deep_explore=rule), Web(text=long_page, count=8)
     async with deep_laboratory(llm, web=web) as lab:

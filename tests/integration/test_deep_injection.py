@@ -2,7 +2,7 @@
 
 import re
 
-from agent.sample.model.request import Answer, Turn
+from agent.sample.model.request import ModelReply, ModelTurn
 from tests.support.deep_lab import ZH, Researcher, Web, deep_laboratory
 from tests.support.lab import answer_of, told
 
@@ -16,7 +16,7 @@ ORDER = (
 class Obedient(Researcher):
     """Repeats what pages say, as an obedient model would, and names the URLs it read there."""
 
-    def explore(self, turn: Turn) -> Answer:
+    def explore(self, turn: ModelTurn) -> ModelReply:
         said = super().explore(turn)
         for call in said.calls:
             if "search_result_of_current_topic" in call.args:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agent.assistants.deep_research.explore import MAX_FRUITLESS
-from agent.sample.model.request import Answer, FunctionCall, Turn
+from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
 from agent.texts import say
 from tests.support.deep_lab import (
     ZH,
@@ -24,7 +24,7 @@ from tests.support.deep_lab import (
 from tests.support.faults import refuse_tools
 from tests.support.lab import answer_of, told
 
-Rule = Callable[[Turn], Answer]
+Rule = Callable[[ModelTurn], ModelReply]
 
 
 async def explored(rule: Rule, *topics: str, **context: Any) -> tuple[DeepLab, dict[str, Any]]:
@@ -42,7 +42,7 @@ def cited(state: dict[str, Any]) -> int:
 
 
 async def test_a_model_that_never_thinks_is_asked_to_and_ended_where_it_finds_nothing_new() -> None:
-    lab, state = await explored(lambda turn: Answer(calls=(search("成本"),)))
+    lab, state = await explored(lambda turn: ModelReply(calls=(search("成本"),)))
     assert [body["query"] for body in lab.calls("/search")] == ["成本"]
     (result,) = lab.llm.asked("deep_explore")[1].tool_results
     assert result.text.endswith(say("deep_research.think_next", "zh"))
@@ -52,13 +52,13 @@ async def test_a_model_that_never_thinks_is_asked_to_and_ended_where_it_finds_no
 
 
 async def test_a_model_that_only_thinks_is_ended() -> None:
-    _, state = await explored(lambda turn: Answer(calls=(think(),)))
+    _, state = await explored(lambda turn: ModelReply(calls=(think(),)))
     assert codes(state) == ["model_stuck"]
     assert cited(state) > 0
 
 
 async def test_a_model_that_only_talks_is_told_to_call_a_tool_and_then_ended() -> None:
-    lab, state = await explored(lambda turn: Answer(text="我想想。"))
+    lab, state = await explored(lambda turn: ModelReply(text="我想想。"))
     assert codes(state) == ["model_stuck"]
     assert "请调用工具继续" in lab.llm.asked("deep_explore")[1].user
     assert cited(state) > 0
@@ -80,7 +80,7 @@ async def test_where_the_service_calls_no_tools_code_searches_each_topic_and_say
 async def test_a_model_that_never_ends_is_ended_by_its_rounds() -> None:
     count = iter(range(1000))
     _, state = await explored(
-        lambda turn: Answer(calls=(think(), search(f"成本 {next(count)}"))),
+        lambda turn: ModelReply(calls=(think(), search(f"成本 {next(count)}"))),
         max_exploration_rounds=30,
     )
     checks = told(state)["checks"]
@@ -91,10 +91,10 @@ async def test_a_model_that_never_ends_is_ended_by_its_rounds() -> None:
 
 
 async def test_a_change_to_the_same_topic_is_answered_and_not_done() -> None:
-    def rule(turn: Turn) -> Answer:
+    def rule(turn: ModelTurn) -> ModelReply:
         if "tavily_search" not in done_calls(turn):
-            return Answer(calls=(think(), search("成本")))
-        return Answer(calls=(think(), change(f" {ZH} ", shown_urls(turn))))
+            return ModelReply(calls=(think(), search("成本")))
+        return ModelReply(calls=(think(), change(f" {ZH} ", shown_urls(turn))))
 
     lab, state = await explored(rule)
     texts = [r.text for turn in lab.llm.turns for r in turn.tool_results]
@@ -104,12 +104,12 @@ async def test_a_change_to_the_same_topic_is_answered_and_not_done() -> None:
 
 
 async def test_of_two_changes_at_once_the_first_counts() -> None:
-    def rule(turn: Turn) -> Answer:
+    def rule(turn: ModelTurn) -> ModelReply:
         if "<topic>安全</topic>" in turn.user:
             if "tavily_search" not in done_calls(turn):
-                return Answer(calls=(think(), search("安全")))
-            return Answer(calls=(think(), end(shown_urls(turn))))
-        return Answer(calls=(think(), change("安全"), change("应用")))
+                return ModelReply(calls=(think(), search("安全")))
+            return ModelReply(calls=(think(), end(shown_urls(turn))))
+        return ModelReply(calls=(think(), change("安全"), change("应用")))
 
     lab, state = await explored(rule)
     assert [entry["topic"] for entry in state["search_results"]] == ["安全"]
@@ -118,7 +118,7 @@ async def test_of_two_changes_at_once_the_first_counts() -> None:
     assert any("以第一个为准" in text for text in shown)
 
 
-def answers_shown(turn: Turn) -> list[str]:
+def answers_shown(turn: ModelTurn) -> list[str]:
     """The answers a topic's calls have; none is without one."""
     answered = {result.id for result in turn.tool_results}
     assert {call.id for past in turn.history for call in past.calls} <= answered
@@ -126,11 +126,11 @@ def answers_shown(turn: Turn) -> list[str]:
 
 
 async def test_a_search_behind_a_change_is_the_first_of_the_new_topic() -> None:
-    def rule(turn: Turn) -> Answer:
+    def rule(turn: ModelTurn) -> ModelReply:
         if "<topic>安全</topic>" not in turn.user:
-            return Answer(calls=(think(), change("安全"), search("安全")))
+            return ModelReply(calls=(think(), change("安全"), search("安全")))
         assert "安全 0" in str(answers_shown(turn))
-        return Answer(calls=(think(), end(shown_urls(turn))))
+        return ModelReply(calls=(think(), end(shown_urls(turn))))
 
     lab, state = await explored(rule)
     assert [body["query"] for body in lab.calls("/search")] == ["安全"]
@@ -140,16 +140,16 @@ async def test_a_search_behind_a_change_is_the_first_of_the_new_topic() -> None:
 
 
 async def test_a_change_behind_a_search_is_answered_and_done_when_its_results_were_seen() -> None:
-    def rule(turn: Turn) -> Answer:
+    def rule(turn: ModelTurn) -> ModelReply:
         texts = answers_shown(turn)
         if "<topic>安全</topic>" in turn.user:
             names = done_calls(turn)
             done = (think(), end(shown_urls(turn)))
-            return Answer(calls=done if "tavily_search" in names else (think(), search("安全")))
+            return ModelReply(calls=done if "tavily_search" in names else (think(), search("安全")))
         if texts:
             assert "没有执行" in texts[-1]
-            return Answer(calls=(think(), change("安全", shown_urls(turn))))
-        return Answer(calls=(think(), search("成本"), change("安全")))
+            return ModelReply(calls=(think(), change("安全", shown_urls(turn))))
+        return ModelReply(calls=(think(), search("成本"), change("安全")))
 
     _, state = await explored(rule)
     assert [len(entry["useful_webpages"]) for entry in state["search_results"]] == [4, 4]
@@ -157,14 +157,14 @@ async def test_a_change_behind_a_search_is_answered_and_done_when_its_results_we
 
 
 async def test_an_end_beside_a_search_waits_for_its_results() -> None:
-    def rule(turn: Turn) -> Answer:
+    def rule(turn: ModelTurn) -> ModelReply:
         texts = answers_shown(turn)
         if not texts:
-            return Answer(calls=(think(), search("成本")))
+            return ModelReply(calls=(think(), search("成本")))
         if "成本 低温" not in str(texts):
-            return Answer(calls=(think(), end(shown_urls(turn)), search("成本 低温")))
+            return ModelReply(calls=(think(), end(shown_urls(turn)), search("成本 低温")))
         assert any("没有执行" in text for text in texts)
-        return Answer(calls=(think(), end(shown_urls(turn))))
+        return ModelReply(calls=(think(), end(shown_urls(turn))))
 
     lab, state = await explored(rule)
     assert [body["query"] for body in lab.calls("/search")] == ["成本", "成本 低温"]
@@ -172,10 +172,10 @@ async def test_an_end_beside_a_search_waits_for_its_results() -> None:
 
 
 async def test_calls_behind_a_change_that_no_topic_is_left_for_are_told_as_a_gap() -> None:
-    def rule(turn: Turn) -> Answer:
+    def rule(turn: ModelTurn) -> ModelReply:
         if "tavily_search" not in done_calls(turn):
-            return Answer(calls=(think(), search("成本")))
-        return Answer(calls=(think(), change("安全", shown_urls(turn)), search("安全")))
+            return ModelReply(calls=(think(), search("成本")))
+        return ModelReply(calls=(think(), change("安全", shown_urls(turn)), search("安全")))
 
     lab, state = await explored(rule, max_topics=1)
     assert [body["query"] for body in lab.calls("/search")] == ["成本"]
@@ -183,10 +183,10 @@ async def test_calls_behind_a_change_that_no_topic_is_left_for_are_told_as_a_gap
 
 
 async def test_invented_urls_are_dropped_and_counted() -> None:
-    def rule(turn: Turn) -> Answer:
+    def rule(turn: ModelTurn) -> ModelReply:
         if "tavily_search" not in done_calls(turn):
-            return Answer(calls=(think(), search("成本")))
-        return Answer(calls=(think(), end(["https://evil.example/q", *shown_urls(turn)[:1]])))
+            return ModelReply(calls=(think(), search("成本")))
+        return ModelReply(calls=(think(), end(["https://evil.example/q", *shown_urls(turn)[:1]])))
 
     lab, state = await explored(rule)
     assert told(state)["checks"]["invented_urls"] == 1
@@ -195,13 +195,13 @@ async def test_invented_urls_are_dropped_and_counted() -> None:
 
 
 async def test_a_page_that_an_earlier_topic_found_and_left_can_be_named_by_a_later_one() -> None:
-    def rule(turn: Turn) -> Answer:
+    def rule(turn: ModelTurn) -> ModelReply:
         if "tavily_search" not in done_calls(turn) and "<topics_done>" not in turn.user:
-            return Answer(calls=(think(), search("成本")))
+            return ModelReply(calls=(think(), search("成本")))
         if "<topics_done>" not in turn.user:
             found.extend(shown_urls(turn))
-            return Answer(calls=(think(), change("安全", found[:1])))
-        return Answer(calls=(think(), end(found[:2])))
+            return ModelReply(calls=(think(), change("安全", found[:1])))
+        return ModelReply(calls=(think(), end(found[:2])))
 
     found: list[str] = []
     _, state = await explored(rule)
@@ -212,10 +212,10 @@ async def test_a_page_that_an_earlier_topic_found_and_left_can_be_named_by_a_lat
 
 
 async def test_where_only_invented_urls_are_named_the_first_results_are_kept() -> None:
-    def rule(turn: Turn) -> Answer:
+    def rule(turn: ModelTurn) -> ModelReply:
         if "tavily_search" not in done_calls(turn):
-            return Answer(calls=(think(), search("成本")))
-        return Answer(calls=(think(), end(["https://evil.example/q"])))
+            return ModelReply(calls=(think(), search("成本")))
+        return ModelReply(calls=(think(), end(["https://evil.example/q"])))
 
     _, state = await explored(rule)
     assert len(state["search_results"][0]["useful_webpages"]) == 4
@@ -223,7 +223,7 @@ async def test_where_only_invented_urls_are_named_the_first_results_are_kept() -
 
 
 async def test_an_end_before_any_search_is_refused() -> None:
-    _, state = await explored(lambda turn: Answer(calls=(think(), end())))
+    _, state = await explored(lambda turn: ModelReply(calls=(think(), end())))
     assert told(state)["checks"]["refused_calls"] >= 1
     assert cited(state) > 0
 
@@ -236,13 +236,15 @@ async def test_more_topics_than_allowed_are_told_as_a_gap() -> None:
 
 
 async def test_unknown_tools_and_wrong_arguments_are_answered() -> None:
-    def rule(turn: Turn) -> Answer:
+    def rule(turn: ModelTurn) -> ModelReply:
         if len(turn.tool_results) < 3:
             wrong = FunctionCall("tavily_search", {"queries": 7})
-            return Answer(calls=(FunctionCall("fetch", {"url": "http://evil/"}), think(), wrong))
+            return ModelReply(
+                calls=(FunctionCall("fetch", {"url": "http://evil/"}), think(), wrong)
+            )
         if "https://" not in str(turn.tool_results):
-            return Answer(calls=(FunctionCall("tavily_search", {"query": "成本"}),))
-        return Answer(calls=(think(), end(shown_urls(turn))))
+            return ModelReply(calls=(FunctionCall("tavily_search", {"query": "成本"}),))
+        return ModelReply(calls=(think(), end(shown_urls(turn))))
 
     _, state = await explored(rule)
     assert told(state)["checks"]["refused_calls"] == 2
@@ -250,7 +252,7 @@ async def test_unknown_tools_and_wrong_arguments_are_answered() -> None:
 
 
 async def test_a_compression_that_cites_nothing_is_replaced_by_excerpts() -> None:
-    llm = Researcher("成本", deep_compress=lambda turn: Answer(text="成本下降了。"))
+    llm = Researcher("成本", deep_compress=lambda turn: ModelReply(text="成本下降了。"))
     async with deep_laboratory(llm) as lab:
         state = await lab.ask(ZH)
     assert codes(state) == ["compress_unmarked"]
@@ -260,8 +262,8 @@ async def test_a_compression_that_cites_nothing_is_replaced_by_excerpts() -> Non
 async def test_invented_notes_are_removed_and_counted() -> None:
     llm = Researcher(
         "成本",
-        deep_compress=lambda turn: Answer(text="成本下降[^t0-0]。另一说[^t7-7]。"),
-        deep_report=lambda turn: Answer(text="成本下降[^t0-0]。安全[^t9-9]。"),
+        deep_compress=lambda turn: ModelReply(text="成本下降[^t0-0]。另一说[^t7-7]。"),
+        deep_report=lambda turn: ModelReply(text="成本下降[^t0-0]。安全[^t9-9]。"),
     )
     async with deep_laboratory(llm) as lab:
         state = await lab.ask(ZH)
@@ -291,7 +293,7 @@ async def test_what_the_question_itself_finds_is_kept_though_the_topics_found_no
 
 
 async def test_a_report_that_cites_nothing_says_so_and_appends_the_notes() -> None:
-    llm = Researcher("成本", deep_report=lambda turn: Answer(text="# 报告\n\n成本下降。"))
+    llm = Researcher("成本", deep_report=lambda turn: ModelReply(text="# 报告\n\n成本下降。"))
     async with deep_laboratory(llm) as lab:
         state = await lab.ask(ZH)
     assert codes(state) == ["report_uncited"]
@@ -303,7 +305,7 @@ async def test_a_report_that_cites_nothing_says_so_and_appends_the_notes() -> No
 
 async def test_a_report_that_says_in_any_language_that_nothing_was_found_is_kept_as_it_is() -> None:
     refusal = "# Итог\n\nВ заметках нет данных о цене [^none]."
-    llm = Researcher("成本", deep_report=lambda turn: Answer(text=refusal))
+    llm = Researcher("成本", deep_report=lambda turn: ModelReply(text=refusal))
     async with deep_laboratory(llm) as lab:
         state = await lab.ask(ZH)
     assert codes(state) == []

@@ -13,7 +13,7 @@ from agent.core.calls import Calls
 from agent.core.concurrency import Lazy
 from agent.reading.reader import Article, Reader
 from agent.runs.reply_cache import ReplyCache
-from agent.sample.model.request import Answer, FunctionCall, Turn
+from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
 from tests.support.deep_lab import (
     ZH,
     DeepLab,
@@ -53,8 +53,8 @@ class Steps(Researcher):
         super().__init__(deep_plan=planning())
         self.steps = list(steps)
 
-    def explore(self, turn: Turn) -> Answer:
-        return Answer(calls=self.steps.pop(0)(turn))
+    def explore(self, turn: ModelTurn) -> ModelReply:
+        return ModelReply(calls=self.steps.pop(0)(turn))
 
     def results(self, name: str) -> list[str]:
         """What the tool of this name answered, over all steps."""
@@ -75,15 +75,15 @@ async def research(lab: DeepLab, reader: Any, *questions: str, **context: Any) -
     return state
 
 
-def searches(_turn: Turn) -> tuple[FunctionCall, ...]:
+def searches(_turn: ModelTurn) -> tuple[FunctionCall, ...]:
     return think(), search("许可")
 
 
-def opens_first(turn: Turn) -> tuple[FunctionCall, ...]:
+def opens_first(turn: ModelTurn) -> tuple[FunctionCall, ...]:
     return (read(shown_urls(turn)[0]),)
 
 
-def opens_link(_turn: Turn) -> tuple[FunctionCall, ...]:
+def opens_link(_turn: ModelTurn) -> tuple[FunctionCall, ...]:
     return (read(f"{LICENCE}/?utm_source=x#top"),)
 
 
@@ -107,7 +107,7 @@ async def test_a_page_and_what_it_links_to_are_read_cited_and_paid_for_once() ->
 
 
 async def test_a_page_opened_beside_the_end_is_kept_with_its_topic() -> None:
-    def opens_and_ends(turn: Turn) -> tuple[FunctionCall, ...]:
+    def opens_and_ends(turn: ModelTurn) -> tuple[FunctionCall, ...]:
         first, second, *_ = shown_urls(turn)
         return think("够了"), read(second), end([first])
 
@@ -121,11 +121,11 @@ async def test_a_page_opened_beside_the_end_is_kept_with_its_topic() -> None:
 async def test_pages_of_the_last_report_open_by_id_and_by_address_and_are_cited_again() -> None:
     urls: list[str] = []
 
-    def ends_first(turn: Turn) -> tuple[FunctionCall, ...]:
+    def ends_first(turn: ModelTurn) -> tuple[FunctionCall, ...]:
         urls[:] = shown_urls(turn)[:1]
         return think("够了"), end(urls)
 
-    def opens_earlier(turn: Turn) -> tuple[FunctionCall, ...]:
+    def opens_earlier(turn: ModelTurn) -> tuple[FunctionCall, ...]:
         return read("[^p0-0]"), read(urls[0])
 
     llm = Steps(searches, ends_first, opens_earlier, lambda turn: (think("够了"), end(urls)))

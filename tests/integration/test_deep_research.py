@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, Too
 
 from agent.assistants.deep_research.graph import graph as exported
 from agent.assistants.deep_research.state import DeepConfiguration
-from agent.sample.model.request import Answer, Turn
+from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import block, lines
 from agent.texts import say
 from tests.support.deep_lab import (
@@ -162,12 +162,12 @@ async def test_a_plan_longer_than_allowed_is_cut_and_a_topic_planned_twice_is_on
 
 
 async def test_a_change_without_a_name_goes_on_with_the_next_planned_topic() -> None:
-    def rule(turn: Turn) -> Answer:
+    def rule(turn: ModelTurn) -> ModelReply:
         if "tavily_search" not in done_calls(turn):
-            return Answer(calls=(think(), search(block(turn.user, "topic"))))
+            return ModelReply(calls=(think(), search(block(turn.user, "topic"))))
         urls = shown_urls(turn)[:1]
         is_last = 'status="planned"' not in turn.user
-        return Answer(calls=(think(), end(urls) if is_last else change("", urls)))
+        return ModelReply(calls=(think(), end(urls) if is_last else change("", urls)))
 
     async with deep_laboratory(Researcher("成本", "安全", deep_explore=rule)) as lab:
         state = await lab.ask(ZH)
@@ -175,10 +175,10 @@ async def test_a_change_without_a_name_goes_on_with_the_next_planned_topic() -> 
 
 
 async def test_an_end_with_topics_left_is_refused_once_and_then_taken() -> None:
-    def rule(turn: Turn) -> Answer:
+    def rule(turn: ModelTurn) -> ModelReply:
         if "tavily_search" not in done_calls(turn):
-            return Answer(calls=(think(), search("成本")))
-        return Answer(calls=(think(), end(shown_urls(turn)[:1])))
+            return ModelReply(calls=(think(), search("成本")))
+        return ModelReply(calls=(think(), end(shown_urls(turn)[:1])))
 
     async with deep_laboratory(Researcher("成本", "安全", deep_explore=rule)) as lab:
         state = await lab.ask(ZH)
@@ -189,22 +189,22 @@ async def test_an_end_with_topics_left_is_refused_once_and_then_taken() -> None:
 
 
 async def test_a_planned_topic_left_and_what_the_review_misses_are_told_once() -> None:
-    def rule(turn: Turn) -> Answer:
+    def rule(turn: ModelTurn) -> ModelReply:
         if "tavily_search" not in done_calls(turn):
-            return Answer(calls=(think(), search("成本")))
-        return Answer(calls=(think(), end(shown_urls(turn)[:1])))
+            return ModelReply(calls=(think(), search("成本")))
+        return ModelReply(calls=(think(), end(shown_urls(turn)[:1])))
 
-    def brief(turn: Turn) -> Answer:
-        return Answer(
+    def brief(turn: ModelTurn) -> ModelReply:
+        return ModelReply(
             text=f"# 报告\n\n{compress(turn).text}"
             if "<page " in turn.user
             else "# 报告\n\n略[^t0-0]。"
         )
 
-    def notes(turn: Turn) -> Answer:
-        return Answer(text=f"{compress(turn).text}\n**OPEN:** 价格[^t0-0]")
+    def notes(turn: ModelTurn) -> ModelReply:
+        return ModelReply(text=f"{compress(turn).text}\n**OPEN:** 价格[^t0-0]")
 
-    missing = Answer(text='{"missing": "托管版每次调用的单价", "topics": [],}')
+    missing = ModelReply(text='{"missing": "托管版每次调用的单价", "topics": [],}')
     rules: Any = {"deep_review": lambda turn: missing, "deep_report": brief, "deep_compress": notes}
     async with deep_laboratory(Researcher("成本", "循环寿命", deep_explore=rule, **rules)) as lab:
         state = await lab.ask(ZH)
@@ -225,10 +225,10 @@ async def test_naming_the_first_topic_costs_no_topic_f3() -> None:
 
 
 async def test_a_narrow_question_is_one_topic_without_a_name_of_its_own_f3() -> None:
-    def rule(turn: Turn) -> Answer:
+    def rule(turn: ModelTurn) -> ModelReply:
         if "tavily_search" in done_calls(turn):
-            return Answer(calls=(think("够了"), end(shown_urls(turn)[:2])))
-        return Answer(calls=(think(), search("钠离子电池 成本")))
+            return ModelReply(calls=(think("够了"), end(shown_urls(turn)[:2])))
+        return ModelReply(calls=(think(), search("钠离子电池 成本")))
 
     async with deep_laboratory(Researcher(deep_explore=rule)) as lab:
         state = await lab.ask(ZH)
@@ -254,19 +254,19 @@ async def test_pages_are_read_in_one_call_a_topic_and_searches_sent_once(lab: De
     assert len(lab.calls("/search")) == 3
 
 
-def ruling(turn: Turn, words: str, **fields: Any) -> Answer:
+def ruling(turn: ModelTurn, words: str, **fields: Any) -> ModelReply:
     """Judge the statement that has some words by the first passage that has a quote."""
     number = next(line.split()[0] for line in lines(turn.user, "statements") if words in line)
     says = fields.get("says", "")
     named = [line.split()[0] for line in lines(turn.user, "passages") if says and says in line]
-    return Answer(json={"rulings": [{"id": number, "p": named[:1], **fields}]})
+    return ModelReply(json={"rulings": [{"id": number, "p": named[:1], **fields}]})
 
 
 async def test_a_statement_that_a_page_contradicts_is_kept_and_marked() -> None:
-    def denies(turn: Turn) -> Answer:
-        return Answer(text="# 报告\n\n成本不为40美元/千瓦时[^t0-0]。")
+    def denies(turn: ModelTurn) -> ModelReply:
+        return ModelReply(text="# 报告\n\n成本不为40美元/千瓦时[^t0-0]。")
 
-    def judges(turn: Turn) -> Answer:
+    def judges(turn: ModelTurn) -> ModelReply:
         return ruling(turn, "成本不为", v="x", bad=["不为40美元/千瓦时"], says="成本为40美元")
 
     researcher = Researcher("成本", deep_report=denies, claim_check=judges)
@@ -284,10 +284,10 @@ async def test_a_statement_that_a_page_contradicts_is_kept_and_marked() -> None:
 
 
 async def test_words_that_stand_nowhere_are_marked_and_no_others() -> None:
-    def invents(turn: Turn) -> Answer:
-        return Answer(text="# 报告\n\n成本降到999美元[^t0-0]。成本为40美元/千瓦时[^t0-0]。")
+    def invents(turn: ModelTurn) -> ModelReply:
+        return ModelReply(text="# 报告\n\n成本降到999美元[^t0-0]。成本为40美元/千瓦时[^t0-0]。")
 
-    def judges(turn: Turn) -> Answer:
+    def judges(turn: ModelTurn) -> ModelReply:
         return ruling(turn, "999", v="n", bad=["999美元"])
 
     async with deep_laboratory(Researcher("成本", deep_report=invents, claim_check=judges)) as lab:
@@ -342,17 +342,17 @@ def test_the_exported_graph_has_a_node_for_each_step() -> None:
 
 @pytest.mark.parametrize("on", [True, False])
 async def test_a_report_streams_as_it_was_revised(on: bool) -> None:
-    def invents(turn: Turn) -> Answer:
-        return Answer(text="# 报告\n\n成本为40美元/千瓦时，降到999美元[^t0-0]。")
+    def invents(turn: ModelTurn) -> ModelReply:
+        return ModelReply(text="# 报告\n\n成本为40美元/千瓦时，降到999美元[^t0-0]。")
 
-    def judges(turn: Turn) -> Answer:
+    def judges(turn: ModelTurn) -> ModelReply:
         if "999" not in turn.user.partition("<statements>")[2]:
             return ruling(turn, "40美元", v="s", says="40美元")
         return ruling(turn, "999", v="p", bad=["降到999美元"], says="40美元")
 
-    def says_anew(turn: Turn) -> Answer:
+    def says_anew(turn: ModelTurn) -> ModelReply:
         number = next(line.split()[0] for line in lines(turn.user, "statements"))
-        return Answer(json={"wordings": [{"id": number, "text": "成本为40美元/千瓦时。"}]})
+        return ModelReply(json={"wordings": [{"id": number, "text": "成本为40美元/千瓦时。"}]})
 
     rules = {"deep_report": invents, "claim_check": judges, "claim_revise": says_anew}
     async with deep_laboratory(Researcher("成本", **rules)) as lab:
@@ -368,10 +368,10 @@ async def test_a_report_streams_as_it_was_revised(on: bool) -> None:
 
 
 async def test_a_late_judge_still_corrects_the_stored_report_and_is_accounted_for() -> None:
-    def invents(turn: Turn) -> Answer:
-        return Answer(text="# 报告\n\n成本降到999美元[^t0-0]。")
+    def invents(turn: ModelTurn) -> ModelReply:
+        return ModelReply(text="# 报告\n\n成本降到999美元[^t0-0]。")
 
-    def judges(turn: Turn) -> Answer:
+    def judges(turn: ModelTurn) -> ModelReply:
         return ruling(turn, "999", v="n", bad=["999美元"])
 
     researcher = Researcher("成本", deep_report=invents, claim_check=judges)

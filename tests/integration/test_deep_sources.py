@@ -20,7 +20,7 @@ from agent.core.errors import ProviderUnavailable
 from agent.evidence.types import Leg, Location, Source, Weather
 from agent.mcp.records import MapOptions, MapResult, new_place
 from agent.reading.reader import Article, Readings
-from agent.sample.model.request import Answer, FunctionCall, Turn
+from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
 from agent.sample.model.text import block
 from agent.sample.search import KEY
 from agent.sample.service import serve
@@ -101,13 +101,13 @@ async def with_maps(lab: DeepLab, maps: FakeMaps, question: str) -> dict[str, An
     return state
 
 
-def asks_the_map(turn: Turn) -> Answer:
+def asks_the_map(turn: ModelTurn) -> ModelReply:
     names = done_calls(turn)
     if "tavily_search" in names:
-        return Answer(calls=(think(), end(shown_urls(turn))))
+        return ModelReply(calls=(think(), end(shown_urls(turn))))
     if not names and "maps_weather" in {offered.name for offered in turn.tools}:
-        return Answer(calls=(FunctionCall("maps_weather", {"city": "杭州"}),))
-    return Answer(calls=(think(), search("西湖")))
+        return ModelReply(calls=(FunctionCall("maps_weather", {"city": "杭州"}),))
+    return ModelReply(calls=(think(), search("西湖")))
 
 
 async def test_the_maps_tools_are_offered_where_the_question_names_a_place() -> None:
@@ -170,16 +170,16 @@ class _Around(_Tools):
         return ToolMessage(text, tool_call_id=call["id"] or "", name=call["name"])
 
 
-def asks_around(turn: Turn) -> Answer:
+def asks_around(turn: ModelTurn) -> ModelReply:
     names = done_calls(turn)
     if "maps_geo" not in names:
-        return Answer(calls=(FunctionCall("maps_geo", {"address": "西湖"}),))
+        return ModelReply(calls=(FunctionCall("maps_geo", {"address": "西湖"}),))
     if "maps_around_search" not in names:
         around = {"location": "120.148000,30.242000", "keywords": "餐馆"}
-        return Answer(calls=(FunctionCall("maps_around_search", around),))
+        return ModelReply(calls=(FunctionCall("maps_around_search", around),))
     if "tavily_search" not in names:
-        return Answer(calls=(think(), search("西湖")))
-    return Answer(calls=(think(), end(shown_urls(turn))))
+        return ModelReply(calls=(think(), search("西湖")))
+    return ModelReply(calls=(think(), end(shown_urls(turn))))
 
 
 async def test_places_of_a_search_around_have_an_id_distance_and_hours_f10() -> None:
@@ -197,19 +197,19 @@ async def test_places_of_a_search_around_have_an_id_distance_and_hours_f10() -> 
 
 
 async def test_a_topic_that_only_the_map_answered_is_done_and_stands_in_the_review() -> None:
-    def explores(turn: Turn) -> Answer:
+    def explores(turn: ModelTurn) -> ModelReply:
         names = done_calls(turn)
         if "<topic>餐饮" in turn.user:
             if "maps_geo" not in names:
-                return Answer(calls=(FunctionCall("maps_geo", {"address": "西湖"}),))
+                return ModelReply(calls=(FunctionCall("maps_geo", {"address": "西湖"}),))
             if "maps_around_search" not in names:
                 around = {"location": "120.148000,30.242000", "keywords": "餐馆"}
-                return Answer(calls=(FunctionCall("maps_around_search", around),))
-            return Answer(calls=(think(), change("")))
+                return ModelReply(calls=(FunctionCall("maps_around_search", around),))
+            return ModelReply(calls=(think(), change("")))
         if "tavily_search" not in names:
-            return Answer(calls=(think(), search(block(turn.user, "topic"))))
+            return ModelReply(calls=(think(), search(block(turn.user, "topic"))))
         planned = 'status="planned"' in turn.user
-        return Answer(calls=(think(), change("") if planned else end(shown_urls(turn)[:1])))
+        return ModelReply(calls=(think(), change("") if planned else end(shown_urls(turn)[:1])))
 
     async with deep_laboratory(Researcher("交通", "餐饮", "门票", deep_explore=explores)) as lab:
         state = await with_maps(lab, Surroundings(), PLACE)
@@ -223,10 +223,10 @@ async def test_a_topic_that_only_the_map_answered_is_done_and_stands_in_the_revi
 
 
 async def test_words_beside_a_search_are_the_thought_before_it_f4() -> None:
-    def explores(turn: Turn) -> Answer:
+    def explores(turn: ModelTurn) -> ModelReply:
         if "tavily_search" not in done_calls(turn):
-            return Answer(text="先查成本。", calls=(search("成本"),))
-        return Answer(text="够了。", calls=(end(shown_urls(turn)[:1]),))
+            return ModelReply(text="先查成本。", calls=(search("成本"),))
+        return ModelReply(text="够了。", calls=(end(shown_urls(turn)[:1]),))
 
     async with deep_laboratory(Researcher(deep_explore=explores)) as lab:
         state = await lab.ask(ZH)
@@ -253,10 +253,10 @@ async def test_a_map_that_is_down_is_one_gap_and_not_asked_again() -> None:
 
 
 async def test_of_several_queries_at_once_one_that_fails_costs_only_itself() -> None:
-    def rule(turn: Turn) -> Answer:
+    def rule(turn: ModelTurn) -> ModelReply:
         if "tavily_search" not in done_calls(turn):
-            return Answer(calls=(think(), search("好一", "坏二", "好三")))
-        return Answer(calls=(think(), end(shown_urls(turn))))
+            return ModelReply(calls=(think(), search("好一", "坏二", "好三")))
+        return ModelReply(calls=(think(), end(shown_urls(turn))))
 
     async with deep_laboratory(Researcher(deep_explore=rule), search_timeout_seconds=60) as lab:
         lab.tavily.fail("status", status=400, times=None,
@@ -270,11 +270,11 @@ async def test_of_several_queries_at_once_one_that_fails_costs_only_itself() -> 
 
 
 async def test_thirty_pages_of_one_topic_are_read_in_batches_of_twenty() -> None:
-    def rule(turn: Turn) -> Answer:
+    def rule(turn: ModelTurn) -> ModelReply:
         count = done_calls(turn).count("tavily_search")
         if count < 4:
-            return Answer(calls=(think(), search(*(f"甲{count}{n}" for n in range(3)))))
-        return Answer(calls=(think(), end(shown_urls(turn))))
+            return ModelReply(calls=(think(), search(*(f"甲{count}{n}" for n in range(3)))))
+        return ModelReply(calls=(think(), end(shown_urls(turn))))
 
     async with deep_laboratory(Researcher(deep_explore=rule)) as lab:
         state = await lab.ask(ZH)
@@ -301,20 +301,22 @@ async def test_a_closed_topic_is_read_beside_the_exploration_of_the_next() -> No
 
 
 async def test_what_a_topic_leaves_open_flows_back_and_may_be_looked_up_once_more() -> None:
-    def notes(turn: Turn) -> Answer:
+    def notes(turn: ModelTurn) -> ModelReply:
         text = str(compress(turn).text)
-        return Answer(text=f"{text}\n**OPEN:** 托管许可多少钱[^t0-0]" if "成本" in text else text)
+        return ModelReply(
+            text=f"{text}\n**OPEN:** 托管许可多少钱[^t0-0]" if "成本" in text else text
+        )
 
-    def reviews(turn: Turn) -> Answer:
+    def reviews(turn: ModelTurn) -> ModelReply:
         topics = [{"name": name, "what_to_find": "价格"} for name in ("许可", "回收", "再多一题")]
-        return Answer(json={"missing": "许可的价格", "topics": topics})
+        return ModelReply(json={"missing": "许可的价格", "topics": topics})
 
-    def explores(turn: Turn) -> Answer:
+    def explores(turn: ModelTurn) -> ModelReply:
         if "tavily_search" not in done_calls(turn):
-            return Answer(calls=(think(), search(block(turn.user, "topic"))))
+            return ModelReply(calls=(think(), search(block(turn.user, "topic"))))
         planned = 'status="planned"' in turn.user
         urls = shown_urls(turn)[:1]
-        return Answer(calls=(think("够了"), change("", urls) if planned else end(urls)))
+        return ModelReply(calls=(think("够了"), change("", urls) if planned else end(urls)))
 
     rules: Any = {"deep_compress": notes, "deep_review": reviews, "deep_explore": explores}
     async with deep_laboratory(Researcher("成本", "安全", "应用", **rules)) as lab:

@@ -17,7 +17,7 @@ from agent.evidence.geo import distance_m
 from agent.graph import build_graph
 from agent.models.catalogue import GOOGLE_MODELS, retirement
 from agent.prompts import names, render
-from agent.sample.model.request import Answer
+from agent.sample.model.request import ModelReply
 from tests.support.faults import impatient_laboratory, moody
 from tests.support.lab import EN, ZH, Lab, answer_of, tasks, told, with_clock
 
@@ -76,14 +76,14 @@ def test_d20_every_field_of_the_configuration_describes_itself() -> None:
 async def test_d22_an_insufficient_verdict_without_follow_ups_still_ends_in_an_answer(
     lab: Lab,
 ) -> None:
-    moody(lab).say("reflection", Answer(json=NOTHING_MORE), None)
+    moody(lab).say("reflection", ModelReply(json=NOTHING_MORE), None)
     state = await lab.ask(ZH)
     assert told(state)["checks"]["cited"] > 0
     assert state["research_loop_count"] == 1
 
 
 async def test_d22_no_queries_at_all_means_the_questions_own_words(lab: Lab) -> None:
-    moody(lab).say("generate_query", Answer(json={"query": [], "rationale": ""}), None)
+    moody(lab).say("generate_query", ModelReply(json={"query": [], "rationale": ""}), None)
     state = await lab.ask(ZH)
     assert state["search_query"][0] == ZH
     assert told(state)["checks"]["cited"] > 0
@@ -91,10 +91,16 @@ async def test_d22_no_queries_at_all_means_the_questions_own_words(lab: Lab) -> 
 
 @pytest.mark.parametrize("stage", ["generate_query", "reflection"])
 @pytest.mark.parametrize(
-    "answer", [Answer(text=""), Answer(json=None, text="null"), Answer(json=[]), Answer(text="{")]
+    "answer",
+    [
+        ModelReply(text=""),
+        ModelReply(json=None, text="null"),
+        ModelReply(json=[]),
+        ModelReply(text="{"),
+    ],
 )
 async def test_d23_a_structured_answer_that_is_none_ends_no_run(
-    lab: Lab, stage: str, answer: Answer
+    lab: Lab, stage: str, answer: ModelReply
 ) -> None:
     moody(lab).say(stage, answer, None)
     state = await lab.ask(ZH)

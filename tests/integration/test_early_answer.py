@@ -12,7 +12,7 @@ from agent.configuration import configure
 from agent.graph import build_graph
 from agent.runs.reply_cache import ReplyCache
 from agent.runs.run_log import Wish
-from agent.sample.model.request import Answer
+from agent.sample.model.request import ModelReply
 from agent.sample.service import BODY, Handler
 from agent.texts import say
 from tests.integration.test_steering import Arriving, requests, steered
@@ -79,7 +79,7 @@ async def test_nothing_of_the_answer_is_told_before_the_verdict() -> None:
 async def test_an_answer_that_came_too_early_is_given_up_and_counted() -> None:
     async with laboratory() as lab:
         hold(lab, "reflection", until_asked="answer")
-        moody(lab).say("reflection", Answer(json=MORE), None)
+        moody(lab).say("reflection", ModelReply(json=MORE), None)
         state = await lab.ask(EN, context=WEB)
         assert answers(lab) == 2
         early, late = requests(lab, "answer")
@@ -94,7 +94,7 @@ async def test_an_answer_that_came_too_early_is_given_up_and_counted() -> None:
 async def test_none_is_begun_where_something_may_come_between(context: dict[str, Any]) -> None:
     """Nor where there is no verdict to wait for, nor where calls are few."""
     async with laboratory() as lab:
-        moody(lab).say("reflection", Answer(json=MORE), None)
+        moody(lab).say("reflection", ModelReply(json=MORE), None)
         await lab.ask(ZH, context={"claim_check": False, **context})
         assert answers(lab) == 1
 
@@ -166,7 +166,7 @@ async def test_a_run_that_goes_on_after_the_verdict_begins_no_answer_for_it(
     """The verdict was "not enough" and is kept: the answer begun beside it is not paid again."""
     kept = ReplyCache(tmp_path)
     async with laboratory(reply_cache=kept) as lab:
-        moody(lab).say("reflection", Answer(json=MORE), None)
+        moody(lab).say("reflection", ModelReply(json=MORE), None)
         hold(lab, "reflection", until_asked="answer")
         config: Any = {"configurable": {"thread_id": "t"}}
         graph = build_graph(lambda: lab.services).compile(
@@ -192,7 +192,7 @@ async def test_a_later_round_s_prompt_begins_as_the_one_before_up_to_the_first_f
         price, ageing = ("sodium-ion battery price per kWh", "sodium-ion battery ageing at 45 C")
         for query in (price, ageing):
             row = {**MORE, "knowledge_gap": query, "follow_up_queries": [{"query": query}]}
-            moody(lab).say("reflection", Answer(json=row), 1)
+            moody(lab).say("reflection", ModelReply(json=row), 1)
         state = await lab.ask(EN, context={**WEB, "max_research_loops": 3})
         first, later = [t.user for t in lab.gemini.turns if f"<task>{task}<" in t.system][:2]
         (found,) = state["web_research_result"][:1]

@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 
 from agent.core.errors import ConfigurationError
-from agent.sample.model.request import Answer
+from agent.sample.model.request import ModelReply
 from agent.texts import problem_text
 from tests.support.faults import (
     STAGES,
@@ -57,7 +57,7 @@ def stream(kind: str, after: int) -> Switch:
     return switch
 
 
-def says(answer: Answer) -> Switch:
+def says(answer: ModelReply) -> Switch:
     def switch(lab: Lab, stage: str, times: int | None) -> None:
         moody(lab).say(stage, answer, times)
 
@@ -82,21 +82,21 @@ KINDS = (
     Kind("malformed_json", wire("garbage")),
     Kind("cut_json", wire("cut_json"), WHOLE_STAGES),
     Kind("deep_json", wire("deep_json")),
-    Kind("brackets_without_end", says(Answer(text='{"query": ' + "[" * 1500)), JSON_STAGES),
+    Kind("brackets_without_end", says(ModelReply(text='{"query": ' + "[" * 1500)), JSON_STAGES),
     Kind("html", wire("html", status=502)),
     Kind("html_with_200", wire("html", status=200)),
     Kind("empty_body", wire("empty")),
-    Kind("prompt_blocked", says(Answer(finish="PROMPT_BLOCKED")), passes=False),
-    Kind("safety", says(Answer(finish="SAFETY")), passes=False),
-    Kind("no_candidates", says(Answer(finish="NONE"))),
-    Kind("empty_text", says(Answer(text=""))),
-    Kind("max_tokens_half_json", says(Answer(text='{"query": [{"que', finish="MAX_TOKENS")),
+    Kind("prompt_blocked", says(ModelReply(finish="PROMPT_BLOCKED")), passes=False),
+    Kind("safety", says(ModelReply(finish="SAFETY")), passes=False),
+    Kind("no_candidates", says(ModelReply(finish="NONE"))),
+    Kind("empty_text", says(ModelReply(text=""))),
+    Kind("max_tokens_half_json", says(ModelReply(text='{"query": [{"que', finish="MAX_TOKENS")),
          JSON_STAGES),
-    Kind("prose", says(Answer(text="I would search for parks.")), JSON_STAGES),
-    Kind("wrong_schema", says(Answer(json={"queries": "none", "verdict": 7})), JSON_STAGES),
-    Kind("empty_lists", says(Answer(json={"query": [], "rationale": "", **NO_VERDICT})),
+    Kind("prose", says(ModelReply(text="I would search for parks.")), JSON_STAGES),
+    Kind("wrong_schema", says(ModelReply(json={"queries": "none", "verdict": 7})), JSON_STAGES),
+    Kind("empty_lists", says(ModelReply(json={"query": [], "rationale": "", **NO_VERDICT})),
          JSON_STAGES, lasting_gap=False),
-    Kind("malformed_call", says(Answer(finish="MALFORMED_FUNCTION_CALL")), ("amap_research",)),
+    Kind("malformed_call", says(ModelReply(finish="MALFORMED_FUNCTION_CALL")), ("amap_research",)),
     Kind("stream_dropped_at_once", stream("drop", 0), ("answer",)),
     Kind("stream_dropped_midway", stream("drop", 80), ("answer",)),
     Kind("stream_error_midway", stream("error", 80), ("answer",)),

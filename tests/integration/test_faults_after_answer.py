@@ -11,7 +11,7 @@ from agent.core import telemetry
 from agent.mcp.amap.prefetch import AmapPrefetch
 from agent.mcp.records import MapRecords
 from agent.models import client, validation
-from agent.sample.model.request import Answer
+from agent.sample.model.request import ModelReply
 from agent.search import google
 from agent.search.web import WebSearch
 from agent.texts import say
@@ -98,7 +98,7 @@ async def test_whoever_listens_and_breaks_misses_an_event_only() -> None:
 )
 async def test_a_result_of_thirty_digits_costs_no_answer(calculation: str) -> None:
     async with laboratory() as lab:
-        moody(lab).say("answer", Answer(text=f"Each gets a share: {calculation}."), None)
+        moody(lab).say("answer", ModelReply(text=f"Each gets a share: {calculation}."), None)
         state = await lab.ask(EN)
     assert calculation in str(answer_of(state).text)
 

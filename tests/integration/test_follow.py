@@ -11,7 +11,7 @@ import httpx
 import pytest
 from langgraph_sdk.client import LangGraphClient
 
-from agent.client.follow import FollowedRun, FollowLimits, RunFollower, RunListener, RunRequest
+from agent.client.follow import FollowedRun, FollowLimits, RunFollower, RunListener, RunOrder
 from agent.client.run_result import pause_of
 from agent.core.errors import AgentError, ConfigurationError
 from tests.support.batch_lab import values_of
@@ -151,7 +151,7 @@ async def following(
     transport = httpx.MockTransport(server)
     async with httpx.AsyncClient(base_url="http://server", transport=transport) as http:
         wanted = {"input": QUESTION, "stream_mode": ("custom", "messages-tuple", "values")}
-        run = RunRequest(ASSISTANT, THREAD, **{**wanted, **request})
+        run = RunOrder(ASSISTANT, THREAD, **{**wanted, **request})
         yield RunFollower(
             LangGraphClient(http), run, server="http://server", limits=limits, listener=listener
         )

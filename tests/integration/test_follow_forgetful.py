@@ -5,16 +5,16 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from agent.batch.jobs import Finished, Job
+from agent.batch.jobs import Attempt, Finished
 from agent.batch.questions import Question
-from agent.batch.remote import RemoteWorker, Target
+from agent.batch.remote import RemoteAssistant, RemoteWorker
 from agent.client.connection import connected
 from agent.client.follow import FollowLimits
 from agent.core.errors import AgentError
 from tests.support.forgetful_server import Fate, ForgetfulServer, forgetful
 
 THREAD = "0c7a4f5e-6f0e-5c7e-8a53-2f8f5f4a9a01"
-JOB = Job(Question("1", "who?", 1), 0, THREAD, "run", "message")
+JOB = Attempt(Question("1", "who?", 1), 0, THREAD, "run", "message")
 LIMITS = {
     "quiet": 0.05,
     "reply": 5.0,
@@ -30,7 +30,9 @@ pytestmark = pytest.mark.timeout(120)
 @asynccontextmanager
 async def worker_of(server: ForgetfulServer, **limits: float) -> AsyncIterator[RemoteWorker]:
     async with connected(server.url) as client:
-        target = Target({"assistant_id": "a-1", "graph_id": "agent"}, {}, server.url, False)
+        target = RemoteAssistant(
+            {"assistant_id": "a-1", "graph_id": "agent"}, {}, server.url, False
+        )
         yield RemoteWorker(client, target, FollowLimits(**{**LIMITS, **limits}))  # type: ignore[arg-type]
 
 

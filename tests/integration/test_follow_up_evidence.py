@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agent.evidence.types import Source
-from agent.sample.model.request import Answer, FunctionCall, Turn
+from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
 from agent.sample.model.text import block
 from tests.integration.test_question_kept import Spoken, plan
 from tests.support.deep_lab import Researcher, deep_laboratory
@@ -16,7 +16,7 @@ from tests.support.team_lab import Team, team_laboratory
 
 pytestmark = pytest.mark.node
 WRITTEN = plan({"query": "sodium-ion batteries"}, question="How do sodium-ion batteries work?")
-NOTHING_TO_SEARCH = Answer(json={"question": "And how cold?", "query": []})
+NOTHING_TO_SEARCH = ModelReply(json={"question": "And how cold?", "query": []})
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def uncited(state: dict[str, Any]) -> Source:
 async def test_what_the_first_answer_left_out_is_cited_by_the_second_without_a_search(
     lab: Lab,
 ) -> None:
-    answers = [Answer(text="Nothing was found on this.")]
+    answers = [ModelReply(text="Nothing was found on this.")]
     llm = Spoken(generate_query=[WRITTEN, NOTHING_TO_SEARCH], answer=answers)
     lab.gemini.llm = llm
     first = await lab.ask("How do sodium-ion batteries work?")
@@ -48,7 +48,7 @@ async def test_what_the_first_answer_left_out_is_cited_by_the_second_without_a_s
     left: dict[str, Any] = first["previous"]
     assert len(json.dumps(left, ensure_ascii=False).encode()) <= 30_000
     (name,) = [s["id"] for s in left["sources"] if s["url"] == page["url"]]
-    answers[:] = [Answer(text=f"{page['quotes'][0]}[^{name}]")]
+    answers[:] = [ModelReply(text=f"{page['quotes'][0]}[^{name}]")]
     second = await lab.ask("And how cold?")
     assert f"[^{name}]" in block(llm.prompts("answer")[1], "previous_sources")
     assert [s["url"] for s in told(second)["sources"]] == [page["url"]]
@@ -58,7 +58,7 @@ async def test_what_the_first_answer_left_out_is_cited_by_the_second_without_a_s
 async def test_an_answer_that_found_nothing_leaves_the_places_of_the_one_before(lab: Lab) -> None:
     first = await lab.ask("西湖附近的酒店")
     nothing = plan({"query": "qqq"}, question="没有人知道的事是什么")
-    lab.gemini.llm = Spoken(generate_query=[nothing], answer=[Answer(text="没有查到。")])
+    lab.gemini.llm = Spoken(generate_query=[nothing], answer=[ModelReply(text="没有查到。")])
     second = await lab.ask("没有人知道的事是什么")
     assert not told(second)["sources"]
     places = [place["id"] for place in second["previous"]["places"]]
@@ -92,10 +92,10 @@ async def test_a_team_opens_a_page_of_its_last_answer_by_id_and_by_address() -> 
         first = await lab.ask()
         page = next(s for s in first["previous"]["sources"] if s["kind"] == "page")
 
-        def researcher(turn: Turn) -> Answer:
+        def researcher(turn: ModelTurn) -> ModelReply:
             if turn.tool_results:
-                return Answer(text="答案是1987年[^p0-0]。")
-            return Answer(calls=(opens(page["id"]), opens(page["url"])))
+                return ModelReply(text="答案是1987年[^p0-0]。")
+            return ModelReply(calls=(opens(page["id"]), opens(page["url"])))
 
         lab.llm.rules["team_researcher"] = researcher
         await lab.ask("那一页还说了什么？")
@@ -104,8 +104,8 @@ async def test_a_team_opens_a_page_of_its_last_answer_by_id_and_by_address() -> 
 
 
 async def test_a_team_is_shown_what_it_read_before_and_may_settle_on_it() -> None:
-    def settle(turn: Turn) -> Answer:
-        return Answer(
+    def settle(turn: ModelTurn) -> ModelReply:
+        return ModelReply(
             json={
                 "outcome": "answer",
                 "answer": "1987年",

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from agent.sample.model.request import Answer, Turn
+from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import block, records, task_of
 from tests.integration.test_question_kept import Spoken, nearby, plan
 from tests.support.lab import Lab, laboratory, told
@@ -20,12 +20,12 @@ _SECOND = re.compile(r"/ 2\. \*\*(.+?)\*\*")
 class Playing(Spoken):
     """Lists the places it is shown from the last to the first, and reads “the second” off that."""
 
-    def respond(self, turn: Turn) -> Answer:
+    def respond(self, turn: ModelTurn) -> ModelReply:
         reply = super().respond(turn)
         shown = records(block(turn.user, "places"))
         if task_of(turn) == "answer" and shown:
             rows = [f"{n}. **{p.name}** [^{p.id}]" for n, p in enumerate(reversed(shown), 1)]
-            return Answer(text="\n".join(["可以这样安排：", *rows]))
+            return ModelReply(text="\n".join(["可以这样安排：", *rows]))
         second = _SECOND.search(block(turn.user, "conversation"))
         if second and task_of(turn) == "generate_query" and "第二个" in turn.user:
             question = f"{second[1]}附近有停车场吗"

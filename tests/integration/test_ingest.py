@@ -9,7 +9,7 @@ import pytest
 from pypdf import PdfWriter
 
 from agent.core.errors import InputError
-from agent.knowledge.files import Target
+from agent.knowledge.files import Destination
 from agent.knowledge.ingest import SilentListener
 from agent.knowledge.types import Scope
 from tests.support import mixed_files
@@ -231,8 +231,8 @@ async def test_of_a_renamed_file_the_old_name_is_told_with_the_new_one(bench: Be
 
 async def test_collections_and_owners_are_kept_apart(bench: Bench) -> None:
     path = bench.write("a.md", "alpha words")
-    await bench.ingest(path, target=Target("one", "ann"))
-    await bench.ingest(path, target=Target("two", "bob", shared=True))
+    await bench.ingest(path, target=Destination("one", "ann"))
+    await bench.ingest(path, target=Destination("two", "bob", shared=True))
     assert await bench.found("alpha", Scope(owner="eve", collections=("one",))) == []
     seen = await bench.found("alpha", Scope(owner="eve"))
     assert [hit.document["collection"] for hit in seen] == ["two"]

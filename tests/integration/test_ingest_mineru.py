@@ -12,7 +12,7 @@ from agent.core.calls import Calls
 from agent.core.errors import MalformedReply, ProviderError, ProviderRefused, ProviderUnavailable
 from agent.knowledge.base import own_meter
 from agent.knowledge.mineru import MinerU, place_on_pages
-from agent.knowledge.split import Piece
+from agent.knowledge.split import Stretch
 from agent.knowledge.types import Scope
 from agent.sample.service import serve
 from tests.support import mixed_files
@@ -152,13 +152,13 @@ async def test_doctor_is_told_whether_the_server_answers(lab: Lab) -> None:
 
 def test_a_passage_is_on_the_page_that_has_most_of_its_wording() -> None:
     own = [
-        Piece("the capacity of the cell is high", page=1),
-        Piece("正极材料分为层状氧化物和聚阴离子两类", page=2),
+        Stretch("the capacity of the cell is high", page=1),
+        Stretch("正极材料分为层状氧化物和聚阴离子两类", page=2),
     ]
     pieces = [
-        Piece("# The **capacity** of the cell"),
-        Piece("正极材料分为层状氧化物 和聚阴离子两类。"),
-        Piece("words that stand nowhere else"),
+        Stretch("# The **capacity** of the cell"),
+        Stretch("正极材料分为层状氧化物 和聚阴离子两类。"),
+        Stretch("words that stand nowhere else"),
     ]
     assert [piece.page for piece in place_on_pages(pieces, own)] == [1, 2, None]
 

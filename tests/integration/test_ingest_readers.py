@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 from reportlab.pdfgen.canvas import Canvas
 
-from agent.knowledge.formats import CannotRead, Event, read, read_table, text_of
+from agent.knowledge.formats import CannotRead, ReadEvent, read, read_table, text_of
 from agent.knowledge.readers import FileReaders, ReadLimits
 from tests.support import mixed_files
 
 
-def chunks(events: list[Event]) -> list[tuple[str, tuple[str, ...], int | None]]:
+def chunks(events: list[ReadEvent]) -> list[tuple[str, tuple[str, ...], int | None]]:
     return [chunk for event in events for chunk in event.get("chunks", [])]
 
 
-async def events_of(path: Path, kind: str, limits: ReadLimits | None = None) -> list[Event]:
+async def events_of(path: Path, kind: str, limits: ReadLimits | None = None) -> list[ReadEvent]:
     async with FileReaders(1, limits) as readers:
         return [event async for event in readers.read(str(path), kind)]
 

@@ -13,7 +13,7 @@ from agent.client.run_result import RunName, outcome_of
 from agent.evidence.markdown import link_url
 from agent.export.html import html_page
 from agent.sample.model.reply import SampleModel
-from agent.sample.model.request import Answer
+from agent.sample.model.request import ModelReply
 from agent.sample.model.text import task_of
 from agent.sample.service import Service, serve
 from tests.support.faults import MoodyModel, impatient_laboratory, well_again
@@ -92,7 +92,7 @@ def attacker() -> Iterator[tuple[Attacker, str]]:
         yield service, running.url
 
 
-PLANNED = Answer(json={
+PLANNED = ModelReply(json={
     "query": [
         {"query": ZH, "map": {"intent": "nearby", "place": "王府井", "keywords": ["亲子乐园"]}},
         {"query": "王府井 遛娃"},

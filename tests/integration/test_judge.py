@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from agent.core.errors import AgentError
-from agent.evaluation.answers import Answer
-from agent.evaluation.judge import Docket, Judge, Session
-from agent.evaluation.verdicts import Verdict, VerdictFile, read_verdicts
-from agent.sample.model.request import Answer as Reply
-from agent.sample.model.request import Turn
+from agent.evaluation.answers import FileAnswer
+from agent.evaluation.judge import Docket, FileJudge, JudgeSession
+from agent.evaluation.verdicts import JudgeVerdict, VerdictFile, read_verdicts
+from agent.sample.model.request import ModelReply as Reply
+from agent.sample.model.request import ModelTurn
 from agent.sample.service import serve
 from tests.support.batch_lab import Here, here_fixture, rows_in
 from tests.support.benchmark_files import FILES, ITEMS
@@ -48,7 +48,7 @@ def judged_by(text: str) -> str:
     return match[1]
 
 
-def honest(turn: Turn) -> Reply:
+def honest(turn: ModelTurn) -> Reply:
     """Judge by what the answer says of itself."""
     text = judged_by(turn.user)
     if text.startswith("Report"):
@@ -280,7 +280,7 @@ def test_ctrl_c_lets_the_verdict_under_way_finish_and_leaves_the_rest(
 ) -> None:
     put(cli, "a.jsonl", *(of(str(n), f"correct {n}") for n in range(3)))
 
-    def interrupted(turn: Turn) -> Reply:
+    def interrupted(turn: ModelTurn) -> Reply:
         os.kill(os.getpid(), signal.SIGINT)
         return honest(turn)
 
@@ -294,17 +294,19 @@ def test_ctrl_c_lets_the_verdict_under_way_finish_and_leaves_the_rest(
 
 
 async def test_a_judge_that_is_cut_off_pays_no_verdict_twice(tmp_path: Path, llm: Scripted) -> None:
-    answers = [Answer(str(n), "When?", f"correct {n}", "answered", expected="x") for n in range(3)]
-    judge, service = Judge("gemini-3.8-flash"), GeminiService(llm, key=KEY)
-    told: list[Answer] = []
+    answers = [
+        FileAnswer(str(n), "When?", f"correct {n}", "answered", expected="x") for n in range(3)
+    ]
+    judge, service = FileJudge("gemini-3.8-flash"), GeminiService(llm, key=KEY)
+    told: list[FileAnswer] = []
 
-    def notice(answer: Answer, _outcome: Verdict | AgentError) -> None:
+    def notice(answer: FileAnswer, _outcome: JudgeVerdict | AgentError) -> None:
         told.append(answer)
 
     async with client_for(service) as client:
         fault = service.fail("hang", times=None, match=lambda _, body: "correct 1" in str(body))
         with VerdictFile(tmp_path / "v.jsonl") as file:
-            session = Session(judge, client, file, max_cost=None, notice=notice)
+            session = JudgeSession(judge, client, file, max_cost=None, notice=notice)
             docket = Docket.of(judge, answers, file.by_key.keys())
             running = asyncio.create_task(session.run(docket, concurrency=2))
             await asyncio.to_thread(until, lambda: len(told) == 2)
@@ -315,7 +317,7 @@ async def test_a_judge_that_is_cut_off_pays_no_verdict_twice(tmp_path: Path, llm
         with VerdictFile(tmp_path / "v.jsonl") as file:
             docket = Docket.of(judge, answers, file.by_key.keys())
             assert (docket.before, [p.answer.id for p in docket.pending]) == (2, ["1"])
-            session = Session(judge, client, file, max_cost=None, notice=notice)
+            session = JudgeSession(judge, client, file, max_cost=None, notice=notice)
             await session.run(docket, concurrency=2)
         assert len(llm.turns) == asked + 1
     assert sorted(v["id"] for v in read_verdicts(tmp_path / "v.jsonl")) == ["0", "1", "2"]

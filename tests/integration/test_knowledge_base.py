@@ -12,7 +12,7 @@ from agent.core.budget import Budget, Limits
 from agent.core.calls import Calls
 from agent.core.errors import BudgetExceeded, ConfigurationError, ProviderRefused
 from agent.knowledge.base import build_knowledge, own_meter
-from agent.knowledge.formats import CannotRead, Event
+from agent.knowledge.formats import CannotRead, ReadEvent
 from agent.knowledge.readers import FileReaders
 from agent.knowledge.types import KnownDocument, Scope
 from agent.sample.service import serve
@@ -150,9 +150,9 @@ async def test_a_paper_that_took_too_long_is_tried_again(
     mixed_files.pdf(bench.docs / "a.pdf", 3)
     whole = FileReaders.read
 
-    async def stuck(*given: object) -> AsyncIterator[Event]:
+    async def stuck(*given: object) -> AsyncIterator[ReadEvent]:
         raise CannotRead("timeout")
-        yield Event()
+        yield ReadEvent()
 
     monkeypatch.setattr(FileReaders, "read", stuck)
     with pytest.raises(ProviderRefused) as refused:

@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 
 from agent.sample.model.reply import SampleModel
-from agent.sample.model.request import Answer, Model, Turn
+from agent.sample.model.request import Model, ModelReply, ModelTurn
 from agent.sample.model.text import task_of
 from tests.support.faults import Ended, ended, impatient_laboratory, well_again
 from tests.support.lab import ZH, Lab
@@ -23,13 +23,13 @@ class Insatiable:
     def __init__(self, inner: Model) -> None:
         self.inner, self._numbers = inner, itertools.count()
 
-    def respond(self, turn: Turn) -> Answer:
+    def respond(self, turn: ModelTurn) -> ModelReply:
         match task_of(turn):
             case "generate_query":
-                return Answer(json={"query": self._more(), "rationale": ""})
+                return ModelReply(json={"query": self._more(), "rationale": ""})
             case "reflection":
                 verdict = {"is_sufficient": False, "knowledge_gap": "更多"}
-                return Answer(json={**verdict, "follow_up_queries": self._more()})
+                return ModelReply(json={**verdict, "follow_up_queries": self._more()})
         return self.inner.respond(turn)
 
     def _more(self) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from agent.core.progress import Spot
 from agent.evidence.constraints import name_suits
 from agent.evidence.types import Constraints, MapTask
 from agent.mcp.records import CALLS_FOR_TOOLS, MapOptions, MapResult
-from agent.sample.model.request import Answer, FunctionCall, Model, Turn
+from agent.sample.model.request import FunctionCall, Model, ModelReply, ModelTurn
 from agent.sample.model.text import block, task_of
 from tests.integration.test_question_kept import Spoken, plan
 from tests.support.lab import ZH, Lab, answer_of, laboratory, told
@@ -117,23 +117,25 @@ async def test_an_empty_reply_says_no_results(lab: MapLab) -> None:
 class Asking:
     """Call tools in the map branch as long as there are some; keep the prompts it saw."""
 
-    def __init__(self, inner: Model, calls: Callable[[Turn], tuple[FunctionCall, ...]]) -> None:
+    def __init__(
+        self, inner: Model, calls: Callable[[ModelTurn], tuple[FunctionCall, ...]]
+    ) -> None:
         self.inner, self.calls = inner, calls
-        self.turns: list[Turn] = []
+        self.turns: list[ModelTurn] = []
 
-    def respond(self, turn: Turn) -> Answer:
+    def respond(self, turn: ModelTurn) -> ModelReply:
         if task_of(turn) != "amap_research":
             return self.inner.respond(turn)
         self.turns.append(turn)
         calls = self.calls(turn) if turn.tools else ()
-        return Answer(calls=calls) if calls else self.inner.respond(turn)
+        return ModelReply(calls=calls) if calls else self.inner.respond(turn)
 
 
-def no_calls(turn: Turn) -> tuple[FunctionCall, ...]:
+def no_calls(turn: ModelTurn) -> tuple[FunctionCall, ...]:
     return ()
 
 
-def watch(lab: Lab, calls: Callable[[Turn], tuple[FunctionCall, ...]] = no_calls) -> Asking:
+def watch(lab: Lab, calls: Callable[[ModelTurn], tuple[FunctionCall, ...]] = no_calls) -> Asking:
     lab.gemini.llm = asking = Asking(lab.gemini.llm, calls)
     return asking
 
@@ -166,7 +168,7 @@ async def test_where_records_answer_the_task_no_model_is_asked_for_more(
 
 
 async def test_codes_own_look_ups_never_take_the_calls_that_the_model_asks_for() -> None:
-    def more(turn: Turn) -> tuple[FunctionCall, ...]:
+    def more(turn: ModelTurn) -> tuple[FunctionCall, ...]:
         if turn.tool_results:
             return ()
         ids = [part.split(":")[0].strip() for part in block(turn.user, "more").split("；")]
@@ -190,11 +192,11 @@ async def test_a_sentence_from_memory_does_not_pass_the_map_branch() -> None:
     async with laboratory() as lab:
 
         class Remembering(Asking):
-            def respond(self, turn: Turn) -> Answer:
+            def respond(self, turn: ModelTurn) -> ModelReply:
                 answer = super().respond(turn)
                 if task_of(turn) == "amap_research" and answer.text:
                     memory = "- 中国儿童艺术剧院约600米，常演儿童剧。\n- 步行约77分钟。[^a0-0]"
-                    return Answer(text=f"{answer.text}\n{memory}")
+                    return ModelReply(text=f"{answer.text}\n{memory}")
                 return answer
 
         lab.gemini.llm = Remembering(lab.gemini.llm, no_calls)
@@ -209,9 +211,9 @@ async def test_whatever_the_model_says_the_map_branch_is_filled_by_code_with_mar
     async with laboratory() as lab:
 
         class Empty(Asking):
-            def respond(self, turn: Turn) -> Answer:
+            def respond(self, turn: ModelTurn) -> ModelReply:
                 if task_of(turn) == "amap_research":
-                    return Answer(text="这里有很多好去处，推荐您去看看。")
+                    return ModelReply(text="这里有很多好去处，推荐您去看看。")
                 return self.inner.respond(turn)
 
         lab.gemini.llm = Empty(lab.gemini.llm, no_calls)
@@ -239,7 +241,7 @@ async def test_reflection_reads_the_records_and_is_told_what_map_calls_are_left(
     async with laboratory() as lab:
 
         class Judged(Asking):
-            def respond(self, turn: Turn) -> Answer:
+            def respond(self, turn: ModelTurn) -> ModelReply:
                 if task_of(turn) in ("reflection", "answer"):
                     self.turns.append(turn)
                 return self.inner.respond(turn)

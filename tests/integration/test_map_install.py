@@ -8,7 +8,13 @@ import pytest
 
 from agent.core.errors import ProviderUnavailable
 from agent.mcp.amap import install as node_module
-from agent.mcp.amap.install import SERVER_SCRIPT, Node, find_node, installed_server, lock_hash
+from agent.mcp.amap.install import (
+    SERVER_SCRIPT,
+    NodeCommand,
+    find_node,
+    installed_server,
+    lock_hash,
+)
 from agent.mcp.servers import amap_command
 from agent.settings import Settings
 
@@ -42,11 +48,11 @@ def cache_fixture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def npm(folder: Path, *, fails: bool = False) -> Node:
+def npm(folder: Path, *, fails: bool = False) -> NodeCommand:
     """Something that behaves like npm."""
     script = folder / "npm.py"
     script.write_text(NPM.format(fails=fails, script=str(SERVER_SCRIPT)))
-    return Node("/usr/bin/node", (sys.executable, str(script)))
+    return NodeCommand("/usr/bin/node", (sys.executable, str(script)))
 
 
 def test_it_is_installed_once_with_progress_and_without_scripts(cache: Path) -> None:

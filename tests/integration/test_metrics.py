@@ -8,7 +8,17 @@ from typing import Any
 import pytest
 from prometheus_client import REGISTRY, generate_latest
 
-from agent.core.telemetry import STEP, Cost, Event, Exchange, RunEnd, Step, StepEnd, listening, tell
+from agent.core.telemetry import (
+    STEP,
+    Cost,
+    Event,
+    Exchange,
+    NodeStep,
+    RunEnd,
+    StepEnd,
+    listening,
+    tell,
+)
 from agent.server import metrics
 from tests.architecture.tree import ROOT
 from tests.support.lab import EN, Lab, laboratory, told
@@ -92,7 +102,7 @@ def test_costs_are_the_owner_s_and_the_labels_stay_few(monkeypatch: pytest.Monke
     monkeypatch.setattr(metrics, "is_free", lambda: False)
     with metrics.counting():
         for number in range(150):
-            token = STEP.set(Step("agent", "node", owner=f"owner-{number}"))
+            token = STEP.set(NodeStep("agent", "node", owner=f"owner-{number}"))
             tell(Cost(f"openai:model-{number}", 0.5))
             STEP.reset(token)
         tell(Cost("unpriced", None))

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agent.sample.model.request import Answer, Model, Turn
+from agent.sample.model.request import Model, ModelReply, ModelTurn
 from agent.sample.model.text import task_of
 from agent.texts import say
 from tests.support.deep_lab import ZH as DEEP_ZH
@@ -21,7 +21,7 @@ class Habit:
     def __init__(self, model: Model, change: Any, task: str = "") -> None:
         self._model, self._change, self._task = model, change, task
 
-    def respond(self, turn: Turn) -> Answer:
+    def respond(self, turn: ModelTurn) -> ModelReply:
         answer = self._model.respond(turn)
         if answer.text is None or (self._task and task_of(turn) != self._task):
             return answer
@@ -77,7 +77,7 @@ async def test_a_thought_that_nobody_could_foresee_is_taken_back_where_it_was_st
 
 
 async def test_a_model_that_repeats_its_prompt_twice_is_called_too_weak() -> None:
-    def repeats(text: str, turn: Turn) -> str:
+    def repeats(text: str, turn: ModelTurn) -> str:
         return "<question>\n<question>\n"
 
     async with laboratory() as lab:
@@ -90,8 +90,8 @@ async def test_a_model_that_repeats_its_prompt_twice_is_called_too_weak() -> Non
 
 
 async def test_a_report_in_a_fence_is_cited_as_one_without() -> None:
-    def fenced(turn: Turn) -> Answer:
-        return Answer(text=f"```markdown\n{report(turn).text}\n```")
+    def fenced(turn: ModelTurn) -> ModelReply:
+        return ModelReply(text=f"```markdown\n{report(turn).text}\n```")
 
     async with deep_laboratory(Researcher("成本", deep_report=fenced)) as lab:
         state = await lab.ask(DEEP_ZH)

@@ -8,7 +8,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.graph import build_graph
-from agent.sample.model.request import Answer
+from agent.sample.model.request import ModelReply
 from tests.integration.test_question_kept import nearby, plan, scripted
 from tests.support.lab import ZH, Lab, answer_of, laboratory, told, with_clock
 
@@ -37,7 +37,7 @@ AGAIN = plan(outing={"earlier_places": True})
 SIGHTS = nearby("王府井", "景点", "博物馆")
 
 
-def changed(stop: str, change: str) -> Answer:
+def changed(stop: str, change: str) -> ModelReply:
     return plan(outing={"earlier_places": True, "changes": [{"stop": stop, "change": change}]})
 
 

@@ -11,7 +11,7 @@ from agent.assistants.common.own_documents import own_scope
 from agent.assistants.deep_research.state import DeepConfiguration
 from agent.core.errors import InputError, ProviderUnavailable
 from agent.graph import build_graph
-from agent.sample.model.request import Answer, FunctionCall, Turn
+from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
 from agent.sample.model.text import block
 from agent.texts import say
 from tests.integration.test_question_kept import Spoken, plan
@@ -56,7 +56,7 @@ def over(lab: Lab, knowledge: Any) -> Lab:
 async def test_the_main_assistant_cites_a_passage_of_a_collection_that_is_named(
     lab: Lab, knowledge: MemoryKnowledge
 ) -> None:
-    llm = Spoken(generate_query=[WRITTEN], answer=[Answer(text="桥面每三年检修一次[^o0-0]。")])
+    llm = Spoken(generate_query=[WRITTEN], answer=[ModelReply(text="桥面每三年检修一次[^o0-0]。")])
     lab.gemini.llm = llm
     state = await over(lab, knowledge).ask(QUESTION, collections=["own"])
     findings = block(llm.prompts("answer")[0], "findings")
@@ -159,13 +159,13 @@ async def test_deep_research_searches_them_with_a_tool_and_reports_what_they_say
 ) -> None:
     from agent.assistants.deep_research.graph import build_graph as deep_graph
 
-    def explore(turn: Turn) -> Answer:
+    def explore(turn: ModelTurn) -> ModelReply:
         done = done_calls(turn)
         if "search_documents" not in done:
             assert any(tool.name == "search_documents" for tool in turn.tools)
             calls = (think(), search("青岚大桥"), documents("桥面多久检修"))
-            return Answer(calls=calls)
-        return Answer(calls=(think("够了"), end(shown_urls(turn)[:1])))
+            return ModelReply(calls=calls)
+        return ModelReply(calls=(think("够了"), end(shown_urls(turn)[:1])))
 
     async with deep_laboratory(Researcher("检修", deep_explore=explore)) as lab:
         services: Any = With(lab.services, knowledge=lambda: knowledge)
@@ -194,16 +194,16 @@ async def test_deep_research_asks_own_documents_alone_where_the_question_wants_i
     if size == "large":
         knowledge.put("长卷", "\n\n".join(f"第 {n} 章，桥面检修。" * 60 for n in range(30)))
 
-    def explore(turn: Turn) -> Answer:
+    def explore(turn: ModelTurn) -> ModelReply:
         offered = {tool.name for tool in turn.tools}
         assert not offered & {"tavily_search", "read_page"}
         assert not any(name.startswith("maps_") for name in offered)
         if "search_documents" not in done_calls(turn):
             # A model that knows tools of elsewhere is refused.
-            return Answer(calls=(think(), search("北京青岚大桥"), documents("桥面检修")))
-        return Answer(calls=(think("够了"), end([])))
+            return ModelReply(calls=(think(), search("北京青岚大桥"), documents("桥面检修")))
+        return ModelReply(calls=(think("够了"), end([])))
 
-    planned = Answer(json={"topics": [{"name": "检修"}], "own_documents": "only"})
+    planned = ModelReply(json={"topics": [{"name": "检修"}], "own_documents": "only"})
     researcher = Researcher("检修", deep_explore=explore, deep_plan=lambda turn: planned)
     async with deep_laboratory(researcher) as lab:
         services: Any = With(lab.services, knowledge=lambda: knowledge)
@@ -228,10 +228,10 @@ def documents(query: str) -> FunctionCall:
 async def test_a_team_settles_an_answer_on_them(knowledge: MemoryKnowledge) -> None:
     from agent.assistants.team_answer.graph import build_graph as team_graph
 
-    def researcher(turn: Turn) -> Answer:
+    def researcher(turn: ModelTurn) -> ModelReply:
         if not turn.tool_results:
-            return Answer(calls=(documents("桥面 检修"),))
-        return Answer(text="答案是三年[^d0-0]。")
+            return ModelReply(calls=(documents("桥面 检修"),))
+        return ModelReply(text="答案是三年[^d0-0]。")
 
     team = Team("三年", team_researcher=researcher)
     async with team_laboratory(team) as lab:
@@ -248,17 +248,17 @@ async def test_a_team_asks_own_documents_alone_where_the_question_wants_it(
 ) -> None:
     from agent.assistants.team_answer.graph import build_graph as team_graph
 
-    def researcher(turn: Turn) -> Answer:
+    def researcher(turn: ModelTurn) -> ModelReply:
         offered = {tool.name for tool in turn.tools}
         assert offered <= {"search_documents", "run_code"}
         if not turn.tool_results:
             # A model that knows tools of elsewhere is refused.
             calls = (documents("桥面 检修"), FunctionCall("search_bocha", {"query": "青岚大桥"}))
-            return Answer(calls=calls)
-        return Answer(text="答案是三年[^d0-0]。")
+            return ModelReply(calls=calls)
+        return ModelReply(text="答案是三年[^d0-0]。")
 
     read = {"asked": QUESTION, "own_documents": "only", "needs_map": True}
-    team = Team("三年", team_researcher=researcher, team_analyze=lambda turn: Answer(json=read))
+    team = Team("三年", team_researcher=researcher, team_analyze=lambda turn: ModelReply(json=read))
     async with team_laboratory(team) as lab:
         services: Any = With(lab.services, knowledge=lambda: knowledge)
         graph = team_graph(lambda: services).compile(checkpointer=InMemorySaver())
@@ -274,13 +274,13 @@ async def test_a_team_that_found_nothing_in_them_says_that_it_looked(
 ) -> None:
     from agent.assistants.team_answer.graph import build_graph as team_graph
 
-    def researcher(turn: Turn) -> Answer:
+    def researcher(turn: ModelTurn) -> ModelReply:
         if not turn.tool_results:
-            return Answer(calls=(documents("青岚大桥的油漆"),))
-        return Answer(text="没有查到。")
+            return ModelReply(calls=(documents("青岚大桥的油漆"),))
+        return ModelReply(text="没有查到。")
 
-    def verifier(turn: Turn) -> Answer:
-        return Answer(text="没有查到。\nVERDICT: AGREE NOT FOUND\nTERMINATE")
+    def verifier(turn: ModelTurn) -> ModelReply:
+        return ModelReply(text="没有查到。\nVERDICT: AGREE NOT FOUND\nTERMINATE")
 
     team = Team("", team_researcher=researcher, team_verifier=verifier)
     async with team_laboratory(team) as lab:

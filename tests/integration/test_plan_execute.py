@@ -10,7 +10,7 @@ import pytest
 from langchain_core.messages import AIMessageChunk
 
 from agent.core.errors import ConfigurationError, InputError
-from agent.sample.model.request import Answer
+from agent.sample.model.request import ModelReply
 from agent.sample.model.text import block
 from tests.support.faults import at
 from tests.support.lab import answer_of, told
@@ -202,7 +202,7 @@ async def test_tasks_of_a_dag_see_the_results_they_depend_on(lab: PlanLab) -> No
 async def test_a_dependent_tasks_queries_are_written_from_what_it_depends_on(
     lab: PlanLab,
 ) -> None:
-    written = Answer(json={"queries": ["青岚电池 二期 产能", "青岚电池 二期产能"],
+    written = ModelReply(json={"queries": ["青岚电池 二期 产能", "青岚电池 二期产能"],
                            "company": "青岚电池 / Qinglan Inc."})  # fmt: skip
     first = {"query": "谁是最大的供应商", "sources": []}
     then = {"query": "该供应商的产能", "dep": ["T1"], "sources": ["filings"]}
@@ -308,7 +308,9 @@ async def test_the_model_sees_a_cropped_observation_and_the_state_keeps_the_whol
 
 
 async def test_the_pool_has_the_tasks_and_the_rewritten_headings(lab: PlanLab) -> None:
-    llm = plays(lab, rewrite_headings=lambda turn: Answer(json={"questions": ["甲？", "甲?", ""]}))
+    llm = plays(
+        lab, rewrite_headings=lambda turn: ModelReply(json={"questions": ["甲？", "甲?", ""]})
+    )
     state = await lab.ask()
     assert "\n钠离子电池笔记\n" in llm.asked("rewrite_headings")[0].user
     assert state["question_pool"] == [*TASKS, "甲？"]
@@ -370,7 +372,7 @@ async def test_own_documents_of_another_company_do_not_pass(lab: PlanLab) -> Non
     )
     knowledge.put("物流", "青岚物流有限公司电池交付延期，最大客户占收入的 9%。")
     task = {"query": "青岚公司 最大客户 电池交付", "company": "青岚公司", "sources": ["documents"]}
-    plays(lab, task, rewrite_headings=lambda turn: Answer(json={"questions": []}))
+    plays(lab, task, rewrite_headings=lambda turn: ModelReply(json={"questions": []}))
     state = await lab.ask()
     assert own_titles(state) == {"年度报告摘要"}
     assert any("64%" in passage["text"] for passage in state["passages"])
@@ -383,7 +385,7 @@ async def test_the_rest_of_a_document_that_was_found_comes_where_there_is_room(
     weak = [f"第{n}节：硬碳来自一家进口商，顾问的意见见附件{n}，电池不在此列。" for n in range(6)]
     lab.services.knowledge().put("尽调", "\n\n".join(["青岚公司最大客户与电池交付。", *weak]))
     task = {"query": "青岚公司 最大客户 电池交付", "company": "青岚公司", "sources": ["documents"]}
-    plays(lab, task, rewrite_headings=lambda turn: Answer(json={"questions": []}))
+    plays(lab, task, rewrite_headings=lambda turn: ModelReply(json={"questions": []}))
     state = await lab.ask(max_passages=24)
     texts = {p["text"] for p in state["passages"] if p["title"] == "尽调"}
     assert len(texts) == 7

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from agent.sample.model.request import Answer, Turn
+from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import block
-from agent.sample.scholar import Paper
+from agent.sample.scholar import SamplePaper
 from agent.texts import say
 from tests.support.faults import at
 from tests.support.lab import answer_of, told
@@ -72,7 +72,7 @@ async def test_a_circle_that_stays_is_carried_out_flat(lab: PlanLab) -> None:
     "answer", [{"tasks": []}, {"tasks": [{"query": " "}]}, "no plan", {"x": 1}]
 )
 async def test_without_a_plan_the_question_is_the_task(lab: PlanLab, answer: Any) -> None:
-    said = Answer(text=answer) if isinstance(answer, str) else Answer(json=answer)
+    said = ModelReply(text=answer) if isinstance(answer, str) else ModelReply(json=answer)
     plays(lab, plan_tasks=lambda turn: said)
     state = await lab.ask("钠离子电池的成本")
     assert [task["query"] for task in state["tasks"]] == ["钠离子电池的成本"]
@@ -115,11 +115,11 @@ async def test_a_decider_that_fails_leaves_the_required_sources(lab: PlanLab) ->
 async def test_invented_tools_and_empty_queries_are_answered(lab: PlanLab) -> None:
     from agent.sample.model.request import FunctionCall
 
-    def rule(turn: Turn) -> Answer:
+    def rule(turn: ModelTurn) -> ModelReply:
         if turn.tool_results:
-            return Answer(text="够了。")
+            return ModelReply(text="够了。")
         names = ("rm_rf", "sec_edgar_search", "maps_geo")
-        return Answer(calls=tuple(FunctionCall(name, {}) for name in names))
+        return ModelReply(calls=tuple(FunctionCall(name, {}) for name in names))
 
     llm = plays(lab, "财务", execute_decide=rule)
     await lab.ask()
@@ -141,7 +141,7 @@ async def test_without_a_writer_the_findings_themselves_are_the_answer(lab: Plan
 
 
 async def test_a_dossier_without_citations_gets_the_findings_appended(lab: PlanLab) -> None:
-    plays(lab, "技术", dossier=lambda turn: Answer(text="# 报告\n\n钠电很好。"))
+    plays(lab, "技术", dossier=lambda turn: ModelReply(text="# 报告\n\n钠电很好。"))
     state = await lab.ask()
     assert "dossier_uncited" in [gap["code"] for gap in told(state)["gaps"]]
     assert str(answer_of(state).text).count(say("answer.uncited", "zh")) == 1
@@ -152,19 +152,19 @@ async def test_what_two_tasks_found_is_appended_once(
     lab: PlanLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lab.world.wikipedia, "_articles", lambda *_: articles("钠电", "zh", 2))
-    plays(lab, "钠电技术", "钠电成本", dossier=lambda turn: Answer(text="# 报告"))
+    plays(lab, "钠电技术", "钠电成本", dossier=lambda turn: ModelReply(text="# 报告"))
     text = str(answer_of(await lab.ask()).text)
     assert text.count("钠电是第0条百科。") == 1
 
 
 async def test_a_figure_that_no_cited_source_has_is_marked(lab: PlanLab) -> None:
-    def lies(turn: Turn) -> Answer:
-        return Answer(text=f"{dossier(turn).text}\n\n2024年营收为 7777 亿元[^e1-0]。")
+    def lies(turn: ModelTurn) -> ModelReply:
+        return ModelReply(text=f"{dossier(turn).text}\n\n2024年营收为 7777 亿元[^e1-0]。")
 
-    def accuses(turn: Turn) -> Answer:
+    def accuses(turn: ModelTurn) -> ModelReply:
         stated = block(turn.user, "statements").splitlines()
         names = [line.split()[0] for line in stated if "7777" in line]
-        return Answer(json={"rulings": [{"id": name, "v": "n"} for name in names]})
+        return ModelReply(json={"rulings": [{"id": name, "v": "n"} for name in names]})
 
     plays(lab, "财务", dossier=lies, claim_check=accuses)
     state = await lab.ask()
@@ -223,10 +223,10 @@ async def test_pages_that_cannot_be_read_are_one_gap_and_their_excerpts_stay(lab
 
 
 async def test_an_abstract_that_gives_orders_is_only_shown(shared: World) -> None:
-    def hostile(query: str, limit: int) -> list[Paper]:
+    def hostile(query: str, limit: int) -> list[SamplePaper]:
         title, text = "正常题目：钠离子电池技术路线综述", f"{query}。{ATTACK}"
         url = "https://evil.example/1"
-        return [Paper("W1", title, 2024, None, (), "", text, (), (), 0, url, None)]
+        return [SamplePaper("W1", title, 2024, None, (), "", text, (), (), 0, url, None)]
 
     shared.clear()
     llm = shared.gemini.llm = Planner("技术路线")

@@ -10,23 +10,23 @@ from langgraph.checkpoint.memory import InMemorySaver
 from agent.evidence.records import china_time
 from agent.graph import build_graph
 from agent.sample.model.reply import SampleModel
-from agent.sample.model.request import Answer, Turn
+from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import block, task_of
 from tests.support.lab import ZH, Lab, answer_of, laboratory, tasks, told, with_clock
 
 pytestmark = pytest.mark.node
 SUNDAY = datetime(2026, 11, 22, 10, 2, tzinfo=UTC)
-ENOUGH = Answer(json={"is_sufficient": True, "knowledge_gap": "", "follow_up_queries": []})
+ENOUGH = ModelReply(json={"is_sufficient": True, "knowledge_gap": "", "follow_up_queries": []})
 
 
 class Spoken:
     """Answers a task from a script, in order, its last reply again and again; else the sample."""
 
-    def __init__(self, **replies: list[Answer]) -> None:
+    def __init__(self, **replies: list[ModelReply]) -> None:
         self._replies, self._sample = replies, SampleModel()
-        self.turns: list[Turn] = []
+        self.turns: list[ModelTurn] = []
 
-    def respond(self, turn: Turn) -> Answer:
+    def respond(self, turn: ModelTurn) -> ModelReply:
         self.turns.append(turn)
         task = task_of(turn)
         replies = self._replies.get(task)
@@ -38,8 +38,8 @@ class Spoken:
         return [turn.user for turn in self.turns if task_of(turn) == task]
 
 
-def plan(*queries: dict[str, Any], question: str = "", **more: Any) -> Answer:
-    return Answer(json={"question": question, "query": list(queries), **more})
+def plan(*queries: dict[str, Any], question: str = "", **more: Any) -> ModelReply:
+    return ModelReply(json={"question": question, "query": list(queries), **more})
 
 
 def nearby(place: str | None, *keywords: str, **more: Any) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def nearby(place: str | None, *keywords: str, **more: Any) -> dict[str, Any]:
     return {"query": f"{place or '附近'} {' '.join(keywords)}", "map": task, **more}
 
 
-def scripted(lab: Lab, **replies: list[Answer]) -> Spoken:
+def scripted(lab: Lab, **replies: list[ModelReply]) -> Spoken:
     llm = Spoken(**replies)
     lab.gemini.llm = llm
     return llm
@@ -84,7 +84,7 @@ async def test_reflection_sees_the_conversation_and_the_records_not_the_maps_pro
     lab: Lab,
 ) -> None:
     """It asked the web for hours that the map's record had."""
-    prose = Answer(text="这里写的都是地图模型自己的话。")
+    prose = ModelReply(text="这里写的都是地图模型自己的话。")
     llm = scripted(lab, generate_query=[plan(nearby("王府井", "博物馆"))], amap_research=[prose])
     await lab.ask("王府井附近的博物馆")
     await lab.ask("它们几点开门")
@@ -105,7 +105,7 @@ async def test_no_reflection_is_paid_for_once_nothing_can_be_searched_any_more(l
 
 async def test_a_follow_up_without_map_calls_left_goes_to_the_web_alone(lab: Lab) -> None:
     more = nearby("王府井", "书店")
-    verdict = Answer(
+    verdict = ModelReply(
         json={"is_sufficient": False, "knowledge_gap": "书店", "follow_up_queries": [more]}
     )
     scripted(lab, generate_query=[plan(nearby("王府井", "景点"))], reflection=[verdict])
@@ -117,7 +117,7 @@ async def test_a_near_repeat_of_a_query_is_not_searched_again(lab: Lab) -> None:
     first = {"query": "SQLite vs PostgreSQL for small web application 2026"}
     again = {"query": "2026 SQLite vs PostgreSQL for the small web application?"}
     new = {"query": "sqlite.org appropriate uses for SQLite"}
-    verdict = Answer(
+    verdict = ModelReply(
         json={"is_sufficient": False, "knowledge_gap": "x", "follow_up_queries": [again, new]}
     )
     scripted(lab, generate_query=[plan(first)], reflection=[verdict])
@@ -126,9 +126,9 @@ async def test_a_near_repeat_of_a_query_is_not_searched_again(lab: Lab) -> None:
 
 
 async def test_a_gap_named_twice_ends_the_rounds(lab: Lab) -> None:
-    def verdict(query: str) -> Answer:
+    def verdict(query: str) -> ModelReply:
         written = [{"query": query}]
-        return Answer(
+        return ModelReply(
             json={"is_sufficient": False, "knowledge_gap": "票价", "follow_up_queries": written}
         )
 
@@ -155,7 +155,7 @@ async def test_what_the_map_does_not_answer_goes_to_the_web_after_all(
     llm = scripted(
         lab,
         generate_query=[plan(nearby(place, "停车场", web=False), question=f"{place}的停车场")],
-        amap_research=[Answer(text="没有查到。")],
+        amap_research=[ModelReply(text="没有查到。")],
     )
     state = await lab.ask("那里有停车场吗", context={**context, "max_research_loops": 1})
     assert len(llm.prompts("web_research")) == 1
@@ -221,7 +221,9 @@ async def test_places_keep_the_order_in_which_the_answer_names_them(lab: Lab) ->
     listed = [place["name"] for place in seen]
     cited = [f"- {place['name']} [^{place['source']}]" for place in reversed(seen[:3])]
     written = [plan(nearby("王府井", "景点", "博物馆"))]
-    llm = scripted(lab, generate_query=written, answer=[Answer(text="推荐：\n" + "\n".join(cited))])
+    llm = scripted(
+        lab, generate_query=written, answer=[ModelReply(text="推荐：\n" + "\n".join(cited))]
+    )
     state = await lab.ask("王府井附近的景点", thread="other")
     assert [p["name"] for p in state["places"] if p["mentioned"]] == listed[2::-1]
     await lab.ask("第二个附近有停车场吗", thread="other")
@@ -231,7 +233,7 @@ async def test_places_keep_the_order_in_which_the_answer_names_them(lab: Lab) ->
 
 async def test_an_earlier_answer_is_shown_without_what_code_wrote_around_it(lab: Lab) -> None:
     text = "".join(chr(0x4E00 + n) for n in range(3000))
-    written = Answer(text=f"{text}[^w0-0]")
+    written = ModelReply(text=f"{text}[^w0-0]")
     llm = scripted(lab, generate_query=[plan(nearby("王府井", "景点"))], answer=[written])
     await lab.ask("王府井附近的景点")
     await lab.ask("第二个呢")
@@ -380,7 +382,7 @@ async def test_a_model_says_what_the_person_has_to_say_first(
 
 async def test_f8_a_dropped_list_of_sources_leaves_no_blank_lines(lab: Lab) -> None:
     written = "王府井书店在王府井大街。[^a0-0]\n\n参考资料：\n- [^a0-0] 王府井书店\n\n"
-    reply = [Answer(text=written)]
+    reply = [ModelReply(text=written)]
     scripted(lab, generate_query=[plan(nearby("王府井", "书店"))], answer=reply)
     text = str(answer_of(await lab.ask("王府井附近的书店")).text)
     assert "参考资料" not in text
@@ -388,7 +390,7 @@ async def test_f8_a_dropped_list_of_sources_leaves_no_blank_lines(lab: Lab) -> N
 
 
 async def test_thanks_are_answered_without_a_search(lab: Lab) -> None:
-    reply = Answer(text="不客气，祝您玩得开心。")
+    reply = ModelReply(text="不客气，祝您玩得开心。")
     llm = scripted(lab, generate_query=[plan(question="谢谢", needs_search=False)], answer=[reply])
     state = await lab.ask("谢谢！")
     assert answer_of(state).text.endswith("不客气，祝您玩得开心。")
@@ -397,7 +399,9 @@ async def test_thanks_are_answered_without_a_search(lab: Lab) -> None:
 
 
 async def test_a_sum_in_words_goes_straight_to_the_answer_and_is_not_judged(lab: Lab) -> None:
-    reply = Answer(text="17% of 2,340 yuan is 397.80 yuan, split among 4 people 99.45 yuan each.")
+    reply = ModelReply(
+        text="17% of 2,340 yuan is 397.80 yuan, split among 4 people 99.45 yuan each."
+    )
     llm = scripted(lab, generate_query=[plan(needs_search=False)], answer=[reply])
     state = await lab.ask("17% of 2,340 yuan split among 4 people?")
     assert answer_of(state).text.endswith(reply.text)
@@ -422,7 +426,10 @@ async def test_a_follow_up_that_the_last_answer_holds_is_written_from_its_eviden
 async def test_demands_of_a_follow_up_are_checked_against_the_last_answers_places(
     lab: Lab,
 ) -> None:
-    answers = [Answer(text="可以去这家[^a0-0]。"), Answer(text="夜里还开着的是这家[^p0-0]。")]
+    answers = [
+        ModelReply(text="可以去这家[^a0-0]。"),
+        ModelReply(text="夜里还开着的是这家[^p0-0]。"),
+    ]
     llm = scripted(
         lab,
         generate_query=[plan(nearby("王府井", "书店")), plan(constraints={"open_at": "23:30"})],
@@ -468,7 +475,9 @@ async def test_what_reflection_misses_to_the_end_is_the_one_line_below_the_answe
     lab: Lab,
 ) -> None:
     gap = "还缺这些书店的停车费。"
-    missed = Answer(json={"is_sufficient": False, "knowledge_gap": gap, "follow_up_queries": []})
+    missed = ModelReply(
+        json={"is_sufficient": False, "knowledge_gap": gap, "follow_up_queries": []}
+    )
     scripted(lab, generate_query=[plan(nearby("王府井", "书店"))], reflection=[missed])
     state = await lab.ask("王府井附近的书店停车贵吗")
     assert answer_of(state).text.count(f"*另：{gap}*") == 1
@@ -477,6 +486,6 @@ async def test_what_reflection_misses_to_the_end_is_the_one_line_below_the_answe
 
 async def test_what_reflection_names_beside_enough_is_no_line_below_the_answer(lab: Lab) -> None:
     gap = "还缺这些书店的停车费。"
-    enough = Answer(json={"is_sufficient": True, "knowledge_gap": gap, "follow_up_queries": []})
+    enough = ModelReply(json={"is_sufficient": True, "knowledge_gap": gap, "follow_up_queries": []})
     scripted(lab, generate_query=[plan(nearby("王府井", "书店"))], reflection=[enough])
     assert gap not in answer_of(await lab.ask("王府井附近的书店停车贵吗")).text

@@ -18,7 +18,7 @@ from pypdf import PdfWriter
 from agent.assistants.common.services import Services
 from agent.core.calls import Calls
 from agent.core.errors import AgentError, UnsafeUrl
-from agent.core.telemetry import STEP, Step
+from agent.core.telemetry import STEP, NodeStep
 from agent.reading.confined import environment
 from agent.reading.reader import Article
 from agent.runs.reply_cache import ReplyCache
@@ -95,7 +95,7 @@ async def test_pages_of_one_owner_leave_a_process_to_another(outside: Outside) -
     busy = f"<table><tr>{'<td colspan=1000>x' * 8000}</table>".encode()
     urls = [outside.put(f"/{n}", busy) for n in range(4)]
     reader, context = outside.reader(), copy_context()
-    context.run(STEP.set, Step("agent", "web_research", owner="anna"))
+    context.run(STEP.set, NodeStep("agent", "web_research", owner="anna"))
     reading = [
         asyncio.create_task(reader.read(url, meter=meter()), context=context) for url in urls
     ]

@@ -14,7 +14,7 @@ from agent.core.calls import Calls
 from agent.core.errors import AgentError, ProviderUnavailable, UnsafeUrl
 from agent.reading import fetch, guard
 from agent.reading.fetch import Fetcher, FetchLimits
-from agent.reading.guard import Guard
+from agent.reading.guard import AddressGuard
 from tests.support.hostile_urls import HOSTILE
 from tests.support.ports import free_port
 from tests.support.reading import (  # noqa: F401 - fixtures
@@ -31,7 +31,9 @@ pytestmark = pytest.mark.allow_hosts(["127.0.0.1", "127.0.0.2", "::1"])
 
 def open_to_ports(port: int) -> Fetcher:
     """Nothing but its guard keeps this fetcher from the server on that port."""
-    return Fetcher(Calls(), FetchLimits(respect_robots=False), guard=Guard(ports=(80, 443, port)))
+    return Fetcher(
+        Calls(), FetchLimits(respect_robots=False), guard=AddressGuard(ports=(80, 443, port))
+    )
 
 
 async def test_the_server_inside_counts_who_comes_in(inside: Outside) -> None:
@@ -133,7 +135,7 @@ async def test_a_name_that_changes_between_robots_and_page_is_refused(
     port = inside.running.port
     with strange_pages("127.0.0.2", port) as public:
         public.put("/", b"public words")
-        fetcher = Fetcher(Calls(), guard=Guard(ports=(port,)))
+        fetcher = Fetcher(Calls(), guard=AddressGuard(ports=(port,)))
         with pytest.raises(UnsafeUrl):
             await fetcher.get(f"http://rebinding.tanlu-test.com:{port}/", meter=meter())
         assert public.asked(robots=True) == []
@@ -157,7 +159,9 @@ async def test_where_only_a_proxy_would_do_the_error_says_so(
     place = f"127.0.0.1:{free_port()}"
     monkeypatch.setenv("HTTP_PROXY", "http://user:a-secret-word@127.0.0.1:9")
     with pytest.raises(ProviderUnavailable) as caught:
-        await Fetcher(Calls(), guard=Guard(allow=(place,))).get(f"http://{place}/", meter=meter())
+        await Fetcher(Calls(), guard=AddressGuard(allow=(place,))).get(
+            f"http://{place}/", meter=meter()
+        )
     assert caught.value.code == "proxy"
     assert "a-secret-word" not in str(caught.value)
 
@@ -226,7 +230,7 @@ async def test_tls_is_checked_for_the_name_though_the_address_is_pinned(
     server = await asyncio.start_server(_say_hello, "127.0.0.1", 0, ssl=serving)
     async with server:
         port = server.sockets[0].getsockname()[1]
-        allowed = Guard(allow=(f"{name}:{port}", f"other.com:{port}"), resolve=resolve)
+        allowed = AddressGuard(allow=(f"{name}:{port}", f"other.com:{port}"), resolve=resolve)
         fetcher = Fetcher(Calls(), FetchLimits(respect_robots=False), guard=allowed)
         page = await fetcher.get(f"https://{name}:{port}/", meter=meter())
         assert (page.body, seen) == (f"Host: {name}:{port}".encode(), [name])

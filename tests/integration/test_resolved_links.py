@@ -13,14 +13,14 @@ from markdown_it import MarkdownIt
 from pypdf import PdfReader
 
 from agent.assistants.common.services import Services
-from agent.client.run_result import Outcome, RunName, outcome_of
+from agent.client.run_result import RunName, RunResult, outcome_of
 from agent.evidence.markdown import link_url
 from agent.export.html import html_page
 from agent.export.markdown import markdown_document
 from agent.export.pdf import pdf_document
 from agent.graph import build_graph
 from agent.sample.model.reply import SampleModel
-from agent.sample.model.request import Answer, GroundedSentence, Model, Page, Turn
+from agent.sample.model.request import GroundedSentence, GroundingPage, Model, ModelReply, ModelTurn
 from agent.sample.model.text import task_of
 from agent.sample.service import serve
 from agent.search.google import resolve_links
@@ -69,12 +69,12 @@ class OnePage(Model):
     inner: Model
     url: str
 
-    def respond(self, turn: Turn) -> Answer:
+    def respond(self, turn: ModelTurn) -> ModelReply:
         if task_of(turn) != "web_research":
             return self.inner.respond(turn)
-        page = Page(self.url, "钠离子电池")
+        page = GroundingPage(self.url, "钠离子电池")
         said = GroundedSentence("钠离子电池靠钠离子在正负极之间往返来充放电。", (page,))
-        return Answer(grounded=(said,), queries=(QUESTION,))
+        return ModelReply(grounded=(said,), queries=(QUESTION,))
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
@@ -86,7 +86,7 @@ async def lab(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Lab]:
         yield Lab(services, graph)
 
 
-async def cited(lab: Lab, name: str, location: str) -> tuple[Outcome, str]:
+async def cited(lab: Lab, name: str, location: str) -> tuple[RunResult, str]:
     """The outcome of a run whose one page redirects there, and the redirect link."""
     redirects = RedirectService()
     with serve(redirects.app) as server:
@@ -115,7 +115,7 @@ async def test_a_redirect_that_leads_to_no_public_page_stays_as_it_is(lab: Lab, 
     assert_only_link(outcome, redirect)
 
 
-def assert_only_link(outcome: Outcome, url: str) -> None:
+def assert_only_link(outcome: RunResult, url: str) -> None:
     finished = outcome.finished()
     assert {source["url"] for source in outcome.sources} == {url}
     for markdown in (outcome.answer, markdown_document(finished)):

@@ -26,7 +26,7 @@ from agent.mcp.map import build_map_client
 from agent.models.client import ModelClient
 from agent.runs.reply_cache import ReplyCache
 from agent.runs.threads import open_saver
-from agent.sample.model.request import Answer, FunctionCall
+from agent.sample.model.request import FunctionCall, ModelReply
 from agent.sample.server import SampleServices, start_sample_services
 from agent.sandbox.select import CodeSandbox
 from agent.search.document_sources import DocumentSources
@@ -199,7 +199,7 @@ async def test_a_models_turn_with_tools_is_not_paid_again_when_its_next_one_brea
     assert isinstance(gemini, GeminiService)
     calls = [FunctionCall("maps_search_detail", {"id": f"B0SAMPW00{n}"}) for n in range(1, 5)]
     moody = gemini.llm = MoodyModel(gemini.llm)
-    moody.say("amap_research", Answer(calls=(*calls, FunctionCall("maps_weather", {}))), 1)
+    moody.say("amap_research", ModelReply(calls=(*calls, FunctionCall("maps_weather", {}))), 1)
     held = gemini.fail("hang", match=lambda r, body: "functionResponse" in str(body))
     async with process(world, tmp_path) as graph:
         task = asyncio.create_task(run(graph, ZH))

@@ -16,7 +16,7 @@ from agent.core.calls import Calls
 from agent.core.errors import AgentError
 from agent.knowledge.base import KnowledgeBase, build_knowledge, own_meter
 from agent.knowledge.types import Scope
-from agent.retention import Evidence, ThreadArchive
+from agent.retention import ThreadArchive, ThreadRemains
 from agent.runs.run_log import RunLog
 from agent.runs.sql import Place
 from agent.runs.threads import Threads, open_threads, run_config
@@ -39,7 +39,7 @@ class House:
         self.threads, self.folder = threads, folder
         settings = Settings(tanlu_data_dir=folder)
         self.knowledge: KnowledgeBase = build_knowledge(settings, Calls())
-        self.evidence = Evidence(
+        self.evidence = ThreadRemains(
             threads.saver, threads.reply_cache,
             papers=folder / "papers", knowledge=lambda: self.knowledge,
         )  # fmt: skip

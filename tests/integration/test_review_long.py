@@ -7,7 +7,7 @@ import pytest
 from langgraph.types import Command
 
 from agent.core.errors import ConfigurationError
-from agent.sample.model.request import Answer
+from agent.sample.model.request import ModelReply
 from tests.support.deep_lab import DeepLab, Researcher, deep_laboratory
 from tests.support.lab import answer_of, told
 from tests.support.plan_lab import PlanLab, Planner, plan_laboratory
@@ -21,8 +21,8 @@ APPROVED = {"decisions": [{"type": "approve"}]}
 class Stepping(Team):
     """A team whose question has two steps."""
 
-    def analyze(self, turn: Any) -> Answer:
-        return Answer(json={"asked": ZH, "steps": STEPS})
+    def analyze(self, turn: Any) -> ModelReply:
+        return ModelReply(json={"asked": ZH, "steps": STEPS})
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ async def test_a_report_waits_with_its_topics_and_goes_on_with_those_it_is_given
 
 
 async def test_a_report_that_no_model_planned_is_reviewed_as_one_topic() -> None:
-    llm = Researcher("成本", deep_plan=lambda turn: Answer(finish="PROMPT_BLOCKED"))
+    llm = Researcher("成本", deep_plan=lambda turn: ModelReply(finish="PROMPT_BLOCKED"))
     async with deep_laboratory(llm) as lab:
         (topic,) = (await paused(lab))["topics"]
         assert topic["name"].startswith("钠离子电池")

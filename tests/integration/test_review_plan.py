@@ -14,7 +14,7 @@ from agent.core.errors import ConfigurationError
 from agent.evidence.types import MapTask
 from agent.graph import build_graph
 from agent.runs.threads import open_saver, run_config
-from agent.sample.model.request import Answer
+from agent.sample.model.request import ModelReply
 from tests.support.faults import MoodyModel, at
 from tests.support.lab import EN, ZH, Lab, answer_of, laboratory, tasks, told, with_clock
 from tests.support.map_fixtures import until
@@ -87,7 +87,7 @@ async def test_a_query_longer_than_may_come_back_is_shown_as_it_may(lab: Lab) ->
     llm = MoodyModel(lab.gemini.llm)
     lab.gemini.llm = llm
     written = {"query": [{"query": "王府井\u202e " + "书店" * 300}], "rationale": ""}
-    llm.say("generate_query", Answer(json=written), None)
+    llm.say("generate_query", ModelReply(json=written), None)
     shown = await paused(lab)
     assert len(shown["queries"][0]["query"]) == 400
     state = await resumed(lab, {"queries": shown["queries"]})

@@ -14,7 +14,7 @@ from langchain_core.messages import HumanMessage
 from agent.assistants.common.services import Services
 from agent.assistants.plan_execute.graph import build_graph
 from agent.assistants.plan_execute.state import PlanConfiguration
-from agent.knowledge.files import Target
+from agent.knowledge.files import Destination
 from agent.sample.pages import sample_documents
 from agent.services import build_services
 from agent.settings import read_settings
@@ -42,7 +42,7 @@ def dossiers(folder: Path) -> Dossiers:
 async def _ask_all(folder: Path) -> Dossiers:
     services = _services(folder)
     try:
-        ingest = await services.knowledge().ingest([sample_documents()], target=Target("own"))
+        ingest = await services.knowledge().ingest([sample_documents()], target=Destination("own"))
         assert not (await ingest.run()).failed
         states = await asyncio.gather(*(_ask(services, question) for question in SUBJECTS))
         nothing = await _ask(services, UNKNOWN)

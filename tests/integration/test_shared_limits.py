@@ -18,7 +18,7 @@ from agent.core.calls import Calls
 from agent.core.concurrency import Pace, SlidingWindow
 from agent.core.errors import ConfigurationError, RateLimited
 from agent.core.shared_limits import SharedLimits
-from agent.core.telemetry import STEP, Cost, Step
+from agent.core.telemetry import STEP, Cost, NodeStep
 from agent.mcp.amap.tools import QUOTA
 from agent.mcp.map_server import DailySearches
 from agent.server.auth import owner_limits
@@ -175,7 +175,7 @@ async def test_an_owner_s_dollars_are_those_of_all_processes(
         settings = AccessSettings(tanlu_daily_usd=1)
         here, there = (OwnerLimits(settings, SharedLimits(url_of(redis.port))) for _ in range(2))
         async with here.running(), there.running():
-            token = STEP.set(Step("agent", "node", owner="alice"))
+            token = STEP.set(NodeStep("agent", "node", owner="alice"))
             here._note(Cost("google:some-model", 1.0))
             STEP.reset(token)
             async with asyncio.timeout(20):

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agent.core.errors import NothingFound
-from agent.sample.model.request import Answer
+from agent.sample.model.request import ModelReply
 from agent.sample.model.text import task_of
 from agent.texts import say
 from tests.integration.test_question_kept import plan, scripted
@@ -50,7 +50,9 @@ async def test_a_greeting_that_asks_is_replied_to_at_once_and_said_to_rest_on_no
 async def test_a_fact_of_a_follow_up_that_was_not_looked_up_is_announced(lab: Lab) -> None:
     thanked = plan(needs_search=False, reply="You are welcome!")
     said = "The capital of Australia is Canberra."
-    scripted(lab, generate_query=[thanked, plan(needs_search=False)], answer=[Answer(text=said)])
+    scripted(
+        lab, generate_query=[thanked, plan(needs_search=False)], answer=[ModelReply(text=said)]
+    )
     await lab.ask("Thanks!")
     state = await lab.ask("And what is the capital of Australia?")
     assert said in str(answer_of(state).text)

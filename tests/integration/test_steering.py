@@ -8,7 +8,7 @@ from typing import Any
 from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.runs.run_log import Wish, WishBox
-from agent.sample.model.request import Answer, Turn
+from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import block
 from tests.support.deep_lab import Researcher, deep_laboratory
 from tests.support.faults import MoodyModel
@@ -64,7 +64,7 @@ async def test_a_wish_reaches_reflection_with_a_round_more_and_the_answer(tmp_pa
         lab.gemini.llm = llm
         more = {"is_sufficient": False, "knowledge_gap": "cost", "follow_up_queries": [
             {"query": "sodium-ion battery price per kWh"}]}  # fmt: skip
-        llm.say("reflection", Answer(json=more), None)
+        llm.say("reflection", ModelReply(json=more), None)
         state = await lab.ask(EN, context={"max_research_loops": 1})
         (asked,) = requests(lab, "reflection")
         assert MORE in asked
@@ -89,7 +89,7 @@ async def test_what_is_dropped_is_not_asked_as_a_follow_up(tmp_path: Path) -> No
         lab.gemini.llm = llm = MoodyModel(lab.gemini.llm)
         asked = [{"query": "sodium-ion battery price"}, {"query": "sodium-ion recycling plants"}]
         more = {"is_sufficient": False, "knowledge_gap": "cost", "follow_up_queries": asked}
-        llm.say("reflection", Answer(json=more), None)
+        llm.say("reflection", ModelReply(json=more), None)
         state = await lab.ask(EN, context={"max_research_loops": 2})
         second = [query["query"] for query in state["queries"] if query["round"] == 2]
         assert second == ["sodium-ion recycling plants"]
@@ -101,7 +101,7 @@ async def test_a_team_takes_up_a_wish_and_leaves_out_a_step(tmp_path: Path) -> N
     from agent.assistants.team_answer.graph import build_graph
 
     steps = ["青岚大桥在哪里？", "青岚大桥哪一年通车？", "造价多少？"]
-    llm = Team(team_analyze=lambda turn: Answer(json={"asked": ZH, "steps": steps}))
+    llm = Team(team_analyze=lambda turn: ModelReply(json={"asked": ZH, "steps": steps}))
     wishes = (Wish(kind="drop", text="3"), Wish(kind="wish", text="以官方公告为准"))
     async with team_laboratory(llm) as lab:
         box = Arriving(tmp_path, *wishes, when=lambda: bool(llm.asked("team_researcher")))
@@ -154,7 +154,7 @@ async def test_a_report_leaves_a_dropped_topic_and_takes_up_a_wish(tmp_path: Pat
 async def test_a_dossier_skips_a_dropped_task_and_adds_one_for_a_wish(tmp_path: Path) -> None:
     from agent.assistants.plan_execute.graph import build_graph
 
-    def more(turn: Turn) -> Answer:
+    def more(turn: ModelTurn) -> ModelReply:
         return planned(("T1", "钠离子电池 回收", []), ("T2", "钠离子电池 正极", []))
 
     llm = Planner("钠离子电池 正极", "钠离子电池 价格", "钠离子电池 安全", wish_tasks=more)
@@ -183,7 +183,7 @@ async def test_a_dossier_skips_a_dropped_task_and_adds_one_for_a_wish(tmp_path: 
 async def test_a_wish_that_no_model_can_plan_is_a_task_in_its_own_words(tmp_path: Path) -> None:
     from agent.assistants.plan_execute.graph import build_graph
 
-    llm = Planner("钠离子电池 正极", wish_tasks=lambda turn: Answer(finish="PROMPT_BLOCKED"))
+    llm = Planner("钠离子电池 正极", wish_tasks=lambda turn: ModelReply(finish="PROMPT_BLOCKED"))
     async with plan_laboratory(llm) as lab:
         box = Arriving(tmp_path, Wish(kind="wish", text="钠离子电池 回收"))
         steered(lab, build_graph, box)

@@ -6,13 +6,13 @@ import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk
 
 from agent.core.errors import InputError, NothingFound
-from agent.sample.model.request import Answer, Turn
+from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import block
 from tests.support.deep_lab import Web
 from tests.support.lab import answer_of, told
 from tests.support.team_lab import EN, ZH, Team, code, says, team_laboratory
 
-FAILS = Answer(finish="PROMPT_BLOCKED")
+FAILS = ModelReply(finish="PROMPT_BLOCKED")
 EVENTS = [
     "analysis", "sub_questions", "turn_started", "search_started", "search_done", "turn",
     "answering", "done",
@@ -20,7 +20,7 @@ EVENTS = [
 
 
 def settles(**said: Any) -> Any:
-    return lambda turn: Answer(json={"outcome": "answer", "answer": "1987年", **said})
+    return lambda turn: ModelReply(json={"outcome": "answer", "answer": "1987年", **said})
 
 
 async def test_a_question_ends_in_one_exact_answer_with_reasons_and_sources() -> None:
@@ -84,7 +84,7 @@ async def test_no_answer_is_an_honest_result_that_says_what_was_tried(
     question: str, words: str
 ) -> None:
     nothing = Team(
-        team_synthesize=lambda turn: Answer(json={"outcome": "not_found", "answer": "1987"})
+        team_synthesize=lambda turn: ModelReply(json={"outcome": "not_found", "answer": "1987"})
     )
     async with team_laboratory(nothing) as lab:
         state = await lab.ask(question)
@@ -184,15 +184,15 @@ async def test_an_answer_the_verifier_never_agreed_with_is_flagged() -> None:
 async def test_the_form_is_the_callers_else_the_questions_else_the_answers_own(
     question: str, given: str | None, required: str, final: str
 ) -> None:
-    def analyze(turn: Turn) -> Answer:
+    def analyze(turn: ModelTurn) -> ModelReply:
         asked = block(turn.user, "question")
         found = "形如：Year 1987" if "形如" in asked else ""
-        return Answer(json={"asked": asked, "format_requirement": found})
+        return ModelReply(json={"asked": asked, "format_requirement": found})
 
-    def settle(turn: Turn) -> Answer:
+    def settle(turn: ModelTurn) -> ModelReply:
         form = block(turn.user, "format_requirement")
         answer = "Year 1987" if form else "1987年"
-        return Answer(json={"outcome": "answer", "answer": answer, "evidence": ["s0-0"]})
+        return ModelReply(json={"outcome": "answer", "answer": answer, "evidence": ["s0-0"]})
 
     async with team_laboratory(Team(team_analyze=analyze, team_synthesize=settle)) as lab:
         state = await lab.ask(question, inputs={"format_requirement": given} if given else None)
@@ -245,10 +245,10 @@ async def test_a_follow_up_begins_with_nothing_of_the_question_before() -> None:
 
 
 async def test_a_calculation_an_answer_rests_on_is_shown_with_its_result() -> None:
-    def researcher(turn: Turn) -> Answer:
+    def researcher(turn: ModelTurn) -> ModelReply:
         if turn.tool_results:
-            return Answer(text="算得42。")
-        return Answer(calls=(code("a = 6\nprint(a * 7)"),))
+            return ModelReply(text="算得42。")
+        return ModelReply(calls=(code("a = 6\nprint(a * 7)"),))
 
     team = Team(
         team_researcher=researcher,
@@ -266,11 +266,11 @@ async def test_a_calculation_an_answer_rests_on_is_shown_with_its_result() -> No
 
 
 async def test_a_calculated_answer_is_not_marked_as_one_that_no_source_gives() -> None:
-    def researcher(turn: Turn) -> Answer:
+    def researcher(turn: ModelTurn) -> ModelReply:
         return (
-            Answer(text="算得8638。")
+            ModelReply(text="算得8638。")
             if turn.tool_results
-            else Answer(calls=(code("print(1234*7)"),))
+            else ModelReply(calls=(code("print(1234*7)"),))
         )
 
     team = Team(

@@ -6,7 +6,7 @@ import pytest
 
 from agent.core.errors import ConfigurationError
 from agent.core.strings import estimated_tokens
-from agent.sample.model.request import Answer, Turn
+from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import block, lines
 from tests.support.deep_lab import Web
 from tests.support.lab import told
@@ -196,7 +196,7 @@ async def test_an_engine_that_is_not_installed_is_named_with_its_extra(
             await lab.ask(chat_engine="autogen")
 
 
-def measured(turn: Turn) -> int:
+def measured(turn: ModelTurn) -> int:
     """What a model was sent, counted anew from what arrived."""
     past = "".join(p.text + str([(c.name, c.args) for c in p.calls]) for p in turn.history)
     return estimated_tokens(
@@ -207,11 +207,11 @@ def measured(turn: Turn) -> int:
 async def test_twenty_rounds_of_long_results_stay_within_the_limit(engine: str) -> None:
     count = iter(range(1000))
 
-    def searches(turn: Turn) -> Answer:
+    def searches(turn: ModelTurn) -> ModelReply:
         if not turn.tool_results:
-            return Answer(calls=tuple(google(f"青岚大桥资料{next(count)}") for _ in range(3)))
+            return ModelReply(calls=tuple(google(f"青岚大桥资料{next(count)}") for _ in range(3)))
         text = f"第{next(count)}次说法[^s0-0]。" + "还要再查。" * 300
-        return Answer(text=f"{text}\nVERDICT: UNSURE")
+        return ModelReply(text=f"{text}\nVERDICT: UNSURE")
 
     llm = Team(team_researcher=searches, team_analyst=searches, team_verifier=searches)
     web = Web(

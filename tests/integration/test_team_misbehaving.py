@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agent.core.errors import NothingFound
-from agent.sample.model.request import Answer, Turn
+from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import block
 from agent.texts import say
 from tests.support.faults import at, refuse_tools
@@ -34,10 +34,10 @@ def keeps_looking() -> Rule:
     """Look for something new at each turn, then disagree."""
     count = iter(range(1000))
 
-    def rule(turn: Turn) -> Answer:
+    def rule(turn: ModelTurn) -> ModelReply:
         if not turn.tool_results and turn.tools:
-            return Answer(calls=(google(f"青岚大桥 通车 第{next(count)}种说法"),))
-        return Answer(text=DISAGREES)
+            return ModelReply(calls=(google(f"青岚大桥 通车 第{next(count)}种说法"),))
+        return ModelReply(text=DISAGREES)
 
     return rule
 
@@ -107,10 +107,10 @@ def always_calls(*, then: str = "") -> Rule:
     """Calls a tool as long as it is offered any; then says something, or calls on."""
     count = iter(range(1000))
 
-    def rule(turn: Turn) -> Answer:
+    def rule(turn: ModelTurn) -> ModelReply:
         if turn.tools or not then:
-            return Answer(calls=(google(f"青岚大桥 第{next(count)}种说法"),))
-        return Answer(text=then)
+            return ModelReply(calls=(google(f"青岚大桥 第{next(count)}种说法"),))
+        return ModelReply(text=then)
 
     return rule
 
@@ -144,10 +144,10 @@ async def test_one_that_calls_tools_even_then_ends_the_discussion(
 
 
 async def test_one_that_comes_round_after_a_reminder_goes_on(engine: str, tmp_path: Path) -> None:
-    def rule(turn: Turn) -> Answer:
+    def rule(turn: ModelTurn) -> ModelReply:
         if turn.tools or "第 1 次" not in block(turn.user, "reminder"):
-            return Answer(calls=(google("青岚大桥"),))
-        return Answer(text="青岚大桥1987年通车[^s0-0]。")
+            return ModelReply(calls=(google("青岚大桥"),))
+        return ModelReply(text="青岚大桥1987年通车[^s0-0]。")
 
     llm = Team(team_researcher=rule)
     async with team_laboratory(llm, engine=engine, reply_cache=tmp_path) as lab:
@@ -197,10 +197,10 @@ async def test_a_verifier_that_agrees_without_looking_is_told_to_look_once(engin
 
 
 async def test_what_both_only_remember_goes_back_to_be_looked_up_once(engine: str) -> None:
-    def careless(turn: Turn) -> Answer:
+    def careless(turn: ModelTurn) -> ModelReply:
         if "凭记忆" in turn.user and not turn.tool_results:
-            return Answer(calls=(google("青岚大桥 建成"),))
-        return Answer(text="1987年[^s0-0]。" if turn.tool_results else "我记得是1987年。")
+            return ModelReply(calls=(google("青岚大桥 建成"),))
+        return ModelReply(text="1987年[^s0-0]。" if turn.tool_results else "我记得是1987年。")
 
     agrees = says("看来对。\nVERDICT: AGREE 1987年\nTERMINATE")
     state = await discussed(Team(team_researcher=careless, team_verifier=agrees), engine)
@@ -228,11 +228,11 @@ async def test_where_the_service_calls_no_tools_code_searches_and_the_answer_say
 async def test_for_a_researcher_that_went_round_in_circles_code_searches_at_once(
     engine: str,
 ) -> None:
-    replies = iter([Answer(text="[\n请回答。\n" * 90, finish="MAX_TOKENS")])
+    replies = iter([ModelReply(text="[\n请回答。\n" * 90, finish="MAX_TOKENS")])
 
-    def circling(turn: Turn) -> Answer:
+    def circling(turn: ModelTurn) -> ModelReply:
         ids = shown_ids(turn)
-        return next(replies, Answer(text=f"1987年[^{ids[0]}]。" if ids else "我记得是1987年。"))
+        return next(replies, ModelReply(text=f"1987年[^{ids[0]}]。" if ids else "我记得是1987年。"))
 
     async with team_laboratory(Team(team_researcher=circling), engine=engine) as lab:
         state = await lab.ask()
@@ -244,12 +244,12 @@ async def test_for_a_researcher_that_went_round_in_circles_code_searches_at_once
 async def test_a_verifier_that_forgot_its_verdict_is_asked_for_that_line_alone(
     engine: str,
 ) -> None:
-    def forgetful(turn: Turn) -> Answer:
+    def forgetful(turn: ModelTurn) -> ModelReply:
         if not turn.tools:
-            return Answer(text="VERDICT: AGREED 1987年")
+            return ModelReply(text="VERDICT: AGREED 1987年")
         if turn.tool_results:
-            return Answer(text="我认为答案是1987年[^s0-0]。")
-        return Answer(calls=(google("青岚大桥 质疑"),))
+            return ModelReply(text="我认为答案是1987年[^s0-0]。")
+        return ModelReply(calls=(google("青岚大桥 质疑"),))
 
     llm = Team(team_verifier=forgetful)
     state = await discussed(llm, engine)
@@ -277,13 +277,13 @@ async def test_twenty_rounds_without_agreement_end_and_the_answer_is_flagged(eng
 
 @pytest.mark.parametrize("agreed", ["1990年", "NOT FOUND", "PREMISE FALSE", ""])
 async def test_agreement_to_something_else_verifies_nothing(engine: str, agreed: str) -> None:
-    def rule(turn: Turn) -> Answer:
+    def rule(turn: ModelTurn) -> ModelReply:
         if not turn.tool_results:
-            return Answer(calls=(google("青岚大桥 质疑"),))
-        return Answer(text=f"查过[^s0-0]。\nVERDICT: AGREE {agreed}")
+            return ModelReply(calls=(google("青岚大桥 质疑"),))
+        return ModelReply(text=f"查过[^s0-0]。\nVERDICT: AGREE {agreed}")
 
     settled = {"outcome": "answer", "answer": "1987年", "evidence": ["s0-0"]}
-    llm = Team(team_verifier=rule, team_synthesize=lambda turn: Answer(json=settled))
+    llm = Team(team_verifier=rule, team_synthesize=lambda turn: ModelReply(json=settled))
     state = await discussed(llm, engine)
     # The model that settles is asked once more where it settled something else.
     assert len(llm.asked("team_synthesize")) == (2 if agreed else 1)
@@ -345,13 +345,13 @@ async def test_a_spent_budget_ends_it_and_the_answer_is_still_settled(
     assert told(state)["usage"]["model_calls"] <= limits.get("max_model_calls", 100)
 
 
-def tries_both(turn: Turn) -> Answer:
+def tries_both(turn: ModelTurn) -> ModelReply:
     """Google first, then Bocha where that brought nothing."""
     if not turn.tool_results:
-        return Answer(calls=(google(ZH),))
+        return ModelReply(calls=(google(ZH),))
     if not shown_ids(turn) and len(turn.tool_results) == 1:
-        return Answer(calls=(bocha(ZH),))
-    return Answer(text=f"答案是1987年[^{shown_ids(turn)[0]}]。")
+        return ModelReply(calls=(bocha(ZH),))
+    return ModelReply(text=f"答案是1987年[^{shown_ids(turn)[0]}]。")
 
 
 @pytest.mark.parametrize("kind", ["status", "drop", "garbage"])
@@ -369,7 +369,9 @@ async def test_with_one_search_down_the_other_still_brings_the_answer(
 async def test_with_every_search_down_the_run_says_that_nothing_was_found(engine: str) -> None:
     llm = Team(
         team_researcher=lambda turn: (
-            Answer(text="查不到。") if turn.tool_results else Answer(calls=(google(ZH), bocha(ZH)))
+            ModelReply(text="查不到。")
+            if turn.tool_results
+            else ModelReply(calls=(google(ZH), bocha(ZH)))
         )
     )
     async with team_laboratory(llm, engine=engine) as lab:

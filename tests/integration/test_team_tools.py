@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage
 from agent.assistants.team_answer.tools import MAX_SHOWN, searches_saved
 from agent.core.concurrency import Lazy
 from agent.core.strings import estimated_tokens
-from agent.sample.records import Page
+from agent.sample.records import SamplePage
 from agent.sandbox.programs import CodeResult
 from agent.texts import say
 from tests.support.deep_lab import page
@@ -37,7 +37,7 @@ async def standing() -> Any:
         yield lab
 
 
-def long_pages(query: str, limit: int) -> Sequence[Page]:
+def long_pages(query: str, limit: int) -> Sequence[SamplePage]:
     return [page(n, query, f"{query}第{n}页" + "很长的正文" * 200) for n in range(min(limit, 8))]
 
 
@@ -80,7 +80,7 @@ async def test_results_leave_room_in_the_speakers_prompt() -> None:
 
 
 async def test_a_page_that_another_query_finds_keeps_its_first_id_and_gains_the_excerpt() -> None:
-    def one_page(query: str, limit: int) -> Sequence[Page]:
+    def one_page(query: str, limit: int) -> Sequence[SamplePage]:
         return [replace(page(0, "桥", f"关于{query}的一段。"), url="https://pages.example/one")]
 
     web: Any = one_page

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agent.graph import build_graph
-from agent.sample.model.request import Answer
+from agent.sample.model.request import ModelReply
 from agent.sample.model.text import block
 from tests.integration.test_question_kept import Spoken, nearby, plan, scripted
 from tests.support.lab import Lab, laboratory, told, with_clock
@@ -41,8 +41,8 @@ async def test_the_second_one_of_the_first_list_is_known_and_cited_in_the_third_
 ) -> None:
     first, second, third = PLACES[language]
     answers = [
-        Answer(text="1. 王府井书店[^a0-0]\n2. 涵芬楼书店[^a0-1]"),
-        Answer(text="可以停在这里[^a0-0]。"),
+        ModelReply(text="1. 王府井书店[^a0-0]\n2. 涵芬楼书店[^a0-1]"),
+        ModelReply(text="可以停在这里[^a0-0]。"),
     ]
     llm = scripted(
         lab,
@@ -58,7 +58,7 @@ async def test_the_second_one_of_the_first_list_is_known_and_cited_in_the_third_
     assert not {place["id"] for place in listed} & {place["id"] for place in parked}
     known = (await lab.graph.aget_state({"configurable": {"thread_id": "t"}})).values["previous"]
     source = next(p["source"] for p in known["places"] if p["id"] == listed[1]["id"])
-    answers[:] = [Answer(text=f"{listed[1]['name']}[^{source}]")]
+    answers[:] = [ModelReply(text=f"{listed[1]['name']}[^{source}]")]
     state = await lab.ask(third)
     for task in ("generate_query", "answer"):
         line = line_of(llm.prompts(task)[-1], listed[1]["name"])
@@ -82,7 +82,7 @@ async def test_a_source_of_the_first_answer_is_cited_again_by_the_third(
 ) -> None:
     first, second, third = SOURCES[language]
     query = {"query": "sodium-ion batteries"}
-    answers: list[Answer] = []
+    answers: list[ModelReply] = []
     llm = Spoken(
         generate_query=[
             plan(query, question=first), plan({"query": second}, question=second), plan()
@@ -93,12 +93,12 @@ async def test_a_source_of_the_first_answer_is_cited_again_by_the_third(
     state = await lab.ask(first)
     page = next(source for source in told(state)["sources"] if source["kind"] == "page")
     answers[:] = [
-        Answer(text="Nothing was found on the price." if language == "en" else "没有查到价格。")
+        ModelReply(text="Nothing was found on the price." if language == "en" else "没有查到价格。")
     ]
     await lab.ask(second)
     known = (await lab.graph.aget_state({"configurable": {"thread_id": "t"}})).values["previous"]
     name = next(s["id"] for s in known["sources"] if s["url"] == page["url"])
-    answers[:] = [Answer(text=f"{page['quotes'][0]}[^{name}]")]
+    answers[:] = [ModelReply(text=f"{page['quotes'][0]}[^{name}]")]
     state = await lab.ask(third)
     assert f"[^{name}]" in block(llm.prompts("answer")[-1], "previous_sources")
     assert [source["url"] for source in told(state)["sources"]] == [page["url"]]
@@ -143,7 +143,7 @@ async def test_the_readers_clock_and_the_places_hold_in_the_next_questions(lab: 
     lab.graph = build_graph(
         lambda: with_clock(lab.services, lambda: datetime(2026, 11, 22, 2, 0, tzinfo=UTC))
     ).compile(lab.graph.checkpointer, name="agent")
-    scripted(lab, generate_query=[plan()], answer=[Answer(text="You are welcome.")])
+    scripted(lab, generate_query=[plan()], answer=[ModelReply(text="You are welcome.")])
     times: list[Any] = [
         (await lab.ask(question, "web", **options))["turn"]["now"]
         for question, options in (("What is new today?", {"utc_offset": -300}), ("And now?", {}))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agent.core.errors import ProviderUnavailable
-from agent.sample.model.request import Answer, Turn
+from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import block
 from agent.texts import say
 from tests.support.lab import answer_of, told
@@ -103,13 +103,13 @@ async def test_what_has_no_room_is_named_and_its_best_passages_come_first(lab: P
     assert {p["title"] for p in state["passages"] if p["path"].startswith("notes/")} == {"手册"}
 
 
-def differing(turn: Turn) -> Answer:
+def differing(turn: ModelTurn) -> ModelReply:
     """Name one true pair, one of words that stand nowhere, one of a passage that is not there."""
     rows = [line for line in block(turn.user, "documents").splitlines() if "千瓦" in line]
     first, second = (row.partition("]")[0].removeprefix("[^") for row in rows)
     words = [row.partition("] ")[2].rpartition(": ")[2] for row in rows]
     pair = {"about": "供电", "first": first, "second": second}
-    return Answer(
+    return ModelReply(
         json={
             "differences": [
                 {**pair, "first_words": words[0], "second_words": words[1]},
@@ -140,7 +140,7 @@ async def test_one_document_is_compared_with_nothing(lab: PlanLab) -> None:
 
 
 async def test_a_comparison_that_fails_is_a_gap_and_the_dossier_is_written(lab: PlanLab) -> None:
-    def broken(turn: Turn) -> Answer:
+    def broken(turn: ModelTurn) -> ModelReply:
         raise AssertionError("the model is down")
 
     lab.llm.rules["own_differences"] = broken

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agent.sample.model.request import Answer
+from agent.sample.model.request import ModelReply
 from tests.integration.test_question_kept import scripted
 from tests.support.lab import Lab, answer_of, laboratory
 
@@ -32,7 +32,7 @@ async def shown(lab: Lab, model: str) -> tuple[str, list[dict[str, Any]], str]:
 async def test_a_thought_without_its_opening_tag_is_taken_back_when_its_end_is_seen() -> None:
     answer = "It was founded in 1925[^w0-0]."
     async with laboratory() as lab:
-        scripted(lab, answer=[Answer(text=f"{THOUGHT}</think>\n\n{answer}")])
+        scripted(lab, answer=[ModelReply(text=f"{THOUGHT}</think>\n\n{answer}")])
         text, withdrawn, stored = await shown(lab, "gemini-3.5-flash")
     assert [event["node"] for event in withdrawn] == ["finalize_answer"]
     assert "The user wants" not in text
@@ -43,7 +43,7 @@ async def test_a_thought_without_its_opening_tag_is_taken_back_when_its_end_is_s
 
 async def test_a_text_without_thoughts_is_never_taken_back() -> None:
     async with laboratory() as lab:
-        scripted(lab, answer=[Answer(text="It was founded in 1925[^w0-0].")])
+        scripted(lab, answer=[ModelReply(text="It was founded in 1925[^w0-0].")])
         text, withdrawn, stored = await shown(lab, "gemini-3.5-flash")
     assert withdrawn == []
     assert stored.startswith(text.split("\n\n")[0])
@@ -51,7 +51,7 @@ async def test_a_text_without_thoughts_is_never_taken_back() -> None:
 
 async def test_a_text_in_circles_is_taken_back_but_for_its_first_round() -> None:
     async with laboratory() as lab:
-        scripted(lab, answer=[Answer(text=CIRCLES * 200)])
+        scripted(lab, answer=[ModelReply(text=CIRCLES * 200)])
         text, withdrawn, stored = await shown(lab, "gemini-3.5-flash")
     assert withdrawn
     assert text.count(CIRCLES.strip()) == stored.count(CIRCLES.strip()) == 1

@@ -14,7 +14,7 @@ from starlette.types import Message
 from starlette.websockets import WebSocket
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from agent.server.auth.guard import Guard, RateLimit
+from agent.server.auth.guard import RateLimit, RequestGuard
 
 STUDIO = "https://smith.langchain.com"
 KEY = "anna-0123456789abcdef"
@@ -39,7 +39,7 @@ def server(rate_limit: RateLimit | None = None) -> Starlette:
             Route("/{path:path}", _came, methods=METHODS),
         ],
         middleware=[
-            Middleware(Guard, rate_limit=rate_limit),
+            Middleware(RequestGuard, rate_limit=rate_limit),
             Middleware(CORSMiddleware, allow_origins=["*"], allow_private_network=True),
         ],
     )

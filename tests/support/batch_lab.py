@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from agent.batch.answers import Row, RowFile
-from agent.batch.jobs import Finished, Job, Place
+from agent.batch.jobs import Attempt, BatchTarget, Finished
 from agent.batch.questions import Question
-from agent.batch.runner import Counts, Limits, Runner
+from agent.batch.runner import BatchCounts, BatchLimits, Runner
 from agent.cli import main
 from agent.cli.environment import configure_logging
 from agent.core.errors import AgentError
@@ -43,7 +43,7 @@ class ScriptedWorker:
 
     models: Mapping[str, str] = {"answer_model": "scripted"}
 
-    def __init__(self, say: Callable[[Job], Finished] | None = None) -> None:
+    def __init__(self, say: Callable[[Attempt], Finished] | None = None) -> None:
         self.say = say or (lambda job: Finished(values_of(f"answer {job.question.id}"), 0.1))
         self.free = asyncio.Event()
         self.free.set()
@@ -51,7 +51,7 @@ class ScriptedWorker:
         self.forgotten: list[str] = []
         self.now = self.most = 0
 
-    async def work(self, job: Job) -> Finished:
+    async def work(self, job: Attempt) -> Finished:
         self.asked.append((job.question.id, job.attempt))
         self.now += 1
         self.most = max(self.most, self.now)
@@ -62,17 +62,17 @@ class ScriptedWorker:
         finally:
             self.now -= 1
 
-    async def forget(self, job: Job, finished: Finished | None) -> None:
+    async def forget(self, job: Attempt, finished: Finished | None) -> None:
         self.forgotten.append(job.question.id)
 
 
 class Quiet:
     """Progress that shows and keeps nothing."""
 
-    def begin(self, counts: Counts) -> None:
+    def begin(self, counts: BatchCounts) -> None:
         """Nothing to show."""
 
-    def row_done(self, row: Row, counts: Counts) -> None:
+    def row_done(self, row: Row, counts: BatchCounts) -> None:
         """Nothing to show."""
 
     def notice(self, line: str) -> None:
@@ -84,8 +84,8 @@ async def runner_over(
     path: Path, worker: ScriptedWorker, **limits: Any
 ) -> AsyncIterator[tuple[Runner, RowFile]]:
     async with await RowFile.open(path) as file:
-        place = Place(path, "agent", "config")
-        yield Runner(worker, file, place, limits=Limits(**limits), progress=Quiet()), file
+        place = BatchTarget(path, "agent", "config")
+        yield Runner(worker, file, place, limits=BatchLimits(**limits), progress=Quiet()), file
 
 
 async def run_once(
@@ -97,7 +97,7 @@ async def run_once(
         return runner, await file.rows()
 
 
-def spent_day(job: Job) -> Finished:
+def spent_day(job: Attempt) -> Finished:
     """A run that the day's quota kept from an answer."""
     gaps = [gap("model_quota_day")]
     return Finished({"gaps": gaps}, 0.1, AgentError("every source failed"))

@@ -13,9 +13,9 @@ from agent.assistants.common.services import Services
 from agent.assistants.deep_research.graph import Compiled, build_graph
 from agent.assistants.deep_research.state import DeepConfiguration
 from agent.runs.reply_cache import ReplyCache
-from agent.sample.model.request import Answer, FunctionCall, Turn
+from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
 from agent.sample.model.text import block, task_of
-from agent.sample.records import Page
+from agent.sample.records import SamplePage
 from agent.sample.search import KEY
 from agent.sample.service import serve
 from agent.services import build_services
@@ -25,14 +25,14 @@ from tests.support.standins import GeminiService, TavilyService
 ZH = "钠离子电池的成本、安全与应用前景"
 EN = "What do sodium-ion batteries cost, and how safe are they?"
 MODEL_KEY = "AIza-canary-0123456789abcdef"
-Rule = Callable[[Turn], Answer]
+Rule = Callable[[ModelTurn], ModelReply]
 _URL = re.compile(r'url="([^"]+)"')
 
 
-def page(number: int, query: str, text: str) -> Page:
+def page(number: int, query: str, text: str) -> SamplePage:
     """A page that a search of the query returns."""
     slug = "-".join(str(ord(letter)) for letter in query[:6])
-    return Page(
+    return SamplePage(
         id=f"{slug}-{number}",
         url=f"https://pages.example/{slug}/{number}",
         title=f"{query} {number}",
@@ -53,9 +53,9 @@ class Web:
         f"{query}的第{number}页。2025年成本为{40 + number}美元/千瓦时，同比下降{number}.5%。"
     )
     count: int = 4
-    known: dict[str, Page] = field(default_factory=dict)
+    known: dict[str, SamplePage] = field(default_factory=dict)
 
-    def __call__(self, query: str, limit: int) -> Sequence[Page]:
+    def __call__(self, query: str, limit: int) -> Sequence[SamplePage]:
         if limit == 50:  # an address in words: the stand-in looks a page up to extract it
             return list(self.known.values())
         made = [page(n, query, self.text(query, n)) for n in range(min(self.count, limit))]
@@ -82,25 +82,25 @@ def end(urls: Sequence[str] = ()) -> FunctionCall:
     return FunctionCall("end_of_research", {"search_result_of_current_topic": list(urls)})
 
 
-def shown_urls(turn: Turn) -> list[str]:
+def shown_urls(turn: ModelTurn) -> list[str]:
     """The URLs in the results this topic has shown the model."""
     texts = [result.text for result in turn.tool_results if result.name == "tavily_search"]
     return list(dict.fromkeys(_URL.findall("\n".join(texts))))
 
 
-def done_calls(turn: Turn) -> list[str]:
+def done_calls(turn: ModelTurn) -> list[str]:
     """The names of the calls this topic's messages hold, in order."""
     return [call.name for past in turn.history for call in past.calls]
 
 
-def no_verdicts(_turn: Turn) -> Answer:
+def no_verdicts(_turn: ModelTurn) -> ModelReply:
     """Return that no sentence of an answer was judged."""
-    return Answer(json={"rulings": []})
+    return ModelReply(json={"rulings": []})
 
 
-def no_wordings(_turn: Turn) -> Answer:
+def no_wordings(_turn: ModelTurn) -> ModelReply:
     """Return that no sentence was said anew."""
-    return Answer(json={"wordings": []})
+    return ModelReply(json={"wordings": []})
 
 
 class Researcher:
@@ -113,56 +113,56 @@ class Researcher:
             "deep_plan": planning(*planned),
             "deep_explore": self.explore,
             "deep_compress": compress,
-            "deep_review": lambda turn: Answer(json={"missing": "", "topics": []}),
+            "deep_review": lambda turn: ModelReply(json={"missing": "", "topics": []}),
             "deep_report": report,
-            "own_differences": lambda turn: Answer(json={"differences": []}),
+            "own_differences": lambda turn: ModelReply(json={"differences": []}),
             "claim_check": no_verdicts,
             "claim_revise": no_wordings,
             **rules,
         }
-        self.turns: list[Turn] = []
+        self.turns: list[ModelTurn] = []
 
-    def respond(self, turn: Turn) -> Answer:
+    def respond(self, turn: ModelTurn) -> ModelReply:
         self.turns.append(turn)
         return self.rules[task_of(turn)](turn)
 
-    def asked(self, task: str) -> list[Turn]:
+    def asked(self, task: str) -> list[ModelTurn]:
         return [turn for turn in self.turns if task_of(turn) == task]
 
-    def explore(self, turn: Turn) -> Answer:
+    def explore(self, turn: ModelTurn) -> ModelReply:
         topic = block(turn.user, "topic")
         names = done_calls(turn)
         if topic not in self.topics:
-            return Answer(calls=(think("先定子题"), change(self.topics[0])))
+            return ModelReply(calls=(think("先定子题"), change(self.topics[0])))
         searches = names.count("tavily_search")
         if searches < self.rounds:
-            return Answer(calls=(think(), search(f"{topic} {searches}")))
+            return ModelReply(calls=(think(), search(f"{topic} {searches}")))
         if names[-1] == "tavily_search":
-            return Answer(calls=(think(f"{topic}够了"),))
+            return ModelReply(calls=(think(f"{topic}够了"),))
         place = self.topics.index(topic) + 1
         urls = shown_urls(turn)[:3]
         if place == len(self.topics):
-            return Answer(calls=(end(urls),))
-        return Answer(calls=(change(self.topics[place], urls),))
+            return ModelReply(calls=(end(urls),))
+        return ModelReply(calls=(change(self.topics[place], urls),))
 
 
 def planning(*topics: str) -> Rule:
     """Plans these topics."""
     rows = [{"name": topic, "what_to_find": f"{topic}的数字"} for topic in topics]
-    return lambda turn: Answer(json={"topics": rows})
+    return lambda turn: ModelReply(json={"topics": rows})
 
 
-def compress(turn: Turn) -> Answer:
+def compress(turn: ModelTurn) -> ModelReply:
     """The first sentences of every page, with its marker."""
     found = re.findall(r'<page id="([^"]+)"[^>]*>(.*?)</page>', turn.user, re.DOTALL)
     lines = []
     for name, text in found:
         first = [part for part in text.split("。") if part.strip()][:2]
         lines += [f"{part.strip()}[^{name}]。" for part in first]
-    return Answer(text="\n".join(lines))
+    return ModelReply(text="\n".join(lines))
 
 
-def report(turn: Turn) -> Answer:
+def report(turn: ModelTurn) -> ModelReply:
     """Every topic as a section of its notes, or of the first sentences of its pages; documents."""
     own = re.findall(r"^\[\^([^\]]+)\] (.*)$", block(turn.user, "documents"), re.MULTILINE)
     found = re.findall(r'<topic name="([^"]+)">(.*?)</topic>', turn.user, re.DOTALL)
@@ -172,7 +172,7 @@ def report(turn: Turn) -> Answer:
     ]
     noted += [(name, f"{text} [^{name}]") for name, text in own]
     body = "\n\n".join(f"## {name}\n\n{notes.strip()}" for name, notes in noted)
-    return Answer(text=f"# 报告\n\n## 摘要\n\n见下。\n\n{body}\n\n## 结论\n\n如上。")
+    return ModelReply(text=f"# 报告\n\n## 摘要\n\n见下。\n\n{body}\n\n## 结论\n\n如上。")
 
 
 @dataclass

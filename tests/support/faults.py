@@ -18,7 +18,7 @@ from agent.core.errors import AgentError, NothingFound
 from agent.graph import build_graph
 from agent.models.catalogue import ModelName
 from agent.models.client import ModelClient
-from agent.sample.model.request import Answer, Model, Turn
+from agent.sample.model.request import Model, ModelReply, ModelTurn
 from agent.search.web import WebSearch
 from agent.services import build_services
 from agent.settings import read_settings
@@ -70,7 +70,7 @@ def at(stage: str) -> Callable[[Any, Any], bool]:
     return lambda request, body: f"<task>{stage}</task>" in str(body)
 
 
-def turn_at(stage: str) -> Callable[[Turn], bool]:
+def turn_at(stage: str) -> Callable[[ModelTurn], bool]:
     """The same, for a request that has been read."""
     return lambda turn: f"<task>{stage}</task>" in turn.system + turn.user
 
@@ -80,12 +80,12 @@ class MoodyModel:
     """The sample's model, but in some stage it says what it is told to, `times` times."""
 
     inner: Model
-    moods: list[tuple[str, Answer, list[int | None]]] = field(default_factory=list)
+    moods: list[tuple[str, ModelReply, list[int | None]]] = field(default_factory=list)
 
-    def say(self, stage: str, answer: Answer, times: int | None) -> None:
+    def say(self, stage: str, answer: ModelReply, times: int | None) -> None:
         self.moods.append((stage, answer, [times]))
 
-    def respond(self, turn: Turn) -> Answer:
+    def respond(self, turn: ModelTurn) -> ModelReply:
         for stage, answer, left in self.moods:
             if turn_at(stage)(turn) and left[0] != 0:
                 if left[0] is not None:

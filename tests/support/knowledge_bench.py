@@ -9,12 +9,12 @@ import pytest
 
 from agent.core.calls import Calls
 from agent.knowledge.base import KnowledgeBase, build_knowledge
-from agent.knowledge.files import Target
+from agent.knowledge.files import Destination
 from agent.knowledge.ingest import Ingest, Report
 from agent.knowledge.types import Hit, Scope
 from agent.settings import Settings
 
-TARGET = Target("documents")
+TARGET = Destination("documents")
 
 
 class Bench:
@@ -36,10 +36,10 @@ class Bench:
         path.write_bytes(content.encode() if isinstance(content, str) else content)
         return path
 
-    async def started(self, *paths: Path, target: Target = TARGET, **options: Any) -> Ingest:
+    async def started(self, *paths: Path, target: Destination = TARGET, **options: Any) -> Ingest:
         return await self.base.ingest(paths or (self.docs,), target=target, **options)
 
-    async def ingest(self, *paths: Path, target: Target = TARGET, **options: Any) -> Report:
+    async def ingest(self, *paths: Path, target: Destination = TARGET, **options: Any) -> Report:
         return await (await self.started(*paths, target=target, **options)).run()
 
     async def found(self, query: str, scope: Scope | None = None) -> list[Hit]:

@@ -10,7 +10,7 @@ import pytest
 from agent.core.calls import Calls
 from agent.core.errors import ProviderError
 from agent.sample.filings import Company, Filing
-from agent.sample.scholar import Article, Paper
+from agent.sample.scholar import SampleArticle, SamplePaper
 from agent.sample.service import Service, serve
 from agent.search.document_sources import DocumentSources
 from agent.search.documents import Document
@@ -35,18 +35,18 @@ NOTHING = re.compile("nothing")
 YEAR = ("2024-01-01", "2024-12-31")
 
 
-def articles(query: str, language: str, limit: int) -> list[Article]:
+def articles(query: str, language: str, limit: int) -> list[SampleArticle]:
     numbers = range(0 if NOTHING.search(query) else min(limit, 30))
     return [
         # The numbers fall as the ranks rise: the order of the reply is not that of the hits.
-        Article(100 - n, language, f"Title {n}", f"https://example.com/{n}", (), f"Text {n}.")
+        SampleArticle(100 - n, language, f"Title {n}", f"https://example.com/{n}", (), f"Text {n}.")
         for n in numbers
     ]
 
 
-def papers(query: str, limit: int) -> list[Paper]:
+def papers(query: str, limit: int) -> list[SamplePaper]:
     return [
-        Paper(
+        SamplePaper(
             id=f"W{n}", title=f"Title {n}", year=2024, doi=None, authors=("A. Author",), venue="",
             abstract=f"Text {n}.", subjects=(), topics=(), cited_by=n,
             url=f"https://example.com/{n}", pdf=f"https://example.com/{n}.pdf",

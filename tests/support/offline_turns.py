@@ -3,7 +3,7 @@
 import re
 
 from agent.prompts import render
-from agent.sample.model.request import Answer, Turn
+from agent.sample.model.request import ModelReply, ModelTurn
 from agent.texts import Language
 from agent.texts.languages import language_name
 from tests.support.prompt_blocks import BLOCKS, HUMAN
@@ -29,14 +29,14 @@ FINDINGS_EN = (
 )
 
 
-def ask(name: str, language: Language = "zh", **values: str) -> Turn:
+def ask(name: str, language: Language = "zh", **values: str) -> ModelTurn:
     """The request a node makes: every block of the prompt, those not given empty."""
     human = HUMAN.get(name, name)
     keys = BLOCKS[human].split()
     filled = {**dict.fromkeys(keys, ""), "today": TODAY, **values}
     filled = {key: value for key, value in filled.items() if key in keys}
     schema = {"type": "object"} if name in {"generate_query", "reflection"} else None
-    return Turn(
+    return ModelTurn(
         system=render(f"{name}_system"),
         user=render(human, language_name(language), **filled),
         schema=schema,
@@ -44,7 +44,7 @@ def ask(name: str, language: Language = "zh", **values: str) -> Turn:
     )
 
 
-def text_of(answer: Answer) -> str:
+def text_of(answer: ModelReply) -> str:
     assert answer.text is not None
     return answer.text
 
@@ -53,7 +53,7 @@ def cited(text: str) -> set[str]:
     return set(MARKER.findall(text))
 
 
-def whole_answer(language: Language) -> Turn:
+def whole_answer(language: Language) -> ModelTurn:
     if language == "zh":
         return ask(
             "answer", question="王府井附近适合遛娃的好去处？", findings=FINDINGS, places=PLACES

@@ -14,7 +14,7 @@ from agent.assistants.common.services import Services
 from agent.assistants.plan_execute.state import PlanConfiguration
 from agent.core.concurrency import Lazy
 from agent.runs.reply_cache import ReplyCache
-from agent.sample.model.request import Answer, FunctionCall, Turn
+from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
 from agent.sample.model.text import block, lines, task_of
 from agent.sample.search import KEY
 from agent.sample.service import Service, serve
@@ -37,7 +37,7 @@ from tests.support.standins import (
 ZH = "青岚公司钠离子电池的技术路线与同行相比如何"
 EN = "How does Qinglan's sodium battery technology compare with its peers?"
 CONTACT = "Plan Lab lab@example.org"
-Rule = Callable[[Turn], Answer]
+Rule = Callable[[ModelTurn], ModelReply]
 _TASK = re.compile(r'<task id="([^"]+)" query="([^"]*)">(.*?)</task>', re.DOTALL)
 _MARKED = re.compile(r"\[\^([\w-]+)\]")
 
@@ -55,25 +55,25 @@ class Planner:
             "claim_check": no_verdicts,
             "claim_revise": no_wordings,
             "plan_tasks": self.plan,
-            "task_queries": lambda turn: Answer(json={"queries": []}),
-            "execute_decide": lambda turn: Answer(text="不需要。"),
+            "task_queries": lambda turn: ModelReply(json={"queries": []}),
+            "execute_decide": lambda turn: ModelReply(text="不需要。"),
             "rewrite_headings": rewrite,
-            "own_differences": lambda turn: Answer(json={"differences": []}),
+            "own_differences": lambda turn: ModelReply(json={"differences": []}),
             "dossier": dossier,
             **rules,
         }
-        self.turns: list[Turn] = []
+        self.turns: list[ModelTurn] = []
 
-    def respond(self, turn: Turn) -> Answer:
+    def respond(self, turn: ModelTurn) -> ModelReply:
         self.turns.append(turn)
         return self.rules[task_of(turn)](turn)
 
-    def asked(self, task: str) -> list[Turn]:
+    def asked(self, task: str) -> list[ModelTurn]:
         return [turn for turn in self.turns if task_of(turn) == task]
 
-    def plan(self, turn: Turn) -> Answer:
+    def plan(self, turn: ModelTurn) -> ModelReply:
         tasks = [{"id": f"T{n}", **_keys(t)} for n, t in enumerate(self.tasks, 1)]
-        return Answer(json={"tasks": tasks, "own_documents": self.own_documents})
+        return ModelReply(json={"tasks": tasks, "own_documents": self.own_documents})
 
 
 def _keys(task: str | tuple[str, list[str]] | dict[str, Any]) -> dict[str, Any]:
@@ -83,23 +83,23 @@ def _keys(task: str | tuple[str, list[str]] | dict[str, Any]) -> dict[str, Any]:
     return {"query": query, "dep": dep}
 
 
-def planned(*tasks: tuple[str, str, list[str]]) -> Answer:
+def planned(*tasks: tuple[str, str, list[str]]) -> ModelReply:
     """A plan of these ids, queries and dependencies."""
-    return Answer(json={"tasks": [{"id": i, "query": q, "dep": dep} for i, q, dep in tasks]})
+    return ModelReply(json={"tasks": [{"id": i, "query": q, "dep": dep} for i, q, dep in tasks]})
 
 
-def rewrite(turn: Turn) -> Answer:
-    return Answer(json={"questions": [f"{h}是什么" for h in lines(turn.user, "headings")[:3]]})
+def rewrite(turn: ModelTurn) -> ModelReply:
+    return ModelReply(json={"questions": [f"{h}是什么" for h in lines(turn.user, "headings")[:3]]})
 
 
-def dossier(turn: Turn) -> Answer:
+def dossier(turn: ModelTurn) -> ModelReply:
     """Every task's documents as a list, then the passages, then the figures."""
     parts = ["# 资料汇编", "## 摘要", "见下。"]
     for _, query, text in _TASK.findall(turn.user):
         parts += [f"## {query}", *_items(text)]
     for name in ("documents", "passages", "figures", "places"):
         parts += _items(block(turn.user, name))
-    return Answer(text="\n\n".join(parts))
+    return ModelReply(text="\n\n".join(parts))
 
 
 def _items(text: str) -> list[str]:
@@ -113,10 +113,10 @@ def _items(text: str) -> list[str]:
 def looks_up(name: str, **arguments: Any) -> Rule:
     """A rule that calls a tool once in each task, where it is offered."""
 
-    def rule(turn: Turn) -> Answer:
+    def rule(turn: ModelTurn) -> ModelReply:
         if turn.tool_results or not any(tool.name == name for tool in turn.tools):
-            return Answer(text="够了。")
-        return Answer(calls=(FunctionCall(name, arguments),))
+            return ModelReply(text="够了。")
+        return ModelReply(calls=(FunctionCall(name, arguments),))
 
     return rule
 

@@ -5,36 +5,36 @@ from typing import Any
 
 from aiohttp import web
 
-from agent.sample.corpus import Page
+from agent.sample.corpus import SamplePage
 from agent.sample.filings import Company, Filing
-from agent.sample.scholar import Article, Paper
+from agent.sample.scholar import SampleArticle, SamplePaper
 from tests.support.reading import simple_pdf
 from tests.support.strange_pages import StrangePages
 
 HOST, PAGES = "papers.tanlu-lab.com", "pages.example"
 
 
-def articles(query: str, language: str, limit: int) -> list[Article]:
+def articles(query: str, language: str, limit: int) -> list[SampleArticle]:
     """Two articles on anything."""
     return [
-        Article(n, language, f"{query} {n}", f"https://{language}.wikipedia.org/wiki/{_slug(query)}{n}",
+        SampleArticle(n, language, f"{query} {n}", f"https://{language}.wikipedia.org/wiki/{_slug(query)}{n}",
                 (), f"{query}是第{n}条百科。")
         for n in range(min(2, limit))
     ]  # fmt: skip
 
 
-def papers(catalogue: str, count: int = 3) -> Callable[[str, int], Sequence[Paper]]:
+def papers(catalogue: str, count: int = 3) -> Callable[[str, int], Sequence[SamplePaper]]:
     """So many papers on anything; the first one is in both catalogues, with its full text."""
 
-    def found(query: str, limit: int) -> list[Paper]:
+    def found(query: str, limit: int) -> list[SamplePaper]:
         return [_paper(catalogue, query, n) for n in range(min(count, limit))]
 
     return found
 
 
-def _paper(catalogue: str, query: str, number: int) -> Paper:
+def _paper(catalogue: str, query: str, number: int) -> SamplePaper:
     name = f"{_slug(query)}-{number if number == 0 else f'{catalogue}-{number}'}"
-    return Paper(
+    return SamplePaper(
         id=f"W{name}", title=f"{query}研究 {name}", year=2020 + number, doi=f"10.5555/{name}",
         authors=("A. Author",), venue="", abstract=f"{query}的研究，密度{150 + number} Wh/kg。",
         subjects=(), topics=(), cited_by=number, url=f"https://papers.example.org/{name}",
@@ -62,7 +62,7 @@ class PaperPages(StrangePages):
     Every address that ends in .pdf is a paper, unless a test puts another body.
     """
 
-    def __init__(self, known: Mapping[str, Page]) -> None:
+    def __init__(self, known: Mapping[str, SamplePage]) -> None:
         super().__init__()
         self.known = known
         """The pages that searches found, by their addresses."""

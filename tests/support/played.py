@@ -20,7 +20,13 @@ from typing import Any
 from agent.configuration import Configuration
 from agent.core.strings import estimated_tokens
 from agent.evidence.citations import ID
-from agent.sample.model.request import Answer, FunctionCall, GroundedSentence, Page, Turn
+from agent.sample.model.request import (
+    FunctionCall,
+    GroundedSentence,
+    GroundingPage,
+    ModelReply,
+    ModelTurn,
+)
 from agent.sample.model.text import block, lines, task_of
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "played"
@@ -105,7 +111,7 @@ def grounded_sentences(reply: dict[str, Any]) -> Iterator[tuple[str, list[str]]]
             yield sentence, [grounded["sources"][number][0] for number in numbers]
 
 
-def tokens_of(turn: Turn) -> int:
+def tokens_of(turn: ModelTurn) -> int:
     """Return the estimated tokens of all that a request sends."""
     tools = [asdict(tool) for tool in turn.tools]
     calls = [asdict(call) for past in turn.history for call in past.calls]
@@ -113,7 +119,7 @@ def tokens_of(turn: Turn) -> int:
     return estimated_tokens(f"{turn.system}\n{text_of(turn)}\n{structures}")
 
 
-def text_of(turn: Turn) -> str:
+def text_of(turn: ModelTurn) -> str:
     """Return everything that a request shows: prompt, earlier messages, results of tools."""
     past = [message.text for message in turn.history]
     return "\n".join([*past, turn.user, *(result.text for result in turn.tool_results)])
@@ -136,7 +142,7 @@ class PlayedModel:
     _lost_before: int = 0
     """How many replies had lost something before the answer."""
 
-    def respond(self, turn: Turn) -> Answer:
+    def respond(self, turn: ModelTurn) -> ModelReply:
         """Return the reply that was played to this request."""
         task = task_of(turn)
         if task == "claim_check":
@@ -145,7 +151,7 @@ class PlayedModel:
         if task == "claim_revise":
             # The players of these conversations had the judge word what fails.
             self.judge_tokens += tokens_of(turn)
-            return Answer(json={"wordings": []})
+            return ModelReply(json={"wordings": []})
         self.tokens += tokens_of(turn)
         key = self._key(task, turn)
         place = (self.turn, task, key)
@@ -164,7 +170,7 @@ class PlayedModel:
         self.unknown.append(f"{task} {key}".strip())
         return minimum(turn, key)
 
-    def _key(self, task: str, turn: Turn) -> str:
+    def _key(self, task: str, turn: ModelTurn) -> str:
         """Return what tells apart requests of a task that are made side by side."""
         return block(turn.user, "query") if task.endswith("_research") else ""
 
@@ -172,14 +178,14 @@ class PlayedModel:
         replies = self.conversation.replies
         return [row for row in replies if row["turn"] == self.turn and row["task"] == task]
 
-    def _answer(self, reply: dict[str, Any], turn: Turn) -> Answer:
+    def _answer(self, reply: dict[str, Any], turn: ModelTurn) -> ModelReply:
         reply = self._with_ids(reply, ids_shown(text_of(turn), self._replies_so_far()))
         if "grounded" in reply:
             return _grounded(reply["grounded"])
         calls = (
             FunctionCall(call["name"], call.get("args", {})) for call in reply.get("calls", [])
         )
-        return Answer(text=reply.get("text"), json=reply.get("json"), calls=tuple(calls))
+        return ModelReply(text=reply.get("text"), json=reply.get("json"), calls=tuple(calls))
 
     def _replies_so_far(self) -> list[dict[str, Any]]:
         return [row["reply"] for row in self.conversation.replies if row["turn"] <= self.turn]
@@ -200,7 +206,7 @@ class PlayedModel:
             self.lost.append(name)
         return shown or UNKNOWN_ID
 
-    def _rulings(self, turn: Turn) -> Answer:
+    def _rulings(self, turn: ModelTurn) -> ModelReply:
         """Judge each statement as it was judged, and what nothing bears by what is expected.
 
         One that nobody judged gets no ruling.
@@ -214,7 +220,7 @@ class PlayedModel:
                 rulings.append({"id": match[1], **ruling})
             elif match:
                 self.unknown.append(f"claim_check {match[2]}")
-        return Answer(json={"rulings": rulings})
+        return ModelReply(json={"rulings": rulings})
 
     def _ruling(self, statement: str, passages: dict[str, str]) -> dict[str, Any] | None:
         letters = _letters(statement)
@@ -242,29 +248,29 @@ class PlayedModel:
 _RULINGS = {"supported": {"v": "s"}, "nothing_to_check": {"v": "o"}}
 
 
-def _grounded(reply: dict[str, Any]) -> Answer:
-    sources = [Page(address, title) for address, title in reply.get("sources", [])]
+def _grounded(reply: dict[str, Any]) -> ModelReply:
+    sources = [GroundingPage(address, title) for address, title in reply.get("sources", [])]
     sentences = tuple(
         GroundedSentence(text, tuple(sources[number] for number in numbers))
         for text, numbers in reply["sentences"]
     )
-    return Answer(grounded=sentences, queries=tuple(reply.get("queries", [])))
+    return ModelReply(grounded=sentences, queries=tuple(reply.get("queries", [])))
 
 
-def minimum(turn: Turn, query: str) -> Answer:
+def minimum(turn: ModelTurn, query: str) -> ModelReply:
     """Return what a model says that has nothing to add, in the form that was asked for."""
     fields = (turn.schema or {}).get("properties", {})
     if "query" in fields:
         question = block(turn.user, "question")
-        return Answer(json={"question": question, "query": [{"query": question}]})
+        return ModelReply(json={"question": question, "query": [{"query": question}]})
     if "is_sufficient" in fields:
         empty = {"knowledge_gap": "", "follow_up_queries": []}
-        return Answer(json={"is_sufficient": True, **empty})
+        return ModelReply(json={"is_sufficient": True, **empty})
     if turn.schema is not None:
-        return Answer(json={})
+        return ModelReply(json={})
     if turn.search:
-        return Answer(grounded=(GroundedSentence("没有查到。"),), queries=(query,))
-    return Answer(text="没有更多资料。")
+        return ModelReply(grounded=(GroundedSentence("没有查到。"),), queries=(query,))
+    return ModelReply(text="没有更多资料。")
 
 
 def _letters(text: str) -> str:

@@ -13,9 +13,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from agent.sample.model.request import Turn
+from agent.sample.model.request import ModelTurn
 from agent.sample.model.text import block
-from agent.sample.records import Page
+from agent.sample.records import SamplePage
 from tests.support.played import Conversation, PlayedModel
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "played_long"
@@ -55,7 +55,7 @@ def _read(path: Path) -> LongConversation:
 class LongModel(PlayedModel):
     """Answer from a conversation by task, topic and order; count what it does not hold."""
 
-    def _key(self, task: str, turn: Turn) -> str:
+    def _key(self, task: str, turn: ModelTurn) -> str:
         """Return the topic where topics are explored side by side; all else comes in turn."""
         return block(turn.user, "topic") if task == "deep_explore" else ""
 
@@ -67,7 +67,7 @@ class PlayedWeb:
     conversation: LongConversation
     unknown: list[str] = field(default_factory=list)
 
-    def __call__(self, query: str, limit: int) -> list[Page]:
+    def __call__(self, query: str, limit: int) -> list[SamplePage]:
         """Return the results of a query."""
         rows = [row for row in self.conversation.replies if row["task"] == "search"]
         for row in rows:
@@ -81,8 +81,8 @@ class PlayedWeb:
         return self.conversation.pages.get(url, "")
 
 
-def _page(number: int, result: dict[str, Any]) -> Page:
-    return Page(
+def _page(number: int, result: dict[str, Any]) -> SamplePage:
+    return SamplePage(
         id=f"played-{number}",
         url=result["url"],
         title=result["title"],

@@ -13,7 +13,7 @@ from agent.core.calls import Calls
 from agent.core.errors import ProviderUnavailable
 from agent.reading.extract import ExtractLimits, Extractor
 from agent.reading.fetch import Fetcher, FetchLimits, HostLimits
-from agent.reading.guard import Guard
+from agent.reading.guard import AddressGuard
 from agent.reading.reader import Article, Reader
 from agent.sample.service import Running, serve
 from tests.support.hostile_urls import answers
@@ -45,7 +45,7 @@ class Outside:
         return Fetcher(
             calls or Calls(),
             FetchLimits(**{"seconds": 60, **limits}),
-            guard=Guard(allow=(self.place,), ports=(80, 443, *ports)),
+            guard=AddressGuard(allow=(self.place,), ports=(80, 443, *ports)),
             hosts=HostLimits(at_once=2, rate=0),
         )
 

@@ -12,13 +12,13 @@ from langchain_core.tools import tool
 from agent.core.budget import Budget, Limits, Meter
 from agent.core.calls import Calls
 from agent.models.client import ModelClient
-from agent.sample.model.request import Answer, Turn
+from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.service import Service, serve
 from agent.settings import Settings
 
 KEY = "AIza-canary-0123456789abcdef"
 ASK: list[BaseMessage] = [SystemMessage("You answer."), HumanMessage("故宫几点开门?")]
-Step = Answer | Callable[[Turn], Answer]
+Step = ModelReply | Callable[[ModelTurn], ModelReply]
 
 
 @tool
@@ -30,15 +30,15 @@ def maps_geo(address: str) -> str:
 class Scripted:
     """Answers from a queue, then by `otherwise`; keeps the turns it was asked."""
 
-    def __init__(self, *steps: Step, otherwise: Step = Answer(text="Scripted answer.")) -> None:  # noqa: B008
+    def __init__(self, *steps: Step, otherwise: Step = ModelReply(text="Scripted answer.")) -> None:  # noqa: B008
         self._steps, self._otherwise = deque(steps), otherwise
-        self.turns: list[Turn] = []
+        self.turns: list[ModelTurn] = []
         self._lock = threading.Lock()
 
     def then(self, *steps: Step) -> None:
         self._steps.extend(steps)
 
-    def respond(self, turn: Turn) -> Answer:
+    def respond(self, turn: ModelTurn) -> ModelReply:
         with self._lock:
             self.turns.append(turn)
             step = self._steps.popleft() if self._steps else self._otherwise

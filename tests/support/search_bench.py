@@ -8,7 +8,7 @@ import pytest
 
 from agent.core.calls import Calls
 from agent.core.errors import ProviderError
-from agent.sample.records import Page
+from agent.sample.records import SamplePage
 from agent.sample.service import Service, serve
 from agent.search.hits import SearchProvider
 from agent.search.http import SearchHttp
@@ -26,11 +26,11 @@ SERVICES: dict[str, type[Any]] = {
 }
 
 
-def pages(query: str, limit: int) -> list[Page]:
+def pages(query: str, limit: int) -> list[SamplePage]:
     if "无" in query:
         return []
     return [
-        Page(
+        SamplePage(
             id=f"p{n}",
             url=f"https://example.com/{n}",
             title=f"第 {n} 页",

@@ -7,7 +7,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage
 
 from agent.core.budget import Budget, Limits, Meter
-from agent.models.types import Reply
+from agent.models.types import ModelAnswer
 from agent.search.hits import WebTask
 
 GOOGLE = "gemini-3.5-flash-lite"
@@ -31,20 +31,22 @@ def task(query: str = "故宫门票", **changes: Any) -> WebTask:
     return WebTask(query=query, **{**given, **changes})
 
 
-def text_reply(text: str) -> Reply[Any]:
-    return Reply(text=text, message=AIMessage(text), model="scripted", parts=(text,))
+def text_reply(text: str) -> ModelAnswer[Any]:
+    return ModelAnswer(text=text, message=AIMessage(text), model="scripted", parts=(text,))
 
 
-def searched_reply(text: str, *queries: str) -> Reply[Any]:
+def searched_reply(text: str, *queries: str) -> ModelAnswer[Any]:
     """Return what a search that brought no source writes."""
     metadata = {"web_search_queries": list(queries)}
     message = AIMessage(text)
-    return Reply(text=text, message=message, model="scripted", parts=(text,), grounding=metadata)
+    return ModelAnswer(
+        text=text, message=message, model="scripted", parts=(text,), grounding=metadata
+    )
 
 
 def grounded_reply(
     text: str = "故宫周一闭馆。", uri: str = "https://www.dpm.org.cn/visit", *queries: str
-) -> Reply[Any]:
+) -> ModelAnswer[Any]:
     """Its whole text rests on one page."""
     support = {
         "segment": {"end_index": len(text.encode()), "text": text},
@@ -57,20 +59,22 @@ def grounded_reply(
         "grounding_supports": [support],
     }
     message = AIMessage(text)
-    return Reply(text=text, message=message, model="scripted", parts=(text,), grounding=metadata)
+    return ModelAnswer(
+        text=text, message=message, model="scripted", parts=(text,), grounding=metadata
+    )
 
 
 @dataclass
 class ScriptedModels:
     """Answers in order; an exception is raised; afterwards the last one again."""
 
-    script: Sequence[Reply[Any] | Exception] = ()
+    script: Sequence[ModelAnswer[Any] | Exception] = ()
     asked: list[tuple[str, list[BaseMessage], bool]] = field(default_factory=list)
     ranges: list[Any] = field(default_factory=list)
 
     async def ask(
         self, model: str, messages: Sequence[BaseMessage], *, meter: Meter, **options: Any
-    ) -> Reply[Any]:
+    ) -> ModelAnswer[Any]:
         meter.reserve("model_calls")
         self.asked.append((model, list(messages), bool(options.get("search"))))
         self.ranges.append(options.get("search_range"))

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from aiohttp import web
 
 from agent.sample.gemini import tokens
-from agent.sample.model.request import Answer, Model, Turn
+from agent.sample.model.request import Model, ModelReply, ModelTurn
 from agent.sample.service import BODY, Handler, StreamedReply
 
 FaultKind = Literal[
@@ -186,16 +186,16 @@ class StreamFault:
     kind: Literal["drop", "no_finish", "error", "stall", "max_tokens", "safety"]
     after: int = 0
     times: int | None = 1
-    match: Callable[[Turn], bool] = lambda turn: True
+    match: Callable[[ModelTurn], bool] = lambda turn: True
 
 
 class StreamingStandin(Standin):
     """Send a model's answers at a pace, and break them off; `turns` are what it was asked."""
 
     def __init__(
-        self, model: Model, *, speed: Callable[[Turn], Speed] | None = None, **options: Any
+        self, model: Model, *, speed: Callable[[ModelTurn], Speed] | None = None, **options: Any
     ) -> None:
-        self.turns: list[Turn] = []
+        self.turns: list[ModelTurn] = []
         super().__init__(model, **options)
         self.speed = speed or (lambda turn: Speed())
         self.stream_faults: list[StreamFault] = []
@@ -244,7 +244,7 @@ class StreamingStandin(Standin):
         await response.write_eof()
         return response
 
-    def _stream_fault(self, turn: Turn) -> StreamFault | None:
+    def _stream_fault(self, turn: ModelTurn) -> StreamFault | None:
         for fault in self.stream_faults:
             if fault.times != 0 and fault.match(turn):
                 if fault.times is not None:
@@ -274,9 +274,9 @@ class _Logged:
     """Log the turns of a model."""
 
     model: Model
-    turns: list[Turn]
+    turns: list[ModelTurn]
 
-    def respond(self, turn: Turn) -> Answer:
+    def respond(self, turn: ModelTurn) -> ModelReply:
         self.turns.append(turn)
         return self.model.respond(turn)
 

@@ -22,7 +22,7 @@ from agent.sample import (
     search,
     server,
 )  # fmt: skip
-from agent.sample.model.request import Answer
+from agent.sample.model.request import ModelReply
 from agent.sample.service import Service
 from tests.support import gemini_rules
 from tests.support.standin import FaultyEvent, Standin, StreamingStandin
@@ -92,14 +92,14 @@ class OpenAIService(StreamingStandin, openai.OpenAIService):
         kind = (body.get("response_format") or {}).get("type")
         text = " ".join(str(message.get("content")) for message in messages).lower()
         if kind == "json_object" and "json" not in text:
-            raise openai.Refused(
+            raise openai.RefusedRequest(
                 "Prompt must contain the word 'json' to use 'response_format' json_object"
             )
         call_ids: set[str] = set()
         for message in messages:
             call_ids |= {call["id"] for call in message.get("tool_calls") or []}
             if message["role"] == "tool" and message.get("tool_call_id") not in call_ids:
-                raise openai.Refused("A tool message must answer a tool call")
+                raise openai.RefusedRequest("A tool message must answer a tool call")
         self._check_rules(body, kind)
 
     def shape(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -111,20 +111,20 @@ class OpenAIService(StreamingStandin, openai.OpenAIService):
     def _check_rules(self, body: Any, kind: str | None) -> None:
         for is_meant, status, words in self.rules.refuses:
             if is_meant(body):
-                raise openai.Refused(words, status)
+                raise openai.RefusedRequest(words, status)
         if (kind == "json_schema" and self.rules.no_json_schema) or (
             kind == "json_object" and self.rules.no_json_object
         ):
-            raise openai.Refused("This response_format type is unavailable now")
+            raise openai.RefusedRequest("This response_format type is unavailable now")
         forced = body.get("tool_choice") not in (None, "auto", "none")
         if self.rules.no_forced_tool and forced:
-            raise openai.Refused("tool_choice is not supported while thinking")
+            raise openai.RefusedRequest("tool_choice is not supported while thinking")
         calls = [message for message in body["messages"] if message.get("tool_calls")]
         if self.rules.reasoning_back and not all(m.get("reasoning_content") for m in calls):
             text = "The reasoning_content in the thinking mode must be passed back"
-            raise openai.Refused(text)
+            raise openai.RefusedRequest(text)
 
-    def write(self, answer: Answer) -> dict[str, Any]:
+    def write(self, answer: ModelReply) -> dict[str, Any]:
         thoughts = {"reasoning_content": "thinking about it"}
         return super().write(answer) | (thoughts if self.rules.reasoning_back else {})
 

@@ -13,7 +13,7 @@ from agent.assistants.common.services import Services
 from agent.assistants.team_answer.state import TeamConfiguration
 from agent.mcp.map import build_map_client
 from agent.runs.reply_cache import ReplyCache
-from agent.sample.model.request import Answer, FunctionCall, Turn
+from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
 from agent.sample.model.text import block, lines, task_of
 from agent.sample.search import KEY
 from agent.sample.service import serve
@@ -27,7 +27,7 @@ ZH = "青岚大桥是哪一年通车的？"
 EN = "In which year did the Qinglan bridge open?"
 ENGINES = ["native", "autogen"]
 """What the tests of behaviour run with."""
-Rule = Callable[[Turn], Answer]
+Rule = Callable[[ModelTurn], ModelReply]
 _RESULT = re.compile(r'[<‹]result id=["”]([^"”]+)')
 _MARKED = re.compile(r"\[\^([\w-]+)\]")
 
@@ -51,32 +51,32 @@ def code(program: str) -> FunctionCall:
 def says(*texts: str) -> Rule:
     """A rule that says these texts one after another, the last one for ever."""
     left = list(texts)
-    return lambda turn: Answer(text=left.pop(0) if len(left) > 1 else left[0])
+    return lambda turn: ModelReply(text=left.pop(0) if len(left) > 1 else left[0])
 
 
-def speaks_now(turn: Turn) -> list[tuple[int, str]]:
+def speaks_now(turn: ModelTurn) -> list[tuple[int, str]]:
     """Round and speaker of every turn in the transcript that a member was shown."""
     found = re.findall(r'<turn round="(\d+)" speaker="(\w+)"', turn.user)
     return [(int(number), speaker) for number, speaker in found]
 
 
-def shown_ids(turn: Turn) -> list[str]:
+def shown_ids(turn: ModelTurn) -> list[str]:
     """The ids of results that a member has seen: in this turn's tool results, then before."""
     texts = [result.text for result in turn.tool_results] + [turn.user]
     found = [name for text in texts for name in _RESULT.findall(text)]
     return list(dict.fromkeys(found + _MARKED.findall(turn.user)))
 
 
-def offers(turn: Turn, name: str) -> bool:
+def offers(turn: ModelTurn, name: str) -> bool:
     return any(tool.name == name for tool in turn.tools)
 
 
-def searching(turn: Turn, query: str) -> Answer | None:
+def searching(turn: ModelTurn, query: str) -> ModelReply | None:
     """A search with what is offered, where this turn has not used a tool yet."""
     names = [tool.name for tool in turn.tools if tool.name.startswith("search_")]
     if turn.tool_results or not names:
         return None
-    return Answer(calls=(FunctionCall(names[0], {"query": query}),))
+    return ModelReply(calls=(FunctionCall(names[0], {"query": query}),))
 
 
 class Team:
@@ -88,47 +88,47 @@ class Team:
             "claim_check": no_verdicts,
             "claim_revise": no_wordings,
             "team_analyze": self.analyze,
-            "team_select": lambda turn: Answer(text=lines(turn.user, "candidates")[0]),
+            "team_select": lambda turn: ModelReply(text=lines(turn.user, "candidates")[0]),
             "team_researcher": self.researcher,
             "team_analyst": self.analyst,
             "team_verifier": self.verifier,
             "team_synthesize": self.synthesize,
-            "team_format": lambda turn: Answer(json={"answer": block(turn.user, "answer")}),
+            "team_format": lambda turn: ModelReply(json={"answer": block(turn.user, "answer")}),
             **rules,
         }
-        self.turns: list[Turn] = []
+        self.turns: list[ModelTurn] = []
 
-    def respond(self, turn: Turn) -> Answer:
+    def respond(self, turn: ModelTurn) -> ModelReply:
         self.turns.append(turn)
         return self.rules[task_of(turn)](turn)
 
-    def asked(self, task: str) -> list[Turn]:
+    def asked(self, task: str) -> list[ModelTurn]:
         return [turn for turn in self.turns if task_of(turn) == task]
 
-    def analyze(self, turn: Turn) -> Answer:
+    def analyze(self, turn: ModelTurn) -> ModelReply:
         required = block(turn.user, "format_requirement")
-        return Answer(json={"asked": _question(turn), "format_requirement": required})
+        return ModelReply(json={"asked": _question(turn), "format_requirement": required})
 
-    def researcher(self, turn: Turn) -> Answer:
+    def researcher(self, turn: ModelTurn) -> ModelReply:
         """One search, then a claim with its marker."""
         spoken = any(speaker == "researcher" for _, speaker in speaks_now(turn))
         search = None if spoken else searching(turn, _question(turn))
-        return search or Answer(text=f"答案是{self.answer}{_mark(turn)}。")
+        return search or ModelReply(text=f"答案是{self.answer}{_mark(turn)}。")
 
-    def analyst(self, turn: Turn) -> Answer:
-        return Answer(
+    def analyst(self, turn: ModelTurn) -> ModelReply:
+        return ModelReply(
             text=f"H1 [0.8] {self.answer}{_mark(turn)}\nH2 [0.1] 另有说法（剪枝）\n证据一致。"
         )
 
-    def verifier(self, turn: Turn) -> Answer:
+    def verifier(self, turn: ModelTurn) -> ModelReply:
         """A search for the opposite, then agreement and the end."""
         search = searching(turn, f"{_question(turn)} 质疑 反驳")
         text = f"没有查到相反的说法{_mark(turn)}。\nVERDICT: AGREE {self.answer}\nTERMINATE"
-        return search or Answer(text=text)
+        return search or ModelReply(text=text)
 
-    def synthesize(self, turn: Turn) -> Answer:
+    def synthesize(self, turn: ModelTurn) -> ModelReply:
         ids = _MARKED.findall(block(turn.user, "evidence"))[:1]
-        return Answer(
+        return ModelReply(
             json={
                 "outcome": "answer" if ids else "not_found",
                 "answer": self.answer if ids else "",
@@ -138,11 +138,11 @@ class Team:
         )
 
 
-def _question(turn: Turn) -> str:
+def _question(turn: ModelTurn) -> str:
     return block(turn.user, "question")
 
 
-def _mark(turn: Turn) -> str:
+def _mark(turn: ModelTurn) -> str:
     return "".join(f"[^{name}]" for name in shown_ids(turn)[:1])
 
 

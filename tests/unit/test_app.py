@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from agent.core.redaction import hide
 from agent.engines.langgraph.app import app, prune, prune_regularly
 from agent.server.application import ScrubbingFormatter, announce, scrub_logs
-from agent.server.auth.guard import Guard
+from agent.server.auth.guard import RequestGuard
 from agent.server.auth.thread_states import CheckedStates
 from agent.server.http import ReplaceHalfCharacters
 
@@ -137,7 +137,7 @@ async def test_the_guard_stands_before_everything_and_closes_on_keys_it_cannot_r
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     order: list[Any] = [middleware.cls for middleware in app.user_middleware]
-    assert order == [Guard, ReplaceHalfCharacters, CheckedStates]
+    assert order == [RequestGuard, ReplaceHalfCharacters, CheckedStates]
     monkeypatch.setenv("TANLU_API_KEYS", "anna:too-short-3141")
     announce()
     reply = await health()

@@ -7,17 +7,17 @@ import pytest
 
 from agent.cli.ask import _FORMATS, _save
 from agent.cli.record import RunRecord
-from agent.client.run_result import Outcome, RunName, outcome_of
+from agent.client.run_result import RunName, RunResult, outcome_of
 from tests.unit.export_samples import place
 
 
-def outcome(**metadata: object) -> Outcome:
+def outcome(**metadata: object) -> RunResult:
     said = {"type": "ai", "content": "好的。", "additional_kwargs": metadata}
     values = {"messages": [{"type": "human", "content": "西湖附近酒店"}, said]}
     return outcome_of(values, RunName("agent", "t", "r"), 1.0)
 
 
-def saved(folder: Path, answer: Outcome, **files: str) -> bool:
+def saved(folder: Path, answer: RunResult, **files: str) -> bool:
     names = {option: str(folder / name) for option, name in files.items()}
     options = {**dict.fromkeys(_FORMATS), **names, "open": False, "json": False, "quiet": False}
     return _save(answer, Namespace(**options), RunRecord(None))

@@ -10,7 +10,7 @@ import pytest
 from agent.batch.disk import TraceFolder, safe_name
 from agent.batch.questions import BENCHMARKS
 from agent.cli import COMMANDS
-from agent.cli.batch import Plan, advise, read_plan
+from agent.cli.batch import BatchPlan, advise, read_plan
 from agent.cli.parser import build_parser
 from agent.core.errors import AgentError, ConfigurationError, InputError
 
@@ -19,7 +19,7 @@ def parsed(*argv: str) -> Namespace:
     return build_parser(COMMANDS).parse_args(["batch", *argv])
 
 
-def plan(*argv: str) -> Plan:
+def plan(*argv: str) -> BatchPlan:
     return read_plan(parsed(*argv))
 
 

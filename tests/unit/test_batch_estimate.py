@@ -10,7 +10,7 @@ import pytest
 from agent.assistants.registry import ASSISTANTS
 from agent.batch.answers import Row
 from agent.batch.estimate import (
-    Estimate,
+    QuestionEstimate,
     configuration_of,
     estimate_table,
     estimated,
@@ -32,7 +32,7 @@ def row(id: str, status: str = "answered", *, config: str = "c", **usage: Any) -
     return value
 
 
-def by_plan(assistant: str, *, free: bool = False, **context: Any) -> Estimate:
+def by_plan(assistant: str, *, free: bool = False, **context: Any) -> QuestionEstimate:
     configuration = configuration_of(assistant, context)
     return estimated(assistant, configuration, [], DAY, free=free)
 
@@ -89,7 +89,7 @@ def test_a_row_without_a_price_leaves_the_cost_open() -> None:
 
 
 def test_hours_are_the_questions_own_or_the_pace_of_model_calls() -> None:
-    one = Estimate((1, 1), (10, 20), (1, 1), (1, 1), None, seconds=(36, 72))
+    one = QuestionEstimate((1, 1), (10, 20), (1, 1), (1, 1), None, seconds=(36, 72))
     assert hours(one, 1000, at_once=10, calls_a_minute=0) == (1.0, 2.0)
     paced = hours(one, 1000, at_once=10, calls_a_minute=60)
     assert paced == pytest.approx((10_000 / 3600, 20_000 / 3600))
@@ -122,7 +122,7 @@ def test_the_command_prints_it_asks_nothing_and_writes_nothing(
 
 
 def test_the_table_has_one_figure_where_both_ends_are_the_same() -> None:
-    one = Estimate((2, 2), (3, 6), (1, 1), (1, 1), (0.5, 0.5), seconds=(36, 36), rows=9)
+    one = QuestionEstimate((2, 2), (3, 6), (1, 1), (1, 1), (0.5, 0.5), seconds=(36, 36), rows=9)
     columns = [list(column.cells) for column in estimate_table(one, 100, (1.0, 1.0)).columns]
     shown = dict(zip(*columns, strict=True))
     assert shown["searches"] == "200"

@@ -6,7 +6,7 @@ import pytest
 
 from agent.cli import COMMANDS, main
 from agent.cli.parser import build_parser, join_negative_values
-from agent.cli.request import MAX_QUESTION, Request, read_request
+from agent.cli.request import MAX_QUESTION, AskRequest, read_request
 from agent.client.connection import checked_settings
 from agent.core.errors import ConfigurationError, InputError
 
@@ -23,7 +23,7 @@ def parsed(*argv: str) -> argparse.Namespace:
     return build_parser(COMMANDS).parse_args(["ask", *join_negative_values(argv)])
 
 
-def request(*argv: str) -> Request:
+def request(*argv: str) -> AskRequest:
     return read_request(parsed(*argv))
 
 

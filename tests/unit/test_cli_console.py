@@ -15,7 +15,7 @@ from agent.cli.console import prepare_streams, print_json, printable, reader_lan
 from agent.cli.environment import RUN_ID, configure_logging
 from agent.cli.render import print_outcome, usage_line
 from agent.cli.watch import LiveWatcher, PlainWatcher, show_log
-from agent.client.run_result import Outcome, RunName, outcome_of
+from agent.client.run_result import RunName, RunResult, outcome_of
 from agent.core.errors import AgentError
 from agent.core.progress import event
 from agent.core.redaction import hide
@@ -50,11 +50,11 @@ def values(text: str = ANSWER, **kept: Any) -> dict[str, Any]:
     return {"messages": [question, AIMessage(text, additional_kwargs=told | kept)]}
 
 
-def outcome(text: str = ANSWER, **kept: Any) -> Outcome:
+def outcome(text: str = ANSWER, **kept: Any) -> RunResult:
     return outcome_of(values(text, **kept), RUN, 1.0)
 
 
-def pretty(found: Outcome, notice: str = "", width: int = 100) -> str:
+def pretty(found: RunResult, notice: str = "", width: int = 100) -> str:
     console = Console(
         file=io.StringIO(), force_terminal=True, width=width, color_system=None, _environ={}
     )

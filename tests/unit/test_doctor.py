@@ -9,9 +9,9 @@ from agent.cli.console import reader_language
 from agent.cli.doctor import Check, _knowledge, _label, _model, _print_groups, _search, _variables
 from agent.configuration import Configuration
 from agent.knowledge.base import build_knowledge
-from agent.knowledge.ingest import Target
+from agent.knowledge.ingest import Destination
 from agent.models.client import ModelClient
-from agent.sample.model.request import Answer, FunctionCall
+from agent.sample.model.request import FunctionCall, ModelReply
 from agent.settings import Settings
 from agent.texts import say
 from tests.support.scripted import KEY, Scripted, client_for
@@ -58,7 +58,7 @@ async def test_documents_kept_for_runs_with_a_key_are_counted_beside_the_sample_
     assert len(await _knowledge(services, settings("own"))) == 2
     file = tmp_path / "a.txt"
     file.write_text("Words of a document. " * 9)
-    run = await bases["own"].ingest([file], target=Target("documents"))
+    run = await bases["own"].ingest([file], target=Destination("documents"))
     await run.run()
     checks = {check["name"]: check for check in await _knowledge(services, settings("own"))}
     assert checks["knowledge base: sqlite"]["detail"] == "0 documents in 0 collections"
@@ -90,9 +90,9 @@ async def checked(service: OpenAIService, model: str = CHAT) -> Check:
 
 async def test_a_model_is_right_only_where_it_answered_filled_in_a_form_and_called_a_tool() -> None:
     answers = (
-        Answer(text="one two three four five six seven eight nine ten eleven twelve"),
-        Answer(json={"city": "Paris"}),
-        Answer(calls=(FunctionCall("look_up", {"word": "tea"}),)),
+        ModelReply(text="one two three four five six seven eight nine ten eleven twelve"),
+        ModelReply(json={"city": "Paris"}),
+        ModelReply(calls=(FunctionCall("look_up", {"word": "tea"}),)),
     )
     able = await checked(OpenAIService(Scripted(*answers), key=KEY))
     assert able["state"] == "ok"
@@ -105,7 +105,9 @@ async def test_a_model_is_right_only_where_it_answered_filled_in_a_form_and_call
 
 async def test_a_model_that_repeats_itself_is_too_weak_and_its_key_is_not_doubted() -> None:
     looping = await checked(
-        OpenAIService(Scripted(otherwise=Answer(text="so. " * 9000, finish="MAX_TOKENS")), key=KEY)
+        OpenAIService(
+            Scripted(otherwise=ModelReply(text="so. " * 9000, finish="MAX_TOKENS")), key=KEY
+        )
     )
     assert looping["state"] == "missing"
     assert say("doctor.model_no_text", reader_language()) in looping["detail"]

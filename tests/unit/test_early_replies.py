@@ -15,7 +15,7 @@ from agent.core.calls import Calls
 from agent.core.errors import ProviderRefused
 from agent.models.client import ModelClient
 from agent.models.early import EarlyReply
-from agent.models.types import Piece, Request, Response
+from agent.models.types import ModelRequest, Response, StreamPiece
 from agent.settings import Settings
 from tests.support.memory_reply_cache import MemoryReplyCache
 
@@ -29,7 +29,7 @@ class Writer:
     """A service that writes one piece when it is let, and counts what it is asked."""
 
     pieces: asyncio.Queue[str | Exception] = field(default_factory=asyncio.Queue)
-    asked: list[Request] = field(default_factory=list)
+    asked: list[ModelRequest] = field(default_factory=list)
     ended: list[str] = field(default_factory=list)
     heard: asyncio.Event = field(default_factory=asyncio.Event)
     written: asyncio.Event = field(default_factory=asyncio.Event)
@@ -38,7 +38,7 @@ class Writer:
         for piece in pieces:
             self.pieces.put_nowait(piece)
 
-    async def stream(self, request: Request) -> AsyncIterator[Piece]:
+    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamPiece]:
         self.asked.append(request)
         self.heard.set()
         how = "cancelled"
@@ -47,13 +47,13 @@ class Writer:
                 self.written.set()
                 if isinstance(piece, Exception):
                     raise piece
-                yield Piece(text=piece)
+                yield StreamPiece(text=piece)
             how = "whole"
-            yield Piece(finish="stop", input_tokens=11, output_tokens=7)
+            yield StreamPiece(finish="stop", input_tokens=11, output_tokens=7)
         finally:
             self.ended.append(how)
 
-    async def complete(self, request: Request) -> Response:
+    async def complete(self, request: ModelRequest) -> Response:
         raise NotImplementedError
 
     async def list_models(self) -> list[str]:

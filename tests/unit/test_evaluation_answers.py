@@ -8,8 +8,8 @@ from evals.judge import disagreements, load
 
 from agent.batch.questions import BadLine, Question, id_of
 from agent.core.errors import AgentError, InputError
-from agent.evaluation.answers import Answer, answers_path, read_answers, with_questions
-from agent.evaluation.judge import Judge, messages_for, prompt_version, ruling
+from agent.evaluation.answers import FileAnswer, answers_path, read_answers, with_questions
+from agent.evaluation.judge import FileJudge, messages_for, prompt_version, ruling
 from agent.evaluation.verdicts import (
     CRITERIA,
     ShortScores,
@@ -24,8 +24,8 @@ from tests.unit.batch_samples import json_lines, row, written
 MODEL = "gemini-3.8-flash"
 
 
-def short(text: str, expected: str = "1912", status: str = "answered") -> Answer:
-    return Answer("1", "When?", text, status, expected=expected)
+def short(text: str, expected: str = "1912", status: str = "answered") -> FileAnswer:
+    return FileAnswer("1", "When?", text, status, expected=expected)
 
 
 # reading
@@ -133,24 +133,24 @@ def test_a_line_may_hold_the_expected_answer_under_its_own_name(tmp_path: Path) 
         (short("It was 1912", ""), None),
     ],
 )
-def test_rules_decide_only_what_is_certain(answer: Answer, verdict: str | None) -> None:
+def test_rules_decide_only_what_is_certain(answer: FileAnswer, verdict: str | None) -> None:
     assert ruling(answer, "short") == verdict
 
 
 def test_a_report_that_was_not_written_gets_nought_and_a_written_one_is_read() -> None:
-    failed = Answer("1", "Write.", "", "failed")
-    verdict = Judge(MODEL).verdict_by_rule(failed)
+    failed = FileAnswer("1", "Write.", "", "failed")
+    verdict = FileJudge(MODEL).verdict_by_rule(failed)
     assert verdict is not None
     assert verdict["scores"] == dict.fromkeys(CRITERIA, 0.0)
     assert (verdict["by"], verdict["cost_usd"]) == ("rule", 0.0)
-    assert ruling(Answer("1", "Write.", "Words.", "answered"), "report") is None
+    assert ruling(FileAnswer("1", "Write.", "Words.", "answered"), "report") is None
 
 
 def test_our_own_set_of_verdicts_is_whole_and_rules_never_contradict_it() -> None:
     answers, agreed = load()
     assert Counter(agreed.values()) == {"correct": 15, "incorrect": 9, "not_attempted": 6}
     assert len(answers) == len(agreed) == 30
-    rules = [Judge(MODEL, rubric="short").verdict_by_rule(answer) for answer in answers]
+    rules = [FileJudge(MODEL, rubric="short").verdict_by_rule(answer) for answer in answers]
     assert disagreements([verdict for verdict in rules if verdict is not None], agreed) == []
 
 
@@ -159,7 +159,7 @@ def test_our_own_set_of_verdicts_is_whole_and_rules_never_contradict_it() -> Non
 
 def test_a_prompt_shows_no_addresses() -> None:
     report = "西湖免费 [1](https://a.example/x(1)?q=2)。\n\n[1] 景区 https://a.example/west?lake=1"
-    _, human = messages_for(Answer("1", "西湖要门票吗？", report, "answered"), "report")
+    _, human = messages_for(FileAnswer("1", "西湖要门票吗？", report, "answered"), "report")
     assert "西湖免费 [1]。" in human.text
     assert "[1] 景区 a.example\n" in human.text
     expected = say("judge.no_answer_exists", "en")
@@ -173,26 +173,26 @@ def test_an_answer_cannot_close_its_tag() -> None:
 
 
 def test_a_verdict_depends_on_answer_expected_model_and_rubric_alone() -> None:
-    key = Judge(MODEL).key_of(short("In 1912"))
-    assert Judge(MODEL).key_of(short("In 1912")) == key
+    key = FileJudge(MODEL).key_of(short("In 1912"))
+    assert FileJudge(MODEL).key_of(short("In 1912")) == key
     others = [
-        Judge("openai:x").key_of(short("In 1912")),
-        Judge(MODEL, rubric="report").key_of(short("In 1912")),
-        Judge(MODEL).key_of(short("In 1913")),
-        Judge(MODEL).key_of(short("In 1912", "1913")),
-        Judge(MODEL).key_of(short("In 1912", status="failed")),
+        FileJudge("openai:x").key_of(short("In 1912")),
+        FileJudge(MODEL, rubric="report").key_of(short("In 1912")),
+        FileJudge(MODEL).key_of(short("In 1913")),
+        FileJudge(MODEL).key_of(short("In 1912", "1913")),
+        FileJudge(MODEL).key_of(short("In 1912", status="failed")),
     ]
     assert len({key, *others}) == 6
     assert prompt_version("short") != prompt_version("report")
 
 
 def test_what_a_verdict_will_cost_is_estimated_from_its_prompt() -> None:
-    brief = Judge(MODEL).pending(short("In 1912"))
-    long = Judge(MODEL).pending(short("In 1912. " * 400))
+    brief = FileJudge(MODEL).pending(short("In 1912"))
+    long = FileJudge(MODEL).pending(short("In 1912. " * 400))
     assert brief.cost_usd is not None
     assert long.cost_usd is not None
     assert 0.001 < brief.cost_usd < long.cost_usd < 0.01
-    assert Judge("openai:unknown").pending(short("In 1912")).cost_usd is None
+    assert FileJudge("openai:unknown").pending(short("In 1912")).cost_usd is None
 
 
 # keeping
@@ -200,7 +200,7 @@ def test_what_a_verdict_will_cost_is_estimated_from_its_prompt() -> None:
 
 def test_verdicts_survive_a_cut_and_a_second_judge_is_refused(tmp_path: Path) -> None:
     path = verdicts_path(tmp_path / "answers.jsonl")
-    verdict = Judge(MODEL).verdict_by_rule(short("1912"))
+    verdict = FileJudge(MODEL).verdict_by_rule(short("1912"))
     assert verdict is not None
     with VerdictFile(path) as file:
         file.append(verdict)
@@ -242,8 +242,8 @@ def test_shares_and_f_score_are_those_of_the_counts() -> None:
 
 
 def test_the_sum_counts_what_has_no_verdict_yet() -> None:
-    answers = [short("1912"), Answer("2", "Who?", "Ann", "answered", expected="Bo")]
-    verdict = Judge(MODEL).verdict_by_rule(answers[0])
+    answers = [short("1912"), FileAnswer("2", "Who?", "Ann", "answered", expected="Bo")]
+    verdict = FileJudge(MODEL).verdict_by_rule(answers[0])
     assert verdict is not None
     scores = scores_of(answers, {verdict["subject"]: verdict})
     assert scores.unjudged == ["2"]

@@ -6,7 +6,7 @@ from statistics import fmean
 
 import pytest
 
-from agent.evaluation.answers import Answer
+from agent.evaluation.answers import FileAnswer
 from agent.evaluation.comparison import (
     Side,
     common_judge,
@@ -17,7 +17,7 @@ from agent.evaluation.comparison import (
     mcnemar,
     verdicts_by,
 )
-from agent.evaluation.verdicts import CRITERIA, Verdict
+from agent.evaluation.verdicts import CRITERIA, JudgeVerdict
 
 
 @pytest.mark.parametrize(
@@ -135,18 +135,20 @@ def test_a_drawn_interval_is_about_that_of_the_normal_distribution() -> None:
 # two files
 
 
-def answer(id: str, config: str, **row: object) -> Answer:
-    return Answer(id, f"question {id}?", f"{config} says {id}", "answered", config, row=row)
+def answer(id: str, config: str, **row: object) -> FileAnswer:
+    return FileAnswer(id, f"question {id}?", f"{config} says {id}", "answered", config, row=row)
 
 
-def verdict(answer: Answer, judge: str = "m", version: str = "v", **outcome: object) -> Verdict:
+def verdict(
+    answer: FileAnswer, judge: str = "m", version: str = "v", **outcome: object
+) -> JudgeVerdict:
     common = {"key": answer.subject, "id": answer.id, "subject": answer.subject, "judge": judge,
               "by": judge, "version": version, "at": "", "cost_usd": 0.0}  # fmt: skip
     rubric = "report" if "scores" in outcome else "short"
-    return Verdict(**common, rubric=rubric, **outcome)  # type: ignore[typeddict-item]
+    return JudgeVerdict(**common, rubric=rubric, **outcome)  # type: ignore[typeddict-item]
 
 
-def side(answers: list[Answer], classes: str) -> Side:
+def side(answers: list[FileAnswer], classes: str) -> Side:
     names = {"c": "correct", "i": "incorrect", "n": "not_attempted"}
     verdicts = [verdict(a, verdict=names[c]) for a, c in zip(answers, classes, strict=False)]
     return Side(answers, {v["subject"]: v for v in verdicts})
@@ -166,7 +168,7 @@ def test_files_are_paired_by_the_question_and_the_rest_is_counted() -> None:
 
 def test_the_same_id_with_another_question_is_no_pair() -> None:
     one = answer("1", "a")
-    other = Answer("1", "another question?", "b", "answered", "b")
+    other = FileAnswer("1", "another question?", "b", "answered", "b")
     found = compare(side([one], "c"), side([other], "c"))
     assert (found.pairs, found.unpaired) == (0, 1)
 

@@ -11,7 +11,7 @@ from agent.cli import COMMANDS, ingest
 from agent.cli.ingest import BarListener, result_line
 from agent.cli.parser import build_parser
 from agent.cli.search import snippet
-from agent.knowledge.ingest import FileResult, Outcome, Report
+from agent.knowledge.ingest import FileOutcome, FileResult, Report
 
 READ = FileResult("docs/a.md", "read", documents=1, chunks=3)
 FAILED = FileResult("docs/b.pdf", "failed", "it is broken", "page_unreadable")
@@ -63,7 +63,7 @@ def test_a_bar_shows_the_rate_and_writes_failures_above_it() -> None:
 def test_the_end_names_every_failure_and_what_can_be_done(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    outcomes: list[Outcome] = ["gone", "left_out"]
+    outcomes: list[FileOutcome] = ["gone", "left_out"]
     others = [FileResult(f"docs/{outcome}", outcome) for outcome in outcomes]
     before = FileResult("docs/c.pdf", "failed", "it is broken", note="as before")
     noted = replace(READ, path="docs/d.csv", note="row 2 was cut")

@@ -9,7 +9,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from agent.models.replies import SpokenText
 from agent.models.thoughts import Thoughts, without_thoughts
-from agent.models.types import Request
+from agent.models.types import ModelRequest
 from agent.models.wrapping import Echo, OuterFence
 
 SAID = "Sodium ions move.[^w0-0]"
@@ -206,7 +206,7 @@ PARTS = [
 @given(st.lists(st.sampled_from(PARTS), max_size=12), st.data())
 def test_a_stream_says_what_the_whole_text_does(parts: list[str], data: Any) -> None:
     text, cut = "".join(parts), data.draw(st.booleans())
-    whole, reader = (SpokenText(Request("m", SENT), opened=False) for _ in range(2))
+    whole, reader = (SpokenText(ModelRequest("m", SENT), opened=False) for _ in range(2))
     said, at = "", 0
     while at < len(text):
         size = data.draw(st.integers(1, 9))

@@ -9,12 +9,12 @@ from agent.sample.corpus import (
     places_in,
     places_near,
 )
-from agent.sample.records import Place, load_sample
+from agent.sample.records import SamplePlace, load_sample
 
 WANGFUJING = (116.411246, 39.913822)
 
 
-def _names(places: list[tuple[Place, float]]) -> list[str]:
+def _names(places: list[tuple[SamplePlace, float]]) -> list[str]:
     return [place.name for place, _ in places]
 
 

@@ -10,7 +10,7 @@ import pytest
 from langgraph_sdk import Auth
 
 from agent.core.errors import AgentError
-from agent.core.telemetry import STEP, Cost, Step, tell
+from agent.core.telemetry import STEP, Cost, NodeStep, tell
 from agent.engines.langgraph.app import LangGraphServer
 from agent.runs import engine
 from agent.server import mcp_call
@@ -157,7 +157,7 @@ async def test_a_spent_day_ends_at_midnight() -> None:
     dollars = limits(tanlu_daily_usd=1.5)
     async with dollars.running():
         for owner, usd in (("alice", 1.0), ("alice", 0.5), ("bob", 1.4), ("bob", None)):
-            token = STEP.set(Step("agent", "node", owner=owner))
+            token = STEP.set(NodeStep("agent", "node", owner=owner))
             tell(Cost("google:some-model", usd))
             STEP.reset(token)
     assert await dollars.spent("alice") == 1.5
@@ -169,7 +169,7 @@ async def test_yesterday_s_dollars_do_not_count() -> None:
     day = [NIGHT]
     dollars = OwnerLimits(AccessSettings(tanlu_daily_usd=1), now=lambda: day[0])
     async with dollars.running():
-        token = STEP.set(Step("agent", "node", owner="alice"))
+        token = STEP.set(NodeStep("agent", "node", owner="alice"))
         tell(Cost("google:some-model", 2))
         await refusal(dollars, "alice")
         day[0] = datetime(2026, 11, 24, tzinfo=UTC)

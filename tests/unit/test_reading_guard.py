@@ -3,7 +3,7 @@
 import pytest
 
 from agent.core.errors import ProviderUnavailable, UnsafeUrl
-from agent.reading.guard import Guard
+from agent.reading.guard import AddressGuard
 from tests.support.hostile_urls import HOSTILE, PUBLIC, answers
 
 
@@ -11,8 +11,8 @@ async def told(host: str, port: int) -> list[str]:
     return answers(host)
 
 
-def guard() -> Guard:
-    return Guard(ports=(80, 443, 8099), resolve=told)
+def guard() -> AddressGuard:
+    return AddressGuard(ports=(80, 443, 8099), resolve=told)
 
 
 @pytest.mark.parametrize("url", HOSTILE, ids=ascii)
@@ -56,7 +56,7 @@ async def test_a_public_url_is_kept_in_its_plain_form(url: str, plain: str) -> N
 )  # fmt: skip
 def test_a_name_that_is_not_public_is_refused_by_its_text(host: str) -> None:
     with pytest.raises(UnsafeUrl):
-        Guard().parse(f"http://{host}/")
+        AddressGuard().parse(f"http://{host}/")
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_a_name_that_is_not_public_is_refused_by_its_text(host: str) -> None:
              "2024-11-22-10-30.tanlu-test.com", "999-0-0-1.tanlu-test.com"],
 )  # fmt: skip
 def test_a_public_name_may_have_numbers_in_it(host: str) -> None:
-    assert Guard().parse(f"http://{host}/").host == host
+    assert AddressGuard().parse(f"http://{host}/").host == host
 
 
 async def test_a_chinese_host_is_looked_up_by_its_ascii_name() -> None:
@@ -74,7 +74,7 @@ async def test_a_chinese_host_is_looked_up_by_its_ascii_name() -> None:
         asked.append((host, port))
         return [PUBLIC]
 
-    target = await Guard(resolve=resolve).check("https://例え。中国/")
+    target = await AddressGuard(resolve=resolve).check("https://例え。中国/")
     assert asked == [("xn--r8jz45g.xn--fiqs8s", 443)]
     assert (target.authority, target.addresses) == ("xn--r8jz45g.xn--fiqs8s", (PUBLIC,))
 
@@ -87,12 +87,12 @@ async def test_a_host_nobody_knows_is_unresolved(failure: OSError | None) -> Non
         return []
 
     with pytest.raises(ProviderUnavailable) as caught:
-        await Guard(resolve=resolve).check("https://public.tanlu-test.com/")
+        await AddressGuard(resolve=resolve).check("https://public.tanlu-test.com/")
     assert caught.value.code == "page_unresolved"
 
 
 async def test_only_the_exact_host_and_port_that_is_allowed_is_let_in() -> None:
-    allowing = Guard(allow=("127.0.0.1:8099",), ports=(80, 8099, 8100), resolve=told)
+    allowing = AddressGuard(allow=("127.0.0.1:8099",), ports=(80, 8099, 8100), resolve=told)
     assert (await allowing.check("http://127.0.0.1:8099/x")).addresses == ("127.0.0.1",)
     for url in ("http://127.0.0.1:8100/", "http://127.0.0.2:8099/", "http://localhost:8099/"):
         with pytest.raises(UnsafeUrl):
@@ -104,14 +104,14 @@ async def test_an_allowed_name_may_lead_to_loopback_but_nowhere_else_inside() ->
         return ["10.0.0.1"]
 
     with pytest.raises(UnsafeUrl):
-        await Guard(allow=("lab.tanlu-test.com:80",), resolve=resolve).check(
+        await AddressGuard(allow=("lab.tanlu-test.com:80",), resolve=resolve).check(
             "http://lab.tanlu-test.com/"
         )
 
 
 async def test_a_host_with_an_origin_of_its_own_is_not_looked_up() -> None:
     origins = {"sample.tanlu.invalid": "http://127.0.0.1:8099"}
-    target = await Guard(origins=origins).check("https://sample.tanlu.invalid/a")
+    target = await AddressGuard(origins=origins).check("https://sample.tanlu.invalid/a")
     assert (target.through, target.url) == (
         "http://127.0.0.1:8099",
         "https://sample.tanlu.invalid/a",

@@ -10,8 +10,8 @@ from agent.knowledge.split import (
     OVERLAP,
     SIZE,
     Block,
-    Piece,
     Sections,
+    Stretch,
     pack_units,
     sentences,
     split,
@@ -22,13 +22,13 @@ ZH = "宁德时代发布了第二代钠离子电池。能量密度达到每公�
 EN = "The cell was tested at 25 °C. It kept 91.5% of its capacity over 3,000 cycles. Why? Unknown. "
 
 
-def pieces(text: str, title: str = "") -> list[Piece]:
+def pieces(text: str, title: str = "") -> list[Stretch]:
     return list(split(markdown_blocks(text), Sections(title)))
 
 
 def test_a_short_text_is_one_stretch_under_its_headings() -> None:
     found = pieces("# Report\n\n## Cells\n\nThey work.\n\nWell.", "Report")
-    assert found == [Piece("They work.\n\nWell.", ("Report", "Cells"))]
+    assert found == [Stretch("They work.\n\nWell.", ("Report", "Cells"))]
 
 
 def test_a_deeper_heading_stands_under_the_one_above_and_an_equal_one_ends_it() -> None:

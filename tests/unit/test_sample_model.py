@@ -9,7 +9,7 @@ from agent.evidence.citations import cited_ids
 from agent.prompts import Raw, element
 from agent.sample.model.minimum import MINIMUM, plain_map_task
 from agent.sample.model.reply import SampleModel, least
-from agent.sample.model.request import Answer, PastMessage, Tool, ToolResult, Turn
+from agent.sample.model.request import ModelReply, ModelTurn, PastMessage, Tool, ToolResult
 from agent.texts import Language, say
 from tests.support.offline_turns import PLACES, ask, cited, text_of, whole_answer
 
@@ -22,7 +22,7 @@ TASKS = (
 )
 
 
-def reply(turn: Turn) -> Answer:
+def reply(turn: ModelTurn) -> ModelReply:
     return SampleModel().respond(turn)
 
 
@@ -52,10 +52,10 @@ def test_an_unknown_task_gets_the_honest_minimum_of_its_schema() -> None:
         },
         "$defs": {"Part": {"type": "object", "required": ["n"], "properties": {"n": {}}}},
     }
-    turn = Turn("<task>write_poem</task>", "hello", schema=schema)
+    turn = ModelTurn("<task>write_poem</task>", "hello", schema=schema)
     assert reply(turn).json == {"enough": False, "items": [], "kind": "none", "part": None}
     assert least({"$ref": "#/$defs/Part"}, schema) == {"n": {}}
-    assert text_of(reply(Turn(turn.system, "hello"))) == say("sample.needs_model", "en")
+    assert text_of(reply(ModelTurn(turn.system, "hello"))) == say("sample.needs_model", "en")
 
 
 def test_a_task_that_the_model_knows_fits_a_schema_that_has_grown_or_shrunk() -> None:
@@ -191,7 +191,7 @@ def test_a_continued_answer_is_the_rest_of_the_same_answer() -> None:
     half = whole[: len(whole) // 2]
     again = f"…\n<cut_off>\n{half[-60:]}\n</cut_off>"
     past = (PastMessage("user", turn.user), PastMessage("model", half))
-    assert half + text_of(reply(Turn(turn.system, again, history=past))) == whole
+    assert half + text_of(reply(ModelTurn(turn.system, again, history=past))) == whole
 
 
 def test_a_grounded_sentence_rests_on_a_page_about_what_is_asked() -> None:
@@ -207,7 +207,7 @@ def test_what_the_sample_lacks_is_said_and_not_filled_with_another_subject() -> 
     assert "克莱因瓶" in only.text
 
 
-def explore(topic: str, *results: ToolResult) -> Answer:
+def explore(topic: str, *results: ToolResult) -> ModelReply:
     planned = "".join(
         element("planned", f"西湖 {name}", id=f"T{n}", name=name, status=status)
         for n, (name, status) in enumerate([("交通", "active"), ("门票", "planned")])
@@ -234,7 +234,7 @@ def test_a_dossier_quotes_the_nearest_sentences_with_their_ids() -> None:
     assert "宁德时代的技术路线有两条。 [^e1-0]" in text
 
 
-def team(name: str, question: str, **more: Any) -> Answer:
+def team(name: str, question: str, **more: Any) -> ModelReply:
     tools = tuple(Tool(each) for each in ("search_bocha", "run_code"))
     return reply(replace(ask(name, question=question), tools=tools, **more))
 

@@ -21,7 +21,7 @@ from agent.assistants.team_answer.synthesize import Settled
 from agent.evidence.claims.judging import Ruling, Rulings
 from agent.sample.model.recorded import REPORTS, Recording, is_recorded, recorded, recordings
 from agent.sample.model.reply import SampleModel
-from agent.sample.model.request import Turn
+from agent.sample.model.request import ModelTurn
 from agent.state import SearchQueryList
 from agent.texts import table
 from tests.support.offline_turns import ask
@@ -115,7 +115,7 @@ ROUTE = "从王府井到故宫怎么走？"
 WALK = "[^a0-0] 步行：王府井 → 故宫 · 1.7 km · 23 分钟"
 
 
-def route(**more: str) -> Turn:
+def route(**more: str) -> ModelTurn:
     return ask("answer", question=ROUTE, routes=WALK, **more)
 
 
@@ -133,7 +133,7 @@ def test_another_question_another_language_and_an_added_wish_have_no_recording()
     assert recorded(ask("answer", question="从王府井到天坛怎么走？", routes=WALK)) is None
     assert recorded(ask("answer", "en", question=ROUTE, routes=WALK)) is None
     turn = route()
-    wish = Turn(turn.system, f"{turn.user}\n<wishes>\n- 坐地铁\n</wishes>")
+    wish = ModelTurn(turn.system, f"{turn.user}\n<wishes>\n- 坐地铁\n</wishes>")
     assert recorded(wish) is None
 
 

@@ -24,7 +24,7 @@ from agent.batch.disk import (
 from agent.core.errors import AgentError, InputError
 from agent.core.outside import parse_json
 
-Status = Literal["answered", "no_answer", "failed", "skipped", "paused"]
+RowStatus = Literal["answered", "no_answer", "failed", "skipped", "paused"]
 
 
 class RowSource(TypedDict):
@@ -39,7 +39,7 @@ class Row(TypedDict):
     id: str
     question: str
     answer: str
-    status: Status
+    status: RowStatus
     error: str | None
     sources: list[RowSource]
     usage: dict[str, Any]
@@ -88,7 +88,7 @@ def parse_row(line: bytes) -> Row | None:
         row = parse_json(line)
     except ValueError:
         return None
-    if not isinstance(row, dict) or row.get("status") not in get_args(Status):
+    if not isinstance(row, dict) or row.get("status") not in get_args(RowStatus):
         return None
     if not all(isinstance(row.get(name), str) for name in ("id", "config")):
         return None
@@ -118,15 +118,15 @@ def cost_of(row: Row) -> float:
 
 _FIRST = b'{"id"'
 """The beginning of every line that we write."""
-Key = tuple[str, str]
+RowKey = tuple[str, str]
 """id and config"""
 
 
 @dataclass(frozen=True)
-class Entry:
+class RowEntry:
     """Hold in memory what is needed of the last row of one (id, config)."""
 
-    status: Status
+    status: RowStatus
     attempts: int
     """Rows so far: the number of the next attempt."""
     cost_usd: float
@@ -139,7 +139,7 @@ class _Index:
     """Find the last row of each key; built line by line."""
 
     def __init__(self) -> None:
-        self.entries: dict[Key, Entry] = {}
+        self.entries: dict[RowKey, RowEntry] = {}
         self.broken = self.size = 0
         self.cost_usd = 0.0
 
@@ -149,7 +149,7 @@ class _Index:
             key = (row["id"], row["config"])
             before = self.entries.get(key)
             cost = cost_of(row) + row.get("earlier_cost_usd", 0.0)
-            self.entries[key] = Entry(
+            self.entries[key] = RowEntry(
                 status=row["status"],
                 attempts=max(before.attempts if before else 0, row["attempt"]) + 1,
                 cost_usd=(before.cost_usd if before else 0.0) + cost,
@@ -161,7 +161,7 @@ class _Index:
             self.broken += 1
         self.size += len(line)
 
-    def keys(self, order: Sequence[str], config: str | None) -> list[Key]:
+    def keys(self, order: Sequence[str], config: str | None) -> list[RowKey]:
         place = {id: number for number, id in enumerate(dict.fromkeys(order))}
         keys = [key for key in self.entries if config in (None, key[1])]
         return sorted(keys, key=lambda key: place.get(key[0], len(place)))
@@ -354,7 +354,7 @@ class RowFile:
         """Return the cost of every attempt in the file, in US dollars."""
         return self._store.index.cost_usd
 
-    def entry(self, id: str, config: str) -> Entry | None:
+    def entry(self, id: str, config: str) -> RowEntry | None:
         """Return the entry of a question under a configuration."""
         return self._store.index.entries.get((id, config))
 

@@ -41,7 +41,7 @@ _ENOUGH_ROWS = 5
 
 
 @dataclass(frozen=True)
-class Estimate:
+class QuestionEstimate:
     """Hold what a question takes, at both ends of the range."""
 
     searches: Range
@@ -84,7 +84,7 @@ def left_of(
 
 def estimated(
     assistant: str, configuration: Configuration, rows: Sequence[Row], day: date, *, free: bool
-) -> Estimate:
+) -> QuestionEstimate:
     """Return what one more question takes; `free` where sample services answer."""
     asked = [row for row in rows if row["status"] in ("answered", "no_answer")]
     if len(asked) >= _ENOUGH_ROWS:
@@ -92,14 +92,14 @@ def estimated(
     return _of_plans(assistant, configuration, day, free=free)
 
 
-def _of_rows(rows: Sequence[Row]) -> Estimate:
+def _of_rows(rows: Sequence[Row]) -> QuestionEstimate:
     def mean(name: str) -> Range:
         value = sum(float(row["usage"].get(name) or 0) for row in rows) / len(rows)
         return value, value
 
     priced = all(isinstance(row["usage"].get("cost_usd"), int | float) for row in rows)
     seconds = sum(row["seconds"] for row in rows) / len(rows)
-    return Estimate(
+    return QuestionEstimate(
         searches=mean("searches"),
         model_calls=mean("model_calls"),
         input_tokens=mean("input_tokens"),
@@ -110,11 +110,13 @@ def _of_rows(rows: Sequence[Row]) -> Estimate:
     )
 
 
-def _of_plans(assistant: str, configuration: Configuration, day: date, *, free: bool) -> Estimate:
+def _of_plans(
+    assistant: str, configuration: Configuration, day: date, *, free: bool
+) -> QuestionEstimate:
     calls, searches = _calls(assistant, configuration)
     low, high = (0.0 if free else list_price(calls, end, day) for end in (0, 1))
     most, seconds = configuration, _SECONDS[assistant]
-    return Estimate(
+    return QuestionEstimate(
         searches=_within(searches, most.max_searches),
         model_calls=_within(_sum(calls, lambda _: 1), most.max_model_calls),
         input_tokens=_within(_sum(calls, lambda size: size.input), most.max_run_tokens),
@@ -175,7 +177,7 @@ def configuration_of(assistant: str, context: Mapping[str, Any]) -> Configuratio
     return schema(**context)
 
 
-def hours(one: Estimate, count: int, *, at_once: int, calls_a_minute: int) -> Range:
+def hours(one: QuestionEstimate, count: int, *, at_once: int, calls_a_minute: int) -> Range:
     """Return the hours for so many questions: their own time, or the pace of model calls."""
     worked = [seconds * count / max(1, min(at_once, count)) / 3600 for seconds in one.seconds]
     paced = [
@@ -185,7 +187,7 @@ def hours(one: Estimate, count: int, *, at_once: int, calls_a_minute: int) -> Ra
     return low, high
 
 
-def estimate_table(one: Estimate, count: int, time: Range) -> Table:
+def estimate_table(one: QuestionEstimate, count: int, time: Range) -> Table:
     """Tabulate what `count` questions take."""
     table = Table(title="estimate, nothing is asked yet", show_header=False, title_justify="left")
     table.add_column()

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from agent.batch.answers import Row, RowSource, Status
+from agent.batch.answers import Row, RowSource, RowStatus
 from agent.batch.questions import Question
-from agent.client.run_result import Outcome, RunName, outcome_of
+from agent.client.run_result import RunName, RunResult, outcome_of
 from agent.core.errors import AgentError
 from agent.core.redaction import scrub_values
 from agent.evidence.types import Gap
@@ -18,7 +18,7 @@ _NAMESPACE = uuid.UUID("6f0c2a53-1f0b-5a0e-9a51-3d1c0c7f2b44")
 
 
 @dataclass(frozen=True)
-class Place:
+class BatchTarget:
     """Name a batch's file of rows, its assistant and its configuration."""
 
     rows: Path
@@ -30,7 +30,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Job:
+class Attempt:
     """Hold one attempt at one question; the ids are the same in every process that works on it."""
 
     question: Question
@@ -60,7 +60,7 @@ class Job:
         )
 
 
-def job_of(question: Question, attempt: int, place: Place) -> Job:
+def job_of(question: Question, attempt: int, place: BatchTarget) -> Attempt:
     """Return the job of an attempt, always on the same thread: a killed question goes on there.
 
     The question's words are part of the name: a changed question never takes over a thread.
@@ -68,7 +68,7 @@ def job_of(question: Question, attempt: int, place: Place) -> Job:
     words = (str(place.rows), place.assistant, place.config, question.id,
              question.text, str(attempt))  # fmt: skip
     thread = uuid.uuid5(_NAMESPACE, "\n".join(words))
-    return Job(
+    return Attempt(
         question,
         attempt,
         str(thread),
@@ -99,14 +99,14 @@ class Worker(Protocol):
         """Return the models by purpose, as far as they are known here."""
         ...
 
-    async def work(self, job: Job) -> Finished:
+    async def work(self, job: Attempt) -> Finished:
         """Run a question to its end, from where an earlier process left it.
 
         Raises ConfigurationError where no question could succeed, asyncio.CancelledError.
         """
         ...
 
-    async def forget(self, job: Job, finished: Finished | None) -> None:
+    async def forget(self, job: Attempt, finished: Finished | None) -> None:
         """Delete what was kept to resume a question, now that its row is on disk."""
         ...
 
@@ -135,7 +135,7 @@ _USAGE = ("model_calls", "input_tokens", "output_tokens", "searches", "map_calls
 
 
 @dataclass(frozen=True)
-class Result:
+class AttemptResult:
     """Hold a row, its trace, and the quota that paused it."""
 
     row: Row
@@ -144,10 +144,12 @@ class Result:
     """The quota that is spent, where the row is paused for it."""
 
 
-def result_of(job: Job, finished: Finished, place: Place, *, models: Mapping[str, str]) -> Result:
+def result_of(
+    job: Attempt, finished: Finished, place: BatchTarget, *, models: Mapping[str, str]
+) -> AttemptResult:
     """Return the row of a finished run; paused where a spent quota prevented an answer."""
     values, error = finished.values, finished.error
-    outcome: Outcome | None = None
+    outcome: RunResult | None = None
     if error is None:
         try:
             name = RunName(place.assistant, job.thread_id, job.run_id)
@@ -181,10 +183,10 @@ def result_of(job: Job, finished: Finished, place: Place, *, models: Mapping[str
     if outcome is not None and isinstance(claims := outcome.checks.get("claims"), dict):
         row["claims"] = claims
     cleaned: Row = scrub_values(row)
-    return Result(cleaned, _trace(cleaned, values, outcome, job), quota)
+    return AttemptResult(cleaned, _trace(cleaned, values, outcome, job), quota)
 
 
-def _self_contained(row: Row, job: Job, place: Place) -> Row:
+def _self_contained(row: Row, job: Attempt, place: BatchTarget) -> Row:
     """Return the row with what lets a file of rows speak for itself: who was asked, and how."""
     row["assistant"], row["settings"] = place.assistant, dict(place.settings)
     if job.question.benchmark is not None:
@@ -194,7 +196,7 @@ def _self_contained(row: Row, job: Job, place: Place) -> Row:
     return row
 
 
-def skipped_row(job: Job, place: Place) -> Row:
+def skipped_row(job: Attempt, place: BatchTarget) -> Row:
     """Return the row of a question that cannot be asked in words alone."""
     row = Row(
         id=job.question.id,
@@ -212,7 +214,7 @@ def skipped_row(job: Job, place: Place) -> Row:
     return _self_contained(row, job, place)
 
 
-def _answer(outcome: Outcome | None) -> tuple[str, Status]:
+def _answer(outcome: RunResult | None) -> tuple[str, RowStatus]:
     """Return the bare answer where the assistant gives one, else its whole text."""
     if outcome is None:
         return "", "failed"
@@ -222,11 +224,11 @@ def _answer(outcome: Outcome | None) -> tuple[str, Status]:
     return outcome.answer, "no_answer" if outcome.needs else "answered"
 
 
-def _first_gap(outcome: Outcome) -> str:
+def _first_gap(outcome: RunResult) -> str:
     return next((gap["message"] for gap in outcome.gaps), "the run could not do its work")
 
 
-def _sources(outcome: Outcome | None) -> list[RowSource]:
+def _sources(outcome: RunResult | None) -> list[RowSource]:
     cited = outcome.sources if outcome else []
     return [
         RowSource(number=source.get("number") or place, title=source["title"], url=source["url"])
@@ -234,7 +236,7 @@ def _sources(outcome: Outcome | None) -> list[RowSource]:
     ]
 
 
-def _usage(values: Mapping[str, Any], outcome: Outcome | None, seconds: float) -> dict[str, Any]:
+def _usage(values: Mapping[str, Any], outcome: RunResult | None, seconds: float) -> dict[str, Any]:
     """Return the usage of the answer, or of the steps of a run without one."""
     if outcome is not None:
         return dict(outcome.usage)
@@ -246,7 +248,7 @@ def _usage(values: Mapping[str, Any], outcome: Outcome | None, seconds: float) -
 
 
 def _trace(
-    row: Row, values: Mapping[str, Any], outcome: Outcome | None, job: Job
+    row: Row, values: Mapping[str, Any], outcome: RunResult | None, job: Attempt
 ) -> dict[str, Any]:
     """Return the row with the steps that led to it."""
     steps = {name: values[name] for name in _TRACED if values.get(name)}

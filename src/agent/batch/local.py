@@ -14,7 +14,7 @@ from langgraph.types import StateSnapshot
 from agent.assistants.common.services import Services
 from agent.assistants.common.turn import limits_of
 from agent.assistants.registry import compiled
-from agent.batch.jobs import Finished, Job, review_error
+from agent.batch.jobs import Attempt, Finished, review_error
 from agent.configuration import MODEL_FIELDS, Configuration
 from agent.core.errors import AgentError, ConfigurationError, InputError, StoreFailed
 from agent.runs.threads import Threads, open_threads, run_config
@@ -63,13 +63,13 @@ class LocalWorker:
     def models(self) -> Mapping[str, str]:
         return {name: getattr(self._configuration, name) for name in MODEL_FIELDS}
 
-    async def work(self, job: Job) -> Finished:
+    async def work(self, job: Attempt) -> Finished:
         """Run the question, continue it, or return its finished run."""
         began = time.monotonic()
         values, error = await self._values(job)
         return Finished(values, self._seconds(values, began), error)
 
-    async def _values(self, job: Job) -> tuple[Values, AgentError | None]:
+    async def _values(self, job: Attempt) -> tuple[Values, AgentError | None]:
         snapshot = await self._snapshot(job)
         if snapshot.values and not snapshot.next and not snapshot.tasks:
             return snapshot.values, None
@@ -99,7 +99,7 @@ class LocalWorker:
             return values, review_error()
         return values, None
 
-    async def forget(self, job: Job, finished: Finished | None) -> None:
+    async def forget(self, job: Attempt, finished: Finished | None) -> None:
         """Remove thread, paid replies and budget."""
         await self._threads.saver.adelete_thread(job.thread_id)
         turn = (finished.values.get("turn") or {}) if finished else {}
@@ -108,10 +108,10 @@ class LocalWorker:
             if self._services.reply_cache:
                 await self._services.reply_cache.forget(turn_id)
 
-    async def _snapshot(self, job: Job) -> StateSnapshot:
+    async def _snapshot(self, job: Attempt) -> StateSnapshot:
         return await self._graph.aget_state({"configurable": {"thread_id": job.thread_id}})
 
-    async def _left(self, job: Job) -> Values:
+    async def _left(self, job: Attempt) -> Values:
         """Return the values of the steps before a failure."""
         values: Values = (await self._snapshot(job)).values
         return values

@@ -20,14 +20,14 @@ from rich.progress import Progress as RichProgress
 from rich.table import Table
 from rich.text import Text
 
-from agent.batch.answers import Row, Status
-from agent.batch.runner import Counts, Progress
+from agent.batch.answers import Row, RowStatus
+from agent.batch.runner import BatchCounts, Progress
 from agent.batch.scoring import Summary, Tally
 from agent.core.redaction import scrub
 from agent.texts import count_noun
 
 _LONGEST = 160
-_STATUSES: tuple[Status, ...] = ("answered", "no_answer", "failed", "skipped", "paused")
+_STATUSES: tuple[RowStatus, ...] = ("answered", "no_answer", "failed", "skipped", "paused")
 
 
 def money(dollars: float) -> str:
@@ -52,11 +52,11 @@ def _row_line(row: Row) -> str:
 class LineProgress:
     """Write a line for each question, for pipes and logs."""
 
-    def begin(self, counts: Counts) -> None:
+    def begin(self, counts: BatchCounts) -> None:
         already = f", {counts.before} already done" if counts.before else ""
         self.notice(f"{count_noun(counts.total, 'question')}{already}")
 
-    def row_done(self, row: Row, counts: Counts) -> None:
+    def row_done(self, row: Row, counts: BatchCounts) -> None:
         self.notice(f"[{counts.before + counts.rows_done}/{counts.total}] {_row_line(row)}")
 
     def notice(self, line: str) -> None:
@@ -105,14 +105,14 @@ class BarProgress:
         )  # fmt: skip
         self._task = self.bar.add_task("", total=None)
 
-    def begin(self, counts: Counts) -> None:
+    def begin(self, counts: BatchCounts) -> None:
         # Earlier starts are not part of the rate, so the bar is of what is left.
         self.bar.reset(self._task, total=counts.total - counts.before)
         self.bar.update(self._task, description=_state(counts))
         if counts.before:
             self.notice(f"{count_noun(counts.total, 'question')}, {counts.before} already done")
 
-    def row_done(self, row: Row, counts: Counts) -> None:
+    def row_done(self, row: Row, counts: BatchCounts) -> None:
         self.bar.update(self._task, completed=counts.rows_done, description=_state(counts))
         if row["status"] in ("failed", "paused"):
             self._console.print(Text(_row_line(row), style="yellow"))
@@ -121,7 +121,7 @@ class BarProgress:
         self._console.print(Text(line))
 
 
-def _state(counts: Counts) -> str:
+def _state(counts: BatchCounts) -> str:
     answered = counts.rows.get("answered", 0) + counts.rows.get("no_answer", 0)
     failed = counts.rows.get("failed", 0) + counts.rows.get("paused", 0)
     return f"{money(counts.cost_usd)}  {answered} answered  {failed} failed"
@@ -139,7 +139,7 @@ def open_progress() -> Iterator[Progress]:
         yield progress
 
 
-def summary_table(counts: Counts, *, file_cost: float) -> Table:
+def summary_table(counts: BatchCounts, *, file_cost: float) -> Table:
     """Tabulate counts, seconds, tokens and cost of this start, and the cost of the file."""
     table = Table(title="batch", show_header=False, title_justify="left")
     table.add_column()
@@ -158,7 +158,7 @@ def summary_table(counts: Counts, *, file_cost: float) -> Table:
     return table
 
 
-def _seconds(counts: Counts) -> float:
+def _seconds(counts: BatchCounts) -> float:
     return time.monotonic() - counts.began
 
 

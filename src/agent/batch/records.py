@@ -39,7 +39,7 @@ _NAMES = {
 _TWO_NAMES = re.compile(r"[/|()\[\]、,:]")
 
 
-class Record(NamedTuple):
+class FileRecord(NamedTuple):
     line: int
     """Its first line, from 1."""
     fields: dict[str, Any]
@@ -49,7 +49,7 @@ class Record(NamedTuple):
 
 def records(
     raw: bytes, suffix: str, columns: frozenset[str], tell: Callable[[str], object]
-) -> Iterator[Record]:
+) -> Iterator[FileRecord]:
     """Yield every row of the file; a CSV header must have one of `columns`.
 
     `tell` is given what a reader of the result should know of the file.
@@ -106,7 +106,7 @@ def _is_one_array(text: str) -> bool:
         return False
 
 
-def _array_records(text: str, not_decoded: str) -> Iterator[Record]:
+def _array_records(text: str, not_decoded: str) -> Iterator[FileRecord]:
     """Yield the elements of one JSON array, each with the line where it begins."""
     decoder = json.JSONDecoder()
     at, line, counted = text.index("[") + 1, 1, 0
@@ -117,29 +117,29 @@ def _array_records(text: str, not_decoded: str) -> Iterator[Record]:
         yield _json_record(line, text[begin:at], not_decoded)
 
 
-def _json_records(text: str, not_decoded: str) -> Iterator[Record]:
+def _json_records(text: str, not_decoded: str) -> Iterator[FileRecord]:
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             yield _json_record(number, line, not_decoded)
 
 
-def _json_record(number: int, line: str, not_decoded: str) -> Record:
+def _json_record(number: int, line: str, not_decoded: str) -> FileRecord:
     if len(line) > MAX_LINE:
-        return Record(number, {}, f"longer than {MAX_LINE:,} characters")
+        return FileRecord(number, {}, f"longer than {MAX_LINE:,} characters")
     if _ALONE.search(line):
-        return Record(number, {}, not_decoded)
+        return FileRecord(number, {}, not_decoded)
     try:
         value = parse_json(line)
     except ValueError as error:
         reason = error.msg if isinstance(error, json.JSONDecodeError) else "cannot be read"
-        return Record(number, {}, f"not valid JSON ({reason})")
+        return FileRecord(number, {}, f"not valid JSON ({reason})")
     return _record_of(number, value)
 
 
-def _record_of(line: int, value: object) -> Record:
+def _record_of(line: int, value: object) -> FileRecord:
     if not isinstance(value, dict):
-        return Record(line, {}, f"not a JSON object but {_kind(value)}")
-    return Record(line, _by_name(value.items()))
+        return FileRecord(line, {}, f"not a JSON object but {_kind(value)}")
+    return FileRecord(line, _by_name(value.items()))
 
 
 def _kind(value: object) -> str:
@@ -158,7 +158,7 @@ def _by_name(pairs: Any) -> dict[str, Any]:
     return fields
 
 
-def _csv_records(text: str, columns: frozenset[str], not_decoded: str) -> Iterator[Record]:
+def _csv_records(text: str, columns: frozenset[str], not_decoded: str) -> Iterator[FileRecord]:
     lines = text.split("\n")
     lines = [f"{line}\n" for line in lines[:-1]] + [line for line in lines[-1:] if line]
     delimiter = _delimiter(lines, columns)
@@ -166,17 +166,17 @@ def _csv_records(text: str, columns: frozenset[str], not_decoded: str) -> Iterat
     header = next(([plain_name(cell) for cell in cells] for _, cells, _ in rows if cells), [])
     for line, cells, problem in rows:
         if problem is not None:
-            yield Record(line, {}, problem)
+            yield FileRecord(line, {}, problem)
         elif any(cell.strip() for cell in cells):
             yield _csv_record(line, header, cells, not_decoded)
 
 
-def _csv_record(line: int, header: list[str], cells: list[str], not_decoded: str) -> Record:
+def _csv_record(line: int, header: list[str], cells: list[str], not_decoded: str) -> FileRecord:
     if _ALONE.search("".join(cells)):
-        return Record(line, {}, not_decoded)
+        return FileRecord(line, {}, not_decoded)
     if any(cell.strip() for cell in cells[len(header) :]):
-        return Record(line, {}, f"{len(cells)} cells under {len(header)} columns")
-    return Record(line, _by_name(zip(header, cells, strict=False)))
+        return FileRecord(line, {}, f"{len(cells)} cells under {len(header)} columns")
+    return FileRecord(line, _by_name(zip(header, cells, strict=False)))
 
 
 def _delimiter(lines: list[str], columns: frozenset[str]) -> str:
@@ -235,7 +235,7 @@ _COLUMN = re.compile(r"[A-Z]+")
 _SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
 
 
-def _sheet_records(raw: bytes, tell: Callable[[str], object]) -> Iterator[Record]:
+def _sheet_records(raw: bytes, tell: Callable[[str], object]) -> Iterator[FileRecord]:
     """Yield the rows of a workbook's first sheet under the names in its first row."""
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as book:
@@ -249,7 +249,7 @@ def _sheet_records(raw: bytes, tell: Callable[[str], object]) -> Iterator[Record
     for line, cells in rows[1:]:
         if any(cell.strip() for cell in cells.values()):
             pairs = [(names[column], cell) for column, cell in cells.items() if column in names]
-            yield Record(line, _by_name(pairs))
+            yield FileRecord(line, _by_name(pairs))
 
 
 def _sheets(book: zipfile.ZipFile) -> list[str]:

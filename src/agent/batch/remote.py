@@ -12,12 +12,12 @@ from typing import Any
 import httpx
 from langgraph_sdk.client import LangGraphClient
 
-from agent.batch.jobs import Finished, Job, review_error
+from agent.batch.jobs import Attempt, Finished, review_error
 from agent.client.connection import connected, find_assistant, refusal
 from agent.client.follow import (
     FollowLimits,
     RunFollower,
-    RunRequest,
+    RunOrder,
     ServerActivity,
     max_run_seconds,
 )
@@ -27,7 +27,7 @@ from agent.core.errors import ConfigurationError, StoreFailed
 
 
 @dataclass(frozen=True)
-class Target:
+class RemoteAssistant:
     """Name the assistant on the server, with this batch's settings in its types."""
 
     assistant: Mapping[str, Any]
@@ -59,7 +59,7 @@ async def remote_worker(
         schema = schemas.get("context_schema") or schemas.get("config_schema") or {}
         input_schema = schemas.get("input_schema") or {}
         takes_format = "format_requirement" in input_schema.get("properties", {})
-        target = Target(assistant, read_context(schema), url, takes_format)
+        target = RemoteAssistant(assistant, read_context(schema), url, takes_format)
         limits = FollowLimits(run=max_run_seconds(target.context, schema))
         worker = RemoteWorker(client, target, limits)
         yield worker
@@ -70,7 +70,7 @@ class RemoteWorker:
     """Begin runs, join those that are under way, and wait while the server is busy or away."""
 
     def __init__(
-        self, client: LangGraphClient, target: Target, limits: FollowLimits | None = None
+        self, client: LangGraphClient, target: RemoteAssistant, limits: FollowLimits | None = None
     ) -> None:
         self._client, self._target = client, target
         self._limits, self._activity = limits or FollowLimits(), ServerActivity()
@@ -82,7 +82,7 @@ class RemoteWorker:
         chosen = self._target.context
         return {name: str(chosen[name]) for name in MODEL_FIELDS if name in chosen}
 
-    async def work(self, job: Job) -> Finished:
+    async def work(self, job: Attempt) -> Finished:
         """Run a question to its end there, or to an error; every wait has a limit.
 
         Raises AgentError for a problem that every other question would meet, too.
@@ -96,8 +96,8 @@ class RemoteWorker:
             error = review_error()
         return Finished(run.values, _seconds(run.values, began), error)
 
-    def _follower(self, job: Job) -> RunFollower:
-        request = RunRequest(
+    def _follower(self, job: Attempt) -> RunFollower:
+        request = RunOrder(
             self._target.assistant,
             job.thread_id,
             input=job.graph_input(formatted=self._target.takes_format),
@@ -113,7 +113,7 @@ class RemoteWorker:
             activity=self._activity,
         )
 
-    async def forget(self, job: Job, finished: Finished | None) -> None:
+    async def forget(self, job: Attempt, finished: Finished | None) -> None:
         """Remove threads that ended a while ago; those of the last seconds stay.
 
         A killed server wakes up as it was some seconds before, and runs what it then had in work;

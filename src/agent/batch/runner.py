@@ -9,25 +9,25 @@ from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from agent.batch.answers import Row, RowFile, Status
+from agent.batch.answers import Row, RowFile, RowStatus
 from agent.batch.disk import TraceFolder
-from agent.batch.jobs import Finished, Job, Place, Worker, job_of, result_of, skipped_row
+from agent.batch.jobs import Attempt, BatchTarget, Finished, Worker, job_of, result_of, skipped_row
 from agent.batch.questions import Question
 from agent.core.errors import AgentError, StoreFailed
 
 log = logging.getLogger(__name__)
 
-Stop = Literal["interrupted", "max_cost", "quota", "error"]
+BatchStop = Literal["interrupted", "max_cost", "quota", "error"]
 
 
 @dataclass
-class Counts:
+class BatchCounts:
     """Count the rows of this start of the batch; those of earlier starts are in `before`."""
 
     total: int = 0
     """Questions this start was to see to, those of earlier starts included."""
     before: int = 0
-    rows: dict[Status, int] = field(default_factory=dict)
+    rows: dict[RowStatus, int] = field(default_factory=dict)
     input_tokens: int = 0
     output_tokens: int = 0
     searches: int = 0
@@ -59,9 +59,9 @@ class Counts:
 class Progress(Protocol):
     """Show the progress of a batch."""
 
-    def begin(self, counts: Counts) -> None: ...
+    def begin(self, counts: BatchCounts) -> None: ...
 
-    def row_done(self, row: Row, counts: Counts) -> None:
+    def row_done(self, row: Row, counts: BatchCounts) -> None:
         """Show a row that is on disk."""
         ...
 
@@ -71,7 +71,7 @@ class Progress(Protocol):
 
 
 @dataclass(frozen=True)
-class Limits:
+class BatchLimits:
     """Limit a batch: questions at once, retries, cost."""
 
     concurrency: int = 8
@@ -87,9 +87,9 @@ class Runner:
         self,
         worker: Worker,
         file: RowFile,
-        place: Place,
+        place: BatchTarget,
         *,
-        limits: Limits,
+        limits: BatchLimits,
         progress: Progress,
         traces: TraceFolder | None = None,
     ) -> None:
@@ -97,12 +97,12 @@ class Runner:
         self._limits, self._progress, self._traces = limits, progress, traces
         self._waiting: deque[Question] = deque()
         self._lanes: list[asyncio.Task[None]] = []
-        self.counts = Counts()
-        self.stopped: Stop | None = None
+        self.counts = BatchCounts()
+        self.stopped: BatchStop | None = None
         self.reason = ""
         """Why it stopped, in words."""
 
-    async def run(self, questions: Sequence[Question]) -> Counts:
+    async def run(self, questions: Sequence[Question]) -> BatchCounts:
         """Write a row for every remaining question, or stop as `stopped` says.
 
         Raises AgentError where a row cannot be written; what is in flight then resumes later.
@@ -120,7 +120,7 @@ class Runner:
                 await self._end_lanes()
         return self.counts
 
-    def stop(self, why: Stop, reason: str) -> None:
+    def stop(self, why: BatchStop, reason: str) -> None:
         """Start no further question; those in flight are finished."""
         if self.stopped is None:
             self.stopped, self.reason = why, reason
@@ -176,7 +176,7 @@ class Runner:
             await asyncio.to_thread(self._traces.write, question.id, result.trace)
         await self._write(result.row, job, finished)
 
-    async def _write(self, row: Row, job: Job, finished: Finished | None) -> None:
+    async def _write(self, row: Row, job: Attempt, finished: Finished | None) -> None:
         await _whole(self._file.append(row))
         self.counts.count(row)
         log.info("question=%s %s in %.1f s%s", row["id"], row["status"], row["seconds"],

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from typing_extensions import TypedDict
 
-from agent.batch.answers import Row, Status
+from agent.batch.answers import Row, RowStatus
 from agent.batch.questions import Question
 
 _Z = 1.959963984540054
@@ -57,10 +57,10 @@ class Wrong(TypedDict):
     question: str
     expected: str
     answer: str
-    status: Status
+    status: RowStatus
 
 
-def is_correct(answer: str, expected: str, status: Status) -> bool:
+def is_correct(answer: str, expected: str, status: RowStatus) -> bool:
     """Apply GAIA's rule; an `expected` of "" asks for the status no_answer, whatever the text.
 
     A number is compared as a number, without `$`, `%` and the commas of thousands; a list

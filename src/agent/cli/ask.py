@@ -25,9 +25,9 @@ from agent.cli.console import (
 )
 from agent.cli.environment import configure_logging, log_level, read_environment
 from agent.cli.record import RunRecord
-from agent.cli.request import Request, read_request
+from agent.cli.request import AskRequest, read_request
 from agent.cli.review import plan_language, review
-from agent.client.run_result import Outcome, Pause
+from agent.client.run_result import Pause, RunResult
 from agent.core.errors import AgentError, ConfigurationError, InputError, StoreFailed
 from agent.core.faults import contained
 from agent.export import export_failed
@@ -92,7 +92,7 @@ async def _name_last_thread(arguments: Namespace) -> None:
         arguments.assistant = last.assistant
 
 
-def _go_on(request: Request, arguments: Namespace, accepted: asyncio.Event) -> str:
+def _go_on(request: AskRequest, arguments: Namespace, accepted: asyncio.Event) -> str:
     return f"; go on with: {_command(request, arguments, '')}" if accepted.is_set() else ""
 
 
@@ -102,13 +102,13 @@ def _exit_code(error: AgentError) -> int:
     return USAGE if named else FAILED
 
 
-def _run_to_answer(request: Request, arguments: Namespace, accepted: asyncio.Event) -> Outcome:
+def _run_to_answer(request: AskRequest, arguments: Namespace, accepted: asyncio.Event) -> RunResult:
     """Run the question to its answer, reviewing its plan where it waits, and print it."""
     language, notice_shown = _language(request), ""
     while True:
         result, notice_seen = asyncio.run(_ask(request, arguments, accepted, language))
         notice_shown = notice_shown or notice_seen
-        if isinstance(result, Outcome):
+        if isinstance(result, RunResult):
             break
         if arguments.json or not is_terminal():
             where = _command(request, arguments, "")
@@ -123,8 +123,8 @@ def _run_to_answer(request: Request, arguments: Namespace, accepted: asyncio.Eve
 
 
 async def _ask(
-    request: Request, arguments: Namespace, accepted: asyncio.Event, language: Language
-) -> tuple[Outcome | Pause, str]:
+    request: AskRequest, arguments: Namespace, accepted: asyncio.Event, language: Language
+) -> tuple[RunResult | Pause, str]:
     """Return the outcome or the pause, and the notice of sample data that was shown."""
     from agent.cli.watch import open_watcher, show_log
 
@@ -137,7 +137,7 @@ async def _ask(
         return await ask_server(request, watcher), watcher.notice_shown
 
 
-async def ask_here(request: Request, listener: "RunListener") -> Outcome | Pause:
+async def ask_here(request: AskRequest, listener: "RunListener") -> RunResult | Pause:
     """Run the assistant to its answer, or to where it waits for a review.
 
     Runs of killed processes are brought to their end besides, or before if they are on the same
@@ -168,8 +168,8 @@ async def ask_here(request: Request, listener: "RunListener") -> Outcome | Pause
 
 
 async def _run_here(
-    runner: "LocalRunner", request: Request, listener: "RunListener", run: "AcceptedRun | None"
-) -> Outcome | Pause:
+    runner: "LocalRunner", request: AskRequest, listener: "RunListener", run: "AcceptedRun | None"
+) -> RunResult | Pause:
     """Run what was asked, or go on with `run`; return what is on a thread that has ended."""
     from agent.client.local import last_outcome
 
@@ -196,13 +196,15 @@ def _report_other(run: "AcceptedRun", status: str) -> None:
         tell(f"tanlu: the interrupted question ended: {status} ({command})")
 
 
-def _language(request: Request) -> Language:
+def _language(request: AskRequest) -> Language:
     """Return the language of the progress lines; a continued run has no question here."""
     chosen = request.context.get("answer_language") or "auto"
     return language_of_setting(chosen, request.question or "继续")
 
 
-def _show(outcome: Outcome, request: Request, arguments: Namespace, *, notice_shown: str) -> None:
+def _show(
+    outcome: RunResult, request: AskRequest, arguments: Namespace, *, notice_shown: str
+) -> None:
     from agent.cli.render import print_outcome
 
     if arguments.json:
@@ -215,7 +217,7 @@ def _show(outcome: Outcome, request: Request, arguments: Namespace, *, notice_sh
     print_outcome(outcome, follow_up="" if arguments.quiet else follow_up, notice=notice)
 
 
-def _command(request: Request, arguments: Namespace, question: str) -> str:
+def _command(request: AskRequest, arguments: Namespace, question: str) -> str:
     """Return the command that follows up, or continues where there is no question."""
     again = Namespace(thread=request.thread_id, url=request.url, offline=arguments.offline,
                       assistant=request.assistant if request.assistant != "agent" else None,
@@ -224,7 +226,7 @@ def _command(request: Request, arguments: Namespace, question: str) -> str:
     return f"{line} {question}" if question else line
 
 
-def _save(outcome: Outcome, arguments: Namespace, record: RunRecord) -> bool:
+def _save(outcome: RunResult, arguments: Namespace, record: RunRecord) -> bool:
     """Write the requested files and name each; return False if one could not be written.
 
     Each such file has a line with its option and the reason; the others are written all the same.

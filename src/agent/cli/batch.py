@@ -14,10 +14,10 @@ from rich.console import Console
 
 from agent.batch.answers import Format, RowFile, config_key, rows_path, write_answers, write_lines
 from agent.batch.disk import TraceFolder
-from agent.batch.jobs import Place, Worker
+from agent.batch.jobs import BatchTarget, Worker
 from agent.batch.progress import open_progress, score_table, summary_table
 from agent.batch.questions import BENCHMARKS, BadLine, Question, read_questions
-from agent.batch.runner import Counts, Limits, Progress, Runner
+from agent.batch.runner import BatchCounts, BatchLimits, Progress, Runner
 from agent.batch.scoring import summary, wrong
 from agent.cli.console import (
     ANSWERED,
@@ -44,15 +44,15 @@ from agent.texts import say
 
 
 @dataclass(frozen=True)
-class Plan:
+class BatchPlan:
     """Hold the arguments of a batch, checked, and its questions."""
 
     questions: list[Question]
     bad_lines: list[BadLine]
     answers: Path
     format: Format
-    place: Place
-    limits: Limits
+    place: BatchTarget
+    limits: BatchLimits
     sets: dict[str, str]
     url: str | None
     score: bool
@@ -76,7 +76,7 @@ def beside(answers: Path, suffix: str) -> Path:
     return answers.with_name(answers.name + suffix)
 
 
-def read_plan(arguments: Namespace) -> Plan:
+def read_plan(arguments: Namespace) -> BatchPlan:
     """Return the plan; raise InputError or ConfigurationError naming the argument."""
     url = server_url(arguments.url, offline=arguments.offline)
     sets = split_sets(arguments.sets)
@@ -95,13 +95,13 @@ def read_plan(arguments: Namespace) -> Plan:
     effective = _effective(sets, local=url is None)
     config = config_key(arguments.assistant, effective)
     rows = rows_path(answers, arguments.format).resolve()
-    return Plan(
+    return BatchPlan(
         questions=questions,
         bad_lines=bad_lines,
         answers=answers,
         format=arguments.format,
-        place=Place(rows, arguments.assistant, config, effective),
-        limits=Limits(arguments.concurrency, arguments.retry_failed, arguments.max_cost),
+        place=BatchTarget(rows, arguments.assistant, config, effective),
+        limits=BatchLimits(arguments.concurrency, arguments.retry_failed, arguments.max_cost),
         sets=sets,
         url=url,
         score=arguments.score,
@@ -183,7 +183,7 @@ def run(arguments: Namespace) -> int:
         return fail(f"cancelled; go on with: {plan.resume}", code=CANCELLED)
 
 
-def _estimate(plan: Plan) -> int:
+def _estimate(plan: BatchPlan) -> int:
     """Print what the rest of the batch takes; asks nothing and writes nothing.
 
     Of a server the settings here are taken for its own.
@@ -213,14 +213,14 @@ def _is_usage(error: AgentError) -> bool:
     return isinstance(error, ConfigurationError) and error.name.startswith("--")
 
 
-def _report_bad_lines(plan: Plan) -> None:
+def _report_bad_lines(plan: BatchPlan) -> None:
     for bad in plan.bad_lines[:_BAD_LINES_SHOWN]:
         fail(f"line {bad.line} is left out: {bad.problem}")
     if (more := len(plan.bad_lines) - _BAD_LINES_SHOWN) > 0:
         fail(f"{more} more lines are left out")
 
 
-def advise(plan: Plan) -> None:
+def advise(plan: BatchPlan) -> None:
     """Say before it costs anything that a benchmark of reports is asked for short answers."""
     names = {question.benchmark for question in plan.questions} - {None}
     wants_reports = [name for name in names if name and BENCHMARKS[name].rubric == "report"]
@@ -229,14 +229,14 @@ def advise(plan: Plan) -> None:
         fail(say("batch.wants_reports", reader_language(), benchmark=title))
 
 
-async def _batch(plan: Plan, traces: TraceFolder | None) -> int:
+async def _batch(plan: BatchPlan, traces: TraceFolder | None) -> int:
     async with await RowFile.open(plan.place.rows) as file:
         # Not before: a file that is refused as ANSWERS gets no log beside it.
         configure_logging(log_level(), str(plan.log_file))
         return await _with_file(plan, file, traces)
 
 
-async def _with_file(plan: Plan, file: RowFile, traces: TraceFolder | None) -> int:
+async def _with_file(plan: BatchPlan, file: RowFile, traces: TraceFolder | None) -> int:
     async with _worker(plan) as worker:
         with open_progress() as progress:
             _report_damage(file, progress)
@@ -262,7 +262,7 @@ def _report_damage(file: RowFile, progress: Progress) -> None:
         progress.notice(f"{file.broken} lines of the file of answers are no rows and are left out")
 
 
-def _worker(plan: Plan) -> AbstractAsyncContextManager[Worker]:
+def _worker(plan: BatchPlan) -> AbstractAsyncContextManager[Worker]:
     """Open the worker: this process, or a server."""
     if plan.url is None:
         from agent.batch.local import local_worker
@@ -278,7 +278,7 @@ def _worker(plan: Plan) -> AbstractAsyncContextManager[Worker]:
     )
 
 
-async def _interruptible(runner: Runner, plan: Plan, progress: Progress) -> Counts:
+async def _interruptible(runner: Runner, plan: BatchPlan, progress: Progress) -> BatchCounts:
     """Run the batch; the first Ctrl-C lets questions in flight finish, the second cancels them."""
 
     def interrupt() -> None:
@@ -295,7 +295,7 @@ async def _interruptible(runner: Runner, plan: Plan, progress: Progress) -> Coun
         return await runner.run(plan.questions)
 
 
-async def _write(plan: Plan, file: RowFile, traces: TraceFolder | None) -> None:
+async def _write(plan: BatchPlan, file: RowFile, traces: TraceFolder | None) -> None:
     """Compact the rows file, and write ANSWERS from it in another format."""
     await file.compact([question.id for question in plan.questions])
     if plan.format != "rows":
@@ -307,7 +307,7 @@ async def _write(plan: Plan, file: RowFile, traces: TraceFolder | None) -> None:
         await asyncio.to_thread(write_answers, plan.answers, chosen, plan.format, trace_of, prompts)
 
 
-async def _show(plan: Plan, file: RowFile, counts: Counts) -> None:
+async def _show(plan: BatchPlan, file: RowFile, counts: BatchCounts) -> None:
     """Print the summary, and the score with `--score`."""
     console = Console(highlight=False)
     console.print(summary_table(counts, file_cost=file.cost_usd))
@@ -322,7 +322,7 @@ async def _show(plan: Plan, file: RowFile, counts: Counts) -> None:
     console.print(f"answers: {plan.answers}", soft_wrap=True, markup=False)
 
 
-def _failure_count(plan: Plan, file: RowFile) -> int:
+def _failure_count(plan: BatchPlan, file: RowFile) -> int:
     """Return the number of questions whose last row is a failure, of this or an earlier start."""
     entries = (file.entry(question.id, plan.place.config) for question in plan.questions)
     return sum(entry is not None and entry.status == "failed" for entry in entries)
@@ -333,7 +333,7 @@ _STOPPED = {
 }  # fmt: skip
 
 
-def _report_end(plan: Plan, runner: Runner, counts: Counts, failed: int) -> int:
+def _report_end(plan: BatchPlan, runner: Runner, counts: BatchCounts, failed: int) -> int:
     """Print why it stopped and how to go on; return the exit code."""
     if stopped := _STOPPED.get(runner.stopped or ""):
         why = "" if runner.stopped == "interrupted" else f": {runner.reason}"

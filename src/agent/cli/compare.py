@@ -9,19 +9,19 @@ from typing import Any
 from agent.cli.console import ANSWERED, USAGE, fail, print_json, printable, reader_language
 from agent.cli.environment import prepare
 from agent.core.errors import AgentError, InputError
-from agent.evaluation.answers import JUDGED, Answer, answers_path, read_answers
+from agent.evaluation.answers import JUDGED, FileAnswer, answers_path, read_answers
 from agent.evaluation.card import money
 from agent.evaluation.comparison import (
     ClassDifference,
     Comparison,
-    Difference,
+    ScoreDifference,
     Side,
     common_judge,
     compare,
     least_split,
     verdicts_by,
 )
-from agent.evaluation.verdicts import Verdict, read_verdicts, verdicts_path
+from agent.evaluation.verdicts import JudgeVerdict, read_verdicts, verdicts_path
 from agent.texts import Language, say
 
 _FEW = 10
@@ -33,8 +33,8 @@ class File:
     """Hold one of the two files: its answers that count, and all verdicts beside it."""
 
     address: str
-    answers: list[Answer]
-    verdicts: list[Verdict]
+    answers: list[FileAnswer]
+    verdicts: list[JudgeVerdict]
 
     def title(self, language: Language) -> str:
         """Return its address with the assistant and what differs from the defaults."""
@@ -139,7 +139,7 @@ def _score_lines(comparison: Comparison, language: Language) -> Iterator[str]:
         yield say("compare.few_pairs", language)
 
 
-def _conclusion(difference: Difference, language: Language) -> str:
+def _conclusion(difference: ScoreDifference, language: Language) -> str:
     """Return in words whether the two differ; the chance is of this difference or a larger one."""
     if not difference.is_clear:
         return say("compare.same", language, **_p(difference))
@@ -148,11 +148,11 @@ def _conclusion(difference: Difference, language: Language) -> str:
     return say("compare.a_better", language, **_p(difference))
 
 
-def _p(difference: Difference) -> dict[str, str]:
+def _p(difference: ScoreDifference) -> dict[str, str]:
     return {"p": "< 0.1%" if difference.p < 0.001 else f"{difference.p:.1%}"}
 
 
-def _percent(difference: Difference) -> dict[str, str]:
+def _percent(difference: ScoreDifference) -> dict[str, str]:
     return {
         "a": f"{difference.a:.1%}",
         "b": f"{difference.b:.1%}",

@@ -28,8 +28,8 @@ from agent.cli.environment import on_interrupt, prepare
 from agent.cli.search import check_owner, open_knowledge
 from agent.core.errors import AgentError, ConfigurationError
 from agent.core.strings import one_line
-from agent.knowledge.files import Target
-from agent.knowledge.ingest import FileResult, Ingest, IngestListener, Outcome, Report
+from agent.knowledge.files import Destination
+from agent.knowledge.ingest import FileOutcome, FileResult, Ingest, IngestListener, Report
 from agent.knowledge.sqlite import check_names
 from agent.sample.pages import sample_documents
 from agent.settings import read_settings
@@ -100,7 +100,7 @@ def open_listener() -> Iterator[IngestListener]:
 
 
 _LISTED = 200
-_LISTED_OUTCOMES: tuple[Outcome, ...] = ("failed", "left_out", "gone")
+_LISTED_OUTCOMES: tuple[FileOutcome, ...] = ("failed", "left_out", "gone")
 _SUMMED = ("read", "unchanged", "same", "failed", "left_out", "gone", "removed")
 _UNREAD = (
     "no model key is set: sample mode does not read these documents, which are kept for runs with "
@@ -143,7 +143,7 @@ async def _ingest(arguments: Namespace) -> Report:
         with open_listener() as listener:
             ingest = await base.ingest(
                 [Path(path) for path in arguments.paths],
-                target=Target(arguments.collection, arguments.owner, arguments.shared),
+                target=Destination(arguments.collection, arguments.owner, arguments.shared),
                 retry=arguments.retry,
                 prune=arguments.prune,
                 listener=listener,

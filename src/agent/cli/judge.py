@@ -24,10 +24,16 @@ from agent.configuration import Configuration
 from agent.core.calls import Calls
 from agent.core.errors import AgentError, ConfigurationError, InputError
 from agent.core.strings import one_line
-from agent.evaluation.answers import JUDGED, Answer, answers_path, read_answers, with_questions
-from agent.evaluation.card import Result, card_of, card_text, money, write_card
-from agent.evaluation.judge import Docket, Judge, Session, Stop
-from agent.evaluation.verdicts import Verdict, VerdictFile, read_verdicts, scores_of, verdicts_path
+from agent.evaluation.answers import JUDGED, FileAnswer, answers_path, read_answers, with_questions
+from agent.evaluation.card import CardContent, card_of, card_text, money, write_card
+from agent.evaluation.judge import Docket, FileJudge, JudgeSession, JudgeStop
+from agent.evaluation.verdicts import (
+    JudgeVerdict,
+    VerdictFile,
+    read_verdicts,
+    scores_of,
+    verdicts_path,
+)
 from agent.models import catalogue
 from agent.models.client import ModelClient
 from agent.settings import read_settings
@@ -37,26 +43,26 @@ _LINES_SHOWN = 20
 
 
 @dataclass(frozen=True)
-class Plan:
+class JudgePlan:
     """Hold the arguments, checked, and the answers."""
 
     path: Path
-    answers: list[Answer]
+    answers: list[FileAnswer]
     problems: int
     """Lines that cannot be used, and answers without a question."""
-    judge: Judge
+    judge: FileJudge
     max_cost: float | None
     concurrency: int
     card: Path | None
     language: Language
 
     @property
-    def counting(self) -> list[Answer]:
+    def counting(self) -> list[FileAnswer]:
         """Return the answers that have something to judge."""
         return [answer for answer in self.answers if answer.status in JUDGED]
 
 
-def read_plan(arguments: Namespace) -> Plan:
+def read_plan(arguments: Namespace) -> JudgePlan:
     """Return the plan; raise InputError or ConfigurationError naming the argument."""
     writable("--card", arguments.card)
     writable("--log-file", arguments.log_file)
@@ -80,11 +86,11 @@ def read_plan(arguments: Namespace) -> Plan:
     if missing:
         ids = one_line(", ".join(missing), longest=200)
         fail(say("judge.no_question", language, count=len(missing), ids=ids))
-    return Plan(
+    return JudgePlan(
         path=path,
         answers=answers[: arguments.limit],
         problems=len(bad) + len(bad_questions) + len(missing),
-        judge=Judge(model, rubric=None if arguments.rubric == "auto" else arguments.rubric),
+        judge=FileJudge(model, rubric=None if arguments.rubric == "auto" else arguments.rubric),
         max_cost=arguments.max_cost,
         concurrency=arguments.concurrency,
         card=Path(arguments.card) if arguments.card else None,
@@ -118,7 +124,7 @@ def run(arguments: Namespace) -> int:
         return fail(error)
 
 
-def _judge(plan: Plan, file: VerdictFile) -> int:
+def _judge(plan: JudgePlan, file: VerdictFile) -> int:
     # Anew: another judge may have written until the file was ours.
     docket = Docket.of(plan.judge, plan.counting, file.by_key.keys())
     try:
@@ -130,7 +136,7 @@ def _judge(plan: Plan, file: VerdictFile) -> int:
     return _report_end(plan, session)
 
 
-def _check(plan: Plan, docket: Docket) -> None:
+def _check(plan: JudgePlan, docket: Docket) -> None:
     """Raise ConfigurationError for what would fail only once something was paid."""
     settings = read_settings()
     if docket.pending and settings.mode == "offline":
@@ -140,7 +146,7 @@ def _check(plan: Plan, docket: Docket) -> None:
         raise InputError("--max-cost", problem)
 
 
-def _estimate(plan: Plan, docket: Docket) -> str:
+def _estimate(plan: JudgePlan, docket: Docket) -> str:
     tokens = sum(pending.input_tokens + pending.output_tokens for pending in docket.pending)
     return say(
         "judge.estimate",
@@ -158,10 +164,10 @@ def _tell(line: str) -> None:
     print(printable(line), file=sys.stderr, flush=True)  # noqa: T201
 
 
-async def _session(plan: Plan, docket: Docket, file: VerdictFile) -> Session:
+async def _session(plan: JudgePlan, docket: Docket, file: VerdictFile) -> JudgeSession:
     """Judge; the first Ctrl-C lets verdicts under way finish, the second leaves them."""
     models = ModelClient(read_settings(), Calls())
-    session = Session(
+    session = JudgeSession(
         plan.judge, models, file, max_cost=plan.max_cost, notice=_notice(plan, len(docket.pending))
     )
 
@@ -170,23 +176,23 @@ async def _session(plan: Plan, docket: Docket, file: VerdictFile) -> Session:
             session.cancel()
         else:
             _tell(say("judge.finishing", plan.language))
-        session.stop(Stop("interrupted"))
+        session.stop(JudgeStop("interrupted"))
 
     try:
         with on_interrupt(interrupt):
             await session.run(docket, concurrency=plan.concurrency)
     except asyncio.CancelledError:
-        session.stop(Stop("interrupted"))
+        session.stop(JudgeStop("interrupted"))
     finally:
         await models.aclose()
     return session
 
 
-def _notice(plan: Plan, total: int) -> Callable[[Answer, Verdict | AgentError], None]:
+def _notice(plan: JudgePlan, total: int) -> Callable[[FileAnswer, JudgeVerdict | AgentError], None]:
     """Return what writes a line for each verdict, and for each answer that got none."""
     count = 0
 
-    def notice(answer: Answer, outcome: Verdict | AgentError) -> None:
+    def notice(answer: FileAnswer, outcome: JudgeVerdict | AgentError) -> None:
         nonlocal count
         count += 1
         if isinstance(outcome, AgentError):
@@ -201,7 +207,7 @@ def _notice(plan: Plan, total: int) -> Callable[[Answer, Verdict | AgentError], 
     return notice
 
 
-def _show(plan: Plan, verdicts: Mapping[str, Verdict]) -> None:
+def _show(plan: JudgePlan, verdicts: Mapping[str, JudgeVerdict]) -> None:
     """Print the card of all verdicts there are on these answers, and write it with `--card`."""
     judge = plan.judge
     by_subject = {
@@ -209,7 +215,7 @@ def _show(plan: Plan, verdicts: Mapping[str, Verdict]) -> None:
         for answer in plan.counting
         if (key := judge.key_of(answer)) in verdicts
     }
-    result = Result(
+    result = CardContent(
         file=plan.path.name,
         answers=plan.answers,
         verdicts=list(by_subject.values()),
@@ -223,15 +229,15 @@ def _show(plan: Plan, verdicts: Mapping[str, Verdict]) -> None:
         write_card(plan.card, card, plan.language)
 
 
-def _report_end(plan: Plan, session: Session) -> int:
+def _report_end(plan: JudgePlan, session: JudgeSession) -> int:
     """Say why something is left; return the exit code."""
     left = session.left
     match session.stopped:
-        case Stop("interrupted") if left:
+        case JudgeStop("interrupted") if left:
             return fail(say("judge.interrupted", plan.language, count=left), code=CANCELLED)
-        case Stop("max_cost"):
+        case JudgeStop("max_cost"):
             return fail(say("judge.max_cost", plan.language, count=left))
-        case Stop(_, error) if error is not None:
+        case JudgeStop(_, error) if error is not None:
             reason = reason_of(error, plan.language)
             return fail(say("judge.stopped", plan.language, count=left, reason=reason))
     if left:

@@ -13,7 +13,7 @@ from typing import Any
 
 from agent.batch.disk import TraceFolder
 from agent.cli.environment import NO_RUN, RUN_ID
-from agent.client.run_result import Outcome
+from agent.client.run_result import RunResult
 from agent.core.errors import AgentError
 from agent.core.outside import parse_json
 from agent.core.redaction import scrub, scrub_values
@@ -46,7 +46,7 @@ class RunRecord:
         with listening(collect) if log_file or self._folder else contextlib.nullcontext():
             yield
 
-    def finish(self, outcome: Outcome) -> Path | None:
+    def finish(self, outcome: RunResult) -> Path | None:
         """Write the record of an answered run; return the trace's path."""
         result = {"checks": outcome.checks, "usage": outcome.usage, "gaps": outcome.gaps}
         log.info("run ended: %s\n%s", outcome.run_id, _block("result", [

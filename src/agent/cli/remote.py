@@ -8,18 +8,18 @@ from typing import Any
 import httpx
 from langgraph_sdk.client import LangGraphClient
 
-from agent.cli.request import Request
+from agent.cli.request import AskRequest
 from agent.client.connection import checked_settings, connected, find_assistant, refusal, status_of
 from agent.client.follow import (
     FollowedRun,
     FollowLimits,
     RunFollower,
     RunListener,
-    RunRequest,
+    RunOrder,
     ended_run,
     max_run_seconds,
 )
-from agent.client.run_result import Outcome, Pause, RunName, outcome_of, pause_of
+from agent.client.run_result import Pause, RunName, RunResult, outcome_of, pause_of
 from agent.core.errors import InputError
 
 _QUEUE_SECONDS = 3600.0
@@ -27,7 +27,7 @@ _QUEUE_SECONDS = 3600.0
 _AWAY_SECONDS = 120.0
 
 
-async def ask_server(request: Request, listener: RunListener) -> Outcome | Pause:
+async def ask_server(request: AskRequest, listener: RunListener) -> RunResult | Pause:
     """Run the assistant on `request.url`, to its answer or to where it waits for a review.
 
     Cancelling cancels the run there. Raises AgentError.
@@ -40,7 +40,9 @@ async def ask_server(request: Request, listener: RunListener) -> Outcome | Pause
             raise refusal(url, error) from None
 
 
-async def _ask(client: LangGraphClient, request: Request, listener: RunListener) -> Outcome | Pause:
+async def _ask(
+    client: LangGraphClient, request: AskRequest, listener: RunListener
+) -> RunResult | Pause:
     began = time.monotonic()
     assistant = await find_assistant(client, request.assistant)
     schemas = await client.assistants.get_schemas(assistant["assistant_id"])
@@ -66,7 +68,7 @@ async def _ask(client: LangGraphClient, request: Request, listener: RunListener)
 
 def _follower(
     client: LangGraphClient,
-    request: Request,
+    request: AskRequest,
     assistant: Mapping[str, Any],
     schemas: Mapping[str, Any],
     listener: RunListener,
@@ -77,7 +79,7 @@ def _follower(
         raise InputError("--format-requirement", f"is not taken by {request.assistant}")
     schema = schemas.get("context_schema") or schemas.get("config_schema") or {}
     context = checked_settings(request.context, schema, saves=request.saves)
-    run = RunRequest(
+    run = RunOrder(
         assistant,
         request.thread_id,
         input=request.graph_input(),
@@ -90,7 +92,7 @@ def _follower(
     return RunFollower(client, run, server=request.url or "", limits=limits, listener=listener)
 
 
-async def _rejoin(request: Request, follower: RunFollower) -> bool:
+async def _rejoin(request: AskRequest, follower: RunFollower) -> bool:
     """Rejoin the run under way on the thread; raise InputError where there is no thread."""
     try:
         return await follower.rejoin()
@@ -100,7 +102,7 @@ async def _rejoin(request: Request, follower: RunFollower) -> bool:
         raise InputError("--thread", f"the server has no {request.thread_id}") from None
 
 
-def _outcome(request: Request, run: FollowedRun, seconds: float) -> Outcome:
+def _outcome(request: AskRequest, run: FollowedRun, seconds: float) -> RunResult:
     return outcome_of(
         run.values, RunName(request.assistant, request.thread_id, run.run_id), seconds
     )

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from agent.cli.console import printable
-from agent.client.run_result import Outcome
+from agent.client.run_result import RunResult
 from agent.evidence.markdown import without_dead_links
 from agent.evidence.records import (
     cost_text,
@@ -46,7 +46,7 @@ Numbers = Mapping[str, int | None]
 
 
 def print_outcome(
-    outcome: Outcome, *, follow_up: str, notice: str = "", console: Console | None = None
+    outcome: RunResult, *, follow_up: str, notice: str = "", console: Console | None = None
 ) -> None:
     """Print the answer and its places; with a command for a follow-up that, too, and the usage.
 
@@ -59,7 +59,7 @@ def print_outcome(
         _print_plain(outcome, follow_up)
 
 
-def usage_line(outcome: Outcome) -> str:
+def usage_line(outcome: RunResult) -> str:
     """Return the usage of the run in one line."""
     usage, language = outcome.usage, outcome.language
     line = say(
@@ -86,7 +86,7 @@ def follow_up_line(command: str, language: Language) -> str:
     return say("terminal.follow_up", language, command=command)
 
 
-def _print_plain(outcome: Outcome, follow_up: str) -> None:
+def _print_plain(outcome: RunResult, follow_up: str) -> None:
     parts = [
         without_dead_links(outcome.answer),
         *filter(None, [statement_line(outcome.finished())]),
@@ -100,7 +100,7 @@ def _print_plain(outcome: Outcome, follow_up: str) -> None:
     print(printable("\n\n".join(parts)), flush=True)  # noqa: T201
 
 
-def _print_pretty(console: Console, outcome: Outcome, follow_up: str, notice: str) -> None:
+def _print_pretty(console: Console, outcome: RunResult, follow_up: str, notice: str) -> None:
     console.print()
     answer = printable(without_notice(outcome.answer, notice))
     console.print(Markdown(_for_terminal(strip_references(answer)), hyperlinks=True))

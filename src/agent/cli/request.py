@@ -26,7 +26,7 @@ _PLANS = ("outing", "ics", "pocket_map")
 
 
 @dataclass(frozen=True)
-class Request:
+class AskRequest:
     """Hold a question (None: continue the thread) and the options to ask it with."""
 
     question: str | None
@@ -59,7 +59,7 @@ class Request:
         return values
 
 
-def read_request(arguments: Namespace) -> Request:
+def read_request(arguments: Namespace) -> AskRequest:
     """Return the request; raise InputError or ConfigurationError naming the argument."""
     question = _question(arguments.question, arguments.thread)
     url = server_url(arguments.url, offline=arguments.offline)
@@ -74,7 +74,7 @@ def read_request(arguments: Namespace) -> Request:
         _pdf_extra("--pdf" if arguments.pdf is not None else "--pocket-map")
     context = _context(arguments, local=url is None)
     _check_review(arguments, context, has_question=question is not None)
-    return Request(
+    return AskRequest(
         question=question,
         assistant=arguments.assistant,
         thread_id=_thread(arguments.thread),

@@ -19,22 +19,22 @@ from agent.client.run_result import spoken
 from agent.core.calls import Calls
 from agent.core.errors import AgentError, ConfigurationError, InputError
 from agent.knowledge.base import KnowledgeBase, build_knowledge
-from agent.retention import Evidence, ThreadArchive
+from agent.retention import ThreadArchive, ThreadRemains
 from agent.runs.engine import OWNER
 from agent.runs.threads import open_threads
 from agent.settings import read_settings
 
-Row = Mapping[str, Any]
+ThreadRow = Mapping[str, Any]
 """A thread in a list: thread_id, title, assistant, owner, status, updated_at, …"""
 _PAGE = 100
 
 
-class Place(Protocol):
+class ThreadHolder(Protocol):
     """Know the threads of a data folder or of a server."""
 
-    async def rows(self, limit: int) -> list[Row]: ...
+    async def rows(self, limit: int) -> list[ThreadRow]: ...
 
-    async def values(self, thread_id: str) -> Row: ...
+    async def values(self, thread_id: str) -> ThreadRow: ...
 
     async def older_than(self, days: int) -> list[str]: ...
 
@@ -74,7 +74,7 @@ def _named(arguments: Namespace, most: int | None = None) -> list[str]:
     return threads
 
 
-async def _prune(place: Place, arguments: Namespace) -> int:
+async def _prune(place: ThreadHolder, arguments: Namespace) -> int:
     days = arguments.days or read_settings().tanlu_keep_days
     if not days:
         raise InputError("--days", "says how old threads must be (or TANLU_KEEP_DAYS)")
@@ -85,7 +85,7 @@ async def _prune(place: Place, arguments: Namespace) -> int:
     return ANSWERED
 
 
-async def _delete(place: Place, threads: Sequence[str], *, as_json: bool) -> int:
+async def _delete(place: ThreadHolder, threads: Sequence[str], *, as_json: bool) -> int:
     deleted, problems = list[str](), list[str]()
     for thread_id in threads:
         try:
@@ -103,7 +103,7 @@ async def _delete(place: Place, threads: Sequence[str], *, as_json: bool) -> int
 
 
 @asynccontextmanager
-async def _opened(arguments: Namespace) -> AsyncIterator[Place]:
+async def _opened(arguments: Namespace) -> AsyncIterator[ThreadHolder]:
     """Open the server that was named, else the data folder or database of the settings."""
     if url := server_url(arguments.url, offline=False):
         async with connected(url) as client:
@@ -123,7 +123,7 @@ async def _opened(arguments: Namespace) -> AsyncIterator[Place]:
             return knowledge[-1]
 
         papers = settings.tanlu_data_dir / "papers"
-        evidence = Evidence(threads.saver, threads.reply_cache, papers=papers, knowledge=base)
+        evidence = ThreadRemains(threads.saver, threads.reply_cache, papers=papers, knowledge=base)
         archive = ThreadArchive(threads.saver, threads.runs, evidence)
         yield LocalThreads(archive, arguments.owner)
 
@@ -134,11 +134,11 @@ class LocalThreads:
     def __init__(self, archive: ThreadArchive, owner: str | None) -> None:
         self._archive, self._owner = archive, owner
 
-    async def rows(self, limit: int) -> list[Row]:
+    async def rows(self, limit: int) -> list[ThreadRow]:
         found = await self._archive.summaries(limit=limit, owner=self._owner)
         return [asdict(summary) for summary in found]
 
-    async def values(self, thread_id: str) -> Row:
+    async def values(self, thread_id: str) -> ThreadRow:
         return await self._archive.values(thread_id)
 
     async def older_than(self, days: int) -> list[str]:
@@ -154,10 +154,10 @@ class ServerThreads:
     def __init__(self, client: LangGraphClient) -> None:
         self._client = client
 
-    async def rows(self, limit: int) -> list[Row]:
+    async def rows(self, limit: int) -> list[ThreadRow]:
         return [_row(thread) async for thread in self._all("desc", limit)]
 
-    async def values(self, thread_id: str) -> Row:
+    async def values(self, thread_id: str) -> ThreadRow:
         try:
             values = (await self._client.threads.get_state(thread_id))["values"]
         except httpx.HTTPStatusError as error:
@@ -195,7 +195,7 @@ class ServerThreads:
                 return
 
 
-def _row(thread: Any) -> Row:
+def _row(thread: Any) -> ThreadRow:
     metadata = thread.get("metadata") or {}
     return {
         "thread_id": thread["thread_id"],
@@ -213,7 +213,7 @@ def _missing(thread_id: str, error: httpx.HTTPStatusError) -> Exception:
     return error
 
 
-def _print_rows(rows: Sequence[Row], *, as_json: bool) -> None:
+def _print_rows(rows: Sequence[ThreadRow], *, as_json: bool) -> None:
     lines = [
         "  ".join(
             [row["thread_id"], str(row["updated_at"])[:16].replace("T", " "), row["status"],
@@ -224,14 +224,14 @@ def _print_rows(rows: Sequence[Row], *, as_json: bool) -> None:
     _print({"threads": list(rows)}, "\n".join(lines), as_json=as_json)
 
 
-def _print_messages(thread_id: str, values: Row, *, as_json: bool) -> None:
+def _print_messages(thread_id: str, values: ThreadRow, *, as_json: bool) -> None:
     messages = spoken(values)
     text = "\n\n".join(f"# {text}" if role == "human" else text for role, text in messages)
     rows = [{"type": role, "text": text} for role, text in messages]
     _print({"thread_id": thread_id, "messages": rows}, text, as_json=as_json)
 
 
-def _print(result: Row, text: str, *, as_json: bool) -> None:
+def _print(result: ThreadRow, text: str, *, as_json: bool) -> None:
     if as_json:
         print_json(result)
     elif text:

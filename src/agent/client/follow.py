@@ -187,7 +187,7 @@ class RunListener:
 
 
 @dataclass(frozen=True)
-class RunRequest:
+class RunOrder:
     """Describe a run of an assistant on a thread."""
 
     assistant: Mapping[str, Any]
@@ -240,7 +240,7 @@ class RunFollower:
     def __init__(
         self,
         client: LangGraphClient,
-        request: RunRequest,
+        request: RunOrder,
         *,
         server: str,
         limits: FollowLimits | None = None,

@@ -11,7 +11,7 @@ from langgraph.types import StateSnapshot
 
 from agent.assistants.registry import Graph, compiled
 from agent.client.follow import RunListener
-from agent.client.run_result import Outcome, Pause, RunName, outcome_of, pause_of
+from agent.client.run_result import Pause, RunName, RunResult, outcome_of, pause_of
 from agent.core.errors import StoreFailed
 from agent.runs.run_log import AcceptedRun, End
 from agent.runs.threads import Threads, continue_interrupted, run_config, shorten
@@ -71,7 +71,7 @@ class LocalRunner:
         except Exception:
             log.exception("continuing an interrupted run failed")
 
-    async def run(self, run: AcceptedRun, listener: RunListener) -> Outcome | Pause:
+    async def run(self, run: AcceptedRun, listener: RunListener) -> RunResult | Pause:
         """Run it to its answer, or to where it waits for a review. Raises AgentError.
 
         Cancelling ends it, and closes it in the run log.
@@ -127,7 +127,7 @@ class LocalRunner:
         return values
 
 
-def last_outcome(assistant: str, thread_id: str, snapshot: StateSnapshot) -> Outcome | None:
+def last_outcome(assistant: str, thread_id: str, snapshot: StateSnapshot) -> RunResult | None:
     """Return the last answer of a thread on which nothing is left to do, else None."""
     if snapshot.next:
         return None

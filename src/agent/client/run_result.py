@@ -20,7 +20,7 @@ _CHECKS = ("cited", "unknown_ids_removed", "places_rejected")
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunResult:
     """Hold a finished run; the fields up to `verified` begin the object that `--json` prints.
 
     The last three of these are None for assistants that write no bare answer. `further` follows.
@@ -126,7 +126,7 @@ class RunName:
     run_id: str
 
 
-def outcome_of(values: Mapping[str, Any], run: RunName, seconds: float) -> Outcome:
+def outcome_of(values: Mapping[str, Any], run: RunName, seconds: float) -> RunResult:
     """Return the outcome in a thread's last values; raise AgentError if no answer is there.
 
     Messages may be objects (in process) or dicts (from a server); `seconds` counts where the
@@ -139,7 +139,7 @@ def outcome_of(values: Mapping[str, Any], run: RunName, seconds: float) -> Outco
     answer, metadata = valid_text(answer), valid_json(_part(last, "additional_kwargs") or {})
     turn = values.get("turn") or {}
     question = valid_text(next((_text(m) for m in reversed(messages) if _role(m) == "human"), ""))
-    return Outcome(
+    return RunResult(
         assistant=metadata.get("assistant") or run.assistant,
         mode=metadata.get("mode") or "online",
         thread_id=run.thread_id,

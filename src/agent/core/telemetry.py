@@ -17,11 +17,11 @@ from typing import Any, Literal
 from agent.core.faults import or_else
 
 CANCELLED = "cancelled"
-Status = Literal["success", "paused", "cancelled", "error"]
+RunStatus = Literal["success", "paused", "cancelled", "error"]
 
 
 @dataclass
-class Step:
+class NodeStep:
     """Hold one execution of a node: for whom, and in which run and turn."""
 
     assistant: str
@@ -37,7 +37,7 @@ class Step:
     """Seconds since 1970."""
 
 
-STEP: ContextVar[Step | None] = ContextVar("step", default=None)
+STEP: ContextVar[NodeStep | None] = ContextVar("step", default=None)
 """The step that the present code works for; None outside of runs."""
 
 
@@ -95,7 +95,7 @@ class Cost:
 class StepEnd:
     """Hold a step that has ended."""
 
-    step: Step
+    step: NodeStep
     code: str = ""
     """The error's code or class; empty where there was none."""
 
@@ -104,9 +104,9 @@ class StepEnd:
 class RunEnd:
     """Hold the end of a run, or its pause."""
 
-    step: Step
+    step: NodeStep
     """The last one."""
-    status: Status
+    status: RunStatus
     seconds: float = 0.0
     """Since the question was asked."""
     gaps: Sequence[str] = ()

@@ -22,7 +22,7 @@ from pydantic import SecretStr
 
 from agent.core.errors import ConfigurationError
 from agent.core.redaction import hide
-from agent.core.telemetry import STEP, Event, Exchange, RunEnd, Step, StepEnd, listening
+from agent.core.telemetry import STEP, Event, Exchange, NodeStep, RunEnd, StepEnd, listening
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.metrics import MeterProvider
@@ -270,7 +270,7 @@ def described(call: Exchange) -> tuple[str, dict[str, Any], bool]:
     return f"{operation} {model}", attributes, True
 
 
-def trace_of(step: Step) -> str:
+def trace_of(step: NodeStep) -> str:
     """Return the trace's id: the turn's, or the run's where none was opened."""
     return step.turn_id or step.run_id.replace("-", "")
 

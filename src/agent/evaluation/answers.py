@@ -24,7 +24,7 @@ JUDGED = ("answered", "no_answer", "failed")
 
 
 @dataclass(frozen=True)
-class Answer:
+class FileAnswer:
     """Hold one answer; `row` is its batch row, empty for another program's."""
 
     id: str
@@ -83,12 +83,12 @@ def answers_path(address: str) -> tuple[Path, str | None]:
     return (rows if rows.is_file() else path), config
 
 
-def read_answers(path: Path, config: str | None) -> tuple[list[Answer], list[BadLine]]:
+def read_answers(path: Path, config: str | None) -> tuple[list[FileAnswer], list[BadLine]]:
     """Return the last answer to each question under one configuration, and the lines that are none.
 
     Raises InputError("ANSWERS", …) where the file as a whole cannot be used.
     """
-    answers: dict[tuple[str, str], Answer] = {}
+    answers: dict[tuple[str, str], FileAnswer] = {}
     bad: list[BadLine] = []
     for number, line in enumerate(_lines(path), start=1):
         if not line.strip():
@@ -112,7 +112,7 @@ def _lines(path: Path) -> list[bytes]:
         raise InputError("ANSWERS", f"{path} cannot be read: {error.strerror}") from None
 
 
-def _answer(line: bytes) -> Answer | str:
+def _answer(line: bytes) -> FileAnswer | str:
     """Return the answer in a line, or what is wrong with it."""
     row = parse_row(line)
     if row is not None:
@@ -131,11 +131,11 @@ def _answer(line: bytes) -> Answer | str:
     if not id and not question:
         return "neither id nor question"
     status = "answered" if text else "no_answer"
-    return Answer(id or id_of(question or ""), question or "", text, status, expected=expected)
+    return FileAnswer(id or id_of(question or ""), question or "", text, status, expected=expected)
 
 
-def _of_row(row: Row) -> Answer:
-    return Answer(
+def _of_row(row: Row) -> FileAnswer:
+    return FileAnswer(
         row["id"],
         row["question"],
         valid_text(row["answer"]),
@@ -155,7 +155,7 @@ def _pick(fields: Mapping[str, Any], names: Iterable[str]) -> str | None:
     return None
 
 
-def _of_one(path: Path, answers: list[Answer], config: str | None) -> list[Answer]:
+def _of_one(path: Path, answers: list[FileAnswer], config: str | None) -> list[FileAnswer]:
     """Return the answers under one configuration; raise InputError where it is not clear which."""
     there = Counter(answer.config for answer in answers)
     if config is None and len(there) > 1:
@@ -168,8 +168,8 @@ def _of_one(path: Path, answers: list[Answer], config: str | None) -> list[Answe
 
 
 def with_questions(
-    answers: Sequence[Answer], questions: Sequence[Question]
-) -> tuple[list[Answer], list[str]]:
+    answers: Sequence[FileAnswer], questions: Sequence[Question]
+) -> tuple[list[FileAnswer], list[str]]:
     """Return the answers with what their questions add, and the ids of those without any."""
     by_id = {question.id: question for question in questions}
     complete = [_completed(answer, by_id.get(answer.id)) for answer in answers]
@@ -179,7 +179,7 @@ def with_questions(
     )
 
 
-def _completed(answer: Answer, question: Question | None) -> Answer:
+def _completed(answer: FileAnswer, question: Question | None) -> FileAnswer:
     if question is None:
         return answer
     return replace(

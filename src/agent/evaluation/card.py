@@ -15,8 +15,8 @@ from agent.batch.answers import cost_of
 from agent.batch.disk import replace_file
 from agent.batch.questions import BENCHMARKS
 from agent.core.errors import AgentError
-from agent.evaluation.answers import Answer
-from agent.evaluation.verdicts import CLASSES, CRITERIA, OVERALL, RULE, Scores, Verdict
+from agent.evaluation.answers import FileAnswer
+from agent.evaluation.verdicts import CLASSES, CRITERIA, OVERALL, RULE, FileScores, JudgeVerdict
 from agent.texts import Language, say
 
 CARD = "tanlu-result/1"
@@ -24,18 +24,18 @@ CARD = "tanlu-result/1"
 
 
 @dataclass(frozen=True)
-class Result:
+class CardContent:
     """Hold what a card is made of; `answers` are all of the file, also those that do not count."""
 
     file: str
-    answers: Sequence[Answer]
-    verdicts: Sequence[Verdict]
+    answers: Sequence[FileAnswer]
+    verdicts: Sequence[JudgeVerdict]
     judge: str
-    scores: Scores
+    scores: FileScores
     on: date
 
 
-def card_of(result: Result) -> dict[str, Any]:
+def card_of(result: CardContent) -> dict[str, Any]:
     """Return the card as JSON has it; what is not known is None or left out."""
     return {
         "card": CARD,
@@ -48,7 +48,7 @@ def card_of(result: Result) -> dict[str, Any]:
     }
 
 
-def _answers(result: Result) -> dict[str, Any]:
+def _answers(result: CardContent) -> dict[str, Any]:
     rows = [answer.row for answer in result.answers if answer.row]
     first: Mapping[str, Any] = rows[0] if rows else {}
     costs = [row["usage"].get("cost_usd") for row in rows]
@@ -72,7 +72,7 @@ def _total(rows: Sequence[Any]) -> float:
     return round(math.fsum(costs), 6)
 
 
-def _judge(result: Result) -> dict[str, Any]:
+def _judge(result: CardContent) -> dict[str, Any]:
     verdicts = result.verdicts
     costs = [verdict["cost_usd"] for verdict in verdicts]
     return {
@@ -86,7 +86,7 @@ def _judge(result: Result) -> dict[str, Any]:
     }
 
 
-def _scores(scores: Scores) -> dict[str, Any]:
+def _scores(scores: FileScores) -> dict[str, Any]:
     parts: dict[str, Any] = {}
     if (short := scores.short) is not None:
         parts["short"] = {

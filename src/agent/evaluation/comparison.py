@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from agent.batch.scoring import interval
-from agent.evaluation.answers import Answer
-from agent.evaluation.verdicts import CRITERIA, OVERALL, Verdict, overall
+from agent.evaluation.answers import FileAnswer
+from agent.evaluation.verdicts import CRITERIA, OVERALL, JudgeVerdict, overall
 
 LEVEL = 0.05
 """Below this chance a difference is called one."""
@@ -28,7 +28,7 @@ _DRAWS, _FEWEST_DRAWS, _NUMBERS = 10_000, 1_000, 2_000_000
 
 
 @dataclass(frozen=True)
-class Difference:
+class ScoreDifference:
     """Hold the difference B − A with its 95% interval, and how likely chance alone makes it."""
 
     pairs: int
@@ -49,7 +49,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class ClassDifference(Difference):
+class ClassDifference(ScoreDifference):
     """Hold also the questions that only one of the two answered correctly."""
 
     only_a: int
@@ -116,11 +116,11 @@ def _phi(both: int, only_a: int, only_b: int, neither: int) -> float:
     return product / math.sqrt(sides)
 
 
-def compare_scores(pairs: Sequence[tuple[float, float]]) -> Difference:
+def compare_scores(pairs: Sequence[tuple[float, float]]) -> ScoreDifference:
     """Compare the scores of the same questions in A and in B; of one pair at least."""
     differences = [b - a for a, b in pairs]
     low, high = _bootstrap(differences)
-    return Difference(
+    return ScoreDifference(
         pairs=len(pairs),
         a=fmean(a for a, _ in pairs),
         b=fmean(b for _, b in pairs),
@@ -163,10 +163,10 @@ def _bootstrap(differences: Sequence[float]) -> tuple[float, float]:
 class Side:
     """Hold one file's answers of statuses that count, and their verdicts by subject."""
 
-    answers: Sequence[Answer]
-    verdicts: Mapping[str, Verdict]
+    answers: Sequence[FileAnswer]
+    verdicts: Mapping[str, JudgeVerdict]
 
-    def judged(self) -> dict[str, tuple[Answer, Verdict]]:
+    def judged(self) -> dict[str, tuple[FileAnswer, JudgeVerdict]]:
         """Return answer and verdict by the question's id."""
         return {
             answer.id: (answer, self.verdicts[answer.subject])
@@ -183,9 +183,9 @@ class Comparison:
     unpaired: int
     """Questions that only one of the two has a verdict on."""
     short: ClassDifference | None
-    scores: Mapping[str, Difference]
+    scores: Mapping[str, ScoreDifference]
     """By criterion, and `overall`."""
-    claims: Difference | None
+    claims: ScoreDifference | None
     """Of each answer's share of claims borne out."""
     cost_usd: tuple[float, float] | None
     """Mean of a question, in US dollars."""
@@ -215,7 +215,9 @@ def compare(a: Side, b: Side) -> Comparison:
     )
 
 
-def _is_same_task(one: tuple[Answer, Verdict], other: tuple[Answer, Verdict]) -> bool:
+def _is_same_task(
+    one: tuple[FileAnswer, JudgeVerdict], other: tuple[FileAnswer, JudgeVerdict]
+) -> bool:
     (answer, verdict), (other_answer, other_verdict) = one, other
     return (
         verdict["rubric"] == other_verdict["rubric"]
@@ -223,7 +225,7 @@ def _is_same_task(one: tuple[Answer, Verdict], other: tuple[Answer, Verdict]) ->
     )
 
 
-def _criteria(pairs: Sequence[tuple[Verdict, Verdict]]) -> dict[str, Difference]:
+def _criteria(pairs: Sequence[tuple[JudgeVerdict, JudgeVerdict]]) -> dict[str, ScoreDifference]:
     if not pairs:
         return {}
     by_name = {
@@ -233,14 +235,14 @@ def _criteria(pairs: Sequence[tuple[Verdict, Verdict]]) -> dict[str, Difference]
     return {OVERALL: compare_scores([(overall(a), overall(b)) for a, b in pairs]), **by_name}
 
 
-def _claims(answers: Sequence[tuple[Answer, Answer]]) -> Difference | None:
+def _claims(answers: Sequence[tuple[FileAnswer, FileAnswer]]) -> ScoreDifference | None:
     counts = [(a.claims, b.claims) for a, b in answers]
     shares = [(a[0] / a[1], b[0] / b[1]) for a, b in counts if a is not None and b is not None]
     return compare_scores(shares) if shares else None
 
 
 def _means(
-    answers: Sequence[tuple[Answer, Answer]], value: Callable[[Answer], object]
+    answers: Sequence[tuple[FileAnswer, FileAnswer]], value: Callable[[FileAnswer], object]
 ) -> tuple[float, float] | None:
     """Return the means of A and B; None unless all of their answers have a number."""
     pairs = [(value(a), value(b)) for a, b in answers]
@@ -254,7 +256,7 @@ def _means(
     return fmean(a for a, _ in numbers), fmean(b for _, b in numbers)
 
 
-def common_judge(a: Sequence[Verdict], b: Sequence[Verdict]) -> str | None:
+def common_judge(a: Sequence[JudgeVerdict], b: Sequence[JudgeVerdict]) -> str | None:
     """Return the judge that has judged most in both files, with the same prompts; else None."""
     versions = {(verdict["judge"], verdict["version"]) for verdict in a}
     shared = [v["judge"] for v in b if (v["judge"], v["version"]) in versions]
@@ -262,8 +264,8 @@ def common_judge(a: Sequence[Verdict], b: Sequence[Verdict]) -> str | None:
 
 
 def verdicts_by(
-    judge: str, verdicts: Sequence[Verdict], others: Sequence[Verdict]
-) -> dict[str, Verdict]:
+    judge: str, verdicts: Sequence[JudgeVerdict], others: Sequence[JudgeVerdict]
+) -> dict[str, JudgeVerdict]:
     """Return one judge's verdicts by subject, those by prompts that the other file has, too."""
     versions = {other["version"] for other in others if other["judge"] == judge}
     return {

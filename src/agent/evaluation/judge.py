@@ -20,8 +20,8 @@ from agent.batch.questions import Rubric
 from agent.core.budget import Meter, unlimited_meter
 from agent.core.errors import AgentError, ConfigurationError, ProviderError
 from agent.core.strings import estimated_tokens
-from agent.evaluation.answers import Answer
-from agent.evaluation.verdicts import CRITERIA, RULE, Class, Verdict, VerdictFile
+from agent.evaluation.answers import FileAnswer
+from agent.evaluation.verdicts import CRITERIA, RULE, Class, JudgeVerdict, VerdictFile
 from agent.models.catalogue import price
 from agent.models.client import ModelClient
 from agent.models.types import Thinking
@@ -40,7 +40,7 @@ _ADDRESS = re.compile(r"https?://([^\s/()<>]+)[^\s()<>]*")
 _FAILURES_IN_A_ROW = 5
 
 
-class AnswerVerdict(BaseModel):
+class ShortVerdict(BaseModel):
     """Take a judge's verdict on a short answer; its fields are written in this order."""
 
     extracted: str = Field("", description="The answer it settles on; empty if none.")
@@ -70,7 +70,7 @@ class ReportVerdict(BaseModel):
     readability: CriterionScore
 
 
-_SCHEMAS: dict[Rubric, type[BaseModel]] = {"short": AnswerVerdict, "report": ReportVerdict}
+_SCHEMAS: dict[Rubric, type[BaseModel]] = {"short": ShortVerdict, "report": ReportVerdict}
 
 
 def prompt_version(rubric: Rubric) -> str:
@@ -82,7 +82,7 @@ def prompt_version(rubric: Rubric) -> str:
     return hashlib.sha256(whole.encode()).hexdigest()[:12]
 
 
-def messages_for(answer: Answer, rubric: Rubric) -> list[BaseMessage]:
+def messages_for(answer: FileAnswer, rubric: Rubric) -> list[BaseMessage]:
     """Return the prompt of one verdict, in the question's language."""
     language = detect_language(answer.question)
     task, question, readable = _TASKS[rubric], answer.question, _without_addresses(answer.text)
@@ -97,7 +97,7 @@ def _without_addresses(text: str) -> str:
     return _ADDRESS.sub(r"\1", _LINK.sub(r"\1", text))
 
 
-def ruling(answer: Answer, rubric: Rubric) -> Class | Literal["no_report"] | None:
+def ruling(answer: FileAnswer, rubric: Rubric) -> Class | Literal["no_report"] | None:
     """Return the verdict that needs no model: the same text, or no answer at all; else None."""
     if answer.status == "answered" and answer.text.strip():
         expected = answer.expected or ""
@@ -115,10 +115,10 @@ def _bare(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Pending:
+class PendingVerdict:
     """Hold one answer that needs a verdict, with what it will cost by estimate."""
 
-    answer: Answer
+    answer: FileAnswer
     rubric: Rubric
     key: str
     input_tokens: int
@@ -128,14 +128,14 @@ class Pending:
 
 
 @dataclass(frozen=True)
-class Stop:
+class JudgeStop:
     """Hold why judging ended before its end."""
 
     kind: Literal["max_cost", "quota", "failures", "interrupted"]
     error: AgentError | None = None
 
 
-class Judge:
+class FileJudge:
     """Judge the answers of one file with one model."""
 
     def __init__(
@@ -148,11 +148,11 @@ class Judge:
         self.model, self._rubric, self._now = model, rubric, now
         self._versions: dict[Rubric, str] = {name: prompt_version(name) for name in _TASKS}
 
-    def rubric_of(self, answer: Answer) -> Rubric:
+    def rubric_of(self, answer: FileAnswer) -> Rubric:
         """Return the rubric that was asked for, else the answer's own."""
         return self._rubric or answer.rubric
 
-    def key_of(self, answer: Answer) -> str:
+    def key_of(self, answer: FileAnswer) -> str:
         """Return the hash under which the verdict on this answer is kept."""
         rubric = self.rubric_of(answer)
         parts = [answer.subject, answer.question, rubric, self.model, self._versions[rubric]]
@@ -160,7 +160,7 @@ class Judge:
         text = json.dumps(parts, ensure_ascii=False)
         return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:24]
 
-    def verdict_by_rule(self, answer: Answer) -> Verdict | None:
+    def verdict_by_rule(self, answer: FileAnswer) -> JudgeVerdict | None:
         """Return the verdict that costs nothing, or None where a model has to judge."""
         rubric = self.rubric_of(answer)
         rule = ruling(answer, rubric)
@@ -174,7 +174,7 @@ class Judge:
             verdict["verdict"] = rule
         return verdict
 
-    def pending(self, answer: Answer) -> Pending:
+    def pending(self, answer: FileAnswer) -> PendingVerdict:
         """Return the answer with an estimate of what a model's verdict on it will cost."""
         rubric = self.rubric_of(answer)
         schema = json.dumps(schema_of(_SCHEMAS[rubric]))
@@ -182,9 +182,9 @@ class Judge:
         tokens = sum(map(estimated_tokens, [schema, *texts]))
         output = _OUTPUT_TOKENS[rubric]
         cost = price(self.model, tokens, output, on=self._now().date())
-        return Pending(answer, rubric, self.key_of(answer), tokens, output, cost)
+        return PendingVerdict(answer, rubric, self.key_of(answer), tokens, output, cost)
 
-    async def ask(self, pending: Pending, models: ModelClient, meter: Meter) -> Verdict:
+    async def ask(self, pending: PendingVerdict, models: ModelClient, meter: Meter) -> JudgeVerdict:
         """Return a model's verdict; what it cost is on `meter`. Raises as `ModelClient.ask`."""
         reply = await models.ask(
             self.model,
@@ -194,7 +194,7 @@ class Judge:
             thinking=_THINKING[pending.rubric],
         )
         verdict = self._verdict(pending.answer, reply.model, meter.usage.get("cost_usd"))
-        if isinstance(reply.parsed, AnswerVerdict):
+        if isinstance(reply.parsed, ShortVerdict):
             verdict["verdict"] = reply.parsed.verdict
             verdict["extracted"], verdict["reason"] = reply.parsed.extracted, reply.parsed.reason
         elif isinstance(reply.parsed, ReportVerdict):
@@ -204,9 +204,9 @@ class Judge:
             verdict["reasons"] = {name: part.reason for name, part in parts.items()}
         return verdict
 
-    def _verdict(self, answer: Answer, by: str, cost_usd: float | None) -> Verdict:
+    def _verdict(self, answer: FileAnswer, by: str, cost_usd: float | None) -> JudgeVerdict:
         rubric = self.rubric_of(answer)
-        return Verdict(
+        return JudgeVerdict(
             key=self.key_of(answer),
             id=answer.id,
             subject=answer.subject,
@@ -223,14 +223,14 @@ class Judge:
 class Docket:
     """Hold what is to be judged: by rule at once, by a model, and what was judged before."""
 
-    by_rule: list[Verdict]
-    pending: list[Pending]
+    by_rule: list[JudgeVerdict]
+    pending: list[PendingVerdict]
     before: int
 
     @classmethod
-    def of(cls, judge: Judge, answers: Sequence[Answer], keys: Container[str]) -> "Docket":
+    def of(cls, judge: FileJudge, answers: Sequence[FileAnswer], keys: Container[str]) -> "Docket":
         """Sort the answers; `keys` are those of the verdicts there are."""
-        by_rule, pending, before = list[Verdict](), list[Pending](), 0
+        by_rule, pending, before = list[JudgeVerdict](), list[PendingVerdict](), 0
         for answer in answers:
             if judge.key_of(answer) in keys:
                 before += 1
@@ -247,28 +247,28 @@ class Docket:
         return None if None in costs else sum(cost or 0.0 for cost in costs)
 
 
-class Session:
+class JudgeSession:
     """Judge what is pending, several at once, each verdict on disk before it counts."""
 
     def __init__(
         self,
-        judge: Judge,
+        judge: FileJudge,
         models: ModelClient,
         file: VerdictFile,
         *,
         max_cost: float | None,
-        notice: Callable[[Answer, Verdict | AgentError], None],
+        notice: Callable[[FileAnswer, JudgeVerdict | AgentError], None],
     ) -> None:
         self._judge, self._models, self._file = judge, models, file
         self._max_cost, self._notice = max_cost, notice
         self._writing = asyncio.Lock()
-        self._waiting: deque[Pending] = deque()
+        self._waiting: deque[PendingVerdict] = deque()
         self._lanes: list[asyncio.Task[None]] = []
         self._reserved = self._unkept = 0.0
         self._estimated = self._paid = 0.0
         self._failures = self._total = 0
         self.judged = 0
-        self.stopped: Stop | None = None
+        self.stopped: JudgeStop | None = None
 
     async def run(self, docket: Docket, *, concurrency: int) -> None:
         """Judge until nothing is left or `stopped` says why.
@@ -293,7 +293,7 @@ class Session:
         """Return the number of answers still without a verdict."""
         return self._total - self.judged
 
-    def stop(self, stop: Stop) -> None:
+    def stop(self, stop: JudgeStop) -> None:
         """Begin no further verdict; those under way are finished."""
         self.stopped = self.stopped or stop
 
@@ -311,22 +311,22 @@ class Session:
             finally:
                 self._reserved -= likely
 
-    def _next(self) -> Pending | None:
+    def _next(self) -> PendingVerdict | None:
         if not self._waiting or self.stopped is not None:
             return None
         if self._max_cost is not None:
             spent = self._file.cost_usd + self._unkept + self._reserved
             if spent + self._likely(self._waiting[0]) > self._max_cost:
-                self.stop(Stop("max_cost"))
+                self.stop(JudgeStop("max_cost"))
                 return None
         return self._waiting.popleft()
 
-    def _likely(self, pending: Pending) -> float:
+    def _likely(self, pending: PendingVerdict) -> float:
         """Return the estimate, raised where verdicts before cost more than theirs."""
         ratio = self._paid / self._estimated if self._estimated else 1.0
         return (pending.cost_usd or 0.0) * max(1.0, ratio)
 
-    async def _see_to(self, pending: Pending) -> None:
+    async def _see_to(self, pending: PendingVerdict) -> None:
         meter = unlimited_meter(f"judge-{pending.key}")
         try:
             verdict = await self._judge.ask(pending, self._models, meter)
@@ -343,16 +343,16 @@ class Session:
         self.judged += 1
         self._notice(pending.answer, verdict)
 
-    def _fail(self, pending: Pending, error: ProviderError) -> None:
+    def _fail(self, pending: PendingVerdict, error: ProviderError) -> None:
         self._failures += 1
         log.info("question=%s was not judged: %s", pending.answer.id, error)
         self._notice(pending.answer, error)
         if error.code in SPENT:
-            self.stop(Stop("quota", error))
+            self.stop(JudgeStop("quota", error))
         elif self._failures >= _FAILURES_IN_A_ROW:
-            self.stop(Stop("failures", error))
+            self.stop(JudgeStop("failures", error))
 
-    async def _keep(self, verdict: Verdict) -> None:
+    async def _keep(self, verdict: JudgeVerdict) -> None:
         async with self._writing:
             writing = asyncio.ensure_future(asyncio.to_thread(self._file.append, verdict))
             try:

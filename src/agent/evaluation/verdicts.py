@@ -19,7 +19,7 @@ from agent.batch.questions import Rubric
 from agent.batch.scoring import interval
 from agent.core.errors import AgentError, InputError
 from agent.core.outside import parse_json
-from agent.evaluation.answers import Answer
+from agent.evaluation.answers import FileAnswer
 
 Class = Literal["correct", "incorrect", "not_attempted"]
 CLASSES: tuple[Class, ...] = get_args(Class)
@@ -28,7 +28,7 @@ RULE = "rule"
 """Stands for the judge's model where none was needed."""
 
 
-class Verdict(TypedDict):
+class JudgeVerdict(TypedDict):
     """Hold one verdict: a class with a reason, or a score with a reason for each criterion."""
 
     key: str
@@ -59,7 +59,7 @@ _FIRST = b'{"key"'
 _TEXTS = ("key", "id", "subject", "judge", "by", "version", "at")
 
 
-def parse_verdict(line: bytes) -> Verdict | None:
+def parse_verdict(line: bytes) -> JudgeVerdict | None:
     """Return the verdict in a line, or None."""
     try:
         value = parse_json(line)
@@ -70,7 +70,7 @@ def parse_verdict(line: bytes) -> Verdict | None:
     cost = value.get("cost_usd", 0)
     if not (cost is None or isinstance(cost, int | float)):
         return None
-    return cast(Verdict, value) if _has_outcome(value) else None
+    return cast(JudgeVerdict, value) if _has_outcome(value) else None
 
 
 def _has_outcome(value: dict[str, Any]) -> bool:
@@ -89,7 +89,7 @@ def verdicts_path(answers: Path) -> Path:
     return answers.with_name(f"{answers.name}.verdicts.jsonl")
 
 
-def read_verdicts(path: Path) -> list[Verdict]:
+def read_verdicts(path: Path) -> list[JudgeVerdict]:
     """Return the verdicts of a file in its order; none where there is no file. Blocking."""
     try:
         lines = path.read_bytes().split(b"\n")
@@ -109,7 +109,7 @@ class VerdictFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path.expanduser().resolve()
-        self.by_key: dict[str, Verdict] = {}
+        self.by_key: dict[str, JudgeVerdict] = {}
         self.cost_usd = 0.0
         """Of all verdicts in the file whose price is known."""
         self._lock = FileLock(self.path.with_name(f"{self.path.name}.lock"))
@@ -144,7 +144,7 @@ class VerdictFile:
         sync_folder(self.path.parent)
         self._count(verdicts)
 
-    def append(self, verdict: Verdict) -> None:
+    def append(self, verdict: JudgeVerdict) -> None:
         """Write a verdict and sync it to disk."""
         assert self._file is not None, "append outside of the context"
         line = f"{json.dumps(verdict, ensure_ascii=False)}\n".encode(errors="replace")
@@ -154,7 +154,7 @@ class VerdictFile:
             raise self._unwritable(error) from error
         self._count([verdict])
 
-    def _count(self, verdicts: Iterable[Verdict]) -> None:
+    def _count(self, verdicts: Iterable[JudgeVerdict]) -> None:
         for verdict in verdicts:
             self.by_key[verdict["key"]] = verdict
             self.cost_usd += verdict["cost_usd"] or 0.0
@@ -229,7 +229,7 @@ class ClaimScores:
 
 
 @dataclass(frozen=True)
-class Scores:
+class FileScores:
     """Hold all that can be said of one file of answers; None for what it has none of."""
 
     short: ShortScores | None = None
@@ -240,10 +240,10 @@ class Scores:
     """Ids of the answers that count and have no verdict."""
 
 
-def scores_of(answers: Sequence[Answer], verdicts: Mapping[str, Verdict]) -> Scores:
+def scores_of(answers: Sequence[FileAnswer], verdicts: Mapping[str, JudgeVerdict]) -> FileScores:
     """Sum up the verdicts by subject on these answers, all of statuses that count."""
     chosen = [verdicts[answer.subject] for answer in answers if answer.subject in verdicts]
-    return Scores(
+    return FileScores(
         short=_short([verdict for verdict in chosen if verdict["rubric"] == "short"]),
         report=_report([verdict for verdict in chosen if verdict["rubric"] == "report"]),
         claims=_claims(answers),
@@ -252,19 +252,19 @@ def scores_of(answers: Sequence[Answer], verdicts: Mapping[str, Verdict]) -> Sco
     )
 
 
-def overall(verdict: Verdict) -> float:
+def overall(verdict: JudgeVerdict) -> float:
     """Return the mean of a report's four criteria."""
     return fmean(verdict["scores"][name] for name in CRITERIA)
 
 
-def _short(verdicts: Sequence[Verdict]) -> ShortScores | None:
+def _short(verdicts: Sequence[JudgeVerdict]) -> ShortScores | None:
     if not verdicts:
         return None
     counts = Counter(verdict["verdict"] for verdict in verdicts)
     return ShortScores({name: counts[name] for name in CLASSES})
 
 
-def _report(verdicts: Sequence[Verdict]) -> ReportScores | None:
+def _report(verdicts: Sequence[JudgeVerdict]) -> ReportScores | None:
     if not verdicts:
         return None
     means = {name: fmean(verdict["scores"][name] for verdict in verdicts) for name in CRITERIA}
@@ -272,7 +272,7 @@ def _report(verdicts: Sequence[Verdict]) -> ReportScores | None:
     return ReportScores(len(verdicts), means, sum(verdict["by"] == RULE for verdict in verdicts))
 
 
-def _claims(answers: Sequence[Answer]) -> ClaimScores | None:
+def _claims(answers: Sequence[FileAnswer]) -> ClaimScores | None:
     counts = [claims for answer in answers if (claims := answer.claims) is not None]
     if not counts:
         return None

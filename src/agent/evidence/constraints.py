@@ -14,7 +14,7 @@ from agent.evidence.language import weekdays_in
 from agent.evidence.places import is_area
 from agent.evidence.queries import clean_text
 from agent.evidence.records import cost_words, hours_text, kind_text
-from agent.evidence.types import Constraints, Kind, Place, Suits, Verdict
+from agent.evidence.types import Constraints, Place, PlaceKind, Suits, Verdict
 from agent.texts import Language, say
 
 _MAX_COST, _MAX_METRES = 1e6, 50_000
@@ -85,7 +85,7 @@ def _number(value: object, high: float) -> float | None:
     return float(value) if 0 <= value <= high else None
 
 
-_KINDS: dict[Kind, str] = {
+_KINDS: dict[PlaceKind, str] = {
     "restaurant": (
         r"餐|饭|菜|料理|火锅|烧烤|小吃|食|酒楼|老字号|牛扒|风味|肯德基|麦当劳|必胜客|restaurant"
     ),
@@ -101,7 +101,7 @@ _KINDS: dict[Kind, str] = {
     "hospital": r"医院|hospital",
 }
 """What a record's category has, by the kind that is asked for."""
-_FOOD: Sequence[Kind] = ("restaurant", "cafe", "bar")
+_FOOD: Sequence[PlaceKind] = ("restaurant", "cafe", "bar")
 """Kinds of which a place may be several."""
 _OF_NO_KIND = re.compile(
     r"游乐|礼品|玩具|影院|剧[院场]|地铁|公交|学校|银行|便利店|超级?市|街|道路|地名|playground"
@@ -413,7 +413,7 @@ def _suits(place: Place, suits: Suits, language: Language) -> Verdict:
     return _verdict(suits, "unknown", "category", language)
 
 
-def _is_of_kind(place: Place, kind: Kind | None, language: Language) -> Verdict | None:
+def _is_of_kind(place: Place, kind: PlaceKind | None, language: Language) -> Verdict | None:
     if kind is None:
         return None
     category = place["category"] or ""
@@ -446,7 +446,7 @@ def is_of_no_kind_searched(place: Place) -> bool:
     return all(other) or (is_parking and "parking" not in searched)
 
 
-def _kind_searched(keyword: str) -> Kind | None:
+def _kind_searched(keyword: str) -> PlaceKind | None:
     return next((kind for kind, words in _KINDS.items() if re.search(words, keyword, re.I)), None)
 
 

@@ -51,7 +51,7 @@ class Source(TypedDict):
 
 
 Suits = Literal["children", "elderly", "wheelchair", "indoor"]
-Kind = Literal[
+PlaceKind = Literal[
     "restaurant", "cafe", "bar", "hotel", "parking", "museum", "park", "bookshop", "mall",
     "pharmacy", "hospital",
 ]  # fmt: skip
@@ -84,7 +84,7 @@ class Constraints(TypedDict, total=False):
     max_walk_m: int
     """On foot: a straight line can only say that it is too far."""
     suits: list[Suits]
-    kind: Kind
+    kind: PlaceKind
     """What the place is to be."""
     other: list[str]
     """What no record can tell, in words."""

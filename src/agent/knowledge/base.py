@@ -15,7 +15,7 @@ from agent.core.concurrency import Lazy, SingleFlight
 from agent.core.errors import BudgetExceeded, ProviderError, ProviderRefused
 from agent.core.faults import contained
 from agent.knowledge.embeddings import build_embedder
-from agent.knowledge.files import FileRegister, Filing, Source, Target, Tools
+from agent.knowledge.files import CollectionWriter, Destination, FileRegister, HashedFile, Tools
 from agent.knowledge.formats import FAILURES, CannotRead
 from agent.knowledge.ingest import NOT_REMEMBERED, Ingest, IngestListener, IngestPlan
 from agent.knowledge.mineru import MinerU
@@ -42,7 +42,7 @@ class KnowledgeBase:
         self,
         paths: Sequence[Path],
         *,
-        target: Target,
+        target: Destination,
         retry: bool = False,
         prune: bool = False,
         listener: IngestListener | None = None,
@@ -68,11 +68,11 @@ class KnowledgeBase:
 
         Raises ProviderRefused with a code of FAILURES, BudgetExceeded, the store's errors.
         """
-        target = Target(collection, owner, shared)
+        target = Destination(collection, owner, shared)
         status = await asyncio.to_thread(os.stat, path)
         sha256 = await asyncio.to_thread(_hash, path)
         key = PAPER + sha256.encode()
-        source = Source(key, str(path), path.name, "pdf", status.st_size, status.st_mtime_ns,
+        source = HashedFile(key, str(path), path.name, "pdf", status.st_size, status.st_mtime_ns,
                         sha256, title=title, url=url)  # fmt: skip
         flight = f"{target.owner}\0{collection}\0{sha256}"
         return await self._flights.do(flight, lambda: self._paper(source, target, meter))
@@ -146,7 +146,7 @@ class KnowledgeBase:
         opened = self._opened.built
         return opened if opened is not None else await asyncio.to_thread(self._opened)
 
-    async def _paper(self, source: Source, target: Target, meter: Meter) -> KnownDocument:
+    async def _paper(self, source: HashedFile, target: Destination, meter: Meter) -> KnownDocument:
         tools = await self._tools()
         scope = Scope((target.collection,), target.owner, (target.document_id(source.key),))
         before = await tools.register.entry(target.owner, target.collection, source.key)
@@ -161,11 +161,13 @@ class KnowledgeBase:
             raise _refusal("page_empty")
         return documents[0]
 
-    async def _read(self, tools: Tools, source: Source, target: Target, meter: Meter) -> None:
+    async def _read(
+        self, tools: Tools, source: HashedFile, target: Destination, meter: Meter
+    ) -> None:
         seconds = max(0.0, meter.remaining())
         try:
             async with asyncio.timeout(seconds), FileReaders(1, self._limits) as readers:
-                await Filing(tools, target, readers, meter).keep(source, None)
+                await CollectionWriter(tools, target, readers, meter).keep(source, None)
         except TimeoutError:
             raise BudgetExceeded("max_run_seconds", meter.budget.limits.max_run_seconds) from None
         except CannotRead as error:

@@ -18,7 +18,7 @@ from agent.core.errors import AgentError, ConfigurationError, MalformedReply
 from agent.core.strings import estimated_tokens
 from agent.knowledge.remote import MAX_REPLY, Batches, Server, sendable
 from agent.models.catalogue import GOOGLE_EMBEDDINGS
-from agent.models.connections import Pool, open_pool
+from agent.models.connections import ClientPool, open_pool
 from agent.models.errors import translate_errors
 from agent.models.google import DEFAULT_URL
 from agent.search.http import SearchHttp
@@ -186,7 +186,7 @@ class GoogleEmbedder(BatchEmbedder):
     ) -> None:
         super().__init__(choice, calls, timeout=timeout)
         self._url, self._key = url, key
-        self._pools: PerLoop[Pool] = PerLoop(self._open, Pool.aclose, Pool.drop)
+        self._pools: PerLoop[ClientPool] = PerLoop(self._open, ClientPool.aclose, ClientPool.drop)
 
     async def ask(self, texts: Sequence[str], *, query: bool) -> Embedded:
         inputs = [_input_of(self.choice.name, text, query=query) for text in texts]
@@ -207,7 +207,7 @@ class GoogleEmbedder(BatchEmbedder):
     async def aclose(self) -> None:
         await self._pools.aclose()
 
-    async def _open(self) -> Pool:
+    async def _open(self) -> ClientPool:
         return await open_pool(self._url, self._key)
 
 

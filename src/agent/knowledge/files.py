@@ -20,16 +20,16 @@ from typing import Any, Literal
 from agent.core.budget import Meter
 from agent.core.errors import BudgetExceeded, ProviderError
 from agent.knowledge.embeddings import BatchEmbedder
-from agent.knowledge.formats import FAILURES, UNREAD, CannotRead, Event, title_of
+from agent.knowledge.formats import FAILURES, UNREAD, CannotRead, ReadEvent, title_of
 from agent.knowledge.mineru import MAX_BYTES as MINERU_BYTES
 from agent.knowledge.mineru import MinerU, place_on_pages
 from agent.knowledge.readers import FileReaders
-from agent.knowledge.split import Piece
+from agent.knowledge.split import Stretch
 from agent.knowledge.types import Chunk, KnowledgeStore, KnownDocument
 from agent.runs.sql import SqliteFile
 
 FILE_NAME = "knowledge-files.sqlite"
-Status = Literal["ready", "failed", "same", "writing"]
+FileStatus = Literal["ready", "failed", "same", "writing"]
 """`writing`: documents of a table may be half there; read it again."""
 
 _SCHEMA = """
@@ -43,7 +43,7 @@ CREATE TABLE IF NOT EXISTS files (
 
 
 @dataclass(frozen=True)
-class Entry:
+class FileEntry:
     """Hold a file of one collection."""
 
     key: bytes
@@ -53,7 +53,7 @@ class Entry:
     mtime: int
     """In nanoseconds, as `size` before it was read."""
     sha256: str
-    status: Status
+    status: FileStatus
     code: str = ""
     """Reason of a failure, as a code."""
     documents: int = 0
@@ -63,8 +63,8 @@ class Entry:
     """Of its vectors; empty without."""
 
 
-_COLUMNS = ", ".join(field.name for field in fields(Entry))
-_PLACES = ", ".join("?" for _ in fields(Entry))
+_COLUMNS = ", ".join(field.name for field in fields(FileEntry))
+_PLACES = ", ".join("?" for _ in fields(FileEntry))
 
 
 class FileRegister:
@@ -73,7 +73,7 @@ class FileRegister:
     def __init__(self, folder: Path) -> None:
         self._file = SqliteFile(folder / FILE_NAME, lambda db: _prepare(db))
 
-    async def entries(self, owner: str, collection: str) -> dict[bytes, Entry]:
+    async def entries(self, owner: str, collection: str) -> dict[bytes, FileEntry]:
         """Return every file of a collection by its key."""
         rows = await self._file.run(
             lambda db: db.execute(
@@ -81,9 +81,9 @@ class FileRegister:
                 (owner, collection),
             ).fetchall()
         )
-        return {row[0]: Entry(*row) for row in rows}
+        return {row[0]: FileEntry(*row) for row in rows}
 
-    async def entry(self, owner: str, collection: str, key: bytes) -> Entry | None:
+    async def entry(self, owner: str, collection: str, key: bytes) -> FileEntry | None:
         """Return one file, where it is known."""
         row = await self._file.run(
             lambda db: db.execute(
@@ -92,11 +92,11 @@ class FileRegister:
                 (owner, collection, key),
             ).fetchone()
         )
-        return Entry(*row) if row else None
+        return FileEntry(*row) if row else None
 
-    async def save(self, owner: str, collection: str, entry: Entry) -> None:
+    async def save(self, owner: str, collection: str, entry: FileEntry) -> None:
         """Keep what is known of a file now."""
-        row = tuple(getattr(entry, field.name) for field in fields(Entry))
+        row = tuple(getattr(entry, field.name) for field in fields(FileEntry))
         await self._file.run(
             lambda db: db.execute(
                 f"INSERT OR REPLACE INTO files (owner, collection, {_COLUMNS}) "  # noqa: S608
@@ -129,7 +129,7 @@ _EMBEDDED = 128
 
 
 @dataclass(frozen=True)
-class Target:
+class Destination:
     """Name the owner and collection that documents go to."""
 
     collection: str
@@ -143,7 +143,7 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Source:
+class HashedFile:
     """Hold a file whose content is known by its hash."""
 
     key: bytes
@@ -157,9 +157,9 @@ class Source:
     """Instead of the file's own."""
     url: str | None = None
 
-    def entry(self, **details: Any) -> Entry:
+    def entry(self, **details: Any) -> FileEntry:
         """Return the record of this file."""
-        return Entry(self.key, self.shown, self.size, self.mtime, self.sha256, **details)
+        return FileEntry(self.key, self.shown, self.size, self.mtime, self.sha256, **details)
 
 
 @dataclass(frozen=True)
@@ -177,13 +177,13 @@ class _Text:
     """Hold a document on its way to the store."""
 
     document: dict[str, Any]
-    pieces: list[Piece] = field(default_factory=list)
+    pieces: list[Stretch] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     unread: dict[str, list[int]] = field(default_factory=dict)
     """Pages without text, by the key of UNREAD."""
 
-    def take(self, event: Event) -> None:
-        self.pieces.extend(Piece(*chunk) for chunk in event.get("chunks", ()))
+    def take(self, event: ReadEvent) -> None:
+        self.pieces.extend(Stretch(*chunk) for chunk in event.get("chunks", ()))
         if note := event.get("note"):
             self.notes.append(note)
         if unread := event.get("unread"):
@@ -195,10 +195,12 @@ class _Text:
         return _note([*self.notes, *(_pages(*pair) for pair in self.unread.items())])
 
 
-class Filing:
+class CollectionWriter:
     """Add files to one collection; the readers' event loop is its own."""
 
-    def __init__(self, tools: Tools, target: Target, readers: FileReaders, meter: Meter) -> None:
+    def __init__(
+        self, tools: Tools, target: Destination, readers: FileReaders, meter: Meter
+    ) -> None:
         self._tools, self._target, self._readers, self._meter = tools, target, readers, meter
         self.embedding_problem = ""
         """Reason why documents are put without vectors; "" while they are made."""
@@ -208,7 +210,7 @@ class Filing:
         """Return the model of the vectors that documents get."""
         return self._tools.embedder.model if self._tools.embedder else ""
 
-    async def keep(self, source: Source, before: Entry | None) -> tuple[Entry, str]:
+    async def keep(self, source: HashedFile, before: FileEntry | None) -> tuple[FileEntry, str]:
         """Put a file's documents; what the register keeps now, and a note for the reader.
 
         Raises CannotRead (and nothing of the file is left) and the store's errors.
@@ -222,12 +224,12 @@ class Filing:
         await self._tools.register.save(self._target.owner, self._target.collection, entry)
         return entry, note
 
-    async def remove(self, key: bytes, before: Entry | None) -> None:
+    async def remove(self, key: bytes, before: FileEntry | None) -> None:
         """Take everything out of the store that a file has put there."""
         if before is not None:
             await self._tools.store.delete(self._ids(key, before.documents))
 
-    async def _entry(self, source: Source) -> Entry | None:
+    async def _entry(self, source: HashedFile) -> FileEntry | None:
         target = self._target
         return await self._tools.register.entry(target.owner, target.collection, source.key)
 
@@ -235,7 +237,7 @@ class Filing:
         base = self._target.document_id(key)
         return [base, *(f"{base}-{number}" for number in range(1, documents + 1))]
 
-    async def _put(self, source: Source, before: Entry | None) -> tuple[Entry, str]:
+    async def _put(self, source: HashedFile, before: FileEntry | None) -> tuple[FileEntry, str]:
         if source.kind == "pdf":
             return await self._put_one(source, await self._pdf(source), before)
         events = self._readers.read(source.path, source.kind)
@@ -252,8 +254,8 @@ class Filing:
         return await self._put_one(source, text, before)
 
     async def _put_one(
-        self, source: Source, text: _Text, before: Entry | None
-    ) -> tuple[Entry, str]:
+        self, source: HashedFile, text: _Text, before: FileEntry | None
+    ) -> tuple[FileEntry, str]:
         base = self._target.document_id(source.key)
         embedded = await self._put_document(source, text, base)
         if before is not None and source.kind == "csv":
@@ -263,8 +265,12 @@ class Filing:
         return source.entry(status="ready", **details), text.note
 
     async def _put_rows(
-        self, source: Source, first: Event, events: AsyncIterator[Event], before: Entry | None
-    ) -> tuple[Entry, str]:
+        self,
+        source: HashedFile,
+        first: ReadEvent,
+        events: AsyncIterator[ReadEvent],
+        before: FileEntry | None,
+    ) -> tuple[FileEntry, str]:
         """Put one document a row as they come, each registered before it is there."""
         old = before.documents if before else 0
         base, count, chunks, embedded = self._target.document_id(source.key), 0, 0, True
@@ -283,7 +289,7 @@ class Filing:
         details = {"documents": count, "chunks": chunks, "model": self.model if embedded else ""}
         return source.entry(status="ready", **details), _note(notes)
 
-    async def _put_document(self, source: Source, text: _Text, name: str) -> bool:
+    async def _put_document(self, source: HashedFile, text: _Text, name: str) -> bool:
         """Put it; whether it has vectors where they are wanted."""
         if not any(piece.text.strip() for piece in text.pieces):
             raise CannotRead("page_empty")
@@ -330,7 +336,7 @@ class Filing:
             return None
         return vectors
 
-    async def _pdf(self, source: Source) -> _Text:
+    async def _pdf(self, source: HashedFile) -> _Text:
         """Read a PDF by the MinerU server where there is one, with pypdf's pages; else by pypdf."""
         own: _Text | CannotRead
         try:
@@ -352,7 +358,9 @@ class Filing:
             own.notes.append(f"MinerU did not read it ({problem}); pypdf did")
         return own
 
-    async def _by_mineru(self, mineru: MinerU, source: Source, own: _Text | CannotRead) -> _Text:
+    async def _by_mineru(
+        self, mineru: MinerU, source: HashedFile, own: _Text | CannotRead
+    ) -> _Text:
         markdown = await mineru.markdown(Path(source.path), meter=self._meter)
         # Split where other files are: what a document holds can keep a pattern busy for minutes.
         with tempfile.TemporaryDirectory() as folder:
@@ -379,7 +387,7 @@ class Filing:
         return text
 
 
-async def _documents(first: Event, events: AsyncIterator[Event]) -> AsyncIterator[_Text]:
+async def _documents(first: ReadEvent, events: AsyncIterator[ReadEvent]) -> AsyncIterator[_Text]:
     text = _Text(first["document"])
     async for event in events:
         if "document" in event:

@@ -29,7 +29,7 @@ from agent.knowledge.markup import (
     markdown_blocks,
     plain_blocks,
 )
-from agent.knowledge.split import Block, Piece, Sections, pack_units, split
+from agent.knowledge.split import Block, Sections, Stretch, pack_units, split
 from agent.reading.encoding import Encoding, UnknownEncoding, encoding_of, encoding_of_file
 from agent.reading.extract import page_text
 from agent.reading.pdf import BROKEN, open_pdf
@@ -54,7 +54,7 @@ _MOST_BAD = 0.1
 _HEAD = 1024
 
 
-class Event(TypedDict, total=False):
+class ReadEvent(TypedDict, total=False):
     """Hold one of: a document begins, stretches of it, a page is done, the file cannot be read."""
 
     document: dict[str, Any]
@@ -100,7 +100,7 @@ def kind_of(path: Path) -> str | None:
     return KINDS.get(path.suffix.lower())
 
 
-def read(path: str, kind: str, first: int = 1) -> Iterator[Event]:
+def read(path: str, kind: str, first: int = 1) -> Iterator[ReadEvent]:
     """Yield the events of a file; `first` is the page of a PDF to begin with. Raises CannotRead."""
     _check_kind(path, kind)
     if kind == "pdf":
@@ -119,22 +119,22 @@ def title_of(path: str) -> str:
     return " ".join(re.sub(r"[_]+", " ", stem).split()) or "untitled"
 
 
-def one_document(title: str, pieces: Iterable[Piece]) -> Iterator[Event]:
+def one_document(title: str, pieces: Iterable[Stretch]) -> Iterator[ReadEvent]:
     """Yield a file that is one text."""
-    yield Event(document={"title": title, "url": None, "layer": "upper", "metadata": {}})
+    yield ReadEvent(document={"title": title, "url": None, "layer": "upper", "metadata": {}})
     yield from batches(pieces)
 
 
-def batches(pieces: Iterable[Piece]) -> Iterator[Event]:
+def batches(pieces: Iterable[Stretch]) -> Iterator[ReadEvent]:
     """Yield stretches as events, without those of only spaces."""
     waiting: list[tuple[str, tuple[str, ...], int | None]] = []
     for piece in pieces:
         waiting.append((piece.text, piece.headings, piece.page))
         if len(waiting) >= _BATCH:
-            yield Event(chunks=waiting)
+            yield ReadEvent(chunks=waiting)
             waiting = []
     if waiting:
-        yield Event(chunks=waiting)
+        yield ReadEvent(chunks=waiting)
 
 
 def _check_kind(path: str, kind: str) -> None:
@@ -174,19 +174,19 @@ def _note_on(encoding: Encoding, bad: int) -> str:
     return "; ".join(filter(None, (guess, f"{bad} characters could not be read" if bad else "")))
 
 
-def _noted(events: Iterator[Event], note: str) -> Iterator[Event]:
+def _noted(events: Iterator[ReadEvent], note: str) -> Iterator[ReadEvent]:
     yield from events
     if note:
-        yield Event(note=note)
+        yield ReadEvent(note=note)
 
 
-def _read_markdown(body: bytes, name: str) -> Iterator[Event]:
+def _read_markdown(body: bytes, name: str) -> Iterator[ReadEvent]:
     text, note = text_of(body)
     title, text = front_title(text)
     return _noted(markdown_events(text, title, name), note)
 
 
-def markdown_events(text: str, front: str, name: str) -> Iterator[Event]:
+def markdown_events(text: str, front: str, name: str) -> Iterator[ReadEvent]:
     """Yield a Markdown text; its title is the one said, else its first heading, else the name."""
     blocks = list(markdown_blocks(text))
     if not blocks:
@@ -196,12 +196,12 @@ def markdown_events(text: str, front: str, name: str) -> Iterator[Event]:
     yield from one_document(title, split(blocks, Sections(title)))
 
 
-def _read_text(body: bytes, name: str) -> Iterator[Event]:
+def _read_text(body: bytes, name: str) -> Iterator[ReadEvent]:
     text, note = text_of(body)
     return _noted(one_document(name, split(plain_blocks(text), Sections(name))), note)
 
 
-def _read_html(body: bytes, name: str) -> Iterator[Event]:
+def _read_html(body: bytes, name: str) -> Iterator[ReadEvent]:
     if not body.strip(b"\x00 \t\r\n"):
         raise CannotRead("page_empty")
     markup = valid_text(page_text(body, "text/html"))
@@ -242,7 +242,7 @@ _PROBE = 1 << 20
 _DELIMITERS = ",\t;|"
 
 
-def read_table(path: str) -> Iterator[Event]:
+def read_table(path: str) -> Iterator[ReadEvent]:
     """Yield a row of companies has layer base and its fields as metadata; raises CannotRead."""
     csv.field_size_limit(1 << 22)
     with open(path, "rb") as file:
@@ -254,9 +254,9 @@ def read_table(path: str) -> Iterator[Event]:
             rows = _Rows(csv.reader(text, delimiter=_delimiter(probe, path)))
             yield from _events(rows, path)
             if note := _note_on(encoding, rows.bad):
-                yield Event(note=note)
+                yield ReadEvent(note=note)
             if rows.cut:
-                yield Event(note=_CUT.format(number=rows.cut))
+                yield ReadEvent(note=_CUT.format(number=rows.cut))
         except csv.Error:
             raise CannotRead("page_unreadable") from None
 
@@ -280,7 +280,7 @@ class _Rows:
         return row
 
 
-def _events(rows: Iterator[list[str]], path: str) -> Iterator[Event]:
+def _events(rows: Iterator[list[str]], path: str) -> Iterator[ReadEvent]:
     header = next((row for row in rows if any(cell.strip() for cell in row)), [])
     columns = [valid_text(cell).strip() for cell in header][:_MAX_FIELDS]
     name = _name_column(columns)
@@ -302,7 +302,7 @@ def _key(column: str) -> str:
     return re.sub(r"[\s\-]+", "_", column.strip().casefold())
 
 
-def _companies(columns: list[str], name: int, rows: Iterator[list[str]]) -> Iterator[Event]:
+def _companies(columns: list[str], name: int, rows: Iterator[list[str]]) -> Iterator[ReadEvent]:
     for number, row in enumerate(rows, 1):
         cells = [valid_text(cell).strip()[:_MAX_FIELD] for cell in row[:_MAX_FIELDS]]
         if len(cells) <= name or not cells[name]:
@@ -313,9 +313,9 @@ def _companies(columns: list[str], name: int, rows: Iterator[list[str]]) -> Iter
         title = " ".join(cells[name].split())[:300]
         metadata = {column: cell[:_MAX_METADATA] for column, cell in fields.items()}
         document = {"title": title, "url": _address(fields), "layer": "base", "metadata": metadata}
-        yield Event(document={**document, "row": number})
+        yield ReadEvent(document={**document, "row": number})
         lines = [Block(f"{column}: {cell}") for column, cell in fields.items()]
-        yield from batches(Piece(_lines(text), (title,)) for text in pack_units(lines))
+        yield from batches(Stretch(_lines(text), (title,)) for text in pack_units(lines))
 
 
 def _lines(text: str) -> str:
@@ -331,18 +331,18 @@ def _address(fields: Mapping[str, str]) -> str | None:
     return None
 
 
-def _plain_table(columns: list[str], rows: Iterator[list[str]], title: str) -> Iterator[Event]:
+def _plain_table(columns: list[str], rows: Iterator[list[str]], title: str) -> Iterator[ReadEvent]:
     """Yield rows as lines of `column: value`, as many as fit into a stretch, never cut."""
     document: dict[str, Any] = {"title": title, "url": None, "layer": "base", "metadata": {}}
-    yield Event(document=document)
+    yield ReadEvent(document=document)
     lines = (Block(line, table=True) for line in _rows_as_lines(columns, rows))
     waiting: list[Block] = []
     for line in lines:
         waiting.append(line)
         if len(waiting) >= 256:
-            yield from batches(Piece(_lines(text), (title,)) for text in pack_units(waiting))
+            yield from batches(Stretch(_lines(text), (title,)) for text in pack_units(waiting))
             waiting = []
-    yield from batches(Piece(_lines(text), (title,)) for text in pack_units(waiting))
+    yield from batches(Stretch(_lines(text), (title,)) for text in pack_units(waiting))
 
 
 def _rows_as_lines(columns: list[str], rows: Iterator[list[str]]) -> Iterator[str]:
@@ -385,7 +385,7 @@ Bookmarks = dict[int, list[tuple[int, str]]]
 """By page, from 1: level and text."""
 
 
-def read_pdf(path: str, first: int) -> Iterator[Event]:
+def read_pdf(path: str, first: int) -> Iterator[ReadEvent]:
     """Yield the document, then stretches and `page` after each page, `unread` if it has no text.
 
     Raises CannotRead.
@@ -402,9 +402,9 @@ def read_pdf(path: str, first: int) -> Iterator[Event]:
         except (PyPdfError, *BROKEN):
             raise CannotRead("page_unreadable") from None
         document = {"title": title, "url": None, "layer": "upper", "metadata": {"pages": total}}
-        yield Event(document=document)
+        yield ReadEvent(document=document)
         if mended:
-            yield Event(note=f"its end is missing; {total} pages of it were found")
+            yield ReadEvent(note=f"its end is missing; {total} pages of it were found")
         has_text = first > 1
         for event in _pages(reader, range(first, total + 1), Sections(title), bookmarks):
             has_text = has_text or "chunks" in event
@@ -415,7 +415,7 @@ def read_pdf(path: str, first: int) -> Iterator[Event]:
 
 def _pages(
     reader: Any, numbers: range, sections: Sections, bookmarks: Bookmarks
-) -> Iterator[Event]:
+) -> Iterator[ReadEvent]:
     length = 0
     for number in numbers:
         text, unread = _text(reader, number)
@@ -426,11 +426,11 @@ def _pages(
             if not _stands_in(heading, text):
                 sections.enter(level, heading)
         yield from batches(split(plain_blocks(text, level_of), sections, page=number))
-        yield Event(page=number, unread=unread) if unread else Event(page=number)
+        yield ReadEvent(page=number, unread=unread) if unread else ReadEvent(page=number)
         if number % _FORGET == 0:
             _forget(reader)
         if length > _MAX_CHARS:
-            yield Event(note=f"only the first {number} pages were read")
+            yield ReadEvent(note=f"only the first {number} pages were read")
             return
 
 

@@ -15,12 +15,12 @@ from typing import Any, Literal, Protocol
 from agent.core.budget import Meter
 from agent.core.errors import InputError
 from agent.core.strings import valid_text
-from agent.knowledge.files import Entry, Filing, Source, Target, Tools
+from agent.knowledge.files import CollectionWriter, Destination, FileEntry, HashedFile, Tools
 from agent.knowledge.formats import FAILURES, MAX_BYTES, CannotRead, kind_of
 from agent.knowledge.readers import FileReaders, ReadLimits
 from agent.knowledge.types import Scope
 
-Outcome = Literal["read", "unchanged", "same", "failed", "left_out", "gone", "removed"]
+FileOutcome = Literal["read", "unchanged", "same", "failed", "left_out", "gone", "removed"]
 """`same`: another file has this content; `left_out`: a type that is not read, in a folder;
 `gone`: it was read once and is not there any more; `removed`: that is out of the store, too."""
 
@@ -30,7 +30,7 @@ class FileResult:
     """Hold a file; `path` is as a citation names it."""
 
     path: str
-    outcome: Outcome
+    outcome: FileOutcome
     reason: str = ""
     """Reason of a failure or an omission, or the file it is the same as."""
     code: str = ""
@@ -62,7 +62,7 @@ class Report:
         if result.outcome != "unchanged":
             self.results.append(result)
 
-    def of(self, outcome: Outcome) -> Iterator[FileResult]:
+    def of(self, outcome: FileOutcome) -> Iterator[FileResult]:
         return (result for result in self.results if result.outcome == outcome)
 
     @property
@@ -242,7 +242,7 @@ class IngestPlan:
     """Hold the request of a run."""
 
     paths: tuple[Path, ...]
-    target: Target
+    target: Destination
     retry: bool = False
     """Try again what failed and has not changed."""
     prune: bool = False
@@ -266,7 +266,7 @@ class Ingest:
         self._tools, self._plan, self._meter = tools, plan, meter
         self._listener = listener or SilentListener()
         self._limits = limits
-        self._known: dict[bytes, Entry] = {}
+        self._known: dict[bytes, FileEntry] = {}
         self._first: dict[str, tuple[bytes, str]] = {}
         """Content → the file that has put it into the store: key and path."""
         self._busy: dict[str, asyncio.Lock] = {}
@@ -287,7 +287,7 @@ class Ingest:
             self._tell_of(problem)
         workers = plan.workers or min(4, os.cpu_count() or 1)
         async with FileReaders(workers, self._limits) as readers:
-            filing = Filing(self._tools, plan.target, readers, self._meter)
+            filing = CollectionWriter(self._tools, plan.target, readers, self._meter)
             files = iter(result.files)
             # One more than reads, so that the store is not waited for.
             await _all([self._work(files, filing) for _ in range(workers + 1)])
@@ -309,7 +309,7 @@ class Ingest:
         present = await asyncio.to_thread(_still_there, ready)
         self._first = {e.sha256: (key, e.shown) for key, e in ready.items() if key in present}
 
-    async def _distrust(self, ready: dict[bytes, Entry]) -> None:
+    async def _distrust(self, ready: dict[bytes, FileEntry]) -> None:
         """Store and register differ: forget the files whose documents are not in the store."""
         target = self._plan.target
         scope = Scope((target.collection,), target.owner)
@@ -321,7 +321,7 @@ class Ingest:
             if target.document_id(key) not in there:
                 del ready[key], self._known[key]
 
-    async def _work(self, files: Iterator[FoundFile], filing: Filing) -> None:
+    async def _work(self, files: Iterator[FoundFile], filing: CollectionWriter) -> None:
         for file in files:
             if self.report.stopped:
                 return
@@ -332,7 +332,7 @@ class Ingest:
         self.report.add(result)
         self._listener.file_done(result, self.report)
 
-    async def _one(self, file: FoundFile, filing: Filing) -> FileResult:
+    async def _one(self, file: FoundFile, filing: CollectionWriter) -> FileResult:
         """Ingest one file, or find that it needs no reading."""
         if file.kind is None:
             kind = Path(file.path).suffix or "without an ending"
@@ -358,14 +358,19 @@ class Ingest:
             return await self._by_content(file, file.kind, sha256, before, filing)
 
     async def _by_content(
-        self, file: FoundFile, kind: str, sha256: str, before: Entry | None, filing: Filing
+        self,
+        file: FoundFile,
+        kind: str,
+        sha256: str,
+        before: FileEntry | None,
+        filing: CollectionWriter,
     ) -> FileResult:
         if before and before.sha256 == sha256:
             result = self._as_before(file, before, filing.model)
             if result:
                 await self._save(replace(before, size=file.size, mtime=file.mtime))
                 return result
-        source = Source(file.key, file.path, file.shown, kind, file.size, file.mtime, sha256)
+        source = HashedFile(file.key, file.path, file.shown, kind, file.size, file.mtime, sha256)
         first = self._first.get(sha256)
         if first and first[0] != file.key:
             await filing.remove(file.key, before)
@@ -380,7 +385,7 @@ class Ingest:
             file.shown, "read", documents=entry.documents, chunks=entry.chunks, note=note
         )
 
-    def _as_before(self, file: FoundFile, before: Entry, model: str) -> FileResult | None:
+    def _as_before(self, file: FoundFile, before: FileEntry, model: str) -> FileResult | None:
         """Return the result for an unchanged file; None where it is to be read nevertheless."""
         if before.status == "failed" and not self._plan.retry:
             return replace(_failure(file, before.code), note="as before")
@@ -391,20 +396,25 @@ class Ingest:
         return FileResult(file.shown, "unchanged") if current else None
 
     async def _cannot(
-        self, file: FoundFile, code: str, sha256: str, before: Entry | None, filing: Filing
+        self,
+        file: FoundFile,
+        code: str,
+        sha256: str,
+        before: FileEntry | None,
+        filing: CollectionWriter,
     ) -> FileResult:
         """Record a failure until the file changes; the file's earlier content is outdated."""
         if code not in NOT_REMEMBERED:
             await filing.remove(file.key, before)
             name, size, mtime = file.shown, file.size, file.mtime
-            await self._save(Entry(file.key, name, size, mtime, sha256, "failed", code))
+            await self._save(FileEntry(file.key, name, size, mtime, sha256, "failed", code))
         return _failure(file, code)
 
-    async def _save(self, entry: Entry) -> None:
+    async def _save(self, entry: FileEntry) -> None:
         target = self._plan.target
         await self._tools.register.save(target.owner, target.collection, entry)
 
-    async def _handle_missing(self, result: Walk, filing: Filing) -> None:
+    async def _handle_missing(self, result: Walk, filing: CollectionWriter) -> None:
         """Handle files that were read once and would be in the walk if they were still there."""
         here = {file.key for file in result.files}
         for key, entry in self._known.items():
@@ -420,12 +430,12 @@ class Ingest:
             elif entry.documents:
                 self._tell_of(FileResult(entry.shown, "gone", self._present_path(entry)))
 
-    def _present_path(self, entry: Entry) -> str:
+    def _present_path(self, entry: FileEntry) -> str:
         """Return the present path of a missing file's content: until pruned it is there twice."""
         now = self._first.get(entry.sha256)
         return f"its content is {now[1]} now" if now else ""
 
-    def _note_embedding(self, filing: Filing) -> None:
+    def _note_embedding(self, filing: CollectionWriter) -> None:
         if filing.embedding_problem:
             self.report.notes.append(
                 f"some files have no vectors yet ({filing.embedding_problem}); they are found by "
@@ -468,7 +478,7 @@ def _hash(path: str) -> str:
     return digest.hexdigest()
 
 
-def _still_there(ready: dict[bytes, Entry]) -> set[bytes]:
+def _still_there(ready: dict[bytes, FileEntry]) -> set[bytes]:
     """Return the files that are as they were when they were read."""
     there = set()
     for key, entry in ready.items():

@@ -26,7 +26,7 @@ from agent.core.errors import (
 )
 from agent.core.outside import parse_json
 from agent.core.proxies import proxy_for
-from agent.knowledge.split import Piece
+from agent.knowledge.split import Stretch
 from agent.models.connections import tls
 from agent.search.http import error_message
 
@@ -208,7 +208,7 @@ async def _parts(path: Path) -> AsyncIterator[bytes]:
         await asyncio.to_thread(file.close)
 
 
-def place_on_pages(pieces: Iterable[Piece], own: Sequence[Piece]) -> list[Piece]:
+def place_on_pages(pieces: Iterable[Stretch], own: Sequence[Stretch]) -> list[Stretch]:
     """Return the pieces with the page of `own` that has most of their wording, where any does."""
     pages: dict[str, int] = {}
     for page_piece in own:
@@ -216,7 +216,7 @@ def place_on_pages(pieces: Iterable[Piece], own: Sequence[Piece]) -> list[Piece]
         if page_piece.page is not None:
             for at in range(0, len(text) - _SHINGLE + 1, _SHINGLE):
                 pages.setdefault(text[at : at + _SHINGLE], page_piece.page)
-    return [Piece(p.text, p.headings, _page(_bare(p.text), pages) or p.page) for p in pieces]
+    return [Stretch(p.text, p.headings, _page(_bare(p.text), pages) or p.page) for p in pieces]
 
 
 def _page(text: str, pages: dict[str, int]) -> int | None:

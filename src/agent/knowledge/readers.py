@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Self
 
-from agent.knowledge.formats import CannotRead, Event
+from agent.knowledge.formats import CannotRead, ReadEvent
 from agent.reading.confined import environment
 
 log = logging.getLogger(__name__)
@@ -117,7 +117,7 @@ class FileReaders:
         for reader in idle:
             await reader.end()
 
-    async def read(self, path: str, kind: str) -> AsyncIterator[Event]:
+    async def read(self, path: str, kind: str) -> AsyncIterator[ReadEvent]:
         """Yield a file's events. A page that keeps its reader is passed over; raises CannotRead."""
         first, stuck, has_begun = 1, 0, False
         while True:
@@ -126,14 +126,14 @@ class FileReaders:
                     async for event in reader.events(path, kind, first):
                         first = event.get("page", first - 1) + 1
                         if "document" not in event or not (has_begun and kind == "pdf"):
-                            yield Event(**event)  # type: ignore[typeddict-item]
+                            yield ReadEvent(**event)  # type: ignore[typeddict-item]
                         has_begun = has_begun or "document" in event
             except _Gone as gone:
                 log.warning("a file ended its reader: %s", gone)
                 stuck += 1
                 if kind != "pdf" or not has_begun or stuck > _STUCK_PAGES:
                     raise CannotRead(str(gone)) from None
-                yield Event(note=f"page {first} could not be read")
+                yield ReadEvent(note=f"page {first} could not be read")
                 first += 1
             else:
                 return

@@ -14,7 +14,7 @@ from agent.search.http import SearchHttp, error_message
 
 T = TypeVar("T")
 R = TypeVar("R")
-Ask = Callable[[Sequence[T]], Coroutine[Any, Any, list[R]]]
+AskService = Callable[[Sequence[T]], Coroutine[Any, Any, list[R]]]
 MAX_REPLY = 64 << 20
 """Bytes; a hundred vectors of 3,072 numbers are some six million."""
 _TOO_MUCH = (413, 422)
@@ -82,7 +82,7 @@ class Batches:
         self.size = size
         self._at_once = at_once
 
-    async def run(self, texts: Sequence[T], ask: "Ask[T, R]") -> list[R]:
+    async def run(self, texts: Sequence[T], ask: "AskService[T, R]") -> list[R]:
         """Return one result for each text, in their order; the first error ends it all."""
         free = asyncio.Semaphore(self._at_once)
 
@@ -94,7 +94,7 @@ class Batches:
         results_by_batch = await together([asked(batch) for batch in batches])
         return [result for results in results_by_batch for result in results]
 
-    async def _fitting(self, batch: Sequence[T], ask: "Ask[T, R]") -> list[R]:
+    async def _fitting(self, batch: Sequence[T], ask: "AskService[T, R]") -> list[R]:
         try:
             return await ask(batch)
         except ProviderRefused as error:

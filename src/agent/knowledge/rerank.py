@@ -32,7 +32,7 @@ _TEI_BATCH = 32
 _LIST_BATCH = 500
 _IN_THREAD = 200_000
 """Characters from which counting is moved off the event loop."""
-Scores = list[float | None]
+RerankScores = list[float | None]
 """By text; None is a text outside the best that were asked for."""
 
 
@@ -149,7 +149,7 @@ class RerankClient:
     async def _ask(
         self, server: Server, query: str, texts: Sequence[str], meter: Meter, top_n: int | None
     ) -> list[tuple[int, float]]:
-        async def ask(batch: Sequence[str]) -> Scores:
+        async def ask(batch: Sequence[str]) -> RerankScores:
             count = min(top_n or len(batch), len(batch))
             request = {"to": server.url, **self._shape.body(query, batch, count)}
 
@@ -157,7 +157,7 @@ class RerankClient:
                 return json.dumps(await self._send(server, query, batch, top_n=count, meter=meter))
 
             reply = await self._calls.once(server.policy, send, meter=meter, request=request)
-            scores: Scores = json.loads(reply)
+            scores: RerankScores = json.loads(reply)
             return scores
 
         query = sendable(query, MAX_QUERY)
@@ -169,7 +169,7 @@ class RerankClient:
 
     async def _send(
         self, server: Server, query: str, texts: Sequence[str], *, top_n: int, meter: Meter
-    ) -> Scores:
+    ) -> RerankScores:
         reply = await server.post(self._http, self._shape.body(query, texts, top_n))
         meter.record(cost_usd=self._cost, model=server.provider)
         rows, name = self._shape.rows(reply)
@@ -177,11 +177,11 @@ class RerankClient:
         return _scores(rows, name, server.provider, count=len(texts), expected=expected)
 
 
-def _scores(rows: Any, name: str, provider: str, *, count: int, expected: int) -> Scores:
+def _scores(rows: Any, name: str, provider: str, *, count: int, expected: int) -> RerankScores:
     """Return the scores by index; MalformedReply for what no ranking of these texts can be."""
     if not isinstance(rows, list):
         raise MalformedReply(provider, "the reply is no list of scores")
-    scores: Scores = [None] * count
+    scores: RerankScores = [None] * count
     for row in rows:
         index, score = (row.get("index"), row.get(name)) if isinstance(row, Mapping) else (0, None)
         if type(index) is not int or not 0 <= index < count or scores[index] is not None:

@@ -22,7 +22,7 @@ _BREAK = re.compile(f"(?<=[{_CHINESE}])|\\s+|(?<=[,;:，、])")
 
 
 @dataclass(frozen=True)
-class Piece:
+class Stretch:
     """Hold a stretch of text with the headings it stands under; `page` of a PDF, from 1."""
 
     text: str
@@ -63,7 +63,7 @@ class Sections:
 
 def split(
     blocks: Iterable[Block], sections: Sections, *, page: int | None = None
-) -> Iterator[Piece]:
+) -> Iterator[Stretch]:
     """Yield the stretches of blocks in order; a heading without text stands for itself."""
     body: list[Block] = []
     lonely: Block | None = None
@@ -74,17 +74,17 @@ def split(
             continue
         yield from _section(body, sections, page)
         if lonely and block.level <= lonely.level:
-            yield Piece(lonely.text, sections.path, page)
+            yield Stretch(lonely.text, sections.path, page)
         body, lonely = [], block
         sections.enter(block.level, block.text)
     yield from _section(body, sections, page)
     if lonely:
-        yield Piece(lonely.text, sections.path, page)
+        yield Stretch(lonely.text, sections.path, page)
 
 
-def _section(body: Sequence[Block], sections: Sections, page: int | None) -> Iterator[Piece]:
+def _section(body: Sequence[Block], sections: Sections, page: int | None) -> Iterator[Stretch]:
     for text in pack_units(body):
-        yield Piece(text, sections.path, page)
+        yield Stretch(text, sections.path, page)
 
 
 @dataclass(frozen=True)

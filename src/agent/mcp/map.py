@@ -28,7 +28,7 @@ from agent.mcp.records import (
     OnCall,
     text_of,
 )
-from agent.mcp.servers import SERVERS, Notify
+from agent.mcp.servers import SERVERS, TellStep
 from agent.mcp.session import SessionLimits, SupervisedSession
 from agent.mcp.tools import BranchTools, branch_tools, subject_of
 from agent.settings import Settings
@@ -272,7 +272,7 @@ def build_map_client(
     calls: Calls,
     *,
     redirect: str | None = None,
-    notify: Notify | None = None,
+    notify: TellStep | None = None,
     server: MapServer | None = None,
 ) -> MapClient:
     """Return the map for these settings; nothing is started before the first call.

@@ -11,7 +11,7 @@ from pathlib import Path
 from agent.core.errors import ConfigurationError, ProviderRefused, ProviderUnavailable
 from agent.core.proxies import is_socks, proxy_environment
 from agent.core.redaction import hide
-from agent.mcp.amap.install import PROVIDER, Node, Notify, find_node, installed_server
+from agent.mcp.amap.install import PROVIDER, NodeCommand, TellStep, find_node, installed_server
 from agent.mcp.amap.prefetch import AmapPrefetch
 from agent.mcp.amap.records import (
     PHOTO_HOSTS,
@@ -33,7 +33,7 @@ from agent.mcp.amap.ways import AmapWays
 from agent.mcp.map_server import MapServer, ServerCommand
 from agent.settings import Settings
 
-__all__ = ["PHOTO_HOSTS", "SERVERS", "Notify", "amap_command", "amap_server", "death_signal"]
+__all__ = ["PHOTO_HOSTS", "SERVERS", "TellStep", "amap_command", "amap_server", "death_signal"]
 SAMPLE_KEY = "sample"
 _REDIRECT = Path(__file__).parents[1] / "sample" / "amap_redirect.cjs"
 _NEEDED = (
@@ -46,7 +46,7 @@ KEY_VARIABLE = "AMAP_MAPS_API_KEY"
 
 
 def amap_server(
-    settings: Settings, *, redirect: str | None = None, notify: Notify | None = None
+    settings: Settings, *, redirect: str | None = None, notify: TellStep | None = None
 ) -> MapServer:
     """Return the entry of Amap's own server."""
     return MapServer(
@@ -70,7 +70,7 @@ def amap_server(
 
 
 def amap_command(
-    settings: Settings, *, redirect: str | None = None, notify: Notify | None = None
+    settings: Settings, *, redirect: str | None = None, notify: TellStep | None = None
 ) -> ServerCommand:
     """Return the configured command, else the pinned server (installed at first use) under node.
 
@@ -111,7 +111,7 @@ def _environment(settings: Settings, redirect: str | None) -> dict[str, str]:
     return environment
 
 
-def _with_node(environment: dict[str, str], node: Node) -> dict[str, str]:
+def _with_node(environment: dict[str, str], node: NodeCommand) -> dict[str, str]:
     folder = str(Path(node.node).parent)
     return {**environment, "PATH": os.pathsep.join([folder, environment.get("PATH", "")])}
 

@@ -52,7 +52,7 @@ class Price:
 
 
 @dataclass(frozen=True)
-class Entry:
+class ModelFacts:
     """Hold the facts of one model; an empty tuple of levels means that none may be sent."""
 
     thinking: tuple[Thinking, ...] = ()
@@ -65,14 +65,14 @@ _FROM_LOW = _LEVELS[1:]
 _FLASH_38 = (Price(0.75, 3.75, date(2026, 12, 31)), Price(1.50, 7.50))
 _GEMINI_4 = (Price(2, 10, date(2026, 11, 30)), Price(4, 20))
 
-GOOGLE_MODELS: dict[str, Entry] = {
-    "gemini-3.5-flash-lite": Entry(_ALL, (Price(0.30, 2.50),)),
-    "gemini-3.6-flash": Entry(_FROM_LOW, _FLASH_38),
-    "gemini-3.8-flash": Entry(_FROM_LOW, _FLASH_38),
-    "gemini-3.1-pro-preview": Entry(("low", "high"), (Price(2, 12),), paid_only=True),
-    "gemini-4-argon": Entry(_FROM_LOW, _GEMINI_4, paid_only=True),
-    "gemini-4-carbon": Entry(_FROM_LOW, _GEMINI_4, paid_only=True),
-    "gemini-4-hydrogen": Entry(_FROM_LOW, (Price(1.50, 7.50),), paid_only=True),
+GOOGLE_MODELS: dict[str, ModelFacts] = {
+    "gemini-3.5-flash-lite": ModelFacts(_ALL, (Price(0.30, 2.50),)),
+    "gemini-3.6-flash": ModelFacts(_FROM_LOW, _FLASH_38),
+    "gemini-3.8-flash": ModelFacts(_FROM_LOW, _FLASH_38),
+    "gemini-3.1-pro-preview": ModelFacts(("low", "high"), (Price(2, 12),), paid_only=True),
+    "gemini-4-argon": ModelFacts(_FROM_LOW, _GEMINI_4, paid_only=True),
+    "gemini-4-carbon": ModelFacts(_FROM_LOW, _GEMINI_4, paid_only=True),
+    "gemini-4-hydrogen": ModelFacts(_FROM_LOW, (Price(1.50, 7.50),), paid_only=True),
 }
 
 RETIRED: dict[str, str] = {

@@ -50,10 +50,10 @@ from agent.models.replies import from_text, read_reply, to_text
 from agent.models.streaming import AnswerStream, ReadAhead, Streamed
 from agent.models.types import (
     LISTING,
-    Piece,
-    Reply,
-    Request,
+    ModelAnswer,
+    ModelRequest,
     Response,
+    StreamPiece,
     Thinking,
     Vendor,
     Withdrawal,
@@ -73,7 +73,7 @@ from agent.settings import Settings
 S = TypeVar("S", bound=BaseModel)
 log = logging.getLogger(__name__)
 _PROVIDERS: tuple[Provider, ...] = ("google", "openai")
-Kind = Literal["hosted", "thinking", "near"]
+EndpointKind = Literal["hosted", "thinking", "near"]
 """How a model is served: by a service, by one that thinks first, on a machine of one's own."""
 
 
@@ -117,7 +117,7 @@ class ModelClient:
         search_range: tuple[str, str] | None = None,
         text_tokens: int = 0,
         when_sent: Callable[[], None] | None = None,
-    ) -> Reply[S]:
+    ) -> ModelAnswer[S]:
         """Return one reply, never streamed to clients. With `schema`, `parsed` is validated.
 
         `search` asks for Google Search grounding, in pages of `search_range` only; `tools` are
@@ -129,7 +129,7 @@ class ModelClient:
         name = self._current(model)
         if search and name.provider != "google":
             raise ConfigurationError("web_search", f"{model} cannot search with Google")
-        request = Request(
+        request = ModelRequest(
             name.id,
             tuple(messages),
             schema,
@@ -150,8 +150,13 @@ class ModelClient:
                 return await self._repair(name, request, meter, response, problem)
 
     async def _repair(
-        self, name: ModelName, request: Request, meter: Meter, first: Response, problem: ValueError
-    ) -> Reply[Any]:
+        self,
+        name: ModelName,
+        request: ModelRequest,
+        meter: Meter,
+        first: Response,
+        problem: ValueError,
+    ) -> ModelAnswer[Any]:
         log.info("turn=%s %s: asked again: %s", meter.turn_id, name.id, problem)
         schema = cast(type[BaseModel], request.schema)
         messages = (*request.messages, AIMessage(first.text), repair_request(str(problem)))
@@ -166,17 +171,17 @@ class ModelClient:
                 code="model_schema",
             ) from None
 
-    async def _once(self, name: ModelName, request: Request, meter: Meter) -> Response:
+    async def _once(self, name: ModelName, request: ModelRequest, meter: Meter) -> Response:
         """Return the reply to a request, which is cut where it was too long for the model."""
         vendor = await self._vendor(name)
 
-        async def ask(sized: Request) -> Response:
+        async def ask(sized: ModelRequest) -> Response:
             return await self._attempt(name, sized, meter, vendor)
 
         return await self.windows.ask_within(name, request, vendor, ask)
 
     async def _attempt(
-        self, name: ModelName, request: Request, meter: Meter, vendor: Vendor
+        self, name: ModelName, request: ModelRequest, meter: Meter, vendor: Vendor
     ) -> Response:
         provider = f"model:{name.provider}"
         charged, tokens, pulse = False, Tokens(), Pulse()
@@ -309,7 +314,7 @@ class ModelClient:
     ) -> Streamed:
         names = list(dict.fromkeys(self._current(name) for name in (model, fallback) if name))
         level = thinking or catalogue.DEFAULT_THINKING["answer"]
-        request = _identity(Request(names[0].id, tuple(messages), thinking=level))
+        request = _identity(ModelRequest(names[0].id, tuple(messages), thinking=level))
         return Streamed(names, messages, level, self._policy(names[0]), request)
 
     async def _texts(self, wanted: Streamed, meter: Meter) -> AsyncGenerator[str, None]:
@@ -320,7 +325,7 @@ class ModelClient:
             return
         tokens, bill = Tokens(), list[list[Any]]()
 
-        def account(name: ModelName, meter: Meter, usage: Piece) -> None:
+        def account(name: ModelName, meter: Meter, usage: StreamPiece) -> None:
             tokens.add(usage)
             bill.append([name.provider, name.id, asdict(usage)])
             self._account(name, meter, usage)
@@ -354,7 +359,7 @@ class ModelClient:
         """Return the text of an answer that this turn has paid for, and account for it."""
         answer = json.loads(reply)
         for provider, model, usage in answer["bill"]:
-            self._account(ModelName(provider, model), meter, Piece(**usage), again=True)
+            self._account(ModelName(provider, model), meter, StreamPiece(**usage), again=True)
         return str(answer["text"])
 
     def _current(self, model: str) -> ModelName:
@@ -426,7 +431,7 @@ class ModelClient:
         places = self._places[self._current(model).provider]
         return places is not None and places.limit == 1
 
-    def kind(self, model: str) -> Kind:
+    def kind(self, model: str) -> EndpointKind:
         """Return how it is served; of Google's, a model thinks as little as it is told."""
         name = self._current(model)
         if self._is_near(name):
@@ -481,7 +486,7 @@ def _remarked(meter: Meter) -> Iterator[None]:
         raise
 
 
-def _judge(response: Response, request: Request, provider: str, size: ReplySize) -> None:
+def _judge(response: Response, request: ModelRequest, provider: str, size: ReplySize) -> None:
     """Raise ProviderError for a reply of no use; what the run's time has cut came too late."""
     try:
         judge(response, request, provider)
@@ -510,7 +515,7 @@ def pace_of(rpm: int) -> tuple[float, int]:
     return (rpm - burst + 1) / 60, burst
 
 
-def _identity(request: Request) -> dict[str, Any]:
+def _identity(request: ModelRequest) -> dict[str, Any]:
     """Return what makes two requests the same, free of random message ids."""
     return {
         "model": request.model,
@@ -531,14 +536,14 @@ def _fields_of(message: BaseMessage) -> list[Any]:
     return fields
 
 
-async def _parsed(response: Response, name: ModelName, schema: type[S]) -> Reply[S]:
+async def _parsed(response: Response, name: ModelName, schema: type[S]) -> ModelAnswer[S]:
     """Return a reply with its form; raise ValueError that says what of it does not fit."""
     read = partial(parse_reply, response.text, schema)
     return _reply(response, name, await read_in_turns(read, len(response.text)))
 
 
-def _reply(response: Response, name: ModelName, value: S | None = None) -> Reply[S]:
-    return Reply(
+def _reply(response: Response, name: ModelName, value: S | None = None) -> ModelAnswer[S]:
+    return ModelAnswer(
         text=response.text,
         message=response.message,
         model=response.served_by or name.id,

@@ -21,7 +21,7 @@ _LINE_BYTES = 4 << 20
 
 
 @dataclass
-class Pool:
+class ClientPool:
     """Hold the client and the connections of one event loop."""
 
     client: Client
@@ -57,7 +57,7 @@ def _free(connector: Any) -> None:
     connector._conns = {}
 
 
-async def open_pool(url: str, key: SecretStr) -> Pool:
+async def open_pool(url: str, key: SecretStr) -> ClientPool:
     """Open the pool of the running loop; raises ConfigurationError for a proxy of no use."""
     proxy = proxy_for(url)
     context = await asyncio.to_thread(tls)
@@ -80,7 +80,7 @@ async def open_pool(url: str, key: SecretStr) -> Pool:
         if session:
             await session.close()
         raise
-    return Pool(client, session, socks)
+    return ClientPool(client, session, socks)
 
 
 @cache

@@ -31,11 +31,19 @@ from agent.core.errors import ConfigurationError
 from agent.core.outside import parse_json
 from agent.core.processor import read_in_turns
 from agent.models.catalogue import clamp
-from agent.models.connections import Pool, open_pool
+from agent.models.connections import ClientPool, open_pool
 from agent.models.errors import PROVIDER_GOOGLE, refuse_error_object, translate_errors
 from agent.models.habits import Attempt, Habits, without_system, without_tools
 from agent.models.limits import BYTES_A_CHARACTER
-from agent.models.types import LISTING, QUIET, Finish, Piece, Request, Response, finish_of
+from agent.models.types import (
+    LISTING,
+    QUIET,
+    Finish,
+    ModelRequest,
+    Response,
+    StreamPiece,
+    finish_of,
+)
 from agent.models.validation import TOO_LONG, malformed_reply, schema_of, with_schema
 from agent.settings import Settings
 
@@ -174,16 +182,16 @@ class Google:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self.url = (settings.google_gemini_base_url or DEFAULT_URL).rstrip("/")
-        self._pools: PerLoop[Pool] = PerLoop(self._open, Pool.aclose, Pool.drop)
+        self._pools: PerLoop[ClientPool] = PerLoop(self._open, ClientPool.aclose, ClientPool.drop)
         self._habits = Habits()
 
-    async def complete(self, request: Request) -> Response:
+    async def complete(self, request: ModelRequest) -> Response:
         """Return one reply; what the model refuses is left out, and left out from then on."""
         return await self._habits.adapt(
             request.model, lambda attempt: self._complete(request, attempt)
         )
 
-    async def _complete(self, request: Request, attempt: Attempt) -> Response:
+    async def _complete(self, request: ModelRequest, attempt: Attempt) -> Response:
         with translate_errors(PROVIDER_GOOGLE, request.model):
             model = await self._model(request, attempt)
             message = await model.ainvoke(_messages(request, attempt), QUIET,
@@ -191,7 +199,7 @@ class Google:
         response = _response(message)
         return replace(response, no_tools="tools" in attempt.without and bool(request.tools))
 
-    async def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamPiece, None]:
         pieces = self._habits.adapt_stream(
             request.model, lambda attempt: self._stream(request, attempt)
         )
@@ -199,7 +207,9 @@ class Google:
             async for piece in pieces:
                 yield piece
 
-    async def _stream(self, request: Request, attempt: Attempt) -> AsyncGenerator[Piece, None]:
+    async def _stream(
+        self, request: ModelRequest, attempt: Attempt
+    ) -> AsyncGenerator[StreamPiece, None]:
         with translate_errors(PROVIDER_GOOGLE, request.model):
             model = await self._model(request, attempt, streaming=True)
             messages, options = _messages(request, attempt), _options(request, attempt)
@@ -225,7 +235,7 @@ class Google:
         await self._pools.aclose()
 
     async def _model(
-        self, request: Request, attempt: Attempt, *, streaming: bool = False
+        self, request: ModelRequest, attempt: Attempt, *, streaming: bool = False
     ) -> Gemini:
         pool = await self._pools.get()
         level = clamp(request.model, request.thinking)
@@ -238,7 +248,7 @@ class Google:
                 pool.models[request.model, level, streaming] = model
         return model
 
-    def _make(self, pool: Pool, model: str, level: str | None, *, streaming: bool) -> Gemini:
+    def _make(self, pool: ClientPool, model: str, level: str | None, *, streaming: bool) -> Gemini:
         options: dict[str, Any] = {
             "client": pool.client,
             "google_api_key": self._key(),
@@ -261,11 +271,11 @@ class Google:
             )
         return key
 
-    async def _open(self) -> Pool:
+    async def _open(self) -> ClientPool:
         return await open_pool(self.url, self._key())
 
 
-def _messages(request: Request, attempt: Attempt) -> list[BaseMessage]:
+def _messages(request: ModelRequest, attempt: Attempt) -> list[BaseMessage]:
     """Return the messages in the turns that the model takes: Gemma has none for instructions."""
     messages = list(request.messages)
     if "tools" in attempt.without:
@@ -277,7 +287,7 @@ def _messages(request: Request, attempt: Attempt) -> list[BaseMessage]:
     return messages
 
 
-def _options(request: Request, attempt: Attempt) -> dict[str, Any]:
+def _options(request: ModelRequest, attempt: Attempt) -> dict[str, Any]:
     """Return the options one call adds to its model."""
     options: dict[str, Any] = {}
     if request.max_tokens:
@@ -329,10 +339,10 @@ def _response(message: AIMessage) -> Response:
     )
 
 
-def _piece(chunk: AIMessageChunk | AIMessage) -> Piece:
+def _piece(chunk: AIMessageChunk | AIMessage) -> StreamPiece:
     meta = chunk.response_metadata
     reason = str(meta.get("finish_reason") or "")
-    piece = Piece(text=str(chunk.text), served_by=str(meta.get("model_name") or ""))
+    piece = StreamPiece(text=str(chunk.text), served_by=str(meta.get("model_name") or ""))
     if reason:
         piece.finish, piece.reason = _finish(reason), reason
     if feedback := (meta.get("prompt_feedback") or {}).get("block_reason"):

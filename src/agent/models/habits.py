@@ -13,7 +13,7 @@ from typing import TypeVar
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from agent.core.errors import ProviderError, ProviderRefused, ProviderUnavailable
-from agent.models.types import Piece
+from agent.models.types import StreamPiece
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -125,8 +125,8 @@ class Habits:
                 return reply
 
     async def adapt_stream(
-        self, model: str, ask: Callable[[Attempt], AsyncGenerator[Piece, None]]
-    ) -> AsyncGenerator[Piece, None]:
+        self, model: str, ask: Callable[[Attempt], AsyncGenerator[StreamPiece, None]]
+    ) -> AsyncGenerator[StreamPiece, None]:
         """Yield what `ask` yields; it is repeated only where nothing had come."""
         without, begun = self._left_out.get(model, frozenset()), False
         while True:

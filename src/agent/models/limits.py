@@ -11,7 +11,7 @@ from agent.core.errors import BudgetExceeded
 from agent.core.strings import weight
 from agent.models.catalogue import ModelName
 from agent.models.loops import Loop, repeats
-from agent.models.types import Piece, Request, Response, Thinking
+from agent.models.types import ModelRequest, Response, StreamPiece, Thinking
 from agent.models.validation import LOOP, TOO_LONG, malformed_reply
 from agent.models.window import prompt_tokens
 
@@ -74,7 +74,7 @@ class ReplySizes:
     def of(
         self,
         name: ModelName,
-        request: Request,
+        request: ModelRequest,
         *,
         left: Callable[[], float] | None = None,
         streamed: bool = False,
@@ -120,7 +120,7 @@ class ReplySize:
         self,
         sizes: ReplySizes,
         name: ModelName,
-        request: Request,
+        request: ModelRequest,
         *,
         left: Callable[[], float] | None,
         streamed: bool,
@@ -190,7 +190,9 @@ def _has_thoughts(response: Response) -> bool:
 class Underway:
     """Hear what comes of a reply: signs of life, loops, and what a call had cost when it ended."""
 
-    def __init__(self, provider: str, request: Request, pulse: Pulse, *, characters: int) -> None:
+    def __init__(
+        self, provider: str, request: ModelRequest, pulse: Pulse, *, characters: int
+    ) -> None:
         self._provider, self._request, self._pulse = provider, request, pulse
         self._most = characters
         self._loop, self._tokens, self._characters = Loop(), 0.0, 0
@@ -222,10 +224,10 @@ class Underway:
         if self._characters > self._most:
             raise malformed_reply(self._provider, self._request.model, TOO_LONG)
 
-    def spent(self) -> Piece:
+    def spent(self) -> StreamPiece:
         """Return by estimate what was sent and what had come."""
         size = prompt_tokens(self._request)
-        return Piece(input_tokens=size, output_tokens=round(self._tokens))
+        return StreamPiece(input_tokens=size, output_tokens=round(self._tokens))
 
 
 _MOST_ITEMS = 20
@@ -233,7 +235,7 @@ _MOST_SIGNS = 1000
 """Of lists and texts in a form that say nothing else. llama.cpp refuses grammars of more."""
 
 
-def reply_tokens(request: Request, *, streamed: bool = False, thinks: bool = False) -> int:
+def reply_tokens(request: ModelRequest, *, streamed: bool = False, thinks: bool = False) -> int:
     """Return the tokens that a reply to the request may have."""
     if request.text_tokens:
         most = request.text_tokens

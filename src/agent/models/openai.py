@@ -33,7 +33,7 @@ from agent.models.connections import tls
 from agent.models.errors import PROVIDER_OPENAI, refuse_false_success, translate_errors
 from agent.models.habits import EXTRA, Attempt, Habits, without_system, without_tools
 from agent.models.limits import BYTES_A_CHARACTER, with_ends
-from agent.models.types import LISTING, QUIET, Piece, Request, Response, finish_of
+from agent.models.types import LISTING, QUIET, ModelRequest, Response, StreamPiece, finish_of
 from agent.models.validation import schema_of, with_schema
 from agent.settings import Settings
 
@@ -47,7 +47,7 @@ _LOCAL = ("llamacpp", "llama.cpp", "vllm", "sglang", "library", "ollama", "organ
 
 
 @dataclass
-class Pool:
+class HttpPool:
     """Hold the connections of one event loop."""
 
     asynchronous: httpx.AsyncClient
@@ -69,11 +69,11 @@ class OpenAI:
         # The whole address of the call, as vendors' pages print it, is meant as well.
         url = (settings.openai_base_url or DEFAULT_URL).strip().rstrip("/")
         self.url = url.removesuffix("/chat/completions")
-        self._pools: PerLoop[Pool] = PerLoop(self._open, Pool.aclose, Pool.drop)
+        self._pools: PerLoop[HttpPool] = PerLoop(self._open, HttpPool.aclose, HttpPool.drop)
         self._habits = Habits()
         self._is_local: bool | None = None
 
-    async def complete(self, request: Request) -> Response:
+    async def complete(self, request: ModelRequest) -> Response:
         """Return one reply; what the endpoint refuses is left out, and left out from then on."""
         # Forms come first in every run: what they find out holds for plain texts.
         own = await self._is_own_server() if request.schema else self._is_local
@@ -82,7 +82,7 @@ class OpenAI:
             request.model, lambda attempt: self._complete(request, attempt, local=local)
         )
 
-    async def _complete(self, request: Request, attempt: Attempt, *, local: bool) -> Response:
+    async def _complete(self, request: ModelRequest, attempt: Attempt, *, local: bool) -> Response:
         with translate_errors(PROVIDER_OPENAI, request.model):
             # In pieces a slow reply is seen to come, and one that runs away is ended.
             in_pieces = local and (not request.tools or attempt.takes("pieces"))
@@ -96,7 +96,7 @@ class OpenAI:
             response = _response(message, request.schema)
         return replace(response, no_tools="tools" in attempt.without and bool(request.tools))
 
-    async def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamPiece, None]:
         pieces = self._habits.adapt_stream(
             request.model, lambda attempt: self._stream(request, attempt)
         )
@@ -104,7 +104,9 @@ class OpenAI:
             async for piece in pieces:
                 yield piece
 
-    async def _stream(self, request: Request, attempt: Attempt) -> AsyncGenerator[Piece, None]:
+    async def _stream(
+        self, request: ModelRequest, attempt: Attempt
+    ) -> AsyncGenerator[StreamPiece, None]:
         ending, finish = Ending(), False
         with translate_errors(PROVIDER_OPENAI, request.model):
             model = await self._model(request.model, attempt, streaming=True)
@@ -117,7 +119,7 @@ class OpenAI:
                     finish = finish or piece.finish not in (None, "none")
                     yield piece
         if ending.has_come and not finish:
-            yield Piece(finish="stop", reason="[DONE]")
+            yield StreamPiece(finish="stop", reason="[DONE]")
 
     async def _is_own_server(self) -> bool:
         """Return whether this is a server of one's own, which streams all it says.
@@ -157,7 +159,7 @@ class OpenAI:
         await self._pools.aclose()
 
     def _ask(
-        self, request: Request, attempt: Attempt, *, local: bool = False
+        self, request: ModelRequest, attempt: Attempt, *, local: bool = False
     ) -> tuple[list[BaseMessage], dict[str, Any]]:
         """Return the messages and what this call adds to its model."""
         messages, schema = list(request.messages), request.schema
@@ -189,7 +191,7 @@ class OpenAI:
         options["extra_body"] = self._limit(request, attempt) | options["extra_body"]
         return messages, options
 
-    def _limit(self, request: Request, attempt: Attempt) -> dict[str, Any]:
+    def _limit(self, request: ModelRequest, attempt: Attempt) -> dict[str, Any]:
         """Return how long the reply may be, by the name that the service knows it by."""
         if not request.max_tokens or not attempt.takes("max_tokens"):
             return {}
@@ -242,7 +244,7 @@ class OpenAI:
             client.async_client = PlainChunks(client.async_client)
         return client
 
-    async def _open(self) -> Pool:
+    async def _open(self) -> HttpPool:
         if not self._settings.openai_api_key and not self._settings.openai_base_url:
             raise ConfigurationError("OPENAI_API_KEY", "is not set (nor is OPENAI_BASE_URL)")
         proxy, context = proxy_for(self.url), await asyncio.to_thread(tls)
@@ -256,10 +258,10 @@ class OpenAI:
         most = BYTES_A_CHARACTER * self._settings.model_reply_characters
         hooks = {"response": [bounded(most), refuse_false_success, watch_ending]}
         asynchronous = httpx.AsyncClient(**shared, event_hooks=hooks)
-        return Pool(asynchronous, httpx.Client(**shared))
+        return HttpPool(asynchronous, httpx.Client(**shared))
 
 
-async def _whole(chunks: AsyncIterator[Any], request: Request) -> AIMessage:
+async def _whole(chunks: AsyncIterator[Any], request: ModelRequest) -> AIMessage:
     """Return a streamed reply in one piece; who asked hears it come."""
     whole: Any = None
     async with aclosing(cast(Any, chunks)) as stream:
@@ -336,10 +338,10 @@ def _response(message: AIMessage, schema: type[BaseModel] | None) -> Response:
     )
 
 
-def _piece(chunk: AIMessageChunk | AIMessage) -> Piece:
+def _piece(chunk: AIMessageChunk | AIMessage) -> StreamPiece:
     meta = chunk.response_metadata
     served_by = str(meta.get("model_name") or "")
-    piece = Piece(text=str(chunk.text), hidden=_hidden(chunk), served_by=served_by)
+    piece = StreamPiece(text=str(chunk.text), hidden=_hidden(chunk), served_by=served_by)
     if reason := meta.get("finish_reason"):
         piece = replace(piece, finish=finish_of(str(reason)), reason=str(reason))
     if chunk.usage_metadata:

@@ -12,7 +12,7 @@ from agent.core.budget import Meter, unlimited_meter
 from agent.core.errors import AgentError, ConfigurationError, MalformedReply, ProviderError
 from agent.models.catalogue import parse, retirement
 from agent.models.client import ModelClient
-from agent.models.types import Reply
+from agent.models.types import ModelAnswer
 from agent.models.validation import is_unusable
 
 MODEL_UNKNOWN = "model_missing"
@@ -98,7 +98,7 @@ async def _fills_forms(models: ModelClient, model: str, meter: Meter) -> bool:
 
 async def _calls_tools(models: ModelClient, model: str, meter: Meter) -> bool:
     try:
-        reply: Reply[BaseModel] = await models.ask(
+        reply: ModelAnswer[BaseModel] = await models.ask(
             model, [HumanMessage(_CALL)], meter=meter, tools=[look_up]
         )
     except ProviderError:

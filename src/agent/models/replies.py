@@ -19,7 +19,7 @@ from langchain_core.tools import BaseTool
 
 from agent.core.outside import parse_json, parse_json_at
 from agent.models.thoughts import Thoughts
-from agent.models.types import Finish, Piece, Request, Response
+from agent.models.types import Finish, ModelRequest, Response, StreamPiece
 from agent.models.validation import find_object
 from agent.models.wrapping import Echo, OuterFence
 
@@ -27,7 +27,7 @@ from agent.models.wrapping import Echo, OuterFence
 class SpokenText:
     """Take the text of one reply in pieces, and say what of it is said to the one who asked."""
 
-    def __init__(self, request: Request, *, opened: bool) -> None:
+    def __init__(self, request: ModelRequest, *, opened: bool) -> None:
         self._thoughts, self._is_prose = Thoughts(opened=opened), request.schema is None
         self._fence, self._echo = OuterFence(), Echo(request.messages if self._is_prose else ())
 
@@ -64,7 +64,7 @@ class SpokenText:
         return rest if withdrawn else text_said + rest
 
 
-def read_reply(response: Response, request: Request, *, opened: bool) -> Response:
+def read_reply(response: Response, request: ModelRequest, *, opened: bool) -> Response:
     """Return a whole reply as the rest of the house reads it.
 
     `opened` is for a model known to begin with thoughts that its template opens.
@@ -98,8 +98,8 @@ def read_reply(response: Response, request: Request, *, opened: bool) -> Respons
 
 
 async def spoken_pieces(
-    pieces: AsyncGenerator[Piece, None], text: SpokenText
-) -> AsyncGenerator[Piece, None]:
+    pieces: AsyncGenerator[StreamPiece, None], text: SpokenText
+) -> AsyncGenerator[StreamPiece, None]:
     """Yield a stream's pieces with what is said in them."""
     cut = False
     async with aclosing(pieces):
@@ -108,7 +108,7 @@ async def spoken_pieces(
             withdrawn, text_said = text.feed(piece.text)
             yield replace(piece, text=text_said, withdraws=withdrawn)
     withdrawn, text_said = text.finish(cut=cut)
-    yield Piece(text=text_said, withdraws=withdrawn)
+    yield StreamPiece(text=text_said, withdraws=withdrawn)
 
 
 def _parts(response: Response, text: str) -> tuple[str, ...]:
@@ -143,7 +143,7 @@ def _with_calls(message: AIMessage, calls: Sequence[ToolCall]) -> AIMessage:
     return message.model_copy(update={"tool_calls": list(calls), "invalid_tool_calls": []})
 
 
-def _with_ids(calls: Sequence[ToolCall], request: Request) -> list[ToolCall]:
+def _with_ids(calls: Sequence[ToolCall], request: ModelRequest) -> list[ToolCall]:
     """Return the calls, each with an id that no other call of the conversation has."""
     taken = {
         call["id"] for m in request.messages if isinstance(m, AIMessage) for call in m.tool_calls

@@ -38,7 +38,7 @@ from agent.models.limits import ReplySize, Underway, refuse_late
 from agent.models.loops import without_loop
 from agent.models.replies import SpokenText, spoken_pieces
 from agent.models.seam import Seam, last_words, shown_end
-from agent.models.types import Piece, Request, Thinking, Vendor, Withdrawal
+from agent.models.types import ModelRequest, StreamPiece, Thinking, Vendor, Withdrawal
 from agent.models.validation import LOOP, RUNAWAY, blocked_reply, malformed_reply
 from agent.models.window import Windows
 from agent.prompts import render
@@ -93,7 +93,7 @@ _ENDS = re.compile(r"[.!?。！？…|`*_)）\]】」』”\"'>]\s*$|\n\s*$")
 Account = Callable[[ModelName, Meter, Any], None]
 
 
-async def _valid(pieces: AsyncGenerator[Piece, None]) -> AsyncGenerator[Piece, None]:
+async def _valid(pieces: AsyncGenerator[StreamPiece, None]) -> AsyncGenerator[StreamPiece, None]:
     """Yield the same in valid text; half a character waits for its other half in the next piece."""
     half = ""
     async with aclosing(pieces):
@@ -102,7 +102,7 @@ async def _valid(pieces: AsyncGenerator[Piece, None]) -> AsyncGenerator[Piece, N
             half = text[-1:] if ends_in_half(text) else ""
             yield replace(piece, text=valid_text(text.removesuffix(half)))
     if half:
-        yield Piece(text=valid_text(half))
+        yield StreamPiece(text=valid_text(half))
 
 
 class ReadAhead:
@@ -167,7 +167,7 @@ class OpenStream:
 
     def __init__(
         self,
-        pieces: AsyncGenerator[Piece, None],
+        pieces: AsyncGenerator[StreamPiece, None],
         name: ModelName,
         idle: float,
         account: Account,
@@ -180,7 +180,7 @@ class OpenStream:
         self._underway = underway
         self._first, self._last = "", ""
         self._finish, self._ended = "none", False
-        self._spent = Piece()
+        self._spent = StreamPiece()
 
     @property
     def whole(self) -> bool:
@@ -225,11 +225,11 @@ class OpenStream:
             if not self.whole:
                 log.warning("turn=%s %s: cut off: %s", meter.turn_id, self.name.id, error)
 
-    async def _next(self, meter: Meter) -> Piece | None:
+    async def _next(self, meter: Meter) -> StreamPiece | None:
         async with asyncio.timeout(max(0.0, min(self._idle, meter.remaining()))):
             return await anext(self._pieces, None)
 
-    def _count(self, piece: Piece) -> None:
+    def _count(self, piece: StreamPiece) -> None:
         self._spent.input_tokens += piece.input_tokens
         self._spent.output_tokens += piece.output_tokens
         self._spent.served_by = piece.served_by or self._spent.served_by
@@ -263,7 +263,7 @@ class AnswerStream:
         *,
         opened: set[ModelName],
         windows: Windows,
-        size_of: Callable[[ModelName, Request], ReplySize],
+        size_of: Callable[[ModelName, ModelRequest], ReplySize],
         characters: int,
         meter: Meter,
         thinking: Thinking,
@@ -364,9 +364,9 @@ class AnswerStream:
     ) -> OpenStream:
         """Return an open stream; `stack` closes it and leaves its place among the calls."""
         vendor, policy = await self._vendor(name), self._policy(name)
-        request = Request(name.id, tuple(messages), thinking=self._thinking)
+        request = ModelRequest(name.id, tuple(messages), thinking=self._thinking)
 
-        async def ask(sized: Request) -> OpenStream:
+        async def ask(sized: ModelRequest) -> OpenStream:
             size, pulse = self._size_of(name, sized), Pulse()
             limited = replace(sized, max_tokens=size.tokens)
 
@@ -391,11 +391,11 @@ class AnswerStream:
         return opened
 
     def _stream(
-        self, vendor: Vendor, request: Request, name: ModelName, policy: Policy, pulse: Pulse
+        self, vendor: Vendor, request: ModelRequest, name: ModelName, policy: Policy, pulse: Pulse
     ) -> OpenStream:
         """Return a stream whose pieces are made clean and heard as they come."""
         underway = Underway(policy.provider, request, pulse, characters=self._characters)
-        pieces = _valid(cast(AsyncGenerator[Piece, None], vendor.stream(request)))
+        pieces = _valid(cast(AsyncGenerator[StreamPiece, None], vendor.stream(request)))
         text = SpokenText(request, opened=name in self._opened)
         spoken = spoken_pieces(_heard(pieces, underway), text)
         idle = min(_IDLE_SECONDS, policy.timeout)
@@ -403,8 +403,8 @@ class AnswerStream:
 
 
 async def _heard(
-    pieces: AsyncGenerator[Piece, None], underway: Underway
-) -> AsyncGenerator[Piece, None]:
+    pieces: AsyncGenerator[StreamPiece, None], underway: Underway
+) -> AsyncGenerator[StreamPiece, None]:
     """Yield the same, thoughts included, and tell who watches that it comes."""
     async with aclosing(pieces):
         async for piece in pieces:

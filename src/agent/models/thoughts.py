@@ -34,14 +34,14 @@ _SENTENCE_ENDS = ".!?。！？…:：;；)）]】}>"
 _MENTION = 20
 """Characters between two tags that a sentence mentions; a thought is longer."""
 
-Kind = Literal["open", "close", "header", "message", "control", "spoken"]
+TokenKind = Literal["open", "close", "header", "message", "control", "spoken"]
 
 
 @dataclass(frozen=True)
 class Mark:
     """Hold what a tag does; `certain` where nobody else would write it."""
 
-    kind: Kind
+    kind: TokenKind
     certain: bool = True
     name: str = ""
 

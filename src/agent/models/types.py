@@ -14,7 +14,7 @@ Thinking = Literal["minimal", "low", "medium", "high"]
 
 
 @dataclass(frozen=True)
-class Reply(Generic[S]):
+class ModelAnswer(Generic[S]):
     """Hold one answer of a model. `message` goes back unchanged in a tool loop."""
 
     text: str
@@ -62,7 +62,7 @@ QUIET: RunnableConfig = {"tags": ["nostream", "langsmith:nostream"], "callbacks"
 
 
 @dataclass(frozen=True)
-class Request:
+class ModelRequest:
     """Hold one request to one model; `model` is the id on the wire."""
 
     model: str
@@ -107,7 +107,7 @@ class Response:
 
 
 @dataclass
-class Piece:
+class StreamPiece:
     """Hold a piece of a stream: text, and at the end why it ended; token counts are increments."""
 
     text: str = ""
@@ -131,11 +131,11 @@ class Withdrawal(str):
 class Vendor(Protocol):
     """Raise ProviderError or ConfigurationError, nothing of any library's."""
 
-    async def complete(self, request: Request) -> Response:
+    async def complete(self, request: ModelRequest) -> Response:
         """Return one whole reply."""
         ...
 
-    def stream(self, request: Request) -> AsyncIterator[Piece]:
+    def stream(self, request: ModelRequest) -> AsyncIterator[StreamPiece]:
         """Yield the reply as it comes."""
         ...
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from agent.core.calls import may_pass
 from agent.core.errors import MalformedReply, ProviderError, ProviderRefused, TimedOut
 from agent.core.outside import parse_json_at
-from agent.models.types import Request, Response
+from agent.models.types import ModelRequest, Response
 
 S = TypeVar("S", bound=BaseModel)
 _FENCE = re.compile(r"```(?:json)?\s*+(.*?)```", re.DOTALL | re.IGNORECASE)
@@ -193,7 +193,7 @@ def unusable_once() -> Callable[[ProviderError], bool]:
     return retry_on
 
 
-def judge(response: Response, request: Request, provider: str) -> None:
+def judge(response: Response, request: ModelRequest, provider: str) -> None:
     """Raise ProviderRefused or MalformedReply for a reply that cannot be used."""
     model, calls = request.model, response.message.tool_calls
     if response.finish == "blocked":

@@ -12,7 +12,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from agent.core.strings import cut_middle, cut_to_shares, estimated_tokens
 from agent.models.catalogue import ModelName
 from agent.models.errors import PromptTooLong
-from agent.models.types import Request, Response, Vendor
+from agent.models.types import ModelRequest, Response, Vendor
 from agent.models.validation import schema_of
 
 M = TypeVar("M", bound=BaseMessage)
@@ -32,7 +32,7 @@ _UNKNOWN_SHARE = 0.5
 
 
 @dataclass(frozen=True)
-class Window:
+class ModelWindow:
     """Hold the tokens of a model's window, and how many of its tokens one of our estimate is."""
 
     tokens: int
@@ -43,9 +43,9 @@ class Windows:
     """Remember the windows of models whose prompts were too long."""
 
     def __init__(self) -> None:
-        self._known: dict[ModelName, Window] = {}
+        self._known: dict[ModelName, ModelWindow] = {}
 
-    def fit_window(self, name: ModelName, request: Request) -> Request:
+    def fit_window(self, name: ModelName, request: ModelRequest) -> ModelRequest:
         """Return the request as it fits the model's window, where that is known."""
         if (window := self._known.get(name)) is None:
             return request
@@ -58,9 +58,9 @@ class Windows:
     async def ask_within(
         self,
         name: ModelName,
-        request: Request,
+        request: ModelRequest,
         vendor: Vendor,
-        ask: Callable[[Request], Awaitable[T]],
+        ask: Callable[[ModelRequest], Awaitable[T]],
     ) -> T:
         """Return what `ask` returns, for a shorter request where this one was too long."""
         for cuts_left in reversed(range(_MOST_CUTS + 1)):
@@ -72,7 +72,7 @@ class Windows:
                     raise
         raise AssertionError("unreachable")
 
-    def check(self, request: Request, response: Response, provider: str) -> None:
+    def check(self, request: ModelRequest, response: Response, provider: str) -> None:
         """Raise PromptTooLong where the service read far less than was sent, and did not say so.
 
         Ollama cuts a prompt at its num_ctx, and the instructions with it. Forms and tools do not
@@ -85,7 +85,7 @@ class Windows:
             raise PromptTooLong(provider, message, window=window, sent=None)
 
     async def learn(
-        self, name: ModelName, request: Request, error: PromptTooLong, vendor: Vendor
+        self, name: ModelName, request: ModelRequest, error: PromptTooLong, vendor: Vendor
     ) -> bool:
         """Take in what a refusal says of the window; return whether a shorter prompt may fit."""
         estimate = prompt_tokens(request)
@@ -93,23 +93,23 @@ class Windows:
         rate = max(1.0, error.sent / estimate) if error.sent else before.rate if before else 1.0
         size = error.window or (None if before else await vendor.window(name.id))
         tokens = size or int(estimate * rate * _UNKNOWN_SHARE)
-        self._known[name] = Window(tokens, rate)
+        self._known[name] = ModelWindow(tokens, rate)
         log.warning("%s: its window is %d tokens; the prompt is cut to it", name.id, tokens)
         # vLLM counts the tokens that the reply may have as part of the request.
         only_reply = before is None and "_tokens" in error.message
         return only_reply or self.fit_window(name, request).messages != request.messages
 
 
-def prompt_tokens(request: Request) -> int:
+def prompt_tokens(request: ModelRequest) -> int:
     """Return the tokens of a request by estimate: messages, tools, schema."""
     return _text_tokens(request) + _fixed_tokens(request)
 
 
-def _text_tokens(request: Request) -> int:
+def _text_tokens(request: ModelRequest) -> int:
     return sum(estimated_tokens(str(message.text)) for message in request.messages)
 
 
-def _fixed_tokens(request: Request) -> int:
+def _fixed_tokens(request: ModelRequest) -> int:
     shapes = [convert_to_openai_tool(tool) for tool in request.tools]
     if request.schema:
         shapes.append(schema_of(request.schema))

@@ -29,7 +29,7 @@ from agent.evidence.references import labelled
 from agent.evidence.types import Gap, MapTask, Place
 from agent.mcp.records import CALLS_FOR_TOOLS, MapOptions, MapResult, lnglat, map_gap, misread
 from agent.models.catalogue import DEFAULT_THINKING
-from agent.models.types import Reply
+from agent.models.types import ModelAnswer
 from agent.prompts import task_prompt
 from agent.state import AmapSearchState, Update
 from agent.texts import say
@@ -196,7 +196,7 @@ class _Branch:
         for _ in range(self.configuration.map_rounds):
             if self.meter.left("map_calls") < CALLS_FOR_TOOLS:
                 return
-            reply: Reply[BaseModel] = await self.services.models.ask(
+            reply: ModelAnswer[BaseModel] = await self.services.models.ask(
                 self.configuration.research_model,
                 messages,
                 meter=self.meter,

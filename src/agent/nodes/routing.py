@@ -26,24 +26,26 @@ def review_or_research(
     return continue_to_research(state, runtime)
 
 
-Closing = Literal["plan_outing", "finalize_answer"]
+LastNode = Literal["plan_outing", "finalize_answer"]
 
 
 def continue_to_research(
     state: OverallState, runtime: Runtime[Configuration]
-) -> list[Send] | Closing:
+) -> list[Send] | LastNode:
     """Send every query to the web, to the map where it helps, to own documents that are named."""
     if state.get("needs"):
         return "finalize_answer"
     return _sends(state, state["query_list"], runtime) or _closing(state)
 
 
-def evaluate_research(state: OverallState, runtime: Runtime[Configuration]) -> list[Send] | Closing:
+def evaluate_research(
+    state: OverallState, runtime: Runtime[Configuration]
+) -> list[Send] | LastNode:
     """Send the follow-up queries of reflection; without any, route to the answer."""
     return _sends(state, state["follow_up_queries"], runtime) or _closing(state)
 
 
-def _closing(state: OverallState) -> Closing:
+def _closing(state: OverallState) -> LastNode:
     """Return the node after the research: a day is planned first where one is wanted."""
     wanted = "outing" in state["turn"] and not state.get("cancelled")
     return "plan_outing" if wanted else "finalize_answer"

@@ -34,7 +34,7 @@ from agent.core.errors import (
     RateLimited,
 )
 from agent.core.hosts import Hosts
-from agent.reading.guard import Guard, Target
+from agent.reading.guard import AddressGuard, Target
 
 _ENCODINGS = ("", "identity", "gzip", "x-gzip", "deflate")
 _ZLIB_OR_GZIP = zlib.MAX_WBITS | 32
@@ -181,7 +181,7 @@ ROBOTS_BYTES = 512 << 10
 _KNOWN = 2000
 _SECONDS = 3600.0
 
-Ask = Callable[[str], Coroutine[None, None, bytes]]
+AskPage = Callable[[str], Coroutine[None, None, bytes]]
 """URL of a robots.txt → its bytes; raises ProviderError, ProviderRefused where there is none."""
 
 
@@ -195,7 +195,7 @@ class Robots:
         )
         self._flights = SingleFlight()
 
-    async def check(self, origin: str, path: str, ask: Ask) -> None:
+    async def check(self, origin: str, path: str, ask: AskPage) -> None:
         """Raise ProviderRefused `page_robots` where the site does not want to be read.
 
         A site that is down or silent fails here as its page would, with the same errors.
@@ -208,7 +208,7 @@ class Robots:
                 "reader", f"{origin} asks not to be read (robots.txt)", code="page_robots"
             )
 
-    async def _learn(self, origin: str, ask: Ask) -> RobotFileParser:
+    async def _learn(self, origin: str, ask: AskPage) -> RobotFileParser:
         try:
             text = await ask(f"{origin}/robots.txt")
         except (ProviderRefused, RateLimited):
@@ -303,7 +303,7 @@ class Fetcher:
         calls: Calls,
         limits: FetchLimits | None = None,
         *,
-        guard: Guard | None = None,
+        guard: AddressGuard | None = None,
         hosts: HostLimits | None = None,
         lookups: Hosts | None = None,
         cache: BoundedCache[str, Page] | None = None,
@@ -311,7 +311,7 @@ class Fetcher:
         """Take `lookups`, which are told of hosts that take no connection."""
         self._calls = calls
         self._limits = limits or FetchLimits()
-        self._guard = guard or Guard()
+        self._guard = guard or AddressGuard()
         self._hosts = hosts or HostLimits()
         self._lookups = lookups or Hosts(0)
         self._cache = cache or page_cache()

@@ -117,7 +117,7 @@ class Target:
         return self.origin + self.path
 
 
-class Guard:
+class AddressGuard:
     """Check URLs; `allow` names exact `host:port` on loopback that tests may reach.
 
     `origins` sends a host to another origin, for stand-ins: {"sample.invalid": "http://127.0.0.1:1"}.

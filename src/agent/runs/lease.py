@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from agent.core.errors import AgentError, ConfigurationError, StoreFailed
 from agent.core.private_files import private_database
-from agent.runs.sql import Database, Place, Tables, open_database
+from agent.runs.sql import Database, Place, SqlTables, open_database
 
 _LOCK = "((classid::bigint << 32) | objid::bigint)"
 _HELD = (
@@ -45,11 +45,11 @@ class Owner(Protocol):
     @property
     def id(self) -> str: ...
 
-    def open(self, tables: Tables) -> None:
+    def open(self, tables: SqlTables) -> None:
         """Be alive for others, from now until the process ends; called for each connection."""
         ...
 
-    def dead(self, tables: Tables, owners: Iterable[str]) -> set[str]:
+    def dead(self, tables: SqlTables, owners: Iterable[str]) -> set[str]:
         """Return those whose process is gone."""
         ...
 
@@ -124,7 +124,7 @@ class ServerLock:
         self._database: Database = open_database(where, self._opened, stays=True)
         self._taken = False
 
-    def _opened(self, tables: Tables) -> None:
+    def _opened(self, tables: SqlTables) -> None:
         """Look and take: connections are set up one at a time, so nobody does so meanwhile."""
         if not self._taken and tables.execute(_OTHER_SERVER, (_SERVER,)).fetchone():
             raise SeveralServers(
@@ -184,7 +184,7 @@ class FileOwner:
         self._folder = folder
         self._lock: sqlite3.Connection | None = None
 
-    def open(self, tables: Tables) -> None:
+    def open(self, tables: SqlTables) -> None:
         if self._lock is not None:
             return
         private_database(self._folder / self.id)
@@ -199,7 +199,7 @@ class FileOwner:
         self._lock = lock
         self._clean()
 
-    def dead(self, tables: Tables, owners: Iterable[str]) -> set[str]:
+    def dead(self, tables: SqlTables, owners: Iterable[str]) -> set[str]:
         return {owner for owner in owners if self._is_dead(owner)}
 
     def close(self) -> None:
@@ -250,11 +250,11 @@ class LockOwner:
     def __init__(self) -> None:
         self.id = _new_id()
 
-    def open(self, tables: Tables) -> None:
+    def open(self, tables: SqlTables) -> None:
         # Shared: a new connection has it while the database still believes in the lost one.
         tables.execute("SELECT pg_advisory_lock_shared(?)", (_lock_of(self.id),))
 
-    def dead(self, tables: Tables, owners: Iterable[str]) -> set[str]:
+    def dead(self, tables: SqlTables, owners: Iterable[str]) -> set[str]:
         # Looking takes no lock, so that nobody who looks is mistaken for the owner.
         alive = {number for (number,) in tables.execute(_HELD)}
         return {owner for owner in owners if owner != self.id and _lock_of(owner) not in alive}

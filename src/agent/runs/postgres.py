@@ -22,7 +22,7 @@ except ImportError:
     raise ConfigurationError(NAME, 'needs the extra: pip install "tanlu[postgres]"') from None
 
 T = TypeVar("T")
-Connection = psycopg.Connection[Any]
+PostgresConnection = psycopg.Connection[Any]
 log = logging.getLogger(__name__)
 
 SCHEMA = "tanlu"
@@ -74,7 +74,7 @@ def described(url: SecretStr) -> str:
     return f"database {name} on {host}{port}"
 
 
-def connect(url: SecretStr) -> Connection:
+def connect(url: SecretStr) -> PostgresConnection:
     """Open a connection that commits each statement. Raises psycopg.Error, ConfigurationError."""
     connection = psycopg.connect(**parameters_of(url), autocommit=True, prepare_threshold=0)
     with contextlib.ExitStack() as failing:
@@ -89,7 +89,7 @@ def connect(url: SecretStr) -> Connection:
 
 
 @contextlib.contextmanager
-def setting_up(connection: Connection) -> Iterator[None]:
+def setting_up(connection: PostgresConnection) -> Iterator[None]:
     """Be the only process that creates tables; our schema exists inside.
 
     It asks again and again instead of waiting in the database: a statement that waits there would
@@ -109,20 +109,20 @@ def setting_up(connection: Connection) -> Iterator[None]:
             connection.execute("SELECT pg_advisory_unlock(%s)", (_SET_UP,))
 
 
-def _one(connection: Connection, query: str, value: Any) -> Any:
+def _one(connection: PostgresConnection, query: str, value: Any) -> Any:
     row = connection.execute(query, (value,)).fetchone()
     return row[0] if row else None
 
 
-class Session:
+class PostgresSession:
     """Connect at the first use, and anew when the connection is lost; for one thread at a time."""
 
-    def __init__(self, url: SecretStr, opened: Callable[[Connection], None]) -> None:
+    def __init__(self, url: SecretStr, opened: Callable[[PostgresConnection], None]) -> None:
         self._url, self._opened = url, opened
-        self._connection: Connection | None = None
+        self._connection: PostgresConnection | None = None
         self.was_open = False
 
-    def run(self, work: Callable[[Connection], T]) -> T:
+    def run(self, work: Callable[[PostgresConnection], T]) -> T:
         """Do `work`, which may be begun again after a loss, so it must bear being repeated.
 
         Raises ConfigurationError where it never worked, StoreFailed after that, ProviderError for a
@@ -151,7 +151,7 @@ class Session:
             return False
         return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
 
-    def _connected(self) -> Connection:
+    def _connected(self) -> PostgresConnection:
         if self._connection is None:
             connection = connect(self._url)
             with contextlib.ExitStack() as failing:
@@ -194,7 +194,7 @@ def storable(value: Any) -> Any:
 class Statements:
     """Offer a connection as `sqlite3.Connection` is one: `?` stands for a value."""
 
-    def __init__(self, connection: "Connection") -> None:
+    def __init__(self, connection: "PostgresConnection") -> None:
         self._connection = connection
 
     def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> Any:
@@ -212,7 +212,7 @@ class PostgresDatabase:
         """Open a lost connection again at once where it `stays`, because it holds a lock."""
         self._url, self._opened, self._stays = url, opened, stays
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="postgres-database")
-        self._session: Session | None = None
+        self._session: PostgresSession | None = None
         self._closed = threading.Event()
         self._beating: threading.Thread | None = None
 
@@ -225,10 +225,10 @@ class PostgresDatabase:
 
     def _do(self, work: Callable[[Statements], T]) -> T:
         if self._session is None:
-            self._session = Session(self._url, self._prepare)
+            self._session = PostgresSession(self._url, self._prepare)
         return self._session.run(lambda connection: work(Statements(connection)))
 
-    def _prepare(self, connection: "Connection") -> None:
+    def _prepare(self, connection: "PostgresConnection") -> None:
 
         with setting_up(connection):
             self._opened(Statements(connection))

@@ -23,7 +23,7 @@ from pydantic import SecretStr
 
 from agent.core.errors import ConfigurationError
 from agent.runs.engine import OWNER
-from agent.runs.postgres import NAME, Connection, Session, setting_up, storable
+from agent.runs.postgres import NAME, PostgresConnection, PostgresSession, setting_up, storable
 from agent.runs.sql import ThreadSize
 
 try:
@@ -97,14 +97,14 @@ class PostgresThreads(BasePostgresSaver):
         self._jobs: set[futures.Future[Any]] = set()
         """What is being done or waits to be, also for those who were cancelled meanwhile."""
         self._mine = threading.local()
-        self._sessions: list[Session] = []
+        self._sessions: list[PostgresSession] = []
         self._works = False
 
     async def connect(self) -> None:
         """Connect now, not at the first use. Raises ConfigurationError."""
         await self._run(lambda connection: None)
 
-    def _opened(self, connection: Connection) -> None:
+    def _opened(self, connection: PostgresConnection) -> None:
         if not self._works:
             with setting_up(connection):
                 PostgresSaver(connection).setup()
@@ -158,7 +158,7 @@ class PostgresThreads(BasePostgresSaver):
         """Remove every checkpoint these runs wrote (a client's `rollback`)."""
         runs = {"runs": [str(run_id) for run_id in run_ids]}
 
-        def work(connection: Connection) -> None:
+        def work(connection: PostgresConnection) -> None:
             with connection.transaction():
                 connection.execute(_FORGET_RUNS[0], runs)
                 threads = [thread for (thread,) in connection.execute(_FORGET_RUNS[1], runs)]
@@ -215,7 +215,7 @@ class PostgresThreads(BasePostgresSaver):
             last=last,
         )
 
-    async def _run(self, work: Callable[[Connection], T], *, last: bool = False) -> T:
+    async def _run(self, work: Callable[[PostgresConnection], T], *, last: bool = False) -> T:
         """Do the work with a thread's connection; `last` after all that was begun before.
 
         So nothing that a cancelled run is still writing comes after its deletion. No two wait for
@@ -223,7 +223,7 @@ class PostgresThreads(BasePostgresSaver):
         """
         begun = list(self._jobs) if last else []
 
-        def work_in_turn(connection: Connection) -> T:
+        def work_in_turn(connection: PostgresConnection) -> T:
             futures.wait(begun)
             return work(connection)
 
@@ -232,17 +232,17 @@ class PostgresThreads(BasePostgresSaver):
         job.add_done_callback(self._jobs.discard)
         return await asyncio.wrap_future(job)
 
-    def _do(self, work: Callable[[Connection], T]) -> T:
-        session: Session | None = getattr(self._mine, "session", None)
+    def _do(self, work: Callable[[PostgresConnection], T]) -> T:
+        session: PostgresSession | None = getattr(self._mine, "session", None)
         if session is None:
-            session = self._mine.session = Session(self._url, self._opened)
+            session = self._mine.session = PostgresSession(self._url, self._opened)
             session.was_open = self._works
             self._sessions.append(session)
         return session.run(work)
 
 
 def shorten_in(
-    connection: Connection, thread_id: str, run_id: str, *, keep_history: bool = False
+    connection: PostgresConnection, thread_id: str, run_id: str, *, keep_history: bool = False
 ) -> None:
     """Do what `PostgresThreads.shorten` does, where the connection finds the checkpoints."""
     values: dict[str, Any] = {"thread": thread_id, "run": run_id, "waits": INTERRUPT}

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 
 from agent.core.errors import ConfigurationError, ProviderError, StoreFailed
-from agent.runs.sql import KEEP_SECONDS, Place, T, Tables, open_database
+from agent.runs.sql import KEEP_SECONDS, Place, SqlTables, T, open_database
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ class ReplyCache:
         self._tried: dict[str, bool] = {}
         self._unsaved: dict[tuple[str, str], str] = {}
 
-    def _prepare(self, tables: Tables) -> None:
+    def _prepare(self, tables: SqlTables) -> None:
         for statement in _SCHEMA:
             tables.execute(statement)
         tables.execute("DELETE FROM replies WHERE at < ?", (self._clock() - KEEP_SECONDS,))
@@ -95,7 +95,7 @@ class ReplyCache:
         if turn_id in self._tried and not unsaved:
             return
 
-        def work(db: Tables) -> None:
+        def work(db: SqlTables) -> None:
             for (turn, key), reply in [*unsaved, ((turn_id, _TRIAL), "")]:
                 db.execute(_SAVE, (turn, key, reply, self._clock()))
             db.execute("DELETE FROM replies WHERE turn_id = ? AND key = ?", (turn_id, _TRIAL))
@@ -140,7 +140,7 @@ class ReplyCache:
     async def aclose(self) -> None:
         await self._database.aclose()
 
-    async def _try(self, work: Callable[[Tables], T]) -> T | None:
+    async def _try(self, work: Callable[[SqlTables], T]) -> T | None:
         try:
             return await self._database.run(work)
         except ConfigurationError as error:

@@ -21,7 +21,7 @@ from typing_extensions import TypedDict
 from agent.core.errors import InputError
 from agent.core.redaction import scrub
 from agent.runs.lease import owner_in
-from agent.runs.sql import KEEP_SECONDS, Place, Tables, open_database
+from agent.runs.sql import KEEP_SECONDS, Place, SqlTables, open_database
 
 log = logging.getLogger(__name__)
 
@@ -86,7 +86,7 @@ class AcceptedRun:
 
 
 @dataclass(frozen=True)
-class Pending:
+class OpenRuns:
     """Count what has not ended."""
 
     open: int
@@ -109,7 +109,7 @@ class RunLog:
         self._owner = owner_in(where)
         self._database = open_database(where, self._prepare, stays=True)
 
-    def _prepare(self, db: Tables) -> None:
+    def _prepare(self, db: SqlTables) -> None:
         for statement in (*_SCHEMA, _WISHES_SCHEMA):
             db.execute(statement)
         # Tables of before there were keys.
@@ -154,7 +154,7 @@ class RunLog:
     async def forget(self, thread_id: str) -> None:
         """Remove all that is known of a thread's runs, whoever works on them."""
 
-        def work(db: Tables) -> None:
+        def work(db: SqlTables) -> None:
             for table in ("runs", "wishes"):
                 db.execute(f"DELETE FROM {table} WHERE thread_id = ?", (thread_id,))  # noqa: S608
 
@@ -163,7 +163,7 @@ class RunLog:
     async def is_worked_on(self, thread_id: str) -> bool:
         """Return whether a living process, of any place, works on a run of the thread."""
 
-        def work(db: Tables) -> bool:
+        def work(db: SqlTables) -> bool:
             query = "SELECT owner FROM runs WHERE status = 'open' AND thread_id = ?"
             owners = {owner for (owner,) in db.execute(query, (thread_id,))}
             return bool(owners - self._owner.dead(db, owners))
@@ -173,31 +173,31 @@ class RunLog:
     async def unfinished(self) -> list[AcceptedRun]:
         """Open runs of this place whose process is gone, oldest first."""
 
-        def work(db: Tables) -> list[AcceptedRun]:
+        def work(db: SqlTables) -> list[AcceptedRun]:
             runs = self._open_runs(db)
             dead = self._owner.dead(db, {run.owner for run in runs})
             return [run for run in runs if run.owner in dead]
 
         return await self._database.run(work)
 
-    async def pending(self) -> Pending:
+    async def pending(self) -> OpenRuns:
         """Count the open runs of every place that has its runs here."""
 
-        def work(db: Tables) -> Pending:
+        def work(db: SqlTables) -> OpenRuns:
             query = "SELECT owner, accepted_at FROM runs WHERE status = 'open'"
             rows = db.execute(query).fetchall()
             owners = {owner for owner, _ in rows}
             dead = self._owner.dead(db, owners)
             orphaned = [accepted_at for owner, accepted_at in rows if owner in dead]
             oldest = min(orphaned, default=0.0)
-            return Pending(len(rows), len(orphaned), len(owners - dead), oldest)
+            return OpenRuns(len(rows), len(orphaned), len(owners - dead), oldest)
 
         return await self._database.run(work)
 
     async def latest(self) -> AcceptedRun | None:
         """Return the run of this place that was accepted last, open or ended; None without any."""
 
-        def work(db: Tables) -> list[AcceptedRun]:
+        def work(db: SqlTables) -> list[AcceptedRun]:
             rows = db.execute(
                 f"SELECT {_COLUMNS} FROM runs WHERE place = ?"  # noqa: S608
                 " ORDER BY accepted_at DESC LIMIT 1",
@@ -268,7 +268,7 @@ class RunLog:
         await self._database.aclose()
         await asyncio.to_thread(self._owner.close)
 
-    def _open_runs(self, db: Tables) -> list[AcceptedRun]:
+    def _open_runs(self, db: SqlTables) -> list[AcceptedRun]:
         rows = db.execute(
             f"SELECT {_COLUMNS} FROM runs WHERE status = 'open' AND place = ?"  # noqa: S608
             " ORDER BY accepted_at, run_id",
@@ -324,7 +324,7 @@ class WishBox:
         self._clock = clock
         self._database = open_database(where, self._prepare)
 
-    def _prepare(self, tables: Tables) -> None:
+    def _prepare(self, tables: SqlTables) -> None:
         tables.execute(_WISHES_SCHEMA)
         tables.execute("DELETE FROM wishes WHERE at < ?", (self._clock() - KEEP_SECONDS,))
 
@@ -335,7 +335,7 @@ class WishBox:
         """
         row = (turn_id, wish["kind"], wish["text"], thread_id, self._clock())
 
-        def work(db: Tables) -> int:
+        def work(db: SqlTables) -> int:
             earlier = _wishes(db, turn_id)
             if wish in earlier:
                 return MOST_WISHES - len(earlier)
@@ -362,6 +362,6 @@ class WishBox:
         await self._database.aclose()
 
 
-def _wishes(db: Tables, turn_id: str) -> list[Wish]:
+def _wishes(db: SqlTables, turn_id: str) -> list[Wish]:
     rows = db.execute("SELECT kind, text FROM wishes WHERE turn_id = ? ORDER BY at", (turn_id,))
     return [Wish(kind=kind, text=text) for kind, text in rows]

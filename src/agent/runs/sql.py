@@ -60,7 +60,7 @@ class Rows(Protocol):
     def __iter__(self) -> Iterator[Any]: ...
 
 
-class Tables(Protocol):
+class SqlTables(Protocol):
     """Connect to a file or a database: the SQL both understand, `?` for each value."""
 
     def execute(self, sql: str, parameters: Sequence[Any] = ..., /) -> Rows: ...
@@ -74,7 +74,7 @@ class Database(Protocol):
         """Return whether other machines use them, too."""
         ...
 
-    async def run(self, work: Callable[[Tables], T]) -> T:
+    async def run(self, work: Callable[[SqlTables], T]) -> T:
         """Do `work`, whose statements must bear being repeated, in the database's own thread."""
         ...
 
@@ -82,7 +82,7 @@ class Database(Protocol):
 
 
 def open_database(
-    where: Place, opened: Callable[[Tables], None], *, stays: bool = False
+    where: Place, opened: Callable[[SqlTables], None], *, stays: bool = False
 ) -> Database:
     """Return the tables of a place; connects at the first use, and then calls `opened`.
 

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from agent.evidence.geo import distance_m, parse_lnglat
 from agent.sample.corpus import find_anchor, find_city, place_by_id, places_in, places_near
-from agent.sample.records import Anchor, Place, load_sample
+from agent.sample.records import NamedSpot, SamplePlace, load_sample
 from agent.sample.service import Service
 
 _DETOUR = {"line": 1.0, "walking": 1.3, "bicycling": 1.3, "driving": 1.45, "transit": 1.4}
@@ -20,10 +20,10 @@ _METRES_A_SECOND = {"line": 10.0, "walking": 1.2, "bicycling": 4.0, "driving": 7
 _WORDS = {"walking": "步行", "bicycling": "骑行", "driving": "行驶"}
 _KNOWN_WITHIN_M = 60_000
 _SHANGHAI = timezone(timedelta(hours=8))
-Point = tuple[float, float]
+LngLat = tuple[float, float]
 
 
-def poi_of(place: Place, metres: float | None = None) -> dict[str, Any]:
+def poi_of(place: SamplePlace, metres: float | None = None) -> dict[str, Any]:
     """Return a place as searches and details return it."""
     extra: dict[str, Any] = {
         "rating": f"{place.rating:.1f}" if place.rating is not None else [],
@@ -54,7 +54,7 @@ def poi_of(place: Place, metres: float | None = None) -> dict[str, Any]:
     }
 
 
-def geocode_of(anchor: Anchor) -> dict[str, Any]:
+def geocode_of(anchor: NamedSpot) -> dict[str, Any]:
     """Return a named spot as the geocoder returns it."""
     return {
         "formatted_address": f"{anchor.province}{anchor.city}{anchor.district}{anchor.name}",
@@ -136,7 +136,7 @@ def weather_of(name: str) -> dict[str, Any] | None:
     }
 
 
-def travel(start: Point, end: Point, kind: str) -> tuple[int, int, list[dict[str, Any]]]:
+def travel(start: LngLat, end: LngLat, kind: str) -> tuple[int, int, list[dict[str, Any]]]:
     """Return metres, seconds and steps of a way that the sample guesses from the straight line."""
     metres = round(distance_m(start, end) * _DETOUR[kind])
     seconds = round(metres / _METRES_A_SECOND[kind])
@@ -153,7 +153,7 @@ def travel(start: Point, end: Point, kind: str) -> tuple[int, int, list[dict[str
     return metres, seconds, [step]
 
 
-def transit_of(start: Point, end: Point) -> dict[str, Any]:
+def transit_of(start: LngLat, end: LngLat) -> dict[str, Any]:
     """Return one way by a bus line of the sample, with a walk to it."""
     metres, seconds, _ = travel(start, end, "transit")
     walk, walk_seconds, steps = travel(start, (start[0] + 0.002, start[1]), "walking")
@@ -188,7 +188,7 @@ def transit_of(start: Point, end: Point) -> dict[str, Any]:
     return {"distance": str(metres), "taxi_cost": [], "transits": [transit]}
 
 
-def _text(point: Point) -> str:
+def _text(point: LngLat) -> str:
     return f"{point[0]:.6f},{point[1]:.6f}"
 
 
@@ -203,7 +203,7 @@ _CODES = {
 }
 _WALKING_RANGE_M = 100_000
 
-Reply = dict[str, Any]
+AmapReply = dict[str, Any]
 
 
 class AmapError(Exception):
@@ -222,7 +222,7 @@ class AmapService(Service):
             self.app.router.add_get(path, self._handler(answer, v4=path.startswith("/v4")))
 
     def _handler(
-        self, answer: Callable[[Mapping[str, str]], Reply], *, v4: bool
+        self, answer: Callable[[Mapping[str, str]], AmapReply], *, v4: bool
     ) -> Callable[[web.Request], Any]:
         async def handle(request: web.Request) -> web.Response:
             try:
@@ -230,7 +230,7 @@ class AmapService(Service):
                 fields = answer(request.query)
             except AmapError as error:
                 return web.json_response(_refusal(str(error), v4=v4))
-            good: Reply = {"errcode": 0, "errmsg": "OK", "errdetail": None}
+            good: AmapReply = {"errcode": 0, "errmsg": "OK", "errdetail": None}
             if not v4:
                 good = {"status": "1", "info": "OK", "infocode": "10000"}
             return web.json_response({**good, **fields})
@@ -244,35 +244,35 @@ class AmapService(Service):
             raise AmapError("INVALID_USER_KEY")
 
 
-def _refusal(name: str, *, v4: bool) -> Reply:
+def _refusal(name: str, *, v4: bool) -> AmapReply:
     code = _CODES.get(name, "10000")
     if v4:
         return {"errcode": int(code), "errmsg": name, "errdetail": None, "data": None}
     return {"status": "0", "info": name, "infocode": code}
 
 
-def _geocode(query: Mapping[str, str]) -> Reply:
+def _geocode(query: Mapping[str, str]) -> AmapReply:
     anchor = find_anchor(_required(query, "address"), query.get("city") or None)
     if anchor is None:
         raise AmapError("ENGINE_RESPONSE_DATA_ERROR")
     return {"count": "1", "geocodes": [geocode_of(anchor)]}
 
 
-def _regeocode(query: Mapping[str, str]) -> Reply:
+def _regeocode(query: Mapping[str, str]) -> AmapReply:
     return {"regeocode": regeocode_at(*_point(query, "location"))}
 
 
-def _text_search(query: Mapping[str, str]) -> Reply:
+def _text_search(query: Mapping[str, str]) -> AmapReply:
     words, city = _required(query, "keywords"), query.get("city") or None
     places = places_in(city, words) if city is None or find_city(city) else []
     if city and query.get("citylimit") != "true":
         places = [*places, *(place for place in places_in(None, words) if place not in places)]
     pois = [poi_of(place) for place in places[:_PAGE]]
-    suggestion: Reply = {"keywords": [], "cities": []}
+    suggestion: AmapReply = {"keywords": [], "cities": []}
     return {"count": str(len(places)), "suggestion": suggestion, "pois": pois}
 
 
-def _around(query: Mapping[str, str]) -> Reply:
+def _around(query: Mapping[str, str]) -> AmapReply:
     lng, lat = _point(query, "location")
     try:
         radius = float(query.get("radius") or 5000)
@@ -287,23 +287,23 @@ def _around(query: Mapping[str, str]) -> Reply:
     }
 
 
-def _detail(query: Mapping[str, str]) -> Reply:
+def _detail(query: Mapping[str, str]) -> AmapReply:
     place = place_by_id(_required(query, "id"))
     return {"count": "1" if place else "0", "pois": [poi_of(place)] if place else []}
 
 
-def _weather(query: Mapping[str, str]) -> Reply:
+def _weather(query: Mapping[str, str]) -> AmapReply:
     forecast = weather_of(_required(query, "city"))
     return {"count": "1" if forecast else "0", "forecasts": [forecast] if forecast else []}
 
 
-def _ip(query: Mapping[str, str]) -> Reply:
+def _ip(query: Mapping[str, str]) -> AmapReply:
     """Return nothing: the sample knows no addresses, as Amap knows none of local networks."""
     _required(query, "ip")
     return {"province": [], "city": [], "adcode": [], "rectangle": []}
 
 
-def _distance(query: Mapping[str, str]) -> Reply:
+def _distance(query: Mapping[str, str]) -> AmapReply:
     kind = {"0": "line", "3": "walking"}.get(query.get("type", "1"), "driving")
     end = _point(query, "destination")
     results = []
@@ -317,28 +317,28 @@ def _distance(query: Mapping[str, str]) -> Reply:
     return {"results": results}
 
 
-def _walking(query: Mapping[str, str]) -> Reply:
+def _walking(query: Mapping[str, str]) -> AmapReply:
     return {"count": "1", "route": _route(query, "walking")}
 
 
-def _driving(query: Mapping[str, str]) -> Reply:
+def _driving(query: Mapping[str, str]) -> AmapReply:
     return {"count": "1", "route": {**_route(query, "driving"), "taxi_cost": []}}
 
 
-def _transit(query: Mapping[str, str]) -> Reply:
+def _transit(query: Mapping[str, str]) -> AmapReply:
     start, end = _point(query, "origin"), _point(query, "destination")
     _required(query, "city")
     return {"count": "1", "route": {**_ends(query), **transit_of(start, end)}}
 
 
-def _bicycling(query: Mapping[str, str]) -> Reply:
+def _bicycling(query: Mapping[str, str]) -> AmapReply:
     route = _route(query, "bicycling")
     for path in route["paths"]:
         path["distance"], path["duration"] = int(path["distance"]), int(path["duration"])
     return {"data": route}
 
 
-def _route(query: Mapping[str, str], kind: str) -> Reply:
+def _route(query: Mapping[str, str], kind: str) -> AmapReply:
     start, end = _point(query, "origin"), _point(query, "destination")
     metres, seconds, steps = travel(start, end, kind)
     if kind != "driving" and metres > _WALKING_RANGE_M:
@@ -347,7 +347,7 @@ def _route(query: Mapping[str, str], kind: str) -> Reply:
     return {**_ends(query), "paths": [path]}
 
 
-def _ends(query: Mapping[str, str]) -> Reply:
+def _ends(query: Mapping[str, str]) -> AmapReply:
     return {"origin": query["origin"], "destination": query["destination"]}
 
 
@@ -364,7 +364,7 @@ def _point(query: Mapping[str, str], name: str) -> tuple[float, float]:
     return point
 
 
-_ANSWERS: dict[str, Callable[[Mapping[str, str]], Reply]] = {
+_ANSWERS: dict[str, Callable[[Mapping[str, str]], AmapReply]] = {
     "/v3/geocode/geo": _geocode,
     "/v3/geocode/regeo": _regeocode,
     "/v3/place/text": _text_search,

@@ -12,10 +12,10 @@ from typing import Protocol, TypeVar
 from agent.evidence.geo import distance_m
 from agent.knowledge.terms import query_terms, terms
 from agent.sample.records import (
-    Anchor,
     City,
-    Page,
-    Place,
+    NamedSpot,
+    SamplePage,
+    SamplePlace,
     has,
     is_chinese,
     key,
@@ -30,7 +30,7 @@ _ENGLISH_FILLER = re.compile(r"\b(?:the|near|around|in|at|china)\b", re.IGNORECA
 _CITY, _DISTRICT, _SPOT = "市", "区县", "兴趣点"
 
 
-def place_by_id(place_id: str) -> Place | None:
+def place_by_id(place_id: str) -> SamplePlace | None:
     """Return the place with the id (with or without `amap:` in front), or None."""
     own_id = place_id.removeprefix("amap:")
     return next((place for place in load_sample().places if place.id == own_id), None)
@@ -38,7 +38,7 @@ def place_by_id(place_id: str) -> Place | None:
 
 def places_near(
     lng: float, lat: float, radius_m: float, keywords: str = ""
-) -> list[tuple[Place, float]]:
+) -> list[tuple[SamplePlace, float]]:
     """Place within `radius_m` metres that any of the keywords fits, nearest first, with metres."""
     metres = {p.id: distance_m((lng, lat), (p.lng, p.lat)) for p in load_sample().places}
     pool = [place for place in load_sample().places if metres[place.id] <= radius_m]
@@ -46,7 +46,7 @@ def places_near(
     return sorted(pairs, key=lambda pair: pair[1])
 
 
-def places_in(city: str | None, keywords: str = "") -> list[Place]:
+def places_in(city: str | None, keywords: str = "") -> list[SamplePlace]:
     """Place of a city (name, code or district; None for all), those named like a keyword first."""
     pool = list(load_sample().places)
     if city:
@@ -54,7 +54,7 @@ def places_in(city: str | None, keywords: str = "") -> list[Place]:
         pool = [place for place in pool if home and place.city == home.name]
     names = [phrase(part) for part in _SEPARATORS.split(keywords)]
 
-    def named_otherwise(place: Place) -> bool:
+    def named_otherwise(place: SamplePlace) -> bool:
         own = f"{phrase(place.name)}|{phrase(place.name_en)}"
         return not any(has(own, name) for name in names)
 
@@ -73,7 +73,7 @@ def find_city(text: str) -> City | None:
     return None
 
 
-def find_anchor(text: str, city: str | None = None) -> Anchor | None:
+def find_anchor(text: str, city: str | None = None) -> NamedSpot | None:
     """Return the named spot, district, city or sample place that a geocoder makes of the text.
 
     Before the name may only stand its province, city or district, so that the 西湖 of another
@@ -89,7 +89,7 @@ def find_anchor(text: str, city: str | None = None) -> Anchor | None:
     return None
 
 
-def search_pages(query: str, language: str | None = None, limit: int = 8) -> list[Page]:
+def search_pages(query: str, language: str | None = None, limit: int = 8) -> list[SamplePage]:
     """Return the pages that fit the query, best first; none where the sample has nothing on it.
 
     Pages in the query's own language stand before equals.
@@ -100,7 +100,7 @@ def search_pages(query: str, language: str | None = None, limit: int = 8) -> lis
     return search_records(query, pages, limit)
 
 
-class Record(Protocol):
+class SampleRecord(Protocol):
     """Describe a text of the sample that a search can return."""
 
     @property
@@ -114,7 +114,7 @@ class Record(Protocol):
     def text(self) -> str: ...
 
 
-R = TypeVar("R", bound=Record)
+R = TypeVar("R", bound=SampleRecord)
 
 
 def search_records(query: str, records: Iterable[R], limit: int) -> list[R]:
@@ -157,7 +157,7 @@ def _terms(text: str) -> frozenset[str]:
     return frozenset(terms(text))
 
 
-def _fitting(pool: list[Place], keywords: str) -> list[Place]:
+def _fitting(pool: list[SamplePlace], keywords: str) -> list[SamplePlace]:
     parts = [part for part in _SEPARATORS.split(keywords) if phrase(part)]
     if not parts:
         return pool
@@ -165,7 +165,7 @@ def _fitting(pool: list[Place], keywords: str) -> list[Place]:
     return [place for place in pool if place.id in ids]
 
 
-def _fitting_part(pool: list[Place], part: str) -> list[Place]:
+def _fitting_part(pool: list[SamplePlace], part: str) -> list[SamplePlace]:
     """Place that answer to the phrase as it is, or to all known phrases it is made of.
 
     Otherwise any of its words will do, within the areas and cities it names.
@@ -187,7 +187,7 @@ def _fitting_part(pool: list[Place], part: str) -> list[Place]:
     ]
 
 
-def _answers(place: Place, word: str) -> bool:
+def _answers(place: SamplePlace, word: str) -> bool:
     return word in place.scope or has(place.words, word)
 
 
@@ -210,7 +210,7 @@ def _without_admin_names(text: str) -> list[str]:
     return [reading for reading in readings if reading]
 
 
-def _candidates(readings: list[str]) -> Iterator[Anchor]:
+def _candidates(readings: list[str]) -> Iterator[NamedSpot]:
     """Yield the anchors named exactly by a reading, then those a reading begins with."""
     index = _anchor_index()
     for reading in readings:
@@ -223,13 +223,13 @@ def _candidates(readings: list[str]) -> Iterator[Anchor]:
 
 
 @cache
-def _anchor_index() -> dict[str, list[Anchor]]:
+def _anchor_index() -> dict[str, list[NamedSpot]]:
     sample = load_sample()
     spots = [*sample.anchors]
     for city in sample.cities:
         spots += [_anchor(city, city.aliases, city.name, "", _CITY), *city.districts]
     spots += [_anchor(p, (p.name_en,), p.city, p.district, _SPOT) for p in sample.places]
-    index: dict[str, list[Anchor]] = {}
+    index: dict[str, list[NamedSpot]] = {}
     for spot in spots:
         for name in _names_of(spot):
             index.setdefault(key(_ENGLISH_FILLER.sub(" ", name)), []).append(spot)
@@ -240,15 +240,15 @@ def _admin_names(city: City) -> list[str]:
     return [*_names_of(city), *(name for part in city.districts for name in _names_of(part))]
 
 
-def _names_of(spot: Anchor | City) -> tuple[str, ...]:
+def _names_of(spot: NamedSpot | City) -> tuple[str, ...]:
     return (spot.name, *spot.aliases)
 
 
 def _anchor(
-    spot: City | Place, aliases: tuple[str, ...], city: str, district: str, level: str
-) -> Anchor:
+    spot: City | SamplePlace, aliases: tuple[str, ...], city: str, district: str, level: str
+) -> NamedSpot:
     """Return a city or a place as a geocoder names it."""
-    return Anchor(
+    return NamedSpot(
         name=spot.name,
         aliases=aliases,
         city=city,

@@ -157,10 +157,10 @@ class SecService(Service):
         return company
 
 
-Answer = Callable[[web.Request], Any]
+RequestHandler = Callable[[web.Request], Any]
 
 
-def _with_contact(answer: Answer) -> Answer:
+def _with_contact(answer: RequestHandler) -> RequestHandler:
     async def checked(request: web.Request) -> web.StreamResponse:
         if not _MAIL.search(request.headers.get("User-Agent", "")):
             text = "<html><body>Undeclared Automated Tool</body></html>"

@@ -11,14 +11,14 @@ from aiohttp import web
 
 from agent.models.catalogue import GOOGLE_EMBEDDINGS, GOOGLE_MODELS
 from agent.sample.model.request import (
-    Answer,
     FunctionCall,
     GroundedSentence,
     Model,
+    ModelReply,
+    ModelTurn,
     PastMessage,
     Tool,
     ToolResult,
-    Turn,
 )
 from agent.sample.ranking import text_vector
 from agent.sample.records import load_sample
@@ -27,7 +27,7 @@ from agent.sample.service import BODY, StreamingService
 SIGNATURE = base64.b64encode(b"offline thought signature").decode()
 
 
-class Refused(Exception):
+class RefusedRequest(Exception):
     """Refuse a request that breaks a rule of the API, with an error body and this status."""
 
     def __init__(self, message: str, status: int = 400, reason: str | None = None) -> None:
@@ -39,7 +39,7 @@ def parts_of(content: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
     return [part[kind] for part in content.get("parts") or () if kind in part]
 
 
-def read(body: Mapping[str, Any], model: str) -> Turn:
+def read(body: Mapping[str, Any], model: str) -> ModelTurn:
     """Return the request as a Turn."""
     contents = body["contents"]
     last = max(
@@ -49,7 +49,7 @@ def read(body: Mapping[str, Any], model: str) -> Turn:
     schema = config.get("responseJsonSchema") or config.get("responseSchema")
     wants_json = config.get("responseMimeType") == "application/json"
     tools = body.get("tools") or []
-    return Turn(
+    return ModelTurn(
         system=_text(body.get("systemInstruction") or {}),
         user=_text(contents[last]) if last >= 0 else "",
         history=tuple(_past(c) for i, c in enumerate(contents) if i != last and _is_said(c)),
@@ -96,7 +96,7 @@ def _result(response: Any) -> str:
     return response if isinstance(response, str) else json.dumps(response, ensure_ascii=False)
 
 
-def write(answer: Answer, ids: Iterator[int]) -> dict[str, Any]:
+def write(answer: ModelReply, ids: Iterator[int]) -> dict[str, Any]:
     """Return the answer as a candidate (parts, finishReason, groundingMetadata)."""
     candidate: dict[str, Any] = {"finishReason": answer.finish, "index": 0}
     parts: list[dict[str, Any]] = []
@@ -180,15 +180,17 @@ _PREFIXES = ("task: search result | query: ", "title: none | text: ")
 def embed_reply(method: str, body: Any, model: str) -> dict[str, Any]:
     """Return the reply; raises Refused for what the service answers with an error."""
     if not isinstance(body, Mapping):
-        raise Refused("Invalid JSON payload received.")
+        raise RefusedRequest("Invalid JSON payload received.")
     if method == "embedContent":
         return {"embedding": _vector(body, model)}
     requests = body.get("requests") or []
     if len(requests) > _BATCH:
-        raise Refused(f"BatchEmbedContentsRequest.requests: at most {_BATCH} requests per batch")
+        raise RefusedRequest(
+            f"BatchEmbedContentsRequest.requests: at most {_BATCH} requests per batch"
+        )
     for request in requests:
         if request.get("model", f"models/{model}") != f"models/{model}":
-            raise Refused("all models must match the model of the batch")
+            raise RefusedRequest("all models must match the model of the batch")
     return {"embeddings": [_vector(request, model) for request in requests]}
 
 
@@ -196,12 +198,12 @@ def _vector(request: Mapping[str, Any], model: str) -> dict[str, Any]:
     parts = (request.get("content") or {}).get("parts") or []
     text = "".join(part.get("text", "") for part in parts)
     if not text:
-        raise Refused("content is empty")
+        raise RefusedRequest("content is empty")
     task = request.get("taskType")
     if task is not None and task not in _TASKS:
-        raise Refused(f"Invalid value at 'task_type': {task}")
+        raise RefusedRequest(f"Invalid value at 'task_type': {task}")
     if task is not None and not model.endswith("-001"):
-        raise Refused(f"task_type is not supported by {model}")
+        raise RefusedRequest(f"task_type is not supported by {model}")
     for prefix in _PREFIXES:
         text = text.removeprefix(prefix)
     size = int(request.get("outputDimensionality") or _FULL)
@@ -222,7 +224,7 @@ STATUS = {
 TYPE = "type.googleapis.com/google.rpc."
 
 
-def _refuse(error: Refused) -> web.Response:
+def _refuse(error: RefusedRequest) -> web.Response:
     body = {"code": error.status, "message": error.message, "status": STATUS[error.status]}
     if error.reason:
         info = {"@type": f"{TYPE}ErrorInfo", "reason": error.reason, "domain": "googleapis.com"}
@@ -251,14 +253,14 @@ class GeminiService(StreamingService):
     async def _list(self, request: web.Request) -> web.StreamResponse:
         try:
             self._check_key(request)
-        except Refused as error:
+        except RefusedRequest as error:
             return _refuse(error)
         return web.json_response({"models": [_model(name) for name in sorted(self.models)]})
 
     async def _get(self, request: web.Request) -> web.StreamResponse:
         try:
             return web.json_response(_model(self._checked_model(request)))
-        except Refused as error:
+        except RefusedRequest as error:
             return _refuse(error)
 
     async def _call(self, request: web.Request) -> web.StreamResponse:
@@ -273,9 +275,9 @@ class GeminiService(StreamingService):
                 "generateContent",
                 "streamGenerateContent",
             ):
-                raise Refused(f"unknown method {method}", 404)
+                raise RefusedRequest(f"unknown method {method}", 404)
             self.check(body, model)
-        except Refused as error:
+        except RefusedRequest as error:
             return _refuse(error)
         answer = _answered(self.model, read(body, model), _since(body))
         reply = GeminiReply(answer, model, tokens(body), self._ids)
@@ -286,22 +288,22 @@ class GeminiService(StreamingService):
     def check(self, body: Any, model: str) -> None:
         """Raise Refused for a request that asks nothing."""
         if not isinstance(body, Mapping) or not body.get("contents"):
-            raise Refused("contents is not specified")
+            raise RefusedRequest("contents is not specified")
 
     def _check_key(self, request: web.Request) -> None:
         request_key = request.headers.get("x-goog-api-key") or request.query.get("key")
         if not request_key:
-            raise Refused("Method doesn't allow unregistered callers", 403)
+            raise RefusedRequest("Method doesn't allow unregistered callers", 403)
         if self.key is not None and request_key != self.key:
             message = "API key not valid. Please pass a valid API key."
-            raise Refused(message, reason="API_KEY_INVALID")
+            raise RefusedRequest(message, reason="API_KEY_INVALID")
 
     def _checked_model(self, request: web.Request) -> str:
         self._check_key(request)
         model = request.match_info["model"]
         if model not in self.models:
             version = request.path.split("/")[1]
-            raise Refused(f"models/{model} is not found for API version {version}", 404)
+            raise RefusedRequest(f"models/{model} is not found for API version {version}", 404)
         return model
 
 
@@ -313,7 +315,7 @@ def _since(body: Mapping[str, Any]) -> str:
     return max(begins, default="")[:10]
 
 
-def _answered(model: Model, turn: Turn, since: str) -> Answer:
+def _answered(model: Model, turn: ModelTurn, since: str) -> ModelReply:
     """Return the model's answer without sentences of the sample's pages from before `since`."""
     answer = model.respond(turn)
     if not since or not answer.grounded:
@@ -331,7 +333,7 @@ class GeminiReply:
     """Write one answer as a whole or in chunks, with its usage counted."""
 
     def __init__(
-        self, answer: Answer, model: str, prompt_tokens: int, ids: "itertools.count[int]"
+        self, answer: ModelReply, model: str, prompt_tokens: int, ids: "itertools.count[int]"
     ) -> None:
         self._model, self._prompt, self._written = model, prompt_tokens, 0
         self._id = f"response-{next(ids)}"

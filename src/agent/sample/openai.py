@@ -8,15 +8,15 @@ from typing import Any
 from aiohttp import web
 
 from agent.models.validation import SCHEMA_INTRO
-from agent.sample.gemini import Refused, tokens
+from agent.sample.gemini import RefusedRequest, tokens
 from agent.sample.model.request import (
-    Answer,
     FunctionCall,
     Model,
+    ModelReply,
+    ModelTurn,
     PastMessage,
     Tool,
     ToolResult,
-    Turn,
 )
 from agent.sample.service import BODY, StreamingService, has_bearer
 
@@ -46,7 +46,7 @@ class OpenAIService(StreamingService):
     async def _list(self, request: web.Request) -> web.StreamResponse:
         try:
             self._check_key(request)
-        except Refused as error:
+        except RefusedRequest as error:
             return _refuse(error)
         models = [self.listed(name) for name in sorted(self.models or ())]
         return web.json_response({"object": "list", "data": models})
@@ -57,7 +57,7 @@ class OpenAIService(StreamingService):
 
     def _check_key(self, request: web.Request) -> None:
         if not has_bearer(request, self.key):
-            raise Refused("Incorrect API key provided", 401, "invalid_api_key")
+            raise RefusedRequest("Incorrect API key provided", 401, "invalid_api_key")
 
     async def _complete(self, request: web.Request) -> web.StreamResponse:
         body = request[BODY]
@@ -65,8 +65,10 @@ class OpenAIService(StreamingService):
             self._check_key(request)
             self.check(body)
             if self.models is not None and body["model"] not in self.models:
-                raise Refused(f"The model {body['model']} does not exist", 404, "model_not_found")
-        except Refused as error:
+                raise RefusedRequest(
+                    f"The model {body['model']} does not exist", 404, "model_not_found"
+                )
+        except RefusedRequest as error:
             return _refuse(error)
         answer = self.model.respond(read(body))
         reply = OpenAIReply(body, self.write(answer), answer, self.shape)
@@ -77,9 +79,9 @@ class OpenAIService(StreamingService):
     def check(self, body: Any) -> None:
         """Raise Refused for a request that asks nothing."""
         if not isinstance(body, Mapping) or not body.get("messages"):
-            raise Refused("messages is required")
+            raise RefusedRequest("messages is required")
 
-    def write(self, answer: Answer) -> dict[str, Any]:
+    def write(self, answer: ModelReply) -> dict[str, Any]:
         """Return the answer as an assistant message."""
         return write(answer, self._ids)
 
@@ -95,7 +97,7 @@ class OpenAIReply:
         self,
         body: Mapping[str, Any],
         message: Mapping[str, Any],
-        answer: Answer,
+        answer: ModelReply,
         shape: Callable[[dict[str, Any]], dict[str, Any]],
     ) -> None:
         self.body, self._message, self._shape = body, message, shape
@@ -128,7 +130,7 @@ class OpenAIReply:
         return {"usage": counts | {"total_tokens": prompt + completion}}
 
 
-def read(body: Mapping[str, Any]) -> Turn:
+def read(body: Mapping[str, Any]) -> ModelTurn:
     """Return the request as a Turn; a schema told in words is read back from the system message."""
     messages = body["messages"]
     system = "\n\n".join(_text(m) for m in messages if m["role"] == "system")
@@ -137,7 +139,7 @@ def read(body: Mapping[str, Any]) -> Turn:
     messages_before = [
         m for i, m in enumerate(messages) if i != last and m["role"] in ("user", "assistant")
     ]
-    return Turn(
+    return ModelTurn(
         system=system,
         user=_text(messages[last]) if last >= 0 else "",
         history=tuple(_past(m) for m in messages_before),
@@ -181,7 +183,7 @@ def _text(message: Mapping[str, Any]) -> str:
     return "".join(block.get("text", "") for block in content)
 
 
-def write(answer: Answer, ids: "itertools.count[int]") -> dict[str, Any]:
+def write(answer: ModelReply, ids: "itertools.count[int]") -> dict[str, Any]:
     """Return the answer as an assistant message."""
     text = answer.text
     if answer.grounded is not None:
@@ -218,6 +220,6 @@ def sse(body: Mapping[str, Any]) -> bytes:
     return f"data: {json.dumps(body)}\n\n".encode()
 
 
-def _refuse(error: Refused) -> web.Response:
+def _refuse(error: RefusedRequest) -> web.Response:
     body = {"message": error.message, "type": "invalid_request_error", "code": error.reason}
     return web.json_response({"error": body}, status=error.status)

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from agent.sample.records import DATA, Page, is_chinese, load_sample
+from agent.sample.records import DATA, SamplePage, is_chinese, load_sample
 from agent.sample.service import Service
 
 _HTML = """<!doctype html>
@@ -53,7 +53,9 @@ def sample_hosts() -> frozenset[str]:
 class PagesService(Service):
     """Serve any page by its Host header and path; `robots` is the text of robots.txt, if any."""
 
-    def __init__(self, pages: Iterable[Page] | None = None, *, robots: str | None = None) -> None:
+    def __init__(
+        self, pages: Iterable[SamplePage] | None = None, *, robots: str | None = None
+    ) -> None:
         super().__init__("pages")
         self.robots = robots
         all_pages = load_sample().pages if pages is None else pages
@@ -87,7 +89,7 @@ class PagesService(Service):
         return web.Response(text=page_html(page), content_type="text/html")
 
 
-def page_html(page: Page) -> str:
+def page_html(page: SamplePage) -> str:
     """Return a sample page as a site would show it, with what surrounds a text."""
     return _HTML.format(
         language=escape(page.language),

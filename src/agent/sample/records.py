@@ -68,7 +68,7 @@ def _stem(word: str) -> str:
 
 
 @dataclass(frozen=True)
-class Place:
+class SamplePlace:
     """Hold a sample place; `rating`, `cost` (yuan a head) and `open_time` are sample values."""
 
     id: str
@@ -102,7 +102,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Anchor:
+class NamedSpot:
     """Hold a named spot that a geocoder resolves; `level` is worded as the map words it."""
 
     name: str
@@ -131,7 +131,7 @@ class Area:
 
 
 @dataclass(frozen=True)
-class Page:
+class SamplePage:
     """Hold a short text; `subjects` name what it is about (zh, en), `topics` its aspects."""
 
     id: str
@@ -150,7 +150,7 @@ class Page:
 
 
 @dataclass(frozen=True)
-class WeatherDay:
+class SampleWeatherDay:
     """Hold sample weather `offset` days from today; degrees Celsius."""
 
     offset: int
@@ -169,7 +169,7 @@ class CityWeather:
     city: str
     province: str
     adcode: str
-    days: tuple[WeatherDay, ...]
+    days: tuple[SampleWeatherDay, ...]
 
 
 @dataclass(frozen=True)
@@ -181,21 +181,21 @@ class City:
     citycode: str
     lng: float
     lat: float
-    districts: tuple[Anchor, ...]
+    districts: tuple[NamedSpot, ...]
 
 
 DATA = resources.files(__package__) / "data"
 _DISTRICT = "区县"
 
-Row = dict[str, Any]
+JsonRow = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Sample:
     areas: tuple[Area, ...]
-    places: tuple[Place, ...]
-    anchors: tuple[Anchor, ...]
-    pages: tuple[Page, ...]
+    places: tuple[SamplePlace, ...]
+    anchors: tuple[NamedSpot, ...]
+    pages: tuple[SamplePage, ...]
     weather: tuple[CityWeather, ...]
     cities: tuple[City, ...]
 
@@ -210,53 +210,53 @@ def load_sample() -> Sample:
         areas=tuple(Area(**frozen(sheet["area"])) for sheet in sheets),
         places=tuple(_place(row, s["area"], cities, kinds) for s in sheets for row in s["places"]),
         anchors=tuple(_anchor(row, cities) for row in _read("anchors.json")["anchors"]),
-        pages=tuple(Page(**frozen(r)) for s in read_sheets("pages_") for r in s["pages"]),
+        pages=tuple(SamplePage(**frozen(r)) for s in read_sheets("pages_") for r in s["pages"]),
         weather=tuple(_weather(row) for row in _read("weather.json")["weather"]),
         cities=cities,
     )
 
 
-def _read(name: str) -> Row:
-    row: Row = json.loads((DATA / name).read_text(encoding="utf-8"))
+def _read(name: str) -> JsonRow:
+    row: JsonRow = json.loads((DATA / name).read_text(encoding="utf-8"))
     return row
 
 
-def read_sheets(prefix: str) -> list[Row]:
+def read_sheets(prefix: str) -> list[JsonRow]:
     """Return the contents of the files whose names begin so, in their order."""
     return [_read(name) for name in sorted(os.listdir(str(DATA))) if name.startswith(prefix)]
 
 
-def frozen(row: Row) -> Row:
+def frozen(row: JsonRow) -> JsonRow:
     """Return a row of JSON with tuples for its lists, as a dataclass holds it."""
     return {name: tuple(v) if isinstance(v, list) else v for name, v in row.items()}
 
 
-def _city(row: Row) -> City:
+def _city(row: JsonRow) -> City:
     shared = {"city": row["name"], "province": row["province"], "citycode": row["citycode"]}
     districts = tuple(
-        Anchor(**frozen(district), **shared, district=district["name"], level=_DISTRICT)
+        NamedSpot(**frozen(district), **shared, district=district["name"], level=_DISTRICT)
         for district in row["districts"]
     )
     return City(**{**frozen(row), "districts": districts})
 
 
-def _anchor(row: Row, cities: tuple[City, ...]) -> Anchor:
+def _anchor(row: JsonRow, cities: tuple[City, ...]) -> NamedSpot:
     city = _city_named(row["city"], cities)
-    return Anchor(**frozen(row), province=city.province, citycode=city.citycode)
+    return NamedSpot(**frozen(row), province=city.province, citycode=city.citycode)
 
 
-def _weather(row: Row) -> CityWeather:
-    days = tuple(WeatherDay(**day) for day in row["days"])
+def _weather(row: JsonRow) -> CityWeather:
+    days = tuple(SampleWeatherDay(**day) for day in row["days"])
     return CityWeather(row["city"], row["province"], row["adcode"], days)
 
 
-def _place(row: Row, area: Row, cities: tuple[City, ...], kinds: Row) -> Place:
+def _place(row: JsonRow, area: JsonRow, cities: tuple[City, ...], kinds: JsonRow) -> SamplePlace:
     kind, city = kinds["kinds"][row["kind"]], _city_named(area["city"], cities)
     tags = [*kind["tags"], *row["tags"]]
     tags += [tag for trait in row["traits"] for tag in kinds["traits"][trait]]
     scope = (area["name"], area["name_en"], *area["aliases"], city.name, *city.aliases)
     own = {name: row[name] for name in row if name not in ("kind", "traits", "tags")}
-    return Place(
+    return SamplePlace(
         **{"address_en": None, **own},
         area=area["key"],
         type=kind["type"],

@@ -29,7 +29,7 @@ from agent.sample.service import Service, has_bearer
 
 
 @dataclass(frozen=True)
-class Article:
+class SampleArticle:
     id: int
     language: str
     title: str
@@ -47,7 +47,7 @@ class Article:
 
 
 @dataclass(frozen=True)
-class Paper:
+class SamplePaper:
     id: str
     title: str
     year: int
@@ -72,18 +72,20 @@ class Paper:
 
 
 @cache
-def sample_articles() -> tuple[Article, ...]:
+def sample_articles() -> tuple[SampleArticle, ...]:
     return tuple(
-        Article(**frozen(row))
+        SampleArticle(**frozen(row))
         for sheet in read_sheets("scholar_")
         for row in sheet.get("articles", ())
     )
 
 
 @cache
-def sample_papers() -> tuple[Paper, ...]:
+def sample_papers() -> tuple[SamplePaper, ...]:
     return tuple(
-        Paper(**frozen(row)) for sheet in read_sheets("scholar_") for row in sheet.get("papers", ())
+        SamplePaper(**frozen(row))
+        for sheet in read_sheets("scholar_")
+        for row in sheet.get("papers", ())
     )
 
 
@@ -91,12 +93,12 @@ KEY = "offline-scholar-key"
 _CONTACT = re.compile(r"@|https?://|\(.*[a-z]{4}.*\)")
 """What names itself: generic agents are refused."""
 _WORD = re.compile(r"\S+")
-Articles = Callable[[str, str, int], Sequence[Article]]
+Articles = Callable[[str, str, int], Sequence[SampleArticle]]
 """(query, language, limit)"""
-Papers = Callable[[str, int], Sequence[Paper]]
+Papers = Callable[[str, int], Sequence[SamplePaper]]
 
 
-def search_articles(query: str, language: str, limit: int) -> Sequence[Article]:
+def search_articles(query: str, language: str, limit: int) -> Sequence[SampleArticle]:
     own = (article for article in sample_articles() if article.language == language)
     return search_records(query, own, limit)
 
@@ -104,7 +106,7 @@ def search_articles(query: str, language: str, limit: int) -> Sequence[Article]:
 def papers_of(catalogue: str) -> Papers:
     """Return the bundled papers a catalogue has that fit a query."""
 
-    def found(query: str, limit: int) -> Sequence[Paper]:
+    def found(query: str, limit: int) -> Sequence[SamplePaper]:
         own = (paper for paper in sample_papers() if catalogue in paper.indexed_by)
         return search_records(query, own, limit)
 
@@ -196,7 +198,7 @@ def inverted_index(text: str) -> dict[str, list[int]] | None:
     return index or None
 
 
-def _page(index: int, article: Article) -> dict[str, Any]:
+def _page(index: int, article: SampleArticle) -> dict[str, Any]:
     return {
         "pageid": article.id,
         "ns": 0,
@@ -210,7 +212,7 @@ def _page(index: int, article: Article) -> dict[str, Any]:
     }
 
 
-def _work(paper: Paper) -> dict[str, Any]:
+def _work(paper: SamplePaper) -> dict[str, Any]:
     location = {"is_oa": True, "landing_page_url": paper.url, "pdf_url": paper.pdf}
     return {
         "id": f"https://openalex.org/{paper.id}",
@@ -229,7 +231,7 @@ def _work(paper: Paper) -> dict[str, Any]:
     }
 
 
-def _scholarly(paper: Paper) -> dict[str, Any]:
+def _scholarly(paper: SamplePaper) -> dict[str, Any]:
     return {
         "paperId": f"s2-{paper.id}",
         "externalIds": {"DOI": paper.doi} if paper.doi else {},

@@ -12,10 +12,10 @@ from aiohttp import web
 
 from agent.sample.corpus import search_pages
 from agent.sample.nearest import ranked, sentences
-from agent.sample.records import Page, load_sample
+from agent.sample.records import SamplePage, load_sample
 from agent.sample.service import BODY, Service, has_bearer
 
-Pages = Callable[[str, int], Sequence[Page]]
+Pages = Callable[[str, int], Sequence[SamplePage]]
 KEY = "offline-search-key"
 _SNIPPET = 160
 _PASSAGE = 420
@@ -24,12 +24,12 @@ _DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}
 _AMERICAN = re.compile(r"cd_min:(\d+)/(\d+)/(\d+)")
 
 
-def sample_pages(query: str, limit: int) -> Sequence[Page]:
+def sample_pages(query: str, limit: int) -> Sequence[SamplePage]:
     """Return the bundled pages that fit, best first."""
     return search_pages(query, limit=limit)
 
 
-def newer(pages: Pages, query: str, limit: int, since: str) -> Sequence[Page]:
+def newer(pages: Pages, query: str, limit: int, since: str) -> Sequence[SamplePage]:
     """Return pages of that ISO date or later, as the real services do; all without a date."""
     if not since:
         return pages(query, limit)
@@ -212,7 +212,7 @@ def _bocha_since(freshness: str) -> str:
     return freshness.partition("..")[0] if ".." in freshness else ""
 
 
-def _bocha_page(index: int, page: Page, summary: bool) -> dict[str, Any]:
+def _bocha_page(index: int, page: SamplePage, summary: bool) -> dict[str, Any]:
     return {
         "id": f"https://api.bochaai.com/v1/#WebPages.{index}",
         "name": page.title,

@@ -57,7 +57,7 @@ _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 22, 38
 _SECCOMP_MODE_FILTER = 2
 
 
-class Refused(Exception):
+class NotConfined(Exception):
     """Signal that the process could not be confined, so that the program is not run."""
 
 
@@ -83,7 +83,7 @@ def confine(request: "Mapping[str, Any]") -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     _prctl(libc, _PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != request["parent"]:
-        raise Refused("the parent is gone")
+        raise NotConfined("the parent is gone")
     _prctl(libc, _PR_SET_DUMPABLE, 0)
     libc.setenv(b"TZ", request["zone"].encode(), 1)
     time.tzset()
@@ -101,7 +101,7 @@ def confine(request: "Mapping[str, Any]") -> None:
 def _prctl(libc: ctypes.CDLL, option: int, value: int, more: int = 0) -> None:
     words = [ctypes.c_ulong(word) for word in (value, more, 0, 0)]
     if libc.prctl(ctypes.c_int(option), *words) != 0:
-        raise Refused(f"prctl({option}): {os.strerror(ctypes.get_errno())}")
+        raise NotConfined(f"prctl({option}): {os.strerror(ctypes.get_errno())}")
 
 
 def _limit(request: "Mapping[str, Any]") -> None:
@@ -240,7 +240,7 @@ def main() -> None:
     out, write, encode = Counted(1, "w", closefd=False), os.write, json.dumps
     try:
         confine(request)
-    except (Refused, OSError, ValueError, AttributeError) as problem:
+    except (NotConfined, OSError, ValueError, AttributeError) as problem:
         write(2, encode({"refused": f"{type(problem).__name__}: {problem}"}).encode())
         os._exit(1)
     write(2, b"ready\n")

@@ -147,7 +147,7 @@ def _imports(program: str) -> Iterator[tuple[str, int]]:
             statement, expects_name = "", False
 
 
-Work = Callable[[threading.Event], CodeResult]
+ProgramWork = Callable[[threading.Event], CodeResult]
 """Ends soon after the event is set."""
 
 CLOSED = CodeResult("", "not run: shutting down")
@@ -162,7 +162,7 @@ class Slots:
         self._lock = threading.Lock()
         self._closed = False
 
-    async def run(self, work: Work) -> CodeResult:
+    async def run(self, work: ProgramWork) -> CodeResult:
         """Wait for a free thread, then for the work; cancelled, stop it and wait for its end."""
         stop = threading.Event()
         with self._lock:
@@ -184,7 +184,7 @@ class Slots:
                 await asyncio.wait({waiting})
             raise
 
-    def _work(self, work: Work, stop: threading.Event) -> CodeResult:
+    def _work(self, work: ProgramWork, stop: threading.Event) -> CodeResult:
         # A thread freed by closing may take up the next before what waits is dropped.
         return CLOSED if self._closed else work(stop)
 

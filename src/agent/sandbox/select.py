@@ -52,7 +52,7 @@ print(*[name for name, attempt in tried.items() if not refused(attempt())] or ["
 
 
 @dataclass(frozen=True)
-class Verdict:
+class SandboxChoice:
     """Hold a way of running code, and why it cannot be used; `problem` is empty if it can."""
 
     name: str
@@ -96,15 +96,15 @@ _KINDS: Final[dict[str, Callable[[CodeLimits], CodeRunner]]] = {
 _lock = threading.Lock()
 
 
-def try_runners(names: list[str]) -> list[Verdict]:
+def try_runners(names: list[str]) -> list[SandboxChoice]:
     """Return the verdict on each up to the first that works. Blocks.
 
     Each is tested once a process.
     """
-    verdicts: list[Verdict] = []
+    verdicts: list[SandboxChoice] = []
     with _lock:
         for name in names:
-            verdicts.append(Verdict(name, _TRIALS[name]()))
+            verdicts.append(SandboxChoice(name, _TRIALS[name]()))
             if not verdicts[-1].problem:
                 break
     return verdicts
@@ -124,7 +124,7 @@ class CodeSandbox:
         )
         self._guard = threading.Lock()
         self._runner: CodeRunner | None = None
-        self._verdicts: Future[list[Verdict]] | None = None
+        self._verdicts: Future[list[SandboxChoice]] | None = None
 
     async def runner(self) -> CodeRunner | None:
         """Return the runner, or None where no way is safe and code is not run at all."""
@@ -153,7 +153,7 @@ class CodeSandbox:
         if closing is not None:
             await closing.aclose()
 
-    async def _try_all(self) -> list[Verdict]:
+    async def _try_all(self) -> list[SandboxChoice]:
         names = {"auto": ["process", "monty"], "off": []}.get(self._mode, [self._mode])
         with self._guard:
             if self._verdicts is None:
@@ -165,12 +165,14 @@ class CodeSandbox:
         return await asyncio.shield(asyncio.wrap_future(self._verdicts))
 
 
-def _settle(promise: "Future[list[Verdict]]", names: list[str]) -> None:
+def _settle(promise: "Future[list[SandboxChoice]]", names: list[str]) -> None:
     try:
         verdicts = try_runners(names)
     except Exception as problem:
         log.exception("the sandbox could not be tried")
-        verdicts = [Verdict(name, f"{type(problem).__name__}: {problem}") for name in names[-1:]]
+        verdicts = [
+            SandboxChoice(name, f"{type(problem).__name__}: {problem}") for name in names[-1:]
+        ]
     for verdict in verdicts:
         log.info("code in %s: %s", verdict.name, verdict.problem or "works")
     promise.set_result(verdicts)

@@ -29,8 +29,8 @@ from agent.search.akshare_worker import NAMES, TABLES, find_company
 from agent.search.documents import Document, DocumentKind, Figure, distinct, make_document
 from agent.search.hits import MAX_QUERY, plain
 
-Row = Mapping[str, Any]
-Tables = Mapping[str, Sequence[Row]]
+TableRow = Mapping[str, Any]
+CompanyTables = Mapping[str, Sequence[TableRow]]
 
 ABSTRACT = "stock_financial_abstract_ths"
 INDICATOR = "stock_financial_analysis_indicator"
@@ -53,7 +53,7 @@ _PERIODS_SHOWN = 2
 
 
 def company_documents(
-    company: Sequence[str], tables: Tables, absent: Mapping[str, str]
+    company: Sequence[str], tables: CompanyTables, absent: Mapping[str, str]
 ) -> list[Document]:
     """Return the documents, statements first; the first one names the tables that failed."""
     code, name = company
@@ -67,7 +67,9 @@ def company_documents(
     return documents
 
 
-def figures_of(rows: Sequence[Row], period: str, url: str, names: Iterable[str]) -> list[Figure]:
+def figures_of(
+    rows: Sequence[TableRow], period: str, url: str, names: Iterable[str]
+) -> list[Figure]:
     """Return the figures with a unit of the newest two periods and the newest full year.
 
     `names` are parts of the names to take; all where it is empty.
@@ -113,7 +115,7 @@ def _unit(column: str, suffix: str | None, named: str | None) -> str | None:
     return named or (money if _PER_SHARE in column else None)
 
 
-def _statement(table: str, rows: Sequence[Row], code: str, name: str) -> Document | None:
+def _statement(table: str, rows: Sequence[TableRow], code: str, name: str) -> Document | None:
     label, period, address = _STATEMENTS[table]
     url = address.format(code=code)
     names = _INDICATORS if table == INDICATOR else ()
@@ -127,7 +129,7 @@ def _statement(table: str, rows: Sequence[Row], code: str, name: str) -> Documen
     return Document(**{**document, "figures": figures}) if document else None
 
 
-def _page(table: str, rows: Sequence[Row], code: str, name: str) -> Document | None:
+def _page(table: str, rows: Sequence[TableRow], code: str, name: str) -> Document | None:
     label, address = _PAGES[table]
     pairs = [
         (row.get("item"), row.get("value")) if "item" in row else pair
@@ -142,7 +144,7 @@ def _page(table: str, rows: Sequence[Row], code: str, name: str) -> Document | N
     return make_document("akshare", "page", f"{name} ({code}) {label}", url, "\n".join(lines))
 
 
-def _news(row: Row) -> Document | None:
+def _news(row: TableRow) -> Document | None:
     return make_document(
         "akshare",
         "page",
@@ -166,7 +168,7 @@ _ENVIRONMENT = (
 
 
 @dataclass
-class Answer:
+class WorkerReply:
     """Collect the lines of a worker until its end."""
 
     company: list[str] | None = None
@@ -252,7 +254,7 @@ class AkShare:
         fresh = time.monotonic() - self._names_at <= _NAMES_SECONDS
         return self._names if fresh else None
 
-    async def _ask(self, request: Mapping[str, Any]) -> Answer:
+    async def _ask(self, request: Mapping[str, Any]) -> WorkerReply:
         """Return the answer of a worker within the time limit; it never outlives this call."""
         async with self._workers:
             process = await asyncio.create_subprocess_exec(
@@ -264,7 +266,7 @@ class AkShare:
                 env=_environment(self._folder),
                 limit=_MAX_LINE,
             )
-            answer = Answer()
+            answer = WorkerReply()
             try:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(self._timeout):
@@ -282,7 +284,7 @@ def why_off(folder: str | None = None) -> str | None:
 
 
 async def _listen(
-    process: asyncio.subprocess.Process, request: Mapping[str, Any], answer: Answer
+    process: asyncio.subprocess.Process, request: Mapping[str, Any], answer: WorkerReply
 ) -> None:
     if process.stdin is None or process.stdout is None:
         raise RuntimeError("the worker has no pipes")
@@ -301,7 +303,7 @@ async def _listen(
         _take(line, answer)
 
 
-def _take(line: bytes, answer: Answer) -> None:
+def _take(line: bytes, answer: WorkerReply) -> None:
     """Add one line of the worker to its answer."""
     try:
         value = parse_json(line)

@@ -26,9 +26,9 @@ from agent.evidence.grounding import (
 from agent.evidence.types import Gap, Source
 from agent.models.catalogue import search_price
 from agent.models.client import ModelClient
-from agent.models.types import Reply
+from agent.models.types import ModelAnswer
 from agent.prompts import render
-from agent.reading.guard import Guard
+from agent.reading.guard import AddressGuard
 from agent.search.hits import (
     MAX_QUERY,
     Hit,
@@ -92,7 +92,7 @@ async def _target(http: SearchHttp, url: str, hosts: Hosts) -> str | None:
     target = await http.redirect_target("google", url)
     try:
         if target:
-            Guard().parse(target)
+            AddressGuard().parse(target)
     except AgentError:
         return None
     return target
@@ -178,7 +178,7 @@ class GoogleSearch:
         meter.reserve("searches")
         executed = 0
         try:
-            reply: Reply[BaseModel] = await self._models.ask(
+            reply: ModelAnswer[BaseModel] = await self._models.ask(
                 task.model, messages, meter=meter, search=True, search_range=searched
             )
             parts = reply.parts or (reply.text,)

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from agent.client.connection import status_of
-from agent.client.run_result import Outcome, RunName, outcome_of, turn_of
+from agent.client.run_result import RunName, RunResult, outcome_of, turn_of
 from agent.core.errors import AgentError
 from agent.core.faults import contained
 from agent.core.processor import in_turns
@@ -46,14 +46,14 @@ def disposition(kind: Literal["attachment", "inline"], name: str, question: str)
     return f"{header}; filename*=UTF-8''{encoded}"
 
 
-Kind = Literal["attachment", "inline"]
+Disposition = Literal["attachment", "inline"]
 
 
 @dataclass(frozen=True)
 class _Format:
     write: Callable[[FinishedAnswer], str | bytes]
     media_type: str
-    kind: Kind = "attachment"
+    kind: Disposition = "attachment"
     policy: str = "default-src 'none'; frame-ancestors 'none'"
 
 
@@ -174,7 +174,7 @@ async def _state(request: Request, thread_id: str) -> Mapping[str, Any]:
 
 def _outcome(
     state: Mapping[str, Any], thread_id: str, message_id: str | None
-) -> tuple[Outcome, bool]:
+) -> tuple[RunResult, bool]:
     """Return the outcome of the turn that ended with this message, and if it is the last."""
     values = state.get("values")
     turn, is_last = turn_of(values if isinstance(values, Mapping) else {}, message_id)
@@ -189,7 +189,7 @@ def _outcome(
         raise NoAnswer(409, str(error)) from None
 
 
-def _when(outcome: Outcome, state: Mapping[str, Any], *, is_last: bool) -> str:
+def _when(outcome: RunResult, state: Mapping[str, Any], *, is_last: bool) -> str:
     """Return the time of the answer, ISO 8601; of earlier ones only map records tell it."""
     times = [place["fetched_at"] for place in outcome.places]
     saved = state.get("created_at")

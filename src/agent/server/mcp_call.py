@@ -28,8 +28,8 @@ from mcp.types import (
 from agent import __version__
 from agent.assistants.common.conversation import MAX_QUESTION
 from agent.client.connection import refusal
-from agent.client.follow import FollowLimits, RunFollower, RunListener, RunRequest
-from agent.client.run_result import Outcome, RunName, outcome_of, pause_of
+from agent.client.follow import FollowLimits, RunFollower, RunListener, RunOrder
+from agent.client.run_result import RunName, RunResult, outcome_of, pause_of
 from agent.core.errors import AgentError, InputError
 from agent.evidence.queries import clean_text
 from agent.runs.engine import engine
@@ -43,7 +43,7 @@ QUIET_SECONDS = 15.0
 """Clients give a silent call up, many after 60 s; word from us starts their clock again."""
 
 
-Notify = Callable[[float, str], Awaitable[None]]
+TellProgress = Callable[[float, str], Awaitable[None]]
 """Sends one notification: how far (it only grows), and the words."""
 
 
@@ -51,7 +51,11 @@ class CallProgress(RunListener):
     """Report the progress of one call; `notify` is None where the client asked for none."""
 
     def __init__(
-        self, notify: Notify | None, language: Language, *, quiet_seconds: float = QUIET_SECONDS
+        self,
+        notify: TellProgress | None,
+        language: Language,
+        *,
+        quiet_seconds: float = QUIET_SECONDS,
     ) -> None:
         self._notify, self._language, self._quiet = notify, language, quiet_seconds
         self._line, self._count = say("progress.starting", language), 0
@@ -167,7 +171,7 @@ class Call:
         self._client, self._offered, self._progress = client, offered, progress
         self._given_up = given_up
 
-    async def answer(self, question: CallArguments) -> Outcome:
+    async def answer(self, question: CallArguments) -> RunResult:
         """Return the finished run; raise AgentError in one line where there is no answer."""
         began = time.monotonic()
         if access().open and not engine().rules_its_own_calls:
@@ -210,7 +214,7 @@ class Call:
 
     def _follower(self, thread_id: str, question: CallArguments) -> RunFollower:
         offered = self._offered
-        request = RunRequest(
+        request = RunOrder(
             {"assistant_id": offered.assistant_id, "graph_id": offered.graph_id},
             thread_id,
             input=question.input,
@@ -274,7 +278,7 @@ class ToolServer:
             problem = "the call failed inside the server; its log says more"
         return ServerResult(error_result(problem))
 
-    def notify(self) -> Notify | None:
+    def notify(self) -> TellProgress | None:
         """Return the teller of the present call's progress; None where no client asked for it."""
         context = self.server.request_context
         token = context.meta.progressToken if context.meta else None

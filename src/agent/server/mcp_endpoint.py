@@ -39,7 +39,7 @@ from agent.runs.threads import Threads, open_threads
 from agent.server.auth.api_keys import access, client_for, identify
 from agent.server.mcp_call import Call, CallProgress, ToolServer, pause_refusal, read_arguments
 from agent.server.mcp_stdio import answering_stdio
-from agent.server.mcp_tools import AssistantTool, Catalogue, assistant_tool, result_of
+from agent.server.mcp_tools import AssistantTool, ToolList, assistant_tool, result_of
 from agent.services import close_process_services
 from agent.settings import read_settings
 
@@ -60,7 +60,7 @@ class McpEndpoint(ToolServer):
 
     def __init__(self) -> None:
         super().__init__()
-        self._catalogue = Catalogue()
+        self._catalogue = ToolList()
         self._calls = _Calls()
         self._with_body_limit: ASGIApp = RequestBodyLimitMiddleware(self._post, _MAX_BODY)
         self._manager: StreamableHTTPSessionManager | None = None

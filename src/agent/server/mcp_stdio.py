@@ -21,7 +21,7 @@ LONGEST_LINE = 4 << 20
 """Bytes of one message; a question has at most 20,000 characters."""
 
 
-class Refused(Exception):
+class RefusedLine(Exception):
     """Signal a line that is no request: the answer to it."""
 
     def __init__(self, id: str | int | None, code: int, problem: str) -> None:
@@ -34,19 +34,19 @@ def message_of(line: bytes) -> str:
     try:
         sent = parse_json(line.decode("utf-8", "replace"))
     except ValueError:
-        raise Refused(None, PARSE_ERROR, "the line is no JSON, or nested too deeply") from None
+        raise RefusedLine(None, PARSE_ERROR, "the line is no JSON, or nested too deeply") from None
     if not isinstance(sent, dict):
-        raise Refused(None, INVALID_REQUEST, "a message is one JSON object")
+        raise RefusedLine(None, INVALID_REQUEST, "a message is one JSON object")
     id = sent.get("id")
     if "id" in sent and "method" in sent and type(id) not in (str, int):
-        raise Refused(None, INVALID_REQUEST, "the id of a request is a text or a whole number")
+        raise RefusedLine(None, INVALID_REQUEST, "the id of a request is a text or a whole number")
     if not isinstance(sent.get("params"), dict | None):
-        raise Refused(id, INVALID_PARAMS, "params must be an object")
+        raise RefusedLine(id, INVALID_PARAMS, "params must be an object")
     message = json.dumps(sent)
     try:
         JSONRPCMessage.model_validate_json(message)
     except ValueError:
-        raise Refused(id, INVALID_REQUEST, "this is no message of JSON-RPC 2.0") from None
+        raise RefusedLine(id, INVALID_REQUEST, "this is no message of JSON-RPC 2.0") from None
     return message
 
 
@@ -62,7 +62,7 @@ class AnsweredLines:
                 continue
             try:
                 yield message_of(await self._whole(line))
-            except Refused as answer:
+            except RefusedLine as answer:
                 await self._stdout.write(f"{answer}\n")
                 await self._stdout.flush()
 
@@ -75,7 +75,7 @@ class AnsweredLines:
             return line
         while (rest := await self._next()) and not rest.endswith(b"\n"):
             pass
-        raise Refused(None, INVALID_REQUEST, f"a message has at most {LONGEST_LINE} bytes")
+        raise RefusedLine(None, INVALID_REQUEST, f"a message has at most {LONGEST_LINE} bytes")
 
 
 @asynccontextmanager

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from agent.assistants.common.conversation import MAX_QUESTION
 from agent.assistants.registry import ASSISTANTS
 from agent.client.follow import max_run_seconds
-from agent.client.run_result import Outcome
+from agent.client.run_result import RunResult
 from agent.core.redaction import scrub
 from agent.core.strings import one_line
 from agent.evidence.types import Outing
@@ -102,7 +102,7 @@ def output_schema() -> dict[str, Any]:
     return Answer.model_json_schema()
 
 
-def result_of(outcome: Outcome) -> CallToolResult:
+def result_of(outcome: RunResult) -> CallToolResult:
     """Return the result of a tool call that has an answer."""
     answer = Answer(
         answer=outcome.answer,
@@ -179,7 +179,7 @@ class AssistantTool:
     """How long a run may take there."""
 
 
-class Catalogue:
+class ToolList:
     """List the tools; an assistant's schemas are asked for once, until it changes."""
 
     def __init__(self) -> None:

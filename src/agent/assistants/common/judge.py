@@ -24,14 +24,14 @@ from agent.evidence.constraints import judged as with_verdicts
 from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.evidence.types import Place, Route, Source, Weather
 from agent.models.catalogue import DEFAULT_THINKING
-from agent.models.client import Kind, ModelClient
+from agent.models.client import EndpointKind, ModelClient
 from agent.prompts import task_prompt
 from agent.state import Gathered
 from agent.texts import Language
 
 log = logging.getLogger(__name__)
 _SECONDS = 10.0
-WAITING: Mapping[Kind, float] = {"hosted": 6.0, "thinking": 15.0, "near": 60.0}
+WAITING: Mapping[EndpointKind, float] = {"hosted": 6.0, "thinking": 15.0, "near": 60.0}
 """Seconds that a reader waits for a judge, by how it is served."""
 _QUESTION_TOKENS = 300
 

@@ -30,9 +30,9 @@ from agent.core.strings import json_bytes
 from agent.core.telemetry import (
     CANCELLED,
     STEP,
+    NodeStep,
     RunEnd,
-    Status,
-    Step,
+    RunStatus,
     StepEnd,
     code_of,
     tell,
@@ -307,9 +307,9 @@ class ResearchGraph(StateGraph[StateT, ContextT, InputT, OutputT]):
 
         return run
 
-    def _step(self, node: str, runtime: Runtime[Configuration]) -> Step:
+    def _step(self, node: str, runtime: Runtime[Configuration]) -> NodeStep:
         info = runtime.execution_info
-        return Step(
+        return NodeStep(
             self.assistant,
             node,
             owner_of(runtime),
@@ -319,7 +319,7 @@ class ResearchGraph(StateGraph[StateT, ContextT, InputT, OutputT]):
 
 
 @contextmanager
-def _telling(step: Step, began: float) -> Iterator[None]:
+def _telling(step: NodeStep, began: float) -> Iterator[None]:
     """Have what is within know its step, and tell of its end; `began` is the question's time."""
     token, code, status = STEP.set(step), "", ""
     try:
@@ -337,7 +337,7 @@ def _telling(step: Step, began: float) -> Iterator[None]:
         STEP.reset(token)
         tell(StepEnd(step, code))
         if status:
-            tell_end(RunEnd(step, cast(Status, status), time.time() - began))
+            tell_end(RunEnd(step, cast(RunStatus, status), time.time() - began))
 
 
 class Recorder:

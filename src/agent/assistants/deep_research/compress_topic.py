@@ -39,7 +39,7 @@ from agent.evidence.references import is_domain
 from agent.evidence.types import Gap, Source
 from agent.knowledge.ranking import Bm25, best_first
 from agent.models.catalogue import DEFAULT_THINKING
-from agent.models.types import Reply
+from agent.models.types import ModelAnswer
 from agent.prompts import Raw, element, task_prompt
 from agent.reading.reader import Readings
 from agent.search.hits import SENTENCE_END, beginning, only_known, quotes_by_id
@@ -227,7 +227,7 @@ class _Branch:
         """Return notes that cite only these pages."""
         language, topic = self.state["turn"]["language"], self.state["result"]["topic"]
         ids = [read.page["id"] for read in pages]
-        asking: Awaitable[Reply[BaseModel]] = self.services.models.ask(
+        asking: Awaitable[ModelAnswer[BaseModel]] = self.services.models.ask(
             self.configuration.research_model,
             self._prompt(pages),
             meter=self.meter,

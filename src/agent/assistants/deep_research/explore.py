@@ -50,7 +50,7 @@ from agent.evidence.citations import MARKER
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap
 from agent.models.catalogue import DEFAULT_THINKING
-from agent.models.types import Reply
+from agent.models.types import ModelAnswer
 from agent.prompts import task_prompt
 from agent.state import inner
 from agent.texts import say
@@ -215,7 +215,7 @@ async def _explored(
     for gap in gaps:
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
     turn, language = state["turn"], state["turn"]["language"]
-    asking: Awaitable[Reply[BaseModel]] = services.models.ask(
+    asking: Awaitable[ModelAnswer[BaseModel]] = services.models.ask(
         configuration.research_model,
         explore_prompt(state, configuration),
         meter=meter,

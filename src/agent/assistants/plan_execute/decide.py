@@ -39,7 +39,7 @@ from agent.evidence.vocabulary import limiting_cities
 from agent.mcp.records import map_gap
 from agent.mcp.tools import subject_of
 from agent.models.catalogue import DEFAULT_THINKING
-from agent.models.types import Reply
+from agent.models.types import ModelAnswer
 from agent.prompts import task_prompt
 from agent.state import inner
 from agent.texts import detect_language, say
@@ -202,7 +202,7 @@ async def _decision(state: ExecutorState, run: ExecutorRun) -> ExecutorState:
     tools, gaps = await offered_tools(run, task) if left > 0 else ([], [])
     if not tools:
         return ExecutorState(gaps=gaps)
-    asking: Awaitable[Reply[BaseModel]] = run.services.models.ask(
+    asking: Awaitable[ModelAnswer[BaseModel]] = run.services.models.ask(
         run.configuration.research_model,
         _prompt(state, run, left),
         meter=run.meter,

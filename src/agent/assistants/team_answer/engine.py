@@ -19,7 +19,7 @@ from agent.core.budget import Meter
 from agent.core.errors import ConfigurationError
 from agent.models.catalogue import DEFAULT_THINKING, Role
 from agent.models.client import ModelClient
-from agent.models.types import Reply
+from agent.models.types import ModelAnswer
 from agent.texts import Language, say
 
 
@@ -98,7 +98,7 @@ class NativeEngine:
         """Return one of the candidates; see GroupChatEngine.select."""
         messages = list(prompt)
         for _ in range(1 + SELECTION_RETRIES):
-            reply: Reply[BaseModel] = await chat.models.ask(
+            reply: ModelAnswer[BaseModel] = await chat.models.ask(
                 chat.manager_model,
                 messages,
                 meter=chat.meter,
@@ -122,7 +122,7 @@ class NativeEngine:
         tools: Sequence[BaseTool],
     ) -> AIMessage:
         """Return the speaker's message; see GroupChatEngine.speak."""
-        reply: Reply[BaseModel] = await chat.models.ask(
+        reply: ModelAnswer[BaseModel] = await chat.models.ask(
             chat.speaker_models[speaker],
             prompt,
             meter=chat.meter,

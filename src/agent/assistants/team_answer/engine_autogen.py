@@ -25,7 +25,7 @@ from agent.assistants.team_answer.speakers import chosen, instruction_of, speake
 from agent.assistants.team_answer.state import SPEAKERS, Speaker
 from agent.core.errors import MalformedReply
 from agent.models.catalogue import DEFAULT_THINKING
-from agent.models.types import Reply
+from agent.models.types import ModelAnswer
 
 with warnings.catch_warnings():
     # AG2 imports a name that jsonschema has deprecated.
@@ -148,7 +148,7 @@ class _Selecting(GroupChat):
         """Return the manager model's choice in the agents' names, so that AG2 counts as we do."""
         if self._problem:  # AG2 asks again; what was wrong is said in our words
             self._asked.append(HumanMessage(self._problem))
-        reply: Reply[BaseModel] = await self._chat.models.ask(
+        reply: ModelAnswer[BaseModel] = await self._chat.models.ask(
             self._chat.manager_model,
             self._asked,
             meter=self._chat.meter,

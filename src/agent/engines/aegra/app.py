@@ -34,7 +34,7 @@ from agent.engines.aegra.transport import InProcessTransport
 from agent.runs.engine import EVERYBODY, RunRequest, client_over, use_engine
 from agent.server import application
 from agent.server.auth import auth
-from agent.server.auth.guard import Guard
+from agent.server.auth.guard import RequestGuard
 from agent.server.auth.thread_states import CheckedStates
 from agent.server.http import ReplaceHalfCharacters
 
@@ -107,7 +107,7 @@ class Application(FastAPI):  # type: ignore[misc]
     def build_middleware_stack(self) -> ASGIApp:
         checked = ReplaceHalfCharacters(CheckedStates(super().build_middleware_stack()))
         inner = AsLangGraphTakesThem(checked)
-        return Guard(inner, rate_limit=application.rate_limit)
+        return RequestGuard(inner, rate_limit=application.rate_limit)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "lifespan":

@@ -15,7 +15,7 @@ from langgraph_sdk.errors import NotFoundError
 from agent.core.errors import AgentError, StoreFailed
 from agent.engines.aegra.checkpoints import PatientSaver
 from agent.engines.aegra.thread_queue import LOCKS
-from agent.retention import Evidence
+from agent.retention import ThreadRemains
 from agent.runs.engine import EVERYBODY, engine
 from agent.runs.postgres_saver import OVERVIEW
 from agent.runs.reply_cache import ReplyCache
@@ -40,7 +40,7 @@ _OLD = (
 class KeptThreads(PatientSaver):
     """Tell what is stored of all threads, and take a thread's evidence with it in each deletion."""
 
-    evidence: Evidence | None = None
+    evidence: ThreadRemains | None = None
 
     async def overview(self) -> Sequence[ThreadSize]:
         """Return what each thread takes, the one worked on last first."""
@@ -63,7 +63,7 @@ class Retention:
     def begin(self, threads: KeptThreads) -> None:
         """Begin once Aegra is connected."""
         self._reply_cache = ReplyCache(memory_place())
-        threads.evidence = Evidence(
+        threads.evidence = ThreadRemains(
             threads,
             self._reply_cache,
             papers=data_folder() / "papers",
@@ -80,7 +80,7 @@ class Retention:
             await self._reply_cache.aclose()
 
 
-async def _prune_regularly(evidence: Evidence) -> None:
+async def _prune_regularly(evidence: ThreadRemains) -> None:
     while True:
         try:
             if days := RetentionSettings().tanlu_keep_days:

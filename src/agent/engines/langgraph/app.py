@@ -32,7 +32,7 @@ from agent.engines.langgraph.checkpoints import (
 )
 from agent.engines.langgraph.recovery import RunWatch
 from agent.engines.langgraph.request_heads import limited_heads
-from agent.retention import Evidence, ThreadArchive
+from agent.retention import ThreadArchive, ThreadRemains
 from agent.runs.engine import IN_PROCESS, RunRequest, client_over, use_engine
 from agent.runs.reply_cache import ReplyCache
 from agent.runs.run_log import RunLog
@@ -40,7 +40,7 @@ from agent.runs.sql import Place
 from agent.runs.threads import data_folder, memory_place, server_saver, serving
 from agent.server import application
 from agent.server.auth.api_keys import access
-from agent.server.auth.guard import Guard
+from agent.server.auth.guard import RequestGuard
 from agent.server.auth.thread_states import CheckedStates
 from agent.server.http import ReplaceHalfCharacters
 from agent.services import process_services
@@ -160,7 +160,7 @@ async def _retained(where: Place, run_log: RunLog, client: LangGraphClient) -> A
         yield
         return
     reply_cache = ReplyCache(where)
-    evidence = Evidence(
+    evidence = ThreadRemains(
         saver,
         reply_cache,
         papers=data_folder() / "papers",
@@ -223,7 +223,7 @@ def _log_failure(task: asyncio.Task[None]) -> None:
 app = Starlette(
     routes=application.routes(),
     middleware=[
-        Middleware(Guard, rate_limit=application.rate_limit),
+        Middleware(RequestGuard, rate_limit=application.rate_limit),
         Middleware(ReplaceHalfCharacters),
         Middleware(CheckedStates),
     ],

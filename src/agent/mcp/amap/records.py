@@ -478,12 +478,12 @@ class AmapReader:
         return self.records.add_weather(weather, city_link(city))
 
 
-Hits = list[dict[str, Any]]
+PlaceHits = list[dict[str, Any]]
 RankedHit = tuple[dict[str, Any], list[str]]
 """A hit, and the words of the searches that returned it."""
 
 
-def interleaved(searches: Sequence[Hits], words: Sequence[str | None]) -> list[RankedHit]:
+def interleaved(searches: Sequence[PlaceHits], words: Sequence[str | None]) -> list[RankedHit]:
     """Return the hits of several searches once each: the best of every search, then the next.
 
     A search whose hit another has brought already brings its next one instead.

@@ -12,9 +12,15 @@ from agent.evidence.types import MapTask
 from agent.evidence.vocabulary import without_activities
 from agent.knowledge.terms import terms
 from agent.sample.corpus import search_pages
-from agent.sample.model.request import Answer, FunctionCall, GroundedSentence, Page, Turn
+from agent.sample.model.request import (
+    FunctionCall,
+    GroundedSentence,
+    GroundingPage,
+    ModelReply,
+    ModelTurn,
+)
 from agent.sample.model.text import (
-    Record,
+    RecordLine,
     block,
     cited,
     elements,
@@ -34,7 +40,7 @@ CHANGE, END = "change_research_topic", "end_of_research"
 SEARCHES = ("search_bocha", "search_google", "search_tavily", "search_documents")
 
 
-def generate_query(turn: Turn) -> Answer:
+def generate_query(turn: ModelTurn) -> ModelReply:
     """Return the question itself; on the map only where it names nothing but a place and a kind.
 
     What a place "near me" lacks is told by the product's own rules, as where no model answers.
@@ -46,7 +52,7 @@ def generate_query(turn: Turn) -> Answer:
         needs = "place" if is_lost else "origin" if needs_origin(question) else ""
     query: dict[str, object] = {"query": question, "map": plain_map_task(question)}
     queries = [] if needs else [query]
-    return Answer(json={"question": question, "needs": needs, "query": queries})
+    return ModelReply(json={"question": question, "needs": needs, "query": queries})
 
 
 def plain_map_task(question: str) -> MapTask | None:
@@ -77,50 +83,55 @@ _WHERE_EN = frozenset(
 """Words that only ask where something is."""
 
 
-def web_research(turn: Turn) -> Answer:
+def web_research(turn: ModelTurn) -> ModelReply:
     """Return what the best pages of the sample say, each sentence resting on its page."""
     query = block(turn.user, "query")
     pages = search_pages(query) if turn.search else []
     own = [page for page in pages if page.language == detect_language(query)] or pages
     grounded: list[GroundedSentence] = []
     for page in own[:PAGES]:
-        source, space = Page(uri=page.url, title=page.title), "" if page.language == "zh" else " "
+        source, space = (
+            GroundingPage(uri=page.url, title=page.title),
+            "" if page.language == "zh" else " ",
+        )
         grounded += [GroundedSentence("\n")] if grounded else []
         rows = sentences(page.text)[:OF_A_PAGE]
         grounded += [GroundedSentence(row.text + space, (source,)) for row in rows]
     nothing = GroundedSentence(say("sample.no_page", language_of(turn), question=short(query)))
-    return Answer(grounded=tuple(grounded) or (nothing,), queries=(query,) if turn.search else ())
+    return ModelReply(
+        grounded=tuple(grounded) or (nothing,), queries=(query,) if turn.search else ()
+    )
 
 
-def amap_research(turn: Turn) -> Answer:
+def amap_research(turn: ModelTurn) -> ModelReply:
     """Leave it at what the map has brought."""
-    return Answer(text=say("sample.enough", language_of(turn)))
+    return ModelReply(text=say("sample.enough", language_of(turn)))
 
 
-def reflection(_turn: Turn) -> Answer:
+def reflection(_turn: ModelTurn) -> ModelReply:
     """Reply that it is enough."""
-    return Answer(json={"is_sufficient": True, "knowledge_gap": "", "follow_up_queries": []})
+    return ModelReply(json={"is_sufficient": True, "knowledge_gap": "", "follow_up_queries": []})
 
 
-def answer(turn: Turn) -> Answer:
+def answer(turn: ModelTurn) -> ModelReply:
     """Return the map's records as they are, and the sentences nearest to the question."""
     tags = ("routes", "weather", "places")
     rows = [row for tag in tags for row in records(block(turn.user, tag))[:RECORDS]]
     return _quoted(turn, block(turn.user, "question"), _all_sentences(turn.user), rows)
 
 
-def claim_check(_turn: Turn) -> Answer:
+def claim_check(_turn: ModelTurn) -> ModelReply:
     """Judge nothing."""
-    return Answer(json={"rulings": []})
+    return ModelReply(json={"rulings": []})
 
 
-def deep_plan(turn: Turn) -> Answer:
+def deep_plan(turn: ModelTurn) -> ModelReply:
     """Return one topic, the question."""
     question = block(turn.user, "question")
-    return Answer(json={"topics": [{"name": short(question), "what_to_find": question}]})
+    return ModelReply(json={"topics": [{"name": short(question), "what_to_find": question}]})
 
 
-def deep_explore(turn: Turn) -> Answer:
+def deep_explore(turn: ModelTurn) -> ModelReply:
     """Search once for the topic, keep the best pages, and go on to the next topic."""
     topic, language = block(turn.user, "topic"), language_of(turn)
     planned = elements(turn.user, "planned")
@@ -138,14 +149,14 @@ def deep_explore(turn: Turn) -> Answer:
     return _calls((THINK, {"reflection": thought}), last)
 
 
-def deep_compress(turn: Turn) -> Answer:
+def deep_compress(turn: ModelTurn) -> ModelReply:
     """Return the sentences of the pages that are nearest to the topic, else the first of them."""
     topic, found = block(turn.user, "topic"), _all_sentences(turn.user)
     rows = _nearest_of_each(found, topic, OF_A_PAGE) or found[:OF_A_PAGE]
-    return Answer(text=_joined(rows, turn) or say("sample.nothing_here", language_of(turn)))
+    return ModelReply(text=_joined(rows, turn) or say("sample.nothing_here", language_of(turn)))
 
 
-def deep_report(turn: Turn) -> Answer:
+def deep_report(turn: ModelTurn) -> ModelReply:
     """Return the sentences nearest to the question, and the map's records."""
     topics = elements(turn.user, "topic")
     rows = [row for _, text in topics if text.startswith("[^") for row in records(text)]
@@ -154,48 +165,48 @@ def deep_report(turn: Turn) -> Answer:
     return _quoted(turn, block(turn.user, "question"), found, rows[:RECORDS])
 
 
-def plan_tasks(turn: Turn) -> Answer:
+def plan_tasks(turn: ModelTurn) -> ModelReply:
     """Return one task, the question, for the web and the own documents."""
     own = ["documents"] if "documents" in block(turn.user, "sources") else []
     task = {"id": "T1", "query": block(turn.user, "question"), "dep": [], "sources": own}
-    return Answer(json={"tasks": [task]})
+    return ModelReply(json={"tasks": [task]})
 
 
-def wish_tasks(turn: Turn) -> Answer:
+def wish_tasks(turn: ModelTurn) -> ModelReply:
     """Return a task for each wish, as it was said."""
     wishes = [line.removeprefix("- ") for line in lines(turn.user, "wishes")]
     tasks = [{"id": f"W{n}", "query": wish, "dep": []} for n, wish in enumerate(wishes, 1)]
-    return Answer(json={"tasks": tasks[: number(turn.user, "limit", 1)]})
+    return ModelReply(json={"tasks": tasks[: number(turn.user, "limit", 1)]})
 
 
-def execute_decide(turn: Turn) -> Answer:
+def execute_decide(turn: ModelTurn) -> ModelReply:
     """Use no special tool."""
-    return Answer(text=say("sample.no_tool", language_of(turn)))
+    return ModelReply(text=say("sample.no_tool", language_of(turn)))
 
 
-def rewrite_headings(_turn: Turn) -> Answer:
+def rewrite_headings(_turn: ModelTurn) -> ModelReply:
     """Ask nothing besides."""
-    return Answer(json={"questions": []})
+    return ModelReply(json={"questions": []})
 
 
-def dossier(turn: Turn) -> Answer:
+def dossier(turn: ModelTurn) -> ModelReply:
     """Return the sentences nearest to the question."""
     places = records(block(turn.user, "places"))[:RECORDS]
     return _quoted(turn, block(turn.user, "question"), _all_sentences(turn.user), places)
 
 
-def team_analyze(turn: Turn) -> Answer:
+def team_analyze(turn: ModelTurn) -> ModelReply:
     """Return the question as it stands."""
     form = block(turn.user, "format_requirement")
-    return Answer(json={"asked": block(turn.user, "question"), "format_requirement": form})
+    return ModelReply(json={"asked": block(turn.user, "question"), "format_requirement": form})
 
 
-def team_select(turn: Turn) -> Answer:
+def team_select(turn: ModelTurn) -> ModelReply:
     """Return the candidate who has waited longest, which is the first."""
-    return Answer(text=next(iter(lines(turn.user, "candidates")), "researcher"))
+    return ModelReply(text=next(iter(lines(turn.user, "candidates")), "researcher"))
 
 
-def team_researcher(turn: Turn) -> Answer:
+def team_researcher(turn: ModelTurn) -> ModelReply:
     """Search once, and quote the sentence nearest to the question."""
     question = block(turn.user, "question")
     offered = [tool.name for tool in turn.tools if tool.name in SEARCHES]
@@ -203,24 +214,24 @@ def team_researcher(turn: Turn) -> Answer:
         return _calls(*((name, {"query": question}) for name in offered))
     text = "\n".join([turn.user, *(result.text for result in turn.tool_results)])
     rows = nearest(_all_sentences(text), question, 1)
-    return Answer(text=f"{_joined(rows, turn)} {say('sample.needs_model', language_of(turn))}")
+    return ModelReply(text=f"{_joined(rows, turn)} {say('sample.needs_model', language_of(turn))}")
 
 
-def team_verifier(turn: Turn) -> Answer:
+def team_verifier(turn: ModelTurn) -> ModelReply:
     """Agree that no answer was found, for none is ever stated."""
     needs = say("sample.needs_model", language_of(turn))
-    return Answer(text=f"{needs}\nVERDICT: AGREE NOT FOUND\nTERMINATE")
+    return ModelReply(text=f"{needs}\nVERDICT: AGREE NOT FOUND\nTERMINATE")
 
 
-def team_synthesize(turn: Turn) -> Answer:
+def team_synthesize(turn: ModelTurn) -> ModelReply:
     """Settle on no answer, with the sentence nearest to the question."""
     rows = nearest(_all_sentences(turn.user), block(turn.user, "question"), 1)
     text = f"{_joined(rows, turn)} {say('sample.needs_model', language_of(turn))}".strip()
-    return Answer(json={"outcome": "not_found", "explanation": text})
+    return ModelReply(json={"outcome": "not_found", "explanation": text})
 
 
-def _calls(*calls: tuple[str, Mapping[str, object]]) -> Answer:
-    return Answer(calls=tuple(FunctionCall(name, dict(args)) for name, args in calls))
+def _calls(*calls: tuple[str, Mapping[str, object]]) -> ModelReply:
+    return ModelReply(calls=tuple(FunctionCall(name, dict(args)) for name, args in calls))
 
 
 def _all_sentences(text: str) -> list[Sentence]:
@@ -243,16 +254,18 @@ def _nearest_of_each(rows: Iterable[Sentence], question: str, most: int) -> list
     return [row for id in ids for row in [r for r in best if r.id == id][:most]]
 
 
-def _joined(rows: Iterable[Sentence], turn: Turn) -> str:
+def _joined(rows: Iterable[Sentence], turn: ModelTurn) -> str:
     space = "" if language_of(turn) == "zh" else " "
     return space.join(f"{row.text}[^{row.id}]" for row in rows)
 
 
-def _quoted(turn: Turn, question: str, found: list[Sentence], rows: list[Record]) -> Answer:
+def _quoted(
+    turn: ModelTurn, question: str, found: list[Sentence], rows: list[RecordLine]
+) -> ModelReply:
     """Return records and quotes under what they are: material, not an answer."""
     language, near = language_of(turn), _nearest_of_each(found, question, OF_A_SOURCE)
     if not (rows or found):
-        return Answer(text=say("sample.nothing", language, question=short(question)))
+        return ModelReply(text=say("sample.nothing", language, question=short(question)))
     parts = [say("sample.quotation", language)]
     if rows:
         listed = "\n".join(f"- {row.shown()}" for row in rows)
@@ -264,10 +277,10 @@ def _quoted(turn: Turn, question: str, found: list[Sentence], rows: list[Record]
         titles = {row.id: row.title.rpartition(" · ")[2] or short(row.text) for row in found}
         listed = "\n".join(f"- {titles[id]} [^{id}]" for id in list(titles)[:SOURCES])
         parts.append(f"{say('sample.titles', language)}\n{listed}")
-    return Answer(text="\n\n".join(parts))
+    return ModelReply(text="\n\n".join(parts))
 
 
-MINIMUM: dict[str, Callable[[Turn], Answer]] = {
+MINIMUM: dict[str, Callable[[ModelTurn], ModelReply]] = {
     reply.__name__: reply
     for reply in (
         *(generate_query, web_research, amap_research, reflection, answer),

@@ -17,7 +17,7 @@ from typing import Any
 
 from agent.core.patterns import Linear
 from agent.evidence.language import words
-from agent.sample.model.request import Answer, FunctionCall, Turn
+from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
 from agent.sample.model.text import block, numbered, shown, task_of
 from agent.sample.records import DATA, key
 from agent.texts import detect_language
@@ -43,7 +43,7 @@ class Recording:
     after: tuple[str, ...] = ()
     """The tools whose results the request brings, in the order of the alphabet."""
 
-    def fits(self, turn: Turn) -> bool:
+    def fits(self, turn: ModelTurn) -> bool:
         """Return whether a request is the one that this replies to, in the question's language."""
         asked, told = block(turn.user, "question"), block(turn.user, "answer_language")
         if told and (detect_language(self.question) == "zh") != ("(zh" in told):
@@ -82,17 +82,17 @@ def is_recorded(question: str) -> bool:
     return any(key(row.question) == key(question) for row in answers)
 
 
-def recorded(turn: Turn) -> Answer | None:
+def recorded(turn: ModelTurn) -> ModelReply | None:
     """Return the recorded reply to a request; None where there is none, or what it says is new."""
     rows = [row for row in recordings().get(task_of(turn), ()) if row.fits(turn)]
     if block(turn.user, "wishes") or not rows:
         return None
     if "rulings" in rows[0].reply:
-        return Answer(json={"rulings": list(_rulings(rows, turn))})
+        return ModelReply(json={"rulings": list(_rulings(rows, turn))})
     return next(filter(None, (_filled_in(row.reply, turn) for row in rows)), None)
 
 
-def _filled_in(reply: Mapping[str, Any], turn: Turn) -> Answer | None:
+def _filled_in(reply: Mapping[str, Any], turn: ModelTurn) -> ModelReply | None:
     """Return a reply with the ids and days of the request; None where it shows one of them not."""
     results = "\n".join(result.text for result in turn.tool_results)
     names, lost = shown(f"{turn.user}\n{results}"), set[str]()
@@ -107,7 +107,7 @@ def _filled_in(reply: Mapping[str, Any], turn: Turn) -> Answer | None:
     own = _replaced(_dated(reply, turn), _NAME, named)
     calls = tuple(FunctionCall(**call, id=_call_id(call)) for call in own.get("calls", ()))
     lost |= {call.name for call in calls} - {tool.name for tool in turn.tools}
-    return None if lost else Answer(text=own.get("text"), json=own.get("json"), calls=calls)
+    return None if lost else ModelReply(text=own.get("text"), json=own.get("json"), calls=calls)
 
 
 def _call_id(call: Mapping[str, Any]) -> str:
@@ -115,7 +115,7 @@ def _call_id(call: Mapping[str, Any]) -> str:
     return f"call-{zlib.crc32(json.dumps(call, sort_keys=True).encode()):08x}"
 
 
-def _dated(reply: Mapping[str, Any], turn: Turn) -> dict[str, Any]:
+def _dated(reply: Mapping[str, Any], turn: ModelTurn) -> dict[str, Any]:
     """Return a reply with the days that are counted from today."""
     today = _TODAY.search(block(turn.user, "today"))
 
@@ -138,7 +138,7 @@ def _replaced(value: Any, pattern: Linear, by: Callable[[Any], str]) -> Any:
     return value
 
 
-def _rulings(rows: list[Recording], turn: Turn) -> Iterator[dict[str, Any]]:
+def _rulings(rows: list[Recording], turn: ModelTurn) -> Iterator[dict[str, Any]]:
     """Yield the recorded ruling of each statement; one that nobody judged has none.
 
     A ruling points to the nearest passage of each source that its statement cites.

@@ -6,7 +6,7 @@ from typing import Any
 
 from agent.sample.model.minimum import MINIMUM
 from agent.sample.model.recorded import recorded, recordings
-from agent.sample.model.request import Answer, Turn
+from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import block, language_of, task_of
 from agent.texts import say
 
@@ -21,25 +21,25 @@ class SampleModel:
         # Before requests come: they are answered on an event loop, which must not read files.
         recordings()
 
-    def respond(self, turn: Turn) -> Answer:
+    def respond(self, turn: ModelTurn) -> ModelReply:
         """Return the reply to a request; for an unknown task, the schema's honest minimum."""
         tagged, task = replace(turn, user=_tagged_text(turn)), task_of(turn)
         answer = recorded(tagged)
         if answer is None and task in MINIMUM:
             answer = MINIMUM[task](tagged)
         if answer is None:
-            answer = Answer(text=say("sample.needs_model", language_of(turn)))
+            answer = ModelReply(text=say("sample.needs_model", language_of(turn)))
             if turn.schema is not None:
-                answer = Answer(json=least(turn.schema, turn.schema))
+                answer = ModelReply(json=least(turn.schema, turn.schema))
         if answer.json is not None and turn.schema:
             return replace(answer, json=fit_schema(answer.json, turn.schema, turn.schema))
         if answer.text is not None and (end := block(turn.user, "cut_off")[-40:]):
             rest = answer.text.partition(end)[2]
-            return Answer(text=rest if rest.strip() else say("sample.end", language_of(turn)))
+            return ModelReply(text=rest if rest.strip() else say("sample.end", language_of(turn)))
         return answer
 
 
-def _tagged_text(turn: Turn) -> str:
+def _tagged_text(turn: ModelTurn) -> str:
     """Return the text with the tags, which a request to repair or to go on does not repeat."""
     texts = [turn.user, *(past.text for past in reversed(turn.history) if past.role == "user")]
     return next((text for text in texts if "</" in text and "<cut_off>" not in text), turn.user)

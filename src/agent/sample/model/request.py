@@ -17,7 +17,7 @@ class FunctionCall:
 
 
 @dataclass(frozen=True)
-class Page:
+class GroundingPage:
     """Hold a web page a grounded sentence rests on."""
 
     uri: str
@@ -29,7 +29,7 @@ class GroundedSentence:
     """Hold a stretch of an answer, its spaces included, and the pages behind it, if any."""
 
     text: str
-    pages: tuple[Page, ...] = ()
+    pages: tuple[GroundingPage, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Tool:
 
 
 @dataclass(frozen=True)
-class Turn:
+class ModelTurn:
     """Hold a request: the last message of a person, what came before it, the results after it."""
 
     system: str
@@ -76,7 +76,7 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ModelReply:
     """Hold a reply: the first that is set of grounded sentences, JSON, text; or tool calls.
 
     `queries` are the web searches it claims to have run. `finish` is Gemini's finishReason, or
@@ -94,4 +94,4 @@ class Answer:
 class Model(Protocol):
     """Answer requests, without I/O and from any thread: the sample's model, or a test's script."""
 
-    def respond(self, turn: Turn) -> Answer: ...
+    def respond(self, turn: ModelTurn) -> ModelReply: ...

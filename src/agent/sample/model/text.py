@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from agent.evidence.citations import ID, MARKER
-from agent.sample.model.request import Turn
+from agent.sample.model.request import ModelTurn
 from agent.texts import Language, detect_language
 
 _MARKED = re.compile(rf"^\s*{MARKER.pattern}\s*(.+?)\s*$", re.MULTILINE)
@@ -24,7 +24,7 @@ _ATTRIBUTE = re.compile(r'(\w+)=["”]([^"”]*)["”]')
 
 
 @dataclass(frozen=True)
-class Record:
+class RecordLine:
     """Hold one line of places, routes or weather: its id, and its fields."""
 
     id: str
@@ -45,7 +45,7 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Source:
+class ListedSource:
     """Hold a listed source: a result, a page, a document or a passage."""
 
     id: str
@@ -55,12 +55,12 @@ class Source:
     url: str = ""
 
 
-def task_of(turn: Turn) -> str:
+def task_of(turn: ModelTurn) -> str:
     """Return the name in `<task>`, with which every system prompt begins; "" where it is not."""
     return block(turn.system, "task")
 
 
-def language_of(turn: Turn) -> Language:
+def language_of(turn: ModelTurn) -> Language:
     """Return the language asked for; where nobody reads the reply, the question's."""
     if told := block(turn.user, "answer_language"):
         return "zh" if "Chinese" in told else "en"
@@ -88,22 +88,22 @@ def elements(text: str, tag: str) -> list[tuple[dict[str, str], str]]:
     return [(dict(_ATTRIBUTE.findall(attributes)), body.strip()) for attributes, body in matches]
 
 
-def records(text: str) -> list[Record]:
+def records(text: str) -> list[RecordLine]:
     """Return the marked lines of a text, their fields split at ` | `."""
-    return [Record(name, tuple(line.split(" | "))) for name, line in _MARKED.findall(text)]
+    return [RecordLine(name, tuple(line.split(" | "))) for name, line in _MARKED.findall(text)]
 
 
-def sources(text: str) -> list[Source]:
+def sources(text: str) -> list[ListedSource]:
     """Return the sources a text lists, results and pages first."""
-    rows: list[Source] = []
+    rows: list[ListedSource] = []
     for row, body in (*elements(text, "result"), *elements(text, "page")):
         first, _, rest = body.partition("\n")
         title, own = (row["title"], body) if "title" in row else (first, rest or body)
-        rows.append(Source(row.get("id", ""), title, own, url=row.get("url", "")))
+        rows.append(ListedSource(row.get("id", ""), title, own, url=row.get("url", "")))
     passages = block(text, "passages")
     for part, pattern in ((text.replace(passages, ""), _DOCUMENT), (passages, _PASSAGE)):
         matches = [(name, pattern.fullmatch(line)) for name, line in _MARKED.findall(part)]
-        rows += [Source(name, **match.groupdict("")) for name, match in matches if match]
+        rows += [ListedSource(name, **match.groupdict("")) for name, match in matches if match]
     return rows
 
 

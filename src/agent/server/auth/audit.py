@@ -32,8 +32,8 @@ if sys.platform != "win32":
     import fcntl
 
 log = logging.getLogger(__name__)
-Event = Literal["run", "sign_in", "sign_out", "export", "deletion"]
-Outcome = Literal["accepted", "refused"]
+AuditEvent = Literal["run", "sign_in", "sign_out", "export", "deletion"]
+AuditOutcome = Literal["accepted", "refused"]
 _LONGEST = 100
 _ID = r"[0-9a-fA-F-]{1,64}"
 _DELETIONS = (
@@ -76,7 +76,7 @@ def _audit_log() -> AuditLog | None:
     return AuditLog(path) if path else None
 
 
-async def audit(event: Event, outcome: Outcome, owner: str, **fields: object) -> None:
+async def audit(event: AuditEvent, outcome: AuditOutcome, owner: str, **fields: object) -> None:
     """Write down what the owner did ("" where no keys are set); fields that are empty are not."""
     if (file := _audit_log()) is None:
         return
@@ -105,7 +105,7 @@ def auditing_deletions(scope: Scope, send: Send) -> Send:
             status = message["status"]
             headers = dict(Headers(scope=scope).items())
             owner = identify(headers, access())
-            outcome: Outcome = "accepted" if status < 400 else "refused"
+            outcome: AuditOutcome = "accepted" if status < 400 else "refused"
             await audit("deletion", outcome, owner or "", status=status, **match.groupdict())
         await send(message)
 

@@ -164,7 +164,7 @@ class Refusal:
 _TOO_LARGE = Refusal(413, f"the body is larger than {LARGEST_BODY} bytes")
 
 
-class Guard:
+class RequestGuard:
     """Guard an ASGI application; in-process calls of the server's own client pass untouched."""
 
     def __init__(self, app: ASGIApp, rate_limit: RateLimit | None = None) -> None:
