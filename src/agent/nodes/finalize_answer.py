@@ -9,6 +9,7 @@ from langgraph.runtime import Runtime
 
 from agent.assistants.common.answer_text import write_or_quote, written_early
 from agent.assistants.common.conversation import conversation
+from agent.assistants.common.draft import Draft
 from agent.assistants.common.excerpts import excerpt_lines, sentences_by_id, sentences_of
 from agent.assistants.common.gaps import NOT_LOOKED_UP, gap_lines
 from agent.assistants.common.previous import planned_before, previous_lines, shown_lines
@@ -16,12 +17,7 @@ from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.shown_records import days_forecast
 from agent.assistants.common.steering import new_wishes, wished, with_wishes
 from agent.assistants.common.turn import Share, share_spent, words_of_user
-from agent.assistants.common.writer import (
-    Draft,
-    MessageParts,
-    refuse_if_all_failed,
-    write_message,
-)
+from agent.assistants.common.writer import MessageParts, refuse_if_all_failed, write_message
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.progress import Emit

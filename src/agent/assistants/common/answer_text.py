@@ -7,8 +7,8 @@ from functools import partial
 
 from langchain_core.messages import BaseMessage
 
+from agent.assistants.common.draft import Draft
 from agent.assistants.common.gaps import gap_of
-from agent.assistants.common.writer import Draft
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, ConfigurationError
 from agent.core.faults import contained

@@ -14,8 +14,9 @@ from typing import Any, Literal, TypeVar, cast
 from langgraph.types import interrupt
 from pydantic import TypeAdapter
 
+from agent.assistants.common.draft import Draft
 from agent.assistants.common.services import Services
-from agent.assistants.common.writer import Closing, Draft, MessageParts, write_message
+from agent.assistants.common.writer import Closing, MessageParts, write_message
 from agent.configuration import Configuration
 from agent.core.budget import Usage, no_usage
 from agent.core.errors import InputError

@@ -10,59 +10,41 @@ from typing import Any, cast
 from langchain_core.messages import AIMessage, BaseMessage
 from typing_extensions import TypedDict
 
-from agent.assistants.common.claims import Checked, ClaimCheck, unchecked
+from agent.assistants.common.claims import Checked, unchecked
 from agent.assistants.common.conversation import EXTENT
+from agent.assistants.common.draft import Draft
 from agent.assistants.common.gaps import (
     answered_empty,
-    brought_by_map,
-    model_gaps,
     reader_note,
     remarks,
     undated_gap,
-    with_recovered,
 )
-from agent.assistants.common.judge import WAITING, Judge, Reviser, evidence_of
 from agent.assistants.common.previous import (
     NO_PREVIOUS,
     Knowledge,
     carried,
-    with_ids_of,
 )
-from agent.assistants.common.services import Services
 from agent.assistants.common.shown_records import (
-    days_forecast,
-    distinct_places,
     forecasts_of,
     listed,
     readable,
 )
-from agent.assistants.common.turn import PROGRESS, lightened, meter_of, progress_of
-from agent.configuration import Configuration
+from agent.assistants.common.turn import PROGRESS, lightened, progress_of
 from agent.core.budget import Usage, add_usage
 from agent.core.concurrency import begin
 from agent.core.errors import NothingFound
 from agent.core.faults import await_or_else, or_else
 from agent.core.processor import compute
-from agent.core.progress import Emit, event
+from agent.core.progress import event
 from agent.core.telemetry import STEP, RunEnd, tell_end
-from agent.evidence.citations import Citer, inert
-from agent.evidence.claims.passages import Evidence
-from agent.evidence.claims.statements import LINKED, statements
-from agent.evidence.constraints import judged
-from agent.evidence.mentions import source_ids
 from agent.evidence.records import (
     attribution,
-    one_a_city,
-    place_lines,
-    record_sections,
-    route_lines,
-    weather_lines,
 )
-from agent.evidence.references import SourceListFilter, references, resolved
-from agent.evidence.types import Anchor, Constraints, Gap, Place, Source
+from agent.evidence.references import references
+from agent.evidence.types import Anchor, Gap, Place, Source
 from agent.export.geojson import feature_collection
 from agent.models.streaming import FinishedText
-from agent.state import Gathered, Previous, replaced
+from agent.state import Previous, replaced
 from agent.texts import REMEDY, Language, prepare, remedy_of, say
 
 
@@ -81,10 +63,6 @@ def all_failed(gaps: Sequence[Gap], language: Language) -> str:
 log = logging.getLogger(__name__)
 
 _NO_VERDICT = ("version", "total", "late")
-_SHOWN_PLACES = 20
-_REFUSAL = 600
-"""Characters of a text for each sentence in it that says what was not found."""
-_SHOWN_QUERIES, _LONGEST_SHOWN = 5, 120
 
 
 class Closing(TypedDict):
@@ -98,229 +76,6 @@ class Closing(TypedDict):
     usage: Usage
     progress: list[dict[str, Any]]
     previous: Previous
-
-
-def _judged_again(state: Gathered) -> Previous:
-    """Return what the last answer cited, its places with verdicts on what is demanded now."""
-    previous, turn = state.get("previous") or NO_PREVIOUS, state["turn"]
-    # Of its kind nothing: places of before were asked for under another one.
-    demands = {name: each for name, each in turn.get("constraints", {}).items() if name != "kind"}
-    places = judged(previous["places"], cast(Constraints, demands), turn["language"])
-    return Previous(**{**previous, "places": places})
-
-
-class Draft:
-    """Write the last message of a turn: its citations, gaps and records.
-
-    `texts` is what each source says beside its quotes, by its id; `known` are words that need no
-    source, `own` what code says in the text (set before it is written). The text is checked
-    against all of it.
-    """
-
-    def __init__(
-        self,
-        state: Gathered,
-        configuration: Configuration,
-        services: Services,
-        emit: Emit,
-        *,
-        node: str,
-        assistant: str,
-        texts: Mapping[str, str] | None = None,
-        known: Sequence[str] = (),
-    ) -> None:
-        self.state, self.configuration, self.services = state, configuration, services
-        self.emit, self.node, self.assistant = emit, node, assistant
-        self.meter = meter_of(state, configuration, services, answering=True)
-        self.turn, self.language = state["turn"], state["turn"]["language"]
-        self.previous = _judged_again(state)
-        gathered = [*state.get("sources_gathered", []), *self.previous["sources"]]
-        self.sources = {source["id"]: source for source in gathered}
-        self.citer = Citer(self.sources, omitted=say("answer.link_omitted", self.language))
-        self.own_list = SourceListFilter()
-        self.targets: dict[str, str | None] = {}
-        self.texts, self.known = texts or {}, known
-        self.own: list[str] = []
-        """What code says in the text: nobody judges it."""
-        self.claims: ClaimCheck | None = None
-        self.late = asyncio.Event()
-        """Set once the reader has waited long enough for the check."""
-        self.body = ""
-        places = distinct_places(state.get("places", []))
-        self.places = judged(places, self.turn.get("constraints", {}), self.language)
-        self.gaps: list[Gap] = [*state.get("gaps", []), *model_gaps(self.turn)]
-        self.degraded = False
-        self.failure = ""
-        """Why the model wrote nothing, or not to its end."""
-        self.quoted = ""
-        """What code quotes at the end of the text: no statement of the answer."""
-        self.withdrawn = ""
-        """Text that was streamed and is no answer: a thought, as its end has shown."""
-        self.written = ""
-        """What is shown of the model's text so far."""
-        self.unfinished = False
-        """Characters between the notice and the sections that code adds, as far as written."""
-
-    @property
-    def model(self) -> str:
-        """Return the model that writes the answer."""
-        return self.turn["reasoning_model"] or self.configuration.answer_model
-
-    @property
-    def judge_model(self) -> str:
-        """Return the model that judges the answer."""
-        return self.configuration.judge_model or self.model
-
-    @property
-    def is_judged_beside(self) -> bool:
-        """Return whether the text is judged while it is written."""
-        claim_check = self.configuration.claim_check
-        return claim_check and not self.services.models.serves_one(self.judge_model)
-
-    @property
-    def shown_places(self) -> list[Place]:
-        """Return the places of this turn, and those of the last answer that the text cites."""
-        listed = {place["id"] for place in self.places}
-        used = {source["id"] for source in self.citer.used}
-        earlier = [place for place in self.previous["places"] if place["id"] not in listed]
-        return [*self.places, *(p for p in earlier if not used.isdisjoint(source_ids(p)))]
-
-    @property
-    def refuses(self) -> bool:
-        """Return whether the text says in few words, marked so, that nothing was found."""
-        return len(self.written) <= _REFUSAL * self.citer.not_found
-
-    @property
-    def mapped(self) -> bool:
-        """Return whether the map has answered this turn with any record."""
-        return brought_by_map(self.state)
-
-    @property
-    def earlier(self) -> Previous:
-        """Return what the last turn left as a model is shown it: one id a page."""
-        return with_ids_of(self.state.get("sources_gathered", []), self.previous)
-
-    @property
-    def notice(self) -> str:
-        """Return that this is sample data, as it stands before everything else; or nothing."""
-        notice = self.services.answer_notice(self.turn["question"], self.language)
-        return f"> {notice}\n\n" if notice else ""
-
-    def nothing_found(self, looked_for: Sequence[str]) -> str:
-        """Return the answer where no source has anything on the question, with what was tried."""
-        language = self.language
-        said = self.services.nothing_found(self.turn["question"], language)
-        if tried := [inert(query)[:_LONGEST_SHOWN] for query in dict.fromkeys(looked_for)]:
-            what = say("punctuation.semicolon", language).join(tried[:_SHOWN_QUERIES])
-            space = say("punctuation.space", language)
-            said = f"{said}{space}{say('answer.looked_for', language, what=what)}"
-        return self.by_code(said)
-
-    def by_code(self, text: str) -> str:
-        """Return what code says in the text, and see that it is not judged: it is no model's."""
-        self.own.append(" ".join(one.plain for one in statements(text, LINKED)))
-        return text
-
-    def settled_gaps(self) -> list[Gap]:
-        """Return the gaps, those marked that what is cited makes up for."""
-        queries = cast(Mapping[str, Any], self.state).get("queries") or []
-        return with_recovered(self.gaps, queries, self.citer.used, self.language)
-
-    def cited(self, marked: str) -> str:
-        """Return a whole marked text with its citations numbered."""
-        return self.citer.feed(marked) + self.citer.flush()
-
-    def record_sections(self) -> list[str]:
-        """Return the map's routes and weather as sections."""
-        state, cited = self.state, {source["id"] for source in self.citer.used}
-        text = " ".join(one.plain for one in statements(self.body, LINKED))
-        routes, weather = state.get("routes", []), state.get("weather", [])
-        days = days_forecast(self.turn, weather)
-        sections = record_sections(
-            routes, weather, self.language, cited=cited, days=days, text=text
-        )
-        return [self.cited(section) for section in sections]
-
-    def record_lines(self) -> str:
-        """Return all that the map said, as lines for a model."""
-        records = (
-            place_lines(self.places[:_SHOWN_PLACES], self.language),
-            route_lines(self.state.get("routes", []), self.language),
-            weather_lines(one_a_city(self.state.get("weather", [])), self.language),
-        )
-        return "\n".join(filter(None, records))
-
-    def clean(self, chunk: str) -> str:
-        """Return what can be shown of a model's text so far, numbered."""
-        return self.citer.feed(self.own_list.feed(chunk))
-
-    def withdraw(self) -> str:
-        """Take back what was shown of a model's text; return what parts it from what follows."""
-        self.rest()
-        if self.written:
-            # Who shows the stream shows only what stays of it, at once.
-            self.emit(event("withdrawn", self.node, text=self.notice))
-        self.citer = Citer(self.sources, omitted=say("answer.link_omitted", self.language))
-        self.own_list = SourceListFilter()
-        if self.claims is not None:
-            self.claims.begin()
-        parted = "\n\n" if self.written else ""
-        self.withdrawn, self.written = self.withdrawn + self.written + parted, ""
-        return parted
-
-    def without_withdrawn(self, streamed: str) -> str:
-        """Return a streamed text as it is stored."""
-        withdrawn = self.withdrawn if self.withdrawn in streamed else self.withdrawn.rstrip("\n")
-        return streamed.replace(withdrawn, "", 1)
-
-    def rest(self) -> str:
-        """Return what `clean` still held back."""
-        return self.citer.feed(self.own_list.flush()) + self.citer.flush()
-
-    async def led(self, used: Sequence[Source]) -> list[Source]:
-        """Return cited sources, their redirect links led to the targets within two seconds."""
-        urls = [source["url"] for source in used if source["url"] not in self.targets]
-        if self.configuration.resolve_links and urls:
-            self.targets |= await self.services.links(urls)
-        return resolved(used, self.targets)
-
-    def begin_check(self) -> None:
-        """Begin to read, in a thread, what the text may rest on, and to have it judged."""
-        sources = {**self.citer.sources}
-
-        def read() -> Evidence:
-            evidence = evidence_of(self.state, sources, self.texts, self.known, self.own)
-            evidence.read()
-            return evidence
-
-        # Nobody waits for it where the writing is cancelled.
-        evidence = begin(compute(read, otherwise=lambda: None))
-        models, judge, beside = self.services.models, self.judge_model, self.is_judged_beside
-        self.claims = ClaimCheck(evidence, [], sources, self.language, beside=beside)
-        if self.configuration.claim_check:
-            notation, seconds = self.claims.notation, self.configuration.claim_seconds
-            self.claims.judge = Judge(models, judge, self.meter, notation)
-            self.claims.reviser = Reviser(models, self.model, self.meter, notation)
-            self.claims.seconds = seconds or WAITING[models.kind(judge)]
-
-    def watch(self, piece: str) -> None:
-        """Have what the text states judged while it is written; what code quotes states nothing."""
-        if self.claims is not None and not self.quoted:
-            self.claims.used[:] = self.citer.used
-            self.claims.feed(piece)
-
-    async def check(self) -> ClaimCheck | None:
-        """Return the check of the whole text."""
-        if self.claims is not None:
-            self.claims.used[:] = self.citer.used
-            self.claims.quoted = self.quoted
-            own = self.body.removesuffix(self.quoted.rstrip("\n")).rstrip()
-            await self.claims.finish(own, self._tell_late)
-        return self.claims
-
-    def _tell_late(self) -> None:
-        self.emit(event("checking", self.node))
-        self.late.set()
 
 
 @dataclass(frozen=True)

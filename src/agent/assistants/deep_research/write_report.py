@@ -12,6 +12,7 @@ from langgraph.runtime import Runtime
 from agent.assistants.common.answer_text import write_or_quote
 from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.differences import differences_among
+from agent.assistants.common.draft import Draft
 from agent.assistants.common.excerpts import excerpt_lines, sentences_by_id, sentences_of
 from agent.assistants.common.gaps import gap_lines, run_gap
 from agent.assistants.common.own_documents import own_scope
@@ -23,12 +24,7 @@ from agent.assistants.common.whole_documents import (
     document_elements,
     with_whole_documents,
 )
-from agent.assistants.common.writer import (
-    Draft,
-    MessageParts,
-    refuse_if_all_failed,
-    write_message,
-)
+from agent.assistants.common.writer import MessageParts, refuse_if_all_failed, write_message
 from agent.assistants.deep_research.compress_topic import Compression, topic_element
 from agent.assistants.deep_research.state import (
     DeepState,

@@ -10,6 +10,7 @@ from langgraph.runtime import Runtime
 
 from agent.assistants.common.answer_text import write_or_quote
 from agent.assistants.common.conversation import prompt_tokens
+from agent.assistants.common.draft import Draft
 from agent.assistants.common.excerpts import excerpt_lines, sentences_of
 from agent.assistants.common.gaps import TASK_GAPS, gap_lines, readers_gaps, run_gap
 from agent.assistants.common.own_documents import own_scope
@@ -21,7 +22,7 @@ from agent.assistants.common.whole_documents import (
     document_elements,
     with_whole_documents,
 )
-from agent.assistants.common.writer import Draft, MessageParts, write_message
+from agent.assistants.common.writer import MessageParts, write_message
 from agent.assistants.plan_execute.documents import (
     about,
     figure_text,

@@ -11,14 +11,10 @@ from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
+from agent.assistants.common.draft import Draft
 from agent.assistants.common.gaps import ask_or_gap
 from agent.assistants.common.services import GetServices
-from agent.assistants.common.writer import (
-    Draft,
-    MessageParts,
-    refuse_if_all_failed,
-    write_message,
-)
+from agent.assistants.common.writer import MessageParts, refuse_if_all_failed, write_message
 from agent.assistants.team_answer.answer_form import formatted, presentable, same_answer, unmet
 from agent.assistants.team_answer.state import (
     Evidence,
