@@ -23,6 +23,8 @@ from agent.evidence.claims.proof import Outcome, proved, revised
 from agent.evidence.claims.statements import MARKED, Statement, statements
 from agent.evidence.types import Place
 from agent.models.validation import schema_of
+from agent.texts import say
+from tests.unit.export_samples import place as sample_place
 
 
 def evidence(**texts: str) -> Evidence:
@@ -431,3 +433,45 @@ def test_a_judge_is_asked_for_number_verdict_and_passages_in_one_field() -> None
     assert (ruling.id, ruling.v, ruling.p) == ("12b", "x", ["3.1", "10.2"])
     fields = schema_of(Rulings)["properties"]["rulings"]["items"]["properties"]
     assert [*fields] == ["r", "bad", "says", "calc", "fix"]
+
+
+PLAN = ["行程：2026-11-24 周二，09:30–16:00\n13:00–13:40 断桥残雪（步行 850 m，12 分钟）",
+        say("outing.legs_estimated", "zh")]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "bad"),
+    [
+        ("13:00–13:40 逛断桥残雪[^w0-0]。", "13:00–13:40"),
+        ("下午1点到断桥残雪[^w0-0]。", "下午1点"),
+        ("At 1 pm you are at 断桥残雪[^w0-0].", "1 pm"),
+        ("从湖边步行 850 m，12 分钟到断桥残雪[^w0-0]。", "步行 850 m，12 分钟"),
+        (f"断桥残雪免费[^w0-0]，{say('outing.legs_estimated', 'zh')}", "按直线估算"),
+    ],
+)
+def test_no_sign_stands_on_what_code_s_own_plan_says(text: str, bad: str) -> None:
+    told = Evidence({"w0-0": Record(["断桥残雪免费。"])}, known=PLAN, today="2026-11-23")
+    _, outcome = judge(text, told, v="p", p=["1.1"], bad=[bad])
+    assert outcome.verdict == "unchecked"
+
+
+def test_a_time_that_the_plan_does_not_have_carries_its_sign() -> None:
+    told = Evidence({"w0-0": Record(["断桥残雪免费。"])}, known=PLAN, today="2026-11-23")
+    _, outcome = judge("断桥残雪14:25关门[^w0-0]。", told, v="p", p=["1.1"], bad=["14:25"])
+    assert outcome.spans == ("14:25",)
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("10:00–11:30 国家博物馆[^a0-0]", "unchecked"),
+        ("国家博物馆 08:00–17:00[^a0-0]", "contradicted"),
+        ("国家博物馆开放时间为 10:00–16:00[^a0-0]", "contradicted"),
+    ],
+)
+def test_a_visit_within_a_place_s_hours_is_not_taken_for_them(text: str, verdict: str) -> None:
+    place = cast(Place, {**sample_place(0, "国家博物馆"), "open_time": "周二至周日 09:00-17:00"})
+    record = Record(["国家博物馆 | 周二至周日 09:00-17:00"], place)
+    one = statements(text, MARKED)[0]
+    [outcome] = proved([one], {}, Evidence({"a0-0": record}))
+    assert outcome.verdict == verdict

@@ -11,7 +11,7 @@ from agent.assistants.common.answer_text import write_or_quote, written_early
 from agent.assistants.common.conversation import conversation
 from agent.assistants.common.draft import Draft
 from agent.assistants.common.excerpts import excerpt_lines, sentences_by_id, sentences_of
-from agent.assistants.common.gaps import NOT_LOOKED_UP, gap_lines
+from agent.assistants.common.gaps import NOT_LOOKED_UP, brought_by_map, gap_lines
 from agent.assistants.common.previous import planned_before, previous_lines, shown_lines
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.shown_records import days_forecast
@@ -23,7 +23,7 @@ from agent.core.budget import Meter
 from agent.core.progress import Emit
 from agent.evidence.grounding import says_not_found
 from agent.evidence.mentions import mentioned
-from agent.evidence.outing.text import outing_lines, outing_section
+from agent.evidence.outing.text import day_lines, outing_lines, outing_remarks, outing_section
 from agent.evidence.records import (
     one_a_city,
     place_facts,
@@ -54,7 +54,7 @@ async def finalize_answer(
     """Write the answer from the evidence; raise NothingFound where every source failed."""
     wishes = await new_wishes(state, get_services(), runtime.stream_writer, NODE)
     state = wished(state, wishes)
-    outing, language = state.get("outing"), state["turn"]["language"]
+    outing = state.get("outing")
     draft = Draft(
         state,
         runtime.context or Configuration(),
@@ -62,7 +62,7 @@ async def finalize_answer(
         runtime.stream_writer,
         node=NODE,
         assistant=ASSISTANT,
-        known=[outing_lines(outing, language)] if outing else (),
+        known=_told_by_code(state),
     )
     if _was_searched(state) and not _has_evidence(draft, state):
         refuse_if_all_failed(draft.gaps, draft.language)
@@ -103,6 +103,13 @@ def early_answer(
     if not _has_evidence(draft, state):
         return nullcontext()
     return written_early(draft, _prompt(draft, state), meter)
+
+
+def _told_by_code(state: OverallState) -> list[str]:
+    """Return what code itself says of the matter: the planned day, and what could not be had."""
+    outing, language = state.get("outing"), state["turn"]["language"]
+    told = [day_lines(outing, language), outing_remarks(outing, language)] if outing else []
+    return [*told, gap_lines(state.get("gaps", []), language, mapped=brought_by_map(state))]
 
 
 def _outing_section(draft: Draft, outing: Outing | None) -> list[str]:

@@ -15,8 +15,9 @@ from agent.evidence.claims.formulas import (
     values_of,
 )
 from agent.evidence.claims.judging import Ruling, without_numbers
-from agent.evidence.claims.passages import Evidence, Passage
+from agent.evidence.claims.passages import KNOWN, Evidence, Passage
 from agent.evidence.claims.statements import Statement
+from agent.evidence.constraints import opening_hours
 from agent.evidence.figures import Figure, distinct, figures, same
 from agent.evidence.language import fold
 from agent.evidence.mentions import mentioned
@@ -128,7 +129,8 @@ def _otherwise(statement: Statement, evidence: Evidence) -> tuple[Figure, str] |
     ):
         return None
     known = [*evidence.question_figures]
-    known += [f for p in evidence.passages if p.source in statement.cited for f in p.figures]
+    told = (KNOWN, *statement.cited)
+    known += [f for p in evidence.passages if p.source in told for f in p.figures]
     for figure, value in _fields(stated, statement.plain, place):
         own = figures(value)
         if own and _in_digits(figure) and not any(same(figure, other) for other in [*own, *known]):
@@ -145,6 +147,7 @@ def _fields(stated: list[Figure], text: str, place: Place) -> Iterator[tuple[Fig
     """Yield the figures that a field of the record decides, with what the field says."""
     hours = [figure for figure in stated if figure.clock is not None]
     joined = len(hours) == 2 and bool(_HOURS.fullmatch(text, hours[0].end, hours[1].start))
+    joined = joined and not _is_visit(hours, place)
     lengths = [figure for figure in stated if figure.kind == "metre"]
     sums = [figure for figure in stated if figure.is_money]
     for figure in stated:
@@ -157,6 +160,13 @@ def _fields(stated: list[Figure], text: str, place: Place) -> Iterator[tuple[Fig
             yield figure, f"{place['distance_m']} m"
         elif figure.clock is not None and place["open_time"] and (joined or _ENDS.search(text)):
             yield figure, place["open_time"]
+
+
+def _is_visit(hours: Sequence[Figure], place: Place) -> bool:
+    """Return whether a stretch of time lies within a place's hours, as that of a visit does."""
+    begins, ends = (figure.clock or 0 for figure in hours)
+    opened = opening_hours(place["open_time"] or "") or ()
+    return any(each.start <= begins < ends <= each.end for each in opened)
 
 
 def _proved(
@@ -187,10 +197,26 @@ def _proved(
 
 
 def _is_borne(span: str, statement: Statement, evidence: Evidence) -> bool:
-    """Return whether some words stand as they are in what their statement cites."""
+    """Return whether some words stand as they are in what their statement cites, or was told.
+
+    A planned day's times need no words around them.
+    """
     long = sum(3 if char >= "\u3000" else 1 for char in span) >= _LONG_SPAN
     held = evidence.holding(span) if long else []
-    return any(p.source in statement.cited and span_in(span, p.text) for p in held)
+    told = (KNOWN, *statement.cited)
+    if any(p.source in told and span_in(span, p.text) for p in held):
+        return True
+    times, rest = figures(span), span
+    for figure in times:
+        rest = rest.replace(figure.text, "")
+    if not times or len(_NO_LETTER.sub("", rest)) > _PART_OF_DAY:
+        return False
+    plans = [f.clock for p in evidence.passages if p.source == KNOWN for f in p.figures]
+    return all(figure.clock is not None and figure.clock in plans for figure in times)
+
+
+_PART_OF_DAY = 2
+"""Letters beside a time: 下午1点, at 1 pm."""
 
 
 def _supported(

@@ -66,7 +66,7 @@ def outing_section(outing: Outing, language: Language) -> str:
         rows.append([outing["ends"], say("outing.back", language), back])
     table = "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
     parts = [f"**{day_title(outing, language)}**", table, *_left_out(outing, language)]
-    return "\n\n".join([*parts, f"*{_remarks(outing, language)}*"])
+    return "\n\n".join([*parts, f"*{outing_remarks(outing, language)}*"])
 
 
 def _free(outing: Outing) -> list[str]:
@@ -88,7 +88,7 @@ def _left_out(outing: Outing, language: Language) -> list[str]:
     return ["\n".join([say("outing.without", language), *lines])]
 
 
-def _remarks(outing: Outing, language: Language) -> str:
+def outing_remarks(outing: Outing, language: Language) -> str:
     """Return what the plan's figures rest on, and which opening hours nobody knows."""
     legs = [stop["leg"] for stop in outing["stops"] if "leg" in stop]
     legs += [outing["back"]] if "back" in outing else []
