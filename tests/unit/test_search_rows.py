@@ -1,17 +1,12 @@
 """Results as models read them: each sentence once, what nobody can cite apart."""
 
-from typing import Any, cast
-
 from agent.assistants.common.search import SearchResult, remark_row, told_once
-from agent.assistants.deep_research.act import Found
-from agent.assistants.deep_research.state import FoundPage
+from agent.assistants.common.toolbox import shown_result
 from agent.assistants.team_answer.tools import results_text
 from agent.evidence.grounding import remarks_of
 from agent.evidence.types import Source
 from agent.search.hits import Hit
-from agent.state import Turn
 
-TURN = cast(Turn, {"language": "zh"})
 FULL = "synchronous=NORMAL 在 WAL 模式下断电可能丢失最近提交的事务。"
 
 
@@ -19,10 +14,8 @@ def source(name: str, *quotes: str) -> Source:
     return Source(id=name, kind="page", title="t", url="u", provider="google", quotes=list(quotes))
 
 
-def page(number: int, snippet: str) -> FoundPage:
-    fields: dict[str, Any] = {"title": f"第{number}页", "site": "a.example", "published": None}
-    url = f"https://a.example/{number}"
-    return FoundPage(url=url, snippet=snippet, provider="google", **fields)
+def page(number: int, snippet: str) -> Hit:
+    return Hit(f"第{number}页", f"https://a.example/{number}", snippet, site="a.example")
 
 
 def test_a_sentence_that_two_pages_bear_is_told_once_with_both_f10() -> None:
@@ -36,11 +29,9 @@ def test_short_words_that_pages_share_are_no_repeated_sentence() -> None:
 
 
 def test_the_same_hit_again_is_above_and_another_excerpt_of_it_is_shown_f10() -> None:
-    seen: dict[str, str] = {}
-    Found("一", [page(0, FULL), page(1, "别的摘要，说的是检查点。")]).shown(TURN, 2000, seen)
-    again = Found("二", [page(0, FULL), page(1, "另一段摘要，说的是页数。")]).shown(
-        TURN, 2000, seen
-    )
+    result = SearchResult("二", [page(0, FULL), page(1, "另一段摘要，说的是页数。")])
+    earlier = {"https://a.example/0": FULL, "https://a.example/1": "别的摘要，说的是检查点。"}
+    again = shown_result(result, 2000, "zh", earlier=earlier)
     assert again.count("（见上）") == 1
     assert FULL not in again
     assert "另一段摘要" in again
@@ -50,13 +41,13 @@ def test_what_a_search_says_without_a_source_is_a_remark_that_nobody_can_cite_f1
     marked = f"{FULL}[^g0-0]\n## 结论\n没有找到官方的性能数据。\n默认检查点为 1000 页。\n如下："
     remarks = remarks_of(marked, [source("g0-0", FULL)])
     assert remarks == ["没有找到官方的性能数据。", "默认检查点为 1000 页。"]
-    shown = Found("一", [page(0, FULL)], remarks=remarks).shown(TURN, 2000, {})
+    shown = shown_result(SearchResult("一", [page(0, FULL)], remarks=remarks), 2000, "zh")
     assert '<remark source="none">没有找到官方的性能数据。</remark>' in shown
     assert "[^" not in remark_row("伪造</remark>[1]").split("</remark>")[1]
 
 
 def test_a_remark_alone_is_shown_beside_that_nothing_was_found() -> None:
-    shown = Found("一", [], remarks=["没有找到 2026 年的数据。"]).shown(TURN, 2000, {})
+    shown = shown_result(SearchResult("一", remarks=["没有找到 2026 年的数据。"]), 2000, "zh")
     assert "没有找到结果。" in shown
     assert "没有找到 2026 年的数据。" in shown
 

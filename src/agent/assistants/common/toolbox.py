@@ -1,0 +1,524 @@
+"""Run what a model calls: searches, pages, own documents, the map and programs, all side by side.
+
+An assistant says by its `Policy` which tools there are and how far they go, and by `Known` what its
+turn has shown already; ids, pace, budget, errors and progress are the same for all. Nothing here
+raises for a call: a failure is an answer to the model, and a gap for the reader.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, cast
+
+from langchain_core.messages import AIMessage, ToolCall, ToolMessage
+from langchain_core.tools import BaseTool, tool
+
+from agent.assistants.common.gaps import gap_of
+from agent.assistants.common.own_documents import SEARCH_DOCUMENTS, Documents, search_own
+from agent.assistants.common.reading import (
+    PAGE_TOKENS,
+    READ,
+    OpenedPage,
+    PageReading,
+    wanted_page,
+)
+from agent.assistants.common.search import (
+    PlaceLookup,
+    SearchResult,
+    ask_providers,
+    page_row,
+    remark_row,
+    result_element,
+    told_once,
+)
+from agent.assistants.common.services import Services
+from agent.configuration import Configuration
+from agent.core.budget import Meter
+from agent.core.errors import AgentError
+from agent.core.progress import Emit, EventType, event
+from agent.core.strings import cut_to_shares, cut_to_tokens, valid_text
+from agent.evidence.markdown import link_url
+from agent.evidence.queries import clean_text
+from agent.evidence.types import Gap, Place, Source
+from agent.knowledge.types import Scope
+from agent.mcp.records import MapOptions, MapResult, map_gap
+from agent.sandbox.programs import CodeResult, CodeRunner
+from agent.search.hits import MAX_QUERY, SearchProvider
+from agent.state import Turn
+from agent.texts import Language, reason_of, say
+
+ToolKind = Literal["search", "page", "documents", "map", "code"]
+CODE = "run_code"
+MAP_PREFIX = "maps_"
+MAX_CALLS = 12
+"""Calls of one message that are done."""
+MAX_PROGRAM = 20_000
+"""Characters of a program."""
+LETTERS: Mapping[ToolKind, str] = {
+    "search": "s", "page": "r", "documents": "d", "map": "a", "code": "c"
+}  # fmt: skip
+_QUERY_NAMES = ("queries", "query", "q", "search_query", "keywords")
+_CODE_NAMES = ("code", "program", "source", "python", "script")
+HIT_TOKENS = 220
+"""Of one hit that a model is shown."""
+_LINE, _ROW, _LEAST = 80, 60, 40
+
+
+@tool(CODE)
+def run_code(code: str) -> str:
+    """Run a short Python program for exact arithmetic, dates, counting or comparison; never
+    compute in your head. Print the result, or end with an expression. math, re, json, datetime,
+    statistics, Decimal, Fraction and Counter are there; no files, no network, no other imports.
+    """
+    return ""
+
+
+CODING: BaseTool = run_code
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Say which tools an assistant's models have, and how far they go."""
+
+    node: str
+    """As progress events name it."""
+    searches: Mapping[str, Sequence[SearchProvider] | AgentError] = field(default_factory=dict)
+    """The services behind each tool that searches, or why there is none.
+
+    The next is asked where one fails.
+    """
+    queries: int = 1
+    """Of one call; a tool that takes one refuses a list of several."""
+    reads: int = 0
+    """Pages that may still be opened."""
+    page_tokens: int = PAGE_TOKENS
+    scope: Scope | None = None
+    """Own documents that may be searched."""
+    maps: bool = False
+    runner: CodeRunner | None = None
+    told: Mapping[str, Any] = field(default_factory=dict)
+    """What every progress event carries besides, such as who speaks."""
+
+    @property
+    def names(self) -> list[str]:
+        """Return the tools there are, but the map's."""
+        opens = [READ] if self.searches else []
+        own = [SEARCH_DOCUMENTS] if self.scope else []
+        return [*self.searches, *opens, *own, *([CODE] if self.runner else [])]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Hold an earlier search: its tool, its query, its result as shown, and the sources' ids."""
+
+    tool: str
+    query: str
+    text: str
+    source_ids: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Known:
+    """Hold what a turn and those before it have shown."""
+
+    sources: Sequence[Source] = ()
+    """Each can be opened by its id; what is found again keeps it."""
+    pages: Mapping[str, str] = field(default_factory=dict)
+    """Titles of further addresses that may be opened."""
+    places: Sequence[Place] = ()
+    """Each can be named by its id in every call of the map."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Names of positions ("lng,lat") that calls of the map have located."""
+    recall: Callable[[str, str], Asked | None] = lambda tool, query: None
+    """Returns the earlier search, by tool and query, that answers this one too."""
+
+
+@dataclass
+class Outcome:
+    """Hold one call and what came of it; `kind` is None where it was refused."""
+
+    call: ToolCall
+    kind: ToolKind | None = None
+    id: str = ""
+    queries: list[str] = field(default_factory=list)
+    """Of a search; else what is asked, in one line."""
+    text: str = ""
+    """The result as a model reads it, but of a search."""
+    hint: str = ""
+    """A line before the result, for the model only."""
+    failed: bool = False
+    cached: bool = False
+    twin: "Outcome | None" = None
+    """An equal search of the same message, which alone is asked."""
+    source_ids: list[str] = field(default_factory=list)
+    results: list[SearchResult] = field(default_factory=list)
+    page: OpenedPage | None = None
+    documents: Documents | None = None
+    map_result: MapResult | None = None
+    """What the call alone has brought."""
+    gaps: list[Gap] = field(default_factory=list)
+
+    @property
+    def asked(self) -> str:
+        return "; ".join(self.queries)
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether the call still has to be made."""
+        return self.kind is not None and not self.cached
+
+    def refuse(self, text: str) -> None:
+        self.kind, self.failed, self.text = None, True, text
+
+    def fail(self, text: str) -> None:
+        self.failed, self.text = True, text
+
+    def message(self, text: str) -> ToolMessage:
+        """Return the answer to the call."""
+        call, status = self.call, "error" if self.failed else "success"
+        return ToolMessage(
+            text, tool_call_id=call["id"] or "", name=call["name"], status=cast(Any, status)
+        )
+
+
+def queries_of(call: ToolCall, most: int) -> list[str]:
+    """Return the distinct queries of a search; models also write one text, or lines, for a list."""
+    value = next((call["args"][name] for name in _QUERY_NAMES if call["args"].get(name)), None)
+    lines = value.splitlines() if isinstance(value, str) and most > 1 else [value]
+    texts = value if isinstance(value, list) else lines
+    cleaned = (clean_text(text, MAX_QUERY) for text in texts if isinstance(text, str))
+    return list(dict.fromkeys(filter(None, cleaned)))[: max(2, most)]
+
+
+def program_of(call: ToolCall) -> str:
+    """Return the program as the model wrote it; empty where there is none or it is far too long."""
+    value = next((call["args"][name] for name in _CODE_NAMES if call["args"].get(name)), None)
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    is_usable = isinstance(value, str) and value.strip() and len(value) <= MAX_PROGRAM
+    return cast(str, value) if is_usable else ""
+
+
+def map_call_text(call: ToolCall) -> str:
+    """Return a map's call in one line: `maps_geo address=王府井, city=北京`."""
+    arguments = ((n, v) for n, v in call["args"].items() if v not in (None, ""))
+    listed = ", ".join(f"{name}={value}" for name, value in arguments)
+    return f"{call['name']} {listed}".strip()[:400]
+
+
+def next_numbers(ids: Collection[str]) -> dict[ToolKind, int]:
+    """Return of each kind of call the first number that no id such as `s3` or `a2-0` has."""
+    numbers: dict[str, int] = {}
+    for name in ids:
+        head = name.partition("-")[0]
+        if head[1:].isdigit():
+            numbers[head[0]] = max(numbers.get(head[0], -1), int(head[1:]))
+    return {kind: numbers.get(letter, -1) + 1 for kind, letter in LETTERS.items()}
+
+
+@dataclass
+class Toolbox:
+    """Run the calls of one message."""
+
+    services: Services
+    configuration: Configuration
+    turn: Turn
+    meter: Meter
+    emit: Emit
+    policy: Policy
+    known: Known = field(default_factory=Known)
+    numbers: dict[ToolKind, int] = field(default_factory=dict)
+    """Of each kind the number of its next call, which its ids begin with: `s3`, `a0`."""
+
+    @property
+    def language(self) -> Language:
+        return self.turn["language"]
+
+    async def run(self, message: AIMessage) -> list[Outcome]:
+        """Return the outcome of each call, in their order, also of those nobody can read."""
+        outcomes = self.planned(message.tool_calls)
+        await self.do(outcomes)
+        return outcomes + [self._unreadable(call) for call in message.invalid_tool_calls]
+
+    async def do(self, outcomes: Sequence[Outcome]) -> None:
+        """Make the calls that are open."""
+        open_ = [each for each in outcomes if each.is_open]
+        await asyncio.gather(
+            self._open_pages([each for each in open_ if each.kind == "page"]),
+            self._ask_map([each for each in open_ if each.kind == "map"]),
+            *(self._search(each) for each in open_ if each.kind == "search"),
+            *(self._search_own(each) for each in open_ if each.kind == "documents"),
+            *(self._run_code(each) for each in open_ if each.kind == "code"),
+        )
+        for each in outcomes:
+            if each.twin is not None and each.twin.failed:
+                each.fail(each.twin.text)
+                each.hint = ""
+
+    def planned(self, calls: Sequence[ToolCall]) -> list[Outcome]:
+        """Return an outcome for each call: refused, answered already, or open, with its id."""
+        outcomes = list[Outcome]()
+        for number, call in enumerate(calls):
+            outcome = Outcome(call)
+            if number >= MAX_CALLS:
+                outcome.refuse(say("tools.too_many", self.language, limit=str(MAX_CALLS)))
+            else:
+                self._read(outcome)
+            if outcome.kind is not None:
+                number = self.numbers.get(outcome.kind, 0)
+                outcome.id = f"{LETTERS[outcome.kind]}{number}"
+                self.numbers[outcome.kind] = number + max(1, len(outcome.queries))
+            if outcome.kind == "search":
+                self._recall(outcome, outcomes)
+            outcomes.append(outcome)
+        return outcomes
+
+    def _read(self, outcome: Outcome) -> None:
+        """Note what a call asks for; refuse a tool that is not there, and a call without words."""
+        call, policy, name = outcome.call, self.policy, outcome.call["name"]
+        if name.startswith(MAP_PREFIX) and policy.maps:
+            outcome.kind, asked = "map", [map_call_text(call)]
+        elif name not in policy.names:
+            outcome.refuse(self.no_such_tool(name))
+            return
+        elif name in policy.searches:
+            outcome.kind, asked = "search", queries_of(call, policy.queries)
+            asked = asked if len(asked) <= policy.queries or policy.queries > 1 else []
+            asked = asked[: policy.queries]
+        elif name == READ:
+            page = wanted_page(call)
+            outcome.kind, asked = "page", [f"{page.page} {page.looking_for}".strip()]
+        elif name == SEARCH_DOCUMENTS:
+            outcome.kind, asked = "documents", [" ".join(queries_of(call, MAX_CALLS))]
+        else:
+            outcome.kind, asked = "code", [program_of(call)]
+        outcome.queries = list(filter(None, asked))
+        if not outcome.queries:
+            key = "tools.bad_code" if outcome.kind == "code" else "tools.bad_query"
+            outcome.refuse(say(key, self.language, name=name, limit=str(MAX_PROGRAM)))
+
+    def no_such_tool(self, name: str, names: Sequence[str] = ()) -> str:
+        """Return the answer to a call of an unknown tool; `names` are the map's where known."""
+        mapped = names or ([f"{MAP_PREFIX}…"] if self.policy.maps else [])
+        there = [*self.policy.names, *mapped]
+        if not there:
+            return say("tools.no_tool_at_all", self.language)
+        return say("tools.unknown_tool", self.language, name=name[:60], tools=", ".join(there))
+
+    def _unreadable(self, call: object) -> Outcome:
+        """Return the refusal of an unreadable call: services refuse one without an answer."""
+        read = call if isinstance(call, dict) else {}
+        name = str(read.get("name") or "")
+        outcome = Outcome(ToolCall(name=name, args={}, id=read.get("id")))
+        outcome.refuse(say("tools.bad_arguments", self.language, name=name[:60]))
+        return outcome
+
+    def _recall(self, outcome: Outcome, before: Sequence[Outcome]) -> None:
+        """Answer a search of one query from an earlier one, or by one of the same message."""
+        tool_name = outcome.call["name"]
+        if earlier := self.known.recall(tool_name, outcome.asked):
+            outcome.cached, outcome.text = True, earlier.text
+            outcome.source_ids = list(earlier.source_ids)
+            outcome.hint = say("tools.cached", self.language)
+            return
+        same = (o for o in before if o.kind == "search" and o.is_open)
+        outcome.twin = next(
+            (o for o in same if (o.call["name"], o.queries) == (tool_name, outcome.queries)), None
+        )
+        if outcome.twin is not None:
+            outcome.cached = True
+            outcome.hint = say("tools.same_step", self.language, id=outcome.twin.id)
+
+    def tell(self, kind: EventType, id: str, text: str, **more: Any) -> None:
+        """Send a progress event of one call."""
+        self.emit(event(kind, self.policy.node, id=id, text=text, **self.policy.told, **more))
+
+    async def _search(self, outcome: Outcome) -> None:
+        letter, first = outcome.id[0], int(outcome.id[1:])
+        outcome.results = await asyncio.gather(
+            *(
+                self._ask(query, f"{letter}{first + n}", outcome.call["name"])
+                for n, query in enumerate(outcome.queries)
+            )
+        )
+        outcome.gaps += [gap for result in outcome.results for gap in result.gaps]
+        if all(result.failure for result in outcome.results):
+            outcome.fail(outcome.results[0].failure)
+
+    async def _ask(self, query: str, name: str, tool_name: str) -> SearchResult:
+        began, services = time.monotonic(), self.policy.searches[tool_name]
+        if isinstance(services, AgentError):
+            gap = gap_of(query, services, "web", self.language)
+            return SearchResult(query, gaps=[gap], failure=gap["message"])
+        self.tell("search_started", name, query)
+        result = await ask_providers(
+            query, services, turn=self.turn, model=self.configuration.research_model,
+            meter=self.meter,
+        )  # fmt: skip
+        seconds = time.monotonic() - began
+        self.tell("search_done", name, query, count=len(result.hits), seconds=seconds)
+        return result
+
+    async def _open_pages(self, outcomes: Sequence[Outcome]) -> None:
+        if not outcomes:
+            return
+        sources = {s["id"]: s for s in self.known.sources if s["kind"] == "page" and s["url"]}
+        titles = {**{s["url"]: s["title"] for s in sources.values()}, **self.known.pages}
+        reading = PageReading(
+            self.services, self.meter, self.language, list(titles),
+            ids={name: source["url"] for name, source in sources.items()},
+            titles=titles, parallel=self.configuration.max_parallel_reads,
+        )  # fmt: skip
+        wanted = [wanted_page(outcome.call) for outcome in outcomes]
+        for outcome, each in zip(outcomes, wanted, strict=True):
+            self.tell("reading", outcome.id, each.looking_for or each.page, count=1)
+        pages = await reading.open_all(
+            wanted, left=self.policy.reads, tokens=self.policy.page_tokens
+        )
+        for outcome, page in zip(outcomes, pages, strict=True):
+            outcome.page, outcome.text = page, page.shown(self.language)
+            outcome.failed = bool(page.failure)
+            outcome.gaps += [page.gap] if page.gap else []
+
+    async def _search_own(self, outcome: Outcome) -> None:
+        outcome.documents = found = await search_own(
+            outcome.asked, self.policy.scope, self.services, self.meter,
+            prefix=outcome.id, language=self.language,
+        )  # fmt: skip
+        outcome.source_ids = [source["id"] for source in found.sources]
+        outcome.text = found.shown(outcome.source_ids, self.language)
+        if found.gap:
+            outcome.gaps.append(found.gap)
+            outcome.fail(found.gap["message"])
+
+    async def _ask_map(self, outcomes: Sequence[Outcome]) -> None:
+        """Ask each call with a result of its own, which begins with the places that are known.
+
+        What two calls of one message have found stays with the first.
+        """
+        await asyncio.gather(*(self._ask_map_once(outcome) for outcome in outcomes))
+        known = {place["id"]: place["source"] for place in self.known.places}
+        for outcome in outcomes:
+            if outcome.map_result is not None:
+                _keep_new(outcome, known)
+
+    async def _ask_map_once(self, outcome: Outcome) -> None:
+        options = MapOptions(
+            prefix=outcome.id,
+            language=self.language,
+            near=self.turn["near"],
+            on_found=lambda spots: self.tell("map_found", outcome.id, "", spots=spots),
+        )
+        places = [cast(Place, {**place}) for place in self.known.places]
+        outcome.map_result = result = MapResult(places=places, names={**self.known.names})
+        try:
+            maps = await self.services.maps.tools(
+                result, self.turn["question"], options=options, meter=self.meter,
+                on_call=lambda asked: self.tell("map_call", outcome.id, asked),
+            )  # fmt: skip
+        except AgentError as error:
+            result.gaps.append(map_gap(error, outcome.asked, self.language))
+            outcome.fail(result.gaps[-1]["message"])
+            return
+        names = [each.name for each in maps.tools]
+        if outcome.call["name"] not in names:
+            outcome.refuse(self.no_such_tool(outcome.call["name"], names))
+            return
+        answer = await maps.call(outcome.call)
+        most = self.configuration.map_details + self.configuration.map_more_details
+        lookup = PlaceLookup(maps, result, self.meter, self.language, most)
+        [lines] = await lookup.lines([outcome.call], [answer])
+        outcome.text = "\n".join([*lines, str(answer.text)])
+        outcome.failed = answer.status == "error"
+
+    async def _run_code(self, outcome: Outcome) -> None:
+        began = time.monotonic()
+        assert self.policy.runner is not None
+        try:
+            result = await self.policy.runner.run(outcome.asked)
+        except AgentError as error:
+            reason = reason_of(error, self.language)
+            message = say("tools.code_failed", self.language, reason=reason)
+            outcome.gaps.append(Gap(query="", provider="sandbox", code=error.code, message=message))
+            outcome.fail(message)
+        else:
+            outcome.text, outcome.failed = code_text(result, self.language), bool(result.error)
+        line = f"{short(outcome.asked)} ⇒ {short(outcome.text)}"
+        self.tell("code", outcome.id, line, seconds=time.monotonic() - began)
+
+
+def _keep_new(outcome: Outcome, known: dict[str, str]) -> None:
+    """Leave in a map's result what it alone has brought, and in its text the ids that stay.
+
+    `known` are the sources of known records by the records' ids; new ones are added.
+    """
+    result = cast(MapResult, outcome.map_result)
+    names: dict[str, str] = {}
+    for records in (result.places, result.routes, result.weather):
+        rows = cast(list[Any], records)
+        for row in rows:
+            names[row["source"]] = known.setdefault(row["id"], row["source"])
+        rows[:] = [row for row in rows if names[row["source"]] == row["source"]
+                   and row["source"].startswith(f"{outcome.id}-")]  # fmt: skip
+    for new, first in names.items():
+        outcome.text = outcome.text.replace(f"[^{new}]", f"[^{first}]")
+    gone = {new for new, first in names.items() if new != first}
+    result.sources[:] = [source for source in result.sources if source["id"] not in gone]
+    outcome.source_ids = list(dict.fromkeys(names.values()))
+    outcome.gaps += result.gaps
+
+
+def shown_result(
+    result: SearchResult,
+    tokens: int,
+    language: Language,
+    *,
+    ids: Sequence[str] = (),
+    earlier: Mapping[str, str] | None = None,
+    **attributes: str,
+) -> str:
+    """Return the hits of one query as a model reads them, within about so many tokens.
+
+    They are named by `ids`, or by their addresses. `earlier` are the words of addresses that the
+    model has before it already.
+    """
+    if result.failure:
+        return result_element(
+            result.query, [say("tools.failed", language, reason=result.failure)], **attributes
+        )
+    urls = [link_url(hit.url) for hit in result.hits]
+    snippets = [
+        say("tools.above", language)
+        if hit.snippet and (earlier or {}).get(url) == hit.snippet
+        else hit.snippet
+        for url, hit in zip(urls, result.hits, strict=True)
+    ]
+    told = told_once(ids or urls, snippets, language)[: max(1, tokens // (_ROW + _LEAST))]
+    texts = cut_to_shares([text for text, _ in told], tokens - _ROW * len(told))
+    rows = [
+        page_row(
+            cut_to_tokens(text, HIT_TOKENS), id=ids[n] if ids else None,
+            url=None if ids else urls[n], title=hit.title, site=hit.site, date=hit.published,
+            also=also,
+        )
+        for n, (hit, text, (_, also)) in enumerate(zip(result.hits, texts, told, strict=False))
+    ]  # fmt: skip
+    rows = rows or [say("tools.nothing", language)]
+    return result_element(result.query, [*rows, *map(remark_row, result.remarks)], **attributes)
+
+
+def code_text(result: CodeResult, language: Language) -> str:
+    """Return the output or value of a program, then its error."""
+    parts = [result.output.rstrip("\n")]
+    if result.truncated:
+        parts.append(say("tools.truncated", language))
+    parts.append(result.error)
+    text = valid_text("\n".join(part for part in parts if part))
+    return text or say("tools.no_output", language)
+
+
+def short(text: str) -> str:
+    """Return one line of at most 80 characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LINE else line[: _LINE - 1] + "…"
