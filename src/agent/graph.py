@@ -15,6 +15,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.stream import CustomTransformer
 
+from agent.assistants.common.review_plan import review_plan
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.turn import ResearchGraph
 from agent.configuration import Configuration
@@ -24,8 +25,8 @@ from agent.nodes.finalize_answer import finalize_answer
 from agent.nodes.generate_query import generate_query
 from agent.nodes.plan_outing import plan_outing
 from agent.nodes.reflection import reflection
-from agent.nodes.review_plan import review_plan
-from agent.nodes.routing import continue_to_research, evaluate_research, review_or_research
+from agent.nodes.reviewed_queries import QUERIES
+from agent.nodes.routing import continue_to_research, evaluate_research
 from agent.nodes.web_research import web_research
 from agent.services import process_services
 from agent.state import (
@@ -51,7 +52,7 @@ def build_graph(get_services: GetServices = process_services) -> Graph:
 
     graph.add_node("generate_query", partial(generate_query, get_services=get_services),
                    input_schema=OverallState)  # fmt: skip
-    graph.add_node("review_plan", partial(review_plan, get_services=get_services),
+    graph.add_node("review_plan", partial(review_plan, get_services=get_services, kind=QUERIES),
                    input_schema=OverallState)  # fmt: skip
     graph.add_node("web_research", partial(web_research, get_services=get_services),
                    input_schema=WebSearchState)  # fmt: skip
@@ -68,9 +69,9 @@ def build_graph(get_services: GetServices = process_services) -> Graph:
 
     graph.add_edge(START, "generate_query")
     graph.add_conditional_edges(
-        "generate_query", review_or_research, ["review_plan", *RESEARCH, *CLOSING]
+        "generate_query", continue_to_research, ["review_plan", *RESEARCH, *CLOSING, END]
     )
-    graph.add_conditional_edges("review_plan", continue_to_research, [*RESEARCH, *CLOSING])
+    graph.add_conditional_edges("review_plan", continue_to_research, [*RESEARCH, *CLOSING, END])
     graph.add_edge("web_research", "reflection")
     graph.add_edge("amap_research", "reflection")
     graph.add_edge("document_research", "reflection")

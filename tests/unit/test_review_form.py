@@ -1,5 +1,6 @@
 """The pause of a plan: ours and LangChain's human-in-the-loop form say the same."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,21 +9,18 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Command
 from typing_extensions import TypedDict
 
-from agent.assistants.common.review import (
-    answer_lines,
-    answer_schema,
-    await_answer,
-    estimate_words,
-    map_task_words,
-    plan_words,
-)
-from agent.assistants.deep_research.review_plan import read_topics
-from agent.assistants.plan_execute.review_plan import read_tasks
-from agent.assistants.plan_execute.state import Task
-from agent.assistants.team_answer.review_plan import read_steps
+from agent.assistants.common.plan_cost import estimate_words
+from agent.assistants.common.review_plan import await_answer, map_task_words, plan_words
+from agent.assistants.deep_research.reviewed_topics import TOPICS
+from agent.assistants.deep_research.state import DeepConfiguration
+from agent.assistants.plan_execute.reviewed_tasks import TASKS as PLAN_OF_TASKS
+from agent.assistants.plan_execute.state import PlanConfiguration, Task
+from agent.assistants.team_answer.reviewed_steps import STEPS
+from agent.assistants.team_answer.state import TeamConfiguration
 from agent.core.errors import InputError
 from agent.evidence.types import PlanPart
-from agent.state import Estimate, PlanReview, ReviewedPlan, TimeRange
+from agent.nodes.reviewed_queries import QUERIES as PLAN_OF_QUERIES
+from agent.state import Estimate, PlanReview, TimeRange
 from agent.texts import say
 
 ESTIMATE = Estimate(searches=1, map_calls=0, model_calls=2, cost_usd=None)
@@ -43,10 +41,8 @@ def shown_and_read(part: PlanPart, lines: list[Any], *answers: Any) -> tuple[dic
 
     def review(state: State) -> State:
         plan = PlanReview(**{part: lines, "most": 10, "estimate": ESTIMATE})  # type: ignore[typeddict-item]
-        schema = answer_schema(ReviewedPlan)
-        return {
-            "lines": await_answer(plan, part, lambda a: answer_lines(a, part, 10), schema, "en")
-        }
+        kind: Any = replace(PLAN_OF_QUERIES, part=part, read=lambda lines, *_: [*lines])
+        return {"lines": await_answer(kind, plan, lambda a: kind.lines(a, {}, None), "en")}
 
     graph = StateGraph(State).add_node(review).add_edge(START, "review")
     compiled = graph.compile(checkpointer=InMemorySaver())
@@ -177,9 +173,22 @@ PLANNED = [
 ]
 
 
+def read_tasks(tasks: list[Any]) -> list[Task]:
+    limited = PlanConfiguration(max_tasks=3)
+    return PLAN_OF_TASKS.lines({"tasks": tasks}, {"tasks": PLANNED}, limited)
+
+
+def read_steps(answer: Any) -> list[str]:
+    return STEPS.lines(answer, {}, TeamConfiguration())
+
+
+def read_topics(topics: list[Any]) -> list[Any]:
+    return TOPICS.lines({"topics": topics}, {}, DeepConfiguration(max_topics=3))
+
+
 def test_tasks_come_back_reordered_with_their_dependencies_under_new_ids() -> None:
-    assert read_tasks({"tasks": [*PLANNED]}, PLANNED, 6) == PLANNED
-    swapped = read_tasks({"tasks": [PLANNED[1], PLANNED[0]]}, PLANNED, 6)
+    assert read_tasks([*PLANNED]) == PLANNED
+    swapped = read_tasks([PLANNED[1], PLANNED[0]])
     assert [(task["id"], task["query"], task["dep"]) for task in swapped] == [
         ("T1", "prices", ["T2"]), ("T2", "cells", []),
     ]  # fmt: skip
@@ -187,17 +196,17 @@ def test_tasks_come_back_reordered_with_their_dependencies_under_new_ids() -> No
 
 
 def test_a_dropped_task_is_waited_for_by_nobody_and_new_ones_get_an_id() -> None:
-    tasks = read_tasks({"tasks": [PLANNED[2], "recycling", {"query": "safety"}]}, PLANNED, 6)
+    tasks = read_tasks([PLANNED[2], "recycling", {"query": "safety"}])
     assert [(task["id"], task["query"], task["dep"]) for task in tasks] == [
         ("T1", "market", []), ("T2", "recycling", []), ("T3", "safety", []),
     ]  # fmt: skip
 
 
 def test_a_reworded_task_loses_the_searches_of_its_old_words_only() -> None:
-    (task,) = read_tasks({"tasks": [{**PLANNED[0], "query": "potassium"}]}, PLANNED, 6)
+    (task,) = read_tasks([{**PLANNED[0], "query": "potassium"}])
     assert task == {"id": "T1", "query": "potassium", "dep": [], "company": "CATL"}
     mine = {**PLANNED[0], "query": "potassium", "queries": ["potassium cells"]}
-    assert read_tasks({"tasks": [mine]}, PLANNED, 6)[0]["queries"] == ["potassium cells"]
+    assert read_tasks([mine])[0]["queries"] == ["potassium cells"]
 
 
 @pytest.mark.parametrize(
@@ -225,7 +234,7 @@ def test_tasks_that_cannot_be_used_are_one_line_that_names_the_field(
     tasks: list[Any], named: str
 ) -> None:
     with pytest.raises(InputError) as refused:
-        read_tasks({"tasks": tasks}, PLANNED, 3)
+        read_tasks(tasks)
     assert refused.value.name == named
     assert "\n" not in refused.value.message
 
@@ -241,7 +250,7 @@ def test_steps_are_cleaned_and_bounded() -> None:
 
 def test_topics_keep_the_persons_order_and_what_is_to_be_found() -> None:
     wanted = {"id": "T2", "name": "cost", "what_to_find": "per kWh"}
-    assert read_topics({"topics": [wanted, " safety\n "]}, 3) == [
+    assert read_topics([wanted, " safety\n "]) == [
         {"id": "T1", "name": "cost", "what_to_find": "per kWh", "status": "planned"},
         {"id": "T2", "name": "safety", "what_to_find": "", "status": "planned"},
     ]
@@ -261,7 +270,7 @@ def test_topics_that_cannot_be_used_are_one_line_that_names_the_field(
     topics: list[Any], named: str
 ) -> None:
     with pytest.raises(InputError) as refused:
-        read_topics({"topics": topics}, 3)
+        read_topics(topics)
     assert refused.value.name == named
 
 

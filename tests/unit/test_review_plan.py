@@ -7,7 +7,8 @@ from typing import Any, cast
 
 import pytest
 
-from agent.assistants.common.review import estimate_words, plan_shares, plan_words
+from agent.assistants.common.plan_cost import estimate_words, plan_shares
+from agent.assistants.common.review_plan import plan_words
 from agent.cli.batch import read_plan
 from agent.cli.parser import build_parser
 from agent.cli.request import read_request
@@ -17,7 +18,7 @@ from agent.configuration import Configuration, configure
 from agent.core.budget import no_usage
 from agent.core.errors import ConfigurationError, InputError
 from agent.evidence.types import MapTask, Query
-from agent.nodes.review_plan import estimate_of, read_review
+from agent.nodes.reviewed_queries import QUERIES
 from agent.state import Estimate, Turn
 
 NEARBY: MapTask = {"intent": "nearby", "place": "王府井", "keywords": ["书店"], "radius_m": 1000}
@@ -25,7 +26,7 @@ NO_MAP = Configuration(geo_routing="never")
 
 
 def accepted(answer: Any, configuration: Configuration | None = None) -> list[Query]:
-    return read_review(answer, configuration or Configuration(), None)
+    return QUERIES.lines(answer, {"turn": {"near": None}}, configuration or Configuration())
 
 
 def test_queries_are_taken_as_they_are_with_their_texts_made_clean() -> None:
@@ -88,9 +89,8 @@ def test_what_cannot_be_used_is_one_line_that_names_the_field(answer: Any, named
 
 def test_a_place_may_be_missing_where_the_user_said_where_they_are() -> None:
     here = {"intent": "nearby", "keywords": ["书店"]}
-    (query,) = read_review(
-        {"queries": [{"query": "a", "map": here}]}, Configuration(), {"lng": 116.4, "lat": 39.9}
-    )
+    there = {"turn": {"near": {"lng": 116.4, "lat": 39.9}}}
+    (query,) = QUERIES.lines({"queries": [{"query": "a", "map": here}]}, there, Configuration())
     assert query["map"]
 
 
@@ -108,7 +108,8 @@ def estimated(queries: list[Query], loops: int = 2, **settings: Any) -> Estimate
             billed=lambda usage: usage, models=SimpleNamespace(speed=lambda model: 50.0)
         ),
     )
-    return estimate_of(queries, turn, configure(settings), given, no_usage())
+    state = {"turn": turn, "usage": no_usage()}
+    return QUERIES.estimate(queries, state, configure(settings), given)
 
 
 WEB = Query(query="a", map=None)

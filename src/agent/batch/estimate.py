@@ -13,18 +13,18 @@ from typing import Any
 
 from rich.table import Table
 
-from agent.assistants.common.review import WEB_CALL, Calls, Size, between, list_price
-from agent.assistants.deep_research import review_plan as deep_research
-from agent.assistants.plan_execute import review_plan as plan_execute
+from agent.assistants.common.plan_cost import WEB_CALL, Calls, Size, between, list_price
+from agent.assistants.deep_research import reviewed_topics as deep_research
+from agent.assistants.plan_execute import reviewed_tasks as plan_execute
 from agent.assistants.plan_execute.task_run import REQUIRED
 from agent.assistants.registry import ASSISTANTS
-from agent.assistants.team_answer import review_plan as team_answer
+from agent.assistants.team_answer import reviewed_steps as team_answer
 from agent.assistants.team_answer.analyze import MAX_STEPS
 from agent.batch.answers import Row, parse_row
 from agent.batch.progress import money
 from agent.batch.questions import Question
 from agent.configuration import Configuration
-from agent.nodes import review_plan as agent
+from agent.nodes import reviewed_queries as agent
 
 Range = tuple[float, float]
 _PLANNING = (Size(1500, 300), Size(4000, 1200))

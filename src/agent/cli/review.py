@@ -103,7 +103,7 @@ class _PlanEditor:
         """Print the estimate of the plan as it is now, where the run says what its lines add."""
         if not (self._estimate and self._shares):
             return
-        from agent.assistants.common.review import estimate_words, sum_of
+        from agent.assistants.common.plan_cost import estimate_words, sum_of
 
         now = self._estimate
         for share in self._shares["lines"]:

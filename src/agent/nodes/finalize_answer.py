@@ -123,8 +123,7 @@ def _verdict(state: OverallState) -> str | None:
 
 def _was_searched(state: OverallState) -> bool:
     """Return whether anything was looked up: not for thanks, nor where the user is asked first."""
-    without_research = state.get("needs") or state.get("cancelled")
-    return bool(state.get("queries")) and not without_research
+    return bool(state.get("queries")) and not state.get("needs")
 
 
 def _findings(state: OverallState) -> list[str]:
@@ -136,9 +135,7 @@ def _has_evidence(draft: Draft, state: OverallState) -> bool:
 
 
 async def _body(draft: Draft, state: OverallState) -> AsyncIterator[str]:
-    if state.get("cancelled"):
-        yield draft.by_code(say("answer.cancelled", draft.language))
-    elif needs := state.get("needs"):
+    if needs := state.get("needs"):
         yield draft.by_code(say(f"answer.needs_{needs}", draft.language))
     elif reply := draft.turn.get("reply"):
         # Thanks state nothing that could be judged.

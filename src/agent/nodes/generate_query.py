@@ -18,7 +18,7 @@ from agent.assistants.common.previous import (
     shown_lines,
 )
 from agent.assistants.common.question import Asked, asked, asked_by_rules, turn_of
-from agent.assistants.common.review import waiting
+from agent.assistants.common.review_plan import waiting
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import (
     in_china,
@@ -30,13 +30,13 @@ from agent.configuration import Configuration
 from agent.core.budget import Meter, Usage
 from agent.core.errors import AgentError
 from agent.core.progress import event
-from agent.evidence.types import Gap, Query
+from agent.evidence.types import Gap
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.client import ModelClient
+from agent.nodes.reviewed_queries import taken
 from agent.prompts import task_prompt
 from agent.state import (
     OverallState,
-    PlannedQuery,
     Previous,
     SearchQueryList,
     Turn,
@@ -84,9 +84,6 @@ async def generate_query(
         turn = in_china(turn)
     await prepare(turn["language"])
     queries = [] if read.needs else read.queries
-    if queries:
-        text = "\n".join(query["query"] for query in queries)
-        runtime.stream_writer(event("queries", NODE, text=text, count=len(queries)))
     log.info("turn=%s %s: %d queries, %d for the map",
              turn["id"], NODE, len(queries), sum(bool(q["map"]) for q in queries))  # fmt: skip
     turn = waiting(turn, configuration, services, "agent") if queries else turn
@@ -94,16 +91,8 @@ async def generate_query(
     opened["readable"] = readable.names
     opened["gaps"] = replaced([*readable.gaps, *gaps])
     opened["usage"] = Usage(**meter.usage, first=True)
-    opened.update(_first_round(queries))
+    opened.update(taken(queries, runtime.stream_writer, NODE))
     return opened
-
-
-def _first_round(queries: list[Query]) -> Update:
-    return Update(
-        query_list=queries,
-        search_query=replaced([query["query"] for query in queries]),
-        queries=replaced([PlannedQuery(**query, round=1) for query in queries]),
-    )
 
 
 def _prompt(

@@ -6,6 +6,7 @@ from typing import Literal
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
+from agent.assistants.common.review_plan import review_step
 from agent.configuration import Configuration
 from agent.core.budget import no_usage
 from agent.evidence.types import Query
@@ -16,23 +17,18 @@ from agent.state import (
     WebSearchState,
 )
 
-
-def review_or_research(
-    state: OverallState, runtime: Runtime[Configuration]
-) -> list[Send] | Literal["review_plan", "plan_outing", "finalize_answer"]:
-    """Route to a person first, where that is wanted, else to the research."""
-    if "paused_at" in state["turn"]:
-        return "review_plan"
-    return continue_to_research(state, runtime)
-
-
 LastNode = Literal["plan_outing", "finalize_answer"]
 
 
 def continue_to_research(
     state: OverallState, runtime: Runtime[Configuration]
-) -> list[Send] | LastNode:
-    """Send every query to the web, to the map where it helps, to own documents that are named."""
+) -> list[Send] | LastNode | Literal["review_plan", "__end__"]:
+    """Route to a person first, where that is wanted; then send every query where it helps.
+
+    To the web, to the map, to own documents that are named.
+    """
+    if step := review_step(state):
+        return step
     if state.get("needs"):
         return "finalize_answer"
     return _sends(state, state["query_list"], runtime) or _closing(state)
@@ -47,8 +43,7 @@ def evaluate_research(
 
 def _closing(state: OverallState) -> LastNode:
     """Return the node after the research: a day is planned first where one is wanted."""
-    wanted = "outing" in state["turn"] and not state.get("cancelled")
-    return "plan_outing" if wanted else "finalize_answer"
+    return "plan_outing" if "outing" in state["turn"] else "finalize_answer"
 
 
 def _sends(

@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
 
-from agent.assistants.common.review import checked_text
+from agent.assistants.common.review_plan import checked_text
 from agent.assistants.common.turn import turn_id_of
 from agent.client.connection import status_of
 from agent.core.errors import ConfigurationError, InputError, StoreFailed

@@ -318,7 +318,7 @@ def _metadata(
     return {
         "routes": state.get("routes", []),
         "gaps": draft.settled_gaps(),
-        "queries": state.get("queries", []),
+        "queries": state.get("queries") or [],
         "degraded": draft.degraded,
         "needs": None,
         "search_entry_points": [],

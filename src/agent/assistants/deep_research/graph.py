@@ -18,6 +18,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.stream import CustomTransformer
 
+from agent.assistants.common.review_plan import review_plan
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.turn import ResearchGraph
 from agent.assistants.deep_research.act import act, after_act
@@ -25,7 +26,7 @@ from agent.assistants.deep_research.compress_topic import Compression, compress_
 from agent.assistants.deep_research.explore import after_explore, explore
 from agent.assistants.deep_research.plan import begin
 from agent.assistants.deep_research.review_notes import after_notes, review_notes
-from agent.assistants.deep_research.review_plan import after_begin, after_review, review_plan
+from agent.assistants.deep_research.reviewed_topics import TOPICS, after_begin
 from agent.assistants.deep_research.state import (
     DeepConfiguration,
     DeepInput,
@@ -51,7 +52,7 @@ def build_graph(get_services: GetServices = process_services) -> Graph:
     written = partial(write_report, get_services=get_services, compression=compression)
 
     graph.add_node("begin", partial(begin, get_services=get_services), input_schema=DeepState)
-    graph.add_node("review_plan", partial(review_plan, get_services=get_services),
+    graph.add_node("review_plan", partial(review_plan, get_services=get_services, kind=TOPICS),
                    input_schema=DeepState)  # fmt: skip
     graph.add_node("explore", explored, input_schema=DeepState)
     graph.add_node("act", acted, input_schema=DeepState)
@@ -64,8 +65,8 @@ def build_graph(get_services: GetServices = process_services) -> Graph:
     graph.add_node("write_report", written, input_schema=DeepState)
 
     graph.add_edge(START, "begin")
-    graph.add_conditional_edges("begin", after_begin, ["review_plan", "explore"])
-    graph.add_conditional_edges("review_plan", after_review, ["explore", END])
+    graph.add_conditional_edges("begin", after_begin, ["review_plan", "explore", END])
+    graph.add_conditional_edges("review_plan", after_begin, ["explore", END])
     graph.add_conditional_edges("explore", after_explore, ["act", "switch_topic", "explore"])
     graph.add_conditional_edges("act", after_act, ["switch_topic", "explore"])
     graph.add_conditional_edges(

@@ -19,7 +19,7 @@ from agent.assistants.common.own_documents import (
     readable_collections,
 )
 from agent.assistants.common.previous import opened_previous, previous_lines, previous_of
-from agent.assistants.common.review import waiting
+from agent.assistants.common.review_plan import waiting
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.steering import wish_lines
 from agent.assistants.common.turn import open_meter, open_turn, refuse_without_thread

@@ -14,7 +14,7 @@ from agent.assistants.common.own_documents import (
     readable_collections,
 )
 from agent.assistants.common.previous import opened_previous, previous_of
-from agent.assistants.common.review import waiting
+from agent.assistants.common.review_plan import waiting
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import open_meter, open_turn, refuse_without_thread
 from agent.assistants.team_answer.state import (

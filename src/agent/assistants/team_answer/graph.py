@@ -13,12 +13,13 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.stream import CustomTransformer
 
+from agent.assistants.common.review_plan import review_plan
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.turn import ResearchGraph
 from agent.assistants.team_answer.analyze import analyze, decompose
 from agent.assistants.team_answer.format_answer import format_answer
 from agent.assistants.team_answer.group_chat import after_group_chat, group_chat
-from agent.assistants.team_answer.review_plan import after_decompose, after_review, review_plan
+from agent.assistants.team_answer.reviewed_steps import STEPS, after_decompose
 from agent.assistants.team_answer.state import TeamConfiguration, TeamInput, TeamState
 from agent.assistants.team_answer.synthesize import synthesize
 from agent.assistants.team_answer.use_tools import use_tools
@@ -33,16 +34,19 @@ def build_graph(get_services: GetServices = process_services) -> Graph:
     graph: Graph = ResearchGraph(
         TeamState, context_schema=TeamConfiguration, input_schema=TeamInput
     )
-    nodes = (analyze, decompose, review_plan, group_chat, use_tools, synthesize, format_answer)
+    nodes = (analyze, decompose, group_chat, use_tools, synthesize, format_answer)
     for node in nodes:
         graph.add_node(
             node.__name__, partial(node, get_services=get_services), input_schema=TeamState
         )
 
+    graph.add_node("review_plan", partial(review_plan, get_services=get_services, kind=STEPS),
+                   input_schema=TeamState)  # fmt: skip
+
     graph.add_edge(START, "analyze")
     graph.add_edge("analyze", "decompose")
     graph.add_conditional_edges("decompose", after_decompose, ["review_plan", "group_chat"])
-    graph.add_conditional_edges("review_plan", after_review, ["group_chat", END])
+    graph.add_conditional_edges("review_plan", after_decompose, ["group_chat", END])
     graph.add_conditional_edges(
         "group_chat", after_group_chat, ["group_chat", "use_tools", "synthesize"]
     )

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from langgraph_sdk import Auth
 from langgraph_sdk.errors import APIStatusError, NotFoundError
 
-from agent.assistants.common.review import check_waiting
+from agent.assistants.common.review_plan import check_waiting
 from agent.assistants.registry import ASSISTANTS
 from agent.core.errors import ConfigurationError, InputError
 from agent.runs.engine import OWNER, RunRequest, ThreadBusy, engine

@@ -1,50 +1,24 @@
-"""Show the queries to a person before anything is searched, and continue with the answer.
+"""The queries of `agent` as a person reviews them before anything is searched.
 
 The sizes are those of the prompts and of typical replies, output with its thinking; prices are the
 catalogue's. Google's free quota is not subtracted.
 """
 
-import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, cast, get_args, get_type_hints
 
-from langgraph.runtime import Runtime
-
 from agent.assistants.common.map_tasks import has_place
-from agent.assistants.common.review import (
-    NODE,
-    WEB_CALL,
-    Calls,
-    Size,
-    answer_lines,
-    answer_schema,
-    await_answer,
-    check_waiting,
-    checked_object,
-    checked_text,
-    continued,
-    estimate,
-    plan_shares,
-)
-from agent.assistants.common.services import GetServices, Services
+from agent.assistants.common.plan_cost import WEB_CALL, Calls, PlanCost, Size
+from agent.assistants.common.review_plan import NODE, PlanKind, checked_object, checked_text
+from agent.assistants.common.services import Services
 from agent.configuration import Configuration
-from agent.core.budget import Usage
 from agent.core.errors import InputError
-from agent.core.progress import event
+from agent.core.progress import Emit, event
 from agent.evidence.maps import valid_map_task
 from agent.evidence.queries import clean_text
 from agent.evidence.types import MapIntent, MapTask, Point, Query
 from agent.nodes.routing import goes_to_web
-from agent.state import (
-    Estimate,
-    OverallState,
-    PlannedQuery,
-    PlanReview,
-    ReviewedPlan,
-    Turn,
-    Update,
-    replaced,
-)
+from agent.state import OverallState, PlannedQuery, ReviewedPlan, Turn, Update, replaced
 
 _MAP = (Size(2500, 400), Size(20_000, 1500))
 """A whole branch: one call over the places found, or several rounds of tools."""
@@ -54,26 +28,18 @@ _FINDING = (300, 1200)
 """Tokens that one branch's result adds to the prompts of reflection and answer."""
 
 
-def estimate_of(
-    queries: Sequence[Query],
-    turn: Turn,
-    configuration: Configuration,
-    services: Services,
-    spent: Usage | None,
-) -> Estimate:
-    """Count the calls of a plan without follow-ups, within the limits, and estimate their cost."""
+def _cost(
+    queries: Sequence[Query], state: OverallState, configuration: Configuration, services: Services
+) -> PlanCost:
+    """Return what a plan takes without follow-ups."""
+    turn = state["turn"]
     asked_of_web = sum(goes_to_web(query) for query in queries)
     web = asked_of_web if configuration.web_search != "off" else 0
     tasks = [query["map"] for query in queries if query["map"]]
-    calls = planned_calls(
-        web, len(tasks), configuration, loops=turn["loops"], chosen=turn["reasoning_model"]
-    )
-    return estimate(
-        calls,
-        turn,
-        configuration,
-        services,
-        spent,
+    return PlanCost(
+        planned_calls(
+            web, len(tasks), configuration, loops=turn["loops"], chosen=turn["reasoning_model"]
+        ),
         searches=web,
         map_calls=sum(_map_calls(task, turn, configuration) for task in tasks),
     )
@@ -125,9 +91,8 @@ _QUERY_FIELDS = frozenset(("query", "map", "web"))
 _TASK_FIELDS = frozenset(get_type_hints(MapTask))
 
 
-def read_review(answer: Any, configuration: Configuration, near: Point | None) -> list[Query]:
-    """Return the queries of an answer, none if cancelled; raise InputError naming a field."""
-    lines = answer_lines(answer, "queries", MAX_QUERIES)
+def _read(lines: Sequence[Any], state: OverallState, configuration: Configuration) -> list[Query]:
+    near = state["turn"]["near"]
     return [
         _query(line, f"queries[{place}]", configuration, near) for place, line in enumerate(lines)
     ]
@@ -171,52 +136,6 @@ def _needs(fields: Mapping[str, Any]) -> str:
     return "place or city"
 
 
-log = logging.getLogger(__name__)
-_SCHEMA = answer_schema(ReviewedPlan)
-
-
-async def review_plan(
-    state: OverallState, runtime: Runtime[Configuration], *, get_services: GetServices
-) -> Update:
-    """Pause the run until the plan is answered; pause again where the answer is invalid.
-
-    Executed again from its beginning at every answer, so nothing here may cost anything.
-    """
-    check_waiting(state["turn"], "agent")
-    services = get_services()
-    configuration = runtime.context or Configuration()
-    turn, written = state["turn"], state["query_list"]
-
-    def estimate_of_lines(queries: Sequence[Query]) -> Estimate:
-        return estimate_of(queries, turn, configuration, services, state.get("usage"))
-
-    review = PlanReview(
-        queries=[_reviewable(query) for query in written],
-        most=MAX_QUERIES,
-        estimate=estimate_of_lines(written),
-        shares=plan_shares(written, Query(query="", map=None), estimate_of_lines),
-    )
-    queries = await_answer(
-        review,
-        "queries",
-        lambda answer: read_review(answer, configuration, turn["near"]),
-        _SCHEMA,
-        turn["language"],
-    )
-    log.info("turn=%s %s: %d queries", turn["id"], NODE, len(queries))
-    update = Update(
-        turn=continued(turn, services),
-        cancelled=not queries,
-        query_list=queries,
-        search_query=replaced([query["query"] for query in queries]),
-        queries=replaced([PlannedQuery(**q, round=1) for q in queries]),
-    )
-    if queries:
-        text = "\n".join(query["query"] for query in queries)
-        runtime.stream_writer(event("queries", NODE, text=text, count=len(queries)))
-    return update
-
-
 def _reviewable(query: Query) -> Query:
     """Return the query as it may come back, its map task without empty fields."""
     text, task = clean_text(query["query"], MAX_QUERY), query["map"]
@@ -226,3 +145,31 @@ def _reviewable(query: Query) -> Query:
     if goes_to_web(query):
         return Query(query=text, map=stated)
     return Query(query=text, map=stated, web=False)
+
+
+def taken(queries: list[Query], emit: Emit, node: str = NODE) -> Update:
+    """Return the update that asks these queries first, and tell them."""
+    texts = [query["query"] for query in queries]
+    if queries:
+        emit(event("queries", node, text="\n".join(texts), count=len(queries)))
+    return Update(
+        query_list=queries,
+        search_query=replaced(texts),
+        queries=replaced([PlannedQuery(**query, round=1) for query in queries]),
+    )
+
+
+QUERIES = PlanKind(
+    assistant="agent",
+    part="queries",
+    answer=ReviewedPlan,
+    configuration=Configuration,
+    most=lambda configuration: MAX_QUERIES,
+    shown=lambda state: [_reviewable(query) for query in state["query_list"]],
+    read=_read,
+    cost=_cost,
+    own=Query(query="", map=None),
+    taken=taken,
+    stopped={"query_list": [], "search_query": None, "queries": None},
+    metadata={"needs": None, "search_entry_points": [], "outing": None},
+)

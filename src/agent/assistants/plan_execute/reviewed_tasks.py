@@ -1,47 +1,36 @@
-"""Show the tasks to a person before anything is searched, and go on with those they want."""
+"""The tasks as a person reviews them before anything is searched."""
 
-import logging
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal, NotRequired, cast, get_args
 
-from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from agent.assistants.common.review import (
+from agent.assistants.common.plan_cost import WEB_CALL, Calls, PlanCost, Size, searched_by_google
+from agent.assistants.common.review_plan import (
     NODE,
-    WEB_CALL,
-    Calls,
-    Size,
-    answer_lines,
-    answer_schema,
-    await_answer,
-    check_waiting,
+    PlanKind,
     checked_object,
     checked_text,
-    continued,
-    estimate,
-    plan_shares,
-    searched_by_google,
-    write_stop,
+    review_step,
 )
-from agent.assistants.common.services import GetServices, Services
+from agent.assistants.common.services import Services
 from agent.assistants.plan_execute.plan import in_order, tell_tasks
 from agent.assistants.plan_execute.state import (
+    PlanConfiguration,
     PlanState,
     PlanUpdate,
     SpecialSource,
     Task,
-    configuration_of,
 )
 from agent.assistants.plan_execute.subject import MAX_COMPANY, MAX_QUERIES, MAX_QUERY, queries_of
 from agent.assistants.plan_execute.task_run import REQUIRED, sources_off
 from agent.assistants.plan_execute.write_dossier import ASSISTANT
 from agent.configuration import Configuration
 from agent.core.errors import InputError
+from agent.core.progress import Emit
 from agent.evidence.queries import clean_text
-from agent.state import Estimate, PlanReview, Reviewed
+from agent.state import Reviewed
 
-log = logging.getLogger(__name__)
 _DECIDED = (Size(800, 200), Size(4000, 800))
 _WRITTEN = (Size(5000, 1500), Size(25_000, 6000))
 _MAX_ID = 40
@@ -66,28 +55,21 @@ class ReviewedTasks(Reviewed, total=False):
     """1 to `max_tasks`."""
 
 
-_SCHEMA = answer_schema(ReviewedTasks)
 _FIELDS = frozenset(ReviewedTask.__annotations__)
 
 
-def after_plan(state: PlanState) -> Literal["review_plan", "execute"]:
-    """Route to a person first, where that is wanted."""
-    return "review_plan" if "paused_at" in state["turn"] else "execute"
+def after_plan(state: PlanState) -> Literal["review_plan", "execute", "__end__"]:
+    """Route to a person first, where that is wanted; then to the tasks."""
+    return review_step(state) or "execute"
 
 
-def after_review(state: PlanState) -> Literal["execute", "__end__"]:
-    """Route to the tasks, unless the plan was not wanted."""
-    return "__end__" if state.get("cancelled") else "execute"
-
-
-def read_tasks(answer: Any, planned: Sequence[Task], limit: int) -> list[Task]:
-    """Return the tasks of an answer as `T1`…, none if cancelled; raise InputError naming a field.
+def _read(lines: Sequence[Any], state: PlanState, configuration: PlanConfiguration) -> list[Task]:
+    """Return the tasks as `T1`….
 
     A task that was left out is nobody's dependency any more; searches planned for other words
     than a task has now are written anew.
     """
-    lines = answer_lines(answer, "tasks", limit)
-    by_id = {task["id"]: task for task in planned}
+    by_id = {task["id"]: task for task in state["tasks"]}
     tasks = [_task(line, f"tasks[{place}]", by_id) for place, line in enumerate(lines)]
     ids = [task["id"] for task in tasks if task["id"]]
     for place, task in enumerate(tasks):
@@ -158,44 +140,10 @@ def _refuse_circle(tasks: Sequence[Task]) -> None:
             raise InputError(f"tasks[{place}].dep", "makes a circle of tasks that wait for another")
 
 
-async def review_plan(
-    state: PlanState, runtime: Runtime[Configuration], *, get_services: GetServices
-) -> PlanUpdate:
-    """Pause the run until the tasks are answered; pause again where the answer is invalid."""
-    check_waiting(state["turn"], ASSISTANT)
-    services, configuration = get_services(), configuration_of(runtime)
-    planned, emit = state["tasks"], runtime.stream_writer
-
-    def estimate_of(tasks: Sequence[Task]) -> Estimate:
-        return _estimate(tasks, state, configuration, services)
-
-    review = PlanReview(
-        tasks=[dict(task) for task in planned],
-        most=configuration.max_tasks,
-        estimate=estimate_of(planned),
-        shares=plan_shares(planned, Task(id="", query="", dep=[]), estimate_of),
-    )
-    tasks = await_answer(
-        review,
-        "tasks",
-        lambda answer: read_tasks(answer, planned, configuration.max_tasks),
-        _SCHEMA,
-        state["turn"]["language"],
-    )
-    turn = continued(state["turn"], services)
-    log.info("turn=%s %s: %d tasks", turn["id"], NODE, len(tasks))
-    if not tasks:
-        stopped = cast(PlanState, {**state, "turn": turn})
-        closing = await write_stop(stopped, configuration, services, emit, assistant=ASSISTANT)
-        return cast(PlanUpdate, {**closing, "turn": turn, "cancelled": True, "tasks": []})
-    tell_tasks(tasks, emit, NODE)
-    return PlanUpdate(turn=turn, tasks=tasks)
-
-
-def _estimate(
-    tasks: Sequence[Task], state: PlanState, configuration: Configuration, services: Services
-) -> Estimate:
-    """Estimate a dossier: each task's decisions and searches, then headings and the text."""
+def _cost(
+    tasks: Sequence[Task], state: PlanState, configuration: PlanConfiguration, services: Services
+) -> PlanCost:
+    """Return what a dossier takes: each task's decisions and searches, headings and the text."""
     off = sources_off(services, configuration)
     if state["turn"].get("own_only"):
         off, tasks = dict.fromkeys(REQUIRED, ""), []
@@ -205,13 +153,8 @@ def _estimate(
     undecided = sum("sources" not in task for task in tasks) + sum(bool(t["dep"]) for t in tasks)
     web = queries if "tavily" in asked and searched_by_google(configuration) else 0
     model = state["turn"]["reasoning_model"] or configuration.answer_model
-    calls = planned_calls(len(tasks), configuration, model, web=web, undecided=undecided)
-    return estimate(
-        calls,
-        state["turn"],
-        configuration,
-        services,
-        state.get("usage"),
+    return PlanCost(
+        planned_calls(len(tasks), configuration, model, web=web, undecided=undecided),
         searches=queries * len(asked) + special,
         map_calls=5 * sum("map" in task.get("sources", []) for task in tasks),
     )
@@ -227,3 +170,23 @@ def planned_calls(
         Calls(configuration.query_generator_model, _DECIDED, (1, 1)),
         Calls(model, _WRITTEN, (1, 1)),
     ]
+
+
+def _taken(tasks: list[Task], emit: Emit) -> PlanUpdate:
+    tell_tasks(tasks, emit, NODE)
+    return PlanUpdate(tasks=tasks)
+
+
+TASKS = PlanKind(
+    assistant=ASSISTANT,
+    part="tasks",
+    answer=ReviewedTasks,
+    configuration=PlanConfiguration,
+    most=lambda configuration: configuration.max_tasks,
+    shown=lambda state: [dict(task) for task in state["tasks"]],
+    read=_read,
+    cost=_cost,
+    own=Task(id="", query="", dep=[]),
+    taken=_taken,
+    stopped={"tasks": []},
+)

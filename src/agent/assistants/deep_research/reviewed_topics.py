@@ -1,45 +1,34 @@
-"""Show the topics to a person before anything is searched, and go on with those they want."""
+"""The topics as a person reviews them before anything is searched."""
 
-import logging
 from collections.abc import Sequence
-from typing import Any, Literal, NotRequired, cast
+from typing import Any, Literal, NotRequired
 
-from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from agent.assistants.common.review import (
+from agent.assistants.common.plan_cost import WEB_CALL, Calls, PlanCost, Size, searched_by_google
+from agent.assistants.common.review_plan import (
     NODE,
-    WEB_CALL,
-    Calls,
-    Size,
-    answer_lines,
-    answer_schema,
-    await_answer,
-    check_waiting,
+    PlanKind,
     checked_object,
     checked_text,
-    continued,
-    estimate,
-    plan_shares,
-    searched_by_google,
-    write_stop,
+    review_step,
 )
-from agent.assistants.common.services import GetServices, Services
+from agent.assistants.common.services import Services
 from agent.assistants.deep_research.explore import topic_name
 from agent.assistants.deep_research.plan import MAX_NAME, MAX_WANTED, tell_topics, topic_named
 from agent.assistants.deep_research.state import (
+    DeepConfiguration,
     DeepState,
     DeepUpdate,
     PlannedTopic,
-    configuration_of,
 )
 from agent.assistants.deep_research.tools import offers_maps
 from agent.assistants.deep_research.write_report import ASSISTANT
 from agent.configuration import Configuration
 from agent.core.errors import InputError
-from agent.state import Estimate, PlanReview, Reviewed
+from agent.core.progress import Emit
+from agent.state import Reviewed
 
-log = logging.getLogger(__name__)
 _EXPLORED = (Size(4000, 600), Size(10_000, 1500))
 _COMPRESSED = (Size(3000, 800), Size(20_000, 2500))
 _WRITTEN = (Size(5000, 2000), Size(30_000, 6000))
@@ -62,27 +51,20 @@ class ReviewedTopics(Reviewed, total=False):
 
 _MAP_CALLS = 5
 """Of a topic, where the question is about places."""
-_SCHEMA = answer_schema(ReviewedTopics)
 _FIELDS = frozenset(ReviewedTopic.__annotations__)
 
 
-def after_begin(state: DeepState) -> Literal["review_plan", "explore"]:
-    """Route to a person first, where that is wanted."""
-    return "review_plan" if "paused_at" in state["turn"] else "explore"
+def after_begin(state: DeepState) -> Literal["review_plan", "explore", "__end__"]:
+    """Route to a person first, where that is wanted; then to the research."""
+    return review_step(state) or "explore"
 
 
-def after_review(state: DeepState) -> Literal["explore", "__end__"]:
-    """Route to the research, unless the plan was not wanted."""
-    return "__end__" if state.get("cancelled") else "explore"
-
-
-def read_topics(answer: Any, limit: int) -> list[PlannedTopic]:
-    """Return the topics of an answer as `T1`…, none if cancelled; raise InputError naming a field.
-
-    Their order is the person's.
-    """
+def _read(
+    lines: Sequence[Any], state: DeepState, configuration: DeepConfiguration
+) -> list[PlannedTopic]:
+    """Return the topics as `T1`…, in the person's order."""
     topics: list[PlannedTopic] = []
-    for place, line in enumerate(answer_lines(answer, "topics", limit)):
+    for place, line in enumerate(lines):
         topic = _topic(line, f"topics[{place}]", number=place + 1)
         if topic_named(topics, topic["name"]):
             raise InputError(f"topics[{place}].name", "is there twice")
@@ -99,41 +81,6 @@ def _topic(value: Any, where: str, *, number: int) -> PlannedTopic:
     return PlannedTopic(id=f"T{number}", name=name, what_to_find=goal, status="planned")
 
 
-async def review_plan(
-    state: DeepState, runtime: Runtime[Configuration], *, get_services: GetServices
-) -> DeepUpdate:
-    """Pause the run until the topics are answered; pause again where the answer is invalid."""
-    check_waiting(state["turn"], ASSISTANT)
-    services, configuration = get_services(), configuration_of(runtime)
-    planned, emit = _shown(state), runtime.stream_writer
-
-    def estimate_of(topics: Sequence[Any]) -> Estimate:
-        return _estimate(topics, state, configuration, services)
-
-    review = PlanReview(
-        topics=planned,
-        most=configuration.max_topics,
-        estimate=estimate_of(planned),
-        shares=plan_shares(planned, {}, estimate_of),
-    )
-    topics = await_answer(
-        review,
-        "topics",
-        lambda answer: read_topics(answer, configuration.max_topics),
-        _SCHEMA,
-        state["turn"]["language"],
-    )
-    turn = continued(state["turn"], services)
-    log.info("turn=%s %s: %d topics", turn["id"], NODE, len(topics))
-    if not topics:
-        stopped = cast(DeepState, {**state, "turn": turn})
-        closing = await write_stop(stopped, configuration, services, emit, assistant=ASSISTANT)
-        ended = {"turn": turn, "cancelled": True, "exploring": False, "plan": []}
-        return cast(DeepUpdate, {**closing, **ended})
-    tell_topics(topics, emit, NODE)
-    return DeepUpdate(turn=turn, plan=topics)
-
-
 def _shown(state: DeepState) -> list[dict[str, Any]]:
     """Return the plan as it may come back; the question itself where no model planned it."""
     topics = [
@@ -143,16 +90,15 @@ def _shown(state: DeepState) -> list[dict[str, Any]]:
     return topics or [{"id": "T1", "name": topic_name(state), "what_to_find": ""}]
 
 
-def _estimate(
-    topics: Sequence[Any], state: DeepState, configuration: Configuration, services: Services
-) -> Estimate:
+def _cost(
+    topics: Sequence[Any], state: DeepState, configuration: DeepConfiguration, services: Services
+) -> PlanCost:
     model = state["turn"]["reasoning_model"] or configuration.answer_model
-    calls = planned_calls(len(topics), configuration, model)
-    return estimate(
-        calls, state["turn"], configuration, services, state.get("usage"),
+    return PlanCost(
+        planned_calls(len(topics), configuration, model),
         searches=2 * len(topics),
         map_calls=_MAP_CALLS * len(topics) if offers_maps(state, configuration) else 0,
-    )  # fmt: skip
+    )
 
 
 def planned_calls(count: int, configuration: Configuration, model: str) -> list[Calls]:
@@ -166,3 +112,23 @@ def planned_calls(count: int, configuration: Configuration, model: str) -> list[
         Calls(configuration.reflection_model, _COMPRESSED, (count, count)),
         Calls(model, _WRITTEN, (1, 1)),
     ]
+
+
+def _taken(topics: list[PlannedTopic], emit: Emit) -> DeepUpdate:
+    tell_topics(topics, emit, NODE)
+    return DeepUpdate(plan=topics)
+
+
+TOPICS = PlanKind(
+    assistant=ASSISTANT,
+    part="topics",
+    answer=ReviewedTopics,
+    configuration=DeepConfiguration,
+    most=lambda configuration: configuration.max_topics,
+    shown=_shown,
+    read=_read,
+    cost=_cost,
+    own={},
+    taken=_taken,
+    stopped={"exploring": False, "plan": []},
+)

@@ -1,0 +1,192 @@
+"""Estimate what a plan takes before it is carried out: calls, searches, USD and time, in words.
+
+An assistant says which calls its plan makes and how large they are; the rest is counted here.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import TypeVar
+
+from agent.assistants.common.services import Services
+from agent.configuration import Configuration
+from agent.core.budget import Usage, no_usage
+from agent.models.catalogue import parse, price
+from agent.state import CostRange, Estimate, PlanShares, TimeRange, Turn
+from agent.texts import Language, say
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Size:
+    """Hold tokens in and out of one call; `searches` are executed by Google for it."""
+
+    input: int
+    output: int
+    searches: int = 0
+
+    def with_input(self, tokens: int) -> "Size":
+        """Return the size of the same call with so many tokens more to read."""
+        return replace(self, input=self.input + tokens)
+
+
+@dataclass(frozen=True)
+class Calls:
+    """Hold calls of one kind: of which model, how large and how many at both ends of the range."""
+
+    model: str
+    sizes: tuple[Size, Size]
+    counts: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class PlanCost:
+    """Hold what a plan takes: the calls of models, and how often web and map are asked."""
+
+    calls: Sequence[Calls]
+    searches: int
+    map_calls: int = 0
+
+
+def between(low: Sequence[Calls], high: Sequence[Calls]) -> list[Calls]:
+    """Return the calls from the lower end of a small plan to the upper end of a large one."""
+    return [
+        Calls(first.model, (first.sizes[0], last.sizes[1]), (first.counts[0], last.counts[1]))
+        for first, last in zip(low, high, strict=True)
+    ]
+
+
+_SIDE_BY_SIDE = 3
+"""Calls of a plan that are under way at once, on the whole."""
+WEB_CALL = (Size(300, 600, 1), Size(2500, 1500, 3))
+"""A search with Google's grounding."""
+
+
+def estimate(
+    cost: PlanCost,
+    turn: Turn,
+    configuration: Configuration,
+    services: Services,
+    spent: Usage | None,
+) -> Estimate:
+    """Return what a plan takes within the limits: its own counts, and the range of its cost."""
+    used, inside, calls = spent or no_usage(), turn.get("own_only", False), cost.calls
+    searches, map_calls = (0, 0) if inside else (cost.searches, cost.map_calls)
+    model_calls = sum(each.counts[0] for each in calls)
+    priced = not searches or searched_by_google(configuration)
+    counted = Estimate(
+        searches=min(searches, configuration.max_searches - used["searches"]),
+        map_calls=min(map_calls, configuration.max_map_calls - used["map_calls"]),
+        model_calls=min(model_calls, configuration.max_model_calls - used["model_calls"]),
+        cost_usd=_cost_range(calls, turn, services) if priced else None,
+        seconds=_time_range(calls, configuration, services),
+    )
+    return Estimate(**{**counted, "own_only": True}) if inside else counted
+
+
+def _time_range(
+    calls: Sequence[Calls], configuration: Configuration, services: Services
+) -> TimeRange:
+    """Return how long the models write, by the speed that they were seen to have."""
+
+    def written(end: int) -> float:
+        seconds = sum(
+            each.counts[end] * each.sizes[end].output / services.models.speed(each.model)
+            for each in calls
+        )
+        return min(round(seconds, 1), configuration.max_run_seconds)
+
+    return TimeRange(low=round(written(0) / _SIDE_BY_SIDE, 1), high=written(1))
+
+
+def plan_shares(
+    lines: Sequence[T], own: T, estimate_of: Callable[[Sequence[T]], Estimate]
+) -> PlanShares:
+    """Return what each line adds to a plan's estimate, and what `own`, another one, would add."""
+    whole = estimate_of(lines)
+    without = [estimate_of([*lines[:at], *lines[at + 1 :]]) for at in range(len(lines))]
+    return PlanShares(
+        lines=[sum_of(whole, rest, -1) for rest in without],
+        own=sum_of(estimate_of([*lines, own]), whole, -1),
+    )
+
+
+def sum_of(one: Estimate, other: Estimate, times: int = 1) -> Estimate:
+    """Return one estimate with another added to it, or (`times` is -1) taken from it."""
+    costs, cost = (one["cost_usd"], other["cost_usd"]), None
+    if costs[0] is not None and costs[1] is not None:
+        cost = CostRange(
+            low=round(costs[0]["low"] + times * costs[1]["low"], 4),
+            high=round(costs[0]["high"] + times * costs[1]["high"], 4),
+        )
+    whole = Estimate(
+        searches=one["searches"] + times * other["searches"],
+        map_calls=one["map_calls"] + times * other["map_calls"],
+        model_calls=one["model_calls"] + times * other["model_calls"],
+        cost_usd=cost,
+    )
+    if "seconds" in one and "seconds" in other:
+        whole["seconds"] = TimeRange(
+            low=round(one["seconds"]["low"] + times * other["seconds"]["low"], 1),
+            high=round(one["seconds"]["high"] + times * other["seconds"]["high"], 1),
+        )
+    if one.get("own_only"):
+        whole["own_only"] = True
+    return whole
+
+
+def searched_by_google(configuration: Configuration) -> bool:
+    """Return whether the web is searched by Google's grounding, whose price is known."""
+    choice, model = configuration.web_search, configuration.research_model
+    return choice in ("auto", "google") and parse(model).provider == "google"
+
+
+def _cost_range(calls: Sequence[Calls], turn: Turn, services: Services) -> CostRange | None:
+    """Return the range in USD, or None where a model or service has no known price."""
+    low, high = (_cost(calls, end, turn, services) for end in (0, 1))
+    return None if low is None or high is None else CostRange(low=low, high=high)
+
+
+def _cost(calls: Sequence[Calls], end: int, turn: Turn, services: Services) -> float | None:
+    """Return USD of one end of the range; sample services cost nothing."""
+    day = date.fromisoformat(turn["today"])
+    cost = list_price(calls, end, day)
+    return services.billed(Usage(**{**no_usage(), "cost_usd": cost})).get("cost_usd")
+
+
+def list_price(calls: Sequence[Calls], end: int, day: date) -> float | None:
+    """Return USD of one end of the range; None where a model has no known price."""
+    parts = [_price(each.model, each.sizes[end], each.counts[end], day) for each in calls]
+    known = [part for part in parts if part is not None]
+    return round(sum(known), 3) if len(known) == len(parts) else None
+
+
+def _price(model: str, size: Size, calls: int, day: date) -> float | None:
+    """Return USD for `calls` calls of this size; 0 for none, whatever the model."""
+    if not calls:
+        return 0.0
+    return price(model, calls * size.input, calls * size.output, calls * size.searches, on=day)
+
+
+def estimate_words(counts: Estimate, language: Language) -> str:
+    """Return what a plan takes, in words."""
+    cost = say("review.unknown", language)
+    if range_ := counts["cost_usd"]:
+        ends = {end: f"{max(0.0, range_[end]):.2f}" for end in ("low", "high")}
+        cost = (
+            say("review.cost", language, **ends) if range_["high"] else say("review.free", language)
+        )
+    parts = [cost, *([_minutes(counts["seconds"], language)] if "seconds" in counts else [])]
+    cost = say("punctuation.semicolon", language).join(parts)
+    takes = say("review.estimate", language, **{**counts, "cost": cost})
+    if not counts.get("own_only"):
+        return takes
+    return say("punctuation.semicolon", language).join([say("review.own_only", language), takes])
+
+
+def _minutes(seconds: TimeRange, language: Language) -> str:
+    low, high = (max(1, math.ceil(seconds[end] / 60)) for end in ("low", "high"))
+    key = "minute" if high == 1 else "minutes_about" if low == high else "minutes"
+    return say(f"review.{key}", language, low=low, high=high)
