@@ -9,11 +9,11 @@ from langchain_core.tools import BaseTool, tool
 
 from agent.assistants.common.services import Services
 from agent.assistants.common.toolbox import (
-    Asked,
+    EarlierSearch,
     Known,
-    Outcome,
-    Policy,
     Toolbox,
+    ToolOutcome,
+    ToolPolicy,
     next_numbers,
     queries_of,
     shown_result,
@@ -98,7 +98,7 @@ def call(name: str, **args: Any) -> ToolCall:
     return ToolCall(name=name, args=args, id=f"{name}-{len(args)}", type="tool_call")
 
 
-def box(policy: Policy, known: Known | None = None) -> Toolbox:
+def box(policy: ToolPolicy, known: Known | None = None) -> Toolbox:
     services = cast(Services, type("Only", (), {"maps": Map()})())
     return Toolbox(
         services, Configuration(), TURN, unlimited_meter("t"), lambda told: None, policy,
@@ -106,11 +106,11 @@ def box(policy: Policy, known: Known | None = None) -> Toolbox:
     )  # fmt: skip
 
 
-def searching(service: OneSearch, **more: Any) -> Policy:
-    return Policy("act", searches={"search": [service]}, **more)
+def searching(service: OneSearch, **more: Any) -> ToolPolicy:
+    return ToolPolicy("act", searches={"search": [service]}, **more)
 
 
-async def outcomes_of(toolbox: Toolbox, *calls: ToolCall) -> list[Outcome]:
+async def outcomes_of(toolbox: Toolbox, *calls: ToolCall) -> list[ToolOutcome]:
     return await toolbox.run(AIMessage("", tool_calls=list(calls)))
 
 
@@ -125,7 +125,7 @@ async def test_an_equal_search_of_one_message_is_asked_once_and_named() -> None:
 
 
 async def test_a_search_of_before_is_shown_again_and_not_asked() -> None:
-    service, earlier = OneSearch(), Asked("search", "a", "what was found", ["s0-0"])
+    service, earlier = OneSearch(), EarlierSearch("search", "a", "what was found", ["s0-0"])
     known = Known(recall=lambda tool, query: earlier if query == "a" else None)
     [again] = await outcomes_of(box(searching(service), known), call("search", query="a"))
     assert (service.asked, again.text, again.source_ids) == ([], "what was found", ["s0-0"])
@@ -144,7 +144,7 @@ async def test_of_several_queries_one_that_fails_costs_only_itself() -> None:
 async def test_a_search_that_nothing_serves_says_why_and_is_a_gap() -> None:
     missing = ConfigurationError("web_search", "no service is named")
     [outcome] = await outcomes_of(
-        box(Policy("act", searches={"search": missing})), call("search", query="a")
+        box(ToolPolicy("act", searches={"search": missing})), call("search", query="a")
     )
     assert outcome.failed
     assert [gap["query"] for gap in outcome.gaps] == ["a"]
@@ -185,13 +185,15 @@ async def test_calls_beyond_the_most_of_one_step_wait_for_the_next() -> None:
 
 
 async def test_a_program_has_an_id_and_its_output() -> None:
-    [outcome] = await outcomes_of(box(Policy("act", runner=Runner())), call("run_code", code="12"))
+    [outcome] = await outcomes_of(
+        box(ToolPolicy("act", runner=Runner())), call("run_code", code="12")
+    )
     assert (outcome.id, outcome.text, outcome.failed) == ("c0", "2", False)
 
 
 async def test_a_place_that_two_calls_find_is_one_record_with_one_id() -> None:
     first, second = await outcomes_of(
-        box(Policy("act", maps=True)),
+        box(ToolPolicy("act", maps=True)),
         call("maps_search_detail", id="B1"),
         call("maps_search_detail", id="B1", extra=1),
     )
@@ -206,7 +208,7 @@ async def test_a_place_of_an_earlier_topic_or_turn_is_known_by_its_id() -> None:
     place = Place(**{**a_place("B1"), "source": "p3"})
     for name in ("p3", "[^p3]", "B1", "amap:B1"):
         [outcome] = await outcomes_of(
-            box(Policy("act", maps=True), Known(places=[place])),
+            box(ToolPolicy("act", maps=True), Known(places=[place])),
             call("maps_search_detail", id=name),
         )
         assert outcome.text.startswith("[^p3]")

@@ -1,6 +1,6 @@
 """Run what a model calls: searches, pages, own documents, the map and programs, all side by side.
 
-An assistant says by its `Policy` which tools there are and how far they go, and by `Known` what its
+An assistant says by its `ToolPolicy` which tools there are and how far they go, and by `Known` what its
 turn has shown already; ids, pace, budget, errors and progress are the same for all. Nothing here
 raises for a call: a failure is an answer to the model, and a gap for the reader.
 """
@@ -78,7 +78,7 @@ CODING: BaseTool = run_code
 
 
 @dataclass(frozen=True)
-class Policy:
+class ToolPolicy:
     """Say which tools an assistant's models have, and how far they go."""
 
     node: str
@@ -109,7 +109,7 @@ class Policy:
 
 
 @dataclass(frozen=True)
-class Asked:
+class EarlierSearch:
     """Hold an earlier search: its tool, its query, its result as shown, and the sources' ids."""
 
     tool: str
@@ -130,12 +130,12 @@ class Known:
     """Each can be named by its id in every call of the map."""
     names: Mapping[str, str] = field(default_factory=dict)
     """Names of positions ("lng,lat") that calls of the map have located."""
-    recall: Callable[[str, str], Asked | None] = lambda tool, query: None
+    recall: Callable[[str, str], EarlierSearch | None] = lambda tool, query: None
     """Returns the earlier search, by tool and query, that answers this one too."""
 
 
 @dataclass
-class Outcome:
+class ToolOutcome:
     """Hold one call and what came of it; `kind` is None where it was refused."""
 
     call: ToolCall
@@ -149,7 +149,7 @@ class Outcome:
     """A line before the result, for the model only."""
     failed: bool = False
     cached: bool = False
-    twin: "Outcome | None" = None
+    twin: "ToolOutcome | None" = None
     """An equal search of the same message, which alone is asked."""
     source_ids: list[str] = field(default_factory=list)
     results: list[SearchResult] = field(default_factory=list)
@@ -226,7 +226,7 @@ class Toolbox:
     turn: Turn
     meter: Meter
     emit: Emit
-    policy: Policy
+    policy: ToolPolicy
     known: Known = field(default_factory=Known)
     numbers: dict[ToolKind, int] = field(default_factory=dict)
     """Of each kind the number of its next call, which its ids begin with: `s3`, `a0`."""
@@ -235,13 +235,13 @@ class Toolbox:
     def language(self) -> Language:
         return self.turn["language"]
 
-    async def run(self, message: AIMessage) -> list[Outcome]:
+    async def run(self, message: AIMessage) -> list[ToolOutcome]:
         """Return the outcome of each call, in their order, also of those nobody can read."""
         outcomes = self.planned(message.tool_calls)
         await self.do(outcomes)
         return outcomes + [self._unreadable(call) for call in message.invalid_tool_calls]
 
-    async def do(self, outcomes: Sequence[Outcome]) -> None:
+    async def do(self, outcomes: Sequence[ToolOutcome]) -> None:
         """Make the calls that are open."""
         open_ = [each for each in outcomes if each.is_open]
         await asyncio.gather(
@@ -256,11 +256,11 @@ class Toolbox:
                 each.fail(each.twin.text)
                 each.hint = ""
 
-    def planned(self, calls: Sequence[ToolCall]) -> list[Outcome]:
+    def planned(self, calls: Sequence[ToolCall]) -> list[ToolOutcome]:
         """Return an outcome for each call: refused, answered already, or open, with its id."""
-        outcomes = list[Outcome]()
+        outcomes = list[ToolOutcome]()
         for number, call in enumerate(calls):
-            outcome = Outcome(call)
+            outcome = ToolOutcome(call)
             if number >= MAX_CALLS:
                 outcome.refuse(say("tools.too_many", self.language, limit=str(MAX_CALLS)))
             else:
@@ -274,7 +274,7 @@ class Toolbox:
             outcomes.append(outcome)
         return outcomes
 
-    def _read(self, outcome: Outcome) -> None:
+    def _read(self, outcome: ToolOutcome) -> None:
         """Note what a call asks for; refuse a tool that is not there, and a call without words."""
         call, policy, name = outcome.call, self.policy, outcome.call["name"]
         if name.startswith(MAP_PREFIX) and policy.maps:
@@ -306,15 +306,15 @@ class Toolbox:
             return say("tools.no_tool_at_all", self.language)
         return say("tools.unknown_tool", self.language, name=name[:60], tools=", ".join(there))
 
-    def _unreadable(self, call: object) -> Outcome:
+    def _unreadable(self, call: object) -> ToolOutcome:
         """Return the refusal of an unreadable call: services refuse one without an answer."""
         read = call if isinstance(call, dict) else {}
         name = str(read.get("name") or "")
-        outcome = Outcome(ToolCall(name=name, args={}, id=read.get("id")))
+        outcome = ToolOutcome(ToolCall(name=name, args={}, id=read.get("id")))
         outcome.refuse(say("tools.bad_arguments", self.language, name=name[:60]))
         return outcome
 
-    def _recall(self, outcome: Outcome, before: Sequence[Outcome]) -> None:
+    def _recall(self, outcome: ToolOutcome, before: Sequence[ToolOutcome]) -> None:
         """Answer a search of one query from an earlier one, or by one of the same message."""
         tool_name = outcome.call["name"]
         if earlier := self.known.recall(tool_name, outcome.asked):
@@ -334,7 +334,7 @@ class Toolbox:
         """Send a progress event of one call."""
         self.emit(event(kind, self.policy.node, id=id, text=text, **self.policy.told, **more))
 
-    async def _search(self, outcome: Outcome) -> None:
+    async def _search(self, outcome: ToolOutcome) -> None:
         letter, first = outcome.id[0], int(outcome.id[1:])
         outcome.results = await asyncio.gather(
             *(
@@ -360,7 +360,7 @@ class Toolbox:
         self.tell("search_done", name, query, count=len(result.hits), seconds=seconds)
         return result
 
-    async def _open_pages(self, outcomes: Sequence[Outcome]) -> None:
+    async def _open_pages(self, outcomes: Sequence[ToolOutcome]) -> None:
         if not outcomes:
             return
         sources = {s["id"]: s for s in self.known.sources if s["kind"] == "page" and s["url"]}
@@ -381,7 +381,7 @@ class Toolbox:
             outcome.failed = bool(page.failure)
             outcome.gaps += [page.gap] if page.gap else []
 
-    async def _search_own(self, outcome: Outcome) -> None:
+    async def _search_own(self, outcome: ToolOutcome) -> None:
         outcome.documents = found = await search_own(
             outcome.asked, self.policy.scope, self.services, self.meter,
             prefix=outcome.id, language=self.language,
@@ -392,7 +392,7 @@ class Toolbox:
             outcome.gaps.append(found.gap)
             outcome.fail(found.gap["message"])
 
-    async def _ask_map(self, outcomes: Sequence[Outcome]) -> None:
+    async def _ask_map(self, outcomes: Sequence[ToolOutcome]) -> None:
         """Ask each call with a result of its own, which begins with the places that are known.
 
         What two calls of one message have found stays with the first.
@@ -403,7 +403,7 @@ class Toolbox:
             if outcome.map_result is not None:
                 _keep_new(outcome, known)
 
-    async def _ask_map_once(self, outcome: Outcome) -> None:
+    async def _ask_map_once(self, outcome: ToolOutcome) -> None:
         options = MapOptions(
             prefix=outcome.id,
             language=self.language,
@@ -432,7 +432,7 @@ class Toolbox:
         outcome.text = "\n".join([*lines, str(answer.text)])
         outcome.failed = answer.status == "error"
 
-    async def _run_code(self, outcome: Outcome) -> None:
+    async def _run_code(self, outcome: ToolOutcome) -> None:
         began = time.monotonic()
         assert self.policy.runner is not None
         try:
@@ -448,7 +448,7 @@ class Toolbox:
         self.tell("code", outcome.id, line, seconds=time.monotonic() - began)
 
 
-def _keep_new(outcome: Outcome, known: dict[str, str]) -> None:
+def _keep_new(outcome: ToolOutcome, known: dict[str, str]) -> None:
     """Leave in a map's result what it alone has brought, and in its text the ids that stay.
 
     `known` are the sources of known records by the records' ids; new ones are added.

@@ -19,9 +19,9 @@ from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.toolbox import (
     MAP_PREFIX,
     Known,
-    Outcome,
-    Policy,
     Toolbox,
+    ToolOutcome,
+    ToolPolicy,
     next_numbers,
     shown_result,
 )
@@ -195,7 +195,7 @@ class _Step:
         """Return what makes the calls of this step, with what the turn has shown."""
         state, configuration = self.state, self.configuration
         previous, places = state["previous"], state.get("places", [])
-        policy = Policy(
+        policy = ToolPolicy(
             NODE,
             searches={SEARCH: _searches(self.services.web, configuration)},
             queries=MAX_QUERIES,
@@ -219,7 +219,7 @@ class _Step:
             numbers,
         )  # fmt: skip
 
-    def _texts(self, outcomes: Sequence[Outcome], asks: set[int]) -> dict[int, ToolMessage]:
+    def _texts(self, outcomes: Sequence[ToolOutcome], asks: set[int]) -> dict[int, ToolMessage]:
         """Return the answers by the identity of the call; ask for a thought that is missing."""
         language, share = self.state["turn"]["language"], self._share(_count(outcomes))
         earlier = {page["url"]: page["snippet"] for page in self.state.get("pages_found", [])}
@@ -259,7 +259,7 @@ class _Step:
         self,
         calls: Sequence[ToolCall],
         answers: list[ToolMessage],
-        outcomes: Sequence[Outcome],
+        outcomes: Sequence[ToolOutcome],
         *,
         moved: list[ToolCall],
         refused: int,
@@ -316,12 +316,12 @@ def _searches(
         return error
 
 
-def _count(outcomes: Sequence[Outcome]) -> int:
+def _count(outcomes: Sequence[ToolOutcome]) -> int:
     """Return how many results share the room in the next prompt."""
     return sum(max(1, len(each.results)) for each in outcomes)
 
 
-def _gaps(outcomes: Sequence[Outcome]) -> list[Gap]:
+def _gaps(outcomes: Sequence[ToolOutcome]) -> list[Gap]:
     """Return the gaps, that of own documents or of the map once."""
     gaps = {(gap["query"], gap["code"], gap["message"]): gap
             for each in outcomes for gap in each.gaps}  # fmt: skip
