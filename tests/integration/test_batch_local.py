@@ -14,7 +14,7 @@ import pytest
 from langgraph.types import StateSnapshot
 
 from agent.assistants.common.services import Services
-from agent.batch.jobs import Attempt, BatchTarget, Finished, job_of, result_of
+from agent.batch.jobs import BatchTarget, Finished, JobAttempt, job_of, result_of
 from agent.batch.local import LocalWorker
 from agent.batch.questions import Question
 from agent.core.errors import ConfigurationError
@@ -34,7 +34,7 @@ def place(tmp_path: Path) -> BatchTarget:
     return BatchTarget(tmp_path / "a.jsonl", "agent", "c", {"geo_routing": "never"})
 
 
-def job(tmp_path: Path, text: str = EN) -> Attempt:
+def job(tmp_path: Path, text: str = EN) -> JobAttempt:
     return job_of(Question("1", text, 1), 0, place(tmp_path))
 
 
@@ -72,7 +72,7 @@ def count(file: str, what: str) -> int:
         return int(db.execute(f"SELECT count(*) FROM {what}").fetchone()[0])
 
 
-async def left_in_flight(services: Services, gemini: GeminiService, given: Attempt) -> None:
+async def left_in_flight(services: Services, gemini: GeminiService, given: JobAttempt) -> None:
     """A process begins the question and dies while it searches."""
     fault = gemini.fail("hang", times=None, match=searches)
     before = sum(searches(None, r.body) for r in gemini.requests)

@@ -12,7 +12,7 @@ import pytest
 from langgraph_sdk.client import LangGraphClient
 
 from agent.batch import remote
-from agent.batch.jobs import Attempt
+from agent.batch.jobs import JobAttempt
 from agent.batch.questions import Question
 from agent.batch.remote import RemoteAssistant, RemoteWorker
 from agent.client.follow import FollowLimits
@@ -20,7 +20,7 @@ from agent.core.errors import AgentError, ConfigurationError
 from tests.support.batch_lab import values_of
 
 THREAD = "0c7a4f5e-6f0e-5c7e-8a53-2f8f5f4a9a01"
-JOB = Attempt(Question("1", "who?", 1, format_requirement="a name"), 0, THREAD, "run", "message")
+JOB = JobAttempt(Question("1", "who?", 1, format_requirement="a name"), 0, THREAD, "run", "message")
 TARGET = RemoteAssistant({"assistant_id": "a-1", "graph_id": "agent"}, {}, "http://server", True)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agent.batch.answers import RowFile
-from agent.batch.jobs import Attempt, BatchTarget, Finished, job_of
+from agent.batch.jobs import BatchTarget, Finished, JobAttempt, job_of
 from agent.batch.questions import Question
 from agent.core.errors import AgentError, ConfigurationError
 from agent.core.redaction import hide
@@ -63,7 +63,7 @@ async def test_every_question_gets_one_row_with_all_its_fields(path: Path) -> No
 async def test_a_row_tells_what_was_expected_and_how_its_claims_were_checked(path: Path) -> None:
     claims = {"total": 3, "quoted": 2, "marked": 1}
 
-    def say(job: Attempt) -> Finished:
+    def say(job: JobAttempt) -> Finished:
         checks = {"claims": claims, "statements": ["long"]}
         return Finished(values_of("391", checks=checks), 0.1)
 
@@ -136,7 +136,7 @@ async def test_nothing_new_begins_once_the_file_has_cost_enough(path: Path) -> N
 async def test_a_spent_quota_pauses_the_batch_instead_of_failing_rows(
     path: Path, code: str
 ) -> None:
-    def say(job: Attempt) -> Finished:
+    def say(job: JobAttempt) -> Finished:
         if int(job.question.id[1:]) < 3:
             return Finished(values_of("fine"), 0.1)
         return Finished({"gaps": [gap(code)]}, 0.1, AgentError("every source failed"))
@@ -171,7 +171,7 @@ async def test_a_makeshift_answer_under_a_spent_quota_is_paused(path: Path) -> N
 
 
 async def test_a_bare_answer_is_the_row_s_and_none_is_honest(path: Path) -> None:
-    def say(job: Attempt) -> Finished:
+    def say(job: JobAttempt) -> Finished:
         final = "1,234" if job.question.id == "q0" else ""
         return Finished(values_of("**Answer: 1,234** …", final_answer=final), 0.1)
 
@@ -218,7 +218,7 @@ async def test_cancelling_leaves_what_is_in_flight_for_the_next_start(path: Path
 
 
 async def test_what_no_question_can_pass_fails_no_row(path: Path) -> None:
-    def say(job: Attempt) -> Finished:
+    def say(job: JobAttempt) -> Finished:
         raise ConfigurationError("ANSWER_MODEL", "is no model")
 
     runner, rows = await run_once(path, ScriptedWorker(say), questions(20), concurrency=2)
@@ -245,7 +245,7 @@ async def test_a_thread_is_forgotten_only_after_its_row_is_on_disk(path: Path) -
     written: list[int] = []
 
     class Watching(ScriptedWorker):
-        async def forget(self, job: Attempt, finished: Finished | None) -> None:
+        async def forget(self, job: JobAttempt, finished: Finished | None) -> None:
             text = await asyncio.to_thread(path.read_text, "utf-8")
             written.append(text.count(f'"{job.question.id}"'))
 
@@ -269,7 +269,7 @@ async def test_memory_does_not_grow_with_finished_questions(path: Path) -> None:
     taken: list[int] = []
 
     class Measuring(ScriptedWorker):
-        async def forget(self, job: Attempt, finished: Finished | None) -> None:
+        async def forget(self, job: JobAttempt, finished: Finished | None) -> None:
             if job.question.id in ("q49", "q199"):
                 gc.collect()
                 taken.append(tracemalloc.get_traced_memory()[0])

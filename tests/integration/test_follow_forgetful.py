@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from agent.batch.jobs import Attempt, Finished
+from agent.batch.jobs import Finished, JobAttempt
 from agent.batch.questions import Question
 from agent.batch.remote import RemoteAssistant, RemoteWorker
 from agent.client.connection import connected
@@ -14,7 +14,7 @@ from agent.core.errors import AgentError
 from tests.support.forgetful_server import Fate, ForgetfulServer, forgetful
 
 THREAD = "0c7a4f5e-6f0e-5c7e-8a53-2f8f5f4a9a01"
-JOB = Attempt(Question("1", "who?", 1), 0, THREAD, "run", "message")
+JOB = JobAttempt(Question("1", "who?", 1), 0, THREAD, "run", "message")
 LIMITS = {
     "quiet": 0.05,
     "reply": 5.0,

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from agent.batch.answers import Row, RowFile
-from agent.batch.jobs import Attempt, BatchTarget, Finished
+from agent.batch.jobs import BatchTarget, Finished, JobAttempt
 from agent.batch.questions import Question
 from agent.batch.runner import BatchCounts, BatchLimits, Runner
 from agent.cli import main
@@ -43,7 +43,7 @@ class ScriptedWorker:
 
     models: Mapping[str, str] = {"answer_model": "scripted"}
 
-    def __init__(self, say: Callable[[Attempt], Finished] | None = None) -> None:
+    def __init__(self, say: Callable[[JobAttempt], Finished] | None = None) -> None:
         self.say = say or (lambda job: Finished(values_of(f"answer {job.question.id}"), 0.1))
         self.free = asyncio.Event()
         self.free.set()
@@ -51,7 +51,7 @@ class ScriptedWorker:
         self.forgotten: list[str] = []
         self.now = self.most = 0
 
-    async def work(self, job: Attempt) -> Finished:
+    async def work(self, job: JobAttempt) -> Finished:
         self.asked.append((job.question.id, job.attempt))
         self.now += 1
         self.most = max(self.most, self.now)
@@ -62,7 +62,7 @@ class ScriptedWorker:
         finally:
             self.now -= 1
 
-    async def forget(self, job: Attempt, finished: Finished | None) -> None:
+    async def forget(self, job: JobAttempt, finished: Finished | None) -> None:
         self.forgotten.append(job.question.id)
 
 
@@ -97,7 +97,7 @@ async def run_once(
         return runner, await file.rows()
 
 
-def spent_day(job: Attempt) -> Finished:
+def spent_day(job: JobAttempt) -> Finished:
     """A run that the day's quota kept from an answer."""
     gaps = [gap("model_quota_day")]
     return Finished({"gaps": gaps}, 0.1, AgentError("every source failed"))

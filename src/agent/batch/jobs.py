@@ -30,7 +30,7 @@ class BatchTarget:
 
 
 @dataclass(frozen=True)
-class Attempt:
+class JobAttempt:
     """Hold one attempt at one question; the ids are the same in every process that works on it."""
 
     question: Question
@@ -60,7 +60,7 @@ class Attempt:
         )
 
 
-def job_of(question: Question, attempt: int, place: BatchTarget) -> Attempt:
+def job_of(question: Question, attempt: int, place: BatchTarget) -> JobAttempt:
     """Return the job of an attempt, always on the same thread: a killed question goes on there.
 
     The question's words are part of the name: a changed question never takes over a thread.
@@ -68,7 +68,7 @@ def job_of(question: Question, attempt: int, place: BatchTarget) -> Attempt:
     words = (str(place.rows), place.assistant, place.config, question.id,
              question.text, str(attempt))  # fmt: skip
     thread = uuid.uuid5(_NAMESPACE, "\n".join(words))
-    return Attempt(
+    return JobAttempt(
         question,
         attempt,
         str(thread),
@@ -99,14 +99,14 @@ class Worker(Protocol):
         """Return the models by purpose, as far as they are known here."""
         ...
 
-    async def work(self, job: Attempt) -> Finished:
+    async def work(self, job: JobAttempt) -> Finished:
         """Run a question to its end, from where an earlier process left it.
 
         Raises ConfigurationError where no question could succeed, asyncio.CancelledError.
         """
         ...
 
-    async def forget(self, job: Attempt, finished: Finished | None) -> None:
+    async def forget(self, job: JobAttempt, finished: Finished | None) -> None:
         """Delete what was kept to resume a question, now that its row is on disk."""
         ...
 
@@ -145,7 +145,7 @@ class AttemptResult:
 
 
 def result_of(
-    job: Attempt, finished: Finished, place: BatchTarget, *, models: Mapping[str, str]
+    job: JobAttempt, finished: Finished, place: BatchTarget, *, models: Mapping[str, str]
 ) -> AttemptResult:
     """Return the row of a finished run; paused where a spent quota prevented an answer."""
     values, error = finished.values, finished.error
@@ -186,7 +186,7 @@ def result_of(
     return AttemptResult(cleaned, _trace(cleaned, values, outcome, job), quota)
 
 
-def _self_contained(row: Row, job: Attempt, place: BatchTarget) -> Row:
+def _self_contained(row: Row, job: JobAttempt, place: BatchTarget) -> Row:
     """Return the row with what lets a file of rows speak for itself: who was asked, and how."""
     row["assistant"], row["settings"] = place.assistant, dict(place.settings)
     if job.question.benchmark is not None:
@@ -196,7 +196,7 @@ def _self_contained(row: Row, job: Attempt, place: BatchTarget) -> Row:
     return row
 
 
-def skipped_row(job: Attempt, place: BatchTarget) -> Row:
+def skipped_row(job: JobAttempt, place: BatchTarget) -> Row:
     """Return the row of a question that cannot be asked in words alone."""
     row = Row(
         id=job.question.id,
@@ -248,7 +248,7 @@ def _usage(values: Mapping[str, Any], outcome: RunResult | None, seconds: float)
 
 
 def _trace(
-    row: Row, values: Mapping[str, Any], outcome: RunResult | None, job: Attempt
+    row: Row, values: Mapping[str, Any], outcome: RunResult | None, job: JobAttempt
 ) -> dict[str, Any]:
     """Return the row with the steps that led to it."""
     steps = {name: values[name] for name in _TRACED if values.get(name)}

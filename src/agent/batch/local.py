@@ -14,7 +14,7 @@ from langgraph.types import StateSnapshot
 from agent.assistants.common.services import Services
 from agent.assistants.common.turn import limits_of
 from agent.assistants.registry import compiled
-from agent.batch.jobs import Attempt, Finished, review_error
+from agent.batch.jobs import Finished, JobAttempt, review_error
 from agent.configuration import MODEL_FIELDS, Configuration
 from agent.core.errors import AgentError, ConfigurationError, InputError, StoreFailed
 from agent.runs.threads import Threads, open_threads, run_config
@@ -23,7 +23,7 @@ from agent.settings import read_settings
 
 log = logging.getLogger(__name__)
 _IDLE = "tanlu_idle_seconds"
-Values = Mapping[str, Any]
+StateValues = Mapping[str, Any]
 
 
 @asynccontextmanager
@@ -63,13 +63,13 @@ class LocalWorker:
     def models(self) -> Mapping[str, str]:
         return {name: getattr(self._configuration, name) for name in MODEL_FIELDS}
 
-    async def work(self, job: Attempt) -> Finished:
+    async def work(self, job: JobAttempt) -> Finished:
         """Run the question, continue it, or return its finished run."""
         began = time.monotonic()
         values, error = await self._values(job)
         return Finished(values, self._seconds(values, began), error)
 
-    async def _values(self, job: Attempt) -> tuple[Values, AgentError | None]:
+    async def _values(self, job: JobAttempt) -> tuple[StateValues, AgentError | None]:
         snapshot = await self._snapshot(job)
         if snapshot.values and not snapshot.next and not snapshot.tasks:
             return snapshot.values, None
@@ -99,7 +99,7 @@ class LocalWorker:
             return values, review_error()
         return values, None
 
-    async def forget(self, job: Attempt, finished: Finished | None) -> None:
+    async def forget(self, job: JobAttempt, finished: Finished | None) -> None:
         """Remove thread, paid replies and budget."""
         await self._threads.saver.adelete_thread(job.thread_id)
         turn = (finished.values.get("turn") or {}) if finished else {}
@@ -108,12 +108,12 @@ class LocalWorker:
             if self._services.reply_cache:
                 await self._services.reply_cache.forget(turn_id)
 
-    async def _snapshot(self, job: Attempt) -> StateSnapshot:
+    async def _snapshot(self, job: JobAttempt) -> StateSnapshot:
         return await self._graph.aget_state({"configurable": {"thread_id": job.thread_id}})
 
-    async def _left(self, job: Attempt) -> Values:
+    async def _left(self, job: JobAttempt) -> StateValues:
         """Return the values of the steps before a failure."""
-        values: Values = (await self._snapshot(job)).values
+        values: StateValues = (await self._snapshot(job)).values
         return values
 
     def _go_on_counting(self, snapshot: StateSnapshot) -> float:
@@ -135,7 +135,7 @@ class LocalWorker:
         )
         return before + max(0.0, self._services.now().timestamp() - until)
 
-    def _seconds(self, values: Values, began: float) -> float:
+    def _seconds(self, values: StateValues, began: float) -> float:
         """Return the run's own seconds, which count earlier processes; else ours."""
         messages = values.get("messages") or []
         metadata = getattr(messages[-1], "additional_kwargs", {}) if messages else {}

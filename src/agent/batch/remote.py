@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 from langgraph_sdk.client import LangGraphClient
 
-from agent.batch.jobs import Attempt, Finished, review_error
+from agent.batch.jobs import Finished, JobAttempt, review_error
 from agent.client.connection import connected, find_assistant, refusal
 from agent.client.follow import (
     FollowLimits,
@@ -82,7 +82,7 @@ class RemoteWorker:
         chosen = self._target.context
         return {name: str(chosen[name]) for name in MODEL_FIELDS if name in chosen}
 
-    async def work(self, job: Attempt) -> Finished:
+    async def work(self, job: JobAttempt) -> Finished:
         """Run a question to its end there, or to an error; every wait has a limit.
 
         Raises AgentError for a problem that every other question would meet, too.
@@ -96,7 +96,7 @@ class RemoteWorker:
             error = review_error()
         return Finished(run.values, _seconds(run.values, began), error)
 
-    def _follower(self, job: Attempt) -> RunFollower:
+    def _follower(self, job: JobAttempt) -> RunFollower:
         request = RunOrder(
             self._target.assistant,
             job.thread_id,
@@ -113,7 +113,7 @@ class RemoteWorker:
             activity=self._activity,
         )
 
-    async def forget(self, job: Attempt, finished: Finished | None) -> None:
+    async def forget(self, job: JobAttempt, finished: Finished | None) -> None:
         """Remove threads that ended a while ago; those of the last seconds stay.
 
         A killed server wakes up as it was some seconds before, and runs what it then had in work;

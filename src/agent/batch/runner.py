@@ -11,7 +11,15 @@ from typing import Any, Literal, Protocol
 
 from agent.batch.answers import Row, RowFile, RowStatus
 from agent.batch.disk import TraceFolder
-from agent.batch.jobs import Attempt, BatchTarget, Finished, Worker, job_of, result_of, skipped_row
+from agent.batch.jobs import (
+    BatchTarget,
+    Finished,
+    JobAttempt,
+    Worker,
+    job_of,
+    result_of,
+    skipped_row,
+)
 from agent.batch.questions import Question
 from agent.core.errors import AgentError, StoreFailed
 
@@ -176,7 +184,7 @@ class Runner:
             await asyncio.to_thread(self._traces.write, question.id, result.trace)
         await self._write(result.row, job, finished)
 
-    async def _write(self, row: Row, job: Attempt, finished: Finished | None) -> None:
+    async def _write(self, row: Row, job: JobAttempt, finished: Finished | None) -> None:
         await _whole(self._file.append(row))
         self.counts.count(row)
         log.info("question=%s %s in %.1f s%s", row["id"], row["status"], row["seconds"],

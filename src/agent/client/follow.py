@@ -25,7 +25,7 @@ from agent.runs.engine import MARK
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
-Values = Mapping[str, Any]
+ThreadValues = Mapping[str, Any]
 Wait = Literal["work", "queue", "away"]
 """The run is at work, waits in the server's queue, or the server does not answer."""
 
@@ -211,7 +211,7 @@ class FollowedRun:
     Values of a run that waits for a person have `__interrupt__`.
     """
 
-    values: Values
+    values: ThreadValues
     run_id: str
     error: AgentError | None = None
 
@@ -257,8 +257,8 @@ class RunFollower:
         self._replies = self._unknown = 0
         self._thread_known = self._recovery_awaited = False
         self._failure: Any = None
-        self._values: Values = {}
-        self._streamed: Values = {}
+        self._values: ThreadValues = {}
+        self._streamed: ThreadValues = {}
 
     async def begin(self) -> None:
         """Begin the run on its thread, made if need be; a cancellation waits for the run's id.
@@ -300,7 +300,7 @@ class RunFollower:
         ):
             await self._client.runs.cancel(self._request.thread_id, self._run_id, wait=True)
 
-    async def _to_the_end(self) -> tuple[Values, AgentError | None]:
+    async def _to_the_end(self) -> tuple[ThreadValues, AgentError | None]:
         pause, longest = self._limits.pauses
         while True:
             replies = self._replies
@@ -320,7 +320,7 @@ class RunFollower:
                 if self._deadlines.away_too_long or too_long:
                     raise problem.error from None
 
-    async def _look(self) -> tuple[Values, AgentError | None]:
+    async def _look(self) -> tuple[ThreadValues, AgentError | None]:
         """Look, join or begin until the run ended or is given up; raise _NotNow, HTTPError."""
         thread_id = self._request.thread_id
         while True:
@@ -346,7 +346,7 @@ class RunFollower:
 
     def _ended(
         self, state: Mapping[str, Any], status: str
-    ) -> tuple[Values, AgentError | None] | None:
+    ) -> tuple[ThreadValues, AgentError | None] | None:
         """Return values and error, or None where something is left to do and nobody does it.
 
         `status` is that of our newest run; empty where the server has none.
@@ -487,7 +487,7 @@ class RunFollower:
             case "error":
                 self._failure = part.data
 
-    async def _give_up(self, reason: AgentError) -> tuple[Values, AgentError]:
+    async def _give_up(self, reason: AgentError) -> tuple[ThreadValues, AgentError]:
         """Stop what is still under way, for it costs money; return what there is so far."""
         runs, thread_id = self._client.runs, self._request.thread_id
         with contextlib.suppress(httpx.HTTPError, TimeoutError):

@@ -45,7 +45,7 @@ class RecordLine:
 
 
 @dataclass(frozen=True)
-class ListedSource:
+class PromptSource:
     """Hold a listed source: a result, a page, a document or a passage."""
 
     id: str
@@ -93,17 +93,17 @@ def records(text: str) -> list[RecordLine]:
     return [RecordLine(name, tuple(line.split(" | "))) for name, line in _MARKED.findall(text)]
 
 
-def sources(text: str) -> list[ListedSource]:
+def sources(text: str) -> list[PromptSource]:
     """Return the sources a text lists, results and pages first."""
-    rows: list[ListedSource] = []
+    rows: list[PromptSource] = []
     for row, body in (*elements(text, "result"), *elements(text, "page")):
         first, _, rest = body.partition("\n")
         title, own = (row["title"], body) if "title" in row else (first, rest or body)
-        rows.append(ListedSource(row.get("id", ""), title, own, url=row.get("url", "")))
+        rows.append(PromptSource(row.get("id", ""), title, own, url=row.get("url", "")))
     passages = block(text, "passages")
     for part, pattern in ((text.replace(passages, ""), _DOCUMENT), (passages, _PASSAGE)):
         matches = [(name, pattern.fullmatch(line)) for name, line in _MARKED.findall(part)]
-        rows += [ListedSource(name, **match.groupdict("")) for name, match in matches if match]
+        rows += [PromptSource(name, **match.groupdict("")) for name, match in matches if match]
     return rows
 
 
