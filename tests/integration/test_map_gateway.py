@@ -15,7 +15,7 @@ from agent.evidence.records import weather_lines
 from agent.evidence.types import MapTask
 from agent.mcp.map import Gateway
 from agent.mcp.map_server import DailySearches
-from agent.mcp.records import MapOptions
+from agent.mcp.records import MapOptions, MapResult
 from tests.support.map_fixtures import (
     CANARY,
     MapLab,
@@ -250,6 +250,20 @@ async def test_a_models_results_are_small_and_without_empties(lab: MapLab) -> No
     assert "photos" not in text
     assert "[]" not in text
     assert lab.amap.asked("/v3/place/around")[-1]["radius"] == "1000"
+
+
+async def test_an_id_of_a_list_of_hits_works_in_every_tool_of_the_map(lab: MapLab) -> None:
+    map_result = await lab.map_result({"intent": "poi", "place": "东方新天地", "city": "北京"})
+    empty = MapResult()
+    options = MapOptions(prefix="a1", language="zh")
+    tools = await lab.maps.tools(empty, "问题", options=options, meter=meter(), on_call=print)
+    own = map_result.places[0]["id"].partition(":")[2]
+    for name in (own, f"amap:{own}", f"[^{own}]"):
+        around = {"location": name, "keywords": "餐厅"}
+        call = ToolCall(name="maps_around_search", args=around, id="c", type="tool_call")
+        message = await tools.call(call)
+        assert message.status == "success", message.text
+    assert [place["id"] for place in empty.places] == [map_result.places[0]["id"]]
 
 
 async def test_the_key_is_in_no_text_anywhere(

@@ -5,6 +5,7 @@ import pytest
 
 from agent.core.errors import ProviderRefused
 from agent.evidence.geo import wgs84_of
+from agent.evidence.types import Location
 from agent.evidence.vocabulary import limiting_cities
 from agent.mcp.amap.prefetch import by_name, chinese_city, find_anchor, same_city
 from agent.mcp.amap.records import (
@@ -365,3 +366,24 @@ def test_a_name_may_have_its_city_in_front() -> None:
     names = [hit["name"] for hit in by_name(hits[1:] + hits[:1], "迪士尼", "上海")]
     assert names == ["上海迪士尼乐园", "迪士尼小镇", "别处"]
     assert next(hit["name"] for hit in by_name(hits, "迪士尼")) == "迪士尼小镇"
+
+
+def test_a_place_is_at_no_distance_from_itself() -> None:
+    amap = reader()
+    amap.records.set_centre("北京 站", Location(lng=116.4275, lat=39.9045, crs="GCJ-02"))
+    own = amap.add_place({**DETAIL, "id": "B1", "name": "北京站", "location": "116.4271,39.9023"})
+    other = amap.add_place({**DETAIL, "id": "B2", "name": "豆汁店", "location": "116.4271,39.9023"})
+    assert own is not None
+    assert (own["distance_m"], own["distance_from"]) == (None, None)
+    assert other is not None
+    assert (other["distance_m"], other["distance_from"]) == (247, "北京 站")
+
+
+def test_several_positions_are_named_by_ids_in_a_list_or_parted() -> None:
+    amap = reader()
+    first = amap.add_place({**DETAIL, "id": "B1", "name": "甲", "location": "120.1,30.2"})
+    assert first is not None
+    position = "120.100000,30.200000"
+    named = amap.records.with_position
+    assert named(f"{first['source']}|120.3,30.1|B1") == f"{position}|120.3,30.1|{position}"
+    assert named([f"[^{first['source']}]", 7]) == [position, 7]

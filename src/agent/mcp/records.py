@@ -3,6 +3,7 @@
 import json
 import logging
 import re
+import unicodedata
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -152,6 +153,7 @@ class MapResult:
 
 
 _DEFAULT_PROVIDER = "amap"
+_OWN_ID = re.compile(r"(?:[a-z]+:)?((?=[0-9]*[A-Z])[0-9A-Z]{8,20})")
 _CHINESE = re.compile("[\u4e00-\u9fff]{4,40}")
 _NAME = re.compile(r"\b[A-Z][A-Z_]{6,}\b")
 WAITING_HELPS = frozenset({"map_rate", "map_busy", "map_network", "map_malformed"})
@@ -280,6 +282,19 @@ class Presentation:
     """False where the server's ids lead nowhere, as in the sample."""
 
 
+def is_named(place: Place, name: str) -> bool:
+    """Return whether a place has this very name: it is at no distance from itself.
+
+    An address and a place of one name are located some hundred metres apart.
+    """
+    names = (place["name"], place.get("name_en", ""))
+    return bool(name) and any(_plain(name) == _plain(own) for own in names)
+
+
+def _plain(name: str) -> str:
+    return "".join(unicodedata.normalize("NFKC", name).casefold().split())
+
+
 def new_place(
     *,
     id: str,
@@ -345,7 +360,7 @@ class MapRecords:
         if earlier := next((p for p in self.result.places if p["id"] == place["id"]), None):
             earlier["keywords"] = list(dict.fromkeys([*earlier["keywords"], *keywords]))
             return earlier
-        name, metres = place["name"], self._distance(place["location"])
+        name, metres = place["name"], self._distance(place)
         if metres is not None and self.result.radius_m and metres > self.result.radius_m * _FAR:
             self.reject(name, f"{metres} m from {self.result.centre_name}")
             return None
@@ -401,10 +416,24 @@ class MapRecords:
                 return place
         return None
 
+    def unknown_ids(self, values: Sequence[Any]) -> list[str]:
+        """Return the map's own ids that stand where positions belong and have no record yet."""
+        texts = [part for value in values if isinstance(value, str) for part in value.split("|")]
+        matches = (_OWN_ID.fullmatch(text.strip(" []^")) for text in texts)
+        names = dict.fromkeys(match[1] for match in matches if match)
+        return [name for name in names if self.known_place(name) is None]
+
     def with_position(self, value: Any) -> Any:
-        """Return the position of the known place that a value names by its id, else the value."""
-        place = self.known_place(value)
-        return lnglat(place["location"]) if place else value
+        """Return a value with the positions of the known places that it names by their ids.
+
+        Several stand in a list, or are parted by |.
+        """
+        if isinstance(value, list):
+            return [self.with_position(each) for each in value]
+        if not isinstance(value, str):
+            return value
+        places = [(part, self.known_place(part)) for part in value.split("|")]
+        return "|".join(lnglat(place["location"]) if place else part for part, place in places)
 
     def reject(self, name: str, why: str) -> None:
         """Note a place that must not be used."""
@@ -451,9 +480,11 @@ class MapRecords:
         self.result.weather.append(weather)
         return weather
 
-    def _distance(self, location: Location) -> int | None:
-        centre = self.result.centre
+    def _distance(self, place: Place) -> int | None:
+        centre, location = self.result.centre, place["location"]
         if centre is None or centre["crs"] != location["crs"]:
+            return None
+        if is_named(place, self.result.centre_name or ""):
             return None
         here = (centre["lng"], centre["lat"])
         return round(distance_m(here, (location["lng"], location["lat"])))

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, cast
 
@@ -30,6 +30,7 @@ from agent.texts import say
 
 log = logging.getLogger(__name__)
 _NOTHING = ("", "{}")
+_DETAIL, _POSITIONS = "maps_search_detail", ("location", "origin", "destination", "origins")
 _SUBJECTS = ("address", "keywords", "id", "city", "location", "origins", "origin", "ip")
 
 
@@ -89,14 +90,21 @@ class BranchSession:
         if place := self._records.known_place(arguments.get("id")):
             return _result(place_line(place, self._language))
         self._records.note_cities(arguments)
-        arguments = {n: self._records.with_position(v) for n, v in arguments.items()}
         try:
             with contained(self.server.provider, misread):
+                await self._look_up([arguments.get(argument) for argument in _POSITIONS])
+                arguments = {n: self._records.with_position(v) for n, v in arguments.items()}
                 reply = await self._call(name, arguments)
                 text = self._reader.read(name, arguments, reply)
         except (ProviderError, BudgetExceeded) as error:
             return _result(self._failed(error, arguments), is_error=True)
         return _result(text if text not in _NOTHING else say("tools.nothing", self._language))
+
+    async def _look_up(self, values: Sequence[Any]) -> None:
+        """Enter the places that positions name by the map's own ids, as a list of hits has them."""
+        for name in self._records.unknown_ids(values):
+            asked = {"id": name}
+            self._reader.read(_DETAIL, asked, await self._call(_DETAIL, asked))
 
     def _failed(self, error: AgentError, arguments: Mapping[str, Any]) -> str:
         """Return the model's text; only an error that ends the map for this run is a gap."""

@@ -16,7 +16,7 @@ from agent.core.faults import contained
 from agent.evidence.geo import distance_m, parse_lnglat
 from agent.evidence.markdown import link_url
 from agent.evidence.types import Gap, Place
-from agent.mcp.records import CALLS_FOR_TOOLS, MapOptions, MapResult, map_gap, place_line
+from agent.mcp.records import CALLS_FOR_TOOLS, MapOptions, MapResult, is_named, map_gap, place_line
 from agent.mcp.servers import SERVERS
 from agent.mcp.tools import BranchTools
 from agent.prompts import attribute, element
@@ -233,9 +233,15 @@ class PlaceLookup:
         for place in self.result.places[before:]:
             call = searches.get(_own_id(place))
             around = str(call["args"].get("location") or "").strip(" []^") if call else ""
-            centre_place = next((p for p in self.result.places if p["source"] == around), None)
+            centre_place = next(
+                (p for p in self.result.places if around in (p["source"], p["id"], _own_id(p))),
+                None,
+            )
             centre = _position(centre_place) if centre_place else parse_lnglat(around)
-            if centre and (name := centre_place["name"] if centre_place else self._name_of(centre)):
+            if not centre:
+                continue
+            name = centre_place["name"] if centre_place else self._name_of(centre)
+            if name and not is_named(place, name):
                 place["distance_m"] = round(distance_m(centre, _position(place)))
                 place["distance_from"] = name
 

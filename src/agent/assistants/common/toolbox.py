@@ -1,8 +1,8 @@
 """Run what a model calls: searches, pages, own documents, the map and programs, all side by side.
 
-An assistant says by its `ToolPolicy` which tools there are and how far they go, and by `Known` what its
-turn has shown already; ids, pace, budget, errors and progress are the same for all. Nothing here
-raises for a call: a failure is an answer to the model, and a gap for the reader.
+An assistant says by its `ToolPolicy` which tools there are and how far they go, and by `Known` what
+its turn has shown already; ids, pace, budget, errors and progress are the same for all. Nothing
+here raises for a call: a failure is an answer to the model, and a gap for the reader.
 """
 
 import asyncio
