@@ -23,6 +23,7 @@ from agent.runs.reply_cache import ReplyCache
 from agent.runs.run_log import RunLog
 from agent.runs.sql import ThreadSize
 from agent.runs.threads import Saver
+from agent.runs.workspace_store import WorkspaceStore
 
 _UUID_EPOCH = datetime(1582, 10, 15, tzinfo=UTC)
 _TITLE = 80
@@ -54,17 +55,18 @@ class StoredThreads(Protocol):
 
 
 class ThreadRemains:
-    """Hold what threads have outside their own rows: paid replies, papers of their own."""
+    """Hold what threads have outside their own rows: paid replies, all they read, their papers."""
 
     def __init__(
         self,
         threads: StoredThreads,
         reply_cache: ReplyCache,
+        workspace: WorkspaceStore,
         *,
         papers: Path,
         knowledge: Callable[[], KnowledgeBase],
     ) -> None:
-        self._threads, self._reply_cache = threads, reply_cache
+        self._threads, self._reply_cache, self._workspace = threads, reply_cache, workspace
         self._papers, self._knowledge = papers, knowledge
 
     async def forget(self, thread_id: str, values: Mapping[str, Any] | None = None) -> None:
@@ -74,15 +76,18 @@ class ThreadRemains:
             values = saved.checkpoint["channel_values"] if saved else {}
         if turn_id := (values.get("turn") or {}).get("id"):
             await self._reply_cache.forget(turn_id)
+        await self._workspace.forget(thread_id)
         if mine := set(_papers(values)):
             await self._remove_papers(mine - await self._cited_by_others(thread_id))
 
     async def forget_uncited(self, days: int, now: datetime) -> None:
-        """Remove papers that no thread shows and that were kept here so many days ago.
+        """Remove what no thread has and that was kept here so many days ago: papers, what was read.
 
         Where several machines delete, one of them deletes the thread and each its own files.
         """
         until = (now - timedelta(days=days)).timestamp()
+        threads = {size.thread_id for size in await self._threads.overview()}
+        await self._workspace.forget_unused(until, threads)
         if not await asyncio.to_thread(_has_older, self._papers, until):
             return
         cited = await self._cited_by_others("")
@@ -153,6 +158,10 @@ class ThreadArchive:
         until = now - timedelta(days=days)
         sizes = await self._saver.overview()
         return [size.thread_id for size in reversed(sizes) if _time(size.last) < until]
+
+    async def forget_uncited(self, days: int, now: datetime) -> None:
+        """Remove what is that old and belongs to no thread any more."""
+        await self._evidence.forget_uncited(days, now)
 
     async def delete(self, thread_id: str) -> None:
         """Remove a thread with its runs, replies and the papers that no other thread cites.

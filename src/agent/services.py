@@ -4,6 +4,7 @@ import logging
 import threading
 
 from agent.assistants.common.services import Services, no_model
+from agent.assistants.common.workspace import Workspaces
 from agent.core.calls import Calls
 from agent.core.concurrency import Lazy
 from agent.core.hosts import Hosts
@@ -19,6 +20,7 @@ from agent.reading.papers import PaperStore
 from agent.reading.reader import Reader
 from agent.runs.reply_cache import ReplyCache
 from agent.runs.run_log import WishBox
+from agent.runs.workspace_store import WorkspaceStore
 from agent.sample.server import start_sample_services
 from agent.sandbox.select import CodeSandbox
 from agent.search.document_sources import DocumentSources
@@ -29,9 +31,16 @@ log = logging.getLogger(__name__)
 
 
 def build_services(
-    settings: Settings, *, reply_cache: ReplyCache | None = None, wishes: WishBox | None = None
+    settings: Settings,
+    *,
+    reply_cache: ReplyCache | None = None,
+    wishes: WishBox | None = None,
+    workspace: WorkspaceStore | None = None,
 ) -> Services:
-    """Build the services for these settings; offline they get the sample services' endpoints."""
+    """Build the services for these settings; offline they get the sample services' endpoints.
+
+    Without a store of its own a workspace is in memory.
+    """
     if settings.mode == "online" and not settings.model_configured:
         raise no_model()
     sample = start_sample_services(settings) if settings.mode == "offline" else None
@@ -57,6 +66,7 @@ def build_services(
         code=Lazy(lambda: CodeSandbox(used)),
         calls=calls,
         hosts=hosts,
+        workspaces=Workspaces(workspace or WorkspaceStore(), used.workspace_megabytes),
         reply_cache=reply_cache,
         wishes=wishes,
         sample=sample,
@@ -112,7 +122,10 @@ def process_services() -> Services:
             settings = read_settings()
             where = settings.memory
             _current = build_services(
-                settings, reply_cache=ReplyCache(where), wishes=WishBox(where)
+                settings,
+                reply_cache=ReplyCache(where),
+                wishes=WishBox(where),
+                workspace=WorkspaceStore(where),
             )
             log.info("services ready: %s", _current.mode)
         return _current

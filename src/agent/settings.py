@@ -168,6 +168,9 @@ class Settings(AccessSettings, RetentionSettings):
     paper_max_bytes: int = Field(50 << 20, ge=1024, le=1 << 30)
     """Of one downloaded PDF."""
 
+    workspace_megabytes: float = Field(50, gt=0, le=10_000)
+    """What is kept of all that one question has read."""
+
     tei_rerank_url: str | None = None
     rerank_url: str | None = None
     """The full address, path included, of a service in the shape of Jina's."""

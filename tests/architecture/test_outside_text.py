@@ -6,6 +6,7 @@ from tests.architecture.tree import modules, nodes
 
 OWN = {
     "agent.core.outside": "the place",
+    "agent.assistants.common.workspace": "a row of our database",
     "agent.batch.disk": "files of ours",
     "agent.batch.records": "only where the elements of an array end",
     "agent.cli.serve": "langgraph.json",

@@ -15,6 +15,7 @@ import pytest
 from aiohttp import web
 
 from agent.assistants.common.services import Services
+from agent.assistants.common.workspace import Workspaces
 from agent.configuration import configure
 from agent.core.calls import Calls
 from agent.core.concurrency import Lazy
@@ -26,6 +27,7 @@ from agent.mcp.map import build_map_client
 from agent.models.client import ModelClient
 from agent.runs.reply_cache import ReplyCache
 from agent.runs.threads import open_saver
+from agent.runs.workspace_store import WorkspaceStore
 from agent.sample.model.request import FunctionCall, ModelReply
 from agent.sample.server import SampleServices, start_sample_services
 from agent.sandbox.select import CodeSandbox
@@ -97,6 +99,7 @@ async def process(world: World, folder: Path) -> AsyncIterator[Any]:
         code=Lazy(lambda: code),
         calls=calls,
         hosts=hosts,
+        workspaces=Workspaces(WorkspaceStore(folder), 50),
         reply_cache=reply_cache,
         sample=world.sample,
     )

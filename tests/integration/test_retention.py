@@ -20,6 +20,7 @@ from agent.retention import ThreadArchive, ThreadRemains
 from agent.runs.run_log import RunLog
 from agent.runs.sql import Place
 from agent.runs.threads import Threads, open_threads, run_config
+from agent.runs.workspace_store import Room, Thing
 from agent.settings import Settings
 from tests.support.postgres import database_fixture, postgres_fixture, where_fixture
 from tests.support.reading import simple_pdf
@@ -40,7 +41,7 @@ class House:
         settings = Settings(tanlu_data_dir=folder)
         self.knowledge: KnowledgeBase = build_knowledge(settings, Calls())
         self.evidence = ThreadRemains(
-            threads.saver, threads.reply_cache,
+            threads.saver, threads.reply_cache, threads.workspace,
             papers=folder / "papers", knowledge=lambda: self.knowledge,
         )  # fmt: skip
         self.archive = ThreadArchive(threads.saver, threads.runs, self.evidence)
@@ -75,6 +76,13 @@ class House:
         (self.folder / "papers").mkdir(exist_ok=True)
         source.rename(self.folder / "papers" / f"{document['sha256']}.pdf")
         return {"title": name, "url": f"https://papers.org/{name}", "error": None}
+
+    async def read(self, thread: str) -> None:
+        thing = Thing("w", "example.org", "the whole page", "its title")
+        await self.threads.workspace.keep(Room(thread, "alice", "turn"), [thing], most=1000)
+
+    async def has_read(self, thread: str) -> bool:
+        return bool(await self.threads.workspace.rows(Room(thread, "alice", "another turn")))
 
     async def papers(self) -> tuple[list[str], int]:
         documents = await self.knowledge.documents(Scope(("papers",)))
@@ -111,10 +119,13 @@ async def test_a_deletion_takes_all_of_a_thread_and_nothing_of_others(house: Hou
     gone, kept = await house.answered("one"), await house.answered("two")
     for question in ("one", "two"):
         await house.threads.reply_cache.save(f"turn-{question}", "key", "paid")
+    for thread in (gone, kept):
+        await house.read(thread)
     await house.archive.delete(gone)
     assert [row.thread_id for row in await house.archive.summaries(limit=10)] == [kept]
     assert await house.threads.reply_cache.load("turn-one", "key") is None
     assert await house.threads.reply_cache.load("turn-two", "key") == "paid"
+    assert [await house.has_read(thread) for thread in (gone, kept)] == [False, True]
     assert (await house.threads.runs.latest()).thread_id == kept  # type: ignore[union-attr]
     with pytest.raises(AgentError, match="there is no thread"):
         await house.archive.delete(gone)
@@ -142,6 +153,20 @@ async def test_papers_of_a_thread_that_another_machine_deleted_go_when_they_are_
     assert await house.papers() == (["own", "shown"], 2)
     await house.evidence.forget_uncited(30, now + timedelta(days=31))
     assert await house.papers() == (["shown"], 1)
+
+
+async def test_what_a_thread_that_another_machine_deleted_had_read_goes_when_it_is_old(
+    house: House,
+) -> None:
+    gone, kept = await house.answered("one"), await house.answered("two")
+    for thread in (gone, kept):
+        await house.read(thread)
+    await house.threads.saver.adelete_thread(gone)
+    now = datetime.now(UTC)
+    await house.archive.forget_uncited(30, now + timedelta(days=29))
+    assert await house.has_read(gone)
+    await house.archive.forget_uncited(30, now + timedelta(days=31))
+    assert [await house.has_read(thread) for thread in (gone, kept)] == [False, True]
 
 
 async def test_a_thread_on_which_a_run_works_is_not_deleted(house: House, where: Place) -> None:

@@ -196,10 +196,10 @@ def rows(database: SecretStr, query: str) -> list[Any]:
 
 
 def written_down(where: Place) -> bytes:
-    """Everything that is written down of runs and replies."""
+    """Everything that is written down of runs, replies and what was read."""
     if isinstance(where, Path):
         return whole_folder(where)
-    tables = ("runs", "replies")
+    tables = ("runs", "replies", "workspace")
     found = [rows(where, f"SELECT * FROM {t}") for t in tables if rows(where, _EXISTS.format(t))]
     return repr(found).encode()
 

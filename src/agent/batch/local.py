@@ -102,6 +102,7 @@ class LocalWorker:
     async def forget(self, job: JobAttempt, finished: Finished | None) -> None:
         """Remove thread, paid replies and budget."""
         await self._threads.saver.adelete_thread(job.thread_id)
+        await self._services.workspaces.forget(job.thread_id)
         turn = (finished.values.get("turn") or {}) if finished else {}
         if turn_id := turn.get("id"):
             self._services.budgets.close(turn_id)

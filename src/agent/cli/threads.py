@@ -123,7 +123,9 @@ async def _opened(arguments: Namespace) -> AsyncIterator[ThreadHolder]:
             return knowledge[-1]
 
         papers = settings.tanlu_data_dir / "papers"
-        evidence = ThreadRemains(threads.saver, threads.reply_cache, papers=papers, knowledge=base)
+        evidence = ThreadRemains(
+            threads.saver, threads.reply_cache, threads.workspace, papers=papers, knowledge=base
+        )
         archive = ThreadArchive(threads.saver, threads.runs, evidence)
         yield LocalThreads(archive, arguments.owner)
 

@@ -33,7 +33,7 @@ _ID_WITHIN = re.compile(rf"(?<![A-Za-z0-9]){ID}(?![A-Za-z0-9-])", re.IGNORECASE)
 _BRACKETED = re.compile(r"[\[【［〔「]([^\[\]【】［］〔〕「」\n]{1,200})[\]】］〕」]")
 _USUAL_LETTERS = frozenset({"w", "a", "p"})
 _MARKER_TOKEN = re.compile(
-    rf"(?P<id>{ID})(?![a-z0-9]|-\d)|(?P<broken>[a-z]\d+[\d-]*)(?![a-z0-9-])"
+    rf"(?P<id>{ID})(?:\.\d{{1,4}})?(?![a-z0-9]|-\d)|(?P<broken>[a-z]\d+[\d-]*)(?![a-z0-9-])"
     r"|(?<![\w-])(?P<note>\d{1,3})(?![\w-])"
     r"|(?:pp?\.|pages?)\s*\d+(?:\s*[-–]\s*\d+)?|第\s*\d+\s*[页段]|†[\w\s.–-]*"
     r"|[\s^,;，；、/|&+–—~:：.\"'“”‘’#@*=_]|-(?=\s|$|[a-z]+\d+-\d)"
@@ -60,7 +60,8 @@ def read_marker(content: str, letters: frozenset[str]) -> list[str] | None:
 
     With a caret, an id of ours, one spelt wrongly (`w01`) and a bare footnote number count;
     without one, only ids; with an asterisk in its place, one spelt wrongly, too. What models write
-    around them (`p. 1`, `†source`, `来源:`, `and`) belongs to the marker.
+    around them (`p. 1`, `†source`, `来源:`, `and`) belongs to the marker, and so does the number of
+    a passage (`w482-17.3`).
     """
     text = _PARTED.sub(r"\1-\2", content.lower())
     with_caret = text.lstrip().startswith("^")

@@ -15,6 +15,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from agent.core.processor import breathe
 from agent.knowledge.terms import query_terms, terms
 from agent.knowledge.types import Hit
 
@@ -82,14 +83,16 @@ _UNSEEN_PAIR = 0.5
 class Bm25:
     """Count texts once, and score them for any number of queries."""
 
-    def __init__(self, texts: Sequence[str]) -> None:
+    def __init__(self, texts: Sequence[str], counted: Sequence[Counter[str]] | None = None) -> None:
+        """Count the terms of texts; `counted` are those of each where they are known."""
         self._texts = texts
-        counters = [Counter(terms(text)) for text in texts]
+        counters = [Counter(terms(text)) for text in texts] if counted is None else counted
         sizes = [counts.total() for counts in counters]
         average = sum(sizes) / len(sizes) if any(sizes) else 1.0
         self._damping = [K1 * (1 - B + B * size / average) for size in sizes]
         self._postings: dict[str, list[tuple[int, int]]] = {}
         for at, counts in enumerate(counters):
+            breathe()
             for term, count in counts.items():
                 self._postings.setdefault(term, []).append((at, count))
 

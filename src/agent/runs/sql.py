@@ -81,15 +81,19 @@ class Database(Protocol):
     async def aclose(self) -> None: ...
 
 
+_MEMORY = Path(":memory:")
+
+
 def open_database(
-    where: Place, opened: Callable[[SqlTables], None], *, stays: bool = False
+    where: Place | None, opened: Callable[[SqlTables], None], *, stays: bool = False
 ) -> Database:
     """Return the tables of a place; connects at the first use, and then calls `opened`.
 
-    `stays`: the connection holds a lock, so that one that is lost is opened again at once.
+    `stays`: the connection holds a lock, so that one that is lost is opened again at once. Without
+    a place they are in memory, and end with it.
     """
-    if isinstance(where, Path):
-        return SqliteFile(where / "runs.sqlite", opened)
+    if where is None or isinstance(where, Path):
+        return SqliteFile(where / "runs.sqlite" if where else _MEMORY, opened)
     from agent.runs.postgres import PostgresDatabase
 
     return PostgresDatabase(where, opened, stays=stays)
@@ -97,6 +101,8 @@ def open_database(
 
 def connect(path: Path) -> sqlite3.Connection:
     """Open a file in WAL mode, its folder created; blocks. Raises ConfigurationError."""
+    if path == _MEMORY:
+        return sqlite3.connect(":memory:", check_same_thread=False)
     try:
         private_database(path)
         private_data(path.parent)
@@ -152,6 +158,13 @@ def give_back(connection: sqlite3.Connection) -> None:
         with contextlib.suppress(sqlite3.OperationalError):
             # `execute` would do one page of them.
             connection.executescript(f"PRAGMA incremental_vacuum({free - _FREE_PAGES})")
+
+
+def erase(connection: sqlite3.Connection) -> None:
+    """Leave nothing on the disk of what was deleted, as far as nobody else reads the file."""
+    give_back(connection)
+    with contextlib.suppress(sqlite3.OperationalError):
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
 class SqliteFile:

@@ -28,6 +28,7 @@ from agent.runs.reply_cache import ReplyCache
 from agent.runs.run_log import AcceptedRun, End, RunLog
 from agent.runs.sql import Place
 from agent.runs.sqlite_saver import ThreadSaver, open_folder
+from agent.runs.workspace_store import WorkspaceStore
 from agent.settings import RetentionSettings, Settings
 
 if TYPE_CHECKING:
@@ -143,6 +144,7 @@ class Threads:
     saver: Saver
     runs: RunLog
     reply_cache: ReplyCache
+    workspace: WorkspaceStore
 
 
 @asynccontextmanager
@@ -152,9 +154,11 @@ async def open_threads(settings: Settings) -> AsyncIterator[Threads]:
     async with contextlib.AsyncExitStack() as stack:
         saver = await stack.enter_async_context(open_saver(where))
         runs, reply_cache = RunLog(where, "cli"), ReplyCache(where)
+        workspace = WorkspaceStore(where)
         stack.push_async_callback(runs.aclose)
         stack.push_async_callback(reply_cache.aclose)
-        yield Threads(saver, runs, reply_cache)
+        stack.push_async_callback(workspace.aclose)
+        yield Threads(saver, runs, reply_cache, workspace)
 
 
 async def last_run(settings: Settings) -> AcceptedRun | None:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from agent.assistants.common.workspace import Workspace, Workspaces
 from agent.core.budget import Budgets, Usage
 from agent.core.calls import Calls
 from agent.core.concurrency import Lazy
@@ -19,6 +20,7 @@ from agent.reading.papers import PaperStore
 from agent.reading.reader import Reader
 from agent.runs.reply_cache import ReplyCache
 from agent.runs.run_log import WishBox
+from agent.runs.workspace_store import Room
 from agent.sample.server import SampleServices
 from agent.sandbox.programs import CodeRunner
 from agent.sandbox.select import CodeSandbox
@@ -59,6 +61,7 @@ class Services:
     code: Lazy[CodeSandbox]
     calls: Calls
     hosts: Hosts
+    workspaces: Workspaces
     reply_cache: ReplyCache | None = None
     wishes: WishBox | None = None
     sample: SampleServices | None = None
@@ -99,9 +102,15 @@ class Services:
         """Return what runs a model's code; None where no safe way exists, then none is run."""
         return await self.code().runner()
 
+    def workspace(self, room: Room) -> Workspace:
+        """Return what an owner's turns on a thread have read; `room_of` names the room."""
+        return self.workspaces.of(room)
+
     async def close_turn(self, turn_id: str) -> None:
         """Forget what was kept for a turn that is over."""
         self.budgets.close(turn_id)
+        # That of a thread stays for its next turn.
+        await self.workspaces.store.close_turn(turn_id)
         if self.reply_cache:
             await self.reply_cache.close_turn(turn_id)
         if self.wishes:
@@ -122,6 +131,7 @@ class Services:
         await self.models.aclose()
         if self.reply_cache:
             await self.reply_cache.aclose()
+        await self.workspaces.store.aclose()
         if self.wishes:
             await self.wishes.aclose()
         if self.calls.shared:

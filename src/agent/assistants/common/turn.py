@@ -43,6 +43,7 @@ from agent.evidence.vocabulary import names_chinese_place
 from agent.evidence.zones import CHINA, zone_at, zone_named
 from agent.export.finished import PRINTED_QUOTES
 from agent.models.catalogue import parse
+from agent.runs.workspace_store import Room, room_of_turn
 from agent.state import AgentInput, Gathered, Previous, Turn, replaced
 from agent.texts import Language, detect_language, prepare, say
 from agent.texts.languages import language_name, language_of_setting, named_language
@@ -185,6 +186,12 @@ def _turn_id(state: AgentInput, runtime: Runtime[Configuration]) -> str:
 def turn_id_of(place: str, question_id: str, messages: int) -> str:
     """Return the id of the turn of a question on a thread that has so many messages."""
     return hashlib.sha256(f"{place}\n{question_id}\n{messages}".encode()).hexdigest()[:32]
+
+
+def room_of(turn: Turn, runtime: Runtime[Configuration]) -> Room:
+    """Return whose workspace a turn has: its thread's, as far as the run's owner asked on it."""
+    info = runtime.execution_info
+    return room_of_turn(owner_of(runtime), turn["id"], info.thread_id if info else None)
 
 
 def refuse_without_thread(configuration: Configuration) -> None:

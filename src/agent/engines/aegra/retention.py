@@ -21,6 +21,7 @@ from agent.runs.postgres_saver import OVERVIEW
 from agent.runs.reply_cache import ReplyCache
 from agent.runs.sql import ThreadSize
 from agent.runs.threads import data_folder, memory_place
+from agent.runs.workspace_store import WorkspaceStore
 from agent.services import process_services
 from agent.settings import RetentionSettings
 
@@ -58,14 +59,15 @@ class Retention:
 
     def __init__(self) -> None:
         self._pruning: asyncio.Task[None] | None = None
-        self._reply_cache: ReplyCache | None = None
+        self._stores: tuple[ReplyCache, WorkspaceStore] | None = None
 
     def begin(self, threads: KeptThreads) -> None:
         """Begin once Aegra is connected."""
-        self._reply_cache = ReplyCache(memory_place())
+        where = memory_place()
+        self._stores = ReplyCache(where), WorkspaceStore(where)
         threads.evidence = ThreadRemains(
             threads,
-            self._reply_cache,
+            *self._stores,
             papers=data_folder() / "papers",
             knowledge=lambda: process_services().knowledge(),
         )
@@ -76,8 +78,8 @@ class Retention:
         if self._pruning is not None:
             self._pruning.cancel()
             await asyncio.gather(self._pruning, return_exceptions=True)
-        if self._reply_cache is not None:
-            await self._reply_cache.aclose()
+        for store in self._stores or ():
+            await store.aclose()
 
 
 async def _prune_regularly(evidence: ThreadRemains) -> None:

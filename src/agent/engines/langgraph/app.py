@@ -38,6 +38,7 @@ from agent.runs.reply_cache import ReplyCache
 from agent.runs.run_log import RunLog
 from agent.runs.sql import Place
 from agent.runs.threads import data_folder, memory_place, server_saver, serving
+from agent.runs.workspace_store import WorkspaceStore
 from agent.server import application
 from agent.server.auth.api_keys import access
 from agent.server.auth.guard import RequestGuard
@@ -159,10 +160,11 @@ async def _retained(where: Place, run_log: RunLog, client: LangGraphClient) -> A
     if (saver := server_saver()) is None:
         yield
         return
-    reply_cache = ReplyCache(where)
+    reply_cache, workspace = ReplyCache(where), WorkspaceStore(where)
     evidence = ThreadRemains(
         saver,
         reply_cache,
+        workspace,
         papers=data_folder() / "papers",
         knowledge=lambda: process_services().knowledge(),
     )
@@ -175,6 +177,7 @@ async def _retained(where: Place, run_log: RunLog, client: LangGraphClient) -> A
     finally:
         await _ended(pruning)
         await reply_cache.aclose()
+        await workspace.aclose()
 
 
 async def _ended(task: asyncio.Task[None]) -> None:
@@ -196,7 +199,8 @@ async def prune_regularly(archive: ThreadArchive, client: LangGraphClient) -> No
 
 async def prune(archive: ThreadArchive, client: LangGraphClient, days: int) -> None:
     """Delete the threads on which nobody worked for so many days, but those with a run."""
-    for thread_id in await archive.older_than(days, datetime.now(UTC)):
+    now = datetime.now(UTC)
+    for thread_id in await archive.older_than(days, now):
         if await archive.is_worked_on(thread_id):
             continue
         try:
@@ -205,6 +209,7 @@ async def prune(archive: ThreadArchive, client: LangGraphClient, days: int) -> N
             # The server does not know it any more; its rows are there all the same.
             await archive.delete(thread_id)
         log.info("thread=%s is deleted: nobody worked on it for %d days", thread_id, days)
+    await archive.forget_uncited(days, now)
 
 
 def _recorded(watch: RunWatch) -> contextlib.AbstractContextManager[None]:

@@ -179,7 +179,7 @@ class Evidence:
             **{n: r.texts for n, r in self.records.items()},
         }.items():
             whole = name in self.records and self.records[name].place is not None
-            pieces = ["\n".join(texts)] if whole else _packed(texts)
+            pieces = ["\n".join(texts)] if whole else packed(texts)
             for n, piece in enumerate(filter(str.strip, pieces), 1):
                 text = " ".join(MARKER.sub("", piece).split())
                 self.passages.append(Passage(f"{self.numbers[name]}.{n}", name, text))
@@ -316,7 +316,7 @@ def _ranked(scored: Iterable[tuple[float, int]], most: int) -> list[int]:
     return [-place for score, place in nlargest(most, scored) if score > 0]
 
 
-def _packed(texts: Iterable[str]) -> Iterator[str]:
+def packed(texts: Iterable[str]) -> Iterator[str]:
     """Yield passages of whole lines and sentences up to a weight; rows come with their head."""
     for text in texts:
         pending, weight, head = list[str](), 0, ""

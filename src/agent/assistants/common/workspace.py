@@ -1,0 +1,199 @@
+"""Keep all that a run has read once, by ids that stay, and show of it what bears on a query.
+
+What is kept here is in no checkpoint: a page is read at one step and may be needed at each later
+one, in another topic and in the turns that follow. Prompts are filled from it by choice.
+"""
+
+import json
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from itertools import zip_longest
+
+from agent.core.processor import compute, lazy_property
+from agent.evidence.claims.passages import Passage, packed
+from agent.evidence.markdown import canonical
+from agent.evidence.types import Place, Source, SourceKind
+from agent.knowledge.ranking import Bm25, best_first
+from agent.knowledge.terms import terms
+from agent.runs.workspace_store import KeptRow, Room, Thing, WorkspaceStore
+from agent.search.hits import only_known
+
+_LETTERS: dict[SourceKind, str] = {
+    "page": "w", "place": "a", "paper": "l", "filing": "l", "document": "o",
+}  # fmt: skip
+"""What ids begin with; those that a turn counts up (`w0-2`) have smaller numbers."""
+LONGEST_TEXT = 200_000
+"""Characters kept of one thing."""
+_BRIEF = 700
+_READ_AGAIN = 64_000_000
+"""Bytes of things that this process keeps at hand."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """Hold one thing that a run has read; its id, once it is kept, stays for the whole thread."""
+
+    kind: SourceKind
+    title: str
+    url: str = ""
+    text: str = ""
+    """All that was read of it, without any marker of ours."""
+    date: str = ""
+    """When it was published, as its source wrote it."""
+    site: str = ""
+    provider: str = ""
+    query: str = ""
+    """That found it."""
+    record: str = ""
+    """The id of a place or an own document; what has none is known by its address."""
+    place: Place | None = None
+    id: str = ""
+
+    @property
+    def key(self) -> str:
+        """Return what two records of the same thing share: near-equal addresses are one."""
+        return self.record or (canonical(self.url) if self.url else f"{self.kind}: {self.title}")
+
+    @lazy_property
+    def passages(self) -> list[Passage]:
+        """Return its text in passages; `w482-17.3` is the third."""
+        texts = (" ".join(piece.split()) for piece in packed([self.text]))
+        return [Passage(f"{self.id}.{n}", self.id, text) for n, text in enumerate(texts, 1)]
+
+    @lazy_property
+    def counted(self) -> list[Counter[str]]:
+        """Return the terms of each passage, of which those of the title are part."""
+        title = terms(self.title)
+        return [Counter([*title, *terms(passage.text)]) for passage in self.passages]
+
+    def source(self, quotes: Iterable[str] = ()) -> Source:
+        """Return it as an answer cites it."""
+        return Source(
+            id=self.id, kind=self.kind, title=self.title, url=self.url, provider=self.provider,
+            quotes=list(quotes), site=self.site, published=self.date or None,
+        )  # fmt: skip
+
+
+def choose(items: Sequence[Item], queries: Iterable[str], tokens: int) -> list[Passage]:
+    """Return the passages nearest to any of the queries, verbatim, in the order of the items.
+
+    The best of each query come before the second best of any, as far as `tokens` hold them. What
+    shares no word with a query is shown by its beginning where nothing else is.
+    """
+    every = [passage for item in items for passage in item.passages]
+    counted = [counts for item in items for counts in item.counted]
+    index = Bm25([passage.text for passage in every], counted)
+    rankings = [
+        [place for place, score in best_first(index.scores(query)) if score]
+        for query in dict.fromkeys(queries)
+    ]
+    order = [place for places in zip_longest(*rankings) for place in places if place is not None]
+    chosen = set[int]()
+    for place in dict.fromkeys(order) or range(len(every)):
+        if every[place].tokens <= tokens:
+            chosen.add(place)
+            tokens -= every[place].tokens
+    return [every[place] for place in sorted(chosen)]
+
+
+class Workspaces:
+    """Open the workspaces of threads, and keep what was read of them lately at hand."""
+
+    def __init__(self, store: WorkspaceStore, megabytes: float) -> None:
+        self.store, self.most = store, int(megabytes * 1_000_000)
+        self._read: OrderedDict[tuple[str, str, str], tuple[int, Item]] = OrderedDict()
+        self._size = 0
+
+    def of(self, room: Room) -> "Workspace":
+        """Return the workspace of an owner's turn on a thread."""
+        return Workspace(self, room)
+
+    async def load(self, room: Room, rows: Iterable[KeptRow]) -> list[Item]:
+        """Return the things of these rows in their order; those at hand are not read again."""
+        names = {row: (room.thread, room.owner, row.id) for row in rows}
+        known = {row: self._read[name][1] for row, name in names.items()
+                 if name in self._read and self._read[name][0] == row.size}  # fmt: skip
+        read = await self.store.items(room, [row.id for row in names if row not in known])
+        for row, name in names.items():
+            if text := read.get(row.id):
+                known[row] = _item(row.id, text)
+                self._remember(name, row.size, known[row])
+        return [known[row] for row in names if row in known]
+
+    def _remember(self, name: tuple[str, str, str], size: int, item: Item) -> None:
+        before, _ = self._read.pop(name, (0, None))
+        self._size += size - before
+        self._read[name] = size, item
+        while self._size > _READ_AGAIN:
+            _, (gone, _) = self._read.popitem(last=False)
+            self._size -= gone
+
+    async def forget(self, thread_id: str) -> None:
+        """Forget a thread."""
+        for name in [name for name in self._read if name[0] == thread_id]:
+            self._size -= self._read.pop(name)[0]
+        await self.store.forget(thread_id)
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """Hold what one owner's turns on a thread have read."""
+
+    workspaces: Workspaces
+    room: Room
+
+    async def keep(self, items: Sequence[Item]) -> list[Item]:
+        """Keep things, each once, and return them in order as they are kept, with their ids.
+
+        Of two with the same address the longer text stays. Raises StoreFailed.
+        """
+        things = [_thing(item) for item in items]
+        most = self.workspaces.most
+        names = await self.workspaces.store.keep(self.room, things, most=most)
+        kept = {item.id: item for item in await self.items(names)}
+        return [kept[name] for name in names if name in kept]
+
+    async def items(self, ids: Collection[str] | None = None) -> list[Item]:
+        """Return the things with these ids, by default all, those that came last at the end."""
+        return await self._where(lambda row: ids is None or row.id in ids)
+
+    async def nearest(
+        self, queries: Sequence[str], tokens: int, ids: Collection[str] | None = None
+    ) -> list[Passage]:
+        """Return the passages nearest to the queries, verbatim, as far as `tokens` hold them."""
+        items = await self.items(ids)
+        return await compute(lambda: choose(items, queries, tokens), otherwise=list)
+
+    async def cite(self, ids: Iterable[str]) -> None:
+        """Note what the turn's answer cites, for the turns that follow."""
+        await self.workspaces.store.cite(self.room, ids)
+
+    async def of_before(self) -> list[Item]:
+        """Return what the last turns' answers cited."""
+        return await self._where(lambda row: row.cited_in not in ("", self.room.turn))
+
+    async def _where(self, wanted: Callable[[KeptRow], bool]) -> list[Item]:
+        rows = await self.workspaces.store.rows(self.room)
+        return await self.workspaces.load(self.room, filter(wanted, rows))
+
+
+def _thing(item: Item) -> Thing:
+    # A page could write our markers to have itself cited under another source's name.
+    text, title = only_known(item.text[:LONGEST_TEXT], ()), only_known(item.title, ())
+    whole = replace(item, text=text, title=title, id="")
+    brief = replace(whole, text=text[:_BRIEF])
+    return Thing(_LETTERS[item.kind], item.key, _json(whole), _json(brief))
+
+
+def _json(item: Item) -> str:
+    return json.dumps({k: v for k, v in asdict(item).items() if v}, ensure_ascii=False)
+
+
+_NAMES = frozenset(field.name for field in fields(Item))
+
+
+def _item(name: str, text: str) -> Item:
+    """Return a thing as it was kept, also by another version."""
+    values = {key: value for key, value in json.loads(text).items() if key in _NAMES}
+    return Item(**{"title": "", **values, "id": name})

@@ -1,0 +1,87 @@
+"""What is shown of the things that a run has read, and how they are known again."""
+
+import pytest
+
+from agent.assistants.common.workspace import Item, choose
+from agent.evidence.citations import Citer, cited_ids
+
+_FILLER = " ".join(["The yearly meeting of the board took place in the old town hall."] * 3)
+
+
+def page(name: str, *paragraphs: str) -> Item:
+    return Item(kind="page", title=name, text="\n\n".join(paragraphs), id=name)
+
+
+def long_page(name: str, *facts: str) -> Item:
+    return page(name, *(f"{_FILLER} {n}" for n in range(30)), *facts, _FILLER)
+
+
+def test_the_passages_nearest_to_a_query_are_shown_verbatim() -> None:
+    fact = "A shard of fifty million vectors needs 92 GB of memory without compression."
+    chosen = choose([long_page("w482-17", fact)], ["memory for fifty million vectors"], 100)
+    assert [passage.name for passage in chosen] == ["w482-17.30"]
+    assert fact in chosen[0].text
+
+
+def test_each_query_has_its_best_passage_before_any_has_its_second_best() -> None:
+    one = "The licence is BSD, and the licence covers the whole server."
+    other = "Replication needs three nodes."
+    again = "The licence file stands in the root of the repository; see the licence page."
+    pages = [long_page("a", one, again), long_page("b", other)]
+    chosen = choose(pages, ["licence of the server", "replication nodes"], 160)
+    assert [passage.source for passage in chosen] == ["a", "b"]
+    assert one in chosen[0].text
+    assert other in chosen[1].text
+
+
+def test_passages_stand_in_the_order_of_the_page_whichever_was_nearest() -> None:
+    text = ["Prices rose in May.", _FILLER, "In June prices of prices rose."]
+    item = page("a", *(f"{line} {_FILLER}" for line in text))
+    names = [passage.name for passage in choose([item], ["prices in June"], 10_000)]
+    assert names == sorted(names)
+
+
+def test_a_page_that_shares_no_word_with_the_query_is_shown_by_its_beginning() -> None:
+    chosen = choose([page("a", "海拔三千米。" + _FILLER, _FILLER)], ["Höhe"], 100)
+    assert chosen[0].name == "a.1"
+
+
+def test_nothing_is_shown_beyond_the_tokens_there_are() -> None:
+    chosen = choose([long_page("a", "Licence: BSD.")], ["board meeting licence"], 300)
+    assert chosen
+    assert sum(passage.tokens for passage in chosen) <= 300
+
+
+def test_the_words_of_a_title_bear_on_its_passages() -> None:
+    weaviate = page("Weaviate", "The licence is BSD.")
+    others = [page(f"Milvus {n}", "The licence is Apache.") for n in range(5)]
+    (first,) = choose([*others, weaviate], ["Weaviate licence"], weaviate.passages[0].tokens)
+    assert first.text == "The licence is BSD."
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("https://www.example.org/a/?utm_source=x", "http://example.org/a"),
+        ("https://example.org/a#part", "https://example.org/a/"),
+    ],
+)
+def test_near_equal_addresses_are_one_thing(one: str, other: str) -> None:
+    assert Item("page", "A", one).key == Item("page", "B", other).key
+
+
+def test_what_has_no_address_is_known_by_its_record_or_its_title() -> None:
+    place = Item("place", "Temple", "https://map.org/x", record="amap:B01")
+    assert place.key == "amap:B01"
+    assert Item("document", "Plan").key != Item("document", "Site sheet").key
+
+
+def test_a_citation_of_a_passage_is_one_of_its_source() -> None:
+    item = Item("page", "A", "https://example.org/a", id="w482-17")
+    citer = Citer({item.id: item.source()})
+    text = "It is so [^w482-17.3]. And so [w482-17.12, w482-17]."
+    assert citer.feed(text) + citer.flush() == (
+        "It is so [1](https://example.org/a). And so [1](https://example.org/a)."
+    )
+    assert citer.unknown_ids_removed == 0
+    assert cited_ids(text) == ["w482-17"]
