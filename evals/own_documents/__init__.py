@@ -1,0 +1,1 @@
+"""Collections of own documents with planted facts and contradictions."""

@@ -1,0 +1,71 @@
+"""The collections of own documents: what their labels say, and how texts are scored."""
+
+from pathlib import Path
+
+import pytest
+from evals.own_documents import __main__ as measuring
+from evals.own_documents import sets
+
+from agent.knowledge.formats import KINDS
+from agent.knowledge.terms import terms
+
+LABELS = pytest.mark.parametrize("label", sets.load(), ids=lambda label: label["collection"])
+
+
+@LABELS
+def test_labelled_words_stand_in_their_file_and_in_no_other(label: sets.Label) -> None:
+    files = sets.sources(label["collection"])
+    for each in sets.passages(label):
+        found = [name for name, text in files.items() if sets.stands(each["words"], text)]
+        assert found == [each["file"]]
+    assert {*label["distractors"], *label["unlike"]} <= {*files}
+    assert {Path(name).suffix for name in files} <= {*KINDS}
+
+
+@LABELS
+def test_a_question_tells_none_of_what_is_looked_for(label: sets.Label) -> None:
+    for row in (*label["facts"], *label["contradictions"]):
+        assert not sets.is_told(row, sets.question(label, only=True))
+
+
+@LABELS
+def test_a_file_that_is_unlike_the_question_shares_no_term_with_it(label: sets.Label) -> None:
+    asked = {term for term in terms(label["question"]) if len(term) > (3 if term.isascii() else 1)}
+    for name in label["unlike"]:
+        assert not asked & {*terms(sets.sources(label["collection"])[name])}
+
+
+def test_generated_files_are_the_same_each_time_and_more_than_a_prompt_takes() -> None:
+    files = sets.sources("en_council")
+    assert sum(map(len, files.values())) > 5 * 60_000
+    sets.sources.cache_clear()
+    assert sets.sources("en_council") == files
+
+
+def test_a_fact_is_told_by_one_spelling_of_each_group_whatever_its_blanks() -> None:
+    row = {"told": [["3,000", "3000"], ["三个月", "3 个月"]]}
+    assert sets.is_told(row, "最多扣 ３,000 元，提前3个月。")
+    assert not sets.is_told(row, "最多扣 3,000 元。")
+
+
+def test_pieces_of_a_row_stand_in_one_line() -> None:
+    assert sets.stands("a|3", "a,2\na,b,3")
+    assert not sets.stands("a|3", "a,2\nb,3")
+
+
+def test_texts_of_a_folder_are_scored_and_what_they_lack_is_named(tmp_path: Path) -> None:
+    (label,) = (each for each in sets.load() if each["collection"] == "en_station")
+    told = "The logger's highest was 2.37 m, the staff said over 2.90 m; its zero is 0.20 m lower."
+    (tmp_path / "en_station-plan.md").write_text(told, "utf-8")
+    assert [" ".join(line.split()) for line in measuring.scored([label], tmp_path)] == [
+        "en_station-plan facts 2/3 (66.7%), contradictions 1/1 (100.0%)",
+        "lacks swapped the accumulator about half past seven",
+        "all facts 2/3 (66.7%), contradictions 1/1 (100.0%)",
+    ]
+
+
+def test_a_collection_is_exported_with_its_two_questions(tmp_path: Path) -> None:
+    (label,) = (each for each in sets.load() if each["collection"] == "zh_canteen")
+    measuring.export([label], tmp_path)
+    assert (tmp_path / "zh_canteen" / "园区来函.pdf").read_bytes().startswith(b"%PDF")
+    assert len((tmp_path / "questions.jsonl").read_text("utf-8").splitlines()) == 2
