@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from agent.core.patterns import Linear
-from agent.evidence.constraints import check, opening_hours, valid_constraints
+from agent.evidence.constraints import check, valid_constraints
+from agent.evidence.hours import opening_hours
 from agent.evidence.intent import detect_location_query
 from agent.evidence.types import Constraints, Place
 

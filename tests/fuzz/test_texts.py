@@ -21,9 +21,10 @@ from agent.evidence.claims.judging import Ruling
 from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.proof import Outcome, proved
 from agent.evidence.claims.statements import MARKED, statements
-from agent.evidence.constraints import opening_hours, openness
+from agent.evidence.constraints import openness
 from agent.evidence.figures import figures, same
 from agent.evidence.geo import parse_lnglat
+from agent.evidence.hours import opening_hours
 from agent.evidence.intent import (
     detect_location_query,
     extract_place,

@@ -8,9 +8,9 @@ from agent.evidence.constraints import (
     check,
     is_of_no_kind_searched,
     judged,
-    opening_hours,
     valid_constraints,
 )
+from agent.evidence.hours import opening_hours
 from agent.evidence.records import place_lines, verdict_texts
 from agent.evidence.types import Constraints, Place
 from agent.export.markdown import place_table
@@ -163,7 +163,38 @@ def test_places_of_a_question_without_demands_are_left_as_they_are() -> None:
         ("随乐园开放", 1, "10:00", "unknown"),
         ("急诊全天", 1, "10:00", "unknown"),
         ("4月1日-10月31日 08:30-17:00", 1, "10:00", "unknown"),
-        ("周一至周日 09:00-17:00 法定节假日除外", 1, "10:00", "unknown"),
+        ("周一至周日 09:00-17:00 法定节假日除外", 1, "10:00", "satisfied"),
+        ("午餐11:00-14:00晚餐17:00-21:00", 3, "15:00", "violated"),
+        ("上午11点--晚上9点半", 3, "21:15", "satisfied"),
+        ("早10：00-晚10:00", 3, "21:30", "satisfied"),
+        ("Tue-Sun 17:30-23:00, closed Mon", 6, "18:00", "satisfied"),
+        ("10:00-18:00, closed on Mondays", 1, None, "violated"),
+        ("Daily 8am-8pm", 7, "19:30", "satisfied"),
+        ("09:00-17:00(16:00停止入馆)，逢周一闭馆", 1, None, "violated"),
+        ("每周三店休，其余时间 12:00-20:00", 4, "12:30", "satisfied"),
+        ("8:30-17:00，周一、周四闭园维护", 4, None, "violated"),
+        ("周一至周五 08:00-17:30，周末及节假日休息", 6, None, "violated"),
+        ("09:00-21:00，除夕至正月初二休息", 2, "15:00", "satisfied"),
+        ("周一至周日 11:00-22:00 非营业时段 2026-02-15至2026-02-18 全天", 2, "15:00", "satisfied"),
+        (
+            "旺季(4月1日-10月31日) 06:00-20:00；淡季(11月1日-3月31日) 06:30-19:00",
+            2,
+            "19:30",
+            "unknown",
+        ),
+        (
+            "旺季(4月1日-10月31日) 06:00-20:00；淡季(11月1日-3月31日) 06:30-19:00",
+            2,
+            "10:00",
+            "satisfied",
+        ),
+        ("夏季 08:00-20:00，冬季 09:00-18:00", 2, "21:00", "violated"),
+        ("仅6月至9月开放，10:00-19:00", 2, "20:00", "violated"),
+        ("暂停营业", 2, None, "violated"),
+        ("17:00-26:00", 2, "23:30", "satisfied"),
+        ("8:00---客人走为止", 2, "10:00", "unknown"),
+        ("10--10", 2, "11:00", "unknown"),
+        ("周一至周日 09:00-1...", 2, "10:00", "unknown"),
         (None, 1, "10:00", "unknown"),
     ],
 )
@@ -300,3 +331,11 @@ def test_what_no_record_can_tell_is_unknown_and_orders_nothing() -> None:
     (alone,) = judged([record("甲")], {"other": ["安静"]}, "zh")
     assert "要求" not in place_table([alone], "zh")
     assert told in place_lines([alone], "zh"), "the writer knows that nobody has checked it"
+
+
+def test_who_is_to_be_open_until_after_midnight_is_asked_of_the_night_of_that_day() -> None:
+    hours = "周日至周四 18:00-01:00；周五、周六 18:00-03:00"
+    for day, expected in ((5, "satisfied"), (4, "violated"), (7, "violated")):
+        demand: Constraints = {"open_until": "02:00", "open_on": [day]}
+        assert outcome(demand, open_time=hours)[0] == expected
+    assert outcome({"open_until": "02:00", "open_on": [5]}, open_time="全天")[0] == "satisfied"

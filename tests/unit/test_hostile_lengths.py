@@ -20,8 +20,8 @@ from agent.evidence.claims.judging import passages_block, statements_block
 from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.proof import proved
 from agent.evidence.claims.statements import MARKED, is_table_rule, statements
-from agent.evidence.constraints import opening_hours
 from agent.evidence.geo import parse_lnglat
+from agent.evidence.hours import opening_hours
 from agent.evidence.intent import detect_location_query
 from agent.evidence.places import extract_place, place_before_near, route_ends, shaped_place
 from agent.evidence.queries import same_search

@@ -4,13 +4,10 @@ Nothing is guessed: a field that is empty or cannot be read gives `unknown`.
 """
 
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
-from agent.core.patterns import Linear
-from agent.evidence.language import weekdays_in
+from agent.evidence.hours import DAY_MINUTES, EVERY_DAY, Hours, Opening, weekly_hours
 from agent.evidence.places import is_area
 from agent.evidence.queries import clean_text
 from agent.evidence.records import cost_words, hours_text, kind_text
@@ -19,7 +16,6 @@ from agent.texts import Language, say
 
 _MAX_COST, _MAX_METRES = 1e6, 50_000
 _MOST_PEOPLE, _BEST_RATING = 500, 5
-_DAY = 24 * 60
 _CLOCK = re.compile(r"([01]?\d|2[0-4])[:：]([0-5]\d)")
 _SUITS = get_args(Suits)
 _MOST_OTHER, _LONGEST_DEMAND = 4, 60
@@ -65,7 +61,7 @@ def valid_constraints(candidate: Mapping[str, Any]) -> Constraints:
 def _weekdays(value: object) -> list[int]:
     """Return ISO weekdays; none where all seven are named."""
     days = {day for day in listed(value) if type(day) is int and 1 <= day <= 7}
-    return sorted(days) if len(days) < len(_EVERY_DAY) else []
+    return sorted(days) if len(days) < len(EVERY_DAY) else []
 
 
 def listed(value: object) -> list[Any]:
@@ -102,95 +98,28 @@ _KINDS: dict[PlaceKind, str] = {
 }
 """What a record's category has, by the kind that is asked for."""
 _FOOD: Sequence[PlaceKind] = ("restaurant", "cafe", "bar")
-"""Kinds of which a place may be several."""
+"""Kinds that may be a restaurant, too."""
 _OF_NO_KIND = re.compile(
     r"游乐|礼品|玩具|影院|剧[院场]|地铁|公交|学校|银行|便利店|超级?市|街|道路|地名|playground"
+    r"|住宅|小区|园区|产业园|公司|写字楼|图书馆|服装|鞋|动物医|宠物"
 )
-
-
-@dataclass(frozen=True)
-class Opening:
-    """Hold hours of some weekdays, in minutes since midnight; `end` may pass 1440."""
-
-    days: frozenset[int]
-    start: int
-    end: int
-
-
-_EVERY_DAY = frozenset(range(1, 8))
-_HOURS = re.compile(
-    r"(?P<range>(?:周|星期|礼拜)[一二三四五六日天]\s*[至到~-]\s*(?:周|星期|礼拜)?[一二三四五六日天])"
-    r"|(?P<english>\b(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*(?:\s*[-–]\s*(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*)?)"
-    r"|(?P<every>每天|每日|\bdaily\b)|(?P<work>工作日)|(?P<weekend>周末|双休日)"
-    r"|(?P<day>(?:周|星期|礼拜)[一二三四五六日天])"
-    r"|(?P<span>\d{1,2}:\d{2}\s*[-~至到]\s*(?:次日|翌日|第二天)?\s*\d{1,2}:\d{2})"
-    r"|(?P<always>24小时(?:营业|开放)?|24\s?/\s?7|24 hours|全天(?:营业|开放|候客)?|\ball day\b)"
-    r"|(?P<closed>闭馆|休馆|闭园|休息|不开放|不营业|店休|\bclosed\b)",
-    re.IGNORECASE,
-)
-_NOTE = Linear(r"[(【\[][^)】\]]*[)】\]]")
-_NO_HOURS = re.compile(r"(?:营业|开放|开馆)时间|营业|开放|[\s,，、;；:。.和及]")
-
-
-def opening_hours(text: str) -> list[Opening] | None:
-    """Return the weekly hours that a record states; None where any of it cannot be read."""
-    plain = unicodedata.normalize("NFKC", text).replace("—", "-").replace("–", "-")
-    plain = _NOTE.sub("", plain)
-    if _NO_HOURS.sub("", _HOURS.sub("", plain)):
-        return None
-    hours: list[Opening] = []
-    days: set[int] = set()
-    closed: set[int] = set()
-    complete = True
-    for match in _HOURS.finditer(plain):
-        kind = str(match.lastgroup)
-        if kind in ("span", "always", "closed"):
-            complete = True
-            if kind == "closed":
-                closed |= days
-            else:
-                hours.append(_opening(match[0], kind, days))
-        else:
-            days = (set() if complete else days) | _days(match[0], kind)
-            complete = False
-    return [_without(each, closed) for each in hours] or None
-
-
-def _opening(text: str, kind: str, days: set[int]) -> Opening:
-    on = frozenset(days) or _EVERY_DAY
-    if kind == "always":
-        return Opening(on, 0, _DAY)
-    (start, end) = (
-        int(hour) * 60 + int(minute) for hour, minute in re.findall(r"(\d+):(\d+)", text)
-    )
-    return Opening(on, start, end if end > start else end + _DAY)
-
-
-def _without(opening: Opening, closed: set[int]) -> Opening:
-    return Opening(opening.days - closed, opening.start, opening.end)
-
-
-def _days(text: str, kind: str) -> set[int]:
-    if kind == "every":
-        return set(_EVERY_DAY)
-    if kind in ("work", "weekend"):
-        return {1, 2, 3, 4, 5} if kind == "work" else {6, 7}
-    ends = weekdays_in(text)
-    first, last = ends[0], ends[-1]
-    return {1 + (first - 1 + step) % 7 for step in range((last - first) % 7 + 1)}
 
 
 def _is_open(hours: Sequence[Opening], day: int, minute: int | None) -> bool:
+    """Return whether a place is open on a day at a minute, which may be after its midnight."""
     if minute is None:
         return any(day in each.days for each in hours)
-    before = 1 + (day - 2) % 7
+    next_day, before = 1 + day % 7, 1 + (day - 2) % 7
     return any(
         (day in each.days and each.start <= minute < each.end)
-        or (before in each.days and minute + _DAY < each.end)
+        or (before in each.days and minute + DAY_MINUTES < each.end)
+        # Open round the clock goes on at midnight.
+        or (next_day in each.days and each.start == 0 <= minute - DAY_MINUTES < each.end)
         for each in hours
     )
 
 
+_SMALL_HOURS = 5 * 60
 Outcome = Literal["satisfied", "violated", "unknown"]
 _FITS: dict[Suits, tuple[str, str]] = {
     "children": (
@@ -330,7 +259,7 @@ def _walk(place: Place, limit: int | None, language: Language) -> Verdict | None
     return _verdict("max_walk_m", outcome, "distance_m", language, **values)
 
 
-_AREA_REACHES_M = 2000
+_AREA_REACHES_M = 1500
 """From the map's point of a lake or a park to its edge, at most."""
 
 
@@ -362,20 +291,21 @@ def _open(place: Place, constraints: Constraints, language: Language) -> Verdict
     ruled_out = [] if days else constraints.get("not_on", [])
     if not (at or days or until or ruled_out):
         return None
-    hours = opening_hours(place["open_time"] or "")
+    seasons = weekly_hours(place["open_time"] or "")
     constraint = "open_at" if at else "open_until" if until else "open_on" if days else "not_on"
     names = [say(f"records.weekdays.{day}", language) for day in days or ruled_out]
     if ruled_out:
-        days = sorted(_EVERY_DAY.difference(ruled_out))
+        days = sorted(EVERY_DAY.difference(ruled_out))
         names = names if constraint == "not_on" else []
     when = " ".join([*names, *filter(None, [at or until])])
     values = {"when": when, "hours": hours_text(place, language)}
-    outcome = openness(hours, at, days, until=until)
+    outcomes = {openness(hours, at, days, until=until) for hours in seasons}
+    outcome: Outcome = outcomes.pop() if len(outcomes) == 1 else "unknown"
     return _verdict(constraint, outcome, "open_time", language, **values)
 
 
 def openness(
-    hours: list[Opening] | None, at: str | None, days: list[int] | None, *, until: str | None = None
+    hours: Hours, at: str | None, days: Sequence[int] | None, *, until: str | None = None
 ) -> Outcome:
     """Return whether hours hold at a time (`HH:MM`), or till one, on one of some ISO weekdays.
 
@@ -386,12 +316,16 @@ def openness(
     minute = None
     if clock := until or at:
         hour, _, rest = clock.partition(":")
-        # Open till 22:00 is open in the minute before.
-        minute = (int(hour) * 60 + int(rest) - bool(until)) % _DAY
+        minute = int(hour) * 60 + int(rest)
+        if until:
+            # Open till 22:00 is open in the minute before; till 2:00, after midnight.
+            minute += (DAY_MINUTES if minute <= _SMALL_HOURS else 0) - 1
+        else:
+            minute %= DAY_MINUTES
     if days:
         return "satisfied" if any(_is_open(hours, day, minute) for day in days) else "violated"
     opens = [
-        _is_open(hours, day, minute) for day in sorted(_EVERY_DAY) if _is_open(hours, day, None)
+        _is_open(hours, day, minute) for day in sorted(EVERY_DAY) if _is_open(hours, day, None)
     ]
     if all(opens):
         return "satisfied" if opens else "violated"
@@ -418,7 +352,8 @@ def _is_of_kind(place: Place, kind: PlaceKind | None, language: Language) -> Ver
         return None
     category = place["category"] or ""
     fits = {name for name, words in _KINDS.items() if re.search(words, category, re.I)}
-    related = {*_FOOD} if kind in _FOOD else {kind}
+    # A café may well cook; a restaurant is no bar.
+    related = {*_FOOD} if kind == "restaurant" else {kind}
     other = bool(fits - related or (not fits and _OF_NO_KIND.search(category)))
     outcome: Outcome = "satisfied" if kind in fits else "violated" if other else "unknown"
     by_name = outcome == "unknown" and bool(re.search(_KINDS[kind], place["name"], re.I))

@@ -15,8 +15,8 @@ from typing_extensions import TypedDict
 from agent.core.errors import AgentError, MalformedReply
 from agent.core.outside import parse_json
 from agent.core.progress import Spot, SpotRole
-from agent.evidence.constraints import opening_hours
 from agent.evidence.geo import distance_m, distance_text, duration_text, wgs84_of
+from agent.evidence.hours import opening_hours
 from agent.evidence.records import (
     cost_words,
     day_text,

@@ -17,8 +17,8 @@ from agent.evidence.claims.formulas import (
 from agent.evidence.claims.judging import Ruling, without_numbers
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
 from agent.evidence.claims.statements import Statement
-from agent.evidence.constraints import opening_hours
 from agent.evidence.figures import Figure, distinct, figures, same
+from agent.evidence.hours import opening_hours
 from agent.evidence.language import fold
 from agent.evidence.mentions import mentioned
 from agent.evidence.types import Place

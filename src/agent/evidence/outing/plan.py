@@ -14,8 +14,8 @@ from statistics import median
 from typing import Literal
 
 from agent.core.processor import breathe
-from agent.evidence.constraints import Opening, opening_hours
 from agent.evidence.geo import distance_m, distance_text
+from agent.evidence.hours import Opening, opening_hours
 from agent.evidence.records import hours_text, name_text
 from agent.evidence.types import (
     LeftOut,

@@ -1,0 +1,293 @@
+"""Read the opening hours that a record states, in the ways in which maps of China write them.
+
+Nothing is guessed: where any of a text cannot be read, its hours are unknown.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from agent.core.patterns import piece
+
+DAY_MINUTES = 24 * 60
+EVERY_DAY = frozenset(range(1, 8))
+
+
+@dataclass(frozen=True)
+class Opening:
+    """Hold hours of some weekdays, in minutes since midnight; `end` may pass 1440."""
+
+    days: frozenset[int]
+    start: int
+    end: int
+
+
+Hours = Sequence[Opening] | None
+"""Of a week; None where they are not known, empty where a place is closed for good."""
+
+_LONGEST = 400
+_DAY = "(?:周|星期|礼拜)"
+_NUMBERS = "一二三四五六日天"
+_TO = r"\s*(?:-|至|到|\bto\b)\s*"
+_NAME = r"(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:days?)?\b\.?"
+_PART = r"次日|翌日|第二天|凌晨|清晨|上午|早上|早晨|早|中午|下午|傍晚|晚上|晚间|晚|夜间|夜里|午夜"
+_CLOCK = (
+    rf"(?:(?:{_PART})\s*:?\s*){{0,2}}"
+    r"\d{1,2}(?:[:点时]半|[:点时]\d{1,2}分?|[点时]整?)?(?:\s?[ap]\.?m\b\.?)?"
+)
+_MONTH = r"\d{1,2}月(?:份|\d{1,2}[日号]|[底末初中]旬?)?"
+_DATE = r"\d{4}[-./年]\d{1,2}[-./月]\d{1,2}日?"
+_SHORT_DATE = rf"(?:{_DATE}|\d{{1,2}}[./月]\d{{1,2}}日?)"
+_ENTRY = r"(?:停止|截止|禁止)?(?:入[场馆园]|进[场馆园]|售票|检票|换票|取票|点[单餐菜])"
+_TOKEN = re.compile(
+    rf"(?P<dated>{_DATE}(?:{_TO}{_SHORT_DATE})?)"
+    rf"|(?P<months>(?:{_MONTH}|\d{{1,2}}){_TO}(?:次年|翌年)?{_MONTH}|{_MONTH})"
+    r"|(?P<season>[春夏秋冬旺淡]季|[夏冬](?:令时?|天))"
+    r"|(?P<holiday>(?:国家|国定)?法定节?假?日|节假日|假日|节日|春节|除夕|大?年[初三][一二三四五六七八九十]*"
+    r"|(?:正月)?初[一二三四五六七八九十]+|正月[一二三四五六七八九十]+|国庆节?|元旦|清明节?|端午节?|中秋节?"
+    r"|劳动节|五一|\b(?:public |bank )?holidays?\b)"
+    rf"|(?P<entry>(?:最[晚后迟终]){{0,1}}{_ENTRY}(?:时间)?[为至到是:]?\s*{_CLOCK}"
+    rf"|{_CLOCK}(?:[之以]?[前后]|起)?\s*{_ENTRY}"
+    rf"|\blast (?:entry|admission|orders?)(?: is)?(?: at)?[:\s]*{_CLOCK})"
+    rf"|(?P<range>{_DAY}[{_NUMBERS}]{_TO}{_DAY}?[{_NUMBERS}])"
+    rf"|(?P<english>\b{_NAME}(?:{_TO}{_NAME})?)"
+    r"|(?P<every>每天|每日|天天|\bdaily\b|\bevery ?day\b|\b7 days\b)"
+    r"|(?P<work>工作日|\bweekdays?\b)|(?P<weekend>周末|双休日|\bweekends?\b)"
+    rf"|(?P<day>{_DAY}[{_NUMBERS}]{{1,7}})"
+    r"|(?P<rest>其[余他它](?:时间|日期|时段)?|平[日时])"
+    r"|(?P<always>(?:全天\s*)?(?:24|二十四)\s?小时(?:营业|开放)?|\b24\s?/\s?7\b|\b24\s?(?:hours?|hrs?|h)\b"
+    r"|全天(?:营业|开放|候客)?|\ball day\b)"
+    rf"|(?P<span>{_CLOCK}{_TO}{_CLOCK})"
+    r"|(?P<suspended>暂停(?:营业|开放|服务)|停业|暂不(?:营业|开放)|(?:即将|尚未|暂未)开业"
+    r"|\b(?:temporarily|permanently) closed\b)"
+    r"|(?P<closed>闭馆|休馆|闭园|休园|休息|不开放?|不营业|店休|公休|休市|放假|\bclosed?\b)"
+    r"|(?P<only>仅限?|只|\bonly\b)"
+    r"|(?P<open>[(\[【])|(?P<shut>[)\]】])"
+    r"|(?P<noise>(?:营业|开放|开馆|开园|接待|参观)时间|营业|开放|开馆|除外|\bexcept(?: on)?\b"
+    r"|[为从及和与每逢至到]"
+    r"|\b(?:open|from|on|and|hours)\b|早(?:点|餐|市|茶|午餐)|[午晚正夜](?:餐|市)|午茶|夜宵|"
+    rf"{_PART}|\b(?:breakfast|brunch|lunch|dinner|supper)\b)"
+    r"|(?P<word>[a-z]+|[^\W\d_])",
+    re.IGNORECASE,
+)
+_EXCEPTIONS = re.compile("非营业时段")
+"""What follows are dates of one year."""
+_DASHES = re.compile(r"[-~]{2,}|[‐‑‒–—―─~〜]+")
+_NO_MATTER = re.compile(r"[\s,，、;；:。.!/|-]*")
+_TIME = re.compile(
+    rf"((?:(?:{_PART})\s*:?\s*){{0,2}})(\d{{1,2}})(?:[:点时](半|\d{{1,2}})?)?\D*?(?:([ap])\.?m)?$",
+    re.IGNORECASE,
+)
+_LATER_PARTS = re.compile("下午|傍晚|晚|夜")
+_NEXT_DAY = re.compile("次日|翌日|第二天")
+_NAMED_DAYS = {
+    name: at for at, name in enumerate(("mon", "tue", "wed", "thu", "fri", "sat", "sun"), 1)
+}
+_YEAR = frozenset(range(1, 13))
+_WHOLE = ({"旺", "淡"}, {"夏", "冬"}, {"春", "夏", "秋", "冬"})
+"""Names of seasons that make a year."""
+_LATEST = 30 * 60
+
+
+def weekly_hours(text: str) -> list[Hours]:
+    """Return the weekly hours that a record states, for each of its seasons.
+
+    Those of a part of the year that it does not speak of are None.
+    """
+    plain = _DASHES.sub("-", unicodedata.normalize("NFKC", text[:_LONGEST]))
+    try:
+        if ".." in plain:
+            raise ValueError("the text is cut")
+        return _Reader().read(piece(_EXCEPTIONS.split(plain)[0]).casefold())
+    except ValueError:
+        return [None]
+
+
+def opening_hours(text: str) -> list[Opening] | None:
+    """Return the weekly hours that hold all year; None where any of it cannot be read."""
+    seasons = weekly_hours(text)
+    return list(seasons[0]) if len(seasons) == 1 and seasons[0] is not None else None
+
+
+@dataclass
+class _Season:
+    """Gather the hours of a part of the year."""
+
+    spans: list[Opening] = field(default_factory=list)
+    closed: set[int] = field(default_factory=set)
+
+    def hours(self) -> list[Opening]:
+        return [Opening(each.days - self.closed, each.start, each.end) for each in self.spans]
+
+
+class _Reader:
+    """Read the tokens of a text; raise ValueError for one that is not understood."""
+
+    def __init__(self) -> None:
+        self._seasons = {"": _Season()}
+        self._now = [""]
+        """The seasons that are spoken of."""
+        self._months, self._names, self._only = set[int](), set[str](), False
+        self._days, self._is_new = set[int](), True
+        """The days that are spoken of; new where their hours are still to come."""
+        self._holiday = self._closing = False
+        self._labels, self._label, self._depth, self._last = 0, "", 0, ""
+        self._is_suspended = False
+
+    def read(self, text: str) -> list[Hours]:
+        at = 0
+        for token in _TOKEN.finditer(text):
+            self._skip(text[at : token.start()])
+            at = token.end()
+            self._take(str(token.lastgroup), token[0])
+        self._skip(text[at:])
+        return self._result()
+
+    def _skip(self, between: str) -> None:
+        if not self._depth and not _NO_MATTER.fullmatch(between):
+            raise ValueError(between)
+
+    def _take(self, kind: str, words: str) -> None:
+        if kind in ("span", "always"):
+            self._take_span(kind, words)
+        elif kind in ("season", "months"):
+            self._take_season(kind, words)
+        elif kind == "closed":
+            self._take_closed()
+        elif kind in ("holiday", "dated"):
+            self._holiday = True
+        elif kind == "suspended":
+            self._is_suspended = True
+        elif kind == "only":
+            self._only = True
+        elif kind in ("open", "shut"):
+            self._depth += 1 if kind == "open" else -1
+        elif kind == "word":
+            self._take_word(words)
+        elif kind not in ("noise", "entry"):
+            self._take_days(_days(kind, words, self._named()))
+        if kind not in ("open", "shut", "noise", "word"):
+            self._last = kind
+
+    def _take_word(self, words: str) -> None:
+        # What stands in brackets, or why it is closed, changes nothing.
+        if not self._depth and self._last != "closed":
+            self._label += words
+
+    def _take_days(self, days: set[int]) -> None:
+        if self._closing:
+            for season in self._spoken():
+                season.closed |= days
+            return
+        self._days = self._days | days if self._is_new else days
+        self._is_new = True
+
+    def _take_closed(self) -> None:
+        if self._is_new and (self._days or self._holiday):
+            for season in self._spoken():
+                season.closed |= self._days
+            self._days, self._is_new = set(), True
+        else:
+            self._closing = True
+        self._holiday, self._label = False, ""
+
+    def _take_span(self, kind: str, words: str) -> None:
+        self._closing = False
+        if self._holiday and not (self._days and self._is_new):
+            # Hours of holidays alone.
+            self._holiday = False
+            return
+        self._labels += bool(self._label)
+        self._holiday, self._label, self._is_new = False, "", False
+        start, end = (0, DAY_MINUTES) if kind == "always" else _span(words)
+        for season in self._spoken():
+            season.spans.append(Opening(frozenset(self._days) or EVERY_DAY, start, end))
+
+    def _take_season(self, kind: str, words: str) -> None:
+        if kind == "season":
+            self._names.add(words[0])
+        else:
+            self._months |= _months(words)
+        if not self._is_new or self._last not in ("season", "months"):
+            self._now, self._days, self._is_new = [], set(), True
+        self._now.append(words)
+
+    def _spoken(self) -> list[_Season]:
+        return [self._seasons.setdefault(name, _Season()) for name in self._now]
+
+    def _named(self) -> set[int]:
+        """Return the days of which something is said already."""
+        seasons = self._spoken()
+        spoken = {day for season in seasons for span in season.spans for day in span.days}
+        return spoken.union(*(season.closed for season in seasons))
+
+    def _result(self) -> list[Hours]:
+        if self._is_suspended:
+            return [[]]
+        spans = [span for season in self._seasons.values() for span in season.spans]
+        if not spans or self._label or (self._labels and len(spans) <= self._labels == 1):
+            raise ValueError("no hours")
+        rest = self._seasons.pop("")
+        if not self._seasons:
+            return [rest.hours()]
+        if rest.spans:
+            return [*([rest.hours()] if self._only else [None]), []]
+        parts: list[Hours] = [season.hours() for season in self._seasons.values()]
+        whole = self._months >= _YEAR or any(names <= self._names for names in _WHOLE)
+        return parts if whole else [*parts, [] if self._only else None]
+
+
+def _days(kind: str, words: str, named: set[int]) -> set[int]:
+    """Return the weekdays that a token names."""
+    if kind == "every":
+        return set(EVERY_DAY)
+    if kind in ("work", "weekend"):
+        return {1, 2, 3, 4, 5} if kind == "work" else {6, 7}
+    if kind == "rest":
+        return set(EVERY_DAY - named)
+    ends = list(_numbers(words))
+    if kind == "day":
+        return set(ends)
+    first, last = ends[0], ends[-1]
+    return {1 + (first - 1 + step) % 7 for step in range((last - first) % 7 + 1)}
+
+
+def _numbers(words: str) -> Iterator[int]:
+    """Yield the ISO weekdays of the names in a token."""
+    for name in re.findall(rf"[{_NUMBERS}]|{_NAME}", words, re.IGNORECASE):
+        yield _NAMED_DAYS.get(name[:3].casefold()) or min(_NUMBERS.index(name) + 1, 7)
+
+
+def _months(words: str) -> set[int]:
+    ends = [int(each) for each in re.findall(r"(\d{1,2})(?![\d日号])", words)]
+    first, last = ends[0], ends[-1]
+    return {1 + (first - 1 + step) % 12 for step in range((last - first) % 12 + 1)}
+
+
+def _span(words: str) -> tuple[int, int]:
+    """Return the minutes of a span, which may end on the next day."""
+    first, last = re.split(_TO, words, maxsplit=1)
+    start, end = _minutes(first), _minutes(last)
+    if ":" not in words and not re.search(r"[点时]|[ap]\.?m", words):
+        raise ValueError(words)
+    if _NEXT_DAY.search(last) or end <= start:
+        end += DAY_MINUTES
+    if start >= DAY_MINUTES or end > start + _LATEST:
+        raise ValueError(words)
+    return start, end
+
+
+def _minutes(words: str) -> int:
+    match = _TIME.fullmatch(words.strip())
+    if match is None:
+        raise ValueError(words)
+    part, hour, rest, half = match[1], int(match[2]), match[3] or "0", (match[4] or "").lower()
+    minute = 30 if rest == "半" else int(rest)
+    if hour > _LATEST // 60 or minute > 59:
+        raise ValueError(words)
+    if hour < 12 and (half == "p" or (_LATER_PARTS.search(part) and not _NEXT_DAY.search(part))):
+        hour += 12
+    if hour == 12 and half == "a":
+        hour = 0
+    return hour * 60 + minute
