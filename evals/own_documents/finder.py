@@ -7,7 +7,7 @@ what reaches the writer tells which quotes code takes.
 from dataclasses import dataclass
 from typing import Any
 
-from agent.sample.model.request import Answer, Model, Turn
+from agent.sample.model.request import Model, ModelReply, ModelTurn
 from agent.sample.model.text import block, task_of
 from evals.own_documents import sets
 
@@ -22,7 +22,7 @@ class Finder:
     inner: Model
     label: sets.Label
 
-    def respond(self, turn: Turn) -> Answer:
+    def respond(self, turn: ModelTurn) -> ModelReply:
         """Return the labelled pairs as far as the documents shown have them."""
         if task_of(turn) != TASK:
             return self.inner.respond(turn)
@@ -35,7 +35,7 @@ class Finder:
                 told = {"about": pair["about"], "first": first, "second": second}
                 words = {"first_words": first_words, "second_words": second_words}
                 found += [{**told, **words}, {**told, **words, "second_words": _MADE_UP}]
-        return Answer(json={"differences": found})
+        return ModelReply(json={"differences": found})
 
 
 def _parted(line: str) -> tuple[str, str]:

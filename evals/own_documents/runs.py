@@ -17,7 +17,7 @@ from tests.support.standins import observe_sample
 
 from agent.assistants.common.services import Services
 from agent.assistants.registry import compiled
-from agent.knowledge.files import Target
+from agent.knowledge.files import Destination
 from agent.sample.model.reply import SampleModel
 from agent.services import build_services
 from agent.settings import read_settings
@@ -61,7 +61,7 @@ async def ingested(names: Sequence[str], folder: Path) -> AsyncIterator[Services
         for name in names:
             files = folder / "files" / name
             sets.write(name, files)
-            ingest = await services.knowledge().ingest([files], target=Target(name))
+            ingest = await services.knowledge().ingest([files], target=Destination(name))
             report = await ingest.run()
             if report.failed or report.notes:
                 raise RuntimeError(f"not all of {name} was read: {report.failed} {report.notes}")
