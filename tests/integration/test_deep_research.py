@@ -350,11 +350,12 @@ async def test_a_report_streams_as_it_was_revised(on: bool) -> None:
             return ruling(turn, "40美元", v="s", says="40美元")
         return ruling(turn, "999", v="p", bad=["降到999美元"], says="40美元")
 
-    def says_anew(turn: ModelTurn) -> ModelReply:
-        number = next(line.split()[0] for line in lines(turn.user, "statements"))
-        return ModelReply(json={"wordings": [{"id": number, "text": "成本为40美元/千瓦时。"}]})
+    def revises(turn: ModelTurn) -> ModelReply:
+        number = next(line.split(":")[0] for line in lines(turn.user, "failed"))
+        text = "成本为40美元/千瓦时[^t0-0]。"
+        return ModelReply(json={"edits": [{"id": number, "text": text}]})
 
-    rules = {"deep_report": invents, "claim_check": judges, "claim_revise": says_anew}
+    rules = {"deep_report": invents, "claim_check": judges, "revise": revises}
     async with deep_laboratory(Researcher("成本", **rules)) as lab:
         parts: AsyncIterator[Any] = lab.graph.astream(
             GIVEN,

@@ -92,6 +92,20 @@ describe("steps", () => {
     assert.deepEqual(parents(topic, { type: "thought" }, done, { type: "thought" }), [null, 0, null]);
   });
 
+  it("tell of a long text one phase after another, in one line each, until it is there", () => {
+    const draft = (count) => ({ type: "drafting", id: "draft", count });
+    const checked = (count) => ({ type: "judged", id: "check-1", text: "52", count });
+    const events = [{ type: "answering" }, draft(0), draft(900), checked(24), checked(38)];
+    const steps = folded(...events);
+    assert.deepEqual(shown(steps), [["answering", "open"], ["drafting", "done"], ["judged", "open"]]);
+    assert.equal(steps.current.event.count, 38);
+    assert.equal(steps.atOnce, 1);
+    const again = { type: "judged", id: "check-2", text: "54", count: 54 };
+    assert.deepEqual(shown(folded(...events, { type: "revising", id: "revision" }, again)).slice(2), [
+      ["judged", "done"], ["revising", "done"], ["judged", "open"],
+    ]);
+  });
+
   it("are counted without the notice", () => {
     assert.equal(folded({ type: "notice", text: "!" }, { type: "thought", text: "." }).count, 1);
   });

@@ -103,6 +103,11 @@ def no_wordings(_turn: ModelTurn) -> ModelReply:
     return ModelReply(json={"wordings": []})
 
 
+def no_edits(_turn: ModelTurn) -> ModelReply:
+    """Return that a draft stays as it is."""
+    return ModelReply(json={"edits": [], "inserts": []})
+
+
 class Researcher:
     """Explores `topics` one after another as told to, compresses and reports faithfully."""
 
@@ -118,6 +123,7 @@ class Researcher:
             "own_differences": lambda turn: ModelReply(json={"differences": []}),
             "claim_check": no_verdicts,
             "claim_revise": no_wordings,
+            "revise": no_edits,
             **rules,
         }
         self.turns: list[ModelTurn] = []

@@ -21,7 +21,7 @@ from agent.sample.service import Service, serve
 from agent.search.document_sources import DocumentSources
 from agent.services import build_papers, build_reader, build_services
 from agent.settings import Settings
-from tests.support.deep_lab import MODEL_KEY, Web, no_verdicts, no_wordings
+from tests.support.deep_lab import MODEL_KEY, Web, no_edits, no_verdicts, no_wordings
 from tests.support.faults import impatient
 from tests.support.plan_knowledge import MemoryKnowledge, With
 from tests.support.plan_sources import HOST, PAGES, PaperPages, articles, companies, papers
@@ -54,6 +54,7 @@ class Planner:
         self.rules: dict[str, Rule] = {
             "claim_check": no_verdicts,
             "claim_revise": no_wordings,
+            "revise": no_edits,
             "plan_tasks": self.plan,
             "task_queries": lambda turn: ModelReply(json={"queries": []}),
             "execute_decide": lambda turn: ModelReply(text="不需要。"),

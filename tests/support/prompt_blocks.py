@@ -12,6 +12,8 @@ BLOCKS = {
     "continue_answer": "cut_off last_words",
     "claim_check": "today question passages statements",
     "claim_revise": "passages statements",
+    "revise": "documents today differences plan sources draft failed lookups looked_up edits_so_far"
+    " question",
     "deep_plan": "today conversation previous limit question",
     "deep_explore": "today conversation previous plan topics_done topic left question",
     "deep_compress": "question topic words pages",

@@ -98,6 +98,11 @@ def read_quoted_marker(content: str, ids: Container[str]) -> list[str]:
     return names if names and all(name in ids for name in names) else []
 
 
+def ids_in(text: str) -> set[str]:
+    """Return all that reads like an id in a text, wherever it stands."""
+    return set(_ID_WITHIN.findall(text))
+
+
 def cited_ids(text: str, letters: frozenset[str] = _USUAL_LETTERS) -> list[str]:
     """Return the ids a marked text cites, each once, by first use; spelling variants included."""
     names: dict[str, None] = {}
@@ -146,13 +151,12 @@ class Citer:
     def __init__(self, sources: Mapping[str, Source], *, omitted: str = "") -> None:
         self._omitted = omitted
         self.unknown_ids_removed = 0
+        self.unknown: list[tuple[int, str]] = []
+        """Ids that nobody issued, with the character of the text before which each stood."""
         self.not_found = 0
         """Sentences that were marked as saying what was not found."""
         self.links_removed = 0
-        self.sources = sources
-        self._letters = id_letters(sources)
-        self._near_misses = {_squashed(name) for name in sources}
-        self._known_urls = {source["url"] for source in sources.values()}
+        self.know(sources)
         self._numbering = Numbering()
         self._adjacent: set[int] = set()
         self._buffer = ""
@@ -164,6 +168,20 @@ class Citer:
         self._lone_tag = False
         self._line = LineHead()
         self._fences = CodeFences()
+        self._written = 0
+
+    def know(self, sources: Mapping[str, Source]) -> None:
+        """Take the ids of these sources, and no others, for known in what comes."""
+        self.sources = sources
+        self._letters = id_letters(sources)
+        self._near_misses = {_squashed(name) for name in sources}
+        self._known_urls = {source["url"] for source in sources.values()}
+
+    def beside(self) -> "Citer":
+        """Return one for words that stand somewhere else in the text: it has the same numbers."""
+        citer = Citer(self.sources, omitted=self._omitted)
+        citer._numbering = self._numbering
+        return citer
 
     @property
     def used(self) -> list[Source]:
@@ -484,6 +502,7 @@ class Citer:
             source = self.sources.get(name)
             if source is None:
                 self.unknown_ids_removed += 1
+                self.unknown.append((self._written, name))
                 self._gap = True
                 continue
             number = self._numbering.number(source)
@@ -540,6 +559,7 @@ class Citer:
         if piece:
             piece, self._blank = self._blank + piece, ""
             self._out.append(piece)
+            self._written += len(piece)
             self._tail = (self._tail + piece)[-_TAIL:]
             self._gap = False
             self._lone_tag = self._lone_tag and piece.isspace()

@@ -89,6 +89,10 @@ class ClaimCheck:
     quoted: str = ""
     """What code quotes below the text, which is not checked."""
     is_checked: bool = False
+    mends: bool = True
+    """Whether what fails is said anew here, statement by statement."""
+    told: Callable[[int, int], None] = lambda judged, total: None
+    """Hears how many of the statements are judged, whenever some more are."""
 
     def __post_init__(self) -> None:
         """Begin with nothing read."""
@@ -96,37 +100,48 @@ class ClaimCheck:
         self._calls = list[asyncio.Task[dict[Key, Ruling]]]()
         self.begin()
         self._cited, self._heard = list[Source](), set[Key]()
+        self._unruled = set[Key]()
+        """What no judge could be asked about: they failed, or there was no budget."""
         self._lane, self._until = asyncio.Semaphore(_MOST_CALLS if self.beside else 1), math.inf
         self._rulings: dict[Key, Ruling] = {}
         self._wordings: dict[Key, Statement | None] = {}
         self._again: dict[Key, Ruling] = {}
         """On wordings, and on the sentences behind them."""
+        self._leaning = set[Key]()
+        """Statements to judge with the words before them, for these are new."""
 
     def begin(self) -> None:
         """Begin a text; one that was withdrawn is not judged any more."""
         self.stop()
+        self._asked = set[Key]()
+        self._begin_text()
+
+    def _begin_text(self) -> None:
         self._splitter = Splitter(self.notation)
         self._text, self._read = "", 0
-        self._waiting, self._asked = list[Statement](), set[Key]()
+        self._waiting = list[Statement]()
         self._calls = []
 
     def feed(self, piece: str) -> None:
         """Take the next piece of the text; what stands in its finished blocks is judged at once."""
-        before = len(self._text)
+        searched = max(self._read, len(self._text) - 1)
         self._text += piece
-        end = self._text.rfind("\n\n", max(self._read, before - 1))
-        if end < 0 or self.judge is None or not self.beside:
+        if self.judge is None or not self.beside:
             return
-        self._waiting += self._splitter.split(self._text[self._read : end + 2], self._read)
-        self._read = end + 2
-        if len(self._waiting) >= BATCH:
-            self._ask(self.judge, batches(self._waiting))
-            self._waiting = []
+        # Block by block, however it comes: a text that is read again is asked about alike.
+        while (end := self._text.find("\n\n", searched)) >= 0:
+            found = self._splitter.split(self._text[self._read : end + 2], self._read)
+            self._waiting += [one for one in found if one.key not in self._asked]
+            self._read = searched = end + 2
+            if len(self._waiting) >= BATCH:
+                self._ask(self.judge, batches(self._waiting))
+                self._waiting = []
 
     def _ask(self, judge: Ask, groups: Iterable[Sequence[Statement]]) -> None:
         for batch in islice(groups, _MOST_CALLS - len(self._calls)):
             self._asked |= {one.key for one in batch}
-            self._calls.append(begin(self._judged(judge, batch)))
+            closely = [replace(one, leans=one.key in self._leaning) for one in batch]
+            self._calls.append(begin(self._judged(judge, closely)))
 
     async def _judged(self, judge: Ask, batch: Sequence[Statement]) -> dict[Key, Ruling]:
         evidence = await self.evidence
@@ -137,13 +152,18 @@ class ClaimCheck:
             if not asked or asyncio.get_running_loop().time() > self._until:
                 return {}
             found = await judge(asked, evidence)
+            if found is None:
+                self._unruled |= {one.key for one in asked}
+            rulings = found or []
             looks = await compute(
-                lambda: second_looks(asked, found, evidence), otherwise=list[Statement]
+                lambda: second_looks(asked, rulings, evidence), otherwise=list[Statement]
             )
-            found = [*found, *(await judge(looks, evidence) if looks else [])]
+            rulings = [*rulings, *((await judge(looks, evidence) if looks else None) or [])]
         self._heard |= {one.key for one in asked}
+        every = {one.key for one in self.statements} or self._asked
+        self.told(len(self._heard & every), len(every))
         by_name = {one.name: one for one in asked}
-        return {by_name[r.id].key: r for r in found if r.id in by_name}
+        return {by_name[r.id].key: r for r in rulings if r.id in by_name}
 
     async def finish(self, body: str, late: Callable[[], None] = lambda: None) -> None:
         """Have the rest judged, prove all rulings, and have what fails said anew once.
@@ -151,22 +171,35 @@ class ClaimCheck:
         When the reader has waited long enough, `late` tells so and nothing more is asked; what is
         under way is waited for a while longer.
         """
+        evidence = await self.judged(body, late)
+        if evidence is not None and self.mends:
+            await self._take_wordings(evidence)
+
+    async def judged(
+        self, body: str, late: Callable[[], None] = lambda: None, *, longer: bool = True
+    ) -> Evidence | None:
+        """Have the rest judged and prove all rulings; return what they rest on.
+
+        What is under way when it is late is waited for where that may take `longer`; else it goes
+        on, and nobody waits.
+        """
         self.body = self._text = body
         self._cited = list(self.used)
         evidence = await self.evidence
         if evidence is None:
-            return
+            return None
         decided = await compute(lambda: self._decided(evidence), otherwise=lambda: None)
         if decided is None:
-            return
+            return None
         self._text, self.rejected, self.statements = decided
         self.is_checked = True
         self._until = asyncio.get_running_loop().time() + self.seconds
         if self.judge is not None:
             rest = [one for one in self.statements if one.key not in self._asked]
             self._ask(self.judge, batches(rest, _LAST if self.beside else BATCH))
-            followed = [begin(self._follow(self.judge, call, evidence)) for call in self._calls]
-            await _ended(followed, self.seconds, late)
+            judge, mends = self.judge, self.mends
+            followed = [begin(self._follow(judge, call, evidence, mends)) for call in self._calls]
+            await _ended(followed, self.seconds, late, longer=longer)
         self.outcomes = await self._proved(self.statements, self._rulings, evidence)
         if self.quoted:
             # It stands below a text that cites nothing, and says so.
@@ -174,7 +207,40 @@ class ClaimCheck:
                 outcome if one.citations else replace(outcome, cite=None)
                 for one, outcome in zip(self.statements, self.outcomes, strict=True)
             ]
-        await self._take_wordings(evidence)
+        return evidence
+
+    def widen(
+        self, evidence: "asyncio.Task[Evidence | None]", sources: Mapping[str, Source]
+    ) -> None:
+        """Take up more that the text may rest on."""
+        self.evidence, self.sources = evidence, sources
+        self.notation = numbered(self.used, sources)
+
+    def revise(self, text: str, new: Sequence[tuple[int, int]], gone: Sequence[int]) -> None:
+        """Take up a revised text: what is known of its statements is asked no more.
+
+        Asked again are those at the places that are new, those that failed, and each statement
+        behind a new one or one that is gone, with the words before it.
+        """
+        failed = {
+            one.key for one, it in zip(self.statements, self.outcomes, strict=True) if it.fails
+        }
+        found = statements(text, self.notation)
+        is_new = [any(one.start < end and start < one.end for start, end in new) for one in found]
+        is_behind = [
+            at > 0
+            and one.kind != "cell"
+            and (is_new[at - 1] or any(found[at - 1].end <= place <= one.start for place in gone))
+            for at, one in enumerate(found)
+        ]
+        self._leaning = {one.key for one, behind in zip(found, is_behind, strict=True) if behind}
+        fresh = {one.key for one, is_it in zip(found, is_new, strict=True) if is_it}
+        forgotten = failed | fresh | self._leaning
+        self._asked -= forgotten
+        self._heard -= forgotten
+        self._rulings = {k: ruling for k, ruling in self._rulings.items() if k not in forgotten}
+        self.statements, self.outcomes = found, []
+        self._begin_text()
 
     def stop(self) -> None:
         """Give up what is still asked: nobody waits for it any more."""
@@ -200,7 +266,7 @@ class ClaimCheck:
         )
 
     async def _follow(
-        self, judge: Ask, call: "asyncio.Task[dict[Key, Ruling]]", evidence: Evidence
+        self, judge: Ask, call: "asyncio.Task[dict[Key, Ruling]]", evidence: Evidence, mends: bool
     ) -> None:
         """Keep the rulings of a call; what fails by them is said anew and judged in its turn.
 
@@ -208,6 +274,8 @@ class ClaimCheck:
         """
         rulings = await call
         self._rulings |= rulings
+        if not mends:
+            return
         places = [at for at, one in enumerate(self.statements) if one.key in rulings]
         found = await self._proved([self.statements[at] for at in places], rulings, evidence)
         failing = {at: one for at, one in zip(places, found, strict=True) if one.fails}
@@ -264,6 +332,11 @@ class ClaimCheck:
                 self.outcomes[at] = outcome
 
     @property
+    def text(self) -> str:
+        """Return the text that the statements stand in: without invented places."""
+        return self._text
+
+    @property
     def _late(self) -> dict[str, int]:
         """Return how many statements the judge was too slow for, where it was."""
         late = sum(one.key in self._asked - self._heard for one in self.statements)
@@ -280,7 +353,8 @@ class ClaimCheck:
 
     def _note(self) -> str:
         """Return what the signs in the text mean, or that it was not checked; else nothing."""
-        if not self.is_checked:
+        is_unruled = bool(self._asked) and self._asked <= self._unruled
+        if not self.is_checked or is_unruled:
             return say("answer.not_checked", self.language) if self.body else ""
         between = say("punctuation.semicolon", self.language)
         return between.join(
@@ -337,7 +411,11 @@ def unchecked(streamed: str, body: str, used: list[Source], language: Language) 
 
 
 async def _ended(
-    work: Iterable["asyncio.Task[None]"], seconds: float, late: Callable[[], None]
+    work: Iterable["asyncio.Task[None]"],
+    seconds: float,
+    late: Callable[[], None],
+    *,
+    longer: bool,
 ) -> None:
     """Wait for work, tell when it is late, and give it up when it is far too late."""
     left: set[asyncio.Task[None]] = set(work)
@@ -345,6 +423,8 @@ async def _ended(
         left = (await asyncio.wait(left, timeout=seconds))[1]
     if left:
         late()
+        if not longer:
+            return
         left = (await asyncio.wait(left, timeout=seconds * (_LATE - 1)))[1]
     for task in left:
         task.cancel()

@@ -27,7 +27,7 @@ from agent.core.processor import compute
 from agent.core.progress import Emit, event
 from agent.evidence.citations import Citer, inert
 from agent.evidence.claims.passages import Evidence
-from agent.evidence.claims.statements import LINKED, statements
+from agent.evidence.claims.statements import LINKED, Notation, statements
 from agent.evidence.constraints import judged
 from agent.evidence.mentions import source_ids
 from agent.evidence.records import (
@@ -84,6 +84,8 @@ class Draft:
         self.previous = _judged_again(state)
         gathered = [*state.get("sources_gathered", []), *self.previous["sources"]]
         self.sources = {source["id"]: source for source in gathered}
+        self.citable: Mapping[str, Source] = self.sources
+        """The sources that the model may cite: those that its prompt has shown."""
         self.citer = Citer(self.sources, omitted=say("answer.link_omitted", self.language))
         self.own_list = SourceListFilter()
         self.targets: dict[str, str | None] = {}
@@ -91,6 +93,10 @@ class Draft:
         self.own: list[str] = []
         """What code says in the text: nobody judges it."""
         self.claims: ClaimCheck | None = None
+        self.is_watched = False
+        """Whether the check has had the whole text already."""
+        self.revision: dict[str, int] = {}
+        """What a revision of the text changed, as counts; empty where there was none."""
         self.late = asyncio.Event()
         """Set once the reader has waited long enough for the check."""
         self.body = ""
@@ -208,7 +214,7 @@ class Draft:
         if self.written:
             # Who shows the stream shows only what stays of it, at once.
             self.emit(event("withdrawn", self.node, text=self.notice))
-        self.citer = Citer(self.sources, omitted=say("answer.link_omitted", self.language))
+        self.citer = Citer(self.citable, omitted=say("answer.link_omitted", self.language))
         self.own_list = SourceListFilter()
         if self.claims is not None:
             self.claims.begin()
@@ -225,6 +231,29 @@ class Draft:
         """Return what `clean` still held back."""
         return self.citer.feed(self.own_list.flush()) + self.citer.flush()
 
+    def allow(self, sources: Mapping[str, Source]) -> None:
+        """Let these be cited in what comes, and no others."""
+        self.citable = sources
+        self.citer.know(sources)
+
+    def edited(self, words: str) -> str:
+        """Return words for somewhere in the text as it has them, their citations numbered."""
+        citer = self.citer.beside()
+        cited = citer.feed(words) + citer.flush()
+        self.citer.unknown_ids_removed += citer.unknown_ids_removed
+        return cited
+
+    def add(self, sources: Sequence[Source], texts: Mapping[str, str]) -> None:
+        """Take up what was looked up while the text was written."""
+        self.sources |= {source["id"]: source for source in sources}
+        gathered = [*self.state.get("sources_gathered", []), *sources]
+        self.state = cast(Gathered, {**self.state, "sources_gathered": gathered})
+        self.texts = {**self.texts, **texts}
+        if self.claims is not None:
+            self.claims.widen(self._evidence(), self.sources)
+            if self.claims.judge is not None:
+                self.claims.judge = self._judge(self.claims.notation)
+
     async def led(self, used: Sequence[Source]) -> list[Source]:
         """Return cited sources, their redirect links led to the targets within two seconds."""
         urls = [source["url"] for source in used if source["url"] not in self.targets]
@@ -234,7 +263,21 @@ class Draft:
 
     def begin_check(self) -> None:
         """Begin to read, in a thread, what the text may rest on, and to have it judged."""
-        sources = {**self.citer.sources}
+        models, judge, beside = self.services.models, self.judge_model, self.is_judged_beside
+        evidence, sources = self._evidence(), {**self.sources}
+        self.claims = ClaimCheck(evidence, [], sources, self.language, beside=beside)
+        if self.configuration.claim_check:
+            notation, seconds = self.claims.notation, self.configuration.claim_seconds
+            self.claims.judge = self._judge(notation)
+            self.claims.reviser = Reviser(models, self.model, self.meter, notation)
+            self.claims.seconds = seconds or WAITING[models.kind(judge)]
+
+    def _judge(self, notation: Notation) -> Judge:
+        return Judge(self.services.models, self.judge_model, self.meter, notation)
+
+    def _evidence(self) -> "asyncio.Task[Evidence | None]":
+        """Begin to read all that the text may rest on."""
+        sources = {**self.sources}
 
         def read() -> Evidence:
             evidence = evidence_of(self.state, sources, self.texts, self.known, self.own)
@@ -242,18 +285,11 @@ class Draft:
             return evidence
 
         # Nobody waits for it where the writing is cancelled.
-        evidence = begin(compute(read, otherwise=lambda: None))
-        models, judge, beside = self.services.models, self.judge_model, self.is_judged_beside
-        self.claims = ClaimCheck(evidence, [], sources, self.language, beside=beside)
-        if self.configuration.claim_check:
-            notation, seconds = self.claims.notation, self.configuration.claim_seconds
-            self.claims.judge = Judge(models, judge, self.meter, notation)
-            self.claims.reviser = Reviser(models, self.model, self.meter, notation)
-            self.claims.seconds = seconds or WAITING[models.kind(judge)]
+        return begin(compute(read, otherwise=lambda: None))
 
     def watch(self, piece: str) -> None:
         """Have what the text states judged while it is written; what code quotes states nothing."""
-        if self.claims is not None and not self.quoted:
+        if self.claims is not None and not (self.quoted or self.is_watched):
             self.claims.used[:] = self.citer.used
             self.claims.feed(piece)
 
@@ -263,9 +299,11 @@ class Draft:
             self.claims.used[:] = self.citer.used
             self.claims.quoted = self.quoted
             own = self.body.removesuffix(self.quoted.rstrip("\n")).rstrip()
-            await self.claims.finish(own, self._tell_late)
+            await self.claims.finish(own, self.tell_late)
         return self.claims
 
-    def _tell_late(self) -> None:
-        self.emit(event("checking", self.node))
-        self.late.set()
+    def tell_late(self) -> None:
+        """Say that the reader has waited long enough for the check."""
+        if not self.late.is_set():
+            self.emit(event("checking", self.node))
+            self.late.set()

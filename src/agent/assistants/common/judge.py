@@ -35,8 +35,8 @@ WAITING: Mapping[EndpointKind, float] = {"hosted": 6.0, "thinking": 15.0, "near"
 """Seconds that a reader waits for a judge, by how it is served."""
 _QUESTION_TOKENS = 300
 
-Ask = Callable[[Sequence[Statement], Evidence], Awaitable[list[Ruling]]]
-"""Have a batch of statements judged."""
+Ask = Callable[[Sequence[Statement], Evidence], Awaitable[list[Ruling] | None]]
+"""Have a batch of statements judged; None where the judge cannot."""
 Revise = Callable[[Sequence[Failing], Evidence], Awaitable[Mapping[str, str]]]
 """Have statements that fail said anew: the wordings by the statements' names."""
 
@@ -50,8 +50,8 @@ class Judge:
     meter: Meter
     notation: Notation
 
-    async def __call__(self, batch: Sequence[Statement], evidence: Evidence) -> list[Ruling]:
-        """Return the rulings on a batch; none where the model fails."""
+    async def __call__(self, batch: Sequence[Statement], evidence: Evidence) -> list[Ruling] | None:
+        """Return the rulings on a batch; None where the model fails."""
         passages = await compute(
             lambda: passages_block(batch, evidence), otherwise=lambda: "", seconds=_SECONDS
         )
@@ -74,7 +74,7 @@ class Judge:
             )
         except AgentError as error:
             log.info("%d statements were not judged: %s", len(batch), error)
-            return []
+            return None
         return reply.parsed.rulings if reply.parsed else []
 
 

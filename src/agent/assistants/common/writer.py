@@ -314,6 +314,7 @@ def _metadata(
         "unverified_figures": checked.missing,
         "claims": checked.counts,
         "statements": checked.statements,
+        **({"revision": draft.revision} if draft.revision else {}),
     }
     return {
         "routes": state.get("routes", []),

@@ -9,7 +9,6 @@ from typing import Any, cast
 from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
 
-from agent.assistants.common.answer_text import write_or_quote
 from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.differences import differences_among
 from agent.assistants.common.draft import Draft
@@ -17,8 +16,9 @@ from agent.assistants.common.excerpts import excerpt_lines, sentences_by_id, sen
 from agent.assistants.common.gaps import gap_lines, run_gap
 from agent.assistants.common.own_documents import own_scope
 from agent.assistants.common.previous import previous_lines
+from agent.assistants.common.rounds import Asked, write_in_rounds
 from agent.assistants.common.services import GetServices
-from agent.assistants.common.steering import new_wishes, wished, with_wishes
+from agent.assistants.common.steering import new_wishes, wish_lines, wished, with_wishes
 from agent.assistants.common.whole_documents import (
     WholeDocuments,
     document_elements,
@@ -152,13 +152,19 @@ class _Report:
         if not self.has_evidence:
             yield self.draft.nothing_found([q["query"] for q in self.state.get("queries", [])])
             return
-        async for piece in write_or_quote(
-            self.draft,
-            self.prompt(),
-            self.material,
-            part="report",
-        ):
+        rounds = write_in_rounds(
+            self.draft, self.prompt(), self.material, part="report", asked=self.asked()
+        )
+        async for piece in rounds:
             yield piece
+
+    def asked(self) -> Asked:
+        """Return what the report has to answer besides the question."""
+        planned = [topic["name"] for topic in self.state.get("plan", [])]
+        explored = [entry["topic"] for entry in self.state.get("search_results", [])]
+        wishes = wish_lines(self.state.get("wishes") or [], self.draft.turn["language"])
+        heads = dict.fromkeys([*planned, *explored, *wishes.splitlines()])
+        return Asked(document_elements(self.whole), self.differences, list(heads))
 
     def metadata(self) -> dict[str, Any]:
         topics = [

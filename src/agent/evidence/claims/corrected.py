@@ -45,14 +45,14 @@ def corrected(
         begin, end = statement.start, statement.end
         new = _as_it_should_stand(statement, outcome, notation)
         if not new and outcome.revised == "":
-            begin, end = _left_out(text, statement, at)
+            begin, end = left_out(text, statement, at)
         parts.append(Part(text[at:begin]))
         parts.append(Part(new, statement, outcome))
         at = end
     return [part for part in (*parts, Part(text[at:])) if part.text or part.statement]
 
 
-def _left_out(text: str, statement: Statement, at: int) -> tuple[int, int]:
+def left_out(text: str, statement: Statement, at: int = 0) -> tuple[int, int]:
     """Return what goes with a statement that is left out: its line where it stood alone on it."""
     begin, end = statement.line, text.find("\n", statement.end) + 1 or len(text)
     alone = not _before(text, statement).strip()

@@ -154,7 +154,8 @@ def statements_block(batch: Sequence[Statement], evidence: Evidence, notation: N
 
 def needs_context(statement: Statement) -> bool:
     """Return whether a statement may only be understood with the words before it."""
-    return bool(_REFERS.match(statement.plain)) or len(statement.plain) < _SHORT
+    refers = bool(_REFERS.match(statement.plain))
+    return statement.leans or refers or len(statement.plain) < _SHORT
 
 
 _SHORT = 60

@@ -94,6 +94,8 @@ class Statement:
     """Its number; in a table that of the row with a letter: 7b."""
     also: tuple[str, ...] = field(default=(), compare=False)
     """Passages to show a judge besides those that fit it best."""
+    leans: bool = field(default=False, compare=False)
+    """Whether the words before it are new: a judge is shown them."""
 
     @property
     def key(self) -> Key:

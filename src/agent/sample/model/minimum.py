@@ -125,6 +125,11 @@ def claim_check(_turn: ModelTurn) -> ModelReply:
     return ModelReply(json={"rulings": []})
 
 
+def revise(_turn: ModelTurn) -> ModelReply:
+    """Leave a draft as it is."""
+    return ModelReply(json={"edits": [], "inserts": []})
+
+
 def deep_plan(turn: ModelTurn) -> ModelReply:
     """Return one topic, the question."""
     question = block(turn.user, "question")
@@ -284,7 +289,7 @@ MINIMUM: dict[str, Callable[[ModelTurn], ModelReply]] = {
     reply.__name__: reply
     for reply in (
         *(generate_query, web_research, amap_research, reflection, answer),
-        *(claim_check, deep_plan, deep_explore, deep_compress, deep_report),
+        *(claim_check, revise, deep_plan, deep_explore, deep_compress, deep_report),
         *(plan_tasks, wish_tasks, execute_decide, rewrite_headings, dossier),
         *(team_analyze, team_select, team_researcher, team_verifier, team_synthesize),
     )

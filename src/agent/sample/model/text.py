@@ -56,8 +56,11 @@ class PromptSource:
 
 
 def task_of(turn: ModelTurn) -> str:
-    """Return the name in `<task>`, with which every system prompt begins; "" where it is not."""
-    return block(turn.system, "task")
+    """Return the name in `<task>`, with which every system prompt begins; "" where it is not.
+
+    A prompt with several phases says at its end which one it asks for.
+    """
+    return block(turn.user, "phase") or block(turn.system, "task")
 
 
 def language_of(turn: ModelTurn) -> Language:

@@ -10,7 +10,9 @@ const ENDS = {
   topic_done: "topic_started",
   done: "answering",
 };
-const BEGINS = new Set(Object.values(ENDS));
+/** What a long text goes through before it is shown: each ends the one before it. */
+const PHASES = new Set(["drafting", "judged", "revising"]);
+const BEGINS = new Set([...Object.values(ENDS), ...PHASES]);
 const OF_A_TOPIC = /^(?:search_|map_|thought|gap)/;
 
 /**
@@ -21,6 +23,7 @@ const HOLDS = {
   task_started: (task, event) => event.id === task.id,
   turn_started: (turn, event) => Boolean(event.speaker) && event.speaker === turn.speaker,
   topic_started: (_topic, event) => OF_A_TOPIC.test(event.type),
+  answering: (_answer, event) => PHASES.has(event.type),
 };
 
 /**
@@ -57,6 +60,7 @@ export class Steps {
       map.calls.push(event);
       return map;
     }
+    if (PHASES.has(event.type)) this.#endPhase(event);
     const state = BEGINS.has(event.type) ? "open" : "done";
     const again = this.#again(event, before);
     if (again) return Object.assign(again, { state, event, calls: [] });
@@ -76,6 +80,12 @@ export class Steps {
   #again(event, before) {
     const isKnown = event.id || (before && isSame(before, event));
     return this.list.findLast((step) => (isKnown || step.state === "open") && isSame(step.first, event));
+  }
+
+  /** @param {RunEvent} event */
+  #endPhase(event) {
+    const before = this.list.find((step) => step.state === "open" && PHASES.has(step.event.type));
+    if (before && !isSame(before.first, event)) before.state = "done";
   }
 
   /** Ends the run: what is still open stays as it was left, or is done with it. @param {boolean} isDone */

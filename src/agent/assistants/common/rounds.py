@@ -1,0 +1,355 @@
+"""Write a long text in rounds: a draft, the check of all it states, one revision, a check again.
+
+Nobody reads the draft: a text that changes under the eyes is none, so that the reader is told how
+far it is. The revision is no second draft, which costs as much as the first one and is wrong in new
+places, but edits of numbered statements: what is right stays as it is. What was found right is not
+judged again; what fails after all this is marked.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, Self
+
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+
+from agent.assistants.common.answer_text import write_or_quote
+from agent.assistants.common.claims import ClaimCheck
+from agent.assistants.common.conversation import prompt_tokens
+from agent.assistants.common.draft import Draft
+from agent.core.errors import AgentError, ConfigurationError
+from agent.core.patterns import Linear
+from agent.core.processor import compute
+from agent.core.progress import SECONDS_BETWEEN_SIGNS, Emit, ProgressEvent, event
+from agent.core.strings import cut_to_tokens, estimated_tokens
+from agent.evidence.citations import ids_in, inert
+from agent.evidence.claims.passages import Evidence
+from agent.evidence.claims.revision import (
+    Look,
+    Revised,
+    Revision,
+    RevisionWithLooks,
+    applied,
+    faults_block,
+    numbered_draft,
+    passage_line,
+)
+from agent.evidence.claims.statements import Statement
+from agent.evidence.types import Source
+from agent.prompts import Raw, render
+from agent.state import answer_language
+
+log = logging.getLogger(__name__)
+PHASE = "revise"
+_ROOM = 20_000
+"""Tokens of a revision's prompt."""
+_FAULTS, _LOOKED_UP, _QUESTION, _PLAN = 6000, 4000, 800, 800
+"""Tokens of parts of it."""
+_PER_LINE = 8
+_LOOKS, _AT_ONCE = 2, 3
+"""How often a revision may look something up, and how much at once."""
+_NOTHING = Raw("")
+_NUMBER = Linear(r"⟨\d{1,4}[a-z]?⟩")
+_WORD = Linear(r"[\u3400-\u9fff]|[a-zA-Z0-9\u00c0-\u024f\u0370-\u1fff\uac00-\ud7a3]+")
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What was found: as the reviser reads it, each passage behind its marker, and its sources."""
+
+    text: str
+    sources: Sequence[Source] = ()
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """What each source says, by its id."""
+
+
+class LookUp(Protocol):
+    """Look something up for the revision; never raise."""
+
+    @property
+    def tools(self) -> Mapping[str, str]:
+        """Return what each tool's argument is."""
+
+    async def __call__(self, tool: str, argument: str) -> Looked:
+        """Return what a tool finds."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a text has to answer besides the question, and what the draft was shown of it."""
+
+    documents: Raw = _NOTHING
+    """Own documents, as they stand first in the draft's prompt."""
+    differences: Sequence[str] = ()
+    """Where own documents contradict each other."""
+    plan: Sequence[str] = ()
+    """Heads of the plan, and wishes."""
+
+
+async def write_in_rounds(
+    draft: Draft,
+    prompt: Sequence[BaseMessage],
+    material: Callable[[], str],
+    *,
+    part: str,
+    asked: Asked | None = None,
+    look: LookUp | None = None,
+) -> AsyncIterator[str]:
+    """Yield the text as it is after its revision; where nobody judges it beside, as it is written.
+
+    `prompt` asks for the draft; only ids that it shows can be cited. For `material` and `part` see
+    `write_or_quote`. Where `look` is none, nothing is looked up any more.
+    """
+    rounds = _Rounds(draft, with_revision(prompt), asked or Asked(), look)
+    draft.allow(rounds.shown(rounds.prompt))
+    try:
+        pieces = write_or_quote(draft, rounds.prompt, material, part=part)
+        if draft.claims is not None and draft.is_judged_beside:
+            yield await rounds.text(pieces, draft.claims)
+        else:
+            async for piece in pieces:
+                yield piece
+    finally:
+        # What code adds below the text may cite all there is.
+        draft.allow(draft.sources)
+
+
+def with_revision(prompt: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """Return a draft's prompt that also tells how it is revised.
+
+    So that both have one beginning: a service that keeps it charges for it once.
+    """
+    system, *others = prompt
+    return [SystemMessage(f"{system.text}\n{render('revise_system')}"), *others]
+
+
+@dataclass(frozen=True)
+class _Rounds:
+    draft: Draft
+    prompt: Sequence[BaseMessage]
+    asked: Asked
+    look: LookUp | None
+
+    def shown(self, prompt: Sequence[BaseMessage]) -> dict[str, Source]:
+        """Return the sources that a prompt shows."""
+        names = ids_in("\n".join(message.text for message in prompt))
+        return {name: one for name, one in self.draft.sources.items() if name in names}
+
+    async def text(self, pieces: AsyncIterator[str], claims: ClaimCheck) -> str:
+        """Return the text after its revision; what of it is not checked yet is left to the end."""
+        draft, reviser = self.draft, claims.reviser
+        with _Signs(draft.emit) as signs:
+            text = await self._drafted(pieces, signs)
+            draft.is_watched = True
+            if draft.quoted or draft.degraded or draft.refuses:
+                return text
+            claims.mends, claims.reviser = False, None
+            claims.told = lambda judged, total: signs.say(lambda: self._told(judged, total, 1))
+            evidence = await claims.judged(text, draft.tell_late, longer=False)
+            claims.mends = True
+            if draft.late.is_set() or evidence is None:
+                claims.reviser, claims.told = reviser, lambda judged, total: None
+                return text
+            revised = await self._revised(claims, evidence, signs)
+            claims.told = lambda judged, total: draft.emit(self._told(judged, total, 2))
+            if revised is None:
+                return text
+            claims.revise(revised.text, revised.new, revised.gone)
+            return revised.text
+
+    async def _drafted(self, pieces: AsyncIterator[str], signs: "_Signs") -> str:
+        draft, text = self.draft, ""
+        signs.say(lambda: event("drafting", draft.node, id="draft", count=_words(text)))
+        async for piece in pieces:
+            text += piece
+            draft.watch(piece)
+        text = draft.without_withdrawn(text).rstrip("\n")
+        draft.withdrawn = ""
+        return text
+
+    def _told(self, judged: int, total: int, check: int) -> ProgressEvent:
+        node = self.draft.node
+        return event("judged", node, id=f"check-{check}", text=str(total), count=judged)
+
+    async def _revised(
+        self, claims: ClaimCheck, evidence: Evidence, signs: "_Signs"
+    ) -> Revised | None:
+        """Return the text with a model's edits; None where there is nothing to revise, or none."""
+        strangers = self._strangers(claims.statements)
+        failing = sum(outcome.fails for outcome in claims.outcomes)
+        if not (failing or strangers or self.asked.differences):
+            return None
+        signs.say(lambda: event("revising", self.draft.node, id="revision", count=failing))
+        faults = await compute(
+            lambda: faults_block(claims.statements, claims.outcomes, strangers, evidence),
+            otherwise=list[str],
+        )
+        revising = _Revising(self, claims, evidence, faults)
+        revision = await revising.asked_for()
+        if not (revision.edits or revision.inserts):
+            return None
+        self.draft.allow(revising.citable)
+        revised = applied(claims.text, claims.statements, revision, self._clean)
+        self.draft.revision = {
+            "failed": failing,
+            "edits": len(revision.edits),
+            "inserts": len(revision.inserts),
+            "looks": len(revising.seen),
+        }
+        return revised
+
+    def _clean(self, words: str) -> str:
+        return self.draft.edited(_NUMBER.sub("", words))
+
+    def _strangers(self, statements: Sequence[Statement]) -> dict[int, list[str]]:
+        """Return what the draft cites that is no source, by the places of statements."""
+        strangers: dict[int, list[str]] = {}
+        for at, name in self.draft.citer.unknown:
+            for place, one in enumerate(statements):
+                if one.start < at <= one.end:
+                    strangers.setdefault(place, []).append(inert(name))
+        return strangers
+
+
+@dataclass
+class _Revising:
+    """Ask for one revision; what it wants to know besides is looked up and shown to it."""
+
+    rounds: _Rounds
+    claims: ClaimCheck
+    evidence: Evidence
+    faults: Sequence[str]
+    seen: set[Look] = field(default_factory=set)
+    citable: dict[str, Source] = field(default_factory=dict)
+    """The sources that it was shown."""
+    looked: str = ""
+
+    async def asked_for(self) -> Revision:
+        """Return all edits; none where the model fails, or what came before it failed."""
+        revision = Revision()
+        for turn in range(_LOOKS + 1):
+            reply = await self._reply(revision)
+            if reply is None:
+                break
+            revision = revision.joined(reply)
+            wanted = [look for look in reply.wanted if look not in self.seen][:_AT_ONCE]
+            if not wanted or turn == _LOOKS:
+                break
+            await self._look(wanted)
+        return revision
+
+    async def _reply(self, sofar: Revision) -> Revision | None:
+        draft, look = self.rounds.draft, self.rounds.look
+        prompt = await compute(lambda: self._prompt(sofar), otherwise=list[BaseMessage])
+        if not prompt:
+            return None
+        self.citable |= self.rounds.shown(prompt[1:])
+        schema = RevisionWithLooks if look else Revision
+        try:
+            reply = await draft.services.models.ask(
+                draft.model, prompt, meter=draft.meter, schema=schema
+            )
+        except ConfigurationError:
+            raise
+        except AgentError as error:
+            log.info("turn=%s the draft was not revised: %s", draft.turn["id"], error)
+            return None
+        return reply.parsed
+
+    async def _look(self, wanted: Sequence[Look]) -> None:
+        look, draft = self.rounds.look, self.rounds.draft
+        if look is None:
+            return
+        self.seen.update(wanted)
+        found = await asyncio.gather(*(look(one.tool, one.argument) for one in wanted))
+        for one, looked in zip(wanted, found, strict=True):
+            self.looked += f"{one.tool} {one.argument}\n{looked.text}\n"
+        sources = [source for looked in found for source in looked.sources]
+        texts = {name: text for looked in found for name, text in looked.texts.items()}
+        if sources:
+            draft.add(sources, texts)
+
+    def _prompt(self, sofar: Revision) -> list[BaseMessage]:
+        """Return the prompt: it begins as the draft's, and has room for so much of the sources."""
+        draft, asked, look = self.rounds.draft, self.rounds.asked, self.rounds.look
+        is_short = estimated_tokens(asked.documents) <= _ROOM // 2
+        text = numbered_draft(self.claims.text, self.claims.statements, self.claims.notation)
+        tools = look.tools if look else {}
+        values = {
+            "documents": asked.documents if is_short else _NOTHING,
+            "today": draft.turn["today"],
+            "question": cut_to_tokens(draft.turn["question"], _QUESTION),
+            "differences": "\n".join(asked.differences),
+            "plan": cut_to_tokens("\n".join(f"- {head}" for head in asked.plan), _PLAN),
+            "draft": text,
+            "failed": _within(self.faults, _FAULTS),
+            "lookups": "\n".join(f"{name}: {what}" for name, what in tools.items()),
+            "looked_up": cut_to_tokens(self.looked, _LOOKED_UP),
+            "edits_so_far": sofar.model_dump_json() if self.looked else "",
+        }
+        language = answer_language(draft.turn)
+        system = self.rounds.prompt[0]
+        bare = [system, HumanMessage(render("revise", language, sources="", **values))]
+        sources = self._sources(_ROOM - prompt_tokens(bare), but_documents=is_short)
+        return [system, HumanMessage(render("revise", language, sources=sources, **values))]
+
+    def _sources(self, tokens: int, *, but_documents: bool) -> str:
+        """Return the passages nearest to what is asked, each heading its share of the room."""
+        draft, asked = self.rounds.draft, self.rounds.asked
+        wanted = [draft.turn["question"], *asked.plan, *asked.differences]
+        lines: dict[str, str] = {}
+        for at, words in enumerate(wanted):
+            share = max(0, tokens) // (len(wanted) - at)
+            for passage in self.evidence.best(Statement(0, 0, words, words), share):
+                kind = (
+                    draft.sources[passage.source]["kind"] if passage.source in draft.sources else ""
+                )
+                if passage.name in lines or (but_documents and kind == "document"):
+                    continue
+                if passage.tokens + _PER_LINE > tokens:
+                    break
+                tokens -= passage.tokens + _PER_LINE
+                lines[passage.name] = passage_line(passage)
+        return "\n".join(lines.values())
+
+
+class _Signs:
+    """Say what is done when that changes, and every 15 s that it still is."""
+
+    def __init__(self, emit: Emit) -> None:
+        self._emit = emit
+        self._timer: asyncio.TimerHandle | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop()
+
+    def say(self, sign: Callable[[], ProgressEvent]) -> None:
+        """Say what is done from now on, as it is at each time."""
+        self._stop()
+        self._emit(sign())
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(SECONDS_BETWEEN_SIGNS, self.say, sign)
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+
+def _within(entries: Sequence[str], tokens: int) -> str:
+    """Return as many entries as there is room for."""
+    kept = list[str]()
+    for entry in entries:
+        tokens -= estimated_tokens(entry)
+        if tokens < 0:
+            break
+        kept.append(entry)
+    return "\n".join(kept)
+
+
+def _words(text: str) -> int:
+    """Return how many words a text has; of a script without blanks, how many characters."""
+    return sum(1 for _ in _WORD.finditer(text))

@@ -1,0 +1,263 @@
+"""Revise a checked text by its numbered statements: what the reviser is shown, what edits make.
+
+A statement is known by its place, never by its words: a cell that was changed into words which
+stand elsewhere, too, is new all the same.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+from agent.core.patterns import Linear
+from agent.evidence.claims.corrected import left_out
+from agent.evidence.claims.passages import KNOWN, Evidence, Passage
+from agent.evidence.claims.proof import Outcome
+from agent.evidence.claims.rewording import passages_of
+from agent.evidence.claims.statements import Notation, Statement
+
+_LONGEST, _LONGEST_LOOK = 6000, 600
+_SIGNS = " \t\n⟨⟩<>[]().:"
+_ITEM = Linear(r"(?:[-*+•]\s|\d{1,3}[.)、]\s)")
+BEGINNING = "0"
+"""The place before the first statement."""
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)[:_LONGEST].strip()
+
+
+def _name(value: Any) -> str:
+    return "" if value is None else str(value)[:12].strip(_SIGNS).lower()
+
+
+_Text = Annotated[str, BeforeValidator(_text)]
+_Name = Annotated[str, BeforeValidator(_name)]
+
+
+class Edit(BaseModel):
+    """A statement or a cell in other words; no words take it out."""
+
+    id: _Name = ""
+    text: _Text = ""
+
+
+class Insert(BaseModel):
+    """What comes in behind a statement, `0`: before the first one."""
+
+    after: _Name = ""
+    text: _Text = ""
+
+
+class Look(BaseModel):
+    """Something to look up before the rest can be said."""
+
+    model_config = ConfigDict(frozen=True)
+    tool: Annotated[str, BeforeValidator(lambda value: _text(value)[:_LONGEST_LOOK])] = ""
+    argument: Annotated[str, BeforeValidator(lambda value: _text(value)[:_LONGEST_LOOK])] = ""
+
+
+class Revision(BaseModel):
+    """What a writer changes of a text; what is right has no edit."""
+
+    edits: list[Edit] = []
+    inserts: list[Insert] = []
+
+    @property
+    def wanted(self) -> list[Look]:
+        """Return what is to be looked up; here nothing can be."""
+        return []
+
+    def joined(self, later: "Revision") -> "Revision":
+        """Return both, of two edits of one statement the later one, and no insert twice."""
+        named = {edit.id for edit in later.edits}
+        edits = [*(edit for edit in self.edits if edit.id not in named), *later.edits]
+        known = {insert.text for insert in self.inserts}
+        new = [insert for insert in later.inserts if insert.text not in known]
+        return Revision(edits=edits, inserts=[*self.inserts, *new])
+
+
+class RevisionWithLooks(Revision):
+    """The same, with what is to be looked up first."""
+
+    looks: list[Look] = []
+
+    @property
+    def wanted(self) -> list[Look]:
+        """Return what is to be looked up, each once."""
+        return list(dict.fromkeys(look for look in self.looks if look.argument))
+
+
+@dataclass(frozen=True)
+class Revised:
+    """A text after its revision, and where what is new in it begins and ends."""
+
+    text: str
+    new: list[tuple[int, int]] = field(default_factory=list)
+    gone: list[int] = field(default_factory=list)
+    """Where statements were taken out."""
+
+
+def numbered_draft(text: str, statements: Sequence[Statement], notation: Notation) -> str:
+    """Return a text with `⟨12⟩` before each statement and its citations by id."""
+    parts, at = list[str](), 0
+    for statement in statements:
+        parts += [text[at : statement.start], f"⟨{statement.name}⟩"]
+        at = statement.start
+    return with_ids("".join([*parts, text[at:]]), notation)
+
+
+def with_ids(text: str, notation: Notation) -> str:
+    """Return a text that cites by ids in place of numbers; of a source with several, the first."""
+    return notation.pattern.sub(
+        lambda match: f"[^{ids[0]}]" if (ids := notation.read(match)) else match[0], text
+    )
+
+
+def passage_line(passage: Passage) -> str:
+    """Return a passage behind its source's marker; what the reader said has none."""
+    return (
+        f"(said) {passage.text}"
+        if passage.source == KNOWN
+        else f"[^{passage.source}] {passage.text}"
+    )
+
+
+def faults_block(
+    statements: Sequence[Statement],
+    outcomes: Sequence[Outcome],
+    strangers: Mapping[int, Sequence[str]],
+    evidence: Evidence,
+) -> list[str]:
+    """Return an entry a statement that fails, is borne out by others or cites what is no source.
+
+    It has the words at fault, what a source says instead, the judge's proposal, and the passages:
+    those that the statement cites beside the accusing one. `strangers` are ids that are no source,
+    by the places of statements.
+    """
+    entries = list[str]()
+    for at, (statement, outcome) in enumerate(zip(statements, outcomes, strict=True)):
+        name = statement.name
+        lines = [f"{name}: cites {one}, which is no source" for one in strangers.get(at, ())]
+        if outcome.fails:
+            lines += _accused(statement, outcome, evidence)
+        elif outcome.cite:
+            marks = "".join(f"[^{one}]" for one in outcome.cite)
+            lines.append(f"{name}: moved: borne out by {marks}")
+        if lines:
+            entries.append("\n".join(lines))
+    return entries
+
+
+def _accused(statement: Statement, outcome: Outcome, evidence: Evidence) -> list[str]:
+    word = "refuted" if outcome.verdict == "contradicted" else "missing"
+    passages = passages_of((statement, outcome), evidence)
+    return [
+        f"{statement.name}: {word}: {' / '.join(outcome.spans)}",
+        *([f"  a source says: {outcome.quote}"] if outcome.quote else []),
+        *([f"  proposal: {outcome.fix}"] if outcome.fix else []),
+        *(f"  {passage_line(passage)}" for passage in passages),
+    ]
+
+
+def applied(
+    text: str,
+    statements: Sequence[Statement],
+    revision: Revision,
+    clean: Callable[[str], str],
+) -> Revised:
+    """Return a text with edits and inserts; ids that it has not are left out.
+
+    `clean` makes a writer's words those of the text.
+    """
+    by_name = {statement.name: statement for statement in reversed(statements)}
+    changes = list[_Change]()
+    for edit in revision.edits:
+        if statement := by_name.get(edit.id):
+            changes.append(_edited(text, statement, clean(edit.text)))
+    for insert in revision.inserts:
+        if (at := by_name.get(insert.after)) or insert.after == BEGINNING:
+            words = clean(insert.text).strip()
+            changes.append(_inserted(text, at, words) if at else _begun(statements, words))
+    return _made(text, [change for change in changes if change.is_one(text)])
+
+
+@dataclass(frozen=True)
+class _Change:
+    """Words in place of others, and how many of their characters only part them."""
+
+    start: int
+    end: int
+    words: str
+    before: int = 0
+
+    def is_one(self, text: str) -> bool:
+        return self.words != text[self.start : self.end]
+
+
+def _made(text: str, changes: Iterable[_Change]) -> Revised:
+    parts, new, gone, at, size = list[str](), list[tuple[int, int]](), list[int](), 0, 0
+    # A stable order: of two inserts at one place the first one comes first.
+    for change in sorted(changes, key=lambda change: (change.start, change.end)):
+        if change.start < at:
+            continue
+        parts += [text[at : change.start], change.words]
+        size += change.start - at
+        if change.words:
+            new.append((size + change.before, size + len(change.words.rstrip())))
+        else:
+            gone.append(size)
+        size += len(change.words)
+        at = change.end
+    return Revised("".join([*parts, text[at:]]), new, gone)
+
+
+def _edited(text: str, statement: Statement, words: str) -> _Change:
+    words = " ".join(words.split())
+    if statement.kind == "cell":
+        words = words.strip("| ").replace("\\|", "|").replace("|", "\\|") or "–"
+    elif not words:
+        return _Change(*left_out(text, statement), "")
+    elif statement.kind == "item":
+        sign = _ITEM.match(words)
+        words = words[sign.end() :] if sign else words
+    return _Change(statement.start, statement.end, words)
+
+
+def _begun(statements: Sequence[Statement], words: str) -> _Change:
+    """Return words as a paragraph before the first statement, below the title."""
+    first = statements[0] if statements else None
+    at = first.line if first and first.kind != "cell" else 0
+    return _Change(at, at, f"{words}\n\n" if words else "")
+
+
+def _inserted(text: str, after: Statement, words: str) -> _Change:
+    """Return words behind a statement: in its paragraph, or as blocks below its own."""
+    is_row = words.startswith("|")
+    is_item = bool(_ITEM.match(words))
+    is_block = is_row or is_item or words.startswith("#") or "\n" in words
+    if after.kind != "cell" and not is_block:
+        before = " " if text[after.end - 1 : after.end].isascii() else ""
+        return _Change(after.end, after.end, f"{before}{words}" if words else "", len(before))
+    end = _line_end(text, after.end)
+    if after.kind == "cell" and is_row:
+        return _Change(end, end, f"\n{words}", 1)
+    if after.kind == "item":
+        indent = _indent(text, after.line)
+        while text[end + 1 : end + 2].strip("\n") and _indent(text, end + 1) > indent:
+            end = _line_end(text, end + 1)
+        if is_item:
+            return _Change(end, end, f"\n{' ' * indent}{words}", 1 + indent)
+    while after.kind == "cell" and text[end + 1 : end + 2] == "|":
+        end = _line_end(text, end + 1)
+    return _Change(end, end, f"\n\n{words}" if words else "", 2)
+
+
+def _indent(text: str, at: int) -> int:
+    return len(text[at : at + 40]) - len(text[at : at + 40].lstrip(" "))
+
+
+def _line_end(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end

@@ -1,0 +1,155 @@
+"""A report in rounds: draft, check, one revision by edits, check of what is new."""
+
+import re
+from typing import Any
+
+from agent.assistants.common.rounds import PHASE
+from agent.sample.model.request import ModelReply, ModelTurn
+from agent.sample.model.text import block, lines
+from agent.texts import say
+from tests.support.deep_lab import ZH, DeepLab, Researcher, Rule, deep_laboratory
+from tests.support.lab import answer_of, told
+
+RIGHT, WRONG, MENDED = "成本为40美元/千瓦时", "成本降到999美元", "成本在第2页为42美元/千瓦时"
+DRAFT = f"# 报告\n\n{RIGHT}[^t0-0]。{WRONG}[^t0-1]。"
+
+
+def writes(text: str) -> Rule:
+    return lambda turn: ModelReply(text=text)
+
+
+def judges(turn: ModelTurn) -> ModelReply:
+    """Judge what has the wrong figure as found nowhere, and everything else as borne out."""
+    rulings = list[dict[str, Any]]()
+    passages = [line.split()[0] for line in lines(turn.user, "passages")]
+    for line in lines(turn.user, "statements"):
+        number = line.split()[0]
+        if "999" in line:
+            rulings.append({"id": number, "v": "n", "bad": ["999美元"]})
+        else:
+            rulings.append({"id": number, "v": "s", "p": passages[:1]})
+    return ModelReply(json={"rulings": rulings})
+
+
+def edits(*changes: tuple[str, str], inserts: tuple[tuple[str, str], ...] = ()) -> Rule:
+    return lambda turn: ModelReply(
+        json={
+            "edits": [{"id": name, "text": text} for name, text in changes],
+            "inserts": [{"after": name, "text": text} for name, text in inserts],
+        }
+    )
+
+
+def lab_of(draft: str = DRAFT, **rules: Rule) -> Any:
+    given = {"deep_report": writes(draft), "claim_check": judges, **rules}
+    return deep_laboratory(Researcher("成本", **given))
+
+
+def judged(lab: DeepLab) -> list[str]:
+    """Return the statements that the judge was shown, in order."""
+    turns = lab.llm.asked("claim_check")
+    return [line for turn in turns for line in lines(turn.user, "statements")]
+
+
+async def test_where_nothing_fails_nothing_is_revised() -> None:
+    async with lab_of(f"# 报告\n\n{RIGHT}[^t0-0]。") as lab:
+        state = await lab.ask(ZH)
+        assert lab.llm.asked(PHASE) == []
+    assert "revision" not in told(state)["checks"]
+    assert RIGHT in str(answer_of(state).text)
+
+
+async def test_what_fails_is_mended_once_and_only_what_is_new_is_judged_again() -> None:
+    async with lab_of(revise=edits(("2", f"{MENDED}[^t0-2]。"))) as lab:
+        state = await lab.ask(ZH)
+        [asked], seen = lab.llm.asked(PHASE), judged(lab)
+    text = str(answer_of(state).text)
+    assert f"{RIGHT}[1]" in text
+    assert f"{MENDED}[2]" in text
+    assert "999" not in text
+    assert "†" not in text
+    assert f"⟨1⟩{RIGHT}[^t0-0]。⟨2⟩{WRONG}[^t0-1]。" in block(asked.user, "draft")
+    failed = block(asked.user, "failed")
+    assert failed.startswith("2: missing: 999美元")
+    assert "[^t0-1] " in failed
+    assert sum(line.split(" ", 1)[1].startswith(RIGHT) for line in seen) == 1
+    assert sum(line.split(" ", 1)[1].startswith(MENDED) for line in seen) == 1
+    assert told(state)["checks"]["revision"] == {
+        "failed": 1, "edits": 1, "inserts": 0, "looks": 0,
+    }  # fmt: skip
+    assert told(state)["checks"]["claims"]["supported"] == 2
+
+
+async def test_what_still_fails_after_the_revision_is_marked() -> None:
+    async with lab_of(revise=edits(("2", "如今成本为999美元[^t0-1]。"))) as lab:
+        state = await lab.ask(ZH)
+        assert len(lab.llm.asked(PHASE)) == 1
+    assert "999美元†" in str(answer_of(state).text)
+
+
+async def test_the_statement_behind_a_change_is_judged_with_the_words_before_it() -> None:
+    behind = "在同一次试验中电池用了很长的时间，温度始终没有超过规定的范围，这由各家实验室共同确认"
+    draft = f"# 报告\n\n{RIGHT}[^t0-0]。{WRONG}[^t0-1]。{behind}，各方对此都没有异议[^t0-0]。"
+    async with lab_of(draft, revise=edits(("2", ""))) as lab:
+        state = await lab.ask(ZH)
+        once, again = [line for line in judged(lab) if "同一次试验" in line]
+    assert "(In:" not in once
+    assert again.endswith(f"(In: 报告 / {RIGHT}。)")
+    assert "999" not in str(answer_of(state).text)
+
+
+async def test_an_id_that_is_no_source_goes_to_the_reviser_and_one_not_shown_is_none() -> None:
+    async with lab_of(
+        f"# 报告\n\n{RIGHT}[^t0-0]。第二句也有来源[^t9-9]。",
+        revise=edits(inserts=(("1", "另有一句[^t7-7]。"),)),
+    ) as lab:
+        state = await lab.ask(ZH)
+        [asked] = lab.llm.asked(PHASE)
+    assert block(asked.user, "failed") == "2: cites t9-9, which is no source"
+    assert "另有一句。第二句也有来源" in str(answer_of(state).text)
+    assert told(state)["checks"]["unknown_ids_removed"] == 2
+
+
+async def test_a_revision_that_fails_leaves_the_draft_with_its_signs() -> None:
+    async with lab_of(revise=lambda turn: ModelReply(text="no json")) as lab:
+        state = await lab.ask(ZH)
+    text = str(answer_of(state).text)
+    assert f"{RIGHT}[1]" in text
+    assert "999美元†" in text
+
+
+async def test_a_judge_that_fails_leaves_a_report_that_says_it_was_not_checked() -> None:
+    async with lab_of(claim_check=lambda turn: ModelReply(text="no json")) as lab:
+        state = await lab.ask(ZH)
+        assert lab.llm.asked(PHASE) == []
+    assert say("answer.not_checked", "zh") in str(answer_of(state).text)
+    assert "999" in str(answer_of(state).text)
+
+
+async def test_the_reader_sees_how_far_it_is_and_then_the_whole_text() -> None:
+    async with lab_of(revise=edits(("2", f"{MENDED}[^t0-2]。"))) as lab:
+        kinds, first_text = list[str](), -1
+        async for mode, part in lab.graph.astream(
+            {"messages": ZH},
+            {"configurable": {"thread_id": "p"}},
+            context=lab.configured(),
+            stream_mode=["messages", "custom"],
+        ):
+            if mode == "custom":
+                kinds.append(part["type"])
+            elif "报告" in str(part[0].text) and first_text < 0:
+                first_text = len(kinds)
+    assert kinds[kinds.index("answering") :] == [
+        "answering", "drafting", "judged", "revising", "judged", "done",
+    ]  # fmt: skip
+    assert first_text == len(kinds) - 1
+
+
+async def test_draft_and_revision_begin_alike_and_the_revision_stays_small() -> None:
+    long = "。".join(f"第{n}个说明，成本为{40 + n % 4}美元/千瓦时[^t0-0]" for n in range(300))
+    async with lab_of(f"{DRAFT}\n\n{long}。") as lab:
+        await lab.ask(ZH)
+        [draft], [revision] = lab.llm.asked("deep_report"), lab.llm.asked(PHASE)
+    assert draft.system == revision.system
+    size = len(re.findall("[\u3000-\u9fff\uff00-\uffef]", revision.user)) / 1.5
+    assert size < 20_000

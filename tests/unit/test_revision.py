@@ -1,0 +1,117 @@
+"""Edits and inserts of numbered statements: what they make of a text, and what is new in it."""
+
+import pytest
+
+from agent.evidence.claims.revision import (
+    Edit,
+    Insert,
+    Look,
+    Revision,
+    RevisionWithLooks,
+    applied,
+    numbered_draft,
+)
+from agent.evidence.claims.statements import MARKED, statements
+
+TEXT = """# Pumps
+
+A pump costs 40 euros [^w0-0]. It weighs 3 kg.
+
+- Rent is 7 euros.
+  - From May.
+- Power is 450 kW.
+
+| Pump | Price | Noise |
+|---|---|---|
+| Small | 40 | 60 dB |
+| Large | 90 | 60 dB |
+
+The end.
+"""
+
+
+def revised(*edits: tuple[str, str], inserts: tuple[tuple[str, str], ...] = ()) -> str:
+    return changed(*edits, inserts=inserts)[0]
+
+
+def changed(
+    *edits: tuple[str, str], inserts: tuple[tuple[str, str], ...] = ()
+) -> tuple[str, list[str], list[int]]:
+    """Return the text, its new statements and where some are gone."""
+    revision = Revision(
+        edits=[Edit(id=name, text=text) for name, text in edits],
+        inserts=[Insert(after=name, text=text) for name, text in inserts],
+    )
+    done = applied(TEXT, statements(TEXT, MARKED), revision, str)
+    return done.text, [done.text[start:end] for start, end in done.new], done.gone
+
+
+def test_every_statement_and_cell_is_shown_behind_its_number() -> None:
+    shown = numbered_draft(TEXT, statements(TEXT, MARKED), MARKED)
+    assert "⟨1⟩A pump costs 40 euros [^w0-0]. ⟨2⟩It weighs 3 kg." in shown
+    assert "- ⟨3⟩Rent is 7 euros." in shown
+    assert "| Large | ⟨7a⟩90 | ⟨7b⟩60 dB |" in shown
+
+
+def test_an_edit_replaces_one_statement_and_nothing_around_it() -> None:
+    text, new, _ = changed(("⟨2⟩", "It weighs 4 kg [^w0-1]."))
+    assert text == TEXT.replace("It weighs 3 kg.", "It weighs 4 kg [^w0-1].")
+    assert new == ["It weighs 4 kg [^w0-1]."]
+
+
+def test_a_cell_that_says_what_another_one_says_is_new_all_the_same() -> None:
+    text, new, _ = changed(("7a", "40"))
+    assert "| Large | 40 | 60 dB |" in text
+    assert new == ["40"]
+
+
+def test_a_cell_stays_one_cell_and_an_item_keeps_its_sign() -> None:
+    text = revised(("6a", "| 41 | or so |"), ("5", "- Power is 440 kW."))
+    assert "| Small | 41 \\| or so | 60 dB |" in text
+    assert "- Power is 440 kW.\n" in text
+
+
+def test_what_is_taken_out_takes_its_line_along_and_tells_where_it_was() -> None:
+    text, new, gone = changed(("5", ""), ("2", ""))
+    assert "Power" not in text
+    assert "A pump costs 40 euros [^w0-0].\n\n- Rent" in text.replace("]. \n", "].\n")
+    assert new == []
+    assert len(gone) == 2
+    assert revised(("6a", "")).count("| – |") == 1
+
+
+@pytest.mark.parametrize(
+    ("after", "words", "made"),
+    [
+        ("1", "It is red.", "[^w0-0]. It is red. It weighs"),
+        ("3", "- Heat is 2 euros.", "  - From May.\n- Heat is 2 euros.\n- Power"),
+        ("2", "- A list.", "3 kg.\n\n- A list.\n\n- Rent"),
+        ("6b", "| Middle | 60 | 60 dB |", "60 dB |\n| Middle | 60 | 60 dB |\n| Large"),
+        ("6b", "Both are loud.", "| Large | 90 | 60 dB |\n\nBoth are loud.\n\nThe end."),
+        ("5", "## More\n\nText.", "450 kW.\n\n## More\n\nText.\n\n| Pump"),
+        ("0", "Buy the small one.", "# Pumps\n\nBuy the small one.\n\nA pump costs"),
+    ],
+)
+def test_an_insert_stands_where_it_belongs(after: str, words: str, made: str) -> None:
+    text, new, _ = changed(inserts=((after, words),))
+    assert made in text
+    assert new == [words]
+
+
+def test_two_inserts_at_one_place_keep_their_order_and_unknown_numbers_change_nothing() -> None:
+    text = revised(("99", "No."), inserts=(("2", "One."), ("2", "Two."), ("88", "No.")))
+    assert "3 kg. One. Two." in text
+    assert "No." not in text
+
+
+def test_of_two_edits_of_a_statement_the_later_one_counts_and_no_insert_comes_twice() -> None:
+    first = RevisionWithLooks(
+        edits=[Edit(id="1", text="a"), Edit(id="2", text="b")],
+        inserts=[Insert(after="1", text="c")],
+        looks=[Look(tool="search", argument="x"), Look(tool="search", argument="x")],
+    )
+    later = RevisionWithLooks(edits=[Edit(id="2", text="d")], inserts=first.inserts)
+    both = first.joined(later)
+    assert [(edit.id, edit.text) for edit in both.edits] == [("1", "a"), ("2", "d")]
+    assert len(both.inserts) == 1
+    assert len(first.wanted) == 1
