@@ -290,9 +290,9 @@ async def test_the_planner_sees_own_documents_and_what_can_be_asked(shared: Worl
         await lab.ask()
     (turn,) = llm.asked("plan_tasks")
     assert block(turn.user, "collections").split("\n") == [
-        "own (2)", "- 钠离子电池笔记", "- 差旅 <制度>",
+        "own (2)", "- 差旅 <制度>", "- 钠离子电池笔记",
     ]  # fmt: skip
-    assert block(turn.user, "sources") == "filings, documents"
+    assert block(turn.user, "sources") == "filings"
     assert block(turn.user, "unavailable") == "OpenAlex"
 
 
@@ -365,16 +365,18 @@ async def test_papers_that_earlier_questions_left_do_not_pass(lab: PlanLab) -> N
     assert cited_documents(named) == {"钠离子电池笔记"}
 
 
-async def test_own_documents_of_another_company_do_not_pass(lab: PlanLab) -> None:
+async def test_own_documents_are_read_whatever_sources_and_company_a_task_names(
+    lab: PlanLab,
+) -> None:
     knowledge = lab.services.knowledge()
     knowledge.put(
         "年度报告摘要", "青岚公司钠离子电池业务。\n\n最大客户占收入的 64%，电池交付延期。"
     )
     knowledge.put("物流", "青岚物流有限公司电池交付延期，最大客户占收入的 9%。")
-    task = {"query": "青岚公司 最大客户 电池交付", "company": "青岚公司", "sources": ["documents"]}
+    task = {"query": "青岚公司 最大客户 电池交付", "company": "青岚公司", "sources": []}
     plays(lab, task, rewrite_headings=lambda turn: ModelReply(json={"questions": []}))
     state = await lab.ask()
-    assert own_titles(state) == {"年度报告摘要"}
+    assert own_titles(state) >= {"年度报告摘要", "物流"}
     assert any("64%" in passage["text"] for passage in state["passages"])
     assert told(state)["gaps"] == []
 
@@ -390,20 +392,9 @@ async def test_the_rest_of_a_document_that_was_found_comes_where_there_is_room(
     texts = {p["text"] for p in state["passages"] if p["title"] == "尽调"}
     assert len(texts) == 7
     few = await lab.ask(max_passages=3)
-    assert sum(passage["path"].startswith("notes/") for passage in few["passages"]) == 3
-
-
-async def test_a_company_that_nothing_names_is_said_not_to_be_found(lab: PlanLab) -> None:
-    plays(
-        lab, {"query": "澄海储能 融资", "company": "澄海储能 / Chenghai", "sources": ["documents"]}
-    )
-    for name in ("wikipedia", "openalex", "semantic_scholar", "tavily"):
-        body: dict[str, Any] = {"results": [], "batchcomplete": True, "total": 0, "meta": {}}
-        lab.world.services[name].fail("status", times=None, status=200, body=body)
-    state = await lab.ask()
-    gaps = {gap["code"]: gap["message"] for gap in told(state)["gaps"]}
-    assert "澄海储能" in gaps["company_unnamed"]
-    assert state["passages"] == []
+    of_documents = [p for p in few["passages"] if not p["path"].startswith("http")]
+    assert len(of_documents) == 3
+    assert own_titles(few) == {"尽调"}
 
 
 async def test_no_collections_are_read_where_none_are_wanted(lab: PlanLab) -> None:

@@ -6,15 +6,14 @@ from typing import Any
 import pytest
 
 from agent.assistants.plan_execute.documents import (
-    concerning,
     crop_observation,
     distinct,
     documents_of,
     merged_over_tasks,
+    nearest_first,
     sorted_by_kind,
 )
 from agent.assistants.plan_execute.state import ExecutorResult, Task
-from agent.assistants.plan_execute.subject import Subject, subject_of
 from agent.core.strings import estimated_tokens
 from agent.search.documents import Document
 
@@ -101,8 +100,8 @@ def test_the_longer_text_is_kept() -> None:
     assert distinct([one, other])[0]["text"] == "Much longer."
 
 
-def subject(query: str, company: str = "") -> Subject:
-    return subject_of(Task(id="T1", query=query, dep=[], company=company))
+def task(query: str) -> Task:
+    return Task(id="T1", query=query, dep=[])
 
 
 def document(title: str, text: str, kind: str = "page") -> Document:
@@ -115,13 +114,13 @@ def titles(documents: list[Document]) -> list[str]:
     return [each["title"] for each in documents]
 
 
-def test_pages_on_another_subject_do_not_pass() -> None:
+def test_pages_come_in_the_order_of_the_words_they_share_and_none_is_left_out() -> None:
     found = [
         document("博物馆", "杭州的博物馆周一闭馆。"),
         document("钠电", "钠离子电池在降价。"),
         document("成本", "钠离子电池的成本与价格。"),
     ]
-    assert titles(concerning(found, subject("钠离子电池 成本 价格"))) == ["成本", "钠电"]
+    assert titles(nearest_first(found, task("钠离子电池 成本 价格"))) == ["成本", "钠电", "博物馆"]
 
 
 def test_pages_with_about_as_many_words_keep_the_order_of_the_search() -> None:
@@ -131,19 +130,7 @@ def test_pages_with_about_as_many_words_keep_the_order_of_the_search() -> None:
         document("旁及", "钠离子电池。"),
     ]
     query = "钠离子电池 成本 价格 2026 储能系统"
-    assert titles(concerning(found, subject(query))) == ["降价", "全部", "旁及"]
-
-
-def test_of_a_company_pages_must_name_it_and_background_what_is_asked_about_it() -> None:
-    found = [
-        document("青岚物流", "青岚物流有限公司的成本与价格。"),
-        document("年报", "青岚公司的钠离子电池业务。"),
-        document("青岚湖", "青岚湖是一个湖泊。", "encyclopedia"),
-        document("钠离子电池", "钠离子电池是一种二次电池。", "encyclopedia"),
-        document("报表", "营收 3 亿元。", "statement"),
-    ]
-    kept = concerning(found, subject("青岚公司 钠离子电池", "青岚公司"))
-    assert set(titles(kept)) == {"年报", "钠离子电池", "报表"}
+    assert titles(nearest_first(found, task(query))) == ["降价", "全部", "旁及"]
 
 
 def test_what_several_tasks_found_stays_where_it_bears_most() -> None:
@@ -153,8 +140,7 @@ def test_what_several_tasks_found_stays_where_it_bears_most() -> None:
                        papers=[], decisions=[])
         for n in (1, 2)
     ]  # fmt: skip
-    subjects = [subject("钠离子电池 安全"), subject("钠离子电池 成本")]
-    merged = merged_over_tasks(results, subjects)
+    merged = merged_over_tasks(results, [task("钠离子电池 安全"), task("钠离子电池 成本")])
     assert [titles(result["documents"]) for result in merged] == [["安全"], ["成本"]]
 
 

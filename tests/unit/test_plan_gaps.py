@@ -3,16 +3,11 @@
 from typing import Any, cast
 
 from agent.assistants.common.gaps import gap_lines, reader_note, run_gap
-from agent.assistants.plan_execute.execute import empty_gap
-from agent.assistants.plan_execute.state import PlanState, Task
+from agent.assistants.plan_execute.state import PlanState
 from agent.assistants.plan_execute.write_dossier import task_gaps_told_once
 from agent.evidence.types import Gap
 
 COST, LIFE = "澄远储能 成本", "澄远储能 循环寿命"
-
-
-def task(query: str, company: str = "") -> Task:
-    return Task(id="T1", query=query, dep=[], company=company)
 
 
 def state(targets: list[str], statuses: list[str]) -> PlanState:
@@ -25,17 +20,6 @@ def state(targets: list[str], statuses: list[str]) -> PlanState:
 
 def gap(query: str) -> Gap:
     return run_gap("plan_execute.task_empty", "zh", query=query, task=query)
-
-
-def test_what_was_found_on_another_subject_is_not_said_to_be_missing() -> None:
-    nothing, other = (
-        empty_gap(task(COST), 0, "zh"),
-        empty_gap(task(COST, "澄远储能 / CY"), 14, "zh"),
-    )
-    assert nothing["message"] == "外部来源里没有“澄远储能 成本”的资料。"
-    assert other["message"] == "外部来源查到 14 条资料，没有一条讲的是“澄远储能”。"
-    english = empty_gap(task("Customs rules"), 3, "en")
-    assert english["message"] == "Of 3 results from outside sources none is about “Customs rules”."
 
 
 def test_a_reader_learns_that_a_dossier_rests_on_own_documents_alone() -> None:

@@ -22,11 +22,11 @@ log = logging.getLogger(__name__)
 
 
 NOT_LOOKED_UP = "not_looked_up"
-TASK_GAPS = frozenset({"task_empty", "task_off_subject"})
+TASK_GAPS = frozenset({"task_empty"})
 """Codes of what was found out on one task; each task has its own."""
 _FOUND_NOTHING = frozenset({
     "no_results", "map_no_results", "map_place_not_found", "map_not_covered", "map_no_route",
-    "map_place_too_wide", "map_wrong_city", "no_pages", "company_unnamed",
+    "map_place_too_wide", "map_wrong_city", "no_pages",
     *TASK_GAPS,
 })  # fmt: skip
 _ANSWERED_EMPTY = {

@@ -9,16 +9,16 @@ import asyncio
 import logging
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, cast, get_args
 from urllib.parse import urlsplit
 
 from agent.assistants.common.own_documents import passage_text
 from agent.assistants.common.reading import OpenedPage, partly_read, read_whole
 from agent.assistants.common.services import Services
-from agent.assistants.plan_execute.state import ExecutorResult
-from agent.assistants.plan_execute.subject import Subject
+from agent.assistants.plan_execute.state import ExecutorResult, Task
+from agent.assistants.plan_execute.subject import bearing, queries_of
 from agent.core.budget import Meter
 from agent.core.errors import AgentError
 from agent.core.processor import compute, lazy_property
@@ -82,35 +82,26 @@ def distinct(documents: Iterable[Document]) -> list[Document]:
     return merged
 
 
-def concerning(documents: Iterable[Document], subject: Subject) -> list[Document]:
-    """Return those that concern the subject, those first that have most of a query's words.
+def nearest_first(documents: Iterable[Document], task: Task) -> list[Document]:
+    """Return the documents, those first that have most of a query's words; none is left out.
 
-    Where about as many stand, the order of the search is kept. Filings and statements were looked
-    up by their company.
+    Where about as many stand, the order of the search is kept.
     """
-    selection = [
-        document
-        for document in documents
-        if document["kind"] in ("filing", "statement")
-        or subject.concerns(
-            whole_text(document), origin="page" if document["kind"] == "page" else "background"
-        )
-    ]
-    return sorted(
-        selection, key=lambda document: -round(_STEPS * subject.bearing(whole_text(document)))
-    )
+    queries = _queries(task)
+    return sorted(documents, key=lambda each: -round(_STEPS * bearing(queries, whole_text(each))))
 
 
 def merged_over_tasks(
-    results: Sequence[ExecutorResult], subjects: Sequence[Subject]
+    results: Sequence[ExecutorResult], tasks: Sequence[Task]
 ) -> list[ExecutorResult]:
     """Return the results with each document in the task alone that it bears on most."""
     best: dict[str, tuple[float, int]] = {}
-    for at, (result, subject) in enumerate(zip(results, subjects, strict=True)):
+    for at, (result, task) in enumerate(zip(results, tasks, strict=True)):
+        queries = _queries(task)
         for document in result["documents"]:
-            bearing = subject.bearing(whole_text(document))
+            share = bearing(queries, whole_text(document))
             for key in _keys(document):
-                best[key] = max(best.get(key, (-1.0, 0)), (bearing, -at))
+                best[key] = max(best.get(key, (-1.0, 0)), (share, -at))
     return [
         cast(ExecutorResult, {**result, "documents": [
             document for document in result["documents"]
@@ -118,6 +109,10 @@ def merged_over_tasks(
         ]})
         for at, result in enumerate(results)
     ]  # fmt: skip
+
+
+def _queries(task: Task) -> list[str]:
+    return list(dict.fromkeys([task["query"], *queries_of(task)]))
 
 
 def whole_text(document: Document) -> str:
@@ -290,22 +285,16 @@ async def ranked(
     *,
     meter: Meter,
     threshold: float,
-    top_n: int | None = None,
-    least: int = 0,
-    may_stay: Callable[[int], bool] = lambda place: True,
+    top_n: int,
+    least: int,
 ) -> Ranked:
     """Rank texts above the threshold, cut to `top_n`; by BM25 keep the `least` best."""
     reranked = await reranker.rerank(query, texts, meter=meter, top_n=top_n, threshold=threshold)
-    count = min(least, len(texts), top_n or least)
+    count = min(least, len(texts), top_n)
     if reranked.backend != BUILT_IN or len(reranked.order) >= count:
         return reranked
     # Another server need not be asked again: it would have been named as the back-end.
-    whole = await reranker.rerank(query, texts, meter=meter, top_n=count)
-    if whole.backend != BUILT_IN:
-        return reranked
-    reached = {place for place, _ in reranked.order}
-    selection = [(at, score) for at, score in whole.order if at in reached or may_stay(at)]
-    return replace(reranked, order=selection)
+    return await reranker.rerank(query, texts, meter=meter, top_n=count)
 
 
 def source_name(source: str, language: Language) -> str:

@@ -31,12 +31,12 @@ from agent.assistants.plan_execute.decide import (
     optional_tools,
 )
 from agent.assistants.plan_execute.documents import (
-    concerning,
     distinct,
     documents_of,
     ids_of,
     is_scored,
     merged_over_tasks,
+    nearest_first,
     sorted_by_kind,
     source_name,
     whole_text,
@@ -53,7 +53,7 @@ from agent.assistants.plan_execute.state import (
     TaskStatus,
     configuration_of,
 )
-from agent.assistants.plan_execute.subject import companies_of, queries_for, queries_of, subject_of
+from agent.assistants.plan_execute.subject import queries_for, queries_of
 from agent.assistants.plan_execute.task_run import (
     NODE,
     REQUIRED,
@@ -154,7 +154,7 @@ async def execute(
     language = state["turn"]["language"]
     tasks, ended = await working.all_tasks(state["tasks"])
     found_by_task = [end["executor_result"] for end in ended]
-    results = merged_over_tasks(found_by_task, [subject_of(task) for task in tasks])
+    results = merged_over_tasks(found_by_task, tasks)
     every_gap = [*_off_gaps(off, language), *working.gaps, *_all(ended, "gaps")]
     gaps = _distinct(every_gap, state.get("gaps") or [])
     for gap in gaps:
@@ -285,7 +285,8 @@ class _Working:
             ended = _failed_result(task, error, turn["language"])
         result, seconds = ended["executor_result"], time.monotonic() - began
         if result["status"] == "empty":
-            gap = empty_gap(ended.get("task", task), ended.get("found", 0), turn["language"])
+            query = ended.get("task", task)["query"]
+            gap = run_gap("plan_execute.task_empty", turn["language"], query=query, task=query)
             ended["gaps"] = [*(ended.get("gaps") or []), gap]
         count = len(result["documents"])
         log.info("turn=%s %s %s: %s, %d documents, %d papers, %.1f s", turn["id"], NODE,
@@ -329,16 +330,6 @@ def _failed_result(task: Task, error: AgentError, language: Language) -> Executo
     result = _empty_result(task, "failed")
     gap = gap_of(task["query"], error, NODE, language)
     return ExecutorState(executor_result=result, gaps=[gap])
-
-
-def empty_gap(task: Task, found: int, language: Language) -> Gap:
-    """Return that outside sources had nothing for a task, or nothing on its subject."""
-    query, companies = task["query"], companies_of(task.get("company", ""))
-    if not found:
-        return run_gap("plan_execute.task_empty", language, query=query, task=query)
-    subject = companies[0][0] if companies else query
-    values = {"subject": subject, "count": str(found)}
-    return run_gap("plan_execute.task_off_subject", language, query=query, **values)
 
 
 def _off_gaps(off: dict[str, str], language: Language) -> Iterable[Gap]:
@@ -414,10 +405,9 @@ _LEAST = 3
 
 
 async def clean_and_rerank(state: ExecutorState, runtime: Runtime[ExecutorRun]) -> ExecutorState:
-    """Keep what concerns the task; scored sources are cut by threshold and top-n besides."""
+    """Put what was found in order; scored sources alone are cut, by threshold and top-n."""
     run, query = runtime.context, state["current_query"]
-    every = distinct(state.get("search_results") or [])
-    documents = concerning(every, subject_of(state["task"]))
+    documents = nearest_first(distinct(state.get("search_results") or []), state["task"])
     scored = run.configuration.rerank_sources
     papers = [document for document in documents if is_scored(document, scored)]
     others = [document for document in documents if not is_scored(document, scored)]
@@ -436,11 +426,11 @@ async def clean_and_rerank(state: ExecutorState, runtime: Runtime[ExecutorRun]) 
         note = f"{ranking.backend} ({ranking.note})" if ranking.note else ranking.backend
         if ranking.note:
             log.warning("turn=%s %s: ranking: %s", run.turn["id"], run.task["id"], ranking.note)
-    log.info("turn=%s %s: %d found, %d distinct, %d on its subject, %d of %d scored kept",
-             run.turn["id"], run.task["id"], len(state.get("search_results") or []), len(every),
+    log.info("turn=%s %s: %d found, %d distinct, %d of %d scored kept",
+             run.turn["id"], run.task["id"], len(state.get("search_results") or []),
              len(documents), len(ranked), len(papers))  # fmt: skip
     documents = sorted_by_kind([*ranked, *others])
-    return ExecutorState(found=len(every), reranked_results=documents, rerank_note=note)
+    return ExecutorState(reranked_results=documents, rerank_note=note)
 
 
 def _with_score(document: Document, score: float) -> Document:

@@ -211,7 +211,7 @@ def _distinct(tasks: Sequence[Task]) -> list[Task]:
 
 log = logging.getLogger(__name__)
 NODE = "plan"
-_SHOWN_TITLES = 30
+_SHOWN_TITLES = 200
 _MAX_TITLE = 120
 
 
@@ -237,7 +237,7 @@ async def plan(
         if each["name"] in readable.names and is_own(each["name"])
     ]
     titles = await _titles(own, services, Scope(owner=owner), turn, meter)
-    offer = _offer(services, configuration, turn["language"], documents=bool(own))
+    offer = _offer(services, configuration, turn["language"])
     values = {**offer, "conversation": discussion, "collections": _collection_lines(own, titles)}
     share = configuration.context_token_limit // 20
     values["previous"] = previous_lines(
@@ -268,18 +268,20 @@ async def plan(
 async def _titles(
     own: list[Collected], services: Services, scope: Scope, turn: Turn, meter: Meter
 ) -> list[str]:
-    """Return the titles of own documents, those nearest to the question first."""
+    """Return the titles of own documents; of very many those nearest to the question."""
     if not own:
         return []
-    knowledge, few = services.knowledge(), sum(each["documents"] for each in own) <= _SHOWN_TITLES
+    knowledge, count = services.knowledge(), sum(each["documents"] for each in own)
     scope = replace(scope, collections=tuple(dict.fromkeys(each["name"] for each in own)))
     try:
-        hits = await knowledge.search(turn["question"], scope, limit=2 * _SHOWN_TITLES, meter=meter)
-        others = await knowledge.documents(scope) if few else []
+        if count <= _SHOWN_TITLES:
+            documents = await knowledge.documents(scope)
+        else:
+            hits = await knowledge.search(turn["question"], scope, limit=_SHOWN_TITLES, meter=meter)
+            documents = [hit.document for hit in hits]
     except AgentError as error:
         log.warning("turn=%s %s, titles: %s", turn["id"], NODE, error)
         return []
-    documents = [*(hit.document for hit in hits), *others]
     titles = dict.fromkeys(clean_text(document["title"], _MAX_TITLE) for document in documents)
     return [title for title in titles if title][:_SHOWN_TITLES]
 
@@ -290,9 +292,7 @@ def _collection_lines(own: list[Collected], titles: list[str]) -> str:
     return "\n".join([*names, *(f"- {title}" for title in titles)])
 
 
-def _offer(
-    services: Services, configuration: Configuration, language: Language, *, documents: bool
-) -> dict[str, str]:
+def _offer(services: Services, configuration: Configuration, language: Language) -> dict[str, str]:
     """Return which special sources a task may name, and which required ones cannot be asked."""
     off = sources_off(services, configuration)
     settings = services.settings
@@ -301,7 +301,6 @@ def _offer(
         "filings": "sec_edgar" not in off,
         "akshare": "akshare" not in off,
         "map": has_map and configuration.geo_routing != "never",
-        "documents": documents,
     }
     missing = [source_name(name, language) for name in REQUIRED if name in off]
     return {

@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import zip_longest
 
 from langchain_core.messages import BaseMessage
@@ -35,10 +34,8 @@ from agent.assistants.plan_execute.documents import (
     PAGES,
     PageIndex,
     pages_to_read,
-    ranked,
     read_pages,
     source_name,
-    whole_text,
 )
 from agent.assistants.plan_execute.state import (
     Passage,
@@ -48,13 +45,8 @@ from agent.assistants.plan_execute.state import (
     configuration_of,
 )
 from agent.assistants.plan_execute.subject import (
-    Origin,
-    Subject,
-    companies_of,
-    names_company,
     queries_for,
     queries_of,
-    subject_of,
 )
 from agent.configuration import Configuration
 from agent.core.budget import Meter
@@ -63,8 +55,9 @@ from agent.core.progress import event
 from agent.core.strings import cut_to_tokens
 from agent.evidence.queries import clean_text, drop_seen
 from agent.evidence.types import Gap, Query, Source
+from agent.knowledge.rerank import BUILT_IN
 from agent.knowledge.terms import bears_on
-from agent.knowledge.types import Hit, KnownDocument, Scope
+from agent.knowledge.types import Hit, Scope
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import task_prompt
 from agent.search.documents import Document
@@ -164,8 +157,6 @@ MAX_HEADINGS, MAX_REWRITTEN, MAX_TARGETS = 60, 12, 12
 _MAX_QUESTION, _MAX_HEADING = 300, 120
 _PER_TARGET = 12
 """Passages looked at for one target."""
-_LEAST = 2
-"""Passages kept for a target where only words can be counted."""
 _NEAR = 15
 """Passages nearest to the question and to each task, whose documents' headings are rewritten."""
 
@@ -196,7 +187,6 @@ async def search_info(
     reasons = {(gap["provider"], gap["code"]) for gap in state.get("gaps", [])}
     gaps = [gap for gap in searching.gaps if (gap["provider"], gap["code"]) not in reasons]
     gaps += [whole.gap] if whole.gap else []
-    gaps += _unnamed(state, [*map(passage_text, whole.hits), *map(_text_of, passages)])
     for gap in gaps:
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
     runtime.stream_writer(event("passages", NODE, count=len(passages) + len(whole.hits)))
@@ -232,31 +222,6 @@ async def _differences(whole: WholeDocuments, searching: "_Searching") -> list[s
     )
     searching.gaps += gaps
     return lines
-
-
-def _text_of(passage: Passage) -> str:
-    return "\n".join([passage["title"], *passage["headings"], passage["text"]])
-
-
-def _unnamed(state: PlanState, passages: Sequence[str]) -> list[Gap]:
-    """Return a gap for each company of the plan that nothing of what was found names.
-
-    A task whose sources failed found out nothing about its company.
-    """
-    asked = {r["task"] for r in state["executor_result"] if r["status"] != "failed"}
-    texts = [whole_text(d) for result in state["executor_result"] for d in result["documents"]]
-    texts += passages
-    companies = dict.fromkeys(
-        names
-        for task in state["tasks"]
-        if task["id"] in asked
-        for names in companies_of(task.get("company", ""))
-    )
-    return [
-        run_gap("plan_execute.company_unnamed", state["turn"]["language"], company=names[0])
-        for names in companies
-        if not any(names_company(name, text) for name in names for text in texts)
-    ]
 
 
 def _searching(
@@ -299,8 +264,6 @@ class _Searching:
     """Whether the question wants the own documents: then none is left out, only put in order."""
     pages: PageIndex = field(default_factory=PageIndex)
     gaps: list[Gap] = field(default_factory=list)
-    named: dict[tuple[str, str], bool] = field(default_factory=dict)
-    """Whether a document names a company anywhere, by their ids and names."""
 
     @property
     def queries(self) -> list[str]:
@@ -454,99 +417,46 @@ class _Searching:
         return [*tasks, *(others[place] for place, _ in ranking.order)]
 
     async def _search(self, number: int, target: str) -> Found:
-        """Return what a target finds on its subject, reranked; below the threshold it is left out.
+        """Return what a target finds, reranked.
 
-        A task's target is searched in the languages of its queries, and in own documents where
-        the plan does not say that it needs none.
+        A task's target is searched in the languages of its queries.
         """
         own = [task for task in self.tasks if distinct_questions([task["query"]]) == [target]]
         variants = queries_for(
             "wikipedia", [target, *(q for task in own for q in queries_of(task))]
         )
-        needs = any("documents" in task.get("sources", ["documents"]) for task in own)
-        wants_own = self.wanted or not own or needs
-        scopes = (self.own if wants_own else None, self.full_texts)
+        scopes = (self.own, self.full_texts)
         lists = await asyncio.gather(
             *(self._known(each, scope, _PER_TARGET) for each in variants for scope in scopes)
         )
         lists += [self.pages.search(each, _PER_TARGET) for each in variants]
         hits_by_key = {_key(hit): hit for hits in lists for hit in hits}
-        subjects = [subject_of(task) for task in own or self.tasks]
-        about = await self._about(list(hits_by_key.values()), subjects)
-        hits = [
-            hit
-            for hit in hits_by_key.values()
-            if hit.document["id"] in about or self._is_wanted(hit)
-        ]
-        return Found(number, target, await self._ranked(variants, hits))
+        return Found(number, target, await self._ranked(variants, list(hits_by_key.values())))
 
     async def _ranked(self, variants: list[str], hits: list[Hit]) -> list[tuple[Hit, float]]:
-        """Return the best hits with their highest scores for one of the queries."""
+        """Return the best hits with their highest scores for one of the queries.
+
+        Own documents that nobody asked for have to reach the threshold, or, where only words can
+        be counted, to bear on the query. The others are put in order only.
+        """
         texts, best = [passage_text(hit) for hit in hits], dict[int, float]()
+        least, reranker = self.configuration.rerank_threshold, self.services.reranker()
         for query in variants if hits else []:
-            ranking = await ranked(
-                self.services.reranker(),
-                query,
-                texts,
-                meter=self.meter,
-                threshold=self.configuration.rerank_threshold,
-                least=_LEAST,
-                may_stay=partial(_may_stay, query, hits),
-            )
-            for place, score in ranking.order:
-                best[place] = max(score, best.get(place, score))
-        for place, hit in enumerate(hits):
-            if self._is_wanted(hit):
-                best.setdefault(place, 0.0)
-        order = sorted(best.items(), key=lambda scored: -scored[1])[:_PER_TARGET]
-        return [(hits[place], score) for place, score in order]
+            ranking = await reranker.rerank(query, texts, meter=self.meter)
+            scores = dict(ranking.order)
+            for place, hit in enumerate(hits):
+                score = scores.get(place, 0.0)
+                bears = ranking.backend == BUILT_IN and bears_on(query, texts[place])
+                if self._is_asked_for(hit) or is_near(hit) or bears or score >= least:
+                    best[place] = max(score, best.get(place, score))
+        order = [(hits[place], best[place]) for place in sorted(best, key=lambda at: -best[at])]
+        documents = [scored for scored in order if not _is_page(scored[0])]
+        pages = [scored for scored in order if _is_page(scored[0])]
+        return [*documents[:_PER_TARGET], *pages[:_PER_TARGET]]
 
-    def _is_wanted(self, hit: Hit) -> bool:
-        return self.wanted and is_own(hit.document["collection"]) and not _is_page(hit)
-
-    async def _about(self, hits: list[Hit], subjects: list[Subject]) -> set[str]:
-        """Return the documents that concern one of the subjects, as far as they are known."""
-        by_document: dict[str, list[Hit]] = {}
-        for hit in hits:
-            by_document.setdefault(hit.document["id"], []).append(hit)
-        verdicts = await asyncio.gather(
-            *(
-                self._concerns(group, subject)
-                for group in by_document.values()
-                for subject in subjects
-            )
-        )
-        names = (name for name in by_document for _ in subjects)
-        return {name for name, verdict in zip(names, verdicts, strict=True) if verdict}
-
-    async def _concerns(self, hits: list[Hit], subject: Subject) -> bool:
-        """Return True for a document that concerns the subject; an own one may name it anywhere."""
-        document = hits[0].document
-        whole = self.pages.texts.get(document["id"])
-        text = "\n".join([document["title"], *map(passage_text, hits)])
-        origin: Origin = "page" if whole else "own"
-        if document["id"] in self.papers:
-            origin = "background"
-        if subject.concerns(whole or text, origin=origin):
-            return True
-        if origin != "own":
-            return False
-        if not subject.companies:
-            return any(map(is_near, hits))
-        return any([await self._names(document, name) for name in subject.names])
-
-    async def _names(self, document: KnownDocument, name: str) -> bool:
-        """Return True if any passage of an own document names the company."""
-        key = (document["id"], name)
-        if key not in self.named and self.own:
-            scope = replace(self.own, documents=(document["id"],))
-            hits = await self._known(name, scope, _PER_TARGET)
-            self.named[key] = any(names_company(name, passage_text(hit)) for hit in hits)
-        return self.named.get(key, False)
-
-
-def _may_stay(query: str, hits: Sequence[Hit], place: int) -> bool:
-    return is_near(hits[place]) or bears_on(query, passage_text(hits[place]))
+    def _is_asked_for(self, hit: Hit) -> bool:
+        """Return whether the question or one of its tasks has brought a passage in."""
+        return self.wanted or _is_page(hit) or not is_own(hit.document["collection"])
 
 
 def distinct_questions(questions: Sequence[str]) -> list[str]:

@@ -98,8 +98,6 @@ class ExecutorState(Records, total=False):
     current_query: str
     optional_search_results: Annotated[list[ToolMessage], extend]
     search_results: Annotated[list[Document], extend]
-    found: int
-    """Distinct documents, also those that do not concern the task."""
     reranked_results: list[Document]
     downloaded_papers: list[DownloadedPaper]
     executor_result: ExecutorResult
