@@ -172,7 +172,7 @@ class ShownPlace(TypedDict):
     id: str
     name: str
     number: int
-    """On the map and in the list; 0 where it had none."""
+    """On the map; 0 where it had none. In the list it has that of its place there."""
 
 
 class EarlierTurn(TypedDict):

@@ -63,11 +63,30 @@ async def test_the_second_one_of_the_first_list_is_known_and_cited_in_the_third_
     for task in ("generate_query", "answer"):
         line = line_of(llm.prompts(task)[-1], listed[1]["name"])
         assert line.startswith(f"[^{source}] ")
-        assert line.endswith(f"no. {listed[1]['number']}")
+        assert line.endswith("no. 2")
         shown = block(llm.prompts(task)[-1], "previous_places")
         assert shown.index(parked[0]["name"]) < shown.index(listed[1]["name"]), "newest first"
     assert [place["id"] for place in told(state)["places"]] == [listed[1]["id"]]
     assert told(state)["sources"][0]["url"] == listed[1]["url"]
+
+
+async def test_the_second_one_is_the_second_of_the_list_wherever_its_source_stands(
+    lab: Lab,
+) -> None:
+    """What is praised first is cited first; the reader counts the items of the list."""
+    first, follow_up = "王府井附近有什么书店", "第二家几点关门？"
+    listed = "最推荐涵芬楼书店[^a0-1]。\n\n1. 王府井书店[^a0-0]\n2. 涵芬楼书店[^a0-1]"
+    llm = scripted(
+        lab,
+        generate_query=[plan(nearby("王府井", "书店"), question=first), plan(question=follow_up)],
+        answer=[ModelReply(text=listed), ModelReply(text="不知道。")],
+    )
+    shown = told(await lab.ask(first))
+    await lab.ask(follow_up)
+    names = {place["number"]: place["name"] for place in shown["places"]}
+    lines = [line_of(llm.prompts("generate_query")[-1], names[number]) for number in (1, 2)]
+    assert lines[0].endswith("no. 2, 1 on the map")
+    assert lines[1].endswith("no. 1, 2 on the map")
 
 
 SOURCES = {

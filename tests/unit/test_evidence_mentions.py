@@ -1,4 +1,4 @@
-from agent.evidence.mentions import mentioned
+from agent.evidence.mentions import in_list_order, mentioned
 from agent.evidence.types import Place
 from tests.support.cpu_time import takes_less
 
@@ -66,3 +66,12 @@ def test_the_list_of_sources_and_urls_do_not_count() -> None:
 def test_many_places_in_a_long_answer_take_no_time() -> None:
     places, text = [place(f"咖啡馆{n}号(分店)") for n in range(200)], "王府井咖啡馆7号很好。" * 5000
     assert takes_less(lambda: mentioned(places, text), 3)
+
+
+def test_places_stand_in_the_order_of_a_text_s_lists_and_others_behind() -> None:
+    places = [place(name) for name in ("甲书店", "乙书店", "丙书店", "丁书店")]
+    text = "最推荐丙书店。\n\n| 店 | 价 |\n|---|---|\n| 乙书店 | 5 |\n\n- 甲书店\n2. **丙书店**：好"
+    text += "\n\n**来源**\n\n1. [丁书店](https://x) — 高德"
+    listed = [each["name"] for each in in_list_order(places, text)]
+    assert listed == ["乙书店", "甲书店", "丙书店", "丁书店"]
+    assert in_list_order(places, "丙书店比乙书店好。") == places

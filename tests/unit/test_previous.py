@@ -157,7 +157,7 @@ def test_three_turns_of_places_and_sources_are_known_with_their_numbers() -> Non
     assert [urls[0] for urls in cited] == [f"https://{n}.example" for n in (4, 3, 2)]
     assert len(ids) == 9, "a page and two places of each turn"
     shown = shown_lines(previous, {}, "zh", 2000)
-    assert shown.count("no. 2") == 3
+    assert shown.count("no. 1, 2 on the map") == 3 == shown.count("no. 2, 3 on the map")
     assert shown.index("店4b") < shown.index("店3a") < shown.index("店2b")
     assert [p["name"] for p in listed_last(previous)] == ["店4a", "店4b"]
 
@@ -173,7 +173,10 @@ def test_a_place_that_two_answers_listed_has_its_facts_once_and_both_its_numbers
     first = turn_of([shop("甲", 1), shop("乙", 2)], [], None)
     second = turn_of([shop("乙", 7)], [], first)
     shown = shown_lines(second, {}, "zh", 2000).splitlines()
-    assert [line.rsplit(" | ", 1)[-1] for line in shown if "乙" in line] == ["no. 7", "no. 2"]
+    assert [line.rsplit(" | ", 1)[-1] for line in shown if "乙" in line] == [
+        "no. 1, 7 on the map",
+        "no. 2",
+    ]
     facts = [line.count(" | ") for line in shown if "乙" in line]
     assert facts[0] > 1 == facts[1]
     again = shown_lines(second, {"amap:乙": "a5-5"}, "zh", 2000)

@@ -13,6 +13,7 @@ _BRANCH = re.compile(r"\s*[(\[【][^()\[\]【】]*[)\]】]\s*$")
 _HAN_RUN = re.compile(r"[\u3400-\u9fff]")
 _LINK = re.compile(r"\]\([^()\s]*\)")
 _SPACE = re.compile(r"\s+")
+_ITEM = re.compile(r"\s{0,12}(?:[-*+•|]\s|\d{1,3}[.)、])")
 _MASK = "\x00"
 _SHORT = 2
 _SHORTEST_LATIN = 3
@@ -51,6 +52,16 @@ def mentioned(places: Sequence[Place], text: str) -> dict[str, int]:
         for id in named:
             positions[id] = min(first, positions.get(id, first))
     return positions
+
+
+def in_list_order(places: Sequence[Place], text: str) -> list[Place]:
+    """Return the places in the order in which lists and tables of a text name them, others behind.
+
+    "The second one" is the second of the list, wherever its source stands among the sources.
+    """
+    items = (line for line in strip_references(text).splitlines() if _ITEM.match(line))
+    listed = mentioned(places, "\n".join(items))
+    return sorted(places, key=lambda place: listed.get(place["id"], len(text)))
 
 
 def _longest_first(names: Iterable[str]) -> list[str]:

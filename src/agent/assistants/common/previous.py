@@ -16,7 +16,7 @@ from agent.core.strings import cut_to_shares, cut_to_tokens, estimated_tokens, j
 from agent.evidence.citations import MARKER, carry_over
 from agent.evidence.claims.passages import with_heads
 from agent.evidence.figures import figures
-from agent.evidence.mentions import source_ids
+from agent.evidence.mentions import in_list_order, source_ids
 from agent.evidence.numbering import source_key
 from agent.evidence.outing.text import day_lines
 from agent.evidence.queries import clean_text
@@ -113,12 +113,13 @@ def shown_lines(
     parts = list[str]()
     for at, turn in enumerate(turns_of(previous)):
         lines = list[str]()
-        for shown in turn["places"]:
+        for no, shown in enumerate(turn["places"], 1):
             place = by_id.get(shown["id"])
             source = again.get(shown["id"]) or (place["source"] if place else "")
             new = shown["id"] not in told and not (brief and at)
             facts = place_facts(place, language) if place and new else shown["name"]
-            number = f"no. {shown['number']}" if shown["number"] else ""
+            on_map = f", {shown['number']} on the map" if shown["number"] not in (0, no) else ""
+            number = f"no. {no}{on_map}"
             marker = f"[^{source}] " if source else ""
             lines.append(marker + " | ".join(filter(None, [facts, number])))
             told.add(shown["id"])
@@ -571,15 +572,18 @@ def _evidence_of(messages: Sequence[AnyMessage]) -> Previous:
         elif isinstance(message, AIMessage):
             at += 1
             if at > len(answers) - _TURNS:
-                previous = _with_answer(previous, message.additional_kwargs, question)
+                previous = _with_answer(previous, message, question)
     return previous
 
 
-def _with_answer(earlier: Previous, metadata: Mapping[str, Any], question: str) -> Previous:
+def _with_answer(earlier: Previous, answer: AIMessage, question: str) -> Previous:
     """Return what is known after one more answer, whose evidence its message carries."""
+    metadata: Mapping[str, Any] = answer.additional_kwargs
     try:
         sources = _SOURCES.validate_python(metadata.get("sources") or [])
-        places = _PLACES.validate_python(metadata.get("places") or [])
+        places = in_list_order(
+            _PLACES.validate_python(metadata.get("places") or []), str(answer.text)
+        )
         outing = metadata.get("outing") and _OUTING.validate_python(metadata["outing"])
     except ValidationError:
         return earlier

@@ -37,6 +37,7 @@ from agent.core.faults import await_or_else, or_else
 from agent.core.processor import compute
 from agent.core.progress import event
 from agent.core.telemetry import STEP, RunEnd, tell_end
+from agent.evidence.mentions import in_list_order
 from agent.evidence.records import (
     attribution,
 )
@@ -193,7 +194,8 @@ async def _closing(
 
     messages = cast(Mapping[str, Any], state).get("messages", [])
     earlier = or_else("earlier answers", lambda: lightened(messages), list[AIMessage])
-    previous = _carried(draft, parts, cited, places, answer=message.id or "")
+    as_listed = or_else("the list", lambda: in_list_order(places, checked.text), lambda: places)
+    previous = _carried(draft, parts, cited, as_listed, answer=message.id or "")
     return Closing(
         messages=[*earlier, message],
         sources_gathered=replaced(_with_numbers(state.get("sources_gathered", []), cited)),
