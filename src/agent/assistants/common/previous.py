@@ -6,7 +6,6 @@ those before it what their readers saw, the list of places and the sources.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from pydantic import TypeAdapter, ValidationError
@@ -119,9 +118,8 @@ def shown_lines(
             new = shown["id"] not in told and not (brief and at)
             facts = place_facts(place, language) if place and new else shown["name"]
             on_map = f", {shown['number']} on the map" if shown["number"] not in (0, no) else ""
-            number = f"no. {no}{on_map}"
             marker = f"[^{source}] " if source else ""
-            lines.append(marker + " | ".join(filter(None, [facts, number])))
+            lines.append(f"{marker}{facts} | no. {no}{on_map}")
             told.add(shown["id"])
         if lines:
             parts.append("\n".join([f"“{turn['question']}”:" if turn["question"] else "", *lines]))
@@ -578,15 +576,14 @@ def _evidence_of(messages: Sequence[AnyMessage]) -> Previous:
 
 def _with_answer(earlier: Previous, answer: AIMessage, question: str) -> Previous:
     """Return what is known after one more answer, whose evidence its message carries."""
-    metadata: Mapping[str, Any] = answer.additional_kwargs
+    metadata = answer.additional_kwargs
     try:
         sources = _SOURCES.validate_python(metadata.get("sources") or [])
-        places = in_list_order(
-            _PLACES.validate_python(metadata.get("places") or []), str(answer.text)
-        )
+        shown = _PLACES.validate_python(metadata.get("places") or [])
         outing = metadata.get("outing") and _OUTING.validate_python(metadata["outing"])
     except ValidationError:
         return earlier
+    places = in_list_order(shown, str(answer.text))
     # Its ids are of its own turn: the same one is another source's in the next.
     own = _renamed(sources, places, [], {s["id"]: s["id"] for s in sources}, prefix="m0")
     knowledge = Knowledge(own["sources"], [], own["places"], [], earlier=earlier)
