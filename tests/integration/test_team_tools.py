@@ -325,7 +325,7 @@ async def test_a_page_is_opened_by_its_id_and_what_was_read_can_be_cited() -> No
 
 
 async def test_a_page_that_was_read_in_part_is_told_to_the_reader() -> None:
-    reader = LinkedPages(text="很长的一页。" * 12_000)
+    reader = LinkedPages(text="很长的一页。" * 24_000)
     async with team_laboratory() as lab:
         services: Any = replace(lab.services, reader=Lazy(lambda: reader))
         steps = Steps(services)

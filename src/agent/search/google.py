@@ -98,6 +98,11 @@ async def _target(http: SearchHttp, url: str, hosts: Hosts) -> str | None:
     return target
 
 
+def is_redirect(url: str) -> bool:
+    """Return whether an address is a link of Google's that leads on to a page."""
+    return _under(url, REDIRECTS)
+
+
 def _under(url: str, base: str) -> bool:
     """Return True for the scheme, host and port of `base` and a path below its own."""
     try:

@@ -44,6 +44,8 @@ class Hit:
     snippet: str
     site: str = ""
     published: str | None = None
+    text: str = ""
+    """All that the page says, where it was opened."""
 
 
 class Hits(list[Hit]):

@@ -34,8 +34,7 @@ _MOST_PLACES = 12
 """Of one answer that are kept with all that the map says of them."""
 _MOST_SHOWN = 30
 """Of one answer whose names and numbers are kept."""
-_TURNS = 3
-_LONGEST_ASKED = 80
+_TURNS, _LONGEST_ASKED = 3, 80
 _LONGEST_TEXT = 1600
 """Characters kept of a source's words."""
 _NEAREST, _LIKE = 2, 0.1
@@ -43,10 +42,8 @@ _NEAREST, _LIKE = 2, 0.1
 _NOTES_SHARE = 0.6
 """The part of the room behind citations and places that notes may take."""
 NO_PREVIOUS = Previous(sources=[], places=[])
-_UNCITED_SHARE = 0.2
-"""The part of the room behind what bears the answer that is kept for what it did not cite."""
-_EARLIER_SHARE = 0.5
-"""The same for what the turns before the last one showed."""
+_UNCITED_SHARE, _EARLIER_SHARE = 0.2, 0.5
+"""The parts of the room behind what bears the answer for what it did not cite, and earlier turns'."""
 _READ_OFF = 200_000
 """Bytes of what is read off a client's own messages."""
 _ABOUT = 600

@@ -14,6 +14,7 @@ from langchain_core.tools import BaseTool, tool
 
 from agent.assistants.common.gaps import gap_of
 from agent.assistants.common.services import Services
+from agent.assistants.common.workspace import Item, choose, ranked, runs
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, ProviderError
 from agent.core.processor import compute
@@ -21,9 +22,7 @@ from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.markdown import canonical, link_url
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap
-from agent.knowledge.markup import markdown_blocks
 from agent.knowledge.ranking import Bm25, best_first
-from agent.knowledge.split import Sections, split
 from agent.prompts import element
 from agent.search.hits import only_known
 from agent.texts import Language, reason_of, say
@@ -31,8 +30,8 @@ from agent.texts import Language, reason_of, say
 READ = "read_page"
 PAGE_TOKENS = 2000
 """Tokens of a page's passages that a model is shown."""
-MAX_TEXT = 60_000
-"""Characters kept of a page."""
+MAX_TEXT = 120_000
+"""Characters kept of a page; the longest page of a manual has half of that."""
 _MAX_LINKS, _LEAST_TOKENS = 10, 200
 _MAX_ADDRESS, _MAX_WANTED, _MAX_TITLE = 2000, 400, 200
 _HEADING = re.compile(r"^#[ \t]+(.+)$", re.MULTILINE)
@@ -64,6 +63,7 @@ class OpenedPage:
     """Hold a page as it was read, or why not; `links` are the words of each address."""
 
     url: str
+    """As asked."""
     title: str = ""
     text: str = ""
     passages: tuple[str, ...] = ()
@@ -71,6 +71,8 @@ class OpenedPage:
     best: str = ""
     """The nearest of all."""
     links: dict[str, str] = field(default_factory=dict)
+    address: str = ""
+    """Its own, after redirects, where our reader read it."""
     partial: bool = False
     failure: str = ""
     """In the user's language, for the model; empty where the page was read."""
@@ -173,16 +175,17 @@ async def read_whole(url: str, services: Services, meter: Meter) -> OpenedPage:
         if not contents:
             raise
         text, partial, links = contents[0].text, False, dict[str, str]()
+        address = ""
         heading = _HEADING.search(text)
         title = heading[1].strip() if heading else ""
     else:
         text, title = article.text, article.title
-        partial, links = article.partial, article.links
+        partial, links, address = article.partial, article.links, article.final_url
     # A page could write our markers to have itself cited under another source's name.
     safe = only_known(text[:MAX_TEXT], ())
     links = links or {address: words for words, address in _MARKDOWN_LINK.findall(text)}
     return OpenedPage(
-        url, only_known(title, ())[:_MAX_TITLE], safe, links=links,
+        url, only_known(title, ())[:_MAX_TITLE], safe, links=links, address=address,
         partial=partial or len(text) > MAX_TEXT,
     )  # fmt: skip
 
@@ -190,26 +193,12 @@ async def read_whole(url: str, services: Services, meter: Meter) -> OpenedPage:
 def _nearest(page: OpenedPage, looking_for: str, tokens: int) -> OpenedPage:
     """Return the page with the passages and the links that are nearest."""
     links = _nearest_links(page.links, looking_for)
-    pieces = list(split(markdown_blocks(page.text), Sections(page.title)))
-    texts = [
-        "\n".join([*(h for h in piece.headings[-1:] if h != page.title), piece.text])
-        for piece in pieces
-    ]
-    ranked = best_first(Bm25(texts).scores(looking_for))
-    best = texts[ranked[0][0]] if ranked else page.text
-    if estimated_tokens(page.text) <= tokens:
-        return replace(page, passages=(page.text,), best=best, links=links)
-    chosen: dict[int, str] = {}
-    for place, _ in ranked:
-        cost = estimated_tokens(texts[place]) + 1
-        if cost > tokens:
-            break
-        chosen[place] = texts[place]
-        tokens -= cost
-    passages = tuple(chosen[place] for place in sorted(chosen))
-    return replace(
-        page, passages=passages or (cut_to_tokens(best, tokens),), best=best, links=links
-    )
+    item = Item("page", page.title, page.url, text=page.text)
+    best = next((passage.text for passage in ranked([item], [looking_for])), page.text)
+    whole = estimated_tokens(page.text) <= tokens
+    near = [page.text] if whole else runs(choose([item], [looking_for], tokens))
+    near = near or [cut_to_tokens(best, tokens)]
+    return replace(page, passages=tuple(near), best=best, links=links)
 
 
 def _nearest_links(links: Mapping[str, str], looking_for: str) -> dict[str, str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 from langchain_core.tools import BaseTool
 
+from agent.assistants.common.page_opener import PageOpener
 from agent.assistants.common.services import Services
 from agent.configuration import Configuration
 from agent.core.budget import Meter
@@ -72,12 +73,28 @@ def providers_of(
 
 
 async def ask_providers(
-    query: str, providers: Sequence[SearchProvider], *, turn: Turn, model: str, meter: Meter
+    query: str,
+    providers: Sequence[SearchProvider],
+    *,
+    turn: Turn,
+    model: str,
+    meter: Meter,
+    pages: PageOpener | None = None,
 ) -> SearchResult:
     """Ask one service after another until one answers; never raise for a failure.
 
     `model` is the research model. A spent budget ends it: another service would not be paid for.
+    With `pages` the hits have their pages' text, as far as those could be opened.
     """
+    result = await _ask_in_turn(query, providers, turn=turn, model=model, meter=meter)
+    if pages is not None and result.hits:
+        result.hits = await pages.open(result.hits)
+    return result
+
+
+async def _ask_in_turn(
+    query: str, providers: Sequence[SearchProvider], *, turn: Turn, model: str, meter: Meter
+) -> SearchResult:
     task = WebTask(query, "", turn["language"], turn["today"], model)
     gaps: list[Gap] = []
     for service, following in zip(providers, [*providers[1:], None], strict=True):

@@ -17,7 +17,7 @@ from agent.evidence.types import Place, Source, SourceKind
 from agent.knowledge.ranking import Bm25, best_first
 from agent.knowledge.terms import terms
 from agent.runs.workspace_store import KeptRow, Room, Thing, WorkspaceStore
-from agent.search.hits import only_known
+from agent.search.hits import Hit, only_known
 
 _LETTERS: dict[SourceKind, str] = {
     "page": "w", "place": "a", "paper": "l", "filing": "l", "document": "o",
@@ -39,6 +39,8 @@ class Item:
     url: str = ""
     text: str = ""
     """All that was read of it, without any marker of ours."""
+    snippet: str = ""
+    """What a search itself showed of it, which may be a model's words."""
     date: str = ""
     """When it was published, as its source wrote it."""
     site: str = ""
@@ -57,8 +59,11 @@ class Item:
 
     @lazy_property
     def passages(self) -> list[Passage]:
-        """Return its text in passages; `w482-17.3` is the third."""
-        texts = (" ".join(piece.split()) for piece in packed([self.text]))
+        """Return its text in passages, where it was not read its snippet.
+
+        `w482-17.3` is the third.
+        """
+        texts = (" ".join(piece.split()) for piece in packed([self.text or self.snippet]))
         return [Passage(f"{self.id}.{n}", self.id, text) for n, text in enumerate(texts, 1)]
 
     @lazy_property
@@ -75,11 +80,10 @@ class Item:
         )  # fmt: skip
 
 
-def choose(items: Sequence[Item], queries: Iterable[str], tokens: int) -> list[Passage]:
-    """Return the passages nearest to any of the queries, verbatim, in the order of the items.
+def ranked(items: Sequence[Item], queries: Iterable[str]) -> list[Passage]:
+    """Return the passages that bear on any of the queries, the best of each query first.
 
-    The best of each query come before the second best of any, as far as `tokens` hold them. What
-    shares no word with a query is shown by its beginning where nothing else is.
+    Then the second best of each, and so on. Where none shares a word with a query, all of them.
     """
     every = [passage for item in items for passage in item.passages]
     counted = [counts for item in items for counts in item.counted]
@@ -89,12 +93,41 @@ def choose(items: Sequence[Item], queries: Iterable[str], tokens: int) -> list[P
         for query in dict.fromkeys(queries)
     ]
     order = [place for places in zip_longest(*rankings) for place in places if place is not None]
-    chosen = set[int]()
-    for place in dict.fromkeys(order) or range(len(every)):
-        if every[place].tokens <= tokens:
-            chosen.add(place)
-            tokens -= every[place].tokens
-    return [every[place] for place in sorted(chosen)]
+    return [every[place] for place in dict.fromkeys(order)] or every
+
+
+def choose(items: Sequence[Item], queries: Iterable[str], tokens: int) -> list[Passage]:
+    """Return the passages nearest to the queries, verbatim, in the order of the items.
+
+    As many as `tokens` hold, the best of each query before the second best of any.
+    """
+    chosen = set[str]()
+    for passage in ranked(items, queries):
+        if passage.tokens <= tokens:
+            chosen.add(passage.name)
+            tokens -= passage.tokens
+    return [passage for item in items for passage in item.passages if passage.name in chosen]
+
+
+def runs(passages: Iterable[Passage]) -> list[str]:
+    """Return the texts of passages in their order, those that follow one another as one."""
+    texts, following = list[str](), ""
+    for passage in passages:
+        head, _, number = passage.name.rpartition(".")
+        if passage.name == following:
+            texts[-1] += f"\n{passage.text}"
+        else:
+            texts.append(passage.text)
+        following = f"{head}.{int(number) + 1}"
+    return texts
+
+
+def item_of_hit(hit: Hit, query: str, service: str) -> Item:
+    """Return what a search has found, as it is kept."""
+    return Item(
+        "page", hit.title, hit.url, text=hit.text, snippet=hit.snippet, date=hit.published or "",
+        site=hit.site, provider=service, query=query,
+    )  # fmt: skip
 
 
 class Workspaces:
@@ -180,8 +213,8 @@ class Workspace:
 
 def _thing(item: Item) -> Thing:
     # A page could write our markers to have itself cited under another source's name.
-    text, title = only_known(item.text[:LONGEST_TEXT], ()), only_known(item.title, ())
-    whole = replace(item, text=text, title=title, id="")
+    text, snippet = only_known(item.text[:LONGEST_TEXT], ()), only_known(item.snippet, ())
+    whole = replace(item, text=text, snippet=snippet, title=only_known(item.title, ()), id="")
     brief = replace(whole, text=text[:_BRIEF])
     return Thing(_LETTERS[item.kind], item.key, _json(whole), _json(brief))
 

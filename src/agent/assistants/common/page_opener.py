@@ -1,0 +1,95 @@
+"""Open the pages that a search has found, side by side, so that a model reads their own words."""
+
+import asyncio
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from agent.assistants.common.reading import read_whole
+from agent.assistants.common.services import Services
+from agent.assistants.common.workspace import Item
+from agent.core.budget import Meter
+from agent.core.concurrency import SingleFlight
+from agent.core.errors import AgentError
+from agent.core.faults import contained
+from agent.evidence.markdown import canonical
+from agent.evidence.references import is_domain
+from agent.search.google import is_redirect
+from agent.search.hits import Hit
+
+log = logging.getLogger(__name__)
+OF_A_SEARCH = 6
+"""Hits of one search whose pages are opened; the others are shown as the search shows them."""
+SECONDS = 8.0
+"""That a search waits for its pages."""
+
+
+@dataclass
+class PageOpener:
+    """Open pages for all searches of one step.
+
+    Robots, addresses inside and each host's pace are the reader's to heed. A page that cannot be
+    had is no failure of the search: what the search itself shows of it stays.
+    """
+
+    services: Services
+    meter: Meter
+    left: int
+    """Pages that may still be read in the turn; counted down."""
+    parallel: int = 5
+    known: Iterable[Item] = ()
+    """What was read before: it is not opened again."""
+    seconds: float = SECONDS
+    opened: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        self._places = asyncio.Semaphore(max(1, self.parallel))
+        self._flights = SingleFlight()
+        self._read = {canonical(each.url): each for each in self.known if each.text}
+
+    async def open(self, hits: Sequence[Hit]) -> list[Hit]:
+        """Return the hits with the text of their pages, as far as these come in time."""
+        tasks = [asyncio.ensure_future(self._one(hit)) for hit in hits[:OF_A_SEARCH]]
+        if tasks:
+            await asyncio.wait(tasks, timeout=min(self.seconds, max(0.0, self.meter.remaining())))
+        for task in tasks:
+            task.cancel()
+        ended = await asyncio.gather(*tasks, return_exceptions=True)
+        for outcome in ended:
+            if isinstance(outcome, Exception):
+                raise outcome
+        read = [
+            hit if isinstance(outcome, BaseException) else outcome
+            for hit, outcome in zip(hits, ended, strict=False)
+        ]
+        return [*read, *hits[len(read) :]]
+
+    async def _one(self, hit: Hit) -> Hit:
+        key = canonical(hit.url)
+        if key not in self._read and not await self._flights.do(key, lambda: self._open(hit, key)):
+            return hit
+        page = self._read[key]
+        # Google names a page by its site alone.
+        title = page.title if page.title and is_domain(hit.title) else hit.title
+        return replace(hit, title=title, url=page.url, text=page.text)
+
+    async def _open(self, hit: Hit, key: str) -> bool:
+        """Read a page; return False where it cannot be had, or no more may be read."""
+        async with self._places:
+            if self.left <= 0:
+                return False
+            self.left -= 1
+            try:
+                with contained("reader"):
+                    page = await read_whole(hit.url, self.services, self.meter)
+                if page.text.strip():
+                    own = page.address if is_redirect(hit.url) else ""
+                    self._read[key] = Item("page", page.title, own or hit.url, text=page.text)
+            except AgentError as error:
+                log.info("turn=%s not opened: %s", self.meter.turn_id, error)
+            finally:
+                # A page that says nothing leaves room for another.
+                is_read = key in self._read
+                self.left += not is_read
+                self.opened += is_read
+            return is_read
