@@ -4,7 +4,7 @@ Counts the set. `--run` reads the collections in and asks each assistant its que
 sample's model: the share of planted facts that reach the writer's prompt, the differences that do,
 and what is sent outside where only own documents may be used. `--export FOLDER` writes the files
 and the questions for runs with a real model (the README beside this says how), and
-`--texts FOLDER` scores the texts of those: what of the facts and contradictions they tell.
+`--texts ANSWERS` scores the texts of those: what of the facts and contradictions they tell.
 """
 
 import argparse
@@ -12,10 +12,11 @@ import asyncio
 import json
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agent.evaluation.answers import read_answers
 from agent.knowledge.terms import terms
 from evals.own_documents import sets
 from evals.own_documents.runs import WRITERS, Seen, ingested, run
@@ -104,32 +105,39 @@ def contents(labels: Sequence[sets.Label]) -> Iterator[str]:
 
 
 def export(labels: Sequence[sets.Label], folder: Path) -> None:
-    """Write the files by collection, and the questions as rows of a batch."""
-    rows = []
+    """Write the files by collection, and beside them its two questions as rows of a batch."""
     for label in labels:
         name = label["collection"]
         sets.write(name, folder / name)
-        for only in (False, True):
-            text = sets.question(label, only=only)
-            rows.append({"id": f"{name}{'-only' * only}", "question": text, "collections": name})
-    lines = [json.dumps(row, ensure_ascii=False) for row in rows]
-    folder.joinpath("questions.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+        rows = [
+            {"id": f"{name}{'-only' * only}", "question": sets.question(label, only=only)}
+            for only in (False, True)
+        ]
+        lines = [json.dumps(row, ensure_ascii=False) for row in rows]
+        folder.joinpath(f"{name}.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
 
 
-def scored(labels: Sequence[sets.Label], folder: Path) -> Iterator[str]:
-    """Yield what the texts in a folder tell, each named by its collection and perhaps more."""
+def texts_in(path: Path) -> dict[str, str]:
+    """Return texts by name: those of a batch's rows, or of the Markdown files in a folder."""
+    if path.is_dir():
+        return {file.stem: file.read_text("utf-8") for file in sorted(path.glob("*.md"))}
+    return {answer.id: answer.text for answer in read_answers(path, None)[0]}
+
+
+def scored(labels: Sequence[sets.Label], texts: Mapping[str, str]) -> Iterator[str]:
+    """Yield what texts tell, each named by its collection and perhaps more."""
     facts: list[bool] = []
     pairs: list[bool] = []
     for label in labels:
-        for path in sorted(folder.glob(f"{label['collection']}*.md")):
-            text = path.read_text("utf-8")
+        own = {name: text for name, text in texts.items() if name.startswith(label["collection"])}
+        for name, text in own.items():
             told = {row["words"]: sets.is_told(row, text) for row in label["facts"]}
             both = {row["about"]: sets.is_told(row, text) for row in label["contradictions"]}
             facts += told.values()
             pairs += both.values()
-            lacking = [name for name, fine in {**told, **both}.items() if not fine]
-            yield f"{path.stem:<24} facts {_of(told.values())}, contradictions {_of(both.values())}"
-            yield from (f"  lacks {name}" for name in lacking)
+            lacking = [what for what, fine in {**told, **both}.items() if not fine]
+            yield f"{name:<24} facts {_of(told.values())}, contradictions {_of(both.values())}"
+            yield from (f"  lacks {what}" for what in lacking)
     yield f"{'all':<24} facts {_of(facts)}, contradictions {_of(pairs)}"
 
 
@@ -140,7 +148,9 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--assistants", default=",".join(WRITERS), help="of them: names by commas")
     parser.add_argument("--collections", default="", help="of all: names by commas")
     parser.add_argument("--export", type=Path, help="write files and questions to this folder")
-    parser.add_argument("--texts", type=Path, help="score the texts NAME….md in this folder")
+    parser.add_argument(
+        "--texts", type=Path, help="score these rows of a batch, or NAME….md in a folder"
+    )
     parser.add_argument("--misses", action="store_true", help="list the facts that lack")
     options = parser.parse_args(arguments)
     chosen = [name for name in options.collections.split(",") if name]
@@ -148,7 +158,7 @@ def main(arguments: Sequence[str]) -> None:
     if options.export:
         export(labels, options.export)
     if options.texts:
-        print(*scored(labels, options.texts), sep="\n")
+        print(*scored(labels, texts_in(options.texts)), sep="\n")
     if options.run:
         for name, tally in asyncio.run(measured(labels, options.assistants.split(","))).items():
             print(name, *tally.lines(misses=options.misses), sep="\n")

@@ -1,5 +1,6 @@
 """The collections of own documents: what their labels say, and how texts are scored."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -57,7 +58,9 @@ def test_texts_of_a_folder_are_scored_and_what_they_lack_is_named(tmp_path: Path
     (label,) = (each for each in sets.load() if each["collection"] == "en_station")
     told = "The logger's highest was 2.37 m, the staff said over 2.90 m; its zero is 0.20 m lower."
     (tmp_path / "en_station-plan.md").write_text(told, "utf-8")
-    assert [" ".join(line.split()) for line in measuring.scored([label], tmp_path)] == [
+    assert [
+        " ".join(line.split()) for line in measuring.scored([label], measuring.texts_in(tmp_path))
+    ] == [
         "en_station-plan facts 2/3 (66.7%), contradictions 1/1 (100.0%)",
         "lacks swapped the accumulator about half past seven",
         "all facts 2/3 (66.7%), contradictions 1/1 (100.0%)",
@@ -68,4 +71,10 @@ def test_a_collection_is_exported_with_its_two_questions(tmp_path: Path) -> None
     (label,) = (each for each in sets.load() if each["collection"] == "zh_canteen")
     measuring.export([label], tmp_path)
     assert (tmp_path / "zh_canteen" / "园区来函.pdf").read_bytes().startswith(b"%PDF")
-    assert len((tmp_path / "questions.jsonl").read_text("utf-8").splitlines()) == 2
+    written = (tmp_path / "zh_canteen.jsonl").read_text("utf-8")
+    rows = [json.loads(row) for row in written.splitlines()]
+    assert [row["id"] for row in rows] == ["zh_canteen", "zh_canteen-only"]
+    answers = tmp_path / "a.jsonl"
+    told = [json.dumps({**row, "answer": "周五 280 份。"}) for row in rows]
+    answers.write_text("\n".join(told), "utf-8")
+    assert measuring.texts_in(answers) == {row["id"]: "周五 280 份。" for row in rows}

@@ -1,0 +1,1 @@
+"""Questions that take a long answer, each with what a good one has."""
