@@ -8,15 +8,15 @@ from typing import Any, cast
 from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
 
-from agent.assistants.common.answer_text import write_or_quote
 from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.draft import Draft
 from agent.assistants.common.excerpts import excerpt_lines, sentences_of
 from agent.assistants.common.gaps import TASK_GAPS, gap_lines, readers_gaps, run_gap
 from agent.assistants.common.own_documents import own_scope
 from agent.assistants.common.previous import previous_lines
+from agent.assistants.common.rounds import Asked, write_in_rounds
 from agent.assistants.common.services import GetServices
-from agent.assistants.common.steering import new_wishes, wished, with_wishes
+from agent.assistants.common.steering import new_wishes, wish_lines, wished, with_wishes
 from agent.assistants.common.whole_documents import (
     WholeDocuments,
     document_elements,
@@ -239,8 +239,17 @@ class _Dossier:
             none = say("plan_execute.none_answered", draft.language)
             yield draft.by_code(none) if failed else draft.nothing_found(tried)
             return
-        async for piece in write_or_quote(draft, self.prompt(), self.material, part="dossier"):
+        rounds = write_in_rounds(
+            draft, self.prompt(), self.material, part="dossier", asked=self.asked()
+        )
+        async for piece in rounds:
             yield piece
+
+    def asked(self) -> Asked:
+        """Return what the dossier has to answer besides the question."""
+        wishes = wish_lines(self.state.get("wishes") or [], self.draft.language).splitlines()
+        plan = [*(task["query"] for task in self.state["tasks"]), *wishes]
+        return Asked(document_elements(self.whole), self.state.get("differences") or [], plan)
 
     def sections(self) -> list[str]:
         draft = self.draft
