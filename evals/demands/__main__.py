@@ -79,9 +79,10 @@ def main(arguments: Sequence[str]) -> None:
     """Print the figures, and on request the rows that come out otherwise."""
     parser = argparse.ArgumentParser(prog="python -m evals.demands", description=__doc__)
     parser.add_argument("--half", choices=("odd", "even", "all"), default="all")
+    parser.add_argument("--since", type=int, default=1, help="only rows from this id on")
     parser.add_argument("--misses", action="store_true", help="list the rows judged otherwise")
     options = parser.parse_args(arguments)
-    rows = load(options.half)
+    rows = [row for row in load(options.half) if row["id"] >= options.since]
     print(f"# {len(rows)} demands, {options.half}")
     print(*report(rows), sep="\n")
     if options.misses:
