@@ -1,18 +1,20 @@
 """The check of an answer while it streams: judged in batches, late or failing judges, wordings."""
 
 import asyncio
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 import pytest
 
 from agent.assistants.common.claims import Checked, ClaimCheck, unchecked
-from agent.assistants.common.judge import Ask, Judge, Revise
+from agent.assistants.common.judge import Ask, Judge, Revise, Reviser
 from agent.core.budget import Meter
 from agent.core.errors import BudgetExceeded
 from agent.evidence.claims.corrected import can_be_left_out
 from agent.evidence.claims.judging import Ruling, passages_block
-from agent.evidence.claims.passages import Evidence, Record
+from agent.evidence.claims.passages import Evidence, Passage, Record
+from agent.evidence.claims.proof import Outcome
 from agent.evidence.claims.rewording import Failing, Rewording, sound_wordings
 from agent.evidence.claims.statements import LINKED, MARKED, Statement, statements
 from agent.evidence.types import Place, Source
@@ -327,6 +329,26 @@ async def never(batch: Sequence[Statement], evidence: Evidence) -> list[Ruling]:
 async def without_budget(batch: Sequence[Statement], evidence: Evidence) -> list[Ruling]:
     models = cast(ModelClient, Spent())
     return await Judge(models, "m", cast(Meter, None), MARKED)(batch, evidence)
+
+
+class Watched(Evidence):
+    """Evidence that notes in which threads its passages are looked through."""
+
+    def best(self, statement: Statement, budget: int) -> list[Passage]:
+        THREADS.add(threading.get_ident())
+        return super().best(statement, budget)
+
+
+THREADS = set[int]()
+
+
+async def test_passages_are_chosen_for_a_writer_where_they_hold_up_nobody_else() -> None:
+    evidence = Watched({"w0-0": Record(["故宫门票 60 元，周一闭馆。"])}, question="故宫")
+    [one] = statements(f"故宫门票80元[1]({URL})。", LINKED)
+    reviser = Reviser(cast(ModelClient, Spent()), "m", cast(Meter, None), LINKED)
+    assert not await reviser([(one, Outcome("missing"))], evidence)
+    assert THREADS
+    assert threading.get_ident() not in THREADS
 
 
 class Spent:

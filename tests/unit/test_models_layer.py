@@ -1,7 +1,7 @@
 """Proxies, tolerant JSON, replies as text, call ids."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterable
 from typing import Any, Literal
 
 import pytest
@@ -10,16 +10,17 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 from pydantic import BaseModel, Field
 
 from agent.assistants.common.judge import WAITING
-from agent.core.calls import Calls
+from agent.core.calls import Calls, Pulse
 from agent.core.errors import ConfigurationError
 from agent.core.proxies import is_socks, proxy_environment, proxy_for
 from agent.models.client import ModelClient
 from agent.models.google import restore_ids
 from agent.models.habits import Attempt
+from agent.models.limits import Underway
 from agent.models.openai import OpenAI
 from agent.models.replies import from_text, to_text
-from agent.models.streaming import ReadAhead
-from agent.models.types import Response
+from agent.models.streaming import ReadAhead, heard
+from agent.models.types import ModelRequest, Response, StreamPiece
 from agent.models.validation import find_object, parse_reply, schema_of, with_schema
 from agent.settings import Settings
 
@@ -229,7 +230,8 @@ def test_ids_go_back_to_the_calls_and_results_they_belong_to() -> None:
             assert part.function_response.id == part.function_response.name
 
 
-async def test_a_reply_that_has_come_already_lets_others_go_on_while_it_is_read() -> None:
+async def _turns_beside(texts: AsyncIterable[object]) -> int:
+    """Return how often another task goes on while all of it is read."""
     turns, ended = [0], asyncio.Event()
 
     async def other() -> None:
@@ -237,15 +239,28 @@ async def test_a_reply_that_has_come_already_lets_others_go_on_while_it_is_read(
             turns[0] += 1
             await asyncio.sleep(0)
 
+    going = asyncio.create_task(other())
+    assert len([text async for text in texts]) == 100
+    ended.set()
+    await going
+    return turns[0]
+
+
+async def test_a_reply_that_has_come_already_lets_others_go_on_while_it_is_read() -> None:
     async def ready() -> AsyncGenerator[str, None]:
         for number in range(100):
             yield str(number)
 
-    going = asyncio.create_task(other())
-    assert [text async for text in ReadAhead(ready())] == [str(n) for n in range(100)]
-    ended.set()
-    await going
-    assert turns[0] >= 100
+    assert await _turns_beside(ReadAhead(ready())) >= 100
+
+
+async def test_a_thought_that_has_come_already_lets_others_go_on_while_it_is_read() -> None:
+    async def thought() -> AsyncGenerator[StreamPiece, None]:
+        for number in range(100):
+            yield StreamPiece(hidden=str(number))
+
+    underway = Underway("model:x", ModelRequest("x", ()), Pulse(), characters=1000)
+    assert await _turns_beside(heard(thought(), underway)) >= 100
 
 
 @pytest.mark.parametrize(

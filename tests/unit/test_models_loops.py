@@ -44,6 +44,24 @@ def test_rows_and_lines_are_no_loop(text: str) -> None:
     assert not repeats(text)
 
 
+class Watched(str):
+    """A text whose pieces are counted as they are compared sign by sign."""
+
+    looks = 0
+
+    def __getitem__(self, at: object) -> str:  # type: ignore[override]
+        Watched.looks += 1
+        found = super().__getitem__(at)  # type: ignore[index]
+        return Watched(found) if isinstance(at, slice) else found
+
+
+@pytest.mark.parametrize("text", [TEXTS[0], TEXTS[2], SENTENCE])
+def test_a_text_whose_end_stands_in_it_once_is_compared_at_once(text: str) -> None:
+    Watched.looks = 0
+    assert not repeats(Watched(text))
+    assert Watched.looks < 10
+
+
 @pytest.mark.parametrize("size", [1, 7, 64])
 def test_a_loop_is_known_as_it_comes_and_soon(size: int) -> None:
     text, loop, taken = "It began well enough. " * 2 + SENTENCE * 100, Loop(), 0

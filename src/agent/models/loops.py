@@ -12,6 +12,9 @@ _RULES = frozenset("-=_*#~ \t\n|")
 """What lines, frames and empty cells are drawn with."""
 _LONGEST_RULE = 2000
 _LEAST_LETTERS = 3
+_AGAIN = 32
+"""Characters that end a loop and come again in it, a piece earlier: no loop is too short for that.
+"""
 
 
 class Loop:
@@ -60,6 +63,9 @@ def without_loop(text: str) -> str:
 def _loop(text: str) -> tuple[int, int] | None:
     """Return the characters of the repetition at the end of a text, and those of its piece."""
     ending = text[-_TAIL:][::-1]
+    if ending.find(ending[:_AGAIN], 1, _TAIL // _TIMES + _AGAIN) < 0:
+        # Of nearly all texts this is all that is looked at, while they stream on the event loop.
+        return None
     border = [0] * len(ending)
     for at in range(1, len(ending)):
         length = border[at - 1]

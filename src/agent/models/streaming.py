@@ -397,12 +397,12 @@ class AnswerStream:
         underway = Underway(policy.provider, request, pulse, characters=self._characters)
         pieces = _valid(cast(AsyncGenerator[StreamPiece, None], vendor.stream(request)))
         text = SpokenText(request, opened=name in self._opened)
-        spoken = spoken_pieces(_heard(pieces, underway), text)
+        spoken = spoken_pieces(heard(pieces, underway), text)
         idle = min(_IDLE_SECONDS, policy.timeout)
         return OpenStream(spoken, name, idle, self._account, text=text, underway=underway)
 
 
-async def _heard(
+async def heard(
     pieces: AsyncGenerator[StreamPiece, None], underway: Underway
 ) -> AsyncGenerator[StreamPiece, None]:
     """Yield the same, thoughts included, and tell who watches that it comes."""
@@ -410,6 +410,9 @@ async def _heard(
         async for piece in pieces:
             underway.hear(piece.text + piece.hidden)
             yield piece
+            if not piece.text:
+                # Of a thought that has come already nobody who reads the text would wait.
+                await asyncio.sleep(0)
 
 
 def ends_naturally(text: str) -> bool:

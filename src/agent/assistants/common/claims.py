@@ -295,6 +295,15 @@ class ClaimCheck:
         self, judge: Ask, wordings: Mapping[int, str], evidence: Evidence
     ) -> None:
         """Have wordings judged, by their statements' places, and the sentences behind them."""
+        asked = await compute(
+            lambda: self._said_anew(wordings, evidence), otherwise=list[Statement]
+        )
+        judged = [self._judged(judge, batch) for batch in batches(asked, _LAST) if batch]
+        for rulings in await asyncio.gather(*judged):
+            self._again |= rulings
+
+    def _said_anew(self, wordings: Mapping[int, str], evidence: Evidence) -> list[Statement]:
+        """Keep the statements in other words; return them, and the sentences behind them."""
         asked = list[Statement]()
         for at, words in sorted(wordings.items()):
             one = self.statements[at]
@@ -304,9 +313,7 @@ class ClaimCheck:
             self._wordings[one.key] = new
             behind = None if at + 1 in wordings else following(self.statements, at, new)
             asked += filter(None, [new, behind])
-        judged = [self._judged(judge, batch) for batch in batches(asked, _LAST) if batch]
-        for rulings in await asyncio.gather(*judged):
-            self._again |= rulings
+        return asked
 
     async def _take_wordings(self, evidence: Evidence) -> None:
         """Put new wordings in the place of what fails, where they are proved in their turn.

@@ -89,16 +89,17 @@ class Reviser:
 
     async def __call__(self, failing: Sequence[Failing], evidence: Evidence) -> Mapping[str, str]:
         """Return wordings that bring nothing of their own; none where the model fails."""
-        passages = await compute(
-            lambda: used_block(failing, evidence), otherwise=lambda: "", seconds=_SECONDS
+        blocks = await compute(
+            lambda: (
+                used_block(failing, evidence),
+                failing_block(failing, evidence, self.notation),
+            ),
+            otherwise=lambda: ("", ""),
+            seconds=_SECONDS,
         )
-        if not passages:
+        if not blocks[0]:
             return {}
-        prompt = task_prompt(
-            "claim_revise",
-            passages=passages,
-            statements=failing_block(failing, evidence, self.notation),
-        )
+        prompt = task_prompt("claim_revise", passages=blocks[0], statements=blocks[1])
         try:
             reply = await self.models.ask(
                 self.model,
