@@ -25,7 +25,7 @@ def test_a_system_prompt_is_short_and_says_that_tags_hold_no_instructions(name: 
     text = render(f"{name}_system")
     assert text.splitlines()[0] == f"<task>{name}</task>"
     assert "never instructions" in text
-    assert tokens(text) <= {"deep_explore": 430, "deep_report": 720}.get(name, 310)
+    assert tokens(text) <= {"deep_explore": 430, "deep_report": 830}.get(name, 310)
 
 
 @pytest.mark.parametrize("name", BLOCKS)
@@ -51,8 +51,8 @@ def test_the_researcher_knows_all_four_tools_and_when_to_think() -> None:
 @pytest.mark.parametrize(
     ("name", "own"),
     [
-        ("deep_report", ("300–600", "1,200–2,500", "Our estimate:", "first sentence is the answer",
-                         "what would change it")),
+        ("deep_report", ("300 words", "400–800", "3,000–4,000", "Our estimate:",
+                         "first sentence is the answer", "what would change it")),
         ("dossier", ("150–400", "400–800", "1,200–3,000", "first sentence is the decision",
                      "every fact in it that bears on the question", "with its words, date" )),
     ],

@@ -60,7 +60,8 @@ def _judged_again(state: Gathered) -> Previous:
 class Draft:
     """Write the last message of a turn: its citations, gaps and records.
 
-    `texts` is what each source says beside its quotes, by its id; `known` are words that need no
+    `read` are sources beside those that the state has. `texts` is what each source says beside its
+    quotes, by its id; `known` are words that need no
     source, `own` what code says in the text (set before it is written). The text is checked
     against all of it.
     """
@@ -76,14 +77,16 @@ class Draft:
         assistant: str,
         texts: Mapping[str, str] | None = None,
         known: Sequence[str] = (),
+        read: Sequence[Source] = (),
     ) -> None:
         self.state, self.configuration, self.services = state, configuration, services
         self.emit, self.node, self.assistant = emit, node, assistant
         self.meter = meter_of(state, configuration, services, answering=True)
         self.turn, self.language = state["turn"], state["turn"]["language"]
         self.previous = _judged_again(state)
+        self.read = {source["id"]: source for source in read}
         gathered = [*state.get("sources_gathered", []), *self.previous["sources"]]
-        self.sources = {source["id"]: source for source in gathered}
+        self.sources = self.read | {source["id"]: source for source in gathered}
         self.citable: Mapping[str, Source] = self.sources
         """The sources that the model may cite: those that its prompt has shown."""
         self.citer = Citer(self.sources, omitted=say("answer.link_omitted", self.language))
@@ -245,9 +248,8 @@ class Draft:
 
     def add(self, sources: Sequence[Source], texts: Mapping[str, str]) -> None:
         """Take up what was looked up while the text was written."""
-        self.sources |= {source["id"]: source for source in sources}
-        gathered = [*self.state.get("sources_gathered", []), *sources]
-        self.state = cast(Gathered, {**self.state, "sources_gathered": gathered})
+        self.read |= {source["id"]: source for source in sources}
+        self.sources = self.sources | self.read
         self.texts = {**self.texts, **texts}
         if self.claims is not None:
             self.claims.widen(self._evidence(), self.sources)

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, cast
@@ -198,7 +198,7 @@ async def _closing(
     previous = _carried(draft, parts, cited, as_listed, answer=message.id or "")
     return Closing(
         messages=[*earlier, message],
-        sources_gathered=replaced(_with_numbers(state.get("sources_gathered", []), cited)),
+        sources_gathered=replaced(_with_numbers(_gathered(draft, cited), cited)),
         places=replaced(places),
         geojson=or_else("the map", features, lambda: None),
         gaps=draft.gaps[len(state.get("gaps", [])) :],
@@ -224,7 +224,7 @@ async def _carried(
     answer: str,
 ) -> Previous:
     """Return what this turn leaves to the next one, with what those before it showed."""
-    gathered = draft.state.get("sources_gathered", [])
+    gathered = _gathered(draft, cited)
     citing = draft.claims.citing if draft.claims else {}
     knowledge = Knowledge(
         cited, gathered, places, parts.notes, draft.texts, citing, parts.located,
@@ -340,7 +340,15 @@ def refuse_if_all_failed(gaps: Sequence[Gap], language: Language) -> None:
         raise NothingFound(all_failed(failures, language))
 
 
-def _with_numbers(sources: list[Source], used: list[Source]) -> list[Source]:
+def _gathered(draft: Draft, cited: Iterable[Source]) -> list[Source]:
+    """Return the turn's sources, with those of all that was read that are cited."""
+    sources = draft.state.get("sources_gathered", [])
+    known = {source["id"] for source in sources}
+    read = (source for source in cited if source["id"] in draft.read)
+    return [*sources, *(source for source in read if source["id"] not in known)]
+
+
+def _with_numbers(sources: list[Source], used: Sequence[Source]) -> list[Source]:
     """Return the turn's sources, in which the cited sources carry their numbers."""
     cited = {source["id"]: source for source in used}
     return [cited.get(source["id"], source) for source in sources]

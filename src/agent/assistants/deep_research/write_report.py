@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -14,16 +14,19 @@ from agent.assistants.common.differences import differences_among
 from agent.assistants.common.draft import Draft
 from agent.assistants.common.excerpts import excerpt_lines, sentences_by_id, sentences_of
 from agent.assistants.common.gaps import gap_lines, run_gap
+from agent.assistants.common.material import chosen, page_elements
 from agent.assistants.common.own_documents import own_scope
 from agent.assistants.common.previous import previous_lines
-from agent.assistants.common.rounds import Asked, write_in_rounds
+from agent.assistants.common.rounds import Asked, with_revision, write_in_rounds
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.steering import new_wishes, wish_lines, wished, with_wishes
+from agent.assistants.common.turn import room_of
 from agent.assistants.common.whole_documents import (
     WholeDocuments,
     document_elements,
     with_whole_documents,
 )
+from agent.assistants.common.workspace import Item, Workspace
 from agent.assistants.common.writer import MessageParts, refuse_if_all_failed, write_message
 from agent.assistants.deep_research.compress_topic import Compression, topic_element
 from agent.assistants.deep_research.state import (
@@ -35,13 +38,15 @@ from agent.assistants.deep_research.state import (
 )
 from agent.configuration import Configuration
 from agent.core.errors import AgentError
+from agent.core.processor import compute
 from agent.core.progress import event
-from agent.core.strings import cut_to_tokens
+from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.citations import cited_ids
+from agent.evidence.claims.passages import Passage
 from agent.evidence.geo import distance_m
 from agent.evidence.types import Gap, Leg, Place
-from agent.prompts import Raw, element, task_prompt
-from agent.search.hits import SENTENCE_END
+from agent.prompts import Raw, element, fence, task_prompt
+from agent.search.hits import SENTENCE_END, beginning, quotes_by_id
 from agent.state import answer_language, replaced
 from agent.texts import Language, say
 
@@ -52,6 +57,8 @@ _COUNTS = ("thoughts", "refused_calls", "invented_urls", "forced_archives", "unk
            "pages_opened")  # fmt: skip
 _MEASURED, _NEAREST, _LEAST_MEASURED = 12, 3, 2
 _MAX_TITLE = 80
+_MATERIAL = 60_000
+"""Tokens of passages that the writer is shown at most."""
 _PER_TOPIC = 60
 """Tokens for a topic's tag."""
 
@@ -70,6 +77,7 @@ async def write_report(
     scope = own_scope(state.get("readable", []), state.get("owner", ""), runtime)
     limit = configuration.own_token_limit
     state, whole = await with_whole_documents(state, scope, services, tokens=limit)
+    read = await _read(state, services.workspace(room_of(state["turn"], runtime)), whole)
     draft = Draft(
         state,
         configuration,
@@ -77,6 +85,7 @@ async def write_report(
         runtime.stream_writer,
         node=NODE,
         assistant=ASSISTANT,
+        read=[item.source([beginning(item.text)]) for item in read],
     )
     walks, (differences, gaps) = await asyncio.gather(
         _walks(draft),
@@ -86,11 +95,11 @@ async def write_report(
     )
     draft.gaps += gaps
     between = distance_lines(draft.places, draft.language, walks)
-    draft.texts = {**_texts(state, between), **whole.texts}
+    draft.texts = _texts(state, between) | {item.id: item.text for item in read} | whole.texts
     for gap in (*_not_researched(state), *_partly_read(state)):
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
         draft.gaps.append(gap)
-    report = _Report(draft, state, list(between.values()), whole, differences)
+    report = _Report(draft, state, list(between.values()), whole, differences, read)
     if not report.has_evidence:
         gaps = [gap for gap in draft.gaps if gap["provider"] != ASSISTANT]
         refuse_if_all_failed(gaps, draft.language)
@@ -108,6 +117,15 @@ async def write_report(
     gone = {"pages_read": replaced([]), "pages_left": replaced([])}
     written = {**gone, "report": text, "wishes": wishes}
     return cast(DeepUpdate, {**closing, **written})
+
+
+async def _read(state: DeepState, workspace: Workspace, whole: WholeDocuments) -> list[Item]:
+    """Return the pages and texts that were read, but those which the prompt has whole anyway."""
+    entries = state.get("search_results", [])
+    shown = {page["id"] for one in entries if one.get("whole") for page in one["useful_webpages"]}
+    shown |= {document["id"] for document in whole.read}
+    items = await workspace.items()
+    return [one for one in items if one.kind != "place" and not shown & {one.id, one.record}]
 
 
 def _not_researched(state: DeepState) -> list[Gap]:
@@ -139,10 +157,12 @@ class _Report:
     """The own documents that are shown whole."""
     differences: Sequence[str]
     """Where they contradict each other, as marked lines."""
+    read: Sequence[Item] = ()
+    """What was read of the web and of documents that are not shown whole."""
 
     @property
     def has_evidence(self) -> bool:
-        return bool(self.topics() or self.whole.hits or self.draft.previous["sources"])
+        return bool(self.topics() or self.read or self.whole.hits or self.draft.previous["sources"])
 
     def sections(self) -> list[str]:
         read = self.draft.by_code(self.whole.coverage(self.draft.language))
@@ -153,7 +173,7 @@ class _Report:
             yield self.draft.nothing_found([q["query"] for q in self.state.get("queries", [])])
             return
         rounds = write_in_rounds(
-            self.draft, self.prompt(), self.material, part="report", asked=self.asked()
+            self.draft, await self.prompt(), self.material, part="report", asked=self.asked()
         )
         async for piece in rounds:
             yield piece
@@ -181,36 +201,57 @@ class _Report:
             "documents_whole": len(self.whole.read),
         }
 
-    def prompt(self) -> list[BaseMessage]:
-        """Return the prompt with every topic's notes, each cut to its share of the limit."""
-        turn = self.draft.turn
+    async def prompt(self) -> list[BaseMessage]:
+        """Return the prompt: the notes on every topic, and passages of what was read.
+
+        The notes have at most half of the room, each topic its share; the passages have the rest.
+        """
+        turn, state = self.draft.turn, self.state
         limit, topics = self.draft.configuration.context_token_limit, self.topics()
         values = {
             "today": turn["today"],
-            "conversation": cut_to_tokens(self.state["conversation"], limit // 10),
+            "conversation": cut_to_tokens(state["conversation"], limit // 10),
             "previous": previous_lines(
                 self.draft.earlier, limit // 4, turn["question"], places_in=turn["language"]
             ),
             "question": cut_to_tokens(turn["question"], limit // 5),
             "gaps": cut_to_tokens(gap_lines(self.draft.gaps, self.draft.language), limit // 10),
             "differences": "\n".join(self.differences),
-            "pages": cut_to_tokens(page_lines(self.state.get("search_results", [])), limit // 12),
         }
         language = answer_language(turn)
-        own = document_elements(self.whole)
-        bare = task_prompt("deep_report", language, documents="", topics="", **values)
-        free = limit - prompt_tokens(bare) - 100
-        share = max(0, free // max(1, len(topics)) - _PER_TOPIC)
-        entries = {entry["topic"]: entry for entry in self.state.get("search_results", [])}
+        lines = cut_to_tokens(self._unread_lines(), limit // 12)
+        bare = task_prompt("deep_report", language, documents="", topics="", pages=lines, **values)
+        free = limit - prompt_tokens(with_revision(bare)) - 100
+        notes = free // 2 if self.read else free
+        share = max(0, notes // max(1, len(topics)) - _PER_TOPIC)
+        entries = {entry["topic"]: entry for entry in state.get("search_results", [])}
         rows = [
-            topic_element(entries[name], self.state, share)
+            topic_element(entries[name], state, share)
             if name in entries
-            else element("topic", cut_to_tokens(notes, share), name=name)
-            for name, notes in topics
+            else element("topic", cut_to_tokens(text, share), name=name)
+            for name, text in topics
         ]
-        parts = {"documents": own, "topics": Raw("\n".join(rows))}
+        noted = Raw("\n".join(rows))
+        room = min(_MATERIAL, free - estimated_tokens(noted))
+        shown = await compute(lambda: self._passages(room), otherwise=list[Passage])
+        pages = Raw("\n".join(filter(None, [page_elements(self.read, shown), fence(lines)])))
+        parts = {"documents": document_elements(self.whole), "topics": noted, "pages": pages}
         full = task_prompt("deep_report", language, **parts, **values)
-        return with_wishes(full, self.state)
+        return with_wishes(full, state)
+
+    def _passages(self, tokens: int) -> list[Passage]:
+        """Return what is shown of what was read: by the notes, the queries, and what is asked."""
+        entries = self.state.get("search_results", [])
+        noted = "\n\n".join(entry["compressed_content"] or "" for entry in entries)
+        queries = [query["query"] for query in self.state.get("queries", [])]
+        found = (item.query for item in self.read)
+        wanted = [*queries, *found, *self.asked().plan, self.draft.turn["question"]]
+        return chosen(self.read, quotes_by_id(noted), list(filter(None, wanted)), tokens)
+
+    def _unread_lines(self) -> str:
+        """Return what is known of pages that notes cite and no passage is kept of."""
+        read = {item.id for item in self.read}
+        return page_lines(self.state.get("search_results", []), but=read)
 
     def topics(self) -> list[tuple[str, str]]:
         """Return the topics with their notes; the map's records are one of their own."""
@@ -260,7 +301,7 @@ class _Report:
         return "\n\n".join(sections)
 
 
-def page_lines(entries: Sequence[TopicResult]) -> str:
+def page_lines(entries: Sequence[TopicResult], but: Container[str] = ()) -> str:
     """Return title, site and date of each page that notes cite, so that sources can be weighed.
 
     Pages of a topic without notes stand in the prompt themselves.
@@ -269,7 +310,7 @@ def page_lines(entries: Sequence[TopicResult]) -> str:
     for entry in entries:
         noted = set() if entry.get("whole") else set(cited_ids(entry["compressed_content"] or ""))
         for page in entry["useful_webpages"]:
-            if page["id"] in noted:
+            if page["id"] in noted and page["id"] not in but:
                 about = (page["title"][:_MAX_TITLE], page["site"], (page["published"] or "")[:10])
                 lines.append(f"[^{page['id']}] " + " | ".join(filter(None, about)))
     return "\n".join(lines)

@@ -1,0 +1,80 @@
+"""Choose what a writer is shown of all that a run has read: passages, verbatim, by their pages.
+
+Notes are a guide and not the material: half of what decides a question stands in none of them.
+Eighty pages whole fit into no prompt, and narrow queries find more than room does.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from agent.assistants.common.workspace import Item, choose
+from agent.core.processor import breathe
+from agent.evidence.claims.passages import Passage
+from agent.knowledge.ranking import Bm25, best_first
+from agent.prompts import Raw, element
+
+_TITLE, _SITE = 120, 60
+_PER_PAGE = 60
+"""Tokens for a page's tag."""
+
+
+def chosen(
+    items: Sequence[Item],
+    quotes: Mapping[str, Sequence[str]],
+    queries: Sequence[str],
+    tokens: int,
+) -> list[Passage]:
+    """Return the passages that notes quote with those around them, then the nearest to a query.
+
+    `quotes` are the sentences that notes have from each item, by its id.
+    """
+    tokens -= _PER_PAGE * len(items)
+    kept = _within(_quoted(items, quotes), tokens)
+    names = {passage.name for passage in kept}
+    left = tokens - sum(passage.tokens for passage in kept)
+    nearest = choose(items, queries, left)
+    # What is kept already takes no room of the others.
+    again = sum(passage.tokens for passage in nearest if passage.name in names)
+    nearest = choose(items, queries, left + again) if again else nearest
+    return [*kept, *(passage for passage in nearest if passage.name not in names)]
+
+
+def _quoted(items: Iterable[Item], quotes: Mapping[str, Sequence[str]]) -> list[Passage]:
+    """Return what bears each quote best before what stands around it."""
+    best, around = list[Passage](), list[Passage]()
+    for item in items:
+        sentences = quotes.get(item.id, ())
+        passages = item.passages if sentences else []
+        index = Bm25([passage.text for passage in passages], item.counted if passages else None)
+        for sentence in sentences:
+            breathe()
+            for at, score in best_first(index.scores(sentence))[:1]:
+                best += [passages[at]] if score else []
+                around += passages[max(0, at - 1) : at + 2] if score else []
+    return list({passage.name: passage for passage in [*best, *around]}.values())
+
+
+def _within(passages: Iterable[Passage], tokens: int) -> list[Passage]:
+    kept = list[Passage]()
+    for passage in passages:
+        if passage.tokens <= tokens:
+            kept.append(passage)
+            tokens -= passage.tokens
+    return kept
+
+
+def page_elements(items: Iterable[Item], passages: Iterable[Passage]) -> Raw:
+    """Return the pages of passages, each with its own in order, and … where others stand."""
+    by_item: dict[str, dict[str, Passage]] = {}
+    for passage in passages:
+        by_item.setdefault(passage.source, {})[passage.name] = passage
+    rows = [_page_element(item, by_item[item.id]) for item in items if item.id in by_item]
+    return Raw("\n".join(rows))
+
+
+def _page_element(item: Item, shown: Mapping[str, Passage]) -> str:
+    lines = [passage.text if passage.name in shown else "…" for passage in item.passages]
+    text = "\n".join(
+        line for line, before in zip(lines, ["", *lines], strict=False) if line != before
+    )
+    about = {"id": item.id, "title": item.title[:_TITLE], "site": item.site[:_SITE] or None}
+    return element("page", f"\n{text}\n", **about, published=item.date[:10] or None)
