@@ -11,7 +11,7 @@ from agent.graph import build_graph
 from agent.sample.model.text import block, task_of
 from agent.services import build_services
 from agent.settings import read_settings
-from agent.texts import Language, _traditional, say
+from agent.texts import Language, _names_converter, _traditional, say
 from tests.integration.test_question_kept import nearby, plan, scripted
 from tests.support.lab import Lab, answer_of, laboratory, told, with_clock
 
@@ -77,6 +77,7 @@ async def test_a_place_written_in_other_letters_is_asked_about_on_its_own_clock(
 
 async def test_traditional_characters_block_no_event_loop() -> None:
     _traditional.cache_clear()
+    _names_converter.cache_clear()
     services = build_services(read_settings(tanlu_mode="offline"))
     graph = build_graph(lambda: services).compile()
     try:

@@ -75,7 +75,7 @@ async def test_what_was_looked_for_is_told_where_nothing_at_all_was_found(lab: L
     scripted(lab, generate_query=[plan({"query": "Vendrith quillomancers guild"})])
     state = await lab.ask(question, context={"max_research_loops": 3})
     assert searched(state) == ["Vendrith quillomancers guild", question]
-    what = f"Vendrith quillomancers guild; {question}"
+    what = f"Vendrith quillomancers guild; {question.rstrip('?')}"
     assert say("answer.looked_for", "en", what=what) in str(answer_of(state).text)
 
 

@@ -57,8 +57,8 @@ test("a name of one letter is in every text and says nothing", () => {
 test("the credit names the newest record and stands under places only", () => {
   assert.equal(credit([], "zh"), "");
   const places = ["2026-11-21T09:00:00+00:00", "2026-11-21T11:40:00+00:00"].map((fetched_at) => ({ fetched_at }));
-  assert.equal(credit(places, "en"), `Data © Amap (高德地图) · as of ${localTime(places[1].fetched_at)}`);
-  assert.equal(credit(places, "en", "offline"), "Data © Amap (高德地图) · Sample data, not live results.");
+  assert.equal(credit(places, "en"), `Data © Amap · as of ${localTime(places[1].fetched_at)}`);
+  assert.equal(credit(places, "en", "offline"), "Data © Amap · Sample data, not live results.");
   assert.match(localTime(places[1].fetched_at), /^2026-11-2\d \d\d:\d\d$/);
   assert.equal(localTime("yesterday"), "yesterday");
 });

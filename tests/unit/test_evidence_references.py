@@ -139,6 +139,13 @@ def test_a_writer_sees_which_site_each_cited_page_is_on_and_from_when() -> None:
     assert lines == f"w0-0 github.com\nw0-1 sqlite.org · {dated['title']} · 2026-04"
 
 
+def test_a_page_that_two_searches_found_is_told_once_with_both_its_ids() -> None:
+    sources = [source("w0-0", "https://a.org/x", "X"), source("w1-0", "https://a.org/y", "Y"),
+               source("w1-3", "https://www.a.org/x/", "X")]  # fmt: skip
+    lines = provenance_lines(sources, ["one[^w0-0], two[^w1-0], three[^w1-3]"])
+    assert lines.splitlines() == ["w0-0 = w1-3 a.org · X", "w1-0 a.org · Y"]
+
+
 def test_a_writer_sees_what_a_page_calls_itself_without_its_addresses() -> None:
     title = f"Visit https://a.org/x\n{'long ' * 60}"
     named = Source(**{**source("w0-1", "https://www.sqlite.org/x"), "title": title})

@@ -182,6 +182,24 @@ def test_english_answers_have_english_kinds_and_the_name_as_listed_with_an_engli
     assert "name_en" not in place(alias="新华书店")
 
 
+def test_readers_of_traditional_characters_have_records_in_them() -> None:
+    place = export_samples.place(
+        1, "花港观鱼", category="国家级景点", open_time="周一至周日 全天开放", city="杭州市",
+        address="杨公堤与南山路交汇处", distance_from="三潭印月码头",
+    )  # fmt: skip
+    line = place_lines([place], "zh-Hant")
+    assert "花港觀魚" in line
+    assert "國家級景點" in line
+    assert "全天開放" in line
+    assert "楊公堤與南山路交匯處" in line
+    assert "三潭印月碼頭" in line
+    assert mentioned([place], "先去花港觀魚。") == {place["id"]: 2}
+    forecast = weather(("2026-11-24", "多云"))
+    assert "多雲" in weather_text(forecast, "zh-Hant")
+    assert "東北風" in weather_text(forecast, "zh-Hant")
+    assert "花港观鱼" in place_lines([place], "zh")
+
+
 def test_data_of_the_map_is_dated_in_chinas_time_which_is_said() -> None:
     assert china_time("2026-11-22T17:48:00+00:00", "zh") == "2026-11-23 01:48（北京时间）"
     assert china_time("2026-11-22T17:48:00+00:00", "en") == "2026-11-23 01:48 (UTC+8)"

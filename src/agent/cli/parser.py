@@ -298,7 +298,12 @@ def _declare_ask(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     thread = ask.add_mutually_exclusive_group()
     thread.add_argument("-c", "--continue", action="store_true", dest="follow_last",
                         help="go on with the last question of this data folder")  # fmt: skip
-    thread.add_argument("--thread", metavar="ID", help="follow up, or continue an interrupted run")
+    thread.add_argument(
+        "--thread",
+        metavar="ID",
+        help="follow up, or go on with an interrupted run; ID is the UUID that"
+        " `tanlu threads list` and --json show, a new one begins a thread",
+    )
     ask.add_argument("--outing", action="store_true",
                      help="order the places into a day: stops, times, ways (agent)")  # fmt: skip
     ask.add_argument("--near", metavar="LNG,LAT", help="where you are, WGS-84 degrees")

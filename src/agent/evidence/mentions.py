@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
+from agent.evidence.language import fold
 from agent.evidence.references import strip_references
 from agent.evidence.types import Place
 
@@ -85,7 +86,7 @@ def _take(text: str, name: str) -> tuple[str, int | None]:
 
 def _plain(text: str) -> str:
     """Fold for comparison: width, case, brackets; spaces stay between Latin words only."""
-    folded = unicodedata.normalize("NFKC", text).casefold().replace("·", "")
+    folded = fold(text).replace("·", "")
     folded = folded.translate(str.maketrans("【】[]「」《》", "()()()()"))
     spaced = _SPACE.sub(" ", folded).strip()
     return re.sub(r"(?<![a-z0-9.,!?]) | (?![a-z0-9])", "", spaced)

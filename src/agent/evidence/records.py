@@ -24,7 +24,7 @@ from agent.evidence.types import (
 )
 from agent.evidence.way_steps import step_text
 from agent.evidence.zones import CHINA
-from agent.texts import Language, say
+from agent.texts import Language, in_script, say
 
 _WORDS: dict[str, Any] = json.loads(
     files(__package__).joinpath("record_words.json").read_text(encoding="utf-8")
@@ -43,13 +43,15 @@ _MAIN_STEPS = 3
 def name_text(place: Place, language: Language) -> str:
     """Return the name as listed; for English readers followed by its English one, or its sound."""
     english = place.get("name_en") or place.get("name_pinyin")
-    return f"{place['name']} ({english})" if english and language == "en" else place["name"]
+    if language == "en" and english:
+        return f"{place['name']} ({english})"
+    return in_script(place["name"], language)
 
 
 def map_name(place: Place, language: Language) -> str:
     """Return the name that a map shows: for English readers the English one, or its sound."""
     english = place.get("name_en") or place.get("name_pinyin")
-    return english if english and language == "en" else place["name"]
+    return english if english and language == "en" else in_script(place["name"], language)
 
 
 def with_pinyin(places: Iterable[Place]) -> list[Place]:
@@ -94,14 +96,14 @@ def district_in_english(name: str) -> str:
 def kind_text(place: Place, language: Language) -> str:
     """Return what the place is; in English where the table of Amap's categories has it."""
     kind = place["category"] or ""
-    return _KINDS.get(kind, kind) if language == "en" else kind
+    return _KINDS.get(kind, kind) if language == "en" else in_script(kind, language)
 
 
 def hours_text(place: Place, language: Language) -> str:
     """Return when the place is open: "周一至周日 09:00-20:00", "daily 09:00–20:00"."""
     hours = place["open_time"] or ""
     if language != "en" or not hours:
-        return hours
+        return in_script(hours, language)
     for pattern, words in _HOURS:
         hours = pattern.sub(words, hours)
     hours = _WEEKDAY.sub(lambda day: _WORDS["weekdays"][day[1]], hours)
@@ -137,7 +139,7 @@ def place_facts(place: Place, language: Language) -> str:
         f"★{place['rating']:g}" if place["rating"] is not None else None,
         cost_text(place, language),
         hours_text(place, language),
-        *_where(place),
+        *(in_script(part, language) for part in _where(place)),
         *_verdict_texts(place.get("verdicts", []), language),
     )
     return " | ".join(fact for fact in facts if fact)
@@ -150,7 +152,8 @@ def distance_texts(place: Place, language: Language) -> list[str]:
     for each in [own, *place.get("further", [])]:
         far = distance_text(each["metres"])
         if far and each["origin"]:
-            far = say("records.far", language, origin=each["origin"], distance=far)
+            origin = in_script(each["origin"], language)
+            far = say("records.far", language, origin=origin, distance=far)
         texts += [far] if far else []
     return texts
 
@@ -183,7 +186,7 @@ def _verdict_texts(verdicts: Iterable[Verdict], language: Language) -> list[str]
 def route_text(route: Route, language: Language) -> str:
     """Return the mode, the ends, the distance, the duration, and the way itself."""
     mode = say(f"records.modes.{route['mode']}", language)
-    ends = f"{route['origin']} → {route['destination']}"
+    ends = in_script(f"{route['origin']} → {route['destination']}", language)
     facts = (
         distance_text(route["distance_m"]),
         duration_text(route["duration_s"], language),
@@ -201,7 +204,8 @@ def way_text(steps: Sequence[RouteStep], language: Language) -> str:
     parts = [step_text(step["instruction"], language) for step in steps]
     parts = [part for part in parts if part]
     more = " …" if len(parts) > _MAIN_STEPS else ""
-    return say("punctuation.semicolon", language).join(parts[:_MAIN_STEPS]) + more
+    way = say("punctuation.semicolon", language).join(parts[:_MAIN_STEPS]) + more
+    return in_script(way, language)
 
 
 def ride_text(step: RouteStep, language: Language) -> str:
@@ -213,7 +217,7 @@ def ride_text(step: RouteStep, language: Language) -> str:
     count = say("records.stops", language, count=stops) if ends and stops else ""
     inside = say("punctuation.comma", language).join(filter(None, (ends, count)))
     brackets = say("punctuation.brackets", language, text=inside) if inside else ""
-    return f"{step['line']}{brackets}"
+    return in_script(f"{step['line']}{brackets}", language)
 
 
 def _journey_text(steps: Sequence[RouteStep], language: Language) -> str:
@@ -230,7 +234,9 @@ def _journey_text(steps: Sequence[RouteStep], language: Language) -> str:
 
 def forecast_city(weather: Weather, language: Language) -> str:
     """Return the city of a forecast; for English readers by its English name, where it has one."""
-    return (weather.get("city_en") if language == "en" else None) or weather["city"]
+    return (weather.get("city_en") if language == "en" else None) or in_script(
+        weather["city"], language
+    )
 
 
 def weather_text(weather: Weather, language: Language, days: Sequence[str] = ()) -> str:
@@ -281,13 +287,13 @@ def with_days_asked(weather: Weather, asked: Sequence[str]) -> Weather:
 def _skies(day: WeatherDay, language: Language) -> str:
     words = _WORDS["sky"] if language == "en" else {}
     skies = dict.fromkeys((day["day"], day["night"]))
-    return "/".join(str(words.get(sky, sky)) for sky in skies if sky)
+    return in_script("/".join(str(words.get(sky, sky)) for sky in skies if sky), language)
 
 
 def _wind(wind: str, language: Language) -> str:
     parts = _WIND.fullmatch(wind)
     if language != "en" or parts is None:
-        return wind
+        return in_script(wind, language)
     direction = _WORDS["wind"].get(parts[1], parts[1])
     return f"wind {direction}" + (f", force {parts[2]}" if parts[2] else "")
 

@@ -8,6 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 from agent.evidence.language import fold
 from agent.evidence.markdown import link_url, without_urls
+from agent.evidence.numbering import source_key
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Source
 from agent.texts import Language, say
@@ -63,19 +64,18 @@ def site_of(source: Source) -> str:
 
 
 def provenance_lines(sources: Iterable[Source], texts: Iterable[str]) -> str:
-    """Return a line for each page that the marked texts cite: `w0-0 a.org · Title · 2026-04`."""
-    marked = "\n".join(texts)
-    lines = [
-        " · ".join(
-            filter(
-                None,
-                [f"{source['id']} {site_of(source)}", _told_title(source), source.get("published")],
-            )
-        )
-        for source in sources
-        if source["kind"] == "page" and f"[^{source['id']}]" in marked
-    ]
-    return "\n".join(dict.fromkeys(lines))
+    """Return a line for each page that the marked texts cite: `w0-0 a.org · Title · 2026-04`.
+
+    A page that several searches found stands once, with all its ids.
+    """
+    marked, ids, about = "\n".join(texts), dict[str, list[str]](), dict[str, str]()
+    for source in sources:
+        if source["kind"] == "page" and f"[^{source['id']}]" in marked:
+            key = source_key(source)
+            told = [site_of(source), _told_title(source), source.get("published")]
+            about.setdefault(key, " · ".join(filter(None, told)))
+            ids.setdefault(key, []).append(source["id"])
+    return "\n".join(f"{' = '.join(dict.fromkeys(ids[key]))} {about[key]}" for key in ids)
 
 
 def _told_title(source: Source) -> str:

@@ -42,7 +42,7 @@ from agent.evidence.types import (
     Weather,
 )
 from agent.evidence.vocabulary import cities_in, city_in_english
-from agent.texts import Language, has, reason_of, say
+from agent.texts import Language, has, in_script, reason_of, say
 
 log = logging.getLogger(__name__)
 
@@ -491,12 +491,13 @@ class MapRecords:
 
     def _source(self, title: str, url: str, facts: str) -> str:
         language: Language = "en" if self.options.language == "en" else "zh"
+        script = self.options.language
         source = Source(
             id=f"{self.options.prefix}-{len(self.result.sources)}",
             kind="place",
-            title=f"{self.presentation.label.get(language, '')}{title}",
+            title=in_script(f"{self.presentation.label.get(language, '')}{title}", script),
             url=url,
-            provider=self.presentation.names[language],
+            provider=in_script(self.presentation.names[language], script),
             quotes=[facts],
         )
         self.result.sources.append(source)
@@ -515,7 +516,14 @@ def _facts(place: Place, language: Language) -> str:
     parts = [name_text(place, language), kind_text(place, language), place["address"]]
     if place["distance_m"] is not None:
         metres, origin = place["distance_m"], place["distance_from"]
-        parts.append(say("records.metres_from", language, origin=origin, metres=metres))
+        parts.append(
+            say(
+                "records.metres_from",
+                language,
+                origin=in_script(origin or "", language),
+                metres=metres,
+            )
+        )
     if place["rating"] is not None:
         parts.append(say("records.rated", language, rating=f"{place['rating']:g}"))
     parts += [cost_words(place, language), hours_text(place, language)]

@@ -9,7 +9,7 @@ import asyncio
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -135,13 +135,33 @@ async def prepare(language: Language) -> None:
         await asyncio.to_thread(_traditional)
 
 
+def in_script(text: str, language: Language) -> str:
+    """Return a record's Chinese words in the characters of a language, names included.
+
+    As they are where no `prepare` has made the converter on an event loop.
+    """
+    if language != "zh-Hant" or not text:
+        return text
+    is_made = _names_converter.cache_info().currsize > 0
+    return _names_converter()(text) if is_made or not _is_on_a_loop() else text
+
+
 @cache
 def _traditional() -> Mapping[str, str]:
     """Convert at the first reader of traditional characters; most processes have none."""
     from opencc import OpenCC
 
     convert: Callable[[str], str] = OpenCC("s2twp").convert
+    _names_converter()
     return {key: convert(text) for key, text in _TEXTS["zh"].items()}
+
+
+@cache
+def _names_converter() -> Callable[[str], str]:
+    """Return what changes characters alone: in a name no word becomes another."""
+    from opencc import OpenCC
+
+    return lru_cache(4096)(OpenCC("s2tw").convert)
 
 
 _SAME = {

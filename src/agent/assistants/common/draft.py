@@ -167,7 +167,7 @@ class Draft:
         """Return the answer where no source has anything on the question, with what was tried."""
         language = self.language
         said = self.services.nothing_found(self.turn["question"], language)
-        if tried := [inert(query)[:_LONGEST_SHOWN] for query in dict.fromkeys(looked_for)]:
+        if tried := [_bare(query) for query in dict.fromkeys(looked_for)]:
             what = say("punctuation.semicolon", language).join(tried[:_SHOWN_QUERIES])
             space = say("punctuation.space", language)
             said = f"{said}{space}{say('answer.looked_for', language, what=what)}"
@@ -309,3 +309,8 @@ class Draft:
         if not self.late.is_set():
             self.emit(event("checking", self.node))
             self.late.set()
+
+
+def _bare(query: str) -> str:
+    """Return a query as one of a list: without what ends it as a sentence."""
+    return inert(query)[:_LONGEST_SHOWN].rstrip("?？。.!！ ")

@@ -18,7 +18,7 @@ _SHOWN = re.compile(rf"(?:^|[>›])(?:\[\^)?{_ID}[]:]? (.+)$", re.MULTILINE)
 _ELEMENT = re.compile(rf"[<‹]\w+ [^<>‹›]*?id=[\"”]{_ID}[\"”]([^<>‹›]*)[>›]\n?(.*)")
 _NUMBERED = re.compile(r"^(\d+(?:\.\d+|[a-z])?) (.*?)(?:   \(In: .*)?$", re.MULTILINE)
 _CITED = re.compile(rf"([^\n]+?)\s*\[\^({ID})\](?:\[\^{ID}\])*")
-_TITLED = re.compile(rf"^({ID}) (.+)$", re.MULTILINE)
+_TITLED = re.compile(rf"^({ID}(?: = {ID})*) (.+)$", re.MULTILINE)
 _URL = re.compile(r'<result url="([^"]+)"')
 _ATTRIBUTE = re.compile(r'(\w+)=["”]([^"”]*)["”]')
 
@@ -123,7 +123,8 @@ def numbered(text: str, tag: str) -> list[tuple[str, str]]:
 
 def cited(text: str) -> list[tuple[str, str, str]]:
     """Return each cited stretch of a text with its first id, and that one's title if it is told."""
-    titles = dict(_TITLED.findall(text))
+    titled = _TITLED.findall(text)
+    titles = {name: title for names, title in titled for name in names.split(" = ")}
     return [(part, name, titles.get(name, "")) for part, name in _CITED.findall(text)]
 
 
