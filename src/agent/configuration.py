@@ -141,7 +141,8 @@ class Configuration(BaseModel):
         48_000,
         ge=8000,
         le=1_000_000,
-        description="Estimated tokens of a prompt, in deep research, a team and a dossier.",
+        description="Estimated tokens of a prompt, in deep research, a team and a dossier; fewer"
+        " where a model's window holds fewer.",
     )
     max_previous_bytes: int = Field(
         30_000,

@@ -134,6 +134,8 @@ class Turn(TypedDict):
     count: int
     """Queries to write for the first round."""
     loops: int
+    room: NotRequired[int]
+    """Tokens that a prompt may have by the windows of the run's models, where those are told."""
     reasoning_model: str | None
     near: Point | None
     """Where the user is, of this question or of an earlier one on the thread."""

@@ -103,6 +103,31 @@ async def test_a_prompt_too_long_is_cut_to_the_window_and_sent_again(
     assert bodies[-1]["max_tokens"] <= 2048 // 4
 
 
+async def test_the_room_of_a_prompt_is_that_of_the_window_that_the_server_tells_once() -> None:
+    service = Small(8192, listed=True)
+    async with client_for(service) as client:
+        rooms = [await client.prompt_room(CHAT) for _ in range(2)]
+    assert rooms == [int((8192 - 2048) * 0.95)] * 2
+    assert len(service.requests) == 1
+
+
+async def test_where_no_window_is_told_there_is_no_room_known_until_a_prompt_is_refused() -> None:
+    service = Small(2048)
+    async with client_for(service) as client:
+        assert await client.prompt_room(CHAT) is None
+        assert await client.prompt_room(CHAT) is None
+        assert len(service.requests) == 1
+        assert await answer(client, LONG)
+        assert await client.prompt_room(CHAT) is not None
+
+
+async def test_nobody_is_asked_for_the_window_of_a_model_whose_facts_are_known() -> None:
+    service = GeminiService(Scripted())
+    async with client_for(service) as client:
+        assert await client.prompt_room(FLASH) is None
+    assert service.requests == []
+
+
 async def test_a_prompt_that_no_cut_helps_is_refused_by_its_name() -> None:
     service = Small(120)
     async with client_for(service) as client:

@@ -1,6 +1,7 @@
 """Ask a model: cached, budgeted, paced, validated, repaired once, accounted for."""
 
 import asyncio
+import contextlib
 import importlib
 import json
 import logging
@@ -24,6 +25,7 @@ from agent.core.budget import Meter
 from agent.core.calls import Calls, Policy, Pulse, exchanged
 from agent.core.concurrency import SharedSemaphore
 from agent.core.errors import (
+    AgentError,
     ConfigurationError,
     KeyRefused,
     MalformedReply,
@@ -35,7 +37,7 @@ from agent.core.processor import read_in_turns
 from agent.core.proxies import is_near
 from agent.core.telemetry import Tokens
 from agent.models import catalogue
-from agent.models.catalogue import ModelName, Provider, parse
+from agent.models.catalogue import GOOGLE_MODELS, ModelName, Provider, parse
 from agent.models.early import EarlyReplies, EarlyReply
 from agent.models.google import Google
 from agent.models.limits import (
@@ -72,6 +74,7 @@ from agent.settings import Settings
 
 S = TypeVar("S", bound=BaseModel)
 log = logging.getLogger(__name__)
+_WINDOW_SECONDS = 3.0
 _PROVIDERS: tuple[Provider, ...] = ("google", "openai")
 EndpointKind = Literal["hosted", "thinking", "near"]
 """How a model is served: by a service, by one that thinks first, on a machine of one's own."""
@@ -442,6 +445,22 @@ class ModelClient:
     def speed(self, model: str) -> float:
         """Return the tokens a second that a model was seen to write, else a usual number."""
         return self.reply_sizes.speed(parse(model)) or USUAL_SPEED
+
+    async def prompt_room(self, model: str) -> int | None:
+        """Return the tokens that a prompt may have; None where no window is told, or a large one.
+
+        A service is asked once, and not long: where it says nothing, its refusals will.
+        """
+        name = self._current(model)
+        if name.id in GOOGLE_MODELS:
+            return None
+        if not self.windows.is_told(name):
+            tokens = None
+            with contextlib.suppress(AgentError, TimeoutError):
+                async with asyncio.timeout(_WINDOW_SECONDS):
+                    tokens = await (await self._vendor(name)).window(name.id)
+            self.windows.tell(name, tokens)
+        return self.windows.room(name)
 
     async def window(self, model: str) -> int | None:
         """Return the tokens of a model's window, where its service tells; raise ProviderError."""

@@ -44,15 +44,33 @@ class Windows:
 
     def __init__(self) -> None:
         self._known: dict[ModelName, ModelWindow] = {}
+        self._silent = set[ModelName]()
+        """Those whose service was asked, and told none."""
+
+    def is_told(self, name: ModelName) -> bool:
+        """Return whether a window is known, or nobody tells it."""
+        return name in self._known or name in self._silent
+
+    def tell(self, name: ModelName, tokens: int | None) -> None:
+        """Take in what a service says of a window before a prompt was too long for it."""
+        if tokens is None:
+            self._silent.add(name)
+        else:
+            self._known.setdefault(name, ModelWindow(tokens))
+
+    def room(self, name: ModelName) -> int | None:
+        """Return the tokens that a prompt of a model may have, where its window is known."""
+        if (window := self._known.get(name)) is None:
+            return None
+        return _room(window, window.tokens // _REPLY_SHARE)
 
     def fit_window(self, name: ModelName, request: ModelRequest) -> ModelRequest:
         """Return the request as it fits the model's window, where that is known."""
         if (window := self._known.get(name)) is None:
             return request
         reply = min(request.max_tokens or window.tokens, window.tokens // _REPLY_SHARE)
-        room = int((window.tokens - reply) * _SPARE / window.rate)
         fixed = _fixed_tokens(request)
-        messages = fit(request.messages, room - fixed)
+        messages = fit(request.messages, _room(window, reply) - fixed)
         return replace(request, messages=messages, max_tokens=reply)
 
     async def ask_within(
@@ -98,6 +116,10 @@ class Windows:
         # vLLM counts the tokens that the reply may have as part of the request.
         only_reply = before is None and "_tokens" in error.message
         return only_reply or self.fit_window(name, request).messages != request.messages
+
+
+def _room(window: ModelWindow, reply: int) -> int:
+    return int((window.tokens - reply) * _SPARE / window.rate)
 
 
 def prompt_tokens(request: ModelRequest) -> int:

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -186,6 +187,20 @@ def _turn_id(state: AgentInput, runtime: Runtime[Configuration]) -> str:
 def turn_id_of(place: str, question_id: str, messages: int) -> str:
     """Return the id of the turn of a question on a thread that has so many messages."""
     return hashlib.sha256(f"{place}\n{question_id}\n{messages}".encode()).hexdigest()[:32]
+
+
+async def with_room(turn: Turn, configuration: Configuration, services: Services) -> Turn:
+    """Return a turn that knows how much the windows of its models hold, where these are told."""
+    models = {getattr(configuration, name) for name in MODEL_FIELDS}
+    models |= {turn["reasoning_model"]} - {None}
+    rooms = await asyncio.gather(*map(services.models.prompt_room, sorted(models)))
+    known = [room for room in rooms if room is not None]
+    return Turn(**{**turn, "room": min(known)}) if known else turn
+
+
+def context_limit(turn: Turn, configuration: Configuration) -> int:
+    """Return the tokens of a prompt: those of the settings, or what the models' windows hold."""
+    return min(configuration.context_token_limit, turn.get("room", sys.maxsize))
 
 
 def room_of(turn: Turn, runtime: Runtime[Configuration]) -> Room:

@@ -14,7 +14,7 @@ from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.gaps import ask_or_gap, gap_of, run_gap
 from agent.assistants.common.reading import MAX_TEXT, read_whole
 from agent.assistants.common.services import GetServices, Services
-from agent.assistants.common.turn import open_meter
+from agent.assistants.common.turn import context_limit, open_meter
 from agent.assistants.deep_research.state import (
     Counts,
     DeepState,
@@ -253,7 +253,8 @@ class _Branch:
 
     def _prompt(self, pages: list[ReadPage]) -> list[BaseMessage]:
         """Return the instructions with the pages, each cut to its share of the limit."""
-        turn, limit = self.state["turn"], self.configuration.context_token_limit
+        turn = self.state["turn"]
+        limit = context_limit(turn, self.configuration)
         language = turn["language"]
         values = {
             "question": cut_to_tokens(turn["question"], limit // 5),

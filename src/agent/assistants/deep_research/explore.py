@@ -17,7 +17,7 @@ from agent.assistants.common.reading import READ
 from agent.assistants.common.search import map_tools
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.steering import new_wishes, wished, with_wishes
-from agent.assistants.common.turn import Share, meter_of, share_spent
+from agent.assistants.common.turn import Share, context_limit, meter_of, share_spent
 from agent.assistants.deep_research.compress_topic import Compression
 from agent.assistants.deep_research.plan import (
     begun,
@@ -67,7 +67,8 @@ _NAME = 120
 
 def explore_prompt(state: DeepState, configuration: Configuration) -> list[BaseMessage]:
     """Return instructions, the question with what is done and left, and the topic's messages."""
-    turn, limit = state["turn"], configuration.context_token_limit
+    turn = state["turn"]
+    limit = context_limit(turn, configuration)
     asked = f"{turn['question']}\n{state['topic']}"
     values = {
         "today": turn["today"],
@@ -125,7 +126,7 @@ def topics_done(state: DeepState) -> str:
 def room(state: DeepState, configuration: Configuration, *, maps: bool) -> int:
     """Return the tokens that the next prompt could still take."""
     used = prompt_tokens(explore_prompt(state, configuration))
-    return configuration.context_token_limit - used - _TOOLS - (_MAP_TOOLS if maps else 0)
+    return context_limit(state["turn"], configuration) - used - _TOOLS - (_MAP_TOOLS if maps else 0)
 
 
 ENDING = frozenset({"rounds_spent", "run_share_spent", "model_stuck", "model_failed"})
@@ -322,7 +323,7 @@ def _is_full(state: DeepState, configuration: Configuration) -> bool:
         return False
     maps = offers_maps(state, configuration)
     free = room(state, configuration, maps=maps)
-    full = free < configuration.context_token_limit // _LEAST_ROOM
+    full = free < context_limit(state["turn"], configuration) // _LEAST_ROOM
     return full or state["topic_rounds"] >= ROUNDS_PER_TOPIC
 
 

@@ -22,10 +22,12 @@ from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.steering import dropped
 from agent.assistants.common.turn import (
     Share,
+    context_limit,
     meter_of,
     open_turn,
     refuse_without_thread,
     share_spent,
+    with_room,
 )
 from agent.assistants.common.whole_documents import read_whole
 from agent.assistants.deep_research.state import (
@@ -65,6 +67,7 @@ async def begin(
     messages = [message for message in state["messages"] if message.id not in gone]
     thread = cast(DeepState, {**state, "messages": messages})
     turn = await open_turn(thread, configuration, services, runtime)
+    turn = await with_room(turn, configuration, services)
     previous = opened_previous(previous_of(thread), turn)
     readable = await readable_collections(state, configuration, services, runtime, turn=turn)
     opened = new_research()
@@ -153,7 +156,8 @@ async def planned_topics(
     """Ask the model for a plan; none where it fails, as topics are then named one by one."""
     if share_spent(_LEFT_TO_OTHERS, no_usage(), configuration, meter):
         return TopicPlan(topics=[]), []
-    turn, limit = opened["turn"], configuration.context_token_limit
+    turn = opened["turn"]
+    limit = context_limit(turn, configuration)
     language = turn["language"]
     values = {
         "today": turn["today"],

@@ -13,7 +13,7 @@ from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.shown_records import distinct_places
 from agent.assistants.common.steering import new_wishes, wished, with_wishes
-from agent.assistants.common.turn import Share, meter_of, share_spent
+from agent.assistants.common.turn import Share, context_limit, meter_of, share_spent
 from agent.assistants.deep_research.compress_topic import topic_element
 from agent.assistants.deep_research.explore import ENDING, left
 from agent.assistants.deep_research.plan import TopicToPlan, plan_elements, with_topics
@@ -122,7 +122,8 @@ def _missing(review: NotesReview, state: DeepState) -> list[Gap]:
 
 
 def _prompt(state: DeepState, configuration: Configuration) -> list[BaseMessage]:
-    turn, limit = state["turn"], configuration.context_token_limit
+    turn = state["turn"]
+    limit = context_limit(turn, configuration)
     language = turn["language"]
     values = {
         "today": turn["today"],

@@ -20,7 +20,7 @@ from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.rounds import Asked, with_revision, write_in_rounds
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.steering import new_wishes, wish_lines, wished, with_wishes
-from agent.assistants.common.turn import room_of
+from agent.assistants.common.turn import context_limit, room_of
 from agent.assistants.common.whole_documents import (
     WholeDocuments,
     document_elements,
@@ -207,7 +207,7 @@ class _Report:
         The notes have at most half of the room, each topic its share; the passages have the rest.
         """
         turn, state = self.draft.turn, self.state
-        limit, topics = self.draft.configuration.context_token_limit, self.topics()
+        limit, topics = context_limit(turn, self.draft.configuration), self.topics()
         values = {
             "today": turn["today"],
             "conversation": cut_to_tokens(state["conversation"], limit // 10),

@@ -20,6 +20,7 @@ from pydantic import BaseModel, Field
 
 from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.common.search import PlaceLookup, located
+from agent.assistants.common.turn import context_limit
 from agent.assistants.plan_execute.documents import crop_observation, documents_of, earlier_lines
 from agent.assistants.plan_execute.state import ExecutorState, SpecialSource, Task
 from agent.assistants.plan_execute.subject import (
@@ -159,7 +160,7 @@ async def _task_with_queries(state: ExecutorState, run: ExecutorRun) -> tuple[Ta
     task, earlier = state["task"], state.get("earlier") or []
     if state.get("executor_messages") or not any(result["documents"] for result in earlier):
         return task, []
-    limit, turn, language = run.configuration.context_token_limit, run.turn, run.language
+    limit, turn, language = context_limit(run.turn, run.configuration), run.turn, run.language
     values = {
         "today": turn["today"],
         "question": cut_to_tokens(turn["question"], limit // 8),
@@ -232,7 +233,7 @@ def after_decision(state: ExecutorState) -> Literal["optional_tools", "search"]:
 
 
 def _prompt(state: ExecutorState, run: ExecutorRun, left: int) -> list[BaseMessage]:
-    limit, turn = run.configuration.context_token_limit, run.turn
+    limit, turn = context_limit(run.turn, run.configuration), run.turn
     values = {
         "today": turn["today"],
         "question": cut_to_tokens(turn["question"], limit // 8),
@@ -377,4 +378,4 @@ def _asked_before(state: ExecutorState) -> set[str]:
 def _tokens(run: ExecutorRun, calls: int) -> int:
     """Return the tokens of one observation in the prompts that follow."""
     rounds = max(1, run.configuration.max_executor_rounds)
-    return run.configuration.context_token_limit // (_SHARE * rounds * max(1, calls))
+    return context_limit(run.turn, run.configuration) // (_SHARE * rounds * max(1, calls))

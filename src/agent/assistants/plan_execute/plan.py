@@ -22,7 +22,13 @@ from agent.assistants.common.previous import opened_previous, previous_lines, pr
 from agent.assistants.common.review_plan import waiting
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.steering import wish_lines
-from agent.assistants.common.turn import open_meter, open_turn, refuse_without_thread
+from agent.assistants.common.turn import (
+    context_limit,
+    open_meter,
+    open_turn,
+    refuse_without_thread,
+    with_room,
+)
 from agent.assistants.plan_execute.documents import source_name
 from agent.assistants.plan_execute.state import (
     PlanState,
@@ -222,6 +228,7 @@ async def plan(
     services, configuration, emit = get_services(), configuration_of(runtime), runtime.stream_writer
     refuse_without_thread(configuration)
     turn = await open_turn(state, configuration, services, runtime)
+    turn = await with_room(turn, configuration, services)
     readable = await readable_collections(
         state, configuration, services, runtime, turn=turn, all_by_default=True
     )
@@ -239,7 +246,7 @@ async def plan(
     titles = await _titles(own, services, Scope(owner=owner), turn, meter)
     offer = _offer(services, configuration, turn["language"])
     values = {**offer, "conversation": discussion, "collections": _collection_lines(own, titles)}
-    share = configuration.context_token_limit // 20
+    share = context_limit(turn, configuration) // 20
     values["previous"] = previous_lines(
         previous, share, turn["question"], places_in=turn["language"]
     )
@@ -312,7 +319,7 @@ def _offer(services: Services, configuration: Configuration, language: Language)
 def _prompt(
     turn: Turn, configuration: Configuration, values: Mapping[str, str]
 ) -> list[BaseMessage]:
-    limit = configuration.context_token_limit
+    limit = context_limit(turn, configuration)
     values = {
         **values,
         "today": turn["today"],
@@ -419,7 +426,7 @@ async def further_tasks(
     language, limit = turn["language"], min(configuration.max_tasks, 2 * len(wishes))
     values = {
         "today": turn["today"],
-        "question": cut_to_tokens(turn["question"], configuration.context_token_limit // 2),
+        "question": cut_to_tokens(turn["question"], context_limit(turn, configuration) // 2),
         "tasks": "\n".join(f"{task['id']} {task['query']}" for task in tasks),
         "limit": str(limit),
         "wishes": wish_lines(wishes, language),

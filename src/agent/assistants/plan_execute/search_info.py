@@ -24,7 +24,7 @@ from agent.assistants.common.own_documents import (
     with_page,
 )
 from agent.assistants.common.services import GetServices, Services
-from agent.assistants.common.turn import meter_of
+from agent.assistants.common.turn import context_limit, meter_of
 from agent.assistants.common.whole_documents import (
     WholeDocuments,
     read_whole,
@@ -397,7 +397,7 @@ class _Searching:
         return reply.parsed.questions[:MAX_REWRITTEN]
 
     def _prompt(self, headings: Sequence[str]) -> list[BaseMessage]:
-        limit = self.configuration.context_token_limit
+        limit = context_limit(self.turn, self.configuration)
         values = {
             "question": cut_to_tokens(self.turn["question"], limit // 4),
             "headings": cut_to_tokens("\n".join(headings), limit // 4),

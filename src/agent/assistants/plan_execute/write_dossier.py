@@ -17,6 +17,7 @@ from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.rounds import Asked, write_in_rounds
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.steering import new_wishes, wish_lines, wished, with_wishes
+from agent.assistants.common.turn import context_limit
 from agent.assistants.common.whole_documents import (
     WholeDocuments,
     document_elements,
@@ -286,7 +287,7 @@ class _Dossier:
     def prompt(self) -> list[BaseMessage]:
         """Return the prompt, its documents cut to what the limit leaves."""
         turn = self.draft.turn
-        limit = self.draft.configuration.context_token_limit
+        limit = context_limit(turn, self.draft.configuration)
         figures = [f"[^{name}] {figure_text(figure)}" for name, figure in figures_of(self.results)]
         values = {
             "today": turn["today"],

@@ -16,7 +16,13 @@ from agent.assistants.common.own_documents import (
 from agent.assistants.common.previous import opened_previous, previous_of
 from agent.assistants.common.review_plan import waiting
 from agent.assistants.common.services import GetServices, Services
-from agent.assistants.common.turn import open_meter, open_turn, refuse_without_thread
+from agent.assistants.common.turn import (
+    context_limit,
+    open_meter,
+    open_turn,
+    refuse_without_thread,
+    with_room,
+)
 from agent.assistants.team_answer.state import (
     Analysis,
     TeamState,
@@ -99,6 +105,7 @@ async def analyze(
     services, configuration = get_services(), configuration_of(runtime)
     refuse_without_thread(configuration)
     turn = await open_turn(state, configuration, services, runtime)
+    turn = await with_room(turn, configuration, services)
     requirement = checked_requirement(state.get("format_requirement"))
     readable = await readable_collections(state, configuration, services, runtime, turn=turn)
     previous = opened_previous(previous_of(state), turn)
@@ -106,7 +113,7 @@ async def analyze(
     if notice := services.notice(turn["language"]):
         runtime.stream_writer(event("notice", NODE, text=notice))
     meter = open_meter(turn, configuration, services, spent=None)
-    prompt = _prompt(turn, discussion, requirement, configuration.context_token_limit)
+    prompt = _prompt(turn, discussion, requirement, context_limit(turn, configuration))
     analyzed, gaps = await _read(prompt, turn, services, meter=meter, configuration=configuration)
     analysis = analysis_by_rules(turn["question"], requirement)
     asks = analyzed.own_documents if analyzed else ""

@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field
 from agent.assistants.common.draft import Draft
 from agent.assistants.common.gaps import ask_or_gap
 from agent.assistants.common.services import GetServices
+from agent.assistants.common.turn import context_limit
 from agent.assistants.common.writer import MessageParts, refuse_if_all_failed, write_message
 from agent.assistants.team_answer.answer_form import formatted, presentable, same_answer, unmet
 from agent.assistants.team_answer.state import (
@@ -256,7 +257,7 @@ async def _in_form(raw: str, state: TeamState, draft: Draft) -> tuple[str, list[
         return raw, []
     asking = draft.services.models.ask(
         draft.configuration.query_generator_model,
-        _prompt(raw, state, draft.configuration.context_token_limit),
+        _prompt(raw, state, context_limit(draft.turn, draft.configuration)),
         meter=draft.meter,
         schema=Extracted,
         thinking=DEFAULT_THINKING["query"],

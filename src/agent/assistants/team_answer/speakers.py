@@ -24,6 +24,7 @@ from langchain_core.tools import BaseTool
 from agent.assistants.common.conversation import prompt_tokens, tools_tokens
 from agent.assistants.common.previous import NO_PREVIOUS, previous_lines, with_ids_of
 from agent.assistants.common.steering import with_wishes
+from agent.assistants.common.turn import context_limit
 from agent.assistants.team_answer.state import SPEAKERS, ChatTurn, Speaker, TeamState, ToolNote
 from agent.configuration import Configuration
 from agent.core.strings import cut_to_tokens, estimated_tokens
@@ -247,7 +248,7 @@ def turn_prompt(
 ) -> list[BaseMessage]:
     """Return a speaker's prompt: the instructions, the discussion so far, its own calls."""
     language = state["turn"]["language"]
-    limit = configuration.context_token_limit - tools_tokens(tools) - _MARGIN
+    limit = context_limit(state["turn"], configuration) - tools_tokens(tools) - _MARGIN
     values = about(state, limit) | {
         "rounds_left": str(configuration.max_group_chat_rounds - len(_turns(state))),
         "reminder": _reminder(state, language, may_use_tools=may_use_tools),
@@ -269,7 +270,7 @@ def select_prompt(
     state: TeamState, configuration: Configuration, candidates: Sequence[Speaker]
 ) -> list[BaseMessage]:
     """Return the chair's prompt: one line a turn, and the candidates."""
-    language, limit = state["turn"]["language"], configuration.context_token_limit
+    language, limit = state["turn"]["language"], context_limit(state["turn"], configuration)
     turns = _turns(state)
     size = min(_LINE, limit // 2 // max(len(turns), 1))
     roles = [f"{speaker}: {say(f'team_answer.role_{speaker}', language)}" for speaker in candidates]

@@ -15,7 +15,7 @@ from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.steering import new_wishes, wished, with_wishes
-from agent.assistants.common.turn import meter_of
+from agent.assistants.common.turn import context_limit, meter_of
 from agent.assistants.team_answer.answer_form import same_answer
 from agent.assistants.team_answer.speakers import (
     NOT_FOUND,
@@ -219,7 +219,8 @@ def problem_of(synthesized: SynthesizedAnswer, state: TeamState) -> str:
 
 def settle_prompt(state: TeamState, configuration: Configuration) -> list[BaseMessage]:
     """Return the whole discussion with what can be cited, within `context_token_limit`."""
-    turn, limit = state["turn"], configuration.context_token_limit
+    turn = state["turn"]
+    limit = context_limit(turn, configuration)
     values = about(state, limit)
     evidence = evidence_lines(state, limit // 3)
 

@@ -21,7 +21,7 @@ from agent.assistants.common.reading import (
 )
 from agent.assistants.common.search import SearchResult, ask_providers, offers_map
 from agent.assistants.common.services import GetServices, Services
-from agent.assistants.common.turn import meter_of
+from agent.assistants.common.turn import context_limit, meter_of
 from agent.assistants.team_answer.jobs import Job, Planner
 from agent.assistants.team_answer.speakers import previous_sources
 from agent.assistants.team_answer.state import (
@@ -432,7 +432,7 @@ class _ResultRecorder:
 
     def _speaker_texts(self, jobs: Sequence[Job]) -> dict[int, str]:
         """Return the text of each job for the speaker; results share the room in its prompt."""
-        limit = self.executor.configuration.context_token_limit
+        limit = context_limit(self.state["turn"], self.executor.configuration)
         free = (limit - prompt_tokens(self.state["pending"])) // 2
         share = max(_LEAST_TOKENS, free // max(len(jobs), 1))
         texts = {}
