@@ -69,7 +69,7 @@ def build_graph(get_services: GetServices = process_services) -> Graph:
 
     graph.add_edge(START, "generate_query")
     graph.add_conditional_edges(
-        "generate_query", continue_to_research, ["review_plan", *RESEARCH, *CLOSING, END]
+        "generate_query", continue_to_research, ["review_plan", *RESEARCH, *CLOSING]
     )
     graph.add_conditional_edges("review_plan", continue_to_research, [*RESEARCH, *CLOSING, END])
     graph.add_edge("web_research", "reflection")

@@ -240,6 +240,7 @@ def test_the_drawn_graph_shows_exactly_the_nodes_and_their_edges() -> None:
         ("review_plan", "web_research"),
         ("review_plan", "amap_research"),
         ("review_plan", "finalize_answer"),
+        ("review_plan", "__end__"),
         ("web_research", "reflection"),
         ("amap_research", "reflection"),
         *((n, "document_research") for n in ("generate_query", "review_plan", "reflection")),

@@ -35,8 +35,8 @@ script.write_text("server")
 INSTALL = """
 import sys
 from agent.mcp.amap.install import installed_server
-from agent.mcp.amap.install import Node
-print(installed_server(Node("/usr/bin/node", (sys.executable, {npm!r}))))
+from agent.mcp.amap.install import NodeCommand
+print(installed_server(NodeCommand("/usr/bin/node", (sys.executable, {npm!r}))))
 """
 
 

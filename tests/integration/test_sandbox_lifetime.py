@@ -189,7 +189,7 @@ async def test_a_refused_filter_means_that_code_is_not_run(
     monkeypatch.setattr(process, "filter_for", lambda machine: b"\xff" * 8)
     name, said = await chosen("process")
     assert name is None
-    assert said == "process: cannot be confined (Refused: prctl(22): Invalid argument)"
+    assert said == "process: cannot be confined (NotConfined: prctl(22): Invalid argument)"
 
 
 async def test_a_filter_that_lets_everything_pass_is_found_out(

@@ -15,7 +15,7 @@ _SAMPLING = ("temperature", "topP", "topK")
 
 
 def check(body: Any, model: str) -> None:
-    """Raise Refused for what the real service answers with 400."""
+    """Raise RefusedRequest for what the real service answers with 400."""
     if not isinstance(body, Mapping):
         raise gemini.RefusedRequest("Invalid JSON payload received.")
     for name in body:
