@@ -17,6 +17,8 @@ from agent.assistants.deep_research.graph import build_graph
 from agent.assistants.deep_research.state import DeepConfiguration
 from agent.runs.reply_cache import ReplyCache
 from agent.runs.threads import open_saver
+from agent.sample.model.request import ModelReply, ModelTurn
+from agent.sample.model.text import lines
 from agent.sample.search import KEY
 from agent.sample.service import Service, serve
 from agent.services import build_services
@@ -57,9 +59,24 @@ class World:
         return self.gemini.fail("hang", match=at(stage))
 
 
+def accuses(turn: ModelTurn) -> ModelReply:
+    """Find that a source says otherwise of one figure."""
+    [name, *_] = [line.split()[0] for line in lines(turn.user, "passages") if "41美元" in line]
+    wrong = {"v": "x", "p": [name], "bad": ["下降1.5%"], "says": "41美元"}
+    numbers = [line.split()[0] for line in lines(turn.user, "statements") if "1.5%" in line]
+    return ModelReply(json={"rulings": [{"id": number, **wrong} for number in numbers]})
+
+
+def mends(turn: ModelTurn) -> ModelReply:
+    """Take out what failed."""
+    failed = [line.split(":")[0] for line in lines(turn.user, "failed") if ": refuted" in line]
+    return ModelReply(json={"edits": [{"id": name, "text": "已更正。"} for name in failed]})
+
+
 @pytest.fixture
 async def world() -> AsyncIterator[World]:
-    gemini = GeminiService(Researcher("成本", "安全", "应用"), key=MODEL_KEY)
+    researcher = Researcher("成本", "安全", "应用", claim_check=accuses, revise=mends)
+    gemini = GeminiService(researcher, key=MODEL_KEY)
     tavily = TavilyService(key=KEY, pages=Web())
     with serve(gemini.app) as models, serve(tavily.app) as searches:
         settings = Settings(
@@ -99,6 +116,8 @@ async def run(graph: Any, question: str | None) -> dict[str, Any]:
         "deep_compress",
         "deep_review",
         "deep_report",
+        "claim_check",
+        "revise",
     ],
 )
 async def test_a_run_broken_off_at_a_stage_goes_on_without_paying_twice(
@@ -106,6 +125,7 @@ async def test_a_run_broken_off_at_a_stage_goes_on_without_paying_twice(
 ) -> None:
     async with process(world, tmp_path / "whole") as graph:
         whole = await run(graph, ZH)
+    assert "已更正" in str(answer_of(whole).text)
     reference = world.asked[:]
     world.asked.clear()
 

@@ -67,7 +67,8 @@ async def impatient_laboratory(**settings: Any) -> AsyncIterator[Lab]:
 
 def at(stage: str) -> Callable[[Any, Any], bool]:
     """Whether a request is this stage's question to a model."""
-    return lambda request, body: f"<task>{stage}</task>" in str(body)
+    tags = [f"<{tag}>{stage}</{tag}>" for tag in ("task", "phase")]
+    return lambda request, body: any(tag in str(body) for tag in tags)
 
 
 def turn_at(stage: str) -> Callable[[ModelTurn], bool]:

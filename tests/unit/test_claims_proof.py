@@ -114,6 +114,34 @@ def test_every_gap_of_a_statement_carries_its_own_sign() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "invented"),
+    [
+        ("据此推算：60 × 2 + 30 × 2 = 180 元。", ""),
+        ("据此推算：60 × 2 + 35 × 2 = 190 元。", "35"),
+        ("据此推算：60 × 12 × 2 = 1,440 元；1,440 + 30 = 1,470 元。", ""),
+        ("Our estimate: 60 × 2 + 18 = 138 yuan.", "18"),
+        ("Our estimate: assuming 18 for the bus, 60 × 2 + 18 = 138 yuan.", ""),
+        ("故宫比颐和园贵 60 - 30 = 30 元。", ""),
+    ],
+)
+def test_every_number_of_a_shown_formula_stands_in_a_source_or_is_assumed(
+    text: str, invented: str
+) -> None:
+    known = evidence(w0_0=PALACE_PAGE, w1_0="颐和园门票 30 元。")
+    _, outcome = judge(text, known, v="c", p=["1.1"], calc="60*2+30*2")
+    assert (outcome.verdict == "missing") is bool(invented)
+    if invented:
+        assert outcome.spans == (invented,)
+
+
+def test_a_number_that_is_declared_as_assumed_is_a_term_of_later_formulas() -> None:
+    both = statements("假设每天停车 18 元。\n\n据此推算：60 × 2 + 18 = 138 元。", MARKED)
+    known = evidence(w0_0=PALACE_PAGE)
+    rulings = {0: Ruling(v="o"), 1: Ruling(v="c", p=["1.1"], calc="60*2+18")}
+    assert [one.verdict for one in proved(both, rulings, known)] == ["own", "computed"]
+
+
+@pytest.mark.parametrize(
     ("text", "calc", "verdict"),
     [
         ("两张票120元[^w0-0]。", "60*2", "computed"),

@@ -216,7 +216,7 @@ class ClaimCheck:
         self.evidence, self.sources = evidence, sources
         self.notation = numbered(self.used, sources)
 
-    def revise(self, text: str, new: Sequence[tuple[int, int]], gone: Sequence[int]) -> None:
+    async def revise(self, text: str, new: Sequence[tuple[int, int]], gone: Sequence[int]) -> None:
         """Take up a revised text: what is known of its statements is asked no more.
 
         Asked again are those at the places that are new, those that failed, and each statement
@@ -225,7 +225,7 @@ class ClaimCheck:
         failed = {
             one.key for one, it in zip(self.statements, self.outcomes, strict=True) if it.fails
         }
-        found = statements(text, self.notation)
+        found = await compute(lambda: statements(text, self.notation), otherwise=list[Statement])
         is_new = [any(one.start < end and start < one.end for start, end in new) for one in found]
         is_behind = [
             at > 0

@@ -155,7 +155,7 @@ class _Rounds:
             claims.told = lambda judged, total: draft.emit(self._told(judged, total, 2))
             if revised is None:
                 return text
-            claims.revise(revised.text, revised.new, revised.gone)
+            await claims.revise(revised.text, revised.new, revised.gone)
             return revised.text
 
     async def _drafted(self, pieces: AsyncIterator[str], signs: "_Signs") -> str:
@@ -190,7 +190,10 @@ class _Rounds:
         if not (revision.edits or revision.inserts):
             return None
         self.draft.allow(revising.citable)
-        revised = applied(claims.text, claims.statements, revision, self._clean)
+        revised = await compute(
+            lambda: applied(claims.text, claims.statements, revision, self._clean),
+            otherwise=lambda: None,
+        )
         self.draft.revision = {
             "failed": failing,
             "edits": len(revision.edits),

@@ -56,11 +56,12 @@ def proved(
     """Return each statement's outcome by its ruling; sums may use what is borne out elsewhere."""
     outcomes = [Outcome("unchecked")] * len(statements)
     sound = list[Figure]()
+    assumed = _assumed(statements, rulings)
     for _ in range(2):
         for place, statement in enumerate(statements):
             if outcomes[place].verdict != "unchecked" or place not in rulings:
                 continue
-            outcomes[place] = outcome = _proved(statement, rulings[place], evidence, sound)
+            outcomes[place] = outcome = _proved(statement, rulings[place], evidence, sound, assumed)
             if outcome.verdict in ("supported", "computed"):
                 sound = distinct([*sound, *figures(statement.said)[:_MOST_FIGURES]])[:_MOST_SOUND]
     outcomes = [
@@ -169,15 +170,31 @@ def _is_visit(hours: Sequence[Figure], place: Place) -> bool:
     return any(each.start <= begins < ends <= each.end for each in opened)
 
 
+def _assumed(statements: Sequence[Statement], rulings: Mapping[int, Ruling]) -> list[Figure]:
+    """Return the figures of what a judge calls the answer's own: those that are assumed."""
+    own = (statements[at] for at, ruling in rulings.items() if _letter(ruling) == "o")
+    return distinct([f for one in own for f in figures(one.said)[:_MOST_FIGURES]])[:_MOST_SOUND]
+
+
+def _letter(ruling: Ruling) -> str:
+    return ruling.v.strip().lower()[:1]
+
+
 def _proved(
-    statement: Statement, ruling: Ruling, evidence: Evidence, sound: Sequence[Figure]
+    statement: Statement,
+    ruling: Ruling,
+    evidence: Evidence,
+    sound: Sequence[Figure],
+    assumed: Sequence[Figure],
 ) -> Outcome:
     named = (evidence.by_name.get(name.strip("[] ")) for name in ruling.p)
     passages = tuple(passage for passage in named if passage)
-    letter = ruling.v.strip().lower()[:1]
+    letter = _letter(ruling)
     if letter == "o":
         return Outcome("own")
     if letter == "c":
+        if invented := _invented(statement, passages, evidence, [*sound, *assumed]):
+            return Outcome("missing", (invented,), passages)
         return _computed(statement, ruling, passages, evidence, sound)
     if letter == "s":
         return _supported(statement, passages, evidence, sound)
@@ -376,6 +393,48 @@ def is_sound_fix(fix: str, statement: Statement, passages: Sequence[Passage]) ->
     folded = fold(allowed)
     strange = (name for name in _NAME.findall(words) if fold(name).strip('“"《「') not in folded)
     return len(words) <= 2 * len(statement.plain) + _LONGER and not any(strange)
+
+
+_EQUALS = re.compile(r"[=＝≈]")
+_OPERATED = re.compile(r"\d[^=＝≈;；:：]{0,30}?(?:[×*÷/+−]|\s[-–]\s)[^=＝≈;；:：]{0,30}?\d")
+_PARTS = re.compile(r"[;；:：]")
+_ASSUMES = re.compile(
+    r"assum|suppos|假设|假定|设为|暂按|[若按][^，。；]{0,12}[计算]|\b(?:if|say|taking)\b",
+    re.IGNORECASE,
+)
+_LONGEST_SUM = 600
+
+
+def _invented(
+    statement: Statement,
+    passages: Iterable[Passage],
+    evidence: Evidence,
+    known: Sequence[Figure],
+) -> str:
+    """Return a number of a shown formula that nothing has: no source, question or assumption."""
+    text = statement.plain[:_LONGEST_SUM]
+    if _ASSUMES.search(text):
+        return ""
+    stated = [*known, *(f for p in passages for f in p.figures), *evidence.question_figures]
+    values = values_of([*stated, *figures(f"{statement.row} {statement.head}")])
+    begin = 0
+    for sign in _EQUALS.finditer(text):
+        begin += max(
+            (part.end() for part in _PARTS.finditer(text[begin : sign.start()])), default=0
+        )
+        if _OPERATED.search(text, begin, sign.start()):
+            for figure in figures(text[begin : sign.start()]):
+                if figure.date is None and figure.clock is None:
+                    forms = [n for value in values_of([figure]) for n in forms_of(value)]
+                    is_known = any(
+                        is_plain(n) or n in values or evidence.has_number(n) for n in forms
+                    )
+                    if not is_known:
+                        return figure.text
+        # What a sum gives is a term of the next one.
+        begin = sign.end()
+        values |= values_of(figures(text[begin:])[:1])
+    return ""
 
 
 def _computed(
