@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from agent.assistants.plan_execute.subject import names_company
 from agent.assistants.team_answer.answer_form import presentable, same_answer
 from agent.assistants.team_answer.speakers import updated_hypotheses
 from agent.batch.scoring import is_correct
@@ -78,7 +77,6 @@ CASES: list[tuple[Callable[[str], Any], str, str]] = [
     (lambda text: nearest(sentences(text), text, 3), "which of ", "1-"),
     (lambda text: only_known(text, ()), "", "\t"),
     (lambda text: published_on(text, "2026-05-01"), "", "1"),
-    (lambda text: names_company(text, "x"), "a", ","),
     (lambda text: same_answer(text, text + "2"), "", "1-"),
     (presentable, "", "\u3000"),
     (lambda text: is_correct(text, "1", "answered"), "", "1"),
