@@ -407,6 +407,16 @@ def test_the_passages_of_what_is_cited_are_shown_in_any_script() -> None:
     assert "尼罗河长6695公里。" in [passage.text for passage in shown(one, known)]
 
 
+def test_a_title_is_no_passage_of_its_own() -> None:
+    long = "The pump is loud at night and quiet by day, as the neighbours said. " * 4
+    known = evidence(
+        w0_0=f"Noise of heat pumps\n{long}", w0_1=f"Noise\n| A | B |\n|---|---|\n| 1 | {long} |"
+    )
+    texts = [passage.text for passage in known.passages]
+    assert len(texts) == 2
+    assert all(text.startswith("Noise") for text in texts)
+
+
 def test_a_row_of_a_table_is_judged_in_one_call() -> None:
     cells = " | ".join(f"{n} yuan" for n in range(1, 16))
     heads = " | ".join(f"h{n}" for n in range(1, 16))

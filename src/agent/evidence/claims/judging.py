@@ -13,7 +13,7 @@ from agent.evidence.claims.statements import CONTEXT, Notation, Statement
 
 BATCH, _MORE_OF_A_ROW = 12, 4
 """Statements of one call, whose reply takes as long as it has words; cells that a row may add."""
-_EACH, _WHOLE, _FEW = 220, 6000, 60
+_EACH, _WHOLE, _FEW = 220, 6000, 150
 """Tokens of passages: that one statement adds at most, of a call, and a statement's share up to
 which all passages there are are shown."""
 _LONGEST_REPLY, _MOST_NAMES, _LOOKS = 600, 6, 2

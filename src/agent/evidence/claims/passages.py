@@ -22,8 +22,9 @@ from agent.evidence.types import Place
 _LINES = re.compile(r"\n+")
 _FLAT_TABLE = re.compile(r"\|(?:\s*:?-{3,}:?\s*\|)+")
 _ROW_END = re.compile(r"(?<=\|)[ \t]+(?=\|)")
-_LONG, _HAN_WEIGHT, _WEIGHT = 300, 3, 300
-"""Characters of a piece; what a Han character weighs against a letter, and a passage in letters."""
+_LONG, _HAN_WEIGHT, _WEIGHT, _LIGHT = 300, 3, 300, 100
+"""Characters of a piece; what a Han character weighs against a letter; letters of a passage, at
+most and, where more follows, at least."""
 _MOST_READ = 400_000
 """Characters of one source."""
 _MANY, _NEARLY_ALL = 20, 0.6
@@ -323,11 +324,13 @@ def packed(texts: Iterable[str]) -> Iterator[str]:
         for piece, its_head in with_heads(text[:_MOST_READ]):
             breathe()
             size = len(piece) + (_HAN_WEIGHT - 1) * sum(char >= "\u3000" for char in piece)
-            if pending and (weight + size > _WEIGHT or its_head != head):
+            is_full = weight + size > _WEIGHT or its_head != head
+            # A title alone says nothing of what stands under it.
+            if pending and is_full and weight >= _LIGHT:
                 yield "\n".join(pending)
                 pending, weight = [], 0
-            if its_head and not pending:
-                pending, weight = [its_head], len(its_head)
+            if its_head and (not pending or its_head != head):
+                pending, weight = [*pending, its_head], weight + len(its_head)
             pending.append(piece)
             weight, head = weight + size, its_head
         if pending:
