@@ -12,7 +12,7 @@ from agent.sample.model.text import block
 from tests.integration.test_question_kept import Spoken, plan
 from tests.support.deep_lab import Researcher, deep_laboratory
 from tests.support.lab import Lab, answer_of, laboratory, told
-from tests.support.team_lab import Team, team_laboratory
+from tests.support.team_lab import Team, gives, team_laboratory
 
 pytestmark = pytest.mark.node
 WRITTEN = plan({"query": "sodium-ion batteries"}, question="How do sodium-ion batteries work?")
@@ -98,29 +98,26 @@ async def test_a_team_opens_a_page_of_its_last_answer_by_id_and_by_address() -> 
             return ModelReply(calls=(opens(page["id"]), opens(page["url"])))
 
         lab.llm.rules["team_researcher"] = researcher
+        lab.llm.rules["team_verifier"] = gives(evidence=["p0-0"], explanation="见[^p0-0]。")
         await lab.ask("那一页还说了什么？")
         results = [t.tool_results for t in lab.llm.asked("team_researcher") if t.tool_results][-1]
     assert ["没有出现过这个地址" in result.text for result in results] == [False, False]
 
 
 async def test_a_team_is_shown_what_it_read_before_and_may_settle_on_it() -> None:
-    def settle(turn: ModelTurn) -> ModelReply:
-        return ModelReply(
-            json={
-                "outcome": "answer",
-                "answer": "1987年",
-                "evidence": ["p0-0"],
-                "explanation": "大桥于1987年9月1日通车[^p0-0]。",
-            }
-        )
-
+    settle = gives(
+        evidence=["p0-0"],
+        looked_at=["p0-0"],
+        quotes=["1987年9月1日通车"],
+        explanation="大桥于1987年9月1日通车[^p0-0]。",
+    )
     async with team_laboratory(Team()) as lab:
         first = await lab.ask()
         assert len(first["previous"]["sources"]) > len(told(first)["sources"])
-        lab.llm.rules["team_synthesize"] = settle
+        lab.llm.rules["team_verifier"] = settle
         second = await lab.ask("再确认一下是哪一年？")
         shown = block(lab.llm.asked("team_researcher")[-1].user, "previous")
         assert "通车" in shown
         assert "[^p0-0]" in shown
-        assert second["final_answer"] == "1987年"
+        assert (second["final_answer"], second["verified"]) == ("1987年", True)
         assert "1987年9月1日通车[1]" in str(answer_of(second).text)

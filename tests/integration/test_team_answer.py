@@ -7,10 +7,10 @@ from langchain_core.messages import AIMessage, AIMessageChunk
 
 from agent.core.errors import InputError, NothingFound
 from agent.sample.model.request import ModelReply, ModelTurn
-from agent.sample.model.text import block
+from agent.sample.model.text import block, task_of
 from tests.support.deep_lab import Web
 from tests.support.lab import answer_of, told
-from tests.support.team_lab import EN, ZH, Team, code, says, team_laboratory
+from tests.support.team_lab import EN, ZH, Team, code, gives, says, team_laboratory
 
 FAILS = ModelReply(finish="PROMPT_BLOCKED")
 EVENTS = [
@@ -83,9 +83,7 @@ async def test_what_streams_is_what_is_stored_and_nothing_else_streams() -> None
 async def test_no_answer_is_an_honest_result_that_says_what_was_tried(
     question: str, words: str
 ) -> None:
-    nothing = Team(
-        team_synthesize=lambda turn: ModelReply(json={"outcome": "not_found", "answer": "1987"})
-    )
+    nothing = Team(team_verifier=gives(outcome="not_found", answer="1987"))
     async with team_laboratory(nothing) as lab:
         state = await lab.ask(question)
     text, kept = str(answer_of(state).text), told(state)
@@ -99,21 +97,23 @@ async def test_no_answer_is_an_honest_result_that_says_what_was_tried(
 
 async def test_a_denied_premise_is_a_sentence_and_keeps_its_punctuation() -> None:
     denial = "该桥1987年通车，不是1990年"
-    denies = settles(outcome="premise_false", answer=denial, evidence=["s0-0"])
-    async with team_laboratory(Team(team_synthesize=denies)) as lab:
-        state = await lab.ask(ZH)
-    assert state["final_answer"] == denial
+    denies = gives(outcome="premise_false", answer=denial)
+    async with team_laboratory(Team(team_verifier=denies)) as lab:
+        state = await lab.ask("青岚大桥为什么到1990年才通车？")
+    assert (state["final_answer"], state["verified"]) == (denial, True)
+    assert not lab.llm.asked("team_synthesize")
     assert str(answer_of(state).text).startswith(f"**题目的前提不成立：{denial}")
 
 
 async def test_ids_nobody_issued_are_dropped_and_an_answer_on_them_alone_is_none() -> None:
     invented = Team(
-        team_synthesize=settles(evidence=["s9-9", "s0-0"], explanation="见[^s0-0]和[^s8-1]。")
+        team_verifier=gives(evidence=["s9-9", "s0-0"], explanation="见[^s0-0]和[^s8-1]。")
     )
     async with team_laboratory(invented) as lab:
         state = await lab.ask(ZH)
         assert told(state)["checks"]["unknown_ids_removed"] == 2
         assert state["answer_evidence"] == ["s0-0"]
+        lab.llm.rules["team_verifier"] = gives(evidence=["s9-9"], explanation="见[^s8-1]。")
         lab.llm.rules["team_synthesize"] = settles(evidence=["s9-9"], explanation="见[^s8-1]。")
         state = await lab.ask(ZH, thread="other")
     assert state["final_answer"] == ""
@@ -132,7 +132,9 @@ async def test_a_model_that_fails_at_one_step_costs_no_answer(task: str) -> None
 
 
 async def test_without_a_model_that_settles_the_agreed_hypothesis_answers_and_says_so() -> None:
-    async with team_laboratory(Team(team_synthesize=lambda turn: FAILS)) as lab:
+    agrees = says("没有查到相反的说法[^s0-0]。\nVERDICT: AGREE 1987年")
+    failing = {"team_verifier": agrees, "team_synthesize": lambda turn: FAILS}
+    async with team_laboratory(Team(**failing)) as lab:
         state = await lab.ask(ZH)
         doubted = "没有查到相反的说法。\nVERDICT: UNSURE"
         lab.llm.rules["team_verifier"] = says(doubted)
@@ -191,10 +193,9 @@ async def test_the_form_is_the_callers_else_the_questions_else_the_answers_own(
 
     def settle(turn: ModelTurn) -> ModelReply:
         form = block(turn.user, "format_requirement")
-        answer = "Year 1987" if form else "1987年"
-        return ModelReply(json={"outcome": "answer", "answer": answer, "evidence": ["s0-0"]})
+        return gives(answer="Year 1987" if form else "1987年")(turn)
 
-    async with team_laboratory(Team(team_analyze=analyze, team_synthesize=settle)) as lab:
+    async with team_laboratory(Team(team_analyze=analyze, team_verifier=settle)) as lab:
         state = await lab.ask(question, inputs={"format_requirement": given} if given else None)
     assert state["analysis"]["format_requirement"] == required
     assert state["final_answer"] == final
@@ -252,7 +253,9 @@ async def test_a_calculation_an_answer_rests_on_is_shown_with_its_result() -> No
 
     team = Team(
         team_researcher=researcher,
-        team_synthesize=settles(answer="42", evidence=["c0"], explanation="六乘七[^c0]。"),
+        team_verifier=gives(
+            answer="42", evidence=["c0"], formula="6*7", explanation="六乘七[^c0]。"
+        ),
     )
     async with team_laboratory(team) as lab:
         if await lab.services.code_runner() is None:
@@ -275,7 +278,7 @@ async def test_a_calculated_answer_is_not_marked_as_one_that_no_source_gives() -
 
     team = Team(
         team_researcher=researcher,
-        team_synthesize=settles(answer="8,638", evidence=["c0"], explanation="乘积是8638元。"),
+        team_verifier=gives(answer="8,638", evidence=["c0"], explanation="乘积是8638元。"),
     )
     async with team_laboratory(team) as lab:
         if await lab.services.code_runner() is None:
@@ -303,8 +306,56 @@ async def test_a_spent_budget_still_leaves_the_call_that_settles_the_answer() ->
 
 
 async def test_the_reader_is_told_above_the_reasons_where_sources_disagree() -> None:
-    disputed = settles(evidence=["s0-0"], explanation="另一页说1990年[^s0-0]。", contested=True)
-    async with team_laboratory(Team(team_synthesize=disputed)) as lab:
+    disputed = gives(explanation="另一页说1990年[^s0-0]。", contested=True)
+    async with team_laboratory(Team(team_verifier=disputed)) as lab:
         state = await lab.ask(ZH)
     text = str(answer_of(state).text)
     assert text.index("来源的说法不一致") < text.index("另一页说")
+
+
+async def test_an_easy_question_costs_three_calls_and_the_judge_one() -> None:
+    def analyze(turn: ModelTurn) -> ModelReply:
+        looks = [{"tool": "search_bocha", "text": ZH}, {"tool": "maps_geo", "text": "青岚大桥"}]
+        return ModelReply(json={"asked": ZH, "first": looks})
+
+    async with team_laboratory(Team(team_analyze=analyze)) as lab:
+        state = await lab.ask()
+    asked = [task_of(turn) for turn in lab.llm.turns]
+    assert asked == ["team_analyze", "team_researcher", "team_verifier", "claim_check"]
+    assert state["usage"]["model_calls"] == len(asked)
+    assert lab.queries() == [ZH]
+    assert block(lab.llm.turns[0].user, "tools").startswith("search_google, search_bocha")
+    assert (state["final_answer"], state["verified"]) == ("1987年", True)
+
+
+async def test_the_verifier_reads_what_was_found_and_not_what_was_made_of_it() -> None:
+    async with team_laboratory() as lab:
+        await lab.ask()
+    (asked,) = lab.llm.asked("team_verifier")
+    assert "通车" in block(asked.user, "evidence")
+    assert "<results" not in block(asked.user, "transcript")
+    assert not block(lab.llm.asked("team_researcher")[-1].user, "evidence")
+
+
+@pytest.mark.parametrize("ruling", ["x", "n"])
+async def test_an_answer_that_both_agreed_on_against_the_page_is_not_verified(ruling: str) -> None:
+    """The figure stands in the page, of another bridge: only a judge sees that."""
+    page = "青川大桥于1987年9月1日通车。青岚大桥于1990年通车。"
+    of_another = gives(quotes=["于1987年9月1日通车"], explanation="青岚大桥于1987年通车[^s0-0]。")
+
+    def judge(turn: ModelTurn) -> ModelReply:
+        row = {"r": f"1 {ruling} 1.1", "bad": ["1987年"], "says": "青岚大桥于1990年通车"}
+        return ModelReply(json={"rulings": [row]})
+
+    team = Team(team_verifier=of_another, claim_check=judge)
+    async with team_laboratory(team, web=Web(text=lambda query, number: page)) as lab:
+        state = await lab.ask()
+    text, kept = str(answer_of(state).text), told(state)
+    assert (state["verified"], kept["verified"], kept["checks"]["verified"]) == (False, False, 0)
+    assert (
+        text.index("**答案：1987年**")
+        < text.index("未经核实：所引资料不支持")
+        < text.index("青岚大桥于")
+    )
+    start, end = kept["checks"]["statements"][0]["start"], kept["checks"]["statements"][0]["end"]
+    assert "青岚大桥于1987年" in text[start:end]

@@ -19,8 +19,12 @@ from tests.support.team_lab import (
     ZH,
     Rule,
     Team,
+    agrees,
     bocha,
+    gives,
     google,
+    looks_then,
+    offers,
     says,
     shown_ids,
     team_laboratory,
@@ -159,7 +163,7 @@ async def test_one_that_comes_round_after_a_reminder_goes_on(engine: str, tmp_pa
 async def test_without_any_round_of_tools_nobody_is_offered_one(engine: str) -> None:
     llm = Team()
     state = await discussed(llm, engine, max_tool_rounds=0)
-    assert not any(turn.tools for turn in llm.turns)
+    assert {tool.name for turn in llm.turns for tool in turn.tools} == {"verdict"}
     assert speakers(state) == ["researcher", "verifier"]
     assert honest_none(state)
 
@@ -174,7 +178,7 @@ async def test_a_speaker_that_says_nothing_ends_the_discussion(engine: str) -> N
 @pytest.mark.parametrize("where", ["question", "sentence", "quoted"])
 async def test_terminate_that_no_speaker_means_ends_nothing(engine: str, where: str) -> None:
     text = {"quoted": "页面写着：\nTERMINATE\n这是页面的话。", "sentence": "不要 TERMINATE 讨论。"}
-    llm = Team(team_researcher=says(text.get(where, "再查[^s0-0]。")))
+    llm = Team(team_researcher=looks_then(text.get(where, "再查[^s0-0]。")))
     async with team_laboratory(llm, engine=engine) as lab:
         state = await lab.ask(f"{ZH}\nTERMINATE" if where == "question" else ZH)
     assert speakers(state) == ["researcher", "verifier"]
@@ -182,18 +186,57 @@ async def test_terminate_that_no_speaker_means_ends_nothing(engine: str, where: 
 
 
 async def test_terminate_of_another_than_the_verifier_ends_nothing(engine: str) -> None:
-    llm = Team(team_researcher=says("查不到。\nTERMINATE"))
+    llm = Team(team_researcher=looks_then("查不到。\nTERMINATE"))
     state = await discussed(llm, engine)
     assert speakers(state) == ["researcher", "verifier"]
 
 
-async def test_a_verifier_that_agrees_without_looking_is_told_to_look_once(engine: str) -> None:
-    llm = Team(team_verifier=says("看来对。\nVERDICT: AGREE 1987年\nTERMINATE"))
+AGREES = says("看来对。\nVERDICT: AGREE 1987年\nTERMINATE")
+
+
+@pytest.mark.parametrize(
+    ("rule", "lacks"),
+    [
+        (AGREES, "refutation"),
+        (gives(refuted_by=""), "refutation"),
+        (gives(looked_at=["somewhere"]), "refutation"),
+        (gives(quotes=[]), "quotes"),
+        (gives(quotes=["通车于1987年9月"]), "quotes"),
+        (gives(answer="1988年"), "figures"),
+        (gives(answer="1200", quotes=["1987年"], evidence=["s0-0"]), "quotes"),
+    ],
+)
+async def test_an_agreement_without_its_proof_is_asked_for_it_once_and_verifies_nothing(
+    engine: str, rule: Rule, lacks: str
+) -> None:
+    answer = {"outcome": "answer", "answer": "1987年", "evidence": ["s0-0"]}
+    llm = Team(team_verifier=rule, team_synthesize=lambda turn: ModelReply(json=answer))
     state = await discussed(llm, engine)
     assert len(llm.asked("team_verifier")) == 2
     assert speakers(state) == ["researcher", "verifier"]
     assert told(state)["verified"] is False
-    assert "只对照过同样的资料" in answer_of(state).text
+    assert state["unverified_reason"] == (
+        "unverified_" + (lacks if lacks != "figures" else "other")
+    )
+
+
+async def test_a_verdict_whose_proof_is_given_when_asked_verifies(engine: str) -> None:
+    given = iter([gives(quotes=["通车于1986年"]), gives()])
+    state = await discussed(Team(team_verifier=lambda turn: next(given)(turn)), engine)
+    assert speakers(state) == ["researcher", "verifier"]
+    assert told(state)["verified"] is True
+
+
+async def test_a_verdict_beside_other_calls_waits_for_their_results(engine: str) -> None:
+    def hasty(turn: ModelTurn) -> ModelReply:
+        own = agrees(turn, "1987年")
+        return ModelReply(calls=(own,) if turn.tool_results else (google("青岚大桥 改建"), own))
+
+    llm = Team(team_verifier=hasty)
+    state = await discussed(llm, engine)
+    assert len(llm.asked("team_verifier")) == 2
+    assert [note["asked"] for note in state["transcript"][1]["tools"]] == ["青岚大桥 改建"]
+    assert told(state)["verified"] is True
 
 
 async def test_what_both_only_remember_goes_back_to_be_looked_up_once(engine: str) -> None:
@@ -202,11 +245,10 @@ async def test_what_both_only_remember_goes_back_to_be_looked_up_once(engine: st
             return ModelReply(calls=(google("青岚大桥 建成"),))
         return ModelReply(text="1987年[^s0-0]。" if turn.tool_results else "我记得是1987年。")
 
-    agrees = says("看来对。\nVERDICT: AGREE 1987年\nTERMINATE")
-    state = await discussed(Team(team_researcher=careless, team_verifier=agrees), engine)
+    state = await discussed(Team(team_researcher=careless, team_verifier=AGREES), engine)
     assert speakers(state) == ["researcher", "verifier", "researcher", "verifier"]
     assert state["final_answer"] == "1987年"
-    lazy = Team(team_researcher=says("我记得是1987年。"), team_verifier=agrees)
+    lazy = Team(team_researcher=says("我记得是1987年。"), team_verifier=AGREES)
     state = await discussed(lazy, engine)
     assert speakers(state) == ["researcher", "verifier", "researcher", "verifier"]
     assert [e["asked"] for e in state["evidence_pool"]] == [ZH], "code looks it up"
@@ -245,16 +287,18 @@ async def test_a_verifier_that_forgot_its_verdict_is_asked_for_that_line_alone(
     engine: str,
 ) -> None:
     def forgetful(turn: ModelTurn) -> ModelReply:
-        if not turn.tools:
-            return ModelReply(text="VERDICT: AGREED 1987年")
-        if turn.tool_results:
+        if offers(turn, "search_google"):
             return ModelReply(text="我认为答案是1987年[^s0-0]。")
-        return ModelReply(calls=(google("青岚大桥 质疑"),))
+        known = {"looked_at": ["s0-0"], "quotes": ["1987年9月1日通车"], "answer": "1987年"}
+        return gives(**known, evidence=["s0-0"], explanation="资料写明1987年[^s0-0]。")(turn)
 
-    llm = Team(team_verifier=forgetful)
-    state = await discussed(llm, engine)
-    assert state["transcript"][-1]["text"].startswith("我认为答案是1987年[^s0-0]。")
+    state = await discussed(Team(team_verifier=forgetful), engine)
+    assert state["transcript"][-1]["text"].startswith("资料写明1987年[^s0-0]。")
     assert told(state)["verified"] is True
+    line = says("我认为答案是1987年[^s0-0]。", "VERDICT: AGREED 1987年")
+    state = await discussed(Team(team_verifier=line), engine)
+    assert state["transcript"][-1]["text"].startswith("我认为答案是1987年[^s0-0]。")
+    assert told(state)["verified"] is False
 
 
 async def test_two_rounds_without_anything_new_end_the_discussion(engine: str) -> None:
@@ -277,11 +321,7 @@ async def test_twenty_rounds_without_agreement_end_and_the_answer_is_flagged(eng
 
 @pytest.mark.parametrize("agreed", ["1990年", "NOT FOUND", "PREMISE FALSE", ""])
 async def test_agreement_to_something_else_verifies_nothing(engine: str, agreed: str) -> None:
-    def rule(turn: ModelTurn) -> ModelReply:
-        if not turn.tool_results:
-            return ModelReply(calls=(google("青岚大桥 质疑"),))
-        return ModelReply(text=f"查过[^s0-0]。\nVERDICT: AGREE {agreed}")
-
+    rule = says(f"查过[^s0-0]。\nVERDICT: AGREE {agreed}")
     settled = {"outcome": "answer", "answer": "1987年", "evidence": ["s0-0"]}
     llm = Team(team_verifier=rule, team_synthesize=lambda turn: ModelReply(json=settled))
     state = await discussed(llm, engine)

@@ -16,11 +16,12 @@ import pytest
 from aiohttp import web
 
 from agent.runs.threads import open_saver
+from agent.sample.model.request import ModelReply, ModelTurn
 from tests.support.faults import at
 from tests.support.lab import answer_of, told
 from tests.support.map_fixtures import until
 from tests.support.standin import Fault
-from tests.support.team_lab import ENGINES, Team, TeamLab, team_laboratory
+from tests.support.team_lab import ENGINES, ZH, Team, TeamLab, searching, team_laboratory
 
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
 
@@ -42,12 +43,20 @@ class Log:
         return 0
 
 
+def thorough(turn: ModelTurn) -> ModelReply:
+    """Looks for the opposite, then agrees without proof, so that a model settles the answer."""
+    agreed = ModelReply(text="没有查到相反的说法[^s0-0]。\nVERDICT: AGREE 1987年")
+    return searching(turn, f"{ZH} 质疑 反驳") or agreed
+
+
 @asynccontextmanager
 async def process(folder: Path, engine: str) -> AsyncIterator[tuple[TeamLab, Log]]:
     """A process of its own: only files outlive it. Its stand-ins answer alike every time."""
     async with (
         open_saver(folder) as saver,
-        team_laboratory(Team(), engine=engine, reply_cache=folder, saver=saver) as lab,
+        team_laboratory(
+            Team(team_verifier=thorough), engine=engine, reply_cache=folder, saver=saver
+        ) as lab,
     ):
         log = Log()
         log.listen(lab)

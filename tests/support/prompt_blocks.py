@@ -19,10 +19,10 @@ BLOCKS = {
     "deep_compress": "question topic words pages",
     "deep_review": "today previous plan topics left question",
     "deep_report": "today conversation previous documents differences topics pages gaps question",
-    "team_analyze": "today conversation format_requirement question",
+    "team_analyze": "today conversation format_requirement tools question",
     "team_select": "question speakers transcript candidates",
     "team_turn": "today question asked format_requirement sub_questions previous hypotheses gaps"
-    " transcript rounds_left reminder",
+    " transcript evidence rounds_left reminder",
     "team_synthesize": "today question asked format_requirement sub_questions previous hypotheses"
     " transcript evidence gaps",
     "team_format": "question format_requirement answer",

@@ -14,7 +14,7 @@ from agent.assistants.team_answer.state import TeamConfiguration
 from agent.mcp.map import build_map_client
 from agent.runs.reply_cache import ReplyCache
 from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
-from agent.sample.model.text import block, lines, task_of
+from agent.sample.model.text import block, elements, lines, task_of
 from agent.sample.search import KEY
 from agent.sample.service import serve
 from agent.services import build_services
@@ -46,6 +46,43 @@ def bocha(query: str) -> FunctionCall:
 
 def code(program: str) -> FunctionCall:
     return FunctionCall("run_code", {"code": program})
+
+
+def verdict(word: str = "AGREE", /, **fields: Any) -> FunctionCall:
+    return FunctionCall("verdict", {"verdict": word, **fields})
+
+
+def agrees(turn: ModelTurn, answer: str, /, **fields: Any) -> FunctionCall:
+    """Agreement with an answer, by the first passage that a verifier is shown."""
+    ids = [name for name, _ in _passages(turn)][:1]
+    given = {
+        "refuted_by": "另一个年份",
+        "looked_at": ids,
+        "quotes": [text for _, text in _passages(turn)][:1],
+        "outcome": "answer" if ids else "not_found",
+        "answer": answer if ids else "",
+        "evidence": ids,
+        "explanation": "".join(f"资料写明{answer}[^{name}]。" for name in ids) or "没有资料。",
+    }
+    if fields.get("evidence"):
+        given["outcome"] = "answer"
+    return verdict(**{**given, **fields})
+
+
+def gives(**fields: Any) -> Rule:
+    """A verifier that agrees to 1987, or to what the fields say."""
+    return lambda turn: ModelReply(calls=(agrees(turn, "1987年", **fields),))
+
+
+def looks_then(text: str) -> Rule:
+    """A search, then these words."""
+    return lambda turn: searching(turn, _question(turn)) or ModelReply(text=text)
+
+
+def _passages(turn: ModelTurn) -> list[tuple[str, str]]:
+    """The id and the words of each source in a verifier's evidence."""
+    rows = elements(block(turn.user, "evidence"), "result")
+    return [(row["id"], text) for row, text in rows]
 
 
 def says(*texts: str) -> Rule:
@@ -121,13 +158,11 @@ class Team:
         )
 
     def verifier(self, turn: ModelTurn) -> ModelReply:
-        """A search for the opposite, then agreement and the end."""
-        search = searching(turn, f"{_question(turn)} 质疑 反驳")
-        text = f"没有查到相反的说法{_mark(turn)}。\nVERDICT: AGREE {self.answer}\nTERMINATE"
-        return search or ModelReply(text=text)
+        """Agreement with the words of the evidence, where there is any."""
+        return ModelReply(calls=(agrees(turn, self.answer),))
 
     def synthesize(self, turn: ModelTurn) -> ModelReply:
-        ids = _MARKED.findall(block(turn.user, "evidence"))[:1]
+        ids = [name for name, _ in _passages(turn)][:1]
         return ModelReply(
             json={
                 "outcome": "answer" if ids else "not_found",

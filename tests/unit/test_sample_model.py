@@ -245,7 +245,8 @@ def test_a_team_quotes_the_nearest_sentence_and_agrees_on_no_answer() -> None:
     found = '<result id="s0-0" title="西湖">苏堤的长度是2.8公里。</result>'
     said = team("team_researcher", "苏堤的长度", tool_results=(ToolResult("search_bocha", found),))
     assert "苏堤的长度是2.8公里。[^s0-0]" in text_of(said)
-    assert "AGREE NOT FOUND" in text_of(team("team_verifier", "苏堤的长度"))
+    (verdict,) = team("team_verifier", "苏堤的长度").calls
+    assert (verdict.name, verdict.args["outcome"]) == ("verdict", "not_found")
     assert team("team_synthesize", "苏堤的长度").json["outcome"] == "not_found"
 
 

@@ -3,15 +3,13 @@
 import pytest
 
 from agent.assistants.team_answer.speakers import (
-    agreed_of,
     chosen,
     hypothesis_lines,
     next_in_turn,
     updated_hypotheses,
-    verdict_of,
-    without_signals,
 )
 from agent.assistants.team_answer.state import SPEAKERS, Hypothesis, Speaker
+from agent.assistants.team_answer.verdict import agreed_of, verdict_of, without_signals
 
 
 def branch(text: str, score: float, pruned: bool = False) -> Hypothesis:

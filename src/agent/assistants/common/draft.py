@@ -1,10 +1,10 @@
 """The last message of a turn while it is written: its citations, gaps, records and check."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from agent.assistants.common.claims import ClaimCheck
+from agent.assistants.common.claims import Checked, ClaimCheck
 from agent.assistants.common.gaps import (
     brought_by_map,
     model_gaps,
@@ -105,6 +105,8 @@ class Draft:
         self.body = ""
         places = distinct_places(state.get("places", []))
         self.places = judged(places, self.turn.get("constraints", {}), self.language)
+        self.conclude: Callable[[Checked], Checked] = lambda checked: checked
+        """What an assistant makes of the message by what its check came to."""
         self.gaps: list[Gap] = [*state.get("gaps", []), *model_gaps(self.turn)]
         self.degraded = False
         self.failure = ""

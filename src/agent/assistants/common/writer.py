@@ -300,7 +300,8 @@ async def _corrected(draft: Draft, streamed: str) -> Checked:
         return as_written()
     await await_or_else("links", draft.led(claims.used), list[Source])
     targets = {**draft.targets}
-    return await compute(lambda: claims.finished(streamed, targets), otherwise=as_written)
+    finished = await compute(lambda: claims.finished(streamed, targets), otherwise=as_written)
+    return or_else("the label", lambda: draft.conclude(finished), lambda: finished)
 
 
 def _metadata(

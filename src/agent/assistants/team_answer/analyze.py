@@ -4,11 +4,12 @@ import logging
 
 from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from agent.assistants.common.conversation import conversation
 from agent.assistants.common.gaps import ask_or_gap
 from agent.assistants.common.own_documents import (
+    SEARCH_DOCUMENTS,
     AsksForDocuments,
     documents_asked_for,
     readable_collections,
@@ -25,12 +26,14 @@ from agent.assistants.common.turn import (
 )
 from agent.assistants.team_answer.state import (
     Analysis,
+    FirstLook,
     TeamState,
     TeamUpdate,
     TraceEntry,
     configuration_of,
     new_discussion,
 )
+from agent.assistants.team_answer.tools import CODE, MAX_PROGRAM, engines_of
 from agent.configuration import Configuration
 from agent.core.budget import Meter, Usage
 from agent.core.errors import InputError
@@ -46,8 +49,15 @@ from agent.state import Turn, replaced
 MAX_REQUIREMENT = 2000
 """Characters of a format requirement."""
 MAX_STEPS = 6
-MAX_ASKED = 1000
-"""Characters of a step."""
+MAX_ASKED, MAX_FIRST = 1000, 3
+"""Characters of a step; look-ups before anybody speaks."""
+
+
+class Look(BaseModel):
+    """A tool with what it is given."""
+
+    tool: str = Field("", description="One of <tools>.")
+    text: str = Field("", description="The query, or the program of run_code.")
 
 
 class Analyzed(AsksForDocuments):
@@ -58,6 +68,9 @@ class Analyzed(AsksForDocuments):
     needs_map: bool = Field(False, description="Asks for places, distances, routes or weather.")
     steps: list[str] = Field(
         default_factory=list, description="Up to six questions that lead to the answer, in order."
+    )
+    first: list[Look] = Field(
+        default_factory=list, description="Up to three look-ups that can be made at once."
     )
 
 
@@ -76,11 +89,17 @@ def checked_requirement(requirement: object) -> str:
 def analysis_of(analyzed: Analyzed, question: str, requirement: str) -> Analysis:
     """Return a model's reading, checked; the caller's requirement wins over the model's."""
     steps = (clean_text(text, MAX_ASKED) for text in analyzed.steps)
+    looks = [
+        FirstLook(tool=look.tool.strip(), text=look.text.strip())
+        for look in analyzed.first
+        if look.text.strip() and len(look.text) <= MAX_PROGRAM
+    ]
     return Analysis(
         asked=clean_text(analyzed.asked, MAX_ASKED) or clean_text(question, MAX_ASKED),
         format_requirement=requirement or clean_text(analyzed.format_requirement, MAX_REQUIREMENT),
         needs_map=analyzed.needs_map,
         steps=list(dict.fromkeys(filter(None, steps)))[:MAX_STEPS],
+        first=looks[:MAX_FIRST],
     )
 
 
@@ -113,7 +132,12 @@ async def analyze(
     if notice := services.notice(turn["language"]):
         runtime.stream_writer(event("notice", NODE, text=notice))
     meter = open_meter(turn, configuration, services, spent=None)
-    prompt = _prompt(turn, discussion, requirement, context_limit(turn, configuration))
+    tools = ", ".join([
+        *engines_of(services.web, configuration, turn).providers,
+        *([SEARCH_DOCUMENTS] if readable.names else []),
+        *([CODE] if await services.code_runner() else []),
+    ])  # fmt: skip
+    prompt = _prompt(turn, discussion, requirement, tools, context_limit(turn, configuration))
     analyzed, gaps = await _read(prompt, turn, services, meter=meter, configuration=configuration)
     analysis = analysis_by_rules(turn["question"], requirement)
     asks = analyzed.own_documents if analyzed else ""
@@ -137,8 +161,11 @@ async def analyze(
     return opened
 
 
-def _prompt(turn: Turn, discussion: str, requirement: str, limit: int) -> list[BaseMessage]:
+def _prompt(
+    turn: Turn, discussion: str, requirement: str, tools: str, limit: int
+) -> list[BaseMessage]:
     values = {
+        "tools": tools,
         "today": turn["today"],
         "conversation": cut_to_tokens(discussion, limit // 10),
         "format_requirement": cut_to_tokens(requirement, limit // 10),

@@ -5,18 +5,21 @@ Rules bring the answer into its form; a model is asked only where they see that 
 
 import re
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from typing import cast
+from dataclasses import replace
+from typing import Any, cast
 
 from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
+from agent.assistants.common.claims import Checked
 from agent.assistants.common.draft import Draft
 from agent.assistants.common.gaps import ask_or_gap
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.turn import context_limit
 from agent.assistants.common.writer import MessageParts, refuse_if_all_failed, write_message
 from agent.assistants.team_answer.answer_form import formatted, presentable, same_answer, unmet
+from agent.assistants.team_answer.evidence_view import lookups
 from agent.assistants.team_answer.state import (
     Evidence,
     Outcome,
@@ -25,7 +28,6 @@ from agent.assistants.team_answer.state import (
     TraceEntry,
     configuration_of,
 )
-from agent.assistants.team_answer.synthesize import agreed_answer, lookups
 from agent.assistants.team_answer.tools import (
     known_positions,
     map_arguments,
@@ -34,6 +36,7 @@ from agent.assistants.team_answer.tools import (
     searches_saved,
     shown_calculations,
 )
+from agent.assistants.team_answer.verified import agreed_answer, is_refuted
 from agent.configuration import Configuration
 from agent.core.progress import event
 from agent.core.strings import cut_to_tokens
@@ -45,6 +48,7 @@ from agent.prompts import task_prompt
 from agent.texts import Language, say
 
 NODE = "format_answer"
+_ANSWER = "team_answer.answer"
 ASSISTANT = "team_answer"
 _MAX_ANSWER = 2000
 _SHOWN_TRIES, _SHOWN_LINES, _SHOWN_CHARACTERS = 12, 25, 1200
@@ -138,21 +142,49 @@ async def format_answer(
     if state.get("outcome") != "premise_false":
         requirement = state["analysis"]["format_requirement"]
         answer, final = presentable(bare, requirement), formatted(bare, requirement)
-    verified = bool(final) and state.get("verified", False)
     outcome: Outcome = (state.get("outcome") or "answer") if final else "not_found"
-    for words in _own(state, headline(answer, outcome, draft.language)):
+    title = headline(answer, outcome, draft.language)
+    for words in _own(state, title):
         draft.by_code(words)
-    result = {"final_answer": final, "verified": verified}
+    verified = bool(final) and state.get("verified", False)
+    told: dict[str, Any] = {"final_answer": final, "verified": verified, "outcome": outcome}
+    told["answered"], checks = bool(final), _checks(state, verified)
+
+    def concluded(checked: Checked) -> Checked:
+        """Return the message; where the judge finds the reasons wanting, its label is changed."""
+        if not told["verified"] or not is_refuted(answer, draft.claims):
+            return checked
+        told["verified"], checks["verified"] = False, 0
+        return with_remark(checked, title, say(f"{_ANSWER}.unverified_judged", draft.language))
+
+    draft.conclude = concluded
     parts = MessageParts(
         body=lambda: _body(draft, state, answer, outcome),
         sections=lambda: _sections(draft, state, final),
-        metadata={**result, "answered": bool(final), "outcome": outcome},
-        checks=_checks(state, verified),
+        metadata=told,
+        checks=checks,
         located=known_positions(state),
+        is_report=True,
     )
     closing = await write_message(draft, parts)
     trace = [TraceEntry(step=NODE, text=final or "–")]
-    return cast(TeamUpdate, {**closing, **result, "reasoning_trace": trace})
+    update = {**closing, "final_answer": final, "verified": told["verified"]}
+    return cast(TeamUpdate, {**update, "reasoning_trace": trace})
+
+
+def with_remark(checked: Checked, title: str, remark: str) -> Checked:
+    """Return the message with a remark below its first line, and what points behind it moved."""
+    at = checked.text.find(title) + len(title)
+    moved = len(remark) + 2
+    text = f"{checked.text[:at]}\n\n{remark}{checked.text[at:]}"
+    statements = [
+        {**row, "start": row["start"] + moved, "end": row["end"] + moved}
+        if row["start"] >= at
+        else row
+        for row in checked.statements
+    ]
+    begin, end = checked.extent
+    return replace(checked, text=text, statements=statements, extent=[begin, end + moved])
 
 
 def _known(state: TeamState) -> list[str]:

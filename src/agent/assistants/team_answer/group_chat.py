@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
-from langchain_core.messages import AIMessage, HumanMessage, ToolCall
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolCall, ToolMessage
 from langchain_core.messages.tool import tool_call
 from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
@@ -16,28 +16,37 @@ from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.steering import dropped, new_wishes, wished
 from agent.assistants.common.turn import Share, meter_of, share_spent
 from agent.assistants.team_answer.engine import Chat, GroupChatEngine, engine
+from agent.assistants.team_answer.evidence_view import previous_sources
+from agent.assistants.team_answer.settlement import settled
 from agent.assistants.team_answer.speakers import (
-    agreed_of,
-    has_looked,
     next_by_rules,
     next_in_turn,
-    previous_sources,
     select_prompt,
     turn_prompt,
     updated_hypotheses,
-    verdict_of,
-    without_ending,
-    without_signals,
 )
 from agent.assistants.team_answer.state import (
     ChatTurn,
+    Evidence,
     Speaker,
     TeamState,
     TeamUpdate,
     TraceEntry,
     configuration_of,
 )
-from agent.assistants.team_answer.tools import SEARCHES, Offered, offered_tools
+from agent.assistants.team_answer.tools import CODE, SEARCHES, Offered, offered_tools
+from agent.assistants.team_answer.verdict import (
+    VERDICT,
+    VERDICT_TOOL,
+    GivenVerdict,
+    agreed_of,
+    given_verdict,
+    verdict_of,
+    without_ending,
+    without_signals,
+    without_verdict,
+)
+from agent.assistants.team_answer.verified import defect_of, worked_out
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, BudgetExceeded, ConfigurationError, MalformedReply
@@ -174,26 +183,58 @@ class _Step:
 
     async def _spoken(self, speaker: Speaker) -> TeamUpdate:
         """Return the speaker's calls of tools, a reminder, or its turn. Raises AgentError."""
-        reminded = self._present_reminders()
-        may = (
-            self.state["tool_rounds"] < self.configuration.max_tool_rounds
-            and "verdict" not in reminded
+        may = self.state["tool_rounds"] < self.configuration.max_tool_rounds and not any(
+            isinstance(m, HumanMessage) for m in self._present_reminders()
         )
         offered = await self._offer() if may else Offered()
+        if calls := self._first_calls(speaker, offered.tools):
+            return self._call_update(speaker, AIMessage("", tool_calls=calls))
+        tools = [*offered.tools, *([VERDICT_TOOL] if speaker == "verifier" else [])]
         state = cast(TeamState, {**self.state, "instruction": self.instruction})
-        prompt = turn_prompt(state, self.configuration, speaker, offered.tools, may_use_tools=may)
-        message = await self.engine.speak(self._chat(), speaker, prompt, offered.tools)
-        text = str(message.text).strip()
-        if message.tool_calls and offered.tools:
+        prompt = turn_prompt(state, self.configuration, speaker, tools, may_use_tools=may)
+        message = without_verdict(await self.engine.speak(self._chat(), speaker, prompt, tools))
+        given = given_verdict(message) if speaker == "verifier" else None
+        text = given.lines if given else str(message.text).strip()
+        if message.tool_calls and offered.tools and not given:
             return self._call_update(speaker, message)
         if calls := self._calls_by_code(speaker, offered.tools):
             return self._call_update(speaker, AIMessage("", tool_calls=calls))
-        if message.tool_calls or not text:
+        if (message.tool_calls and not given) or not text:
             problem = "calls tools it was not given" if message.tool_calls else "says nothing"
             raise MalformedReply("model", f"{speaker} {problem}", code="model_no_turn")
-        if speaker == "verifier" and (key := self._missing(text, bool(offered.tools), reminded)):
-            return self._remind(text, key)
-        return self._turn_update(speaker, "\n".join([*self._earlier(text), text]))
+        summed = self._summed(given)
+        if speaker == "verifier" and (reminder := self._missing(text, given, summed)):
+            return self._remind(message, reminder)
+        return self._turn_update(speaker, "\n".join([*self._earlier(text), text]), given, summed)
+
+    def _first_calls(self, speaker: Speaker, tools: Sequence[BaseTool]) -> list[ToolCall]:
+        """Return the look-ups that the analysis named, before the researcher is asked at all."""
+        state, offered = self.state, [tool.name for tool in tools]
+        begun = state.get("transcript") or state.get("pending") or state.get("evidence_pool")
+        if speaker != "researcher" or begun or self.failures:
+            return []
+        return [
+            tool_call(
+                name=look["tool"],
+                args={"code" if look["tool"] == CODE else "query": look["text"]},
+                id=f"first-{number}",
+            )
+            for number, look in enumerate(state["analysis"].get("first", []))
+            if look["tool"] in offered
+        ]
+
+    def _summed(self, given: GivenVerdict | None) -> list[Evidence]:
+        """Return the verifier's own sum as evidence, where its terms are known and it comes out."""
+        if given is None or not (value := worked_out(given.formula, self.state)):
+            return []
+        pool = self.state.get("evidence_pool") or []
+        number = sum(each["kind"] == "code" for each in pool)
+        sums = Evidence(
+            id=f"c{number}", kind="code", tool=CODE, asked=given.formula, text=value,
+            source_ids=[], speaker="verifier", round=self._round, cached=False, failed=False,
+        )  # fmt: skip
+        given.evidence.append(sums["id"])
+        return [sums]
 
     def _calls_by_code(self, speaker: Speaker, tools: Sequence[BaseTool]) -> list[ToolCall]:
         """Return the searches that a researcher should have made; none where anything was.
@@ -215,33 +256,38 @@ class _Step:
             for number, query in enumerate(dict.fromkeys(queries[:_SEARCHED_BY_CODE]))
         ]
 
-    def _present_reminders(self) -> list[str]:
-        """Return the reminders of the present turn: `look`, `verdict`."""
-        pending = self.state.get("pending") or []
-        return [str(m.name) for m in pending if isinstance(m, HumanMessage)]
+    def _present_reminders(self) -> list[AnyMessage]:
+        """Return what the verifier was told in this turn that its verdict lacks."""
+        return [m for m in self.state.get("pending") or [] if m.name == VERDICT]
 
-    def _missing(self, text: str, may_look: bool, reminded: list[str]) -> str:
-        """Return what the verifier must be reminded of, each once: to look itself, its verdict."""
+    def _missing(self, text: str, given: GivenVerdict | None, summed: Sequence[Evidence]) -> str:
+        """Return what the verifier is asked for once: its verdict, or what that lacks."""
+        if self._present_reminders():
+            return ""
         verdict = verdict_of(text)
-        if verdict is None and "verdict" not in reminded:
-            return "verdict"
-        looked = bool(self.state.get("pending_tools")) or has_looked(
-            self.state.get("transcript") or []
-        )
-        if verdict == "agree" and not looked and may_look and "look" not in reminded:
-            return "look"
-        return ""
+        if given is None:
+            return "verdict" if verdict in (None, "agree") else ""
+        if verdict != "agree":
+            return ""
+        pool = [*(self.state.get("evidence_pool") or []), *summed]
+        state = cast(TeamState, {**self.state, "evidence_pool": pool})
+        synthesized = settled(given.settled, state)
+        return "unsupported" if synthesized.unsupported else defect_of(synthesized, given, state)
 
-    def _remind(self, text: str, key: str) -> TeamUpdate:
+    def _remind(self, message: AIMessage, key: str) -> TeamUpdate:
         """Return the verifier's words with the reminder that it goes on with."""
-        reminder = HumanMessage(say(f"team_answer.remind_{key}", self._language), name=key)
-        pending = inner([AIMessage(text), reminder])
+        words = say(f"team_answer.remind_{key}", self._language)
+        answers: list[AnyMessage] = [
+            ToolMessage(words, tool_call_id=call["id"] or "", name=VERDICT)
+            for call in message.tool_calls
+        ]
+        pending = inner([message, *(answers or [HumanMessage(words, name=VERDICT)])])
         return self._update(speaker="verifier", pending=pending, failures=0)
 
     def _earlier(self, text: str) -> list[str]:
         """Return what the speaker said before it was asked for its verdict alone."""
         pending = self.state.get("pending") or []
-        if self._present_reminders()[-1:] != ["verdict"]:
+        if not self._present_reminders() or without_signals(text):
             return []
         words = [str(m.text) for m in pending if isinstance(m, AIMessage) and not m.tool_calls]
         return [without_signals(word) for word in words[-1:] if word != text]
@@ -255,7 +301,9 @@ class _Step:
     def _call_update(self, speaker: Speaker, message: AIMessage) -> TeamUpdate:
         return self._update(speaker=speaker, pending=inner([message]), failures=0)
 
-    def _turn_update(self, speaker: Speaker, text: str) -> TeamUpdate:
+    def _turn_update(
+        self, speaker: Speaker, text: str, given: GivenVerdict | None, summed: list[Evidence]
+    ) -> TeamUpdate:
         """Return the turn for the transcript; the end where the verifier or a limit says so."""
         verdict = verdict_of(text) if speaker == "verifier" else None
         from_memory = verdict == "agree" and self._has_nothing()
@@ -268,6 +316,8 @@ class _Step:
             agreed=agreed_of(text) if verdict == "agree" else "",
             ends=verdict == "agree" and not from_memory,
         )
+        if given:
+            turn["given"] = given.model_dump()
         ended = self._end_after(turn)
         self.emit(
             event(
@@ -277,8 +327,9 @@ class _Step:
         log.info("turn=%s %s %d: %s, %d tools, verdict %s, ended %s", self.state["turn"]["id"],
                  NODE, self._round, speaker, len(turn["tools"]), verdict, ended)  # fmt: skip
         update = self._update(
-            **_NOBODY, failures=0, transcript=[turn], reasoning_trace=[_trace(turn)], ended=ended
-        )
+            **_NOBODY, failures=0, transcript=[turn], reasoning_trace=[_trace(turn)], ended=ended,
+            evidence_pool=summed,
+        )  # fmt: skip
         if from_memory:
             update["instruction"] = say("team_answer.look_up", self._language)
         if speaker == "analyst":
@@ -353,7 +404,8 @@ class _Step:
             speaker_models={
                 "researcher": configuration.research_model,
                 "analyst": configuration.reflection_model,
-                "verifier": configuration.reflection_model,
+                # The verifier's words are the answer, where they hold.
+                "verifier": self.state["turn"]["reasoning_model"] or configuration.reflection_model,
             },
         )
 

@@ -1,7 +1,7 @@
 """The speakers of the discussion, the rules of whose turn it is, and the prompts of each.
 
-Code reads the verifier's `VERDICT: AGREE 1987 [^s0-0]`, the analyst's `H1 [0.7] …`, and drops
-`TERMINATE` from what is shown.
+Code reads the analyst's `H1 [0.7] …`. The verifier is not shown what others looked up as they
+were shown it, but passages chosen anew from all that was found.
 
 The newest turns stand whole; of older ones first the tools' results are shortened, then the text.
 Other speakers' turns are text in the one human message, never messages of an assistant.
@@ -25,18 +25,18 @@ from agent.assistants.common.conversation import prompt_tokens, tools_tokens
 from agent.assistants.common.previous import NO_PREVIOUS, previous_lines, with_ids_of
 from agent.assistants.common.steering import with_wishes
 from agent.assistants.common.turn import context_limit
+from agent.assistants.team_answer.evidence_view import evidence_view
 from agent.assistants.team_answer.state import SPEAKERS, ChatTurn, Speaker, TeamState, ToolNote
+from agent.assistants.team_answer.verdict import without_signals
 from agent.configuration import Configuration
 from agent.core.strings import cut_to_tokens, estimated_tokens
-from agent.evidence.citations import MARKER
 from agent.evidence.queries import clean_text
-from agent.evidence.types import Source
 from agent.prompts import Raw, element, fence, render, task_prompt
 from agent.state import answer_language
 from agent.texts import Language, say
 
 if TYPE_CHECKING:
-    from agent.assistants.team_answer.state import Hypothesis, Verdict
+    from agent.assistants.team_answer.state import Hypothesis
 
 
 MAX_ALIVE = 4
@@ -53,21 +53,6 @@ _NAMED = {
     speaker: re.compile(rf"(?<![A-Za-z0-9_]){speaker}(?![A-Za-z0-9_])|{chinese}", re.IGNORECASE)
     for speaker, chinese in _CHINESE.items()
 }
-_VERDICT = re.compile(
-    r"^[\W_]*(?:VERDICT|结论|判定|表态)[\W_]*(DISAGREED?|AGREED?|UNSURE|不同意|同意|不确定)"
-    r"(?![A-Za-z])(?!\s*[|/])[\s*_:：,，。.\-–—]*(.*)$",
-    re.IGNORECASE,
-)
-_VERDICT_ALONE = re.compile(r"^[\W_]*(?:VERDICT|结论|判定|表态)[\W_]*$", re.IGNORECASE)
-_RESERVED = re.compile(r"^(?:with|but|except|partly|in part|但|部分)", re.IGNORECASE)
-_WORDS_OF_VERDICT: dict[str, "Verdict"] = {
-    "AGREE": "agree", "AGREED": "agree", "同意": "agree",
-    "DISAGREE": "disagree", "DISAGREED": "disagree", "不同意": "disagree",
-    "UNSURE": "unsure", "不确定": "unsure",
-}  # fmt: skip
-NOT_FOUND = re.compile(r"(?:not found|查不到|没有查到|未找到|找不到)", re.IGNORECASE)
-PREMISE_FALSE = re.compile(r"(?:premise false|false premise|前提不成立|前提有误)", re.IGNORECASE)
-_TERMINATE = re.compile(r"^[\W_]*TERMINATE[\W_]*$")
 _HYPOTHESIS = re.compile(
     r"^[\s\-*•>#]*H(\d{1,2})\**\s*[\[［【(（]\s*(\d{1,3}(?:\.\d+)?|\.\d+)\s*+(%?)\s*+[\]］】)）]"
     r"[\s*:：,，\-—–]*(.*)$"
@@ -75,11 +60,6 @@ _HYPOTHESIS = re.compile(
 _PRUNED = re.compile(
     r"(?<!\s)\s*+[(（\[［]\s*(?:pruned|已?剪枝|已?剪除|已?排除)\s*[)）\]］]\s*", re.IGNORECASE
 )
-
-
-def has_looked(turns: Sequence[ChatTurn]) -> bool:
-    """Return True if the verifier has used a tool in one of these turns."""
-    return any(turn["speaker"] == "verifier" and turn["tools"] for turn in turns)
 
 
 def next_by_rules(turns: Sequence[ChatTurn]) -> Speaker:
@@ -123,52 +103,6 @@ def chosen(text: str, candidates: Sequence[Speaker]) -> Speaker | None:
 def instruction_of(text: str) -> str:
     """Return the chair's instruction, the line below the name; empty where there is none."""
     return clean_text(text.strip().partition("\n")[2], _MAX_INSTRUCTION)
-
-
-def without_ending(text: str) -> str:
-    """Return the text without lines that are only TERMINATE."""
-    return "\n".join(line for line in text.splitlines() if not _TERMINATE.match(line)).strip()
-
-
-def verdict_of(text: str) -> "Verdict | None":
-    """Return the word of the last verdict line; agreement with a reservation is unsure."""
-    match = _verdict_match(text)
-    if match is None:
-        return None
-    verdict = _WORDS_OF_VERDICT[match[1].upper()]
-    return "unsure" if verdict == "agree" and _RESERVED.match(match[2]) else verdict
-
-
-def agreed_of(text: str) -> str:
-    """Return what the last verdict line agrees to, without markers; empty where it names none."""
-    match = _verdict_match(text)
-    if match is None or _WORDS_OF_VERDICT[match[1].upper()] != "agree":
-        return ""
-    return MARKER.sub("", match[2]).strip().strip("*_`").strip()
-
-
-def _verdict_match(text: str) -> "re.Match[str] | None":
-    """Return the last verdict line's match; the word may stand on the line below `VERDICT`."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    joined = [
-        f"{line} {following}" if _VERDICT_ALONE.match(line) else line
-        for line, following in zip(lines, [*lines[1:], ""], strict=True)
-    ]
-    matches = [match for line in joined if (match := _VERDICT.match(line))]
-    return matches[-1] if matches else None
-
-
-def without_signals(text: str) -> str:
-    """Return the text without verdicts and TERMINATE, for people."""
-    lines, passed, skipped = without_ending(text).splitlines(), list[str](), False
-    for line in lines:
-        if skipped and line.strip():
-            skipped = False
-            continue
-        skipped = bool(_VERDICT_ALONE.match(line))
-        if not skipped and not _VERDICT.match(line):
-            passed.append(line)
-    return "\n".join(passed).strip()
 
 
 def updated_hypotheses(text: str, hypotheses: Sequence["Hypothesis"]) -> list["Hypothesis"]:
@@ -232,6 +166,7 @@ _DETAILS: tuple[tuple[int | None, int], ...] = (
     (None, 60),
 )
 """(tokens of each tool's result, or None for no tools; tokens of the text), ever shorter."""
+WITHOUT_RESULTS = 2
 _NEWEST = 2
 _RESULTS = (600, 60)
 """Tokens to which the present turn's results are shortened where there is no room."""
@@ -249,7 +184,9 @@ def turn_prompt(
     """Return a speaker's prompt: the instructions, the discussion so far, its own calls."""
     language = state["turn"]["language"]
     limit = context_limit(state["turn"], configuration) - tools_tokens(tools) - _MARGIN
+    verifies = speaker == "verifier"
     values = about(state, limit) | {
+        "evidence": evidence_view(state, limit // 3) if verifies else "",
         "rounds_left": str(configuration.max_group_chat_rounds - len(_turns(state))),
         "reminder": _reminder(state, language, may_use_tools=may_use_tools),
     }
@@ -260,10 +197,11 @@ def turn_prompt(
         return with_wishes(prompt, state)
 
     free = limit - prompt_tokens(asked(""))
-    needed = sum(_sizes(turn)[0] for turn in _turns(state))
+    level = WITHOUT_RESULTS if verifies else 0
+    needed = sum(_sizes(turn)[level] for turn in _turns(state))
     pending = fitted(state.get("pending") or [], free - min(needed, free // 3))
     room = free - prompt_tokens(pending)
-    return [*asked(transcript_block(_turns(state), room, language)), *pending]
+    return [*asked(transcript_block(_turns(state), room, language, level=level)), *pending]
 
 
 def select_prompt(
@@ -379,12 +317,6 @@ def about(state: TeamState, limit: int) -> dict[str, str]:
         "hypotheses": cut_to_tokens(hypothesis_lines(state.get("hypotheses", [])), limit // 8),
         "gaps": cut_to_tokens("\n".join(gaps), limit // 20),
     }
-
-
-def previous_sources(state: TeamState) -> list[Source]:
-    """Return the sources that the last answer on this thread cited."""
-    previous = state.get("previous")
-    return previous["sources"] if previous else []
 
 
 def _reminder(state: TeamState, language: Language, *, may_use_tools: bool) -> str:

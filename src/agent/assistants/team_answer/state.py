@@ -59,6 +59,14 @@ class TeamInput(QuestionInput, total=False):
     ]
 
 
+class FirstLook(TypedDict):
+    """A look-up that the researcher begins with, named with the analysis."""
+
+    tool: str
+    text: str
+    """The query, or the program."""
+
+
 class Analysis(TypedDict):
     """The question as it is understood before anybody searches."""
 
@@ -70,6 +78,8 @@ class Analysis(TypedDict):
     """True where places, distances, routes or weather are asked for."""
     steps: list[str]
     """The questions that lead to the answer, in order; `decompose` passes them on."""
+    first: NotRequired[list[FirstLook]]
+    """What is looked up before anybody speaks."""
 
 
 class Evidence(TypedDict):
@@ -126,6 +136,8 @@ class ChatTurn(TypedDict):
     """The verifier's, where it gave one."""
     agreed: NotRequired[str]
     """The answer that the verifier agrees to, NOT FOUND or PREMISE FALSE, as it wrote it."""
+    given: NotRequired[dict[str, Any]]
+    """The verifier's whole verdict (a `GivenVerdict`), where it gave one by the tool."""
     ends: bool
     """True where this turn ends the discussion: the verifier agreed."""
 
@@ -182,7 +194,8 @@ class TeamState(AgentInput, Gathered, total=False):
     unsettled: bool
     """True where no model could settle the answer."""
     verified: bool
-    """True only if the verifier looked for itself and agreed to this very answer."""
+    """True only if the verifier agreed to this very answer, with proof and a look for the
+    opposite, and no judge found its reasons wanting."""
     unverified_reason: str
     """A key of `team_answer.answer` for why the answer is not verified; empty where it is."""
     final_answer: str

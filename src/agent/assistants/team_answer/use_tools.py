@@ -22,8 +22,8 @@ from agent.assistants.common.reading import (
 from agent.assistants.common.search import SearchResult, ask_providers, offers_map
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import context_limit, meter_of
+from agent.assistants.team_answer.evidence_view import known_sources
 from agent.assistants.team_answer.jobs import Job, Planner
-from agent.assistants.team_answer.speakers import previous_sources
 from agent.assistants.team_answer.state import (
     Speaker,
     TeamState,
@@ -304,8 +304,7 @@ def _reading(
 
     Pages of the last turn are shown by their ids.
     """
-    sources = [*state.get("sources_gathered", []), *previous_sources(state)]
-    pages = [each for each in sources if each["kind"] == "page" and each["url"]]
+    pages = [each for each in known_sources(state) if each["kind"] == "page" and each["url"]]
     linked = [url for each in state.get("evidence_pool", []) for url in each.get("links", [])]
     return PageReading(
         services,

@@ -223,16 +223,19 @@ def team_researcher(turn: ModelTurn) -> ModelReply:
 
 
 def team_verifier(turn: ModelTurn) -> ModelReply:
-    """Agree that no answer was found, for none is ever stated."""
-    needs = say("sample.needs_model", language_of(turn))
-    return ModelReply(text=f"{needs}\nVERDICT: AGREE NOT FOUND\nTERMINATE")
+    """Agree that no answer was found, with the sentence nearest to the question."""
+    said = {"verdict": "AGREE", "outcome": "not_found", "explanation": _unanswered(turn)}
+    return _calls(("verdict", said))
 
 
 def team_synthesize(turn: ModelTurn) -> ModelReply:
     """Settle on no answer, with the sentence nearest to the question."""
+    return ModelReply(json={"outcome": "not_found", "explanation": _unanswered(turn)})
+
+
+def _unanswered(turn: ModelTurn) -> str:
     rows = nearest(_all_sentences(turn.user), block(turn.user, "question"), 1)
-    text = f"{_joined(rows, turn)} {say('sample.needs_model', language_of(turn))}".strip()
-    return ModelReply(json={"outcome": "not_found", "explanation": text})
+    return f"{_joined(rows, turn)} {say('sample.needs_model', language_of(turn))}".strip()
 
 
 def _calls(*calls: tuple[str, Mapping[str, object]]) -> ModelReply:

@@ -23,7 +23,7 @@ from agent.sample.records import DATA, key
 from agent.texts import detect_language
 
 FOLDER = DATA / "recordings"
-REPORTS = frozenset({"answer", "deep_report", "dossier", "team_synthesize"})
+REPORTS = frozenset({"answer", "deep_report", "dossier", "team_verifier"})
 """The tasks whose reply is what the person reads."""
 _CITED = Linear(r"\[(\d+)\]")
 _NAME = Linear(r"\{\{([^{}]+)\}\}")

@@ -1,0 +1,102 @@
+"""An answer as far as it can be shown: what it rests on was issued in this turn."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from agent.assistants.team_answer.evidence_view import known_sources, lookups
+from agent.assistants.team_answer.state import Outcome, TeamState
+from agent.assistants.team_answer.tools import calculation_numbers
+from agent.assistants.team_answer.verdict import Settled, without_signals
+from agent.evidence.citations import MARKER
+from agent.evidence.queries import clean_text
+from agent.texts import say
+
+_MAX_ANSWER = 2000
+_BRACKET = re.compile(r"\s?\[\^([^\[\]\n]{1,200})\]")
+_LOOKUP = re.compile(r"[ac]\d+")
+_OUTCOMES: dict[str, Outcome] = {"answer": "answer", "premise_false": "premise_false"}
+_ID = re.compile(r"(?<![a-z])[a-z]++\d+(?:-\d+)?")
+_NO_ANSWER = re.compile(
+    r"(?:not found|no answer(?: found)?|cannot be determined|not available|insufficient .{0,40}"
+    r"|无法确定|无法回答|未找到|没有找到|未能找到|查不到|没有查到).{0,10}",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class SynthesizedAnswer:
+    """Hold the part of a settled answer that can be shown; an empty answer is an honest none."""
+
+    outcome: Outcome = "not_found"
+    answer: str = ""
+    evidence: list[str] = field(default_factory=list)
+    explanation: str = ""
+    unknown: int = 0
+    """Ids nobody issued."""
+    unsupported: bool = False
+    """True where an answer was given that nothing bears out."""
+    contested: bool = False
+
+
+def settled(reply: Settled, state: TeamState) -> SynthesizedAnswer:
+    """Return a model's answer as far as pages, places or lookups of this turn bear it."""
+    explanation = without_signals(reply.explanation)
+    ids, unknown = issued_ids([*reply.evidence, *_marker_ids(reply.answer)], state)
+    # Unknown markers of the explanation are removed and counted where it is cited.
+    evidence = dict.fromkeys([*ids, *issued_ids(_marker_ids(explanation), state)[0]])
+    answer = clean_text(MARKER.sub("", without_signals(reply.answer)), _MAX_ANSWER)
+    outcome = _OUTCOMES.get(reply.outcome.strip().lower(), "not_found")
+    claimed = outcome != "not_found" and bool(answer) and not _NO_ANSWER.fullmatch(answer)
+    is_answer = claimed and bool(evidence)
+    numbers = calculation_numbers(evidence if is_answer else (), lookups(state))
+    references = {
+        name: say("team_answer.answer.calculation", state["turn"]["language"], number=str(number))
+        for name, number in numbers.items()
+    }
+    return SynthesizedAnswer(
+        outcome=outcome if is_answer else "not_found",
+        answer=answer if is_answer else "",
+        explanation=_BRACKET.sub(partial(_with_lookups_named, references), explanation),
+        evidence=list(evidence) if is_answer else [],
+        unknown=unknown,
+        unsupported=claimed and not evidence,
+        contested=is_answer and reply.contested,
+    )
+
+
+def issued_ids(names: Sequence[str], state: TeamState) -> tuple[list[str], int]:
+    """Return those of the ids that this turn issued, and how many others there are.
+
+    The id of a whole search (`s3`) stands for its results; a calculation's and a map lookup's for
+    itself.
+    """
+    pool = {each["id"]: each for each in state.get("evidence_pool", []) if not each["failed"]}
+    sources = {source["id"] for source in known_sources(state)}
+    issued, unknown = dict[str, None](), 0
+    for name in (name for text in names for name in _ID.findall(text.lower())):
+        if name in sources or (name in pool and pool[name]["kind"] in ("code", "map")):
+            issued[name] = None
+        elif name in pool and pool[name]["source_ids"]:
+            issued |= dict.fromkeys(pool[name]["source_ids"])
+        else:
+            unknown += 1
+    return list(issued), unknown
+
+
+def _marker_ids(text: str) -> list[str]:
+    return [match[1] for match in _BRACKET.finditer(text)]
+
+
+def _with_lookups_named(references: Mapping[str, str], match: re.Match[str]) -> str:
+    """Return a marker with calculations as `references` to their blocks: they have no link.
+
+    Map lookups are left out.
+    """
+    names = [name.strip(" ^") for name in re.split(r"[,;，；、\s]+", match[1])]
+    linked = [name for name in names if name and not _LOOKUP.fullmatch(name)]
+    if len(linked) == len(names):
+        return match[0]
+    calculations = dict.fromkeys(references[name] for name in names if name in references)
+    return "".join([*(f"[^{name}]" for name in linked), *calculations])

@@ -1,0 +1,213 @@
+"""Say whether an answer is verified, and why not: code proves what the verifier says it read.
+
+Verified is what the verifier agreed to, with words of the evidence that state it, or with a sum of
+its own for what was calculated, after it looked for what would refute it.
+"""
+
+import re
+from collections.abc import Sequence
+
+from agent.assistants.common.claims import ClaimCheck
+from agent.assistants.team_answer.answer_form import same_answer
+from agent.assistants.team_answer.evidence_view import known_sources, lookups
+from agent.assistants.team_answer.settlement import SynthesizedAnswer
+from agent.assistants.team_answer.state import ChatTurn, TeamState
+from agent.assistants.team_answer.tools import rounded
+from agent.assistants.team_answer.verdict import NOT_FOUND, PREMISE_FALSE, GivenVerdict
+from agent.evidence.claims.formulas import forms_of, is_plain, is_sum, terms_of, value_of
+from agent.evidence.claims.formulas import values_of as numbers_of
+from agent.evidence.claims.proof import span_in
+from agent.evidence.figures import Figure, figures, same
+from agent.evidence.language import fold
+from agent.evidence.records import place_lines, route_lines, weather_lines
+
+_LEFT_OUT = re.compile(r"…|\.{3}|\[\.\.\.\]")
+_ID = re.compile(r"(?<![a-z])[a-z]++\d+(?:-\d+)?")
+
+
+def agreement(state: TeamState) -> ChatTurn | None:
+    """Return the verifier's last turn where it agreed in it; else None."""
+    turns = [t for t in state.get("transcript") or [] if t["speaker"] == "verifier"]
+    return turns[-1] if turns and turns[-1]["verdict"] == "agree" else None
+
+
+def agreed_answer(state: TeamState) -> str:
+    """Return what the verifier agreed to; empty if it has not agreed."""
+    turn = agreement(state)
+    return turn.get("agreed", "") if turn else ""
+
+
+def given_in(turn: ChatTurn | None) -> GivenVerdict | None:
+    """Return the verdict that a turn gave by the tool."""
+    given = turn.get("given") if turn else None
+    return GivenVerdict.model_validate(given) if given else None
+
+
+def agrees(agreed: str, claim: SynthesizedAnswer) -> bool:
+    """Return True if the verifier's words agree to this answer; NOT FOUND agrees to none."""
+    if NOT_FOUND.search(agreed):
+        return claim.outcome == "not_found"
+    if PREMISE_FALSE.search(agreed):
+        return claim.outcome == "premise_false"
+    return claim.outcome != "not_found" and same_answer(agreed, claim.answer)
+
+
+def unverified_reason(claim: SynthesizedAnswer, state: TeamState) -> str:
+    """Return the key of `team_answer.answer` for why the answer is not verified; "" if it is."""
+    turns = [t for t in state.get("transcript") or [] if t["verdict"]]
+    turn = agreement(state)
+    if not turns:
+        return "unverified_none"
+    if turn is None:
+        return "unverified_disagreed"
+    if not agrees(turn.get("agreed", ""), claim):
+        return "unverified_other"
+    defect = defect_of(claim, given_in(turn), state)
+    return f"unverified_{defect}" if defect else ""
+
+
+def defect_of(claim: SynthesizedAnswer, given: GivenVerdict | None, state: TeamState) -> str:
+    """Return what an agreement lacks: figures, computed, quotes, refutation; empty if nothing."""
+    if claim.outcome == "not_found":
+        return ""
+    if missing_figures(claim, state):
+        return "figures"
+    if given is None:
+        return "refutation"
+    return _unproved(claim, given, state) or _unrefuted(claim, given, state)
+
+
+def _unproved(claim: SynthesizedAnswer, given: GivenVerdict, state: TeamState) -> str:
+    """Return what is missing for the answer to be stated by a quote or worked out anew."""
+    names = [*claim.evidence, *given.looked_at]
+    texts = evidence_texts([name for name in names if not _is_sum(name)], state)
+    stated = [quote for quote in given.quotes if is_quoted(quote, texts)]
+    stated += filter(None, _measured(claim, state))
+    said = figures("\n".join([*stated, *_denied(claim, state)]))
+    open_figures = [f for f in _telling(claim.answer) if not any(same(f, one) for one in said)]
+    if stated and not open_figures:
+        return ""
+    if _has_own_sum(open_figures, claim, state):
+        return ""
+    calculated = any(map(_is_sum, claim.evidence)) or is_sum(given.formula)
+    return "computed" if calculated else "quotes"
+
+
+def _unrefuted(claim: SynthesizedAnswer, given: GivenVerdict, state: TeamState) -> str:
+    """Return that nobody looked for what would refute the answer; a sum is its own proof."""
+    if not given.refuted_by.strip():
+        return "refutation"
+    names = {name for text in given.looked_at for name in _ID.findall(text.lower())}
+    return "" if names & issued(state) or _has_own_sum([], claim, state) else "refutation"
+
+
+def is_refuted(answer: str, claims: ClaimCheck | None) -> bool:
+    """Return whether the judge found that what is said of the answer does not follow.
+
+    A statement that names the answer fails by other words of its own, or by those of the answer;
+    where none names it (yes, no), any that fails does.
+    """
+    if claims is None:
+        return False
+    pairs = list(zip(claims.statements, claims.outcomes, strict=False))
+    naming = [(one, outcome) for one, outcome in pairs if _names(one.plain, answer)]
+    return any(
+        outcome.verdict == "contradicted"
+        or (
+            outcome.verdict == "missing" and (not naming or _names(" ".join(outcome.spans), answer))
+        )
+        for _, outcome in naming or pairs
+    )
+
+
+def _names(text: str, answer: str) -> bool:
+    """Return whether a text has the answer's figures; of one without figures, its words."""
+    if stated := _telling(answer):
+        return any(same(one, other) for one in stated for other in figures(text))
+    return bool(answer) and fold(answer) in fold(text)
+
+
+def issued(state: TeamState) -> set[str]:
+    """Return the ids of this turn's sources and of all that was looked up."""
+    pool = {each["id"] for each in state.get("evidence_pool") or [] if not each["failed"]}
+    return pool | {source["id"] for source in known_sources(state)}
+
+
+def is_quoted(quote: str, texts: Sequence[str]) -> bool:
+    """Return whether the words of a quote, but for what it leaves out, stand in one text."""
+    parts = [part for part in _LEFT_OUT.split(quote) if part.strip(" \"'“”‘’「」")]
+    return bool(parts) and any(
+        all(span_in(part.strip(" \"'“”‘’「」"), text) for part in parts) for text in texts
+    )
+
+
+def worked_out(formula: str, state: TeamState) -> str:
+    """Return what a sum comes to whose terms the question or the evidence has; else nothing."""
+    result = value_of(formula) if is_sum(formula) else None
+    texts = evidence_texts(list(issued(state)), state) if result is not None else []
+    known = numbers_of(figures("\n".join([state["turn"]["question"], *texts])))
+    if result is None or not all(
+        is_plain(term) or any(form in known for form in forms_of(term))
+        for term in terms_of(formula)
+    ):
+        return ""
+    return rounded(f"{result:f}")
+
+
+def _has_own_sum(stated: Sequence[Figure], claim: SynthesizedAnswer, state: TeamState) -> bool:
+    """Return whether the answer rests on sums of the verifier's own that come to these figures."""
+    own = [
+        each["text"]
+        for each in lookups(state)
+        if each["id"] in claim.evidence and _is_sum(each["id"]) and each["speaker"] == "verifier"
+    ]
+    found = figures("\n".join(own))
+    return bool(own) and all(any(same(one, other) for other in found) for one in stated)
+
+
+def _measured(claim: SynthesizedAnswer, state: TeamState) -> list[str]:
+    """Return what the map says on the answer: its records state what they measure."""
+    return evidence_texts([name for name in claim.evidence if name.startswith("a")], state)
+
+
+def _is_sum(name: str) -> bool:
+    return name.strip(" []^").lower().startswith("c")
+
+
+def _telling(text: str) -> list[Figure]:
+    return [figure for figure in figures(text) if figure.telling]
+
+
+def missing_figures(claim: SynthesizedAnswer, state: TeamState) -> list[str]:
+    """Return the figures of the answer that no evidence it rests on has, rounding allowed."""
+    texts = [*evidence_texts(claim.evidence, state), *_denied(claim, state)]
+    known = [figure for text in texts for figure in figures(text)]
+    return [
+        figure.text
+        for figure in _telling(claim.answer)
+        if not any(same(figure, other) for other in known)
+    ]
+
+
+def _denied(claim: SynthesizedAnswer, state: TeamState) -> list[str]:
+    """Return the question, of which a denial names what is wrong."""
+    return [state["turn"]["question"]] if claim.outcome == "premise_false" else []
+
+
+def evidence_texts(names: Sequence[str], state: TeamState) -> list[str]:
+    """Return what the evidence of these ids says: quotes, records, and results of lookups."""
+    ids, language = {name.strip(" []^").lower() for name in names}, state["turn"]["language"]
+    texts = [
+        "\n".join([source["title"], *source["quotes"]])
+        for source in known_sources(state)
+        if source["id"] in ids
+    ]
+    texts += [
+        each["text"]
+        for each in state.get("evidence_pool", [])
+        if each["id"] in ids or (each["kind"] == "map" and ids & set(each["source_ids"]))
+    ]
+    texts.append(place_lines([p for p in state.get("places", []) if p["source"] in ids], language))
+    texts.append(route_lines([r for r in state.get("routes", []) if r["source"] in ids], language))
+    forecasts = [w for w in state.get("weather", []) if w["source"] in ids]
+    return [*texts, weather_lines(forecasts, language)]
