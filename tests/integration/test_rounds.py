@@ -110,6 +110,12 @@ async def test_an_id_that_is_no_source_goes_to_the_reviser_and_one_not_shown_is_
     assert told(state)["checks"]["unknown_ids_removed"] == 2
 
 
+async def test_a_bare_number_in_an_edit_is_no_marker() -> None:
+    async with lab_of(revise=edits(("2", f"{MENDED}[1][^t0-2]。"))) as lab:
+        state = await lab.ask(ZH)
+    assert f"{MENDED}[2](" in str(answer_of(state).text)
+
+
 async def test_a_revision_that_fails_leaves_the_draft_with_its_signs() -> None:
     async with lab_of(revise=lambda turn: ModelReply(text="no json")) as lab:
         state = await lab.ask(ZH)

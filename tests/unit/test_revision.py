@@ -2,6 +2,9 @@
 
 import pytest
 
+from agent.evidence.claims.judging import Ruling
+from agent.evidence.claims.passages import Evidence, Record
+from agent.evidence.claims.proof import proved
 from agent.evidence.claims.revision import (
     Edit,
     Insert,
@@ -9,6 +12,7 @@ from agent.evidence.claims.revision import (
     Revision,
     RevisionWithLooks,
     applied,
+    faults_block,
     numbered_draft,
 )
 from agent.evidence.claims.statements import MARKED, statements
@@ -115,3 +119,38 @@ def test_of_two_edits_of_a_statement_the_later_one_counts_and_no_insert_comes_tw
     assert [(edit.id, edit.text) for edit in both.edits] == [("1", "a"), ("2", "d")]
     assert len(both.inserts) == 1
     assert len(first.wanted) == 1
+
+
+OFFER = "Offer: the press costs 48,500 euros, and the tool 13,500 euros."
+MINUTES = "Minutes: the press was said to cost 52,000 euros by the seller's own word."
+KNOWN = Evidence({"o0-0": Record([MINUTES]), "o1-0": Record([OFFER])})
+
+
+def faults(text: str, **fields: object) -> list[str]:
+    """Return the entries of a text whose first statement has this ruling."""
+    found = statements(text, MARKED)
+    outcomes = proved(found, {0: Ruling.model_validate(fields)}, KNOWN)
+    return faults_block(found, outcomes, {}, KNOWN)
+
+
+def test_a_proposal_cites_by_ids_and_both_passages_stand_below_it() -> None:
+    [entry] = faults(
+        "The press costs 52,000 euros [^o0-0].",
+        v="x", p=["2.1"], bad=["52,000 euros"], says="costs 48,500 euros",
+        fix="The press costs 48,500 euros [2].",
+    )  # fmt: skip
+    lines = entry.splitlines()
+    assert lines[0] == "1: refuted: 52,000 euros"
+    assert "  proposal: The press costs 48,500 euros [^o1-0]." in lines
+    assert {f"  [^o0-0] {MINUTES}", f"  [^o1-0] {OFFER}"} <= {*lines}
+
+
+def test_a_sum_is_told_with_its_value_and_where_else_the_figure_stands() -> None:
+    [entry] = faults(
+        "Our estimate: 48,500 + 13,500 = 61,000 euros.\n\nSo 61,000 euros are needed.",
+        v="c", p=["2.1"], calc="48500+13500",
+    )  # fmt: skip
+    lines = entry.splitlines()
+    assert lines[0].startswith("1: missing: 61,000")
+    assert "  the sum gives: 48500+13500 = 62,000" in lines
+    assert "  said in 2 too" in lines

@@ -50,7 +50,8 @@ _PER_LINE = 8
 _LOOKS, _AT_ONCE = 2, 3
 """How often a revision may look something up, and how much at once."""
 _NOTHING = Raw("")
-_NUMBER = Linear(r"⟨\d{1,4}[a-z]?⟩")
+_NO_MARKER = Linear(r"⟨\d{1,4}[a-z]?⟩|\s?\[\d{1,3}\]")
+"""Numbers of statements, and of sources as they are nowhere shown to who revises."""
 _WORD = Linear(r"[\u3400-\u9fff]|[a-zA-Z0-9\u00c0-\u024f\u0370-\u1fff\uac00-\ud7a3]+")
 
 
@@ -203,7 +204,7 @@ class _Rounds:
         return revised
 
     def _clean(self, words: str) -> str:
-        return self.draft.edited(_NUMBER.sub("", words))
+        return self.draft.edited(_NO_MARKER.sub("", words))
 
     def _strangers(self, statements: Sequence[Statement]) -> dict[int, list[str]]:
         """Return what the draft cites that is no source, by the places of statements."""

@@ -115,7 +115,9 @@ def second_looks(
         if ruling := accused.get(statement.name):
             held = [evidence.holding(s, seen)[:_LOOKS] for s in ruling.bad or [statement.plain]]
             if names := dict.fromkeys(p.name for passages in held for p in passages):
-                looks.append(replace(statement, also=tuple(names)))
+                # What bore out the rest of it is shown again.
+                named = [name for name in ruling.p if name in evidence.by_name]
+                looks.append(replace(statement, also=(*named, *names)))
     return looks
 
 

@@ -30,6 +30,8 @@ _MOST_READ = 400_000
 _MANY, _NEARLY_ALL = 20, 0.6
 KNOWN = "known"
 """The source of what needs none: the question, the user's words, what was already told."""
+_OF_CITED = 3.0
+"""What equal figures add in a passage of what a statement cites."""
 _FOR_FIGURE, _FOR_CONTEXT, _MOST_TERMS, _MOST_FIGURES = 1.5, 0.25, 40, 20
 _MOST_SHOWN = 40
 """Passages of sources that a statement does not cite."""
@@ -266,12 +268,18 @@ class Evidence:
             worth = weight * rarity
             for place in holders:
                 scores[place] += worth * shares[place]
+        for place, worth in self._of_figures(statement).items():
+            scores[place] += _FOR_FIGURE * worth
+        return scores
+
+    def _of_figures(self, statement: Statement) -> dict[int, float]:
+        """Return what the passages that say figures of a statement are worth, by their places."""
+        found: dict[int, float] = {}
         for figure in distinct(figures(statement.said))[:_MOST_FIGURES]:
             equal = self._figures.holders(figure)
-            worth = _FOR_FIGURE * self._rarity(len(equal))
             for place in equal:
-                scores[place] += worth
-        return scores
+                found[place] = found.get(place, 0.0) + self._rarity(len(equal))
+        return found
 
     def holding(self, span: str, but: Container[str] = ()) -> list[Passage]:
         """Return the best passages that have most of the rarest words of a span, but some."""
@@ -293,7 +301,10 @@ class Evidence:
         """Return the passages to show for a statement: of what it cites, then the best others."""
         scores, cited = self.scores(statement), statement.cited
         places = [place for name in cited for place in self._places.get(name, ())]
-        own = _ranked(((scores[place], -place) for place in places), len(places))
+        # Of a long table that is cited, the rows with these figures decide.
+        of_figures = self._of_figures(statement) if places else {}
+        fitting = ((scores[p] + _OF_CITED * of_figures.get(p, 0.0), -p) for p in places)
+        own = _ranked(fitting, len(places))
         among = frozenset(places)
         others = ((score, -place) for place, score in enumerate(scores) if place not in among)
         # The budget has room for no more, unless they are the shortest of all.

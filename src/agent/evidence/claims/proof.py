@@ -42,6 +42,8 @@ class Outcome:
     """The sources to cite in place of the statement's; None leaves its citations."""
     fix: str = ""
     """The judge's wording, with its numbers for citations; "-" leaves the statement out."""
+    value: str = ""
+    """What a sum gives, where the text tells another."""
     revised: str | None = None
     """The wording that took the statement's place; empty where it was left out."""
 
@@ -469,7 +471,8 @@ def _computed(
         return Outcome("computed", passages=passages)
     strange = [figure for figure in rest if not _stands(figure, known, evidence)] or rest
     if len(strange) == 1 and not (strange[0].date or strange[0].clock is not None):
-        return Outcome("missing", (strange[0].text,), passages)
+        told = f"{ruling.calc.strip()} = {round(result, 4).normalize():,f}"
+        return Outcome("missing", (strange[0].text,), passages, value=told)
     return Outcome("unchecked", passages=passages)
 
 

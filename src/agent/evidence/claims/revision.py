@@ -12,12 +12,14 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from agent.core.patterns import Linear
 from agent.evidence.claims.corrected import left_out
+from agent.evidence.claims.judging import with_citations
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
 from agent.evidence.claims.proof import Outcome
 from agent.evidence.claims.rewording import passages_of
-from agent.evidence.claims.statements import Notation, Statement
+from agent.evidence.claims.statements import MARKED, Notation, Statement
+from agent.evidence.figures import figures
 
-_LONGEST, _LONGEST_LOOK = 6000, 600
+_LONGEST, _LONGEST_LOOK, _SHORT = 6000, 600, 2
 _SIGNS = " \t\n⟨⟩<>[]().:"
 _ITEM = Linear(r"(?:[-*+•]\s|\d{1,3}[.)、]\s)")
 BEGINNING = "0"
@@ -142,6 +144,7 @@ def faults_block(
         lines = [f"{name}: cites {one}, which is no source" for one in strangers.get(at, ())]
         if outcome.fails:
             lines += _accused(statement, outcome, evidence)
+            lines += _elsewhere(statement, outcome, statements)
         elif outcome.cite:
             marks = "".join(f"[^{one}]" for one in outcome.cite)
             lines.append(f"{name}: moved: borne out by {marks}")
@@ -156,9 +159,29 @@ def _accused(statement: Statement, outcome: Outcome, evidence: Evidence) -> list
     return [
         f"{statement.name}: {word}: {' / '.join(outcome.spans)}",
         *([f"  a source says: {outcome.quote}"] if outcome.quote else []),
-        *([f"  proposal: {outcome.fix}"] if outcome.fix else []),
+        *([f"  the sum gives: {outcome.value}"] if outcome.value else []),
+        *([f"  proposal: {_proposal(outcome, evidence)}"] if outcome.fix else []),
         *(f"  {passage_line(passage)}" for passage in passages),
     ]
+
+
+def _proposal(outcome: Outcome, evidence: Evidence) -> str:
+    """Return the judge's wording as this prompt cites: its numbers are the judge's own."""
+    return with_citations(outcome.fix, evidence, MARKED)
+
+
+def _elsewhere(
+    statement: Statement, outcome: Outcome, statements: Sequence[Statement]
+) -> list[str]:
+    """Return which other statements have a figure that fails, as a line."""
+    failing = [figure.text for span in outcome.spans for figure in figures(span)]
+    told = [text for text in failing if len(text) > _SHORT]
+    names = [
+        other.name
+        for other in statements
+        if other is not statement and any(text in other.plain for text in told)
+    ]
+    return [f"  said in {', '.join(names)} too"] if names else []
 
 
 def applied(
