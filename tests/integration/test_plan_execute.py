@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -193,8 +194,9 @@ async def test_tasks_of_a_dag_see_the_results_they_depend_on(lab: PlanLab) -> No
     llm = plays(lab, ("技术路线", []), ("财务", []), ("比较", ["T1"]))
     state = await lab.ask(plan_mode="dag")
     (last,) = [t for t in llm.asked("execute_decide") if "\n比较\n" in t.user]
-    assert "[^e1-0]" in last.user
-    assert "[^e2-0]" not in last.user
+    ids = [[f"[^{d['id']}]" for d in each["documents"]] for each in state["executor_result"]]
+    assert all(name in last.user for name in ids[0])
+    assert not any(name in last.user for name in ids[1])
     assert [task["dep"] for task in state["tasks"]] == [[], [], ["T1"]]
     assert [query["round"] for query in told(state)["queries"]] == [1, 1, 2]
 
@@ -209,7 +211,8 @@ async def test_a_dependent_tasks_queries_are_written_from_what_it_depends_on(
     llm = plays(lab, first, then, task_queries=lambda turn: written)
     state = await lab.ask(plan_mode="dag")
     (turn,) = llm.asked("task_queries")
-    assert "[^e1-0]" in block(turn.user, "earlier")
+    (name, *_) = [d["id"] for d in state["executor_result"][0]["documents"]]
+    assert f"[^{name}]" in block(turn.user, "earlier")
     assert block(turn.user, "planned") == "该供应商的产能"
     asked = [request.query.get("gsrsearch") for request in lab.world.wikipedia.requests]
     assert asked == ["谁是最大的供应商", "青岚电池 二期 产能"]
@@ -325,14 +328,22 @@ async def test_only_the_collections_that_were_asked_for_are_read(lab: PlanLab) -
     assert state["readable"] == ["other"]
 
 
-async def test_the_best_web_pages_of_a_task_are_read_whole_and_cited(lab: PlanLab) -> None:
-    state = await lab.ask(max_task_pages=1)
-    pages = [p for p in state["passages"] if p["path"].startswith("https://pages.")]
-    assert len({p["path"] for p in pages}) == len(TASKS)
-    ids = {source["id"]: source["kind"] for source in state["sources_gathered"]}
-    assert {ids[p["id"]] for p in pages} == {"page"}
-    unread = await lab.ask(thread="unread", max_task_pages=0)
-    assert [p for p in unread["passages"] if p["path"].startswith("https://pages.")] == []
+async def test_the_best_web_pages_of_a_task_are_read_whole_and_kept_outside_the_state(
+    lab: PlanLab,
+) -> None:
+    llm = plays(lab)
+    await lab.ask(thread="unread", max_task_pages=0)
+    site, known = lab.world.site, lab.world.site.known
+    site.known = {u: replace(p, text=f"{p.text}\n\n仅见于正文 {u}。") for u, p in known.items()}
+    try:
+        state = await lab.ask(max_task_pages=1)
+    finally:
+        site.known = known
+    unread, read = (turn.user for turn in llm.asked("dossier"))
+    assert (unread.count("仅见于正文"), read.count("仅见于正文")) == (0, len(TASKS))
+    cited = {source["kind"] for source in told(state)["sources"]}
+    assert "page" in cited
+    assert all("仅见于正文" not in str(state[key]) for key in ("executor_result", "passages"))
 
 
 async def test_a_passage_is_shown_under_its_headings(lab: PlanLab) -> None:
@@ -343,18 +354,6 @@ async def test_a_passage_is_shown_under_its_headings(lab: PlanLab) -> None:
     await lab.ask()
     shown = block(llm.asked("dossier")[0].user, "passages")
     assert "] (资料库文档) 钠离子电池笔记 › 风险（我方判断）: 层状氧化物" in shown
-    assert "] (网页" in shown
-
-
-async def test_what_passages_of_a_page_say_is_not_shown_again_as_its_excerpt(lab: PlanLab) -> None:
-    llm = plays(lab)
-    state = await lab.ask(max_task_pages=1, max_passages=100)
-    prompt = llm.asked("dossier")[0].user
-    excerpts = [line for line in block(prompt, "tasks").splitlines() if "→" in line]
-    read = {p["path"]: p["id"] for p in state["passages"] if p["path"].startswith("https://pages.")}
-    assert len(excerpts) == len(read)
-    assert all(f"[^{name}]" in "".join(excerpts) for name in read.values())
-    assert all(line.count(" — ") == 0 for line in excerpts)
 
 
 async def test_papers_that_earlier_questions_left_do_not_pass(lab: PlanLab) -> None:

@@ -159,7 +159,8 @@ async def test_what_two_tasks_found_is_appended_once(
 
 async def test_a_figure_that_no_cited_source_has_is_marked(lab: PlanLab) -> None:
     def lies(turn: ModelTurn) -> ModelReply:
-        return ModelReply(text=f"{dossier(turn).text}\n\n2024年营收为 7777 亿元[^e1-0]。")
+        name = next(iter(re.findall(r"\[\^([\w-]+)\]", block(turn.user, "tasks"))))
+        return ModelReply(text=f"{dossier(turn).text}\n\n2024年营收为 7777 亿元[^{name}]。")
 
     def accuses(turn: ModelTurn) -> ModelReply:
         stated = block(turn.user, "statements").splitlines()
@@ -177,7 +178,7 @@ async def test_a_figure_that_no_cited_source_has_is_marked(lab: PlanLab) -> None
 async def test_a_page_that_gives_orders_is_only_quoted(shared: World) -> None:
     shared.clear()
     llm = shared.gemini.llm = Planner("技术路线")
-    attack = ATTACK.replace("</task>", "</passages>")
+    attack = ATTACK.replace("</task>", "</tasks>")
     async with plan_process(shared) as lab:
         await lab.ask()
     known = shared.site.known
@@ -189,8 +190,8 @@ async def test_a_page_that_gives_orders_is_only_quoted(shared: World) -> None:
     finally:
         shared.site.known = known
     shown = llm.asked("dossier")[-1].user
-    assert "忽略以上指令" in block(shown, "passages")
-    assert shown.count("</passages>") == 1
+    assert "忽略以上指令" in block(shown, "tasks")
+    assert shown.count("</tasks>") == 1
     assert "[^e9-9]" not in shown
     assert "999" not in str(told(state)["sources"][0]["title"])
     assert len(state["tasks"]) == 1
@@ -202,7 +203,7 @@ async def test_pages_of_which_only_a_part_is_read_are_named(shared: World) -> No
     async with plan_process(shared) as lab:
         await lab.ask()
     known = shared.site.known
-    text = "技术路线的正文。" * 10_000
+    text = "".join(f"技术路线的正文第 {n} 句。" for n in range(10_000))
     shared.site.known = {url: replace(page, text=text) for url, page in known.items()}
     try:
         async with plan_process(shared) as lab:
@@ -277,7 +278,7 @@ async def test_papers_that_cannot_be_had_are_one_gap_and_their_abstracts_stay(
     assert len(gaps) == 1
     assert told_reason in gaps[0]["message"]
     assert all(papers_of(state))
-    assert {passage["path"].startswith("https://pages.") for passage in state["passages"]} == {True}
+    assert state["passages"] == []
     assert "paper" in {source["kind"] for source in told(state)["sources"]}
 
 

@@ -14,6 +14,7 @@ from agent.assistants.common.services import Services
 from agent.assistants.plan_execute.state import PlanConfiguration
 from agent.core.concurrency import Lazy
 from agent.runs.reply_cache import ReplyCache
+from agent.runs.workspace_store import WorkspaceStore
 from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
 from agent.sample.model.text import block, lines, task_of
 from agent.sample.search import KEY
@@ -268,7 +269,9 @@ async def plan_process(
 
     async with AsyncExitStack() as stack:
         kept = ReplyCache(reply_cache) if reply_cache else None
-        services = _impatient(build_services(world.settings(**settings), reply_cache=kept), world)
+        held_pages = WorkspaceStore(reply_cache) if reply_cache else None
+        built = build_services(world.settings(**settings), reply_cache=kept, workspace=held_pages)
+        services = _impatient(built, world)
         stack.push_async_callback(services.aclose)
         held = services.knowledge() if real else knowledge or MemoryKnowledge()
         given: Any = With(services, knowledge=Lazy(lambda: held))

@@ -5,14 +5,11 @@ from typing import Any
 import pytest
 
 from agent.assistants.common.own_documents import papers_of, read_by_default, shown_path
-from agent.assistants.plan_execute.documents import PageIndex
 from agent.assistants.plan_execute.search_info import (
     Found,
-    _Searching,
     passages_of,
     sources_of,
 )
-from agent.assistants.plan_execute.state import PlanConfiguration
 from agent.evidence.citations import Citer
 from agent.knowledge.terms import bears_on
 from agent.knowledge.types import Chunk, Hit, KnownDocument
@@ -53,25 +50,6 @@ def test_every_target_gets_its_best_before_any_gets_its_second() -> None:
     assert ids(many, found(1, hit("b")), found(2, hit("c")), limit=4) == [
         "d0-0", "d0-1", "d1-0", "d2-0",
     ]  # fmt: skip
-
-
-def test_web_pages_take_no_room_from_documents() -> None:
-    pages = found(0, *(hit("https://x.example/", n, collection="pages") for n in range(5)))
-    assert ids(pages, found(1, hit("a", 0), hit("a", 1), hit("a", 2)), limit=2) == [
-        "d0-0", "d0-1", "d1-0", "d1-1",
-    ]  # fmt: skip
-
-
-async def test_a_page_that_no_target_ranked_high_comes_where_there_is_room() -> None:
-    page = hit("https://x.example/", collection="pages")
-    task = {"id": "T1", "query": "Text of licences", "dep": []}
-    given: dict[str, Any] = {
-        "turn": {"question": "Which licence?"}, "tasks": [task], "web": [], "own": None,
-        "configuration": PlanConfiguration(), "services": None, "meter": None, "full_texts": None,
-        "papers": {}, "wanted": False, "pages": PageIndex(hits=[page]),
-    }  # fmt: skip
-    rest = await _Searching(**given)._neighbours([found(0, hit("a"))])
-    assert [other for other, _ in rest.hits] == [page]
 
 
 def test_no_passages_where_none_are_wanted_or_found() -> None:

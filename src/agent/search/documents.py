@@ -49,6 +49,8 @@ class Document(TypedDict):
     """Only where the paper is open access."""
     cited_by: NotRequired[int | None]
     figures: NotRequired[list[Figure]]
+    id: NotRequired[str]
+    """Under which a workspace keeps it."""
     score: NotRequired[float | None]
     """Of the reranker, where it was scored; comparable within one back-end only."""
 

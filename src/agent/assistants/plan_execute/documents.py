@@ -10,27 +10,23 @@ import logging
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast, get_args
 from urllib.parse import urlsplit
 
-from agent.assistants.common.own_documents import passage_text
-from agent.assistants.common.reading import OpenedPage, partly_read, read_whole
+from agent.assistants.common.reading import partly_read, read_whole
 from agent.assistants.common.services import Services
+from agent.assistants.common.workspace import Item
 from agent.assistants.plan_execute.state import ExecutorResult, Task
 from agent.assistants.plan_execute.subject import bearing, queries_of
 from agent.core.budget import Meter
 from agent.core.errors import AgentError
-from agent.core.processor import compute, lazy_property
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.markdown import canonical, link_url
 from agent.evidence.queries import clean_text
-from agent.evidence.types import Gap
-from agent.knowledge.markup import markdown_blocks
-from agent.knowledge.ranking import Bm25, best_first
+from agent.evidence.types import Gap, SourceKind
 from agent.knowledge.rerank import BUILT_IN, RerankClient
-from agent.knowledge.split import Sections, split
-from agent.knowledge.types import Chunk, Hit, KnownDocument, Ranked
+from agent.knowledge.types import Ranked
 from agent.search.documents import Document, DocumentKind, Figure, coerce_documents
 from agent.search.hits import only_known
 from agent.texts import Language, has, say
@@ -44,6 +40,13 @@ _KINDS: dict[str, DocumentKind] = {
     "semantic_scholar": "paper",
     "sec_edgar": "filing",
     "akshare": "statement",
+}
+_SOURCE_KINDS: Mapping[DocumentKind, SourceKind] = {
+    "encyclopedia": "page",
+    "paper": "paper",
+    "filing": "filing",
+    "statement": "filing",
+    "page": "page",
 }
 _ORDER = ("statement", "filing", "encyclopedia", "paper", "page")
 _TITLE, _TEXT, _SHORT = 300, 6000, 200
@@ -239,16 +242,10 @@ def crop_observation(documents: Sequence[Document], language: Language, *, token
 def earlier_lines(results: Sequence[ExecutorResult]) -> str:
     """Return the results of tasks that another one depends on, each with its marker."""
     return "\n".join(
-        f"[^{name}] {document['title']} — {_preview(document)}"
+        f"[^{document['id']}] {document['title']} — {_preview(document)}"
         for result in results
-        for name, document in list(zip(ids_of(result), result["documents"], strict=True))[:_EARLIER]
+        for document in result["documents"][:_EARLIER]
     )
-
-
-def ids_of(result: ExecutorResult) -> list[str]:
-    """Return the ids of a task's documents: `e2-0` …"""
-    number = result["task"].removeprefix("T")
-    return [f"e{number}-{index}" for index in range(len(result["documents"]))]
 
 
 def about(document: Document, language: Language) -> str:
@@ -303,32 +300,6 @@ def source_name(source: str, language: Language) -> str:
     return say(key, language) if has(key) else source
 
 
-PAGES = "pages"
-"""The collection that passages of pages are said to be of; nothing of it is kept."""
-
-
-@dataclass(frozen=True)
-class PageIndex:
-    """Hold the pages of a run and their passages, to be searched by words."""
-
-    texts: dict[str, str] = field(default_factory=dict)
-    """The whole text with its title, by address."""
-    hits: list[Hit] = field(default_factory=list)
-    errors: list[AgentError] = field(default_factory=list)
-    """Why the others were not read."""
-    gaps: list[Gap] = field(default_factory=list)
-    """Of pages that were read in part."""
-
-    def search(self, query: str, limit: int) -> list[Hit]:
-        """Return the passages that share words with the query, best first."""
-        scored = best_first(self._counted.scores(query))[:limit]
-        return [self.hits[at] for at, score in scored if score > 0]
-
-    @lazy_property
-    def _counted(self) -> Bm25:
-        return Bm25([passage_text(hit) for hit in self.hits])
-
-
 def pages_to_read(results: Sequence[ExecutorResult], per_task: int) -> list[Document]:
     """Return the first web pages of each task, each page once."""
     chosen: dict[str, Document] = {}
@@ -339,6 +310,16 @@ def pages_to_read(results: Sequence[ExecutorResult], per_task: int) -> list[Docu
     return list(chosen.values())
 
 
+@dataclass(frozen=True)
+class PagesRead:
+    """Hold the pages that were read whole, and why others were not."""
+
+    items: list[Item] = field(default_factory=list)
+    errors: list[AgentError] = field(default_factory=list)
+    gaps: list[Gap] = field(default_factory=list)
+    """Of pages that were read in part."""
+
+
 async def read_pages(
     documents: Sequence[Document],
     services: Services,
@@ -346,43 +327,36 @@ async def read_pages(
     *,
     language: Language,
     parallel: int,
-) -> PageIndex:
+) -> PagesRead:
     """Return the pages by the guarded reader, so many at once; never raise for a page."""
-    places = asyncio.Semaphore(max(1, parallel))
-    index = PageIndex()
+    places, read = asyncio.Semaphore(max(1, parallel)), PagesRead()
 
-    async def one(document: Document) -> tuple[str, list[Hit]]:
+    async def one(document: Document) -> None:
         async with places:
             try:
                 page = await read_whole(document["url"], services, meter)
             except AgentError as error:
                 log.info("turn=%s page not read: %s", meter.turn_id, error)
-                index.errors.append(error)
-                return "", []
-        index.gaps.extend(partly_read(page, language))
-        return f"{page.title}\n{page.text}", await compute(
-            lambda: _cut(page, document), otherwise=list[Hit]
-        )
+                read.errors.append(error)
+                return
+        read.gaps.extend(partly_read(page, language))
+        named = replace(item_of(document, "", language), title=page.title or document["title"])
+        read.items.append(replace(named, text=page.text))
 
-    read = await asyncio.gather(*(one(document) for document in documents))
-    for document, (text, hits) in zip(documents, read, strict=True):
-        if hits:
-            index.texts[document["url"]] = text
-            index.hits.extend(hits)
-    return index
+    await asyncio.gather(*(one(document) for document in documents))
+    return read
 
 
-def _cut(page: OpenedPage, document: Document) -> list[Hit]:
-    """Return the passages of a page, each under its headings."""
-    title = page.title or document["title"]
-    pieces = list(split(markdown_blocks(page.text), Sections(title)))
-    record = KnownDocument(
-        id=page.url, collection=PAGES, title=title, path=page.url, url=page.url, kind="html",
-        layer="upper", sha256="", status="ready", error=None, chunks=len(pieces),
-        metadata={"source": document["source"], "published": document.get("published") or ""},
-    )  # fmt: skip
-    return [
-        Hit(Chunk(document=page.url, number=n, text=piece.text, headings=list(piece.headings),
-                  page=None), record, 0.0)
-        for n, piece in enumerate(pieces)
-    ]  # fmt: skip
+def item_of(document: Document, query: str, language: Language) -> Item:
+    """Return a document as a workspace keeps it."""
+    is_page = is_scored(document, "tavily")
+    return Item(
+        kind=_SOURCE_KINDS[document["kind"]],
+        title=document["title"],
+        url=document["url"],
+        text="" if is_page else document["text"],
+        snippet=document["text"] if is_page else "",
+        date=(document.get("published") or str(document.get("year") or ""))[:10],
+        provider=source_name(document["source"], language),
+        query=query,
+    )

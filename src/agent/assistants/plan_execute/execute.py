@@ -11,7 +11,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import Any, TypeVar, cast
 
@@ -23,7 +23,8 @@ from langgraph.runtime import Runtime
 from agent.assistants.common.gaps import TASK_GAPS, gap_of, run_gap
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.steering import dropped, new_wishes
-from agent.assistants.common.turn import meter_of
+from agent.assistants.common.turn import meter_of, room_of
+from agent.assistants.common.workspace import Workspace
 from agent.assistants.plan_execute.decide import (
     SEARCHES,
     after_decision,
@@ -33,8 +34,8 @@ from agent.assistants.plan_execute.decide import (
 from agent.assistants.plan_execute.documents import (
     distinct,
     documents_of,
-    ids_of,
     is_scored,
+    item_of,
     merged_over_tasks,
     nearest_first,
     sorted_by_kind,
@@ -66,9 +67,9 @@ from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, ConfigurationError
 from agent.core.progress import Emit, event
-from agent.evidence.types import Gap, Source, SourceKind
+from agent.evidence.types import Gap, Source
 from agent.runs.run_log import Wish
-from agent.search.documents import Document, DocumentKind
+from agent.search.documents import Document
 from agent.search.hits import beginning
 from agent.state import PlannedQuery
 from agent.texts import Language
@@ -126,13 +127,6 @@ _STEPS_PER_ROUND = 2
 _LEFT_ALONE = "breaker_open"
 # Durability "sync" is handed on to graphs within, where it fails without a checkpointer.
 _NOT_SYNC = {"__pregel_durability": "async"}
-_SOURCE_KINDS: dict[DocumentKind, SourceKind] = {
-    "encyclopedia": "page",
-    "paper": "paper",
-    "filing": "filing",
-    "statement": "filing",
-    "page": "page",
-}
 
 
 async def execute(
@@ -148,9 +142,11 @@ async def execute(
         return _untouched(state["tasks"])
     meter = meter_of(state, configuration, services)
     off = sources_off(services, configuration)
+    workspace = services.workspace(room_of(state["turn"], runtime))
     working = _Working(
-        state, configuration, services, meter, runtime.stream_writer, executor=executor, off=off
-    )
+        state, configuration, services, meter, runtime.stream_writer, workspace=workspace,
+        executor=executor, off=off,
+    )  # fmt: skip
     language = state["turn"]["language"]
     tasks, ended = await working.all_tasks(state["tasks"])
     found_by_task = [end["executor_result"] for end in ended]
@@ -161,7 +157,7 @@ async def execute(
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
     return PlanUpdate(
         tasks=tasks,
-        executor_result=results,
+        executor_result=[_in_brief(result) for result in results],
         downloaded_papers=[paper for result in results for paper in result["papers"]],
         queries=_planned_queries(tasks),
         sources_gathered=[
@@ -196,16 +192,19 @@ def _planned_queries(tasks: Sequence[Task]) -> list[PlannedQuery]:
 def sources_of(result: ExecutorResult, language: Language) -> list[Source]:
     """Return a task's documents as they are cited."""
     return [
-        Source(
-            id=name,
-            kind=_SOURCE_KINDS[document["kind"]],
-            title=document["title"],
-            url=document["url"],
-            provider=source_name(document["source"], language),
-            quotes=_quotes(document),
+        replace(item_of(document, result["query"], language), id=document["id"]).source(
+            _quotes(document)
         )
-        for name, document in zip(ids_of(result), result["documents"], strict=True)
+        for document in result["documents"]
     ]
+
+
+def _in_brief(result: ExecutorResult) -> ExecutorResult:
+    """Return the result as the state keeps it: the workspace has what its documents say."""
+    documents = [
+        cast(Document, {**each, "text": beginning(each["text"])}) for each in result["documents"]
+    ]
+    return cast(ExecutorResult, {**result, "documents": documents})
 
 
 @dataclass
@@ -217,6 +216,7 @@ class _Working:
     services: Services
     meter: Meter
     emit: Emit
+    workspace: Workspace
     executor: Compiled
     off: dict[str, str]
     shared: Shared = field(default_factory=Shared)
@@ -273,6 +273,7 @@ class _Working:
             services=self.services,
             meter=self.meter,
             emit=self.emit,
+            workspace=self.workspace,
             off=self.off,
             shared=self.shared,
         )
@@ -429,9 +430,20 @@ async def clean_and_rerank(state: ExecutorState, runtime: Runtime[ExecutorRun]) 
     log.info("turn=%s %s: %d found, %d distinct, %d of %d scored kept",
              run.turn["id"], run.task["id"], len(state.get("search_results") or []),
              len(documents), len(ranked), len(papers))  # fmt: skip
-    documents = sorted_by_kind([*ranked, *others])
+    documents = await _kept(sorted_by_kind([*ranked, *others]), run)
     return ExecutorState(reranked_results=documents, rerank_note=note)
 
 
 def _with_score(document: Document, score: float) -> Document:
     return cast(Document, {**document, "score": round(score, 4)})
+
+
+async def _kept(documents: Sequence[Document], run: ExecutorRun) -> list[Document]:
+    """Return the documents with the ids under which the workspace keeps them, each once."""
+    items = [item_of(document, run.task["query"], run.language) for document in documents]
+    names = {item.key: item.id for item in await run.workspace.keep(items)}
+    kept: dict[str, Document] = {}
+    for item, document in zip(items, documents, strict=True):
+        if name := names.get(item.key):
+            kept.setdefault(name, cast(Document, {**document, "id": name}))
+    return list(kept.values())

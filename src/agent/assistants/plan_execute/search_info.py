@@ -24,15 +24,14 @@ from agent.assistants.common.own_documents import (
     with_page,
 )
 from agent.assistants.common.services import GetServices, Services
-from agent.assistants.common.turn import context_limit, meter_of
+from agent.assistants.common.turn import context_limit, meter_of, room_of
 from agent.assistants.common.whole_documents import (
     WholeDocuments,
     read_whole,
     rest_of,
 )
+from agent.assistants.common.workspace import Item, Workspace
 from agent.assistants.plan_execute.documents import (
-    PAGES,
-    PageIndex,
     pages_to_read,
     read_pages,
     source_name,
@@ -80,17 +79,13 @@ class Found:
 def passages_of(results: Sequence[Found], limit: int) -> list[tuple[Passage, Hit]]:
     """Return passages, each once: every target's best first, then the second ones.
 
-    At most `limit` of documents and as many of web pages, in the order of targets; ids are
-    `d{target}-{n}`.
+    At most `limit`, in the order of targets; ids are `d{target}-{n}`.
     """
     owner: dict[tuple[str, int], int] = {}
-    room = {True: limit, False: limit}
     for row in zip_longest(*(each.hits for each in results)):
         for each, hit in zip(results, row, strict=True):
-            if hit is None or _key(hit[0]) in owner or not room[_is_page(hit[0])]:
-                continue
-            room[_is_page(hit[0])] -= 1
-            owner[_key(hit[0])] = each.number
+            if hit is not None and len(owner) < limit:
+                owner.setdefault(_key(hit[0]), each.number)
     return [
         (_passage(f"d{each.number}-{n}", each.target, hit, score), hit)
         for each in results
@@ -130,21 +125,12 @@ def _passage(name: str, target: str, hit: Hit, score: float) -> Passage:
 
 def _source(passage: Passage, hit: Hit, language: Language) -> Source:
     source = passage_source(passage["id"], hit, language)
-    is_page = _is_page(hit)
-    metadata = hit.document.get("metadata", {})
     provider = "documents" if is_own(hit.document["collection"]) else "papers"
-    if is_page:
-        provider = metadata.get("source", "tavily")
-        source["published"] = metadata.get("published") or None
     quote = beginning(" ".join(passage["text"].split()))
-    source["kind"] = "page" if is_page else "document"
+    source["kind"] = "document"
     source["provider"] = source_name(provider, language)
     source["quotes"] = [quote] if quote else []
     return source
-
-
-def _is_page(hit: Hit) -> bool:
-    return hit.document["collection"] == PAGES
 
 
 def _key(hit: Hit) -> tuple[str, int]:
@@ -170,18 +156,24 @@ class Rewritten(BaseModel):
 async def search_info(
     state: PlanState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> PlanUpdate:
-    """Return passages that bear on the targets; a knowledge base that fails is a gap."""
+    """Return passages that bear on the targets; a knowledge base that fails is a gap.
+
+    The best pages of each task are read meanwhile; what they say is kept in the workspace.
+    """
     services, configuration = get_services(), configuration_of(runtime)
     own = own_scope(state.get("readable", []), state["owner"], runtime)
     wanted = own if state.get("documents_wanted") else None
     whole = await _whole(wanted, configuration, services, state["turn"]["language"])
     searching = _searching(state, services, configuration, own and rest_of(own, whole))
+    workspace = services.workspace(room_of(state["turn"], runtime))
     comparing = asyncio.ensure_future(_differences(whole, searching))
+    reading = asyncio.ensure_future(searching.read_pages(workspace))
     try:
         pool, targets, results = await searching.run()
-        differences = await comparing
+        differences, pages = await comparing, await reading
     finally:
         comparing.cancel()
+        reading.cancel()
     chosen = passages_of(results, configuration.max_passages)
     passages = [passage for passage, _ in chosen]
     reasons = {(gap["provider"], gap["code"]) for gap in state.get("gaps", [])}
@@ -191,7 +183,7 @@ async def search_info(
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
     runtime.stream_writer(event("passages", NODE, count=len(passages) + len(whole.hits)))
     log.info("turn=%s %s: %d questions, %d targets, %d pages, %d passages", state["turn"]["id"],
-             NODE, len(pool), len(targets), len(searching.pages.texts), len(passages))  # fmt: skip
+             NODE, len(pool), len(targets), len(pages), len(passages))  # fmt: skip
     return PlanUpdate(
         question_pool=pool,
         pre_questions=targets,
@@ -248,7 +240,7 @@ def _searching(
 
 @dataclass
 class _Searching:
-    """Hold one search of own documents, full texts of papers and web pages."""
+    """Hold one search of own documents and full texts of papers."""
 
     turn: Turn
     tasks: list[Task]
@@ -262,7 +254,6 @@ class _Searching:
     """Titles of this run's papers, by their ids in the knowledge base."""
     wanted: bool
     """Whether the question wants the own documents: then none is left out, only put in order."""
-    pages: PageIndex = field(default_factory=PageIndex)
     gaps: list[Gap] = field(default_factory=list)
 
     @property
@@ -273,14 +264,8 @@ class _Searching:
         """Return the pool, the targets, and what each target found."""
         if not self.configuration.max_passages:
             return self.queries, [], []
-        reading = asyncio.ensure_future(self._read())
-        try:
-            questions = await self._questions()
-            self.pages = await reading
-        finally:
-            reading.cancel()
-        pool = distinct_questions([*self.queries, *questions])
-        if not (self.own or self.full_texts or self.pages.hits):
+        pool = distinct_questions([*self.queries, *await self._questions()])
+        if not (self.own or self.full_texts):
             return pool, [], []
         targets = await self._targets(pool)
         results = await asyncio.gather(
@@ -289,35 +274,32 @@ class _Searching:
         return pool, targets, [*results, await self._neighbours(results)]
 
     async def _neighbours(self, results: Sequence[Found]) -> Found:
-        """Return what else the pages say, and the own documents that targets found.
-
-        Of pages, which concern a task each, those passages that a task's words stand in.
-        """
+        """Return what else the own documents say that targets found."""
         hits_by_key = {_key(hit): hit for each in results for hit, _ in each.hits}
-        ids = dict.fromkeys(h.document["id"] for h in hits_by_key.values() if not _is_page(h))
+        ids = dict.fromkeys(hit.document["id"] for hit in hits_by_key.values())
         own = [id for id in ids if id not in self.papers]
-        queries, limit = (self.turn["question"], *self.queries), self.configuration.max_passages
-        lists = [self.pages.search(query, limit) for query in queries]
+        lists = list[list[Hit]]()
         if self.own is not None and own:
-            scope = replace(self.own, documents=tuple(own))
+            scope, limit = replace(self.own, documents=tuple(own)), self.configuration.max_passages
+            queries = (self.turn["question"], *self.queries)
             lists += await asyncio.gather(*(self._known(each, scope, limit) for each in queries))
         in_turn = (hit for row in zip_longest(*lists) for hit in row if hit is not None)
         others = {_key(hit): hit for hit in in_turn if _key(hit) not in hits_by_key}
         question = clean_text(self.turn["question"], _MAX_QUESTION)
         return Found(len(results), question, [(hit, 0.0) for hit in others.values()])
 
-    async def _read(self) -> PageIndex:
-        """Return the web's best pages; those that could not be read are one gap."""
+    async def read_pages(self, workspace: Workspace) -> list[Item]:
+        """Return the web's best pages as they are kept; those not to be read are one gap."""
         language, parallel = self.turn["language"], self.configuration.max_parallel_reads
-        index = await read_pages(
+        read = await read_pages(
             self.web, self.services, self.meter, language=language, parallel=parallel
         )
-        self.gaps += index.gaps
-        if index.errors:
-            reasons = dict.fromkeys(reason_of(error, language) for error in index.errors)
-            values = {"count": str(len(index.errors)), "reason": "; ".join(reasons)}
+        self.gaps += read.gaps
+        if read.errors:
+            reasons = dict.fromkeys(reason_of(error, language) for error in read.errors)
+            values = {"count": str(len(read.errors)), "reason": "; ".join(reasons)}
             self.gaps.append(run_gap("plan_execute.pages_unread", language, **values))
-        return index
+        return await workspace.keep(read.items)
 
     async def _known(self, query: str, scope: Scope | None, limit: int) -> list[Hit]:
         """Return hits of the knowledge base; where it fails none, and a gap."""
@@ -429,7 +411,6 @@ class _Searching:
         lists = await asyncio.gather(
             *(self._known(each, scope, _PER_TARGET) for each in variants for scope in scopes)
         )
-        lists += [self.pages.search(each, _PER_TARGET) for each in variants]
         hits_by_key = {_key(hit): hit for hits in lists for hit in hits}
         return Found(number, target, await self._ranked(variants, list(hits_by_key.values())))
 
@@ -449,14 +430,12 @@ class _Searching:
                 bears = ranking.backend == BUILT_IN and bears_on(query, texts[place])
                 if self._is_asked_for(hit) or is_near(hit) or bears or score >= least:
                     best[place] = max(score, best.get(place, score))
-        order = [(hits[place], best[place]) for place in sorted(best, key=lambda at: -best[at])]
-        documents = [scored for scored in order if not _is_page(scored[0])]
-        pages = [scored for scored in order if _is_page(scored[0])]
-        return [*documents[:_PER_TARGET], *pages[:_PER_TARGET]]
+        order = sorted(best, key=lambda place: -best[place])[:_PER_TARGET]
+        return [(hits[place], best[place]) for place in order]
 
     def _is_asked_for(self, hit: Hit) -> bool:
         """Return whether the question or one of its tasks has brought a passage in."""
-        return self.wanted or _is_page(hit) or not is_own(hit.document["collection"])
+        return self.wanted or not is_own(hit.document["collection"])
 
 
 def distinct_questions(questions: Sequence[str]) -> list[str]:

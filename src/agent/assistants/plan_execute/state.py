@@ -77,7 +77,7 @@ class DownloadedPaper(TypedDict):
 
 
 class ExecutorResult(TypedDict):
-    """The result of one task. Citable ids are `e{task}-{n}` for documents, as everywhere."""
+    """The result of one task; its documents are cited by the ids of the workspace."""
 
     task: str
     query: str

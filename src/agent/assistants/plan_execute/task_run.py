@@ -8,6 +8,7 @@ from typing import Any
 
 from agent.assistants.common.gaps import run_gap
 from agent.assistants.common.services import Services
+from agent.assistants.common.workspace import Workspace
 from agent.assistants.plan_execute.documents import WEB_OFF, documents_of, source_name
 from agent.assistants.plan_execute.state import Task
 from agent.configuration import Configuration
@@ -54,6 +55,7 @@ class ExecutorRun:
     services: Services
     meter: Meter
     emit: Emit
+    workspace: Workspace
     off: Mapping[str, str]
     """Why a source is off, by its name."""
     shared: Shared = field(default_factory=Shared)

@@ -1,6 +1,6 @@
 """The last node: the dossier with numbered citations, and everything a client wants beside it."""
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, cast
@@ -17,18 +17,15 @@ from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.rounds import Asked, write_in_rounds
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.steering import new_wishes, wish_lines, wished, with_wishes
-from agent.assistants.common.turn import context_limit
+from agent.assistants.common.turn import context_limit, room_of
 from agent.assistants.common.whole_documents import (
     WholeDocuments,
     document_elements,
     with_whole_documents,
 )
+from agent.assistants.common.workspace import Item, choose
 from agent.assistants.common.writer import MessageParts, write_message
-from agent.assistants.plan_execute.documents import (
-    about,
-    figure_text,
-    ids_of,
-)
+from agent.assistants.plan_execute.documents import about, figure_text
 from agent.assistants.plan_execute.search_info import distinct_questions, page_title
 from agent.assistants.plan_execute.state import (
     ExecutorResult,
@@ -37,11 +34,11 @@ from agent.assistants.plan_execute.state import (
     PlanUpdate,
     configuration_of,
 )
+from agent.assistants.plan_execute.subject import queries_of
 from agent.configuration import Configuration
+from agent.core.processor import compute
 from agent.core.strings import cut_to_shares, cut_to_tokens, estimated_tokens
 from agent.evidence.citations import inert
-from agent.evidence.language import words
-from agent.evidence.markdown import canonical
 from agent.evidence.types import Gap, Source
 from agent.knowledge.types import Scope
 from agent.prompts import Raw, element, task_prompt
@@ -59,10 +56,10 @@ def figures_of(results: Sequence[ExecutorResult]) -> list[tuple[str, Figure]]:
     """Return the figures of filings and statements, each once, under the id of their document."""
     figures: dict[tuple[str, str, str, str], tuple[str, Figure]] = {}
     for result in results:
-        for name, document in zip(ids_of(result), result["documents"], strict=True):
+        for document in result["documents"]:
             for figure in document.get("figures", []):
                 key = (figure["name"], figure["value"], figure["unit"], figure["period"])
-                figures.setdefault(key, (name, figure))
+                figures.setdefault(key, (document["id"], figure))
     return list(figures.values())
 
 
@@ -119,8 +116,8 @@ def _consulted_documents(state: PlanState, language: Language) -> Iterator[tuple
         "document": say("plan_execute.kinds.document", language),
     }
     for result in state.get("executor_result", []):
-        for name, document in zip(ids_of(result), result["documents"], strict=True):
-            kinds[name] = say(f"plan_execute.kinds.{document['kind']}", language)
+        for document in result["documents"]:
+            kinds[document["id"]] = say(f"plan_execute.kinds.{document['kind']}", language)
     for source in state.get("sources_gathered", []):
         if kind := kinds.get(source["id"]) or kinds.get(source["kind"]):
             yield source["provider"], kind, _key(source)
@@ -148,9 +145,9 @@ def cell(text: str) -> str:
 
 
 _SHOWN_FIGURES = 40
-_PER_TASK, _PER_DOCUMENT, _LEAST = 40, 40, 40
-_SAID = 0.9
-"""The share of an excerpt's words with which passages of its page say it."""
+_PER_TASK, _PER_DOCUMENT = 40, 40
+_MOST = 40_000
+"""Tokens of what was found outside that the writer is shown."""
 _EXCERPTS, _LOOKED_AT = 4, 8000
 """Documents of a task that are quoted, and characters of each that are looked through."""
 
@@ -165,6 +162,9 @@ async def write_dossier(
     limit = configuration.own_token_limit
     scope = _whole_scope(state, runtime)
     state, whole = await with_whole_documents(state, scope, services, tokens=limit)
+    workspace = services.workspace(room_of(state["turn"], runtime))
+    kept = {item.id: item for item in await workspace.items(_found(state))}
+    items = {name: kept[name] for name in _found(state) if name in kept}
     draft = Draft(
         state,
         configuration,
@@ -172,10 +172,10 @@ async def write_dossier(
         runtime.stream_writer,
         node=NODE,
         assistant=ASSISTANT,
-        texts={**_texts(state), **whole.texts},
+        texts={**_texts(state, items), **whole.texts},
     )
     draft.gaps = task_gaps_told_once(draft.gaps, state)
-    dossier = _Dossier(draft, state, whole)
+    dossier = _Dossier(draft, state, whole, items)
     parts = MessageParts(
         dossier.body, dossier.sections, dossier.metadata(), dossier.checks(), is_report=True
     )
@@ -214,6 +214,8 @@ class _Dossier:
     state: PlanState
     whole: WholeDocuments
     """The own documents that are shown whole."""
+    items: Mapping[str, Item]
+    """What the tasks' documents say, by their ids."""
 
     @property
     def results(self) -> list[ExecutorResult]:
@@ -241,7 +243,7 @@ class _Dossier:
             yield draft.by_code(none) if failed else draft.nothing_found(tried)
             return
         rounds = write_in_rounds(
-            draft, self.prompt(), self.material, part="dossier", asked=self.asked()
+            draft, await self.prompt(), self.material, part="dossier", asked=self.asked()
         )
         async for piece in rounds:
             yield piece
@@ -284,8 +286,8 @@ class _Dossier:
             "documents_whole": len(self.whole.read),
         }
 
-    def prompt(self) -> list[BaseMessage]:
-        """Return the prompt, its documents cut to what the limit leaves."""
+    async def prompt(self) -> list[BaseMessage]:
+        """Return the prompt, filled with what bears on the question as far as the limit leaves."""
         turn = self.draft.turn
         limit = context_limit(turn, self.draft.configuration)
         figures = [f"[^{name}] {figure_text(figure)}" for name, figure in figures_of(self.results)]
@@ -307,49 +309,51 @@ class _Dossier:
         bare = task_prompt("dossier", language, documents="", tasks="", passages="", **values)
         free = limit - prompt_tokens(bare) - 100
         passages = self._passage_lines(free // 2)
-        tasks = Raw(self._task_elements(free - estimated_tokens(passages)))
+        tasks = Raw(await self._task_elements(min(_MOST, free - estimated_tokens(passages))))
         parts = {"documents": own, "tasks": tasks, "passages": passages}
         full = task_prompt("dossier", language, **parts, **values)
         return with_wishes(full, self.state)
 
-    def _task_elements(self, tokens: int) -> str:
-        """Return every task with its documents, their texts cut to equal shares."""
+    async def _task_elements(self, tokens: int) -> str:
+        """Return every task with what its documents say that bears on the dossier."""
         count = sum(len(result["documents"]) for result in self.results)
-        free = tokens - _PER_TASK * len(self.results)
-        share = max(_LEAST, free // max(1, count) - _PER_DOCUMENT)
+        free = tokens - _PER_TASK * len(self.results) - _PER_DOCUMENT * count
+        said = await compute(lambda: self._chosen(free), otherwise=dict[str, list[str]])
         elements = []
         for result in self.results:
-            lines = [
-                self._document_line(name, document, share)
-                for name, document in zip(ids_of(result), result["documents"], strict=True)
-            ]
-            text = cut_to_tokens("\n".join(lines), free // max(1, len(self.results)) + _PER_TASK)
+            lines = [self._document_line(each, said) for each in result["documents"]]
             attributes = {"id": result["task"], "query": result["query"]}
-            elements.append(element("task", f"\n{text}\n", **attributes))
-        return "\n".join(elements)
+            elements.append(element("task", "\n" + "\n".join(lines) + "\n", **attributes))
+        return cut_to_tokens("\n".join(elements), tokens)
 
-    def _document_line(self, name: str, document: Document, tokens: int) -> str:
-        """Return a document with its text; of one whose passages say it all, their ids."""
-        text = cut_to_tokens(" ".join(document["text"].split()), tokens)
-        head = f"[^{name}] ({about(document, self.draft.language)}) {document['title']}"
-        if passages := self._passages_with(document):
-            markers = "".join(f"[^{passage['id']}]" for passage in passages)
-            return f"{head} → {markers}"
+    def _chosen(self, tokens: int) -> dict[str, list[str]]:
+        """Return the passages nearest to what is asked, by the documents; none stays unheard."""
+        state, items = self.state, list(self.items.values())
+        asked = self.asked()
+        queries = [self.draft.turn["question"], *asked.plan, *state.get("pre_questions", [])]
+        queries += [query for task in state["tasks"] for query in queries_of(task)]
+        chosen = choose(items, queries, tokens)
+        left = tokens - sum(passage.tokens for passage in chosen)
+        said: dict[str, list[str]] = {}
+        for passage in chosen:
+            said.setdefault(passage.source, []).append(passage.text)
+        for item in items:
+            if item.id not in said and item.passages and item.passages[0].tokens <= left:
+                left -= item.passages[0].tokens
+                said[item.id] = [item.passages[0].text]
+        return said
+
+    def _document_line(self, document: Document, said: Mapping[str, Sequence[str]]) -> str:
+        """Return a document with its passages; where nothing is kept of it, its beginning."""
+        head = f"[^{document['id']}] ({about(document, self.draft.language)}) {document['title']}"
+        text = " … ".join(said.get(document["id"], (document["text"],)))
         return f"{head} — {text}" if text else head
-
-    def _passages_with(self, document: Document) -> list[Passage]:
-        """Return the passages of a page that was read, if they have the words of its excerpt."""
-        url = canonical(document["url"])
-        sources = self.draft.sources
-        passages = [p for p in self.passages if url and canonical(sources[p["id"]]["url"]) == url]
-        excerpt = words(document["text"])
-        whole = words("\n".join(f"{_under(p, 'en')}\n{p['text']}" for p in passages))
-        return passages if excerpt and len(excerpt & whole) >= _SAID * len(excerpt) else []
 
     def _passage_lines(self, tokens: int) -> str:
         """Return the passages, long ones cut so that all have room."""
         heads = [
-            f"[^{passage['id']}] ({self._kind(passage)}) {_under(passage, self.draft.language)}: "
+            f"[^{passage['id']}] ({self.draft.sources[passage['id']]['provider']}) "
+            f"{_under(passage, self.draft.language)}: "
             for passage in self.passages
         ]
         texts = [" ".join(passage["text"].split()) for passage in self.passages]
@@ -357,31 +361,23 @@ class _Dossier:
         lines = [head + text for head, text in zip(heads, texts, strict=True)]
         return cut_to_tokens("\n".join(lines), tokens)
 
-    def _kind(self, passage: Passage) -> str:
-        """Return whose words a passage has: the user's, a paper's, a web page's with its date."""
-        language, source = self.draft.language, self.draft.sources[passage["id"]]
-        if source["kind"] != "page":
-            return source["provider"]
-        dated = (source.get("published") or "")[:10]
-        kind = say("plan_execute.kinds.page", language)
-        return ", ".join(filter(None, (kind, dated)))
-
     def material(self) -> str:
         """Return what documents say that is nearest to their task, each document once."""
         sections, cited, seen = [], set[str](), set[str]()
         question, language = self.draft.turn["question"], self.draft.language
         for result in self.results:
-            documents = list(zip(ids_of(result), result["documents"], strict=True))
-            fresh = [(name, d) for name, d in documents if (d["url"] or d["title"]) not in cited]
-            cited |= {d["url"] or d["title"] for _, d in fresh[:_EXCERPTS]}
-            said = {name: _sentences(d["title"], d["text"]) for name, d in fresh[:_EXCERPTS]}
+            names = [document["id"] for document in result["documents"]]
+            found = [self.items[name] for name in names if name in self.items]
+            fresh = [item for item in found if item.id not in cited][:_EXCERPTS]
+            cited |= {item.id for item in fresh}
+            said = {item.id: _sentences(item.title, item.text or item.snippet) for item in fresh}
             asked = f"{question} {result['query']}"
             if lines := excerpt_lines(said, asked, language, seen=seen):
                 sections.append("\n".join([f"## {inert(result['query'])}", "", *lines]))
         if self.passages:
-            found = _first_of_targets(self.passages)
+            first = _first_of_targets(self.passages)
             # Each of them: what is found in own documents has been chosen already.
-            each = [{p["id"]: _sentences(p["title"], p["text"])} for p in found]
+            each = [{p["id"]: _sentences(p["title"], p["text"])} for p in first]
             lines = [line for s in each for line in excerpt_lines(s, question, language, seen=seen)]
             own = say("plan_execute.own", language)
             sections.append("\n".join([f"## {own}", "", *lines]))
@@ -418,14 +414,24 @@ def _first_of_targets(passages: list[Passage]) -> list[Passage]:
     return [passage for _, group in grouped for passage in list(group)[:2]]
 
 
-def _texts(state: PlanState) -> dict[str, str]:
+def _found(state: PlanState) -> list[str]:
+    """Return the ids of what the tasks have found outside, in the order of the plan."""
+    results = state.get("executor_result", [])
+    return list(dict.fromkeys(each["id"] for result in results for each in result["documents"]))
+
+
+def _texts(state: PlanState, items: Mapping[str, Item]) -> dict[str, str]:
     """Return what each document and passage says, with its dates and figures."""
     texts: dict[str, str] = {}
     for result in state.get("executor_result", []):
-        for name, document in zip(ids_of(result), result["documents"], strict=True):
-            lines = [document["title"], document["text"], str(document.get("year") or "")]
-            lines += [document.get("published") or "", f"{document.get('cited_by') or ''}"]
-            texts[name] = "\n".join([*lines, *map(figure_text, document.get("figures", []))])
+        for document in result["documents"]:
+            item = items.get(document["id"])
+            said = [item.text, item.snippet] if item else [document["text"]]
+            lines = [document["title"], *said]
+            lines += [str(document.get("year") or ""), document.get("published") or ""]
+            lines += [f"{document.get('cited_by') or ''}"]
+            lines += map(figure_text, document.get("figures", []))
+            texts[document["id"]] = "\n".join(filter(None, lines))
     for passage in state.get("passages", []):
         lines = [passage["title"], *passage["headings"], passage["text"]]
         texts[passage["id"]] = "\n".join(lines)
