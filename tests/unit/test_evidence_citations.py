@@ -7,8 +7,8 @@ import pytest
 from agent.evidence.citations import (
     MARKER,
     Citer,
-    carry_over,
 )
+from agent.evidence.numbering import carry_over
 from agent.evidence.types import Source
 from tests.support.cpu_time import takes_less
 from tests.support.page_sources import source

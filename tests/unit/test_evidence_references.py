@@ -2,10 +2,10 @@ import pytest
 
 from agent.evidence.citations import (
     Citer,
-    carry_over,
     cited_ids,
 )
 from agent.evidence.markdown import link_url
+from agent.evidence.numbering import carry_over
 from agent.evidence.references import (
     SourceListFilter,
     provenance_lines,

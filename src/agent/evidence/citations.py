@@ -5,7 +5,7 @@ it has seen the end of, so splitting the stream elsewhere changes nothing.
 """
 
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping
 
 from agent.evidence.markdown import (
     URL_BEGINS,
@@ -575,21 +575,6 @@ def _is_code_in_cells(content: str) -> bool:
 
 
 _MAX_LINE = 500
-
-
-def carry_over(sources: Sequence[Source], prefix: str = "p0") -> list[Source]:
-    """Return sources of the previous turn under ids of their own (`p0-0` …), not numbered.
-
-    With new ids nothing the next search finds can be mistaken for them.
-    """
-    carried: list[Source] = []
-    for index, source in enumerate(sources):
-        fresh = source.copy()
-        fresh["id"] = f"{prefix}-{index}"
-        fresh["quotes"] = list(source["quotes"])
-        fresh.pop("number", None)
-        carried.append(fresh)
-    return carried
 
 
 def inert(text: str) -> str:

@@ -1,5 +1,7 @@
 """Number the sources of a text by first use; what is one source has one number."""
 
+from collections.abc import Sequence
+
 from agent.evidence.markdown import canonical, link_url
 from agent.evidence.types import Source
 
@@ -37,3 +39,26 @@ class Numbering:
         elif entry["id"] != source["id"]:
             entry["quotes"] = list(dict.fromkeys([*entry["quotes"], *source["quotes"]]))
         return entry.get("number") or 0
+
+
+def is_kept(name: str) -> bool:
+    """Return whether an id is one of a workspace (`w482-17`), which no turn counts up to."""
+    number, _, last = name[1:].partition("-")
+    digits = number.isdecimal() and last.isdecimal() and number[0] != "0" != last[0]
+    return name[:1] in "walf" and (len(number), len(last)) == (3, 2) and digits
+
+
+def carry_over(sources: Sequence[Source], prefix: str = "p0") -> list[Source]:
+    """Return sources of the previous turn under ids of their own (`p0-0` …), not numbered.
+
+    With new ids nothing the next search finds can be mistaken for them. One of the thread's
+    workspace is the same in each of its turns.
+    """
+    carried: list[Source] = []
+    for index, source in enumerate(sources):
+        fresh = source.copy()
+        fresh["id"] = source["id"] if is_kept(source["id"]) else f"{prefix}-{index}"
+        fresh["quotes"] = list(source["quotes"])
+        fresh.pop("number", None)
+        carried.append(fresh)
+    return carried

@@ -11,13 +11,12 @@ from agent.assistants.common.conversation import conversation
 from agent.assistants.common.gaps import ask_or_gap
 from agent.assistants.common.own_documents import documents_asked_for, readable_collections
 from agent.assistants.common.previous import (
-    opened_previous,
     planned_before,
     previous_lines,
-    previous_of,
     shown_lines,
 )
 from agent.assistants.common.question import Asked, asked, asked_by_rules, turn_of
+from agent.assistants.common.remembered import begun_previous
 from agent.assistants.common.review_plan import waiting
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import (
@@ -61,7 +60,7 @@ async def generate_query(
     configuration = runtime.context or Configuration()
     refuse_without_thread(configuration)
     turn = await open_turn(state, configuration, services, runtime)
-    previous = opened_previous(previous_of(state), turn)
+    previous = await begun_previous(state, turn, services, runtime)
     readable = await readable_collections(state, configuration, services, runtime, turn=turn)
     opened = new_turn()
     opened["turn"], opened["previous"] = turn, previous

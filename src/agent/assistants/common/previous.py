@@ -12,11 +12,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from agent.core.processor import breathe
 from agent.core.strings import cut_to_shares, cut_to_tokens, estimated_tokens, json_bytes
-from agent.evidence.citations import MARKER, carry_over
+from agent.evidence.citations import MARKER
 from agent.evidence.claims.passages import with_heads
 from agent.evidence.figures import figures
 from agent.evidence.mentions import in_list_order, source_ids
-from agent.evidence.numbering import source_key
+from agent.evidence.numbering import carry_over, source_key
 from agent.evidence.outing.text import day_lines
 from agent.evidence.queries import clean_text
 from agent.evidence.records import place_facts
@@ -43,7 +43,7 @@ _NOTES_SHARE = 0.6
 """The part of the room behind citations and places that notes may take."""
 NO_PREVIOUS = Previous(sources=[], places=[])
 _UNCITED_SHARE, _EARLIER_SHARE = 0.2, 0.5
-"""The parts of the room behind what bears the answer for what it did not cite, and earlier turns'."""
+"""Of the room behind what bears the answer: for what it did not cite, and for earlier turns."""
 _READ_OFF = 200_000
 """Bytes of what is read off a client's own messages."""
 _ABOUT = 600

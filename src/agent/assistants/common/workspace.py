@@ -20,9 +20,9 @@ from agent.runs.workspace_store import KeptRow, Room, Thing, WorkspaceStore
 from agent.search.hits import Hit, only_known
 
 _LETTERS: dict[SourceKind, str] = {
-    "page": "w", "place": "a", "paper": "l", "filing": "l", "document": "o",
+    "page": "w", "place": "a", "paper": "l", "filing": "l", "document": "f",
 }  # fmt: skip
-"""What ids begin with; those that a turn counts up (`w0-2`) have smaller numbers."""
+"""What ids begin with (`numbering.is_kept`); those that a turn counts up have smaller numbers."""
 LONGEST_TEXT = 200_000
 """Characters kept of one thing."""
 _BRIEF = 700

@@ -24,6 +24,7 @@ from agent.assistants.common.previous import (
     Knowledge,
     carried,
 )
+from agent.assistants.common.remembered import remember
 from agent.assistants.common.shown_records import (
     forecasts_of,
     listed,
@@ -131,6 +132,8 @@ async def write_message(
         **or_else("the metadata", lambda: _metadata(draft, parts, checked, seconds), dict),
         **await _records(draft, checked, places, anchor),
     }
+    remembered = remember(turn, draft.services, cited, places, draft.texts)
+    await await_or_else("what is cited", remembered, lambda: None)
     await await_or_else("the turn's end", draft.services.close_turn(turn["id"]), lambda: None)
     draft.emit(event("done", draft.node, count=len(cited), seconds=seconds))
     metadata[PROGRESS] = or_else("the progress", lambda: progress_of(state, draft.emit), list)

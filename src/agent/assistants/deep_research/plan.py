@@ -16,7 +16,8 @@ from agent.assistants.common.own_documents import (
     documents_asked_for,
     readable_collections,
 )
-from agent.assistants.common.previous import opened_previous, previous_lines, previous_of
+from agent.assistants.common.previous import previous_lines
+from agent.assistants.common.remembered import begun_previous
 from agent.assistants.common.review_plan import waiting
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.steering import dropped
@@ -68,7 +69,7 @@ async def begin(
     thread = cast(DeepState, {**state, "messages": messages})
     turn = await open_turn(thread, configuration, services, runtime)
     turn = await with_room(turn, configuration, services)
-    previous = opened_previous(previous_of(thread), turn)
+    previous = await begun_previous(thread, turn, services, runtime)
     readable = await readable_collections(state, configuration, services, runtime, turn=turn)
     opened = new_research()
     opened["turn"] = waiting(turn, configuration, services, "deep_research")

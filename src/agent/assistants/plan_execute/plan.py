@@ -18,7 +18,8 @@ from agent.assistants.common.own_documents import (
     lacking_documents,
     readable_collections,
 )
-from agent.assistants.common.previous import opened_previous, previous_lines, previous_of
+from agent.assistants.common.previous import previous_lines
+from agent.assistants.common.remembered import begun_previous
 from agent.assistants.common.review_plan import waiting
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.steering import wish_lines
@@ -233,7 +234,7 @@ async def plan(
         state, configuration, services, runtime, turn=turn, all_by_default=True
     )
     owner, gaps = readable.owner, readable.gaps
-    previous = opened_previous(previous_of(state), turn)
+    previous = await begun_previous(state, turn, services, runtime)
     discussion = conversation(state["messages"], previous["sources"])
     if notice := services.notice(turn["language"]):
         emit(event("notice", NODE, text=notice))

@@ -14,7 +14,7 @@ from agent.assistants.common.own_documents import (
     documents_asked_for,
     readable_collections,
 )
-from agent.assistants.common.previous import opened_previous, previous_of
+from agent.assistants.common.remembered import begun_previous
 from agent.assistants.common.review_plan import waiting
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import (
@@ -127,7 +127,7 @@ async def analyze(
     turn = await with_room(turn, configuration, services)
     requirement = checked_requirement(state.get("format_requirement"))
     readable = await readable_collections(state, configuration, services, runtime, turn=turn)
-    previous = opened_previous(previous_of(state), turn)
+    previous = await begun_previous(state, turn, services, runtime)
     discussion = conversation(state["messages"], previous["sources"])
     if notice := services.notice(turn["language"]):
         runtime.stream_writer(event("notice", NODE, text=notice))
