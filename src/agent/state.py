@@ -434,10 +434,11 @@ class WebSearchState(TypedDict):
 
 
 class DocumentSearchState(TypedDict):
-    """One branch over own documents."""
+    """The branch over own documents: one for all queries of a round."""
 
-    search_query: str
-    id: str
+    queries: list[str]
+    first: int
+    """The number of the first query among those of the turn."""
     turn: Turn
     spent: Usage
     owner: str

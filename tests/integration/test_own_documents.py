@@ -79,6 +79,20 @@ async def test_what_has_no_room_is_searched_by_each_query(
     assert [query for query, _ in knowledge.searched] == ["青岚大桥 桥面 检修 周期"]
 
 
+async def test_a_collection_is_read_once_however_many_queries_there_are(
+    lab: Lab, knowledge: MemoryKnowledge
+) -> None:
+    knowledge.put("长卷", "\n\n".join(f"第 {n} 章，青岚大桥的桥面。" * 60 for n in range(30)))
+    queries = [{"query": f"青岚大桥 桥面 检修 {n}"} for n in range(3)]
+    lab.gemini.llm = Spoken(generate_query=[plan(*queries, question=QUESTION)])
+    context = {"own_token_limit": 2000, "max_research_loops": 1}
+    state = await over(lab, knowledge).ask(QUESTION, collections=["own"], context=context)
+    assert knowledge.read_whole == 1
+    assert len(knowledge.searched) == 3
+    ids = {source["id"] for source in state["sources_gathered"] if source["kind"] == "document"}
+    assert {"o0-0", "d0-0", "d1-0", "d2-0"} <= ids
+
+
 async def test_own_documents_alone_are_asked_where_so_set(
     lab: Lab, knowledge: MemoryKnowledge
 ) -> None:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -25,18 +25,11 @@ from tests.support.plan_lab import (
     looks_up,
     plan_process,
     planned,
-    running_world,
 )
 
 TASKS = ("青岚公司 钠离子电池 技术路线", "钠离子电池 同行 比较")
 EVE = SimpleNamespace(identity="eve", is_authenticated=True, display_name="Eve")
 NOTE = "层状氧化物是钠离子电池的一条技术路线。\n\n与同行比较，中科海钠用铜基氧化物。"
-
-
-@pytest.fixture(scope="module", name="shared")
-def shared_world() -> Iterator[World]:
-    with running_world() as world:
-        yield world
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Tasks about places: the map's tools are offered, its records are cited, its failures are gaps."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -11,7 +11,7 @@ from agent.core.errors import ProviderRefused
 from agent.mcp.amap.records import PRESENTATION, AmapReader
 from agent.mcp.records import MapOptions, MapRecords, MapResult
 from tests.support.lab import answer_of, told
-from tests.support.plan_lab import PlanLab, Planner, World, looks_up, plan_process, running_world
+from tests.support.plan_lab import PlanLab, Planner, World, looks_up, plan_process
 
 QUESTION = "西湖附近有什么好去处"
 BRIDGE = {"id": "B1", "name": "断桥", "location": "120.1490,30.2610", "address": "北山街"}
@@ -75,12 +75,6 @@ class BareNamesTools(OneBridgeTools):
         return ToolMessage(
             '{"pois": [{"id": "B1X", "name": "断桥"}]}', tool_call_id=call["id"], name=call["name"]
         )
-
-
-@pytest.fixture(scope="module", name="shared")
-def shared_world() -> Iterator[World]:
-    with running_world() as world:
-        yield world
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import asyncio
 import json
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,6 @@ from tests.support.plan_lab import (
     World,
     looks_up,
     plan_process,
-    running_world,
 )
 from tests.support.standin import Fault
 
@@ -49,12 +48,6 @@ class Asked:
             said = re.sub(r"call-\d+", "call", json.dumps(body, sort_keys=True))
             self.log.append(f"{name} {request.path_qs} {said}")
         return 0
-
-
-@pytest.fixture(scope="module", name="shared")
-def shared_world() -> Iterator[World]:
-    with running_world() as world:
-        yield world
 
 
 @pytest.fixture

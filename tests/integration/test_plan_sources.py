@@ -1,6 +1,6 @@
 """Sources that are down, slow, too busy, unreadable or off: the others' results are unharmed."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -8,7 +8,7 @@ import pytest
 from agent.core.concurrency import Lazy
 from agent.sample.model.text import block
 from tests.support.lab import answer_of, told
-from tests.support.plan_lab import PlanLab, Planner, World, looks_up, plan_process, running_world
+from tests.support.plan_lab import PlanLab, Planner, World, looks_up, plan_process
 
 REQUIRED = ("wikipedia", "openalex", "semantic_scholar", "tavily")
 FAULTS: dict[str, dict[str, Any]] = {
@@ -17,12 +17,6 @@ FAULTS: dict[str, dict[str, Any]] = {
     "busy": {"kind": "status", "status": 429, "headers": {"Retry-After": "3600"}},
     "malformed": {"kind": "garbage"},
 }
-
-
-@pytest.fixture(scope="module", name="shared")
-def shared_world() -> Iterator[World]:
-    with running_world() as world:
-        yield world
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Own documents that a question names: read whole, never filtered; nothing else where so wanted."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -11,7 +11,7 @@ from agent.sample.model.text import block
 from agent.texts import say
 from tests.support.lab import answer_of, told
 from tests.support.plan_knowledge import MemoryKnowledge
-from tests.support.plan_lab import PlanLab, Planner, World, plan_process, running_world
+from tests.support.plan_lab import PlanLab, Planner, World, plan_process
 
 pytestmark = pytest.mark.node
 QUESTION = "两个厂房哪个适合新的包装线？"
@@ -24,12 +24,6 @@ FILES = {
 }
 """Most share no word with the question or a task, and one is about another company."""
 OUTSIDE = ("wikipedia", "openalex", "semantic_scholar", "tavily", "sec", "site")
-
-
-@pytest.fixture(scope="module", name="shared")
-def shared_world() -> Iterator[World]:
-    with running_world() as world:
-        yield world
 
 
 @pytest.fixture

@@ -18,11 +18,12 @@ from agent.knowledge.types import Chunk, Collected, Hit, KnownDocument, Scope
 
 @dataclass
 class MemoryKnowledge:
-    """Chunks by document; `read` counts the PDFs that were read."""
+    """Chunks by document; `read` counts the PDFs that were read, `read_whole` the collections."""
 
     held: dict[str, tuple[KnownDocument, list[Chunk]]] = field(default_factory=dict)
     owners: dict[str, str] = field(default_factory=dict)
     read: int = 0
+    read_whole: int = 0
     searched: list[tuple[str, Scope]] = field(default_factory=list)
 
     def put(self, name: str, text: str, *, collection: str = "own", owner: str = "") -> None:
@@ -73,6 +74,8 @@ class MemoryKnowledge:
         return [document for document, _ in self._seen(scope)]
 
     async def texts(self, scope: Scope, *, most: int) -> list[Hit]:
+        self.read_whole += 1
+
         def size(held: tuple[KnownDocument, list[Chunk]]) -> int:
             return sum(len(chunk["text"]) for chunk in held[1])
 

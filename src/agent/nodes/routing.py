@@ -62,18 +62,19 @@ def _sends(
         if web:
             payload = WebSearchState(search_query=text, id=branch, turn=turn, spent=spent)
             sends.append(Send("web_research", payload))
-        if readable := state.get("readable"):
-            own = DocumentSearchState(
-                search_query=text, id=branch, turn=turn, spent=spent,
-                owner=state["owner"], readable=readable,
-            )  # fmt: skip
-            sends.append(Send("document_research", own))
         if query["map"] and not own_only:
             task = AmapSearchState(
                 search_query=text, id=branch, task=query["map"], turn=turn, spent=spent,
                 map_calls=share,
             )  # fmt: skip
             maps.append(Send("amap_research", task))
+    readable = state.get("readable")
+    if readable and queries:
+        own = DocumentSearchState(
+            queries=[query["query"] for query in queries], first=first, turn=turn, spent=spent,
+            owner=state["owner"], readable=readable,
+        )  # fmt: skip
+        sends.append(Send("document_research", own))
     return sends + maps
 
 

@@ -19,7 +19,7 @@ from agent.core.errors import AgentError
 from agent.core.processor import lazy_property
 from agent.core.strings import estimated_tokens
 from agent.evidence.queries import clean_text
-from agent.evidence.types import Gap
+from agent.evidence.types import Gap, Source
 from agent.knowledge.types import Hit, KnownDocument, Scope
 from agent.prompts import Raw, element
 from agent.search.hits import only_known
@@ -62,6 +62,10 @@ class WholeDocuments:
     def texts(self) -> dict[str, str]:
         """Return the passages with their headings, by their ids."""
         return {name: passage_text(hit) for name, hit in self.by_id.items()}
+
+    def sources(self, language: Language) -> list[Source]:
+        """Return a source for each passage."""
+        return [passage_source(name, hit, language) for name, hit in self.by_id.items()]
 
     def coverage(self, language: Language) -> str:
         """Return `Read 4 of 5 of your documents; not read: Annex`; empty where there are none."""
@@ -109,9 +113,9 @@ async def with_whole_documents(
         return state, WholeDocuments()
     language = state["turn"]["language"]
     found = await read_whole(scope, services, language, tokens=tokens)
-    sources = [passage_source(name, hit, language) for name, hit in found.by_id.items()]
     known: dict[str, Any] = {**state}
-    known["sources_gathered"] = [*known.get("sources_gathered", []), *sources]
+    gathered = known.get("sources_gathered", [])
+    known["sources_gathered"] = [*gathered, *found.sources(language)]
     known["gaps"] = [*known.get("gaps", []), *([found.gap] if found.gap else [])]
     return cast(S, known), found
 
