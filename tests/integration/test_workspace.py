@@ -149,6 +149,16 @@ async def test_a_follow_up_has_what_the_last_answers_cited(house: House) -> None
     assert titles == ["cited 2", "read 2", "cited 3", "read 3", "cited 4", "read 4", "new"]
 
 
+async def test_of_the_last_answer_alone_what_it_cited_is_told_by_choice(house: House) -> None:
+    for n in range(3):
+        house.now += 1
+        workspace = house.workspace(f"t{n}")
+        found = await workspace.keep([a_page("always"), a_page(f"cited {n}")])
+        await workspace.cite([item.id for item in found])
+    last = await house.workspace("next").of_before(last_only=True)
+    assert {item.title for item in last} == {"always", "cited 2"}
+
+
 async def test_what_is_cited_again_stays(house: House) -> None:
     (first,) = await house.workspace("t0").keep([a_page("a")])
     for n in range(1, KEPT_TURNS + 3):

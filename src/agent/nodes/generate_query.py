@@ -60,7 +60,7 @@ async def generate_query(
     configuration = runtime.context or Configuration()
     refuse_without_thread(configuration)
     turn = await open_turn(state, configuration, services, runtime)
-    previous = await begun_previous(state, turn, services, runtime)
+    previous = await begun_previous(state, turn, services, runtime, last_only=True)
     readable = await readable_collections(state, configuration, services, runtime, turn=turn)
     opened = new_turn()
     opened["turn"], opened["previous"] = turn, previous

@@ -36,7 +36,9 @@ _UPDATE = (
     "UPDATE workspace SET item = ?, size = ?, turn = ?, at = ?"
     " WHERE thread = ? AND owner = ? AND id = ?"
 )
-_CITED = "UPDATE workspace SET cited_in = ?, turn = ? WHERE thread = ? AND owner = ? AND id = ?"
+_CITED = (
+    "UPDATE workspace SET cited_in = ?, turn = ?, at = ? WHERE thread = ? AND owner = ? AND id = ?"
+)
 _SEEN = "UPDATE workspace SET turn = ?, at = ? WHERE thread = ? AND owner = ? AND id = ?"
 
 
@@ -187,7 +189,7 @@ class WorkspaceStore:
 
         def work(db: SqlTables) -> None:
             for name in names:
-                values = (room.turn, room.turn, room.thread, room.owner, name)
+                values = (room.turn, room.turn, self._clock(), room.thread, room.owner, name)
                 db.execute(_CITED, values)
 
         await self._do(work)

@@ -52,14 +52,22 @@ async def remember(
 
 
 async def begun_previous(
-    state: AgentInput, turn: Turn, services: Services, runtime: Runtime[Configuration]
+    state: AgentInput,
+    turn: Turn,
+    services: Services,
+    runtime: Runtime[Configuration],
+    *,
+    last_only: bool = False,
 ) -> Previous:
-    """Return what the last turns left as the turn that begins keeps it, all they cited with it."""
+    """Return what the last turns left as the turn that begins keeps it, all they cited with it.
+
+    By choice all that the very last one cited: its prompt is to stay short.
+    """
     previous = opened_previous(previous_of(state), turn)
     answered = any(isinstance(message, AIMessage) for message in state["messages"])
     if not (answered and (runtime.context or Configuration()).max_previous_bytes):
         return previous
-    items = await services.workspace(room_of(turn, runtime)).of_before()
+    items = await services.workspace(room_of(turn, runtime)).of_before(last_only=last_only)
     return await compute(
         lambda: with_items(previous, items, turn["question"]), otherwise=lambda: previous
     )

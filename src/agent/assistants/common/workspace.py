@@ -202,9 +202,14 @@ class Workspace:
         """Note what the turn's answer cites, for the turns that follow."""
         await self.workspaces.store.cite(self.room, ids)
 
-    async def of_before(self) -> list[Item]:
-        """Return what the last turns' answers cited."""
-        return await self._where(lambda row: row.cited_in not in ("", self.room.turn))
+    async def of_before(self, *, last_only: bool = False) -> list[Item]:
+        """Return what the last turns' answers cited, by choice the very last one's alone."""
+        rows = await self.workspaces.store.rows(self.room)
+        cited = [row for row in rows if row.cited_in not in ("", self.room.turn)]
+        last = cited[-1].cited_in if cited and last_only else ""
+        return await self.workspaces.load(
+            self.room, (row for row in cited if not last or row.cited_in == last)
+        )
 
     async def _where(self, wanted: Callable[[KeptRow], bool]) -> list[Item]:
         rows = await self.workspaces.store.rows(self.room)
