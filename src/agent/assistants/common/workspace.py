@@ -23,7 +23,7 @@ _LETTERS: dict[SourceKind, str] = {
     "page": "w", "place": "a", "paper": "l", "filing": "l", "document": "f",
 }  # fmt: skip
 """What ids begin with (`numbering.is_kept`); those that a turn counts up have smaller numbers."""
-LONGEST_TEXT = 200_000
+LONGEST_TEXT, LONGEST_TITLE = 200_000, 300
 """Characters kept of one thing."""
 _BRIEF = 700
 _READ_AGAIN = 64_000_000
@@ -69,7 +69,7 @@ class Item:
     @lazy_property
     def counted(self) -> list[Counter[str]]:
         """Return the terms of each passage, of which those of the title are part."""
-        title = terms(self.title)
+        title = terms(self.title[:LONGEST_TITLE])
         return [Counter([*title, *terms(passage.text)]) for passage in self.passages]
 
     def source(self, quotes: Iterable[str] = ()) -> Source:
@@ -219,7 +219,7 @@ class Workspace:
 def _thing(item: Item) -> Thing:
     # A page could write our markers to have itself cited under another source's name.
     text, snippet = only_known(item.text[:LONGEST_TEXT], ()), only_known(item.snippet, ())
-    whole = replace(item, text=text, snippet=snippet, title=only_known(item.title, ()), id="")
+    whole = replace(item, text=text, snippet=snippet, title=only_known(item.title[:LONGEST_TITLE], ()), id="")
     brief = replace(whole, text=text[:_BRIEF])
     return Thing(_LETTERS[item.kind], item.key, _json(whole), _json(brief))
 
