@@ -4,6 +4,7 @@ On `langgraph dev`: tests/e2e/test_thread_deletion.py, tests/integration/test_re
 """
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,9 @@ _LEFT = (
     "SELECT count(*) FROM checkpoints WHERE thread_id = %(thread)s",
     "SELECT count(*) FROM checkpoint_blobs WHERE thread_id = %(thread)s",
     "SELECT count(*) FROM checkpoint_writes WHERE thread_id = %(thread)s",
+    "SELECT count(*) FROM tanlu.workspace WHERE thread = %(thread)s",
 )
+_READ = _LEFT[-1]
 
 
 class House:
@@ -65,9 +68,9 @@ class House:
             for statement in _OLD:
                 connection.execute(statement.encode(), (thread,))
 
-    def left(self, thread: str) -> int:
+    def left(self, thread: str, *, of: Sequence[str] = _LEFT) -> int:
         with psycopg.connect(self.database) as connection:
-            counts = [connection.execute(s.encode(), {"thread": thread}) for s in _LEFT]
+            counts = [connection.execute(s.encode(), {"thread": thread}) for s in of]
             return sum(count.fetchone()[0] for count in counts)  # type: ignore[index]
 
 
@@ -92,6 +95,8 @@ async def test_old_threads_are_deleted_with_all_that_belongs_to_them(
     house = House(served)
     own, shown = await house.paper("own", 2), await house.paper("shown", 3)
     old, young = await answered(anna, own, shown), await answered(bo, shown)
+    for thread in (old, young):
+        assert await asyncio.to_thread(house.left, thread, of=[_READ])
     await asyncio.to_thread(house.age, old)
     (instance, *_) = served.instances
     await asyncio.to_thread(instance.stop)
