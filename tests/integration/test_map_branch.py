@@ -167,6 +167,20 @@ async def test_where_records_answer_the_task_no_model_is_asked_for_more(
     assert asking.turns == []
 
 
+@pytest.mark.parametrize(
+    ("question", "is_asked"),
+    [("西湖附近的停车场", False), ("王府井附近的咖啡馆", False), ("西湖有什么景点？", True)],
+)
+async def test_a_model_is_asked_among_further_hits_only_where_one_is_not_as_good_as_another(
+    question: str, is_asked: bool
+) -> None:
+    async with laboratory() as lab:
+        asking = watch(lab)
+        state = await lab.ask(question, context={"max_research_loops": 1})
+    assert bool(asking.turns) == is_asked
+    assert len(state["places"]) >= 3
+
+
 async def test_codes_own_look_ups_never_take_the_calls_that_the_model_asks_for() -> None:
     def more(turn: ModelTurn) -> tuple[FunctionCall, ...]:
         if turn.tool_results:

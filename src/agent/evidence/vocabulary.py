@@ -11,6 +11,7 @@ from agent.texts import Language
 
 _MAX_KEYWORDS = 3
 _GENERIC = frozenset({"sights", "food"})
+_BY_NAME = frozenset({"sights", "museum", "walk", "kids", "food"})
 _LANGUAGES: tuple[Language, ...] = ("zh", "en")
 
 
@@ -72,6 +73,13 @@ def activity_keywords(text: str, language: Language) -> list[str]:
 def _singular(table: dict[str, Any], word: str) -> Any:
     folded = word.casefold()
     return table.get(folded) or table.get(folded.removesuffix("s"))
+
+
+def is_chosen_by_name(keyword: str) -> bool:
+    """Return whether a keyword is for what one chooses by its name: one sight is not another."""
+    folded = keyword.casefold()
+    entry = (_OF_KEYWORD.get(folded) or ("", None))[1] or _OF_WORD.get(folded)
+    return entry is not None and entry["activity"] in _BY_NAME
 
 
 def chinese_keyword(keyword: str) -> str:

@@ -46,6 +46,10 @@ from agent.texts import Language, has, in_script, reason_of, say
 
 log = logging.getLogger(__name__)
 
+REMARKS = ("map_widened", "map_ambiguous")
+"""Codes of gaps that tell how was searched; nothing failed."""
+FITTING = 2
+"""Places that are to meet a question's demands."""
 CALLS_FOR_TOOLS = 3
 """Calls of a branch's share that are left to a model; with fewer it is offered no tools."""
 OnCall = Callable[[str], None]
@@ -135,11 +139,6 @@ class MapResult:
     centre_district: str | None = None
     radius_m: int | None = None
     """Around `centre`; None where nothing was searched around."""
-
-    @property
-    def leaves_something(self) -> bool:
-        """Return whether a model with the tools could add something: hits are names only."""
-        return self.open_for_tools and bool(self.gaps or self.hits or not self.complete)
 
     @property
     def anchor(self) -> Anchor | None:

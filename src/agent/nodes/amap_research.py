@@ -7,7 +7,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
@@ -21,13 +21,23 @@ from agent.core.errors import AgentError
 from agent.core.faults import await_or_else, contained
 from agent.core.progress import Emit, event
 from agent.evidence.citations import MARKER
-from agent.evidence.constraints import judged
+from agent.evidence.constraints import fitting, judged
 from agent.evidence.geo import distance_text
 from agent.evidence.places import is_area
 from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.evidence.references import labelled
 from agent.evidence.types import Gap, MapTask, Place
-from agent.mcp.records import CALLS_FOR_TOOLS, MapOptions, MapResult, lnglat, map_gap, misread
+from agent.evidence.vocabulary import is_chosen_by_name
+from agent.mcp.records import (
+    CALLS_FOR_TOOLS,
+    FITTING,
+    REMARKS,
+    MapOptions,
+    MapResult,
+    lnglat,
+    map_gap,
+    misread,
+)
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import ModelAnswer
 from agent.prompts import task_prompt
@@ -37,6 +47,8 @@ from agent.texts import say
 log = logging.getLogger(__name__)
 NODE = "amap_research"
 _SHOWN_HITS = 12
+_INSTEAD_OF_A_MODEL = 2
+"""Further places that code looks up where no model was asked which."""
 _KEYWORD_INTENTS = ("nearby", "area")
 
 
@@ -142,26 +154,44 @@ class _Branch:
     async def run(self) -> MapResult:
         """Return the records: those of code's own calls, and what a model looked up besides.
 
-        Where records came and no further hits or gaps, a model could only say "enough".
+        Where nothing is left to look up, a model could only say "enough".
         """
         maps = self.services.maps
         map_result = await maps.map_result(
             self.task, self.query, options=self.options, meter=self.meter, on_call=self.on_call
         )
-        if map_result.leaves_something:
+        if self._is_left(map_result):
             try:
                 with contained("amap", misread):
                     await self._complete(map_result)
             except AgentError as error:
                 map_result.gaps.append(self.lost(error))
+            options = self.options
+        else:
+            options = replace(self.options, more=self.options.more + _INSTEAD_OF_A_MODEL)
         # Last, so that it takes no call that the model asks for.
         more = maps.look_up_more(
             map_result, self.task, self.query,
-            options=self.options, meter=self.meter, on_call=self.on_call,
+            options=options, meter=self.meter, on_call=self.on_call,
         )  # fmt: skip
         await await_or_else("looking up more", more, lambda: None)
         await await_or_else("measuring walks", self._measure_walks(map_result), lambda: None)
         return map_result
+
+    def _is_left(self, map_result: MapResult) -> bool:
+        """Return whether something is left to look up that code has not got.
+
+        That is what failed, what has no record at all, places that meet the demands, and among
+        sights those that are worth it. Of further car parks code looks up the best itself.
+        """
+        demands, language = self.options.constraints, self.options.language
+        is_search = self.task["intent"] in _KEYWORD_INTENTS
+        lacking = demands and is_search and fitting(map_result.places, demands, language) < FITTING
+        failed = any(gap["code"] not in REMARKS for gap in map_result.gaps)
+        chosen = any(is_chosen_by_name(word) for hit in map_result.hits for word in hit["keywords"])
+        return map_result.open_for_tools and bool(
+            failed or lacking or chosen or not map_result.complete
+        )
 
     async def _measure_walks(self, map_result: MapResult) -> None:
         """Measure how far it is on foot where that is demanded; a straight line cannot tell."""

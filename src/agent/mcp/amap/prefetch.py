@@ -18,7 +18,9 @@ from agent.mcp.amap.tools import RADIUS_M, ROUTE_TOOLS
 from agent.mcp.map_server import Prefetch
 from agent.mcp.records import (
     CALLS_FOR_TOOLS,
+    FITTING,
     NOT_FOUND,
+    REMARKS,
     BranchCalls,
     CallTool,
     MapHit,
@@ -217,11 +219,9 @@ DEFAULT_RADIUS_M = 2000
 _WIDER = 2.5
 _FEW = 3
 _WALKABLE_M = 1500
-_FITTING, _FITTING_AT_ONCE, _FITTING_ROUNDS = 2, 4, 3
+_FITTING_AT_ONCE, _FITTING_ROUNDS = 4, 3
+"""Look-ups at once for places that meet a question's demands, and how often."""
 _UNMET_ROUNDS = 3
-"""Places that are to meet a question's demands; look-ups at once for it, and how often."""
-_REMARKS = ("map_widened", "map_ambiguous")
-"""Codes of gaps that tell how was searched; nothing failed."""
 _ITSELF_M = 50
 """Within which a hit that bears the name of the centre is the centre."""
 
@@ -454,7 +454,7 @@ class AmapPrefetch(Prefetch):
         await self._look_up_hits(limit)
         await self._look_up_unmet(words)
         await self._look_up_fitting()
-        failures = [gap for gap in self._result.gaps if gap["code"] not in _REMARKS]
+        failures = [gap for gap in self._result.gaps if gap["code"] not in REMARKS]
         if self._result.rejected and not (self._result.places or failures):
             self._gap(ProviderRefused(PROVIDER, "nothing usable", code="map_no_results"))
 
@@ -479,7 +479,7 @@ class AmapPrefetch(Prefetch):
         for _ in range(_FITTING_ROUNDS if options.constraints else 0):
             room, untried = self._call.left() - CALLS_FOR_TOOLS, len(result.hits)
             fits = fitting(result.places, options.constraints, options.language)
-            if fits >= _FITTING or min(room, untried) <= 0:
+            if fits >= FITTING or min(room, untried) <= 0:
                 return
             await self._look_up_hits(min(_FITTING_AT_ONCE, room), silently=True)
             if len(result.hits) == untried:
