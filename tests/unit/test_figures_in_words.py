@@ -24,6 +24,8 @@ def test_a_figure_is_the_source_s_exactly_where_a_person_says_so(row: dict[str, 
         "统一、万一、十分漂亮、百货",
         "one of the best in May",
         "二、三线城市的第一名",
+        "once upon a time, la une du journal, las dos, juntas",
+        "vor Jahren halb fertig, sept, elf and dix",
     ],
 )
 def test_numerals_that_are_part_of_a_name_or_a_word_are_no_figures(text: str) -> None:
@@ -32,7 +34,14 @@ def test_numerals_that_are_part_of_a_name_or_a_word_are_no_figures(text: str) ->
 
 @pytest.mark.parametrize(
     "text",
-    ["门票 一百二十元/人", "约 ５,０００ 人", "It opens at half past eight.", "臺北-5度，三萬元"],
+    [
+        "门票 一百二十元/人",
+        "约 ５,０００ 人",
+        "It opens at half past eight.",
+        "臺北-5度，三萬元",
+        "um halb drei, à neuf heures, a las ocho y media",
+        "1,6 км и 1 600 м",
+    ],
 )
 def test_a_figure_says_where_it_stands_in_the_text_as_it_was_written(text: str) -> None:
     for figure in figures(text):

@@ -27,9 +27,12 @@ _HOUR, _LATE_NOON, _HALF_DAY, _DAY = 60, 240, 720, 1440
 
 
 def _any(words: Iterable[str]) -> str:
-    """Return a pattern of the words, longest first; a Latin word ends where its letters end."""
+    """Return a pattern of the words, longest first; one of letters ends where its letters end."""
     ordered = sorted(words, key=len, reverse=True)
-    ends = (r"(?![A-Za-z])" if word[-1].isascii() and word[-1].isalpha() else "" for word in words)
+    ends = (
+        r"(?![A-Za-zÀ-ɏЀ-ӿ])" if word[-1] < "\u2e80" and word[-1].isalpha() else ""
+        for word in words
+    )
     after = dict(zip(words, ends, strict=True))
     return "|".join(re.escape(word) + after[word] for word in ordered)
 
@@ -43,11 +46,13 @@ _TIMES = (
 """The words behind a ratio; "3 times" alone only counts how often."""
 _LATIN = _any([word for word in (*UNITS, *SCALES) if word[0] < "\u3000"])
 _LATIN_SCALES = _any([word for word in SCALES if word.isascii() and len(word) > 3])
+_CYRILLIC = _any([word for word in (*UNITS, *SCALES) if "Ѐ" <= word[0] <= "ӿ"])
 _FOREIGN = r"(?:Kilo)?[Mm]etern?|(?:kilo)?mètres|(?:kiló)?metros|(?:chilo)?metri|Euro|Einwohner"
 _POINTS = rf"\d{{1,3}}(?:\.\d{{3}}){{2,}}(?![\d.])|\d{{1,3}}\.\d{{3}}(?=\ (?:{_FOREIGN})\b)"
 _AMOUNT = (
     r"\d{1,3}(?:,\d{2,3})*,\d{3}(?!\d)(?:\.\d+)?|\d{1,3}(?:\ \d{3}){2,}(?![\d])(?:\.\d+)?"
     rf"|\d{{1,3}},\d{{1,2}}(?=\ ?(?:{_LATIN}))|(?P<points>{_POINTS})"
+    rf"|\d{{1,3}}\ \d{{3}}(?:,\d{{1,2}})?(?=\ ?(?:{_CYRILLIC}|{_FOREIGN}))"
     r"|(?P<mixed>(?:\d{1,4}\ )?\d{1,2}[/⁄]\d{1,3})(?![\d/⁄年月]|\.\d)|\d+(?:\.\d+)?"
     rf"|\.\d{{1,3}}(?=\ ?(?:{_LATIN}))"
 )
@@ -98,7 +103,9 @@ _DIGIT = re.compile(r"\d")
 _ADDRESS = re.compile(r"(?:\b\w{2,10}://|www\.)[!-~]{1,2000}")
 """The digits of an address are no figures."""
 _WIDE_GROUP = re.compile(r"(?<=[０-９])，(?=[０-９]{3}(?![０-９]))")
-_JOINED = re.compile(r"\s*(?:[-–—~/、至到和或]|to|and|or|en|und|et|y|e|bis|tot)\s*")
+_JOINED = re.compile(
+    r"\s*(?:[-–—~/、至到和或]|to|and|or|en|und|et|y|e|bis|tot|à|hasta|до|и|или)\s*"
+)
 _BESIDE, _AND = re.compile(r"\s?(?:and\s|零)?"), re.compile(r"\sand\s")
 
 

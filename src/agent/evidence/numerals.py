@@ -1,4 +1,4 @@
-"""Numbers and times in words, Chinese and English, written in digits: what `figures` reads.
+"""Numbers and times in words, written in digits: what `figures` reads.
 
 `in_digits("门票一百二十元")` is "门票120元" with the place of each character in the text it came
 from. A word is only a number where it counts something: 三里屯, 统一, "the one" and 十分 stay.
@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from agent.evidence.foreign_numerals import foreign_numerals, of_foreign
 from agent.evidence.units import COUNTERS, MONTHS, UNITS
 
 _DIGITS = {c: i for i, c in enumerate("零一二三四五六七八九")}
@@ -136,6 +137,7 @@ def in_digits(text: str, places: Sequence[int]) -> Digits:
         read = _rewritten(read, _FRACTION_SIGN.finditer(text), _of_sign)
         if _HAS_HAN.search(text):
             read = _rewritten(read, _HAN.finditer(read.text), _of_han)
+    read = _rewritten(read, foreign_numerals(read.text), of_foreign)
     return _rewritten(read, _in_english(read.text), _of_english)
 
 

@@ -102,7 +102,9 @@ _NOT_PLAIN = re.compile(
     r"[×*+=÷→~≈]|或|合计|一共|总共|共计|总价|[一-十]个?人|[两几]位|剩|每|/|比|差|多|少|贵|便宜|约|左右|以[内上下]|起|建议|可以|到达|出发|步行"
     r"|骑|假设|\b(?:total|together|each|for (?:two|three|four)|than|cheaper|difference|between|per"
     r"|walk|on foot|arrive|leaves?|left|start|about|around|roughly|under|over|up to|from"
-    r"|at (?:least|most)|or|if|say|assum\w*)\b",
+    r"|at (?:least|most)|or|if|say|assum\w*"
+    r"|zwei|drei|vier|insgesamt|zusammen|etwa|rund|deux|trois|quatre|ensemble|environ"
+    r"|dos|tres|cuatro|juntos|unos|unas|двоих|троих|вместе|всего|около)\b",
     re.IGNORECASE,
 )
 """What makes a figure another one than the record's: a sum, a comparison, a plan, a hedge."""
