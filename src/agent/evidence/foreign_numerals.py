@@ -11,10 +11,10 @@ from functools import partial
 _TEENS = {
     "de": "null eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn "
     "fünfzehn sechzehn siebzehn achtzehn neunzehn",
-    "fr": "zéro une deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze "
-    "seize dix-sept dix-huit dix-neuf",
-    "es": "cero una dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince "
-    "dieciséis diecisiete dieciocho diecinueve",
+    "fr": "zéro une deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze "
+    "quinze seize dix-sept dix-huit dix-neuf",
+    "es": "cero una dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce "
+    "quince dieciséis diecisiete dieciocho diecinueve",
 }
 _TENS = {
     "de": "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig",
@@ -22,7 +22,8 @@ _TENS = {
     "es": "veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa",
 }
 _MORE = {"de": {"ein": 1, "eine": 1, "einer": 1}, "fr": {"un": 1}, "es": {"un": 1, "uno": 1}}
-_ES_TWENTIES = "veintiuno veintidós veintitrés veinticuatro veinticinco veintiséis veintisiete veintiocho veintinueve"  # fmt: skip
+_ES_TWENTIES = """veintiuno veintidós veintitrés veinticuatro veinticinco veintiséis veintisiete
+veintiocho veintinueve"""
 
 
 def _numbers(language: str) -> dict[str, int]:

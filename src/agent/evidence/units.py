@@ -4,7 +4,8 @@ from decimal import Decimal
 
 _UNITS: dict[str, dict[str, str]] = {
     "percent": {
-        "1": "% percent per~cent Prozent процентов процента процент 百分点 percentage~points percentage~point pct",
+        "1": "% percent per~cent Prozent процентов процента процент 百分点 "
+        "percentage~points percentage~point pct",
         "10": "成 折",
     },
     "permille": {"1": "‰"},
@@ -27,7 +28,8 @@ _UNITS: dict[str, dict[str, str]] = {
         "1": "米 m metres metre meters meter Meter Metern mètres metros metri м метров метра метр",
         "1000": "公里 千米 km kilometres kilometre kilometers kilometer Kilometer Kilometern "
         "kilomètres kilómetros chilometri км километров километра километр",
-        "0.01": "厘米 公分 cm centimetres centimetre centimeters centimeter см сантиметров сантиметра",
+        "0.01": "厘米 公分 cm centimetres centimetre centimeters centimeter см "
+        "сантиметров сантиметра",
         "0.001": "毫米 mm millimetres millimeters millimetre millimeter мм миллиметров",
         "1609.344": "英里 miles mile mi",
         "0.3048": "英尺 feet foot ft",
@@ -63,8 +65,10 @@ _UNITS: dict[str, dict[str, str]] = {
     "second": {
         "0.001": "毫秒 ms milliseconds millisecond",
         "1": "秒 秒钟 s sec secs seconds second Sekunden secondes segundos сек секунд",
-        "60": "分钟 min mins minutes minute Minuten Minute minutos minuto minuti мин минут минуты минута",
-        "3600": "小时 钟头 h hr hrs hours hour Stunden Stunde heures heure horas hora ч часов часа час",
+        "60": "分钟 min mins minutes minute Minuten Minute minutos minuto minuti "
+        "мин минут минуты минута",
+        "3600": "小时 钟头 h hr hrs hours hour Stunden Stunde heures heure horas hora "
+        "ч часов часа час",
         "86400": "天 日 days day Tage Tagen Tag jours jour días día дней дня день сут.",
         "604800": "周 星期 weeks week Wochen Woche semaines semanas недель недели неделя",
     },
