@@ -496,21 +496,21 @@ class WrittenQuery(BaseModel):
 class PlannedConstraints(BaseModel):
     """The demands of the question on a place, without what it does not demand."""
 
-    max_cost: float | None = Field(None, description="Yuan a person at most; other money: other.")
-    min_cost: float | None = Field(None, description="Yuan a person at least.")
-    total_cost: float | None = Field(None, description="Yuan at most for all people together.")
-    people: int | None = Field(None, description="For how many total_cost is.")
-    min_rating: float | None = Field(None, description="Of five.")
-    free: bool | None = Field(None, description="True where it must cost nothing.")
-    open_at: str | None = Field(None, description="HH:MM at which it must be open.")
-    open_until: str | None = Field(None, description="HH:MM before which it must not close.")
-    open_on: list[int] = Field(default_factory=list, description="Weekdays, 1 Monday to 7 Sunday.")
-    max_distance_m: int | None = Field(None, description="In a straight line.")
-    max_walk_m: int | None = Field(None, description="On foot; a minute is 80 m.")
-    not_on: list[int] = Field(default_factory=list, description="Weekdays that are ruled out.")
-    suits: list[Suits] = Field(default_factory=list, description="indoor for rain.")
-    kind: PlaceKind | None = Field(None, description="Where one kind of place alone is asked for.")
-    other: list[str] = Field(default_factory=list, description="Further demands, in few words.")
+    max_cost: float | None = Field(None, description="Yuan a person")
+    min_cost: float | None = None
+    total_cost: float | None = Field(None, description="For all people.")
+    people: int | None = None
+    min_rating: float | None = None
+    free: bool | None = None
+    open_at: str | None = Field(None, description="HH:MM")
+    open_until: str | None = None
+    open_on: list[int] = Field(default_factory=list, description="1 Monday")
+    not_on: list[int] = Field(default_factory=list)
+    max_distance_m: int | None = None
+    max_walk_m: int | None = Field(None, description="80 a minute")
+    suits: list[Suits] = Field(default_factory=list)
+    kind: PlaceKind | None = None
+    other: list[str] = Field(default_factory=list)
 
     @field_validator("suits", "kind", mode="before")
     @classmethod
@@ -526,18 +526,19 @@ class PlannedConstraints(BaseModel):
 class PlannedChange(BaseModel):
     """What is to change of one stop."""
 
-    stop: str = Field(description="Its name, as it is listed.")
-    change: str = Field(description="earlier, later, leave_out, or add.")
-    time: str | None = Field(None, description="HH:MM at which, where the question says it.")
+    stop: str = ""
+    change: str = Field("", description="earlier, later, leave_out, add")
+    time: str | None = None
 
 
 class PlannedDay(BaseModel):
     """A day over several places that is to be planned, or the planned one changed."""
 
-    begins: str | None = Field(None, description="HH:MM at which it begins.")
-    back_by: str | None = Field(None, description="HH:MM at which it has to be over.")
-    meals: list[str] = Field(default_factory=list, description="lunch, dinner, where named.")
-    earlier_places: bool = Field(False, description="Nothing new is searched.")
+    begins: str | None = None
+    back_by: str | None = None
+    meals: list[str] = Field(default_factory=list, description="lunch, dinner")
+    earlier_places: SkipJsonSchema[bool] = False
+    """Accepted where a model says it; no queries say as much."""
     changes: list[PlannedChange] = Field(default_factory=list)
 
 
@@ -545,14 +546,14 @@ class SearchQueryList(BaseModel):
     """The question as it stands alone, and the queries for it; none where none are needed."""
 
     question: str = ""
-    language: str = Field("", description="BCP-47 tag of its language: en, ja, zh-Hant.")
+    language: str = ""
     constraints: PlannedConstraints | None = None
-    day: str | None = Field(None, description="ISO date that is meant.")
+    day: str | None = Field(None, description="ISO date")
     outing: PlannedDay | None = None
-    only_own_documents: bool = Field(False, description="Only the asker's own files may be read.")
-    needs: str = Field("", description="place, origin, or empty.")
-    needs_search: bool = Field(True, description="False where nothing needs looking up.")
-    reply: str = Field("", description="To mere thanks or a greeting, else empty.")
+    only_own_documents: bool = False
+    needs: str = ""
+    needs_search: bool = True
+    reply: str = ""
     query: list[WrittenQuery]
     rationale: SkipJsonSchema[str] = ""
     """Accepted where a model gives one; not asked for."""

@@ -20,7 +20,8 @@ _OBJECT_BEGINS = re.compile(r'\{(?=\s*["}])')
 _TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+(?:"|\Z))|,(?=\s*[}\]])', re.DOTALL)
 _NO_OBJECT = "it holds no complete JSON object"
 _SHOWN_PROBLEMS = 5
-_EMPTY_DEFAULTS: tuple[tuple[str, Any], ...] = (("default", None), ("default", ""), ("default", []))
+_EMPTY: tuple[Any, ...] = (None, "", [], False, True)
+_EMPTY_DEFAULTS = [("default", empty) for empty in _EMPTY]
 SCHEMA_INTRO = "Answer with one JSON object and nothing else. Its JSON schema:"
 
 
@@ -28,7 +29,7 @@ SCHEMA_INTRO = "Answer with one JSON object and nothing else. Its JSON schema:"
 def schema_of(schema: type[BaseModel]) -> dict[str, Any]:
     """Return its JSON schema in one piece, without what a model pays for and does not need.
 
-    Titles, docstrings and empty defaults go, and null for a field that may be left out. It is not
+    Titles, docstrings and plain defaults go, and null for a field that may be left out. It is not
     to be changed: pydantic takes 5 ms to write one.
     """
     whole = schema.model_json_schema()
