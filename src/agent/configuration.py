@@ -29,6 +29,23 @@ MapCalls = Annotated[int, Field(ge=0, le=500, description="Map calls per run.")]
 RunTokens = Annotated[
     int, Field(ge=1000, le=100_000_000, description="Prompt and output tokens per run.")
 ]
+ContextTokens = Annotated[
+    int,
+    Field(
+        ge=8000,
+        le=1_000_000,
+        description="Estimated tokens of a prompt, in deep research, a team and a dossier; fewer"
+        " where a model's window holds fewer.",
+    ),
+]
+PageReads = Annotated[
+    int,
+    Field(
+        ge=0,
+        le=200,
+        description="Pages read in a run: those of hits that searches open, and by read_page.",
+    ),
+]
 RunSeconds = Annotated[
     float, Field(ge=1, le=86_400, description="Wall clock seconds per run, the answer included.")
 ]
@@ -59,6 +76,9 @@ class Configuration(BaseModel):
         "gemini-3.8-flash", description="Judges the findings and asks follow-up queries."
     )
     answer_model: str = Field("gemini-3.8-flash", description="Writes the answer.")
+    lead_model: str = Field(
+        "", description="Leads a deep research; the answer's model where that is empty."
+    )
     collections: str = Field(
         "",
         max_length=2000,
@@ -137,13 +157,7 @@ class Configuration(BaseModel):
         2, ge=0, le=20, description="Further places looked up once the model has what it asked for."
     )
     map_rounds: int = Field(3, ge=0, le=10, description="Rounds of map tools a model may call.")
-    context_token_limit: int = Field(
-        48_000,
-        ge=8000,
-        le=1_000_000,
-        description="Estimated tokens of a prompt, in deep research, a team and a dossier; fewer"
-        " where a model's window holds fewer.",
-    )
+    context_token_limit: ContextTokens = 48_000
     max_previous_bytes: int = Field(
         30_000,
         ge=0,
@@ -155,14 +169,13 @@ class Configuration(BaseModel):
     )
     max_topics: int = Field(10, ge=1, le=30, description="Topics of a deep research.")
     small_topic_tokens: int = Field(
-        3000,
+        6000,
         ge=0,
         le=20_000,
-        description="A topic whose pages have fewer tokens goes to the report as it is.",
+        description="A topic whose pages have fewer tokens, or fewer pages than one for each 300 of"
+        " them, gets no notes by a model: the report is written from their passages.",
     )
-    max_page_reads: int = Field(
-        20, ge=0, le=200, description="Pages a model may open itself in a run, by read_page."
-    )
+    max_page_reads: PageReads = 20
     max_parallel_reads: int = Field(5, ge=1, le=30, description="Topics or pages read at once.")
     max_group_chat_rounds: int = Field(
         20, ge=1, le=100, description="Turns of a team's discussion."

@@ -17,6 +17,7 @@ from agent.assistants.deep_research.graph import build_graph
 from agent.assistants.deep_research.state import DeepConfiguration
 from agent.runs.reply_cache import ReplyCache
 from agent.runs.threads import open_saver
+from agent.runs.workspace_store import WorkspaceStore
 from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import lines
 from agent.sample.search import KEY
@@ -91,7 +92,9 @@ async def world() -> AsyncIterator[World]:
 @asynccontextmanager
 async def process(world: World, folder: Path) -> AsyncIterator[Any]:
     """The graph as a process of its own would have it: only files and stand-ins are shared."""
-    services = build_services(world.settings, reply_cache=ReplyCache(folder))
+    services = build_services(
+        world.settings, reply_cache=ReplyCache(folder), workspace=WorkspaceStore(folder)
+    )
     async with open_saver(folder) as saver:
         try:
             yield build_graph(lambda: services).compile(checkpointer=saver)

@@ -241,7 +241,8 @@ async def test_no_map_is_offered_for_a_question_without_a_place() -> None:
     assert maps.called == []
     offered = {offered.name for offered in lab.llm.asked("deep_explore")[0].tools}
     assert offered == {
-        "think_tool", "tavily_search", "read_page", "change_research_topic", "end_of_research"
+        "think_tool", "tavily_search", "explore", "read_page", "run_code",
+        "change_research_topic", "end_of_research",
     }  # fmt: skip
 
 
@@ -279,8 +280,8 @@ async def test_thirty_pages_of_one_topic_are_read_in_batches_of_twenty() -> None
     async with deep_laboratory(Researcher(deep_explore=rule)) as lab:
         state = await lab.ask(ZH)
     kept = state["search_results"][0]["useful_webpages"]
-    assert [len(body["urls"]) for body in lab.calls("/extract")] == [20]
-    assert len(kept) == 20
+    assert [len(body["urls"]) for body in lab.calls("/extract")] == [20, 10]
+    assert len(kept) == 30
 
 
 @pytest.mark.parametrize("width", [1, 2])
@@ -337,7 +338,7 @@ async def test_the_pages_of_a_small_topic_go_to_the_writer_as_they_are_f9() -> N
         await lab.ask(ZH, small_topic_tokens=3000)
     assert lab.llm.asked("deep_compress") == []
     (report,) = lab.llm.asked("deep_report")
-    assert re.search(r'<topic name="成本">\s*<page id="t0-0"', report.user)
+    assert re.search(r'<pages>\s*<page id="w[0-9-]+" title="成本 0 0"', report.user)
 
 
 async def test_a_review_opens_nothing_where_the_rounds_are_spent() -> None:

@@ -202,7 +202,7 @@ async def test_deep_research_searches_them_with_a_tool_and_reports_what_they_say
 async def test_deep_research_asks_own_documents_alone_where_the_question_wants_it(
     knowledge: MemoryKnowledge, size: str
 ) -> None:
-    """Small ones the writer has whole; of larger ones the explorer looks for what bears on it."""
+    """Small ones lead and writer have whole; in larger ones the lead looks for what bears on it."""
     from agent.assistants.deep_research.graph import build_graph as deep_graph
 
     if size == "large":
@@ -226,7 +226,8 @@ async def test_deep_research_asks_own_documents_alone_where_the_question_wants_i
         context = DeepConfiguration(own_token_limit=2000, geo_routing="always")
         state: Any = await graph.ainvoke({"messages": QUESTION}, where, context=context)
         assert (state["usage"]["searches"], lab.tavily.requests) == (0, [])
-        assert len(lab.llm.asked("deep_explore")) == {"small": 0, "large": 2}[size]
+        assert len(lab.llm.asked("deep_explore")) == 2
+        assert "桥面每三年检修一次" in block(lab.llm.asked("deep_explore")[0].user, "documents")
         cited = {s["kind"] for s in state["messages"][-1].additional_kwargs["sources"]}
         assert cited == {"document"}
         told = {"small": "documents.read", "large": "documents.read_partly"}[size]

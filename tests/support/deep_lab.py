@@ -26,6 +26,9 @@ ZH = "钠离子电池的成本、安全与应用前景"
 EN = "What do sodium-ion batteries cost, and how safe are they?"
 MODEL_KEY = "AIza-canary-0123456789abcdef"
 Rule = Callable[[ModelTurn], ModelReply]
+_TOPIC = re.compile(r"<topic [^>]*>(.*?)</topic>", re.DOTALL)
+_ID = re.compile(r'(?:id="|\[\^)(w\d+-\d+)')
+_NTH, _MOST = re.compile(r"\[\^t(\d+)-(\d+)\]"), 7
 _URL = re.compile(r'url="([^"]+)"')
 
 
@@ -108,6 +111,24 @@ def no_edits(_turn: ModelTurn) -> ModelReply:
     return ModelReply(json={"edits": [], "inserts": []})
 
 
+def page_ids(text: str) -> list[str]:
+    """The ids of the workspace that a text shows, in order."""
+    return list(dict.fromkeys(re.findall(r"\bw\d{3}-\d\d\b", text)))
+
+
+def as_shown(turn: ModelTurn, text: str) -> str:
+    """A text with the ids of the prompt: `[^t0-1]` is the second page of the first topic."""
+    topics = _TOPIC.findall(turn.user) or [turn.user]
+    ids = [list(dict.fromkeys(_ID.findall(topic))) for topic in topics]
+
+    def shown(match: re.Match[str]) -> str:
+        topic, page = (int(number) for number in match.groups())
+        own = ids[min(topic, len(ids) - 1)]
+        return f"[^{own[page]}]" if topic < _MOST and page < len(own) else match[0]
+
+    return _NTH.sub(shown, text)
+
+
 class Researcher:
     """Explores `topics` one after another as told to, compresses and reports faithfully."""
 
@@ -130,7 +151,8 @@ class Researcher:
 
     def respond(self, turn: ModelTurn) -> ModelReply:
         self.turns.append(turn)
-        return self.rules[task_of(turn)](turn)
+        reply = self.rules[task_of(turn)](turn)
+        return replace(reply, text=as_shown(turn, reply.text)) if reply.text else reply
 
     def asked(self, task: str) -> list[ModelTurn]:
         return [turn for turn in self.turns if task_of(turn) == task]
@@ -193,8 +215,11 @@ class DeepLab:
     web: Web
 
     async def ask(self, question: Any = ZH, thread: str = "t", **context: Any) -> dict[str, Any]:
-        """The state after a run; None goes on with the thread. Small topics are compressed, too."""
-        context = {"small_topic_tokens": 0, **context}
+        """The state after a run; None goes on with the thread.
+
+        Small topics are compressed, too, and pages are read when their topic is closed.
+        """
+        context = {"small_topic_tokens": 0, "max_page_reads": 0, **context}
         given: Any = None if question is None else {"messages": question}
         state: dict[str, Any] = await self.graph.ainvoke(
             given, self.where(thread), context=self.configured(**context)

@@ -15,7 +15,9 @@ BLOCKS = {
     "revise": "documents today differences plan sources draft failed lookups looked_up edits_so_far"
     " question",
     "deep_plan": "today conversation previous limit question",
-    "deep_explore": "today conversation previous plan topics_done topic left question",
+    "deep_explore": "documents question today conversation previous plan topics_done notes"
+    " workspace topic left",
+    "deep_find": "question today topic found results",
     "deep_compress": "question topic words pages",
     "deep_review": "today previous plan topics left question",
     "deep_report": "today conversation previous documents differences topics pages gaps question",

@@ -8,14 +8,15 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 from agent.assistants.common.search import located
 from agent.assistants.deep_research.state import TopicResult, add_counts, merge_topics
 from agent.assistants.deep_research.tools import (
+    ToExplore,
     TopicHistory,
+    explored_topics,
     last_thought,
-    queries_of,
     ruled,
     same_topic,
     thought_since_search,
     thoughtless,
-    urls_of,
+    useful_of,
 )
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.markdown import canonical
@@ -35,6 +36,8 @@ THINK = call("think_tool", reflection="还缺数据")
 SEARCH = call("tavily_search", queries=["成本"])
 CHANGE = call("change_research_topic", new_topic="安全", reason="够了", **URLS)
 END = call("end_of_research", **URLS)
+CODE = call("run_code", code="print(1)")
+EXPLORE = call("explore", topics=["成本 | 电芯 成本 2026"], reflection="分头查")
 
 
 THOUGHT = {"reflection": "还缺成本"}
@@ -56,6 +59,11 @@ PLANNED = replace(WORKED, planned=["应用"])
         ([THINK, CHANGE, END], WORKED, [None, None, "moved"]),
         ([END], replace(WORKED, moved=True), ["second_change"]),
         ([SEARCH], replace(WORKED, moved=True), [None]),
+        ([CODE, END], replace(WORKED, code=True), [None, None]),
+        ([CODE], WORKED, ["unknown_tool"]),
+        ([THINK, EXPLORE, END], WORKED, [None, None, "unseen"]),
+        ([EXPLORE], replace(WORKED, inside=True), ["unknown_tool"]),
+        ([END], replace(FRESH, answered=True), [None]),
         ([THINK, END, SEARCH], WORKED, [None, "unseen", None]),
         ([THINK, END, END], WORKED, [None, None, "second_change"]),
         ([THINK] * 12 + [CHANGE], WORKED, [None] * 12 + ["too_many"]),
@@ -142,11 +150,13 @@ def test_the_last_thought_is_found_in_the_calls() -> None:
 
 
 def test_arguments_are_read_tolerantly() -> None:
-    assert queries_of(call("tavily_search", query="a")) == ["a"]
-    assert queries_of(call("tavily_search", queries=["a", 7, " a ", ""])) == ["a"]
-    assert queries_of(call("tavily_search", queries={"q": 1})) == []
-    assert urls_of(call("end_of_research", search_result_of_current_topic="a\nb")) == ["a", "b"]
-    assert urls_of(call("end_of_research", search_result_of_current_topic=None)) == []
+    assert useful_of(call("end_of_research", search_result_of_current_topic=["[^w1]"])) == ["w1"]
+    assert explored_topics(call("explore", topics="a | b | c\na\nd")) == [
+        ToExplore("a", ("b", "c")),
+        ToExplore("d", ("d",)),
+    ]
+    assert useful_of(call("end_of_research", search_result_of_current_topic="a\nb")) == ["a", "b"]
+    assert useful_of(call("end_of_research", search_result_of_current_topic=None)) == []
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ def test_a_system_prompt_is_short_and_says_that_tags_hold_no_instructions(name: 
     text = render(f"{name}_system")
     assert text.splitlines()[0] == f"<task>{name}</task>"
     assert "never instructions" in text
-    assert tokens(text) <= {"deep_explore": 430, "deep_report": 830}.get(name, 310)
+    assert tokens(text) <= {"deep_explore": 640, "deep_report": 830}.get(name, 310)
 
 
 @pytest.mark.parametrize("name", BLOCKS)
@@ -101,9 +101,12 @@ def test_an_empty_topic_and_no_topics_done_leave_no_blocks() -> None:
         "conversation": "",
         "previous": "",
         "left": "",
+        "documents": "",
+        "notes": "",
+        "workspace": "",
     }
     text = render("deep_explore", **values)
-    assert text == "<today>x</today>\n<question>\nx\n</question>"
+    assert text == "<question>\nx\n</question>\n<today>x</today>"
 
 
 def test_a_trip_and_a_follow_up_are_reasoned_and_not_only_listed() -> None:

@@ -1,7 +1,7 @@
 """Results as models read them: each sentence once, what nobody can cite apart."""
 
 from agent.assistants.common.search import SearchResult, remark_row, told_once
-from agent.assistants.common.toolbox import shown_result
+from agent.assistants.common.tool_results import shown_result
 from agent.assistants.team_answer.tools import results_text
 from agent.evidence.grounding import remarks_of
 from agent.evidence.types import Source

@@ -8,6 +8,7 @@ from langchain_core.messages import AIMessage, ToolCall, ToolMessage
 from langchain_core.tools import BaseTool, tool
 
 from agent.assistants.common.services import Services
+from agent.assistants.common.tool_results import shown_result
 from agent.assistants.common.toolbox import (
     EarlierSearch,
     Known,
@@ -16,7 +17,6 @@ from agent.assistants.common.toolbox import (
     ToolPolicy,
     next_numbers,
     queries_of,
-    shown_result,
 )
 from agent.configuration import Configuration
 from agent.core.budget import Meter, unlimited_meter

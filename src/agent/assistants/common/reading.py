@@ -116,6 +116,8 @@ class PageReading:
     titles: Mapping[str, str] = field(default_factory=dict)
     """Of addresses, as a search has shown them; for pages whose own is not known."""
     parallel: int = 5
+    free: Collection[str] = ()
+    """Canonical addresses that were read in this turn already: to show them costs nothing."""
 
     async def open_all(
         self, wanted: Sequence[Wanted], *, left: int, tokens: int = PAGE_TOKENS
@@ -125,14 +127,17 @@ class PageReading:
         Never raises for a page.
         """
         by_address = {canonical(url): url for url in self.addresses}
+        urls = [self.ids.get(each.page) or by_address.get(canonical(each.page), "")
+                for each in wanted]  # fmt: skip
+        costly = [n for n, url in enumerate(urls) if url and canonical(url) not in self.free]
         places = asyncio.Semaphore(max(1, self.parallel))
 
         async def one(number: int, each: Wanted) -> OpenedPage:
-            url = self.ids.get(each.page) or by_address.get(canonical(each.page), "")
+            url = urls[number]
             if not url:
                 reason = say("reading.not_shown", self.language)
                 return OpenedPage(each.page, failure=reason)
-            if number >= left:
+            if number in costly[max(0, left) :]:
                 return OpenedPage(url, failure=say("reading.spent", self.language))
             async with places:
                 return await self._open(url, each.looking_for, max(_LEAST_TOKENS, tokens))

@@ -7,15 +7,23 @@ here raises for a call: a failure is an answer to the model, and a gap for the r
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 from langchain_core.messages import AIMessage, ToolCall, ToolMessage
 from langchain_core.tools import BaseTool, tool
 
+from agent.assistants.common.document_tools import (
+    LIST_DOCUMENTS,
+    OPEN_DOCUMENT,
+    document_named,
+    listed_documents,
+    open_own,
+)
 from agent.assistants.common.gaps import gap_of
 from agent.assistants.common.own_documents import SEARCH_DOCUMENTS, Documents, search_own
+from agent.assistants.common.page_opener import PageOpener
 from agent.assistants.common.reading import (
     PAGE_TOKENS,
     READ,
@@ -27,23 +35,20 @@ from agent.assistants.common.search import (
     PlaceLookup,
     SearchResult,
     ask_providers,
-    page_row,
-    remark_row,
-    result_element,
-    told_once,
 )
 from agent.assistants.common.services import Services
+from agent.assistants.common.tool_results import code_text, short
+from agent.assistants.common.workspace import Item, Workspace, item_of_hit
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError
 from agent.core.progress import Emit, EventType, event
-from agent.core.strings import cut_to_shares, cut_to_tokens, valid_text
 from agent.evidence.markdown import link_url
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap, Place, Source
 from agent.knowledge.types import Scope
 from agent.mcp.records import MapOptions, MapResult, map_gap
-from agent.sandbox.programs import CodeResult, CodeRunner
+from agent.sandbox.programs import CodeRunner
 from agent.search.hits import MAX_QUERY, SearchProvider
 from agent.state import Turn
 from agent.texts import Language, reason_of, say
@@ -60,9 +65,7 @@ LETTERS: Mapping[ToolKind, str] = {
 }  # fmt: skip
 _QUERY_NAMES = ("queries", "query", "q", "search_query", "keywords")
 _CODE_NAMES = ("code", "program", "source", "python", "script")
-HIT_TOKENS = 220
-"""Of one hit that a model is shown."""
-_LINE, _ROW, _LEAST = 80, 60, 40
+_NUMBERS = 8
 
 
 @tool(CODE)
@@ -97,6 +100,8 @@ class ToolPolicy:
     """Own documents that may be searched."""
     maps: bool = False
     runner: CodeRunner | None = None
+    unfounded: Callable[[str], Awaitable[list[str]]] | None = None
+    """Returns the numbers of a program that stand nowhere; its result cannot be cited then."""
     told: Mapping[str, Any] = field(default_factory=dict)
     """What every progress event carries besides, such as who speaks."""
 
@@ -104,7 +109,7 @@ class ToolPolicy:
     def names(self) -> list[str]:
         """Return the tools there are, but the map's."""
         opens = [READ] if self.searches else []
-        own = [SEARCH_DOCUMENTS] if self.scope else []
+        own = [SEARCH_DOCUMENTS, LIST_DOCUMENTS, OPEN_DOCUMENT] if self.scope else []
         return [*self.searches, *opens, *own, *([CODE] if self.runner else [])]
 
 
@@ -126,6 +131,8 @@ class Known:
     """Each can be opened by its id; what is found again keeps it."""
     pages: Mapping[str, str] = field(default_factory=dict)
     """Titles of further addresses that may be opened."""
+    read: Collection[str] = ()
+    """Canonical addresses of the pages that were read already."""
     places: Sequence[Place] = ()
     """Each can be named by its id in every call of the map."""
     names: Mapping[str, str] = field(default_factory=dict)
@@ -153,10 +160,15 @@ class ToolOutcome:
     """An equal search of the same message, which alone is asked."""
     source_ids: list[str] = field(default_factory=list)
     results: list[SearchResult] = field(default_factory=list)
+    """Of a search, one for each query."""
+    items: list[list[Item]] = field(default_factory=list)
+    """The hits of each query as the workspace keeps them; nothing where there is none."""
     page: OpenedPage | None = None
     documents: Documents | None = None
     map_result: MapResult | None = None
     """What the call alone has brought."""
+    calculation: Source | None = None
+    """What a program's result is cited as."""
     gaps: list[Gap] = field(default_factory=list)
 
     @property
@@ -228,6 +240,10 @@ class Toolbox:
     emit: Emit
     policy: ToolPolicy
     known: Known = field(default_factory=Known)
+    workspace: Workspace | None = None
+    """Keeps the pages that searches have found and calls have opened, under ids that stay."""
+    opener: PageOpener | None = None
+    """Opens the pages that searches find, side by side."""
     numbers: dict[ToolKind, int] = field(default_factory=dict)
     """Of each kind the number of its next call, which its ids begin with: `s3`, `a0`."""
 
@@ -291,6 +307,10 @@ class Toolbox:
             outcome.kind, asked = "page", [f"{page.page} {page.looking_for}".strip()]
         elif name == SEARCH_DOCUMENTS:
             outcome.kind, asked = "documents", [" ".join(queries_of(call, MAX_CALLS))]
+        elif name == LIST_DOCUMENTS:
+            outcome.kind, asked = "documents", [name]
+        elif name == OPEN_DOCUMENT:
+            outcome.kind, asked = "documents", [" ".join(filter(None, document_named(call)))]
         else:
             outcome.kind, asked = "code", [program_of(call)]
         outcome.queries = list(filter(None, asked))
@@ -342,6 +362,8 @@ class Toolbox:
                 for n, query in enumerate(outcome.queries)
             )
         )
+        if self.workspace is not None:
+            outcome.items = [await self._kept(result) for result in outcome.results]
         outcome.gaps += [gap for result in outcome.results for gap in result.gaps]
         if all(result.failure for result in outcome.results):
             outcome.fail(outcome.results[0].failure)
@@ -354,11 +376,17 @@ class Toolbox:
         self.tell("search_started", name, query)
         result = await ask_providers(
             query, services, turn=self.turn, model=self.configuration.research_model,
-            meter=self.meter,
+            meter=self.meter, pages=self.opener,
         )  # fmt: skip
         seconds = time.monotonic() - began
         self.tell("search_done", name, query, count=len(result.hits), seconds=seconds)
         return result
+
+    async def _kept(self, result: SearchResult) -> list[Item]:
+        """Keep the hits of a query; a store that fails ends the run, as the reply cache does."""
+        assert self.workspace is not None
+        items = [item_of_hit(hit, result.query, result.service) for hit in result.hits]
+        return await self.workspace.keep(items)
 
     async def _open_pages(self, outcomes: Sequence[ToolOutcome]) -> None:
         if not outcomes:
@@ -368,7 +396,7 @@ class Toolbox:
         reading = PageReading(
             self.services, self.meter, self.language, list(titles),
             ids={name: source["url"] for name, source in sources.items()},
-            titles=titles, parallel=self.configuration.max_parallel_reads,
+            titles=titles, parallel=self.configuration.max_parallel_reads, free=self.known.read,
         )  # fmt: skip
         wanted = [wanted_page(outcome.call) for outcome in outcomes]
         for outcome, each in zip(outcomes, wanted, strict=True):
@@ -380,14 +408,30 @@ class Toolbox:
             outcome.page, outcome.text = page, page.shown(self.language)
             outcome.failed = bool(page.failure)
             outcome.gaps += [page.gap] if page.gap else []
+            if not page.failure and self.workspace is not None:
+                item = Item("page", page.title or page.url, link_url(page.url), page.text,
+                            provider="web", query=outcome.asked)  # fmt: skip
+                outcome.items = [await self.workspace.keep([item])]
+                outcome.text = page.shown(self.language, id=outcome.items[0][0].id)
 
     async def _search_own(self, outcome: ToolOutcome) -> None:
-        outcome.documents = found = await search_own(
-            outcome.asked, self.policy.scope, self.services, self.meter,
-            prefix=outcome.id, language=self.language,
-        )  # fmt: skip
+        name, scope, services = outcome.call["name"], self.policy.scope, self.services
+        if name == LIST_DOCUMENTS:
+            outcome.text = await listed_documents(scope, services, self.language)
+            return
+        prefix, language = outcome.id, self.language
+        if name == OPEN_DOCUMENT:
+            found = await open_own(
+                *document_named(outcome.call), scope, services,
+                prefix=prefix, language=language, tokens=self.policy.page_tokens,
+            )  # fmt: skip
+        else:
+            found = await search_own(
+                outcome.asked, scope, services, self.meter, prefix=prefix, language=language
+            )
+        outcome.documents = found
         outcome.source_ids = [source["id"] for source in found.sources]
-        outcome.text = found.shown(outcome.source_ids, self.language)
+        outcome.text = found.shown(outcome.source_ids, language)
         if found.gap:
             outcome.gaps.append(found.gap)
             outcome.fail(found.gap["message"])
@@ -444,8 +488,24 @@ class Toolbox:
             outcome.fail(message)
         else:
             outcome.text, outcome.failed = code_text(result, self.language), bool(result.error)
+            await self._cite_code(outcome)
         line = f"{short(outcome.asked)} ⇒ {short(outcome.text)}"
         self.tell("code", outcome.id, line, seconds=time.monotonic() - began)
+
+    async def _cite_code(self, outcome: ToolOutcome) -> None:
+        """Make the result of a program citable, unless it calculates with numbers from nowhere."""
+        if self.policy.unfounded is None or outcome.failed:
+            return
+        if lost := await self.policy.unfounded(outcome.asked):
+            numbers = ", ".join(lost[:_NUMBERS])
+            outcome.hint = say("tools.unfounded", self.language, numbers=numbers)
+            return
+        title = say("tools.calculation", self.language, formula=short(outcome.text))
+        outcome.calculation = Source(
+            id=f"{outcome.id}-0", kind="document", title=title, url="", provider=CODE,
+            quotes=[outcome.text],
+        )  # fmt: skip
+        outcome.source_ids = [outcome.calculation["id"]]
 
 
 def _keep_new(outcome: ToolOutcome, known: dict[str, str]) -> None:
@@ -467,58 +527,3 @@ def _keep_new(outcome: ToolOutcome, known: dict[str, str]) -> None:
     result.sources[:] = [source for source in result.sources if source["id"] not in gone]
     outcome.source_ids = list(dict.fromkeys(names.values()))
     outcome.gaps += result.gaps
-
-
-def shown_result(
-    result: SearchResult,
-    tokens: int,
-    language: Language,
-    *,
-    ids: Sequence[str] = (),
-    earlier: Mapping[str, str] | None = None,
-    **attributes: str,
-) -> str:
-    """Return the hits of one query as a model reads them, within about so many tokens.
-
-    They are named by `ids`, or by their addresses. `earlier` are the words of addresses that the
-    model has before it already.
-    """
-    if result.failure:
-        return result_element(
-            result.query, [say("tools.failed", language, reason=result.failure)], **attributes
-        )
-    urls = [link_url(hit.url) for hit in result.hits]
-    snippets = [
-        say("tools.above", language)
-        if hit.snippet and (earlier or {}).get(url) == hit.snippet
-        else hit.snippet
-        for url, hit in zip(urls, result.hits, strict=True)
-    ]
-    told = told_once(ids or urls, snippets, language)[: max(1, tokens // (_ROW + _LEAST))]
-    texts = cut_to_shares([text for text, _ in told], tokens - _ROW * len(told))
-    rows = [
-        page_row(
-            cut_to_tokens(text, HIT_TOKENS), id=ids[n] if ids else None,
-            url=None if ids else urls[n], title=hit.title, site=hit.site, date=hit.published,
-            also=also,
-        )
-        for n, (hit, text, (_, also)) in enumerate(zip(result.hits, texts, told, strict=False))
-    ]  # fmt: skip
-    rows = rows or [say("tools.nothing", language)]
-    return result_element(result.query, [*rows, *map(remark_row, result.remarks)], **attributes)
-
-
-def code_text(result: CodeResult, language: Language) -> str:
-    """Return the output or value of a program, then its error."""
-    parts = [result.output.rstrip("\n")]
-    if result.truncated:
-        parts.append(say("tools.truncated", language))
-    parts.append(result.error)
-    text = valid_text("\n".join(part for part in parts if part))
-    return text or say("tools.no_output", language)
-
-
-def short(text: str) -> str:
-    """Return one line of at most 80 characters."""
-    line = " ".join(text.split())
-    return line if len(line) <= _LINE else line[: _LINE - 1] + "…"

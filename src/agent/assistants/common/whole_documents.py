@@ -4,7 +4,7 @@ Small documents are read first, so that one long file does not keep many short o
 not fit is searched as it always was, and named to the reader.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
 
@@ -44,6 +44,8 @@ class WholeDocuments:
     unread: list[KnownDocument] = field(default_factory=list)
     """Those for which there was no room, and those whose files could not be read."""
     gap: Gap | None = None
+    shown: frozenset[str] | None = None
+    """The ids of the passages that are shown, where that is not all."""
 
     @lazy_property
     def by_id(self) -> dict[str, Hit]:
@@ -56,7 +58,7 @@ class WholeDocuments:
             number = numbers.setdefault(document, len(numbers))
             counts[document] = counts.get(document, -1) + 1
             ids[f"o{number}-{counts[document]}"] = hit
-        return ids
+        return {name: hit for name, hit in ids.items() if self.shown is None or name in self.shown}
 
     @property
     def texts(self) -> dict[str, str]:
@@ -66,6 +68,10 @@ class WholeDocuments:
     def sources(self, language: Language) -> list[Source]:
         """Return a source for each passage."""
         return [passage_source(name, hit, language) for name, hit in self.by_id.items()]
+
+    def with_passages(self, names: Collection[str]) -> "WholeDocuments":
+        """Return these passages alone, under the ids that they have among all."""
+        return replace(self, shown=frozenset(names))
 
     def coverage(self, language: Language) -> str:
         """Return `Read 4 of 5 of your documents; not read: Annex`; empty where there are none."""

@@ -1,48 +1,54 @@
 """Does what the model asked for, in the order the graph allows; only records a change or an end."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
 from langchain_core.messages import AIMessage, ToolCall, ToolMessage
 from langgraph.runtime import Runtime
 
+from agent.assistants.common.literals import unfounded
 from agent.assistants.common.own_documents import (
     own_scope,
 )
+from agent.assistants.common.page_opener import PageOpener
 from agent.assistants.common.reading import PAGE_TOKENS, OpenedPage
 from agent.assistants.common.search import (
     located,
     providers_of,
 )
 from agent.assistants.common.services import GetServices, Services
+from agent.assistants.common.tool_results import shown_result
 from agent.assistants.common.toolbox import (
+    CODE,
     MAP_PREFIX,
     Known,
     Toolbox,
     ToolOutcome,
     ToolPolicy,
     next_numbers,
-    shown_result,
 )
-from agent.assistants.common.turn import meter_of
+from agent.assistants.common.turn import meter_of, room_of
+from agent.assistants.common.whole_documents import read_whole
+from agent.assistants.common.workspace import Item, Workspace
 from agent.assistants.deep_research.compress_topic import Compression
 from agent.assistants.deep_research.explore import room
+from agent.assistants.deep_research.explorers import Explored, explore_side_by_side
 from agent.assistants.deep_research.state import (
     Counts,
     DeepState,
     DeepUpdate,
     FoundPage,
     Intent,
-    ShownPage,
     configuration_of,
     found_page,
-    kept_pages,
     topic_messages,
 )
 from agent.assistants.deep_research.tools import (
     CHANGE,
     END,
+    EXPLORE,
     MAX_CALLS,
     MAX_QUERIES,
     MAX_THOUGHT,
@@ -52,6 +58,7 @@ from agent.assistants.deep_research.tools import (
     THINK,
     Ruling,
     TopicHistory,
+    explored_topics,
     new_topic_of,
     offers_maps,
     reads_left,
@@ -60,19 +67,21 @@ from agent.assistants.deep_research.tools import (
     thought_of,
     thought_since_search,
     thoughtless,
-    urls_of,
+    useful_of,
     was_reminded,
     were_moved,
 )
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError
+from agent.core.processor import compute
 from agent.core.progress import Emit, event
 from agent.core.strings import cut_to_tokens
-from agent.evidence.markdown import link_url
+from agent.evidence.markdown import canonical, link_url
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap
 from agent.knowledge.types import Scope
+from agent.sandbox.programs import CodeRunner
 from agent.search.hits import MAX_SNIPPET, Hit, SearchProvider, WebChoice
 from agent.search.web import WebSearch
 from agent.state import PlannedQuery, inner
@@ -94,6 +103,7 @@ def search_providers(web: WebSearch, configuration: Configuration) -> list[Searc
 
 _LEAST_TOKENS = 200
 _MAX_TOKENS = 6000
+_NOT_LOOKING = (THINK, EXPLORE, CHANGE, END)
 
 
 async def act(
@@ -112,6 +122,8 @@ async def act(
         meter_of(state, configuration, services),
         runtime.stream_writer,
         own_scope(state.get("readable", []), state.get("owner", ""), runtime),
+        services.workspace(room_of(state["turn"], runtime)),
+        await services.code_runner() if _programs(state) else None,
     )
     with compression.tasks.ending_with(state["turn"]["id"]):
         return await step.run()
@@ -126,6 +138,11 @@ class _Step:
     emit: Emit
     scope: Scope | None
     """Own documents that may be read."""
+    workspace: Workspace
+    runner: CodeRunner | None
+    opener: PageOpener | None = None
+    read: Collection[str] = ()
+    """Canonical addresses of the pages that earlier steps have read."""
 
     async def run(self) -> DeepUpdate:
         calls, history = self.message.tool_calls, self._history()
@@ -135,19 +152,32 @@ class _Step:
         moved = [call for call, ruling in zip(calls, rulings, strict=True) if ruling == MOVED]
         for thought in self._thoughts(allowed):
             self.emit(event("thought", NODE, text=thought))
-        looking = [call for call in allowed if call["name"] not in (THINK, CHANGE, END)]
-        box = self._toolbox(len(looking))
+        looking = [call for call in allowed if call["name"] not in _NOT_LOOKING]
+        box = await self._toolbox(len(looking))
         outcomes = box.planned(looking)
-        await box.do(outcomes)
-        for gap in [gap for each in outcomes for result in each.results for gap in result.gaps]:
+        exploring = [call for call in allowed if call["name"] == EXPLORE]
+        explored, _ = await asyncio.gather(
+            asyncio.gather(
+                *(explore_side_by_side(box, explored_topics(call)) for call in exploring)
+            ),
+            box.do(outcomes),
+        )
+        found = {id(call): each for call, each in zip(exploring, explored, strict=True)}
+        every = [*outcomes, *(o for each in explored for one in each for o in one.outcomes)]
+        for gap in [gap for o in every for result in o.results for gap in result.gaps]:
             self.emit(event("gap", NODE, text=gap["message"]))
-        texts = self._texts(outcomes, asks)
+        texts = self._texts(outcomes, found, asks)
         answers = [
             texts.get(id(call)) or self._answer(call, ruling)
             for call, ruling in zip(calls, rulings, strict=True)
         ]
         refused = len(calls) - len(allowed) - len(moved)
-        return self._update(allowed, answers, outcomes, moved=moved, refused=refused)
+        update = self._update(allowed, answers, every, moved=moved, refused=refused)
+        update["gaps"] = [
+            *update["gaps"],
+            *(g for each in explored for one in each for g in one.gaps),
+        ]
+        return update
 
     @property
     def message(self) -> AIMessage:
@@ -162,11 +192,12 @@ class _Step:
             done=[entry["topic"] for entry in state.get("search_results", [])],
             thought=bool(self._aside()) or thought_since_search(before),
             searched=bool(state.get("queries")) or state["searched"],
-            answered=bool(state["previous"]["sources"]),
+            answered=bool(state["previous"]["sources"]) or state.get("own_whole", False),
             planned=self._planned(),
             reminded=was_reminded(before),
             maps=self._map_names(),
             documents=bool(state.get("readable")),
+            code=self.runner is not None,
             inside=state["turn"].get("own_only", False),
             moved=were_moved(self.message),
         )
@@ -191,10 +222,15 @@ class _Step:
         names = [call["name"] for call in self.message.tool_calls]
         return [name for name in names if name.startswith(MAP_PREFIX)]
 
-    def _toolbox(self, calls: int) -> Toolbox:
-        """Return what makes the calls of this step, with what the turn has shown."""
+    async def _toolbox(self, calls: int) -> Toolbox:
+        """Return what makes the calls of this step, with what the thread has shown."""
         state, configuration = self.state, self.configuration
-        previous, places = state["previous"], state.get("places", [])
+        previous, items = state["previous"], await self.workspace.items()
+        self.read = {canonical(item.url) for item in items if item.text}
+        self.opener = PageOpener(
+            self.services, self.meter, reads_left(state, configuration),
+            configuration.max_parallel_reads, items,
+        )  # fmt: skip
         policy = ToolPolicy(
             NODE,
             searches={SEARCH: _searches(self.services.web, configuration)},
@@ -203,38 +239,76 @@ class _Step:
             page_tokens=min(PAGE_TOKENS, self._share(calls)),
             scope=self.scope,
             maps=bool(self._map_names()),
+            runner=self.runner,
+            unfounded=self._unfounded,
         )
         known = Known(
-            sources=previous["sources"],
-            pages={page["url"]: page["title"] for page in _pages(state)}
-            | dict.fromkeys(state.get("links_found", []), ""),
+            sources=[*previous["sources"], *(item.source() for item in items)],
+            pages=dict.fromkeys(state.get("links_found", []), ""),
+            read=self.read,
             # A place that is known can be named by its id, and is not looked up again.
-            places=[*previous["places"], *places],
+            places=[*previous["places"], *state.get("places", [])],
             names={**previous.get("names", {}), **located(topic_messages(state))},
         )
         numbers = next_numbers([source["id"] for source in state.get("sources_gathered", [])])
         numbers["search"] = len(state.get("queries", []))
         return Toolbox(
             self.services, configuration, state["turn"], self.meter, self.emit, policy, known,
-            numbers,
+            self.workspace, self.opener, numbers,
         )  # fmt: skip
 
-    def _texts(self, outcomes: Sequence[ToolOutcome], asks: set[int]) -> dict[int, ToolMessage]:
+    async def _unfounded(self, program: str) -> list[str]:
+        """Return the numbers of a program that neither sources, question nor notes have."""
+        state, language = self.state, self.state["turn"]["language"]
+        texts = [state["turn"]["question"], state["conversation"], *state.get("notes", [])]
+        texts += self._aside()
+        for message in topic_messages(state):
+            calls = message.tool_calls if isinstance(message, AIMessage) else []
+            texts += [thought_of(call) for call in calls]
+            texts += [str(message.text)]
+        sources = [*state["previous"]["sources"], *state.get("sources_gathered", [])]
+        texts += [quote for source in sources for quote in source["quotes"]]
+        if self.scope is not None:
+            tokens = self.configuration.own_token_limit
+            whole = await read_whole(self.scope, self.services, language, tokens=tokens)
+            texts += whole.texts.values()
+        texts += [item.text for item in await self.workspace.items()]
+        return await compute(lambda: unfounded(program, texts), otherwise=list)
+
+    def _texts(
+        self,
+        outcomes: Sequence[ToolOutcome],
+        explored: Mapping[int, Sequence[Explored]],
+        asks: set[int],
+    ) -> dict[int, ToolMessage]:
         """Return the answers by the identity of the call; ask for a thought that is missing."""
         language, share = self.state["turn"]["language"], self._share(_count(outcomes))
         earlier = {page["url"]: page["snippet"] for page in self.state.get("pages_found", [])}
         messages: dict[int, ToolMessage] = {}
-        for each in outcomes:
-            parts = [each.hint] if each.hint else []
-            for result in each.results:
-                parts.append(shown_result(result, share, language, earlier=earlier))
-                earlier |= {link_url(hit.url): hit.snippet for hit in result.hits}
-            if each.text and not each.results:
-                parts.append(each.text if each.page else cut_to_tokens(each.text, share))
-            if id(each.call) in asks:
-                parts.append(say("deep_research.think_next", language))
-            messages[id(each.call)] = each.message("\n".join(parts))
+        for call in self.message.tool_calls:
+            asked = [say("deep_research.think_next", language)] if id(call) in asks else []
+            if found := explored.get(id(call)):
+                text = "\n".join([*(each.shown() for each in found), *asked])
+                messages[id(call)] = ToolOutcome(call).message(text)
+            for each in outcomes:
+                if each.call is call:
+                    shown = self._shown(each, share, earlier)
+                    messages[id(call)] = each.message("\n".join([*shown, *asked]))
         return messages
+
+    def _shown(self, outcome: ToolOutcome, tokens: int, earlier: dict[str, str]) -> list[str]:
+        """Return an outcome as the model reads it; `earlier` is what it has before it."""
+        language = self.state["turn"]["language"]
+        parts = [outcome.hint] if outcome.hint else []
+        for n, result in enumerate(outcome.results):
+            items = outcome.items[n] if outcome.items else ()
+            parts.append(shown_result(result, tokens, language, items=items, earlier=earlier))
+            earlier |= {link_url(hit.url): hit.snippet for hit in result.hits}
+        if outcome.text and not outcome.results:
+            text = outcome.text if outcome.page else cut_to_tokens(outcome.text, tokens)
+            name = f" [^{outcome.calculation['id']}]" if outcome.calculation else ""
+            parts.append(f"{text}{name}")
+        return parts
 
     def _answer(self, call: ToolCall, ruling: Ruling) -> ToolMessage:
         """Return the answer to a call that looks nothing up, or is refused."""
@@ -275,21 +349,21 @@ class _Step:
         ))  # fmt: skip
         asked = {query["query"] for query in state.get("queries", [])}
         # The same search again looks nothing up.
-        looked_up = bool(set(queries) - asked or opened or intent or mapped)
-        passages = [s for each in outcomes if each.documents for s in each.documents.sources]
+        coded = any(each.kind == "code" for each in outcomes)
+        looked_up = bool(set(queries) - asked or opened or intent or mapped or coded)
+        sources = [s for each in mapped for s in each.sources]
+        sources += [s for each in outcomes if each.documents for s in each.documents.sources]
+        sources += [each.calculation for each in outcomes if each.calculation]
         round_ = len(state.get("search_results", [])) + 1
         return DeepUpdate(
             topic_messages=inner(answers),
             intent=intent,
             fruitless=0 if looked_up else state["fruitless"] + 1,
             searched=state["searched"] or bool(results or opened),
-            pages_found=[
-                *(_page(hit, result.service) for result in results for hit in result.hits),
-                *map(_opened_page, opened),
-            ],
+            pages_found=_pages(outcomes),
             links_found=[url for page in opened for url in page.links],
             queries=[PlannedQuery(query=query, map=None, round=round_) for query in queries],
-            sources_gathered=[*(s for each in mapped for s in each.sources), *passages],
+            sources_gathered=sources,
             places=[place for each in mapped for place in each.places],
             routes=[route for each in mapped for route in each.routes],
             weather=[weather for each in mapped for weather in each.weather],
@@ -303,7 +377,9 @@ class _Step:
         self, calls: Sequence[ToolCall], opened: Sequence[OpenedPage], refused: int
     ) -> Counts:
         thoughts = len(self._thoughts(calls))
-        return Counts(thoughts=thoughts, refused_calls=refused, pages_opened=len(opened))
+        read = sum(canonical(page.url) not in self.read for page in opened)
+        read += self.opener.opened if self.opener else 0
+        return Counts(thoughts=thoughts, refused_calls=refused, pages_opened=read)
 
 
 def _searches(
@@ -334,8 +410,32 @@ def _gaps(outcomes: Sequence[ToolOutcome]) -> list[Gap]:
     return kept
 
 
-def _page(hit: Hit, provider: str) -> FoundPage:
+def _programs(state: DeepState) -> bool:
+    """Return whether the last message runs a program."""
+    message = cast(AIMessage, topic_messages(state)[-1])
+    return any(call["name"] == CODE for call in message.tool_calls)
+
+
+def _pages(outcomes: Sequence[ToolOutcome]) -> list[FoundPage]:
+    """Return the pages that were found and opened, by their ids in the workspace."""
+    found = [
+        _page(hit, result.service, item)
+        for each in outcomes
+        for result, items in zip(each.results, each.items, strict=False)
+        for hit, item in zip(result.hits, items, strict=False)
+    ]
+    opened = [
+        found_page(each.items[0][0].id, page.url, page.title or page.url,
+                   " ".join(page.best.split())[:MAX_SNIPPET], opened=True)
+        for each in outcomes
+        if (page := each.page) and each.items
+    ]  # fmt: skip
+    return [*found, *opened]
+
+
+def _page(hit: Hit, provider: str, item: Item) -> FoundPage:
     return FoundPage(
+        id=item.id,
         url=link_url(hit.url),
         title=hit.title,
         site=hit.site,
@@ -343,17 +443,6 @@ def _page(hit: Hit, provider: str) -> FoundPage:
         published=hit.published,
         provider=provider,
     )
-
-
-def _pages(state: DeepState) -> list[ShownPage]:
-    """Return every page that this turn has shown."""
-    return [*state.get("pages_found", []), *kept_pages(state), *state.get("pages_left", [])]
-
-
-def _opened_page(page: OpenedPage) -> FoundPage:
-    """Return a page that was opened like one that a search returned."""
-    excerpt = " ".join(page.best.split())[:MAX_SNIPPET]
-    return found_page(page.url, page.title or page.url, excerpt, opened=True)
 
 
 def _intent_of(
@@ -365,7 +454,7 @@ def _intent_of(
     """
     for call in calls:
         if call["name"] in (CHANGE, END):
-            named = urls_of(call)
+            named = useful_of(call)
             return Intent(
                 kind="change" if call["name"] == CHANGE else "end",
                 new_topic=new_topic_of(call) if call["name"] == CHANGE else "",

@@ -5,6 +5,7 @@ import re
 import time
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
@@ -12,12 +13,12 @@ from pydantic import BaseModel
 
 from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.gaps import ask_or_gap, gap_of, run_gap
-from agent.assistants.common.reading import MAX_TEXT, read_whole
+from agent.assistants.common.reading import MAX_TEXT
 from agent.assistants.common.services import GetServices, Services
-from agent.assistants.common.turn import context_limit, open_meter
+from agent.assistants.common.turn import context_limit, open_meter, room_of
+from agent.assistants.common.workspace import Item, Workspace
 from agent.assistants.deep_research.state import (
     Counts,
-    DeepState,
     DeepUpdate,
     PageText,
     TopicBranch,
@@ -61,10 +62,22 @@ class ReadPage:
 
 
 async def read_pages(
-    pages: Sequence[UsefulPage], services: Services, meter: Meter, language: Language
+    pages: Sequence[UsefulPage],
+    services: Services,
+    meter: Meter,
+    language: Language,
+    workspace: Workspace,
 ) -> tuple[list[ReadPage], list[Gap]]:
-    """Read every page in order; an unreadable one becomes its excerpt. Never raise for a page."""
-    texts = await _read_again([page for page in pages if page.get("opened")], services, meter)
+    """Return every page in order; what no search or call has opened is read now, all at once.
+
+    An unreadable one becomes its excerpt. Never raise for a page.
+    """
+    items = {item.id: item for item in await workspace.items([page["id"] for page in pages])}
+    texts: dict[str, tuple[str, bool]] = {}
+    for page in pages:
+        item = items.get(page["id"])
+        if item and item.text:
+            texts[page["url"]] = item.text, False
     gaps: list[Gap] = []
     urls = [page["url"] for page in pages if page["url"] not in texts]
     try:
@@ -80,22 +93,17 @@ async def read_pages(
     except AgentError as error:
         log.warning("turn=%s reading: %s", meter.turn_id, error)
         gaps.append(gap_of("", error, "reader", language))
+    await workspace.keep(
+        [_item(page, texts[page["url"]][0]) for page in pages if page["url"] in texts]
+    )
     return [_read(page, texts.get(page["url"])) for page in pages], gaps
 
 
-async def _read_again(
-    pages: Sequence[UsefulPage], services: Services, meter: Meter
-) -> dict[str, tuple[str, bool]]:
-    """Return the texts of pages that the model opened, which this turn has paid for."""
-    texts: dict[str, tuple[str, bool]] = {}
-    for page in pages:
-        try:
-            read = await read_whole(page["url"], services, meter)
-        except AgentError as error:
-            log.warning("turn=%s reading again: %s", meter.turn_id, error)
-        else:
-            texts[page["url"]] = read.text, read.partial
-    return texts
+def _item(page: UsefulPage, text: str) -> Item:
+    return Item(
+        "page", page["title"], page["url"], text, date=page["published"] or "",
+        site=page["site"], provider=page["provider"],
+    )  # fmt: skip
 
 
 def _failures(readings: Readings, language: Language) -> list[Gap]:
@@ -118,6 +126,8 @@ def _read(page: UsefulPage, text_found: tuple[str, bool] | None) -> ReadPage:
 NODE = "compress_topic"
 _PER_PAGE = 80
 """Tokens for a page's tag."""
+_LEAST_OF_PAGE = 300
+"""Tokens of a page below which its words say less than notes do."""
 _OF_SHARE = 0.7
 _PER_TOKEN: dict[Language, float] = {"zh": 1.5, "zh-Hant": 1.5, "en": 0.75}
 """Chinese characters, or English words, a token."""
@@ -151,7 +161,8 @@ class Compression:
     async def _run(self, state: TopicBranch, runtime: Runtime[Configuration]) -> DeepUpdate:
         services, configuration = self.get_services(), configuration_of(runtime)
         meter = open_meter(state["turn"], configuration, services, spent=state["spent"])
-        branch = _Branch(state, configuration, services, meter, runtime.stream_writer)
+        workspace = services.workspace(room_of(state["turn"], runtime))
+        branch = _Branch(state, configuration, services, meter, runtime.stream_writer, workspace)
         async with self.lanes.of(state["turn"]["id"], configuration.max_parallel_reads):
             return await branch.run()
 
@@ -183,15 +194,17 @@ class _Branch:
     services: Services
     meter: Meter
     emit: Emit
+    workspace: Workspace
 
     async def run(self) -> DeepUpdate:
         result, turn, began = self.state["result"], self.state["turn"], time.monotonic()
         name, count = f"t{self.state['number']}", len(result["useful_webpages"])
         self.emit(event("reading", NODE, id=name, text=result["topic"], count=count))
         pages, gaps = await read_pages(
-            result["useful_webpages"], self.services, self.meter, turn["language"]
+            result["useful_webpages"], self.services, self.meter, turn["language"], self.workspace
         )
-        is_small = _tokens(pages) < self.configuration.small_topic_tokens
+        room = self.configuration.small_topic_tokens
+        is_small = _tokens(pages) < room or room >= _LEAST_OF_PAGE * len(pages)
         if is_small:
             notes = Notes(_excerpts(pages))
         else:
@@ -212,15 +225,17 @@ class _Branch:
             sources_gathered=await compute(
                 lambda: _sources(pages, notes.text), otherwise=lambda: _sources(pages, "")
             ),
-            pages_read=await compute(
-                lambda: _page_texts(pages, notes.text, whole=is_small),
-                otherwise=lambda: [
-                    PageText(id=p.page["id"], text=p.page["snippet"]) for p in pages
-                ],
-            ),
+            pages_read=[] if is_small else await self._bearing(pages, notes.text),
             counts=Counts(unknown_notes=notes.unknown),
             gaps=gaps,
             usage=self.meter.usage,
+        )
+
+    async def _bearing(self, pages: list[ReadPage], notes: str) -> list[PageText]:
+        """Return what bears the notes; the workspace has all of each page."""
+        return await compute(
+            lambda: _page_texts(pages, notes),
+            otherwise=lambda: [PageText(id=p.page["id"], text=p.page["snippet"]) for p in pages],
         )
 
     async def _compress(self, pages: list[ReadPage]) -> tuple["Notes", list[Gap]]:
@@ -278,19 +293,17 @@ def page_elements(pages: Sequence[ReadPage], tokens: int) -> Raw:
     return Raw("\n".join(rows))
 
 
-def topic_element(entry: TopicResult, state: DeepState, tokens: int) -> Raw:
-    """Return a topic for a prompt: its notes, or its pages where those are short."""
-    name, open_ = entry["topic"], entry.get("open") or None
-    if not entry.get("whole"):
-        notes = cut_to_tokens(entry["compressed_content"] or "", tokens)
-        return element("topic", notes, name=name, open=open_)
-    texts = {read["id"]: read["text"] for read in state.get("pages_read", [])}
-    pages = [
-        ReadPage(page, texts.get(page["id"], page["snippet"]), page.get("partial", True))
-        for page in entry["useful_webpages"]
-    ]
-    head = element("topic", "", name=name).removesuffix("</topic>")
-    return Raw(f"{head}\n{page_elements(pages, tokens)}\n</topic>")
+def topic_element(entry: TopicResult, tokens: int) -> Raw:
+    """Return a topic for a prompt: what explorers have found on it, and its notes.
+
+    Where no model has written notes these are what the searches showed; its pages stand apart.
+    """
+    found = cut_to_tokens(entry.get("found", ""), tokens // 2)
+    is_told = bool(found) and entry.get("whole", False)
+    notes = "" if is_told else entry["compressed_content"] or ""
+    notes = cut_to_tokens(notes, tokens - estimated_tokens(found))
+    text = "\n".join(filter(None, [found, notes]))
+    return element("topic", text, name=entry["topic"], open=entry.get("open") or None)
 
 
 def _tokens(pages: Sequence[ReadPage]) -> int:
@@ -335,13 +348,8 @@ def _excerpts(pages: list[ReadPage]) -> str:
 
 def _with_notes(result: TopicResult, pages: list[ReadPage], notes: Notes) -> TopicResult:
     read = [UsefulPage(**{**each.page, "partial": each.partial}) for each in pages]
-    return TopicResult(
-        topic=result["topic"],
-        reason=result["reason"],
-        useful_webpages=read,
-        compressed_content=notes.text,
-        open=notes.open,
-    )
+    noted = {"useful_webpages": read, "compressed_content": notes.text, "open": notes.open}
+    return cast(TopicResult, {**result, **noted})
 
 
 def _sources(pages: list[ReadPage], notes: str) -> list[Source]:
@@ -362,18 +370,13 @@ def _sources(pages: list[ReadPage], notes: str) -> list[Source]:
     ]
 
 
-def _page_texts(pages: list[ReadPage], notes: str, *, whole: bool) -> list[PageText]:
-    """Return what is kept of each page until the report is checked.
-
-    The writer sees notes, or short pages as a whole; of the others what bears the notes is enough.
-    """
+def _page_texts(pages: list[ReadPage], notes: str) -> list[PageText]:
+    """Return what is kept of each page until the report is checked: what bears the notes."""
     sentences, figures = quotes_by_id(notes), _figures(notes)
     return [
         PageText(
             id=read.page["id"],
-            text=read.text
-            if whole
-            else _borne(read.text, sentences.get(read.page["id"], []), figures),
+            text=_borne(read.text, sentences.get(read.page["id"], []), figures),
         )
         for read in pages
     ]

@@ -1,7 +1,7 @@
 """One step of exploration: the model says what to do next, or a limit does."""
 
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from typing import Any, Literal, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
@@ -10,15 +10,23 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel
 
 from agent.assistants.common.conversation import prompt_tokens
+from agent.assistants.common.document_tools import DOCUMENT_TOOLS
 from agent.assistants.common.gaps import ask_or_gap, run_gap
-from agent.assistants.common.own_documents import DOCUMENTS, SEARCH_DOCUMENTS
+from agent.assistants.common.own_documents import SEARCH_DOCUMENTS, own_scope
 from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.reading import READ
 from agent.assistants.common.search import map_tools
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.steering import new_wishes, wished, with_wishes
+from agent.assistants.common.toolbox import CODING
 from agent.assistants.common.turn import Share, context_limit, meter_of, share_spent
+from agent.assistants.common.whole_documents import (
+    WholeDocuments,
+    document_elements,
+    read_whole,
+)
 from agent.assistants.deep_research.compress_topic import Compression
+from agent.assistants.deep_research.notes import shown_notes, workspace_lines
 from agent.assistants.deep_research.plan import (
     begun,
     next_planned,
@@ -40,50 +48,103 @@ from agent.assistants.deep_research.tools import (
     SEARCH,
     THINK,
     offers_maps,
-    reads_left,
 )
 from agent.configuration import Configuration
 from agent.core.budget import Meter, no_usage
 from agent.core.progress import event
-from agent.core.strings import cut_to_tokens
+from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.citations import MARKER
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap
+from agent.knowledge.ranking import Bm25, best_first
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import ModelAnswer
-from agent.prompts import task_prompt
-from agent.state import inner
+from agent.prompts import Raw, task_prompt
+from agent.state import Turn, inner
 from agent.texts import say
 
 _TOOLS = 850
 """Tokens for the descriptions of our own tools, a reply's beginning and separators."""
 _MAP_TOOLS = 1500
 _RECORD, _BEGINNING = 400, 200
+_LISTED = 16
+"""The part of the limit, one in …, for the list of pages."""
+_STEP = 48_000
+_DOCUMENTS_LATER = 20_000
+"""Tokens of own documents in every step but the first."""
 _PREVIOUS = 40
 """The part of the limit, one in …, for the last turn, which each round is sent again."""
 _NAME = 120
 """Characters of a question that stands for a topic without a name."""
 
 
-def explore_prompt(state: DeepState, configuration: Configuration) -> list[BaseMessage]:
-    """Return instructions, the question with what is done and left, and the topic's messages."""
-    turn = state["turn"]
-    limit = context_limit(turn, configuration)
+async def own_documents(
+    state: DeepState,
+    configuration: Configuration,
+    services: Services,
+    runtime: Runtime[Configuration],
+) -> Raw:
+    """Return own documents for the lead: whole at first, later what bears on the topic."""
+    scope = own_scope(state.get("readable", []), state.get("owner", ""), runtime)
+    if scope is None:
+        return Raw("")
+    turn, own = state["turn"], configuration.own_token_limit
+    whole = await read_whole(scope, services, turn["language"], tokens=own)
+    asked = [turn["question"], state["topic"]]
+    if state["rounds"]:
+        whole = nearest_of(whole, asked, min(own, _DOCUMENTS_LATER))
+    return document_elements(whole)
+
+
+def nearest_of(whole: WholeDocuments, queries: Sequence[str], tokens: int) -> WholeDocuments:
+    """Return the passages that bear most on the queries, under the ids that they have in all."""
+    texts = whole.texts
+    sizes = {name: estimated_tokens(text) for name, text in texts.items()}
+    if sum(sizes.values()) <= tokens:
+        return whole
+    names, scores = list(texts), Bm25(list(texts.values())).scores("\n".join(queries))
+    chosen = set[str]()
+    for place, _ in best_first(scores):
+        if (tokens := tokens - sizes[names[place]]) < 0:
+            break
+        chosen.add(names[place])
+    return whole.with_passages(chosen)
+
+
+def explore_prompt(
+    state: DeepState, configuration: Configuration, documents: str = ""
+) -> list[BaseMessage]:
+    """Return instructions, own documents, what is done and known, and the topic's messages."""
+    turn, limit = state["turn"], lead_limit(state["turn"], configuration)
     asked = f"{turn['question']}\n{state['topic']}"
     values = {
+        "documents": documents,
         "today": turn["today"],
         "conversation": cut_to_tokens(state["conversation"], limit // 10),
         "previous": previous_lines(
             state["previous"], limit // _PREVIOUS, asked, places_in=turn["language"]
         ),
         "plan": plan_elements(state.get("plan", []), limit // 10),
-        "topics_done": cut_to_tokens(topics_done(state), limit // 6),
+        "topics_done": cut_to_tokens(topics_done(state), limit // 8),
+        "notes": shown_notes(state.get("notes", []), limit // 6),
+        "workspace": workspace_lines(state, limit // _LISTED),
         "topic": state["topic"],
         "left": left(state, configuration),
         "question": cut_to_tokens(turn["question"], limit // 5),
     }
     prompt = [*task_prompt("deep_explore", **values), *topic_messages(state)]
     return with_wishes(prompt, state)
+
+
+def lead_limit(turn: Turn, configuration: Configuration) -> int:
+    """Return the tokens of a step's prompt, without own documents: it is sent again each time."""
+    return min(_STEP, context_limit(turn, configuration))
+
+
+def lead_model(state: DeepState, configuration: Configuration) -> str:
+    """Return the model that leads: its own setting, else what writes the answer."""
+    chosen = state["turn"]["reasoning_model"] or configuration.answer_model
+    return configuration.lead_model or chosen
 
 
 def topic_name(state: DeepState) -> str:
@@ -126,7 +187,7 @@ def topics_done(state: DeepState) -> str:
 def room(state: DeepState, configuration: Configuration, *, maps: bool) -> int:
     """Return the tokens that the next prompt could still take."""
     used = prompt_tokens(explore_prompt(state, configuration))
-    return context_limit(state["turn"], configuration) - used - _TOOLS - (_MAP_TOOLS if maps else 0)
+    return lead_limit(state["turn"], configuration) - used - _TOOLS - (_MAP_TOOLS if maps else 0)
 
 
 ENDING = frozenset({"rounds_spent", "run_share_spent", "model_stuck", "model_failed"})
@@ -176,17 +237,10 @@ async def explore(
     services = get_services()
     wishes = await new_wishes(state, services, runtime.stream_writer, NODE)
     state = cast(DeepState, {**wished(state, wishes), "plan": without(state.get("plan"), wishes)})
-    if (left := _all_read(state) or _left_topic(state)) is None:
+    if (left := _left_topic(state)) is None:
         with compression.tasks.ending_with(state["turn"]["id"]):
             left = await _explored(state, runtime, services)
     return DeepUpdate(**{"plan": state["plan"], **left, "wishes": wishes}) if wishes else left
-
-
-def _all_read(state: DeepState) -> DeepUpdate | None:
-    """Return the end where own documents alone are asked for, and the writer has them whole."""
-    if not state.get("own_whole"):
-        return None
-    return DeepUpdate(intent=_intent("end", say("documents.all_read", state["turn"]["language"])))
 
 
 def _left_topic(state: DeepState) -> DeepUpdate | None:
@@ -217,8 +271,10 @@ async def _explored(
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
     turn, language = state["turn"], state["turn"]["language"]
     asking: Awaitable[ModelAnswer[BaseModel]] = services.models.ask(
-        configuration.research_model,
-        explore_prompt(state, configuration),
+        lead_model(state, configuration),
+        explore_prompt(
+            state, configuration, await own_documents(state, configuration, services, runtime)
+        ),
         meter=meter,
         tools=tools,
         thinking=DEFAULT_THINKING["research"],
@@ -323,7 +379,7 @@ def _is_full(state: DeepState, configuration: Configuration) -> bool:
         return False
     maps = offers_maps(state, configuration)
     free = room(state, configuration, maps=maps)
-    full = free < context_limit(state["turn"], configuration) // _LEAST_ROOM
+    full = free < lead_limit(state["turn"], configuration) // _LEAST_ROOM
     return full or state["topic_rounds"] >= ROUNDS_PER_TOPIC
 
 
@@ -332,9 +388,10 @@ async def _tools(
 ) -> tuple[list[BaseTool], list[Gap]]:
     """Return our own tools, and the map's where a place is named and the map can be had."""
     inside = state["turn"].get("own_only", False)
-    own = [t for t in EXPLORING if t.name != READ or reads_left(state, configuration)]
+    own = [t for t in EXPLORING if t.name != READ or configuration.max_page_reads]
     own = [t for t in own if not (inside and t.name in OUTSIDE)]
-    own += [DOCUMENTS] if state.get("readable") else []
+    own += DOCUMENT_TOOLS if state.get("readable") else []
+    own += [CODING] if await services.code_runner() else []
     if not offers_maps(state, configuration):
         return own, []
     maps, gaps = await map_tools(state["turn"], services, meter)

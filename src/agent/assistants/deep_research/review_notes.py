@@ -136,7 +136,7 @@ def _prompt(state: DeepState, configuration: Configuration) -> list[BaseMessage]
     bare = prompt_tokens(task_prompt("deep_review", target, topics="", **values))
     entries = state.get("search_results", [])
     share = max(0, (limit - bare) // (len(entries) + 1) - 80)
-    rows = [topic_element(entry, state, share) for entry in entries]
+    rows = [topic_element(entry, share) for entry in entries]
     if records := _map_lines(state):
         name = say("deep_research.map_topic", language)
         rows.append(element("topic", cut_to_tokens(records, share), name=name))

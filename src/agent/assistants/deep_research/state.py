@@ -12,7 +12,16 @@ from langgraph.runtime import Runtime
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from agent.configuration import Configuration, MapCalls, ModelCalls, RunSeconds, RunTokens, Searches
+from agent.configuration import (
+    Configuration,
+    ContextTokens,
+    MapCalls,
+    ModelCalls,
+    PageReads,
+    RunSeconds,
+    RunTokens,
+    Searches,
+)
 from agent.core.budget import Usage
 from agent.state import (
     NOTHING_GATHERED,
@@ -27,6 +36,8 @@ from agent.state import (
 class DeepConfiguration(Configuration):
     """Hold the same knobs with the limits that long research needs."""
 
+    context_token_limit: ContextTokens = 80_000
+    max_page_reads: PageReads = 60
     max_searches: Searches = 120
     max_model_calls: ModelCalls = 160
     max_map_calls: MapCalls = 60
@@ -61,6 +72,8 @@ class PlannedTopic(TypedDict):
 class ShownPage(TypedDict):
     """A page that the model was shown."""
 
+    id: str
+    """As the workspace keeps it; it is cited by this. Runs of an earlier version have none."""
     url: str
     title: str
 
@@ -77,9 +90,8 @@ class FoundPage(ShownPage):
 
 
 class UsefulPage(FoundPage):
-    """Hold a page that is kept for its topic. `id` is what it is cited by (`t0-1`)."""
+    """Hold a page that is kept for its topic."""
 
-    id: str
     partial: NotRequired[bool]
     """Whether only an excerpt of it could be had; absent until it was read."""
 
@@ -96,11 +108,13 @@ class TopicResult(TypedDict):
     open: NotRequired[str]
     """Questions that its pages leave open or contradict each other on."""
     whole: NotRequired[bool]
-    """Whether its pages are so short that the writer gets them as they are."""
+    """Whether the writer gets its pages, or their passages that bear on it, as they are."""
+    found: NotRequired[str]
+    """What explorers have found on it, as marked lines."""
 
 
 class PageText(TypedDict):
-    """Text of a page until the report is written: all of a short topic's page, else passages."""
+    """Text of a page until the report is written: what the writer sees of it, else passages."""
 
     id: str
     text: str
@@ -164,6 +178,8 @@ class DeepState(AgentInput, Gathered, total=False):
     topic: str
     rounds: int
     """Model calls of the exploration, in this turn."""
+    notes: Annotated[list[str], extend]
+    """What the lead thought, had explored and calculated in the topics that are closed."""
     topic_rounds: int
     fruitless: int
     """Rounds in a row that neither searched nor asked the map."""
@@ -196,12 +212,19 @@ def topic_messages(state: DeepState) -> list[AnyMessage]:
     return [*state["messages"][state["base"] :], *state.get("topic_messages", [])]
 
 
-def found_page(url: str, title: str, excerpt: str = "", *, opened: bool = False) -> FoundPage:
+def site_name(url: str) -> str:
+    return (urlsplit(url).hostname or "").removeprefix("www.")
+
+
+def found_page(
+    id: str, url: str, title: str, excerpt: str = "", *, opened: bool = False
+) -> FoundPage:
     """Return a page that is known without a search's result like one that a search returned."""
     page = FoundPage(
+        id=id,
         url=url,
         title=title,
-        site=(urlsplit(url).hostname or "").removeprefix("www."),
+        site=site_name(url),
         snippet=excerpt,
         published=None,
         provider="web",
@@ -221,11 +244,13 @@ class TopicBranch(TypedDict):
     result: TopicResult
     turn: Turn
     spent: Usage
+    queries: NotRequired[list[str]]
+    """What was searched for in the topic."""
 
 
 _OF_A_QUESTION = (
     "pages_found", "pages_left", "links_found", "search_results", "pages_read", "counts", "intent",
-    "topic_messages",
+    "topic_messages", "notes",
 )  # fmt: skip
 
 

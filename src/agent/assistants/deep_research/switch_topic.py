@@ -9,9 +9,9 @@ from langgraph.runtime import Runtime
 from langgraph.types import Send
 
 from agent.assistants.common.gaps import run_gap
-from agent.assistants.common.reading import READ
 from agent.assistants.deep_research.compress_topic import Compression
 from agent.assistants.deep_research.explore import has_calls, own_words, topic_name
+from agent.assistants.deep_research.notes import found_in, notes_of
 from agent.assistants.deep_research.plan import (
     begun,
     next_planned,
@@ -36,10 +36,11 @@ from agent.assistants.deep_research.state import (
     merge_topics,
     topic_messages,
 )
-from agent.assistants.deep_research.tools import SEARCH, last_thought, looked_up, moved_calls
+from agent.assistants.deep_research.tools import OUTSIDE, last_thought, looked_up, moved_calls
 from agent.configuration import Configuration
 from agent.core.budget import add_usage, no_usage
 from agent.core.progress import Emit, event
+from agent.evidence.citations import cited_ids
 from agent.evidence.markdown import canonical
 from agent.evidence.queries import same_search
 from agent.evidence.types import Gap
@@ -47,8 +48,8 @@ from agent.state import replaced
 
 log = logging.getLogger(__name__)
 NODE = "switch_topic"
-_MAX_NAMED, _UNNAMED = 20, 6
-_MAX_LEFT = 16
+_MAX_NAMED, _UNNAMED = 30, 6
+_MAX_LEFT = 60
 _MAX_THOUGHT = 400
 
 
@@ -80,6 +81,7 @@ async def switch_topic(
         pages_left=replaced(_pages_left(state, entry)),
         links_found=replaced([]),
         topic=topic,
+        notes=notes_of(topic_name(state), messages),
         plan=_plan(state, topic if goes_on else "", messages),
         topic_rounds=0,
         exploring=goes_on,
@@ -184,8 +186,10 @@ def _archive(
     planned = topic_named(state.get("plan", []), topic_name(state))
     if planned and planned["status"] == "dropped":
         return None, 0
-    chosen, invented = _useful(state, intent["urls"])
-    looked = any(isinstance(m, ToolMessage) and m.name in (SEARCH, READ) and m.status == "success"
+    found = found_in(messages)
+    named = intent["urls"] and [*intent["urls"], *cited_ids(found)]
+    chosen, invented = _useful(state, named)
+    looked = any(isinstance(m, ToolMessage) and m.name in OUTSIDE and m.status == "success"
                  for m in messages)  # fmt: skip
     if not looked and not chosen:
         return None, 0
@@ -205,7 +209,14 @@ def _archive(
         useful_webpages=[*earlier, *numbered],
         compressed_content=None,
     )
+    if found:
+        entry["found"] = "\n".join(filter(None, [_found_before(entries, place), found]))
     return entry, invented
+
+
+def _found_before(entries: Sequence[TopicResult], place: int) -> str:
+    """Return what was found on a topic before it was cleared."""
+    return entries[place].get("found", "") if place < len(entries) else ""
 
 
 def _is_new(state: DeepState, entry: TopicResult | None) -> bool:
@@ -224,10 +235,17 @@ def _useful(state: DeepState, named: list[str] | None) -> tuple[list[FoundPage],
         first = by_url.setdefault(canonical(page["url"]), page)
         if page.get("opened"):
             by_url[canonical(page["url"])] = {**first, "opened": True}
-    left = [found_page(page["url"], page["title"]) for page in state.get("pages_left", [])]
+    left = [
+        found_page(page.get("id", ""), page["url"], page["title"])
+        for page in state.get("pages_left", [])
+    ]
     known = {canonical(page["url"]): page for page in left} | by_url
     elsewhere = {canonical(page["url"]) for page in kept_pages(state)}
-    addresses = dict.fromkeys(canonical(url) for url in named or [])
+    ids = {page.get("id", ""): url for url, page in known.items()}
+    ids |= {page["id"]: canonical(page["url"]) for page in kept_pages(state)}
+    addresses = dict.fromkeys(
+        ids.get(name) or ids.get(name.rpartition(".")[0]) or canonical(name) for name in named or []
+    )
     chosen = [known[url] for url in addresses if url in known][:_MAX_NAMED]
     invented = sum(url not in known and url not in elsewhere for url in addresses)
     unnamed = sorted(by_url.values(), key=lambda page: not page.get("opened"))
@@ -241,7 +259,10 @@ def _pages_left(state: DeepState, entry: TopicResult | None) -> list[ShownPage]:
     pages = [*state.get("pages_left", []), *state.get("pages_found", [])]
     by_url = {canonical(page["url"]): page for page in pages}
     left = [page for url, page in by_url.items() if url not in taken]
-    return [ShownPage(url=page["url"], title=page["title"]) for page in left[-_MAX_LEFT:]]
+    return [
+        ShownPage(id=page.get("id", ""), url=page["url"], title=page["title"])
+        for page in left[-_MAX_LEFT:]
+    ]
 
 
 def _gaps(state: DeepState, entry: TopicResult | None) -> list[Gap]:
@@ -253,7 +274,7 @@ def _gaps(state: DeepState, entry: TopicResult | None) -> list[Gap]:
 
 
 def _useful_page(page: FoundPage, name: str) -> UsefulPage:
-    return cast(UsefulPage, {**page, "id": name})
+    return cast(UsefulPage, {**page, "id": page.get("id") or name})
 
 
 def after_switch(state: DeepState) -> list[Send] | Literal["explore", "act", "review_notes"]:
@@ -268,7 +289,13 @@ def topic_branches(state: DeepState) -> list[TopicBranch]:
     """Return a branch for each topic with pages and without notes."""
     turn, spent = state["turn"], state.get("usage") or no_usage()
     return [
-        TopicBranch(number=number, result=entry, turn=turn, spent=spent)
+        TopicBranch(
+            number=number,
+            result=entry,
+            turn=turn,
+            spent=spent,
+            queries=[q["query"] for q in state.get("queries", []) if q["round"] == number + 1],
+        )
         for number, entry in enumerate(state.get("search_results", []))
         if entry["useful_webpages"] and entry["compressed_content"] is None
     ]

@@ -11,24 +11,27 @@ from typing import Any, Final, Literal
 from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 from langchain_core.tools import BaseTool, tool
 
-from agent.assistants.common.own_documents import SEARCH_DOCUMENTS
+from agent.assistants.common.document_tools import DOCUMENT_TOOLS
 from agent.assistants.common.reading import READ, READING
 from agent.assistants.common.search import offers_map
+from agent.assistants.common.toolbox import CODE, queries_of
 from agent.assistants.deep_research.state import Counts, DeepState
 from agent.configuration import Configuration
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.intent import names_known_place
 from agent.evidence.queries import clean_text
+from agent.search.hits import MAX_QUERY
 
-THINK, SEARCH = "think_tool", "tavily_search"
+THINK, SEARCH, EXPLORE = "think_tool", "tavily_search", "explore"
 CHANGE, END = "change_research_topic", "end_of_research"
-OUTSIDE = (SEARCH, READ)
+OUTSIDE = (SEARCH, READ, EXPLORE)
 """Tools that ask the web."""
-OWN = (THINK, SEARCH, READ, SEARCH_DOCUMENTS, CHANGE, END)
-_THOUGHTFUL = (THINK, SEARCH, CHANGE, END)
+OF_DOCUMENTS = tuple(each.name for each in DOCUMENT_TOOLS)
+OWN = (THINK, SEARCH, EXPLORE, READ, *OF_DOCUMENTS, CODE, CHANGE, END)
+_THOUGHTFUL = (THINK, SEARCH, EXPLORE, CHANGE, END)
 """Calls that carry a thought."""
-MAX_QUERIES = 5
-_MAX_QUERY, _MAX_TOPIC, _MAX_REASON, MAX_THOUGHT, _MAX_URLS = 400, 120, 300, 1500, 60
+MAX_QUERIES, MAX_EXPLORED = 5, 5
+_MAX_TOPIC, _MAX_REASON, MAX_THOUGHT, _MAX_URLS = 120, 300, 1500, 60
 
 
 @tool
@@ -39,9 +42,19 @@ def think_tool(reflection: str) -> str:
 
 @tool
 def tavily_search(reflection: str, queries: list[str]) -> str:
-    """Search the web for one or more distinct queries at once.
+    """Search the web for one to three distinct queries at once; brings words of the pages.
 
     reflection: what is known, what is missing, why these queries.
+    """
+    return ""
+
+
+@tool(EXPLORE)
+def explore_topics(reflection: str, topics: list[str]) -> str:
+    """Give two to five independent matters to explorers, who search side by side.
+
+    topics: each as "matter | query | query". Brings findings with the words of pages, their ids
+    and what stays open.
     """
     return ""
 
@@ -50,7 +63,7 @@ def tavily_search(reflection: str, queries: list[str]) -> str:
 def change_research_topic(
     reflection: str, new_topic: str, reason: str, search_result_of_current_topic: list[str]
 ) -> str:
-    """Close the present topic, keeping its useful URLs, and begin another one.
+    """Close the present topic, keeping the ids of its useful pages, and begin another one.
 
     reflection: what was found and what stays open.
     """
@@ -59,7 +72,7 @@ def change_research_topic(
 
 @tool
 def end_of_research(reflection: str, search_result_of_current_topic: list[str]) -> str:
-    """End the research, keeping the useful URLs of the present topic.
+    """End the research, keeping the ids of the present topic's useful pages.
 
     reflection: what was found and what stays open.
     """
@@ -69,6 +82,7 @@ def end_of_research(reflection: str, search_result_of_current_topic: list[str]) 
 EXPLORING: tuple[BaseTool, ...] = (
     think_tool,
     tavily_search,
+    explore_topics,
     READING,
     change_research_topic,
     end_of_research,
@@ -80,11 +94,22 @@ def thought_of(call: ToolCall) -> str:
     return _text(call["args"], "reflection", MAX_THOUGHT)
 
 
-def queries_of(call: ToolCall) -> list[str]:
-    """Return the distinct queries of a search, at most five."""
-    texts = _texts(call["args"], "queries", "query")
-    cleaned = [text for query in texts if (text := clean_text(query, _MAX_QUERY))]
-    return list(dict.fromkeys(cleaned))[:MAX_QUERIES]
+@dataclass(frozen=True)
+class ToExplore:
+    """A matter to be explored by itself, with its first queries."""
+
+    topic: str
+    queries: tuple[str, ...]
+
+
+def explored_topics(call: ToolCall) -> list[ToExplore]:
+    """Return the matters of a call, at most five; one without queries is its own."""
+    found: dict[str, ToExplore] = {}
+    for line in _texts(call["args"], "topics", "topic"):
+        parts = [text for part in line.split("|") if (text := clean_text(part, MAX_QUERY))]
+        if parts:
+            found.setdefault(parts[0], ToExplore(parts[0], tuple(parts[1:4] or parts[:1])))
+    return list(found.values())[:MAX_EXPLORED]
 
 
 def new_topic_of(call: ToolCall) -> str:
@@ -95,10 +120,10 @@ def reason_of(call: ToolCall) -> str:
     return _text(call["args"], "reason", _MAX_REASON)
 
 
-def urls_of(call: ToolCall) -> list[str]:
-    """Return the addresses that the model calls useful, as it wrote them."""
+def useful_of(call: ToolCall) -> list[str]:
+    """Return the ids or addresses that the model calls useful, as it wrote them."""
     named = _texts(call["args"], "search_result_of_current_topic")
-    return list(dict.fromkeys(url.strip() for url in named if url.strip()))[:_MAX_URLS]
+    return list(dict.fromkeys(n for name in named if (n := name.strip(" []^"))))[:_MAX_URLS]
 
 
 def _text(arguments: Mapping[str, Any], name: str, limit: int) -> str:
@@ -156,6 +181,8 @@ class TopicHistory:
     """The names of the map's tools, where they are offered."""
     documents: bool = False
     """Whether own documents may be searched."""
+    code: bool = False
+    """Whether programs can be run."""
     inside: bool = False
     """Whether nothing but them may be."""
     moved: bool = False
@@ -168,7 +195,7 @@ def thought_since_search(messages: Sequence[AnyMessage]) -> bool:
         if isinstance(message, ToolMessage) and message.status == "success":
             if message.name == THINK:
                 return True
-            if message.name == SEARCH:
+            if message.name in (SEARCH, EXPLORE):
                 return False
     return False
 
@@ -260,7 +287,9 @@ class _Order:
         name = call["name"]
         if name not in OWN and name not in self._history.maps:
             return "unknown_tool"
-        if name == SEARCH_DOCUMENTS and not self._history.documents:
+        if name in OF_DOCUMENTS and not self._history.documents:
+            return "unknown_tool"
+        if name == CODE and not self._history.code:
             return "unknown_tool"
         if self._history.inside and (name in OUTSIDE or name not in OWN):
             return "unknown_tool"
@@ -268,9 +297,7 @@ class _Order:
             return self._closing(call, following)
         if name == THINK:
             return self._thinking(call)
-        if name == SEARCH_DOCUMENTS and not queries_of(call):
-            return "empty_search"
-        return self._search(call) if name == SEARCH else None
+        return self._search(call) if name in (SEARCH, EXPLORE) else None
 
     def _thinking(self, call: ToolCall) -> Refusal | None:
         if not thought_of(call):
@@ -282,7 +309,7 @@ class _Order:
         return None
 
     def _search(self, call: ToolCall) -> Refusal | None:
-        if not queries_of(call):
+        if not (queries_of(call, MAX_QUERIES) or explored_topics(call)):
             return "empty_search"
         if not (self._thought or self._searching or thought_of(call)):
             self.thoughtless.append(call)
@@ -300,7 +327,7 @@ class _Order:
             return "search_first"
         if call["name"] == END and self._history.planned and not self._history.reminded:
             return "planned_left"
-        if call["name"] == END and any(each["name"] == SEARCH for each in following):
+        if call["name"] == END and any(each["name"] in (SEARCH, EXPLORE) for each in following):
             return "unseen"
         self.changed, self._ending = call["name"] == CHANGE, call["name"] == END
         return None

@@ -120,11 +120,13 @@ async def write_report(
 
 
 async def _read(state: DeepState, workspace: Workspace, whole: WholeDocuments) -> list[Item]:
-    """Return the pages and texts that were read, but those which the prompt has whole anyway."""
-    entries = state.get("search_results", [])
-    shown = {page["id"] for one in entries if one.get("whole") for page in one["useful_webpages"]}
-    shown |= {document["id"] for document in whole.read}
-    items = await workspace.items()
+    """Return the pages and texts that were read, those of topics first, in their order.
+
+    Without those which the prompt has whole anyway.
+    """
+    shown = {document["id"] for document in whole.read}
+    kept = {page["id"]: n for n, page in enumerate(kept_pages(state))}
+    items = sorted(await workspace.items(), key=lambda one: (kept.get(one.id, len(kept)), one.id))
     return [one for one in items if one.kind != "place" and not shown & {one.id, one.record}]
 
 
@@ -226,7 +228,7 @@ class _Report:
         share = max(0, notes // max(1, len(topics)) - _PER_TOPIC)
         entries = {entry["topic"]: entry for entry in state.get("search_results", [])}
         rows = [
-            topic_element(entries[name], state, share)
+            topic_element(entries[name], share)
             if name in entries
             else element("topic", cut_to_tokens(text, share), name=name)
             for name, text in topics

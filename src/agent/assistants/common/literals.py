@@ -1,0 +1,87 @@
+"""Tell which numbers of a program come from nowhere: a result is as good as what went into it."""
+
+import ast
+from collections.abc import Iterable, Iterator
+from decimal import Decimal, InvalidOperation
+
+from agent.core.patterns import Linear
+from agent.core.processor import breathe
+from agent.evidence.figures import figures
+
+_DIGITS = Linear(r"[0-9][0-9,.'’ ]*")
+_EVERYDAY = {Decimal(number) for number in (
+    *range(13), 24, 30, 31, 52, 60, 90, 100, 180, 360, 365, 366, 1000, 1024, 1440, 3600, 10_000,
+    100_000, 1_000_000, 1_000_000_000, "0.5",
+)}  # fmt: skip
+"""Counts, halves, and what turns units into others."""
+_MOST, _DOUBLE = 1_000_000, 2
+
+
+def unfounded(program: str, texts: Iterable[str]) -> list[str]:
+    """Return the numbers of a program that stand in none of the texts, as they are written.
+
+    A percentage may be written as a share. A program that cannot be read has none.
+    """
+    literals = dict.fromkeys(_literals(program))
+    wanted = [value for value in literals if _value(value) not in _EVERYDAY]
+    if not wanted:
+        return []
+    known, left = set[Decimal](), _MOST
+    for text in texts:
+        breathe()
+        known |= _numbers(text[: max(0, left)])
+        left -= len(text)
+    return [number for number in wanted if not _stands(_value(number), known)]
+
+
+def _literals(program: str) -> Iterator[str]:
+    """Return the numbers of a program, also those that stand as texts: Decimal("0.19")."""
+    try:
+        nodes = list(ast.walk(ast.parse(program)))
+    except (SyntaxError, ValueError, RecursionError):
+        return
+    printed = {id(part) for node in nodes if isinstance(node, ast.JoinedStr)
+               for part in ast.walk(node)}  # fmt: skip
+    for node in nodes:
+        if not isinstance(node, ast.Constant) or isinstance(node.value, bool):
+            continue
+        if isinstance(node.value, int | float):
+            yield str(node.value)
+        elif isinstance(node.value, str) and id(node) not in printed and _value(node.value.strip()):
+            yield node.value.strip()
+
+
+def _value(text: str) -> Decimal | None:
+    try:
+        value = abs(Decimal(text))
+    except InvalidOperation:
+        return None
+    return value.normalize() if value.is_finite() else None
+
+
+def _numbers(text: str) -> set[Decimal]:
+    """Return all numbers of a text, with and without separators of thousands, and in words."""
+    found = set[Decimal]()
+    for match in _DIGITS.finditer(text):
+        written = match[0].rstrip(",.'’ ")
+        plain = written.replace(" ", "").replace("'", "").replace("’", "")
+        spellings = (plain.replace(",", ""), plain.replace(".", "").replace(",", "."))
+        parts = [part.strip(",.'’") for part in written.split()]
+        for spelling in (*spellings, *parts, *(part.replace(",", "") for part in parts)):
+            if (value := _value(spelling)) is not None:
+                found.add(value)
+    for figure in figures(text):
+        found |= {abs(each).normalize() for each in (figure.bare, figure.amount)}
+    return found
+
+
+def _stands(value: Decimal | None, known: set[Decimal]) -> bool:
+    if value is None:
+        return True
+    share = {value * 100, 1 - value, (1 - value) * 100} if value < 1 else set[Decimal]()
+    return not {each.normalize() for each in (value, *share, *_percents(value))}.isdisjoint(known)
+
+
+def _percents(value: Decimal) -> set[Decimal]:
+    """Return the percentage that a factor such as 1.19 adds."""
+    return {(value - 1) * 100} if 1 < value < _DOUBLE else set()

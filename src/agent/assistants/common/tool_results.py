@@ -1,0 +1,85 @@
+"""Show a model what its calls have brought: hits with the words of pages, output of programs."""
+
+from collections.abc import Mapping, Sequence
+
+from agent.assistants.common.search import (
+    SearchResult,
+    page_row,
+    remark_row,
+    result_element,
+    told_once,
+)
+from agent.assistants.common.workspace import Item, choose
+from agent.core.strings import cut_to_shares, cut_to_tokens, valid_text
+from agent.evidence.markdown import link_url
+from agent.sandbox.programs import CodeResult
+from agent.texts import Language, say
+
+HIT_TOKENS = 600
+"""Of one hit that a model is shown: of 13 facts of real pages 600 show all, 350 eleven."""
+_LINE, _ROW, _LEAST = 80, 60, 40
+
+
+def shown_result(
+    result: SearchResult,
+    tokens: int,
+    language: Language,
+    *,
+    items: Sequence[Item] = (),
+    ids: Sequence[str] = (),
+    earlier: Mapping[str, str] | None = None,
+    **attributes: str,
+) -> str:
+    """Return the hits of one query as a model reads them, within about so many tokens.
+
+    They are named by their `items` of the workspace, by `ids` or by their addresses. Of an item
+    that was opened the passages nearest to the query are shown, verbatim. `earlier` are the words
+    of addresses that the model has before it already.
+    """
+    if result.failure:
+        failed = say("tools.failed", language, reason=result.failure)
+        return result_element(result.query, [failed], **attributes)
+    urls, names = [link_url(hit.url) for hit in result.hits], ids or [item.id for item in items]
+    told = told_once(names or urls, _words(result, items, earlier or {}, language), language)
+    told = told[: max(1, tokens // (_ROW + _LEAST))]
+    texts = cut_to_shares([text for text, _ in told], tokens - _ROW * len(told))
+    rows = [
+        page_row(
+            cut_to_tokens(text, HIT_TOKENS), id=names[n] if names else None,
+            url=None if ids else urls[n], title=hit.title, site=hit.site, date=hit.published,
+            also=also,
+        )
+        for n, (hit, text, (_, also)) in enumerate(zip(result.hits, texts, told, strict=False))
+    ]  # fmt: skip
+    rows = rows or [say("tools.nothing", language)]
+    return result_element(result.query, [*rows, *map(remark_row, result.remarks)], **attributes)
+
+
+def _words(
+    result: SearchResult, items: Sequence[Item], earlier: Mapping[str, str], language: Language
+) -> list[str]:
+    """Return what each hit says on the query: its page's passages, else the search's excerpt."""
+    words = list[str]()
+    for n, hit in enumerate(result.hits):
+        item = items[n] if n < len(items) else None
+        chosen = choose([item], [result.query], HIT_TOKENS) if item and hit.text else []
+        text = "\n".join(passage.text for passage in chosen) or hit.snippet
+        known = text and earlier.get(link_url(hit.url)) == hit.snippet and not chosen
+        words.append(say("tools.above", language) if known else text)
+    return words
+
+
+def code_text(result: CodeResult, language: Language) -> str:
+    """Return the output or value of a program, then its error."""
+    parts = [result.output.rstrip("\n")]
+    if result.truncated:
+        parts.append(say("tools.truncated", language))
+    parts.append(result.error)
+    text = valid_text("\n".join(part for part in parts if part))
+    return text or say("tools.no_output", language)
+
+
+def short(text: str) -> str:
+    """Return one line of at most 80 characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LINE else line[: _LINE - 1] + "…"

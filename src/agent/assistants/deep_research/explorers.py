@@ -1,0 +1,142 @@
+"""Explore independent matters side by side, each by a cheap model with a context of its own."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from langchain_core.messages import ToolCall
+from pydantic import BaseModel, Field
+
+from agent.assistants.common.gaps import ask_or_gap, run_gap
+from agent.assistants.common.tool_results import shown_result
+from agent.assistants.common.toolbox import Toolbox, ToolOutcome
+from agent.assistants.common.workspace import Item
+from agent.assistants.deep_research.tools import SEARCH, ToExplore
+from agent.core.strings import cut_to_tokens
+from agent.evidence.language import fold
+from agent.evidence.queries import clean_text
+from agent.evidence.types import Gap
+from agent.models.catalogue import DEFAULT_THINKING
+from agent.prompts import Raw, element, task_prompt
+from agent.search.hits import only_known
+from agent.state import answer_language
+
+_ROUNDS, _QUERIES, _MOST = 2, 2, 12
+_FACT, _QUOTE = 400, 400
+_RESULTS = 12_000
+"""Tokens of the results of one round."""
+
+
+class Finding(BaseModel):
+    """A fact with the words of the page that bear it."""
+
+    fact: str
+    quote: str = Field("", description="Its words, copied exactly, at most 40.")
+    id: str = Field("", description="Id of the page.")
+
+
+class Findings(BaseModel):
+    """What an explorer has found."""
+
+    findings: list[Finding] = Field(default_factory=list, description="At most twelve.")
+    open: list[str] = Field(default_factory=list, description="What was asked and is nowhere.")
+    queries: list[str] = Field(
+        default_factory=list,
+        description="At most two more, if something decisive is open.",
+    )
+
+
+@dataclass
+class Explored:
+    """Hold what the exploring of one matter has brought."""
+
+    topic: str
+    lines: list[str] = field(default_factory=list)
+    """Findings as marked lines."""
+    open: list[str] = field(default_factory=list)
+    outcomes: list[ToolOutcome] = field(default_factory=list)
+    gaps: list[Gap] = field(default_factory=list)
+
+    def shown(self) -> str:
+        """Return the findings as the lead reads them."""
+        rows = [*self.lines, *(f"- open: {each}" for each in self.open)]
+        failed = [f"- {gap['message']}" for gap in self.gaps]
+        return element("explored", "\n".join(["", *rows, *failed, ""]), topic=self.topic)
+
+
+async def explore_side_by_side(box: Toolbox, topics: Sequence[ToExplore]) -> list[Explored]:
+    """Return what was found on each matter; a failing model leaves its pages and a gap."""
+    return list(await asyncio.gather(*(_explored(box, each) for each in topics)))
+
+
+async def _explored(box: Toolbox, matter: ToExplore) -> Explored:
+    explored, queries = Explored(matter.topic), list(matter.queries)
+    for _ in range(_ROUNDS):
+        call = ToolCall(name=SEARCH, args={"queries": queries}, id="", type="tool_call")
+        outcomes = box.planned([call])
+        await box.do(outcomes)
+        explored.outcomes += outcomes
+        told = await _asked(box, explored, outcomes)
+        if told is None:
+            break
+        items = [item for o in explored.outcomes for items in o.items for item in items]
+        explored.lines += [_line(found, items) for found in told.findings[:_MOST] if found.fact]
+        explored.lines = list(dict.fromkeys(explored.lines))
+        explored.open = [clean_text(each, _FACT) for each in told.open[:_MOST]]
+        queries = [query for each in told.queries[:_QUERIES] if (query := clean_text(each, _FACT))]
+        if not queries:
+            break
+    return explored
+
+
+async def _asked(
+    box: Toolbox, explored: Explored, outcomes: Sequence[ToolOutcome]
+) -> Findings | None:
+    turn, language = box.turn, box.language
+    results = [(o, n, result) for o in outcomes for n, result in enumerate(o.results)]
+    share = _RESULTS // max(1, len(results))
+    shown = [
+        shown_result(result, share, language, items=o.items[n] if o.items else ())
+        for o, n, result in results
+    ]
+    values = {
+        "today": turn["today"],
+        "question": cut_to_tokens(turn["question"], _RESULTS // 10),
+        "topic": explored.topic,
+        "found": "\n".join(explored.lines),
+        "results": Raw("\n".join(shown)),
+    }
+    reply, gaps = await ask_or_gap(
+        box.services.models.ask(
+            box.configuration.research_model,
+            task_prompt("deep_find", answer_language(turn), **values),
+            meter=box.meter,
+            schema=Findings,
+            thinking=DEFAULT_THINKING["query"],
+        ),
+        turn,
+        box.policy.node,
+        lambda reason: run_gap(
+            "deep_research.explore_failed", language, query=explored.topic, reason=reason
+        ),
+    )
+    explored.gaps += gaps
+    return reply.parsed if reply else None
+
+
+def _line(found: Finding, items: Sequence[Item]) -> str:
+    """Return a finding as a marked line, with its quote where the page really has it."""
+    name = found.id.strip(" []^").partition(".")[0]
+    fact, quote = (
+        clean_text(only_known(text, ()), most)
+        for text, most in ((found.fact, _FACT), (found.quote, _QUOTE))
+    )
+    item = next((item for item in items if item.id == name), None)
+    if item is None:
+        return f"- {fact}"
+    is_there = bool(quote) and _bare(quote) in _bare(item.text)
+    return f"- {fact} “{quote}” [^{name}]" if is_there else f"- {fact} [^{name}]"
+
+
+def _bare(text: str) -> str:
+    return "".join(filter(str.isalnum, fold(text)))

@@ -1,0 +1,180 @@
+"""The lead of a deep research: sees words of pages, has explorers, calculates, keeps its notes."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+
+from agent.assistants.deep_research.graph import build_graph
+from agent.core.budget import Meter
+from agent.core.concurrency import Lazy
+from agent.reading.reader import Article
+from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
+from agent.sample.model.text import block
+from tests.support.deep_lab import (
+    ZH,
+    DeepLab,
+    Researcher,
+    Web,
+    change,
+    deep_laboratory,
+    done_calls,
+    end,
+    page_ids,
+    planning,
+    search,
+    think,
+)
+from tests.support.lab import answer_of, told
+
+FACT = "2025年电芯成本为417元/千瓦时"
+LONG = "。".join(f"第{n}段讲行业历史，与成本无关" for n in range(300))
+
+
+def long_page(query: str, number: int) -> str:
+    return f"{query}的第{number}页。{LONG}。{FACT}，来源为第{number}页。{LONG}。"
+
+
+def explore(*topics: str) -> FunctionCall:
+    return FunctionCall("explore", {"reflection": "分头查", "topics": list(topics)})
+
+
+def code(program: str) -> FunctionCall:
+    return FunctionCall("run_code", {"code": program})
+
+
+def answers(turn: ModelTurn, name: str) -> list[str]:
+    return [result.text for result in turn.tool_results if result.name == name]
+
+
+def found(turn: ModelTurn) -> ModelReply:
+    """One finding with a true quote, one with an invented one, and nothing open."""
+    name = page_ids(turn.user)[0]
+    findings = [
+        {"fact": "电芯每千瓦时 417 元", "quote": FACT, "id": name},
+        {"fact": "明年减半", "quote": "这句话哪一页都没有", "id": f"[^{name}]"},
+        {"fact": "据说更便宜", "quote": FACT, "id": "w111-11"},
+    ]
+    return ModelReply(json={"findings": findings, "open": ["回收价格"], "queries": []})
+
+
+class Lead(Researcher):
+    """Explores once, calculates, ends."""
+
+    def __init__(self, *steps: Any, **rules: Any) -> None:
+        super().__init__(deep_plan=planning(), deep_find=found, **rules)
+        self.steps = list(steps)
+
+    def explore(self, turn: ModelTurn) -> ModelReply:
+        return ModelReply(calls=tuple(self.steps.pop(0)(turn)))
+
+
+@dataclass
+class WebReader:
+    """Reads the pages that searches have returned."""
+
+    web: Web
+
+    async def read(self, url: str, *, meter: Meter) -> Article:
+        page = self.web.known[url]
+        return Article(url, page.title, page.text, False, "html", url)
+
+
+async def research(lab: DeepLab) -> dict[str, Any]:
+    services: Any = replace(lab.services, reader=Lazy(lambda: WebReader(lab.web)))
+    graph = build_graph(lambda: services).compile(checkpointer=InMemorySaver())
+    given: Any = {"messages": ZH}
+    state: dict[str, Any] = await graph.ainvoke(given, lab.where(), context=lab.configured())
+    return state
+
+
+async def test_hits_show_the_words_of_pages_that_bear_on_the_query() -> None:
+    llm = Lead(lambda turn: [search("电芯成本 元/千瓦时 2025")], lambda turn: [end()])
+    async with deep_laboratory(llm, web=Web(long_page)) as lab:
+        state = await research(lab)
+    [shown] = answers(llm.asked("deep_explore")[-1], "tavily_search")
+    assert FACT in shown
+    assert shown.count("行业历史") < 300, "passages, not the page"
+    assert told(state)["checks"]["pages_opened"] == 4
+
+
+async def test_explorers_search_side_by_side_and_bring_quotes_that_pages_really_have() -> None:
+    llm = Lead(
+        lambda turn: [explore("成本 | 电芯成本", "安全 | 热失控 起火率")],
+        lambda turn: [end(page_ids(answers(turn, "explore")[0])[:1])],
+    )
+    async with deep_laboratory(llm, web=Web(long_page)) as lab:
+        state = await research(lab)
+    assert [block(turn.user, "topic") for turn in llm.asked("deep_find")] == ["成本", "安全"]
+    [shown] = answers(llm.asked("deep_explore")[-1], "explore")
+    assert f"- 电芯每千瓦时 417 元 “{FACT}” [^w" in shown
+    assert "这句话哪一页都没有" not in shown
+    assert "明年减半 [^w" in shown
+    assert "- 据说更便宜\n" in shown
+    assert "open: 回收价格" in shown
+    # What they found is in the writer's prompt, and so are the pages.
+    [report] = llm.asked("deep_report")
+    assert FACT in block(report.user, "pages")
+    assert "电芯每千瓦时 417 元" in report.user
+    assert len(state["search_results"][0]["useful_webpages"]) >= 2
+
+
+async def test_a_program_beside_the_end_calculates_with_numbers_of_pages_and_can_be_cited() -> None:
+    program = "print(f'417 × 3 = {417 * 3} 元')"
+    llm = Lead(
+        lambda turn: [search("电芯成本")],
+        lambda turn: [code(program), end()],
+        deep_report=lambda turn: ModelReply(text="# 报告\n\n三千瓦时合 1251 元[^c0-0]。"),
+    )
+    async with deep_laboratory(llm, web=Web(long_page)) as lab:
+        state = await research(lab)
+    assert len(llm.asked("deep_explore")) == 2
+    [source] = [s for s in state["sources_gathered"] if s["id"] == "c0-0"]
+    assert source["title"].endswith("417 × 3 = 1251 元")
+    assert "1251 元[1]" in str(answer_of(state).text)
+
+
+async def test_a_program_with_a_number_from_nowhere_is_no_source_and_the_number_is_named() -> None:
+    llm = Lead(
+        lambda turn: [search("电芯成本")],
+        lambda turn: [code("print(417 * 8765)")],
+        lambda turn: [end()],
+    )
+    async with deep_laboratory(llm, web=Web(long_page)) as lab:
+        state = await research(lab)
+    [shown] = answers(llm.asked("deep_explore")[-1], "run_code")
+    assert "8765" in shown
+    assert "[^c0-0]" not in shown
+    assert [s for s in state["sources_gathered"] if s["id"] == "c0-0"] == []
+
+
+async def test_after_a_clearing_notes_and_pages_are_named_and_can_be_read_again() -> None:
+    def read_again(turn: ModelTurn) -> list[FunctionCall]:
+        name = page_ids(block(turn.user, "workspace"))[0]
+        return [FunctionCall("read_page", {"url": name, "looking_for": "电芯成本"})]
+
+    llm = Lead(
+        lambda turn: [think("先查成本"), search("电芯成本")],
+        lambda turn: [think("成本够了"), change("安全")],
+        read_again,
+        lambda turn: [end()],
+    )
+    async with deep_laboratory(llm, web=Web(long_page)) as lab:
+        await research(lab)
+    first_of_topic = llm.asked("deep_explore")[2]
+    assert done_calls(first_of_topic) == []
+    assert "先查成本" in block(first_of_topic.user, "notes")
+    assert FACT in answers(llm.asked("deep_explore")[-1], "read_page")[0]
+
+
+@pytest.mark.parametrize(
+    ("setting", "model"),
+    [("", "gemini-3.8-flash"), ("gemini-3.5-flash-lite", "gemini-3.5-flash-lite")],
+)
+async def test_the_lead_is_the_answers_model_unless_another_is_set(
+    setting: str, model: str
+) -> None:
+    async with deep_laboratory(Researcher("成本")) as lab:
+        await lab.ask(ZH, lead_model=setting)
+    assert {turn.model for turn in lab.llm.asked("deep_explore")} == {model}
