@@ -46,6 +46,14 @@ PageReads = Annotated[
         description="Pages read in a run: those of hits that searches open, and by read_page.",
     ),
 ]
+RunDollars = Annotated[
+    float,
+    Field(
+        ge=0,
+        le=10_000,
+        description="US dollars per run by list prices, the answer besides; 0 is no limit.",
+    ),
+]
 RunSeconds = Annotated[
     float, Field(ge=1, le=86_400, description="Wall clock seconds per run, the answer included.")
 ]
@@ -148,6 +156,7 @@ class Configuration(BaseModel):
     max_model_calls: ModelCalls = 40
     max_map_calls: MapCalls = 30
     max_run_tokens: RunTokens = 400_000
+    max_run_dollars: RunDollars = 0
     max_run_seconds: RunSeconds = 300
     map_keywords: int = Field(3, ge=1, le=3, description="Keywords searched around a place.")
     map_details: int = Field(

@@ -310,6 +310,8 @@ class Estimate(TypedDict):
     cost_usd: CostRange | None
     """None where a price is unknown."""
     seconds: NotRequired[TimeRange]
+    limit_usd: NotRequired[float]
+    """What the run spends at most before its answer is written, where that is limited."""
     own_only: NotRequired[bool]
     """Only the user's own documents are read; nothing outside is searched."""
 

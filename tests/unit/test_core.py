@@ -202,3 +202,15 @@ def test_the_configuration_has_no_secret_and_every_field_is_described() -> None:
     for name, field in Configuration.model_fields.items():
         assert field.description, name
         assert "api_key" not in name
+
+
+def test_a_run_that_has_spent_its_dollars_asks_no_model_but_for_its_answer() -> None:
+    limits = Limits(9, 9, 9, 9_000_000, 60.0, 0.0, max_run_dollars=0.4)
+    budget = Budget("t", limits)
+    budget.meter().record(cost_usd=0.4)
+    with pytest.raises(BudgetExceeded, match="max_run_dollars"):
+        budget.meter().reserve("model_calls")
+    budget.meter(answering=True).reserve("model_calls")
+    unknown = Budget("u", limits)
+    unknown.meter().record(cost_usd=None)
+    unknown.meter().reserve("model_calls")

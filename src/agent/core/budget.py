@@ -66,6 +66,8 @@ class Limits:
     max_run_seconds: float
     answer_seconds: float
     """Reserved of `max_run_seconds` so that an answer can still be written."""
+    max_run_dollars: float = 0.0
+    """Nothing is no limit."""
 
 
 class Budget:
@@ -131,6 +133,9 @@ class Budget:
             tokens = self._spent["input_tokens"] + self._spent["output_tokens"]
             if kind == "model_calls" and not answering and tokens >= self.limits.max_run_tokens:
                 raise BudgetExceeded("max_run_tokens", self.limits.max_run_tokens)
+            dollars = self.limits.max_run_dollars
+            if dollars and not answering and (self._spent.get("cost_usd") or 0.0) >= dollars:
+                raise BudgetExceeded("max_run_dollars", dollars)
             # One model call is reserved for the answer, so that research cannot starve it.
             reserved = 1 if kind == "model_calls" and not answering else 0
             if self._spent[kind] + count > allowed - reserved:

@@ -83,6 +83,8 @@ def estimate(
         cost_usd=_cost_range(calls, turn, services) if priced else None,
         seconds=_time_range(calls, configuration, services),
     )
+    if configuration.max_run_dollars:
+        counted["limit_usd"] = configuration.max_run_dollars
     return Estimate(**{**counted, "own_only": True}) if inside else counted
 
 
@@ -178,7 +180,9 @@ def estimate_words(counts: Estimate, language: Language) -> str:
         cost = (
             say("review.cost", language, **ends) if range_["high"] else say("review.free", language)
         )
-    parts = [cost, *([_minutes(counts["seconds"], language)] if "seconds" in counts else [])]
+    limit = counts.get("limit_usd")
+    most = [say("review.ceiling", language, limit=f"{limit:.2f}")] if limit else []
+    parts = [cost, *most, *([_minutes(counts["seconds"], language)] if "seconds" in counts else [])]
     cost = say("punctuation.semicolon", language).join(parts)
     takes = say("review.estimate", language, **{**counts, "cost": cost})
     if not counts.get("own_only"):

@@ -259,12 +259,13 @@ def limits_of(configuration: Configuration) -> Limits:
         max_run_tokens=configuration.max_run_tokens,
         max_run_seconds=configuration.max_run_seconds,
         answer_seconds=min(60.0, configuration.max_run_seconds / 3),
+        max_run_dollars=configuration.max_run_dollars,
     )
 
 
 @dataclass(frozen=True)
 class Share:
-    """Hold the model calls that must be left, and the usable parts of tokens and seconds."""
+    """Hold the model calls that must be left, and the usable parts of tokens, money and seconds."""
 
     kept_calls: int
     tokens: float
@@ -281,6 +282,9 @@ def share_spent(
     tokens = usage["input_tokens"] + usage["output_tokens"]
     if tokens >= configuration.max_run_tokens * share.tokens:
         return "max_run_tokens"
+    dollars = configuration.max_run_dollars
+    if dollars and (usage.get("cost_usd") or 0.0) >= dollars * share.tokens:
+        return "max_run_dollars"
     if meter.budget.seconds() >= configuration.max_run_seconds * share.seconds:
         return "max_run_seconds"
     return ""

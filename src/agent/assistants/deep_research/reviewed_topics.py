@@ -29,9 +29,10 @@ from agent.core.errors import InputError
 from agent.core.progress import Emit
 from agent.state import Reviewed
 
-_EXPLORED = (Size(4000, 600), Size(10_000, 1500))
-_COMPRESSED = (Size(3000, 800), Size(20_000, 2500))
-_WRITTEN = (Size(5000, 2000), Size(30_000, 6000))
+_LED = (Size(8000, 500), Size(25_000, 1000))
+_FOUND = (Size(4000, 500), Size(12_000, 1500))
+_WRITTEN = (Size(15_000, 1500), Size(60_000, 5000))
+_CHECKED, _CHECKS = (Size(4000, 300), Size(6000, 800)), (2, 8)
 
 
 class ReviewedTopic(TypedDict):
@@ -102,15 +103,19 @@ def _cost(
 
 
 def planned_calls(count: int, configuration: Configuration, model: str) -> list[Calls]:
-    """Return the calls of so many topics: their exploration and notes, then the report."""
+    """Return the calls of so many topics: the lead's and its explorers', then the report's.
+
+    A report is written once, checked, and revised once.
+    """
     rounds = configuration.max_exploration_rounds
     web = (2 * count, 5 * count) if searched_by_google(configuration) else (0, 0)
-    explored = (min(2 * count, rounds), min(4 * count + 2, rounds))
+    led = (min(count + 1, rounds), min(2 * count + 2, rounds))
     return [
-        Calls(configuration.research_model, _EXPLORED, explored),
+        Calls(configuration.lead_model or model, _LED, led),
         Calls(configuration.research_model, WEB_CALL, web),
-        Calls(configuration.reflection_model, _COMPRESSED, (count, count)),
-        Calls(model, _WRITTEN, (1, 1)),
+        Calls(configuration.research_model, _FOUND, (0, 2 * count)),
+        Calls(model, _WRITTEN, (1, 2)),
+        Calls(configuration.judge_model or model, _CHECKED, _CHECKS),
     ]
 
 

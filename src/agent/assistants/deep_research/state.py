@@ -18,6 +18,7 @@ from agent.configuration import (
     MapCalls,
     ModelCalls,
     PageReads,
+    RunDollars,
     RunSeconds,
     RunTokens,
     Searches,
@@ -42,6 +43,7 @@ class DeepConfiguration(Configuration):
     max_model_calls: ModelCalls = 160
     max_map_calls: MapCalls = 60
     max_run_tokens: RunTokens = 3_000_000
+    max_run_dollars: RunDollars = 1
     max_run_seconds: Annotated[
         RunSeconds, Field(description="Wall clock seconds per run, the report included.")
     ] = 1800
