@@ -12,6 +12,7 @@ from agent.core.concurrency import Lazy
 from agent.reading.reader import Article
 from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
 from agent.sample.model.text import block
+from agent.texts import say
 from tests.support.deep_lab import (
     ZH,
     DeepLab,
@@ -63,7 +64,7 @@ class Lead(Researcher):
     """Explores once, calculates, ends."""
 
     def __init__(self, *steps: Any, **rules: Any) -> None:
-        super().__init__(deep_plan=planning(), deep_find=found, **rules)
+        super().__init__(**{"deep_plan": planning(), "deep_find": found, **rules})
         self.steps = list(steps)
 
     def explore(self, turn: ModelTurn) -> ModelReply:
@@ -103,6 +104,7 @@ async def test_explorers_search_side_by_side_and_bring_quotes_that_pages_really_
     llm = Lead(
         lambda turn: [explore("成本 | 电芯成本", "安全 | 热失控 起火率")],
         lambda turn: [end(page_ids(answers(turn, "explore")[0])[:1])],
+        deep_plan=planning("成本", "安全"),
     )
     async with deep_laboratory(llm, web=Web(long_page)) as lab:
         state = await research(lab)
@@ -110,14 +112,18 @@ async def test_explorers_search_side_by_side_and_bring_quotes_that_pages_really_
     [shown] = answers(llm.asked("deep_explore")[-1], "explore")
     assert f"- 电芯每千瓦时 417 元 “{FACT}” [^w" in shown
     assert "这句话哪一页都没有" not in shown
-    assert "明年减半 [^w" in shown
-    assert "- 据说更便宜\n" in shown
+    unquoted = f"({say('deep_research.unquoted', 'zh')})"
+    assert f"明年减半 {unquoted} [^w" in shown
+    assert f"- 据说更便宜 {unquoted}\n" in shown
     assert "open: 回收价格" in shown
     # What they found is in the writer's prompt, and so are the pages.
     [report] = llm.asked("deep_report")
     assert FACT in block(report.user, "pages")
     assert "电芯每千瓦时 417 元" in report.user
     assert len(state["search_results"][0]["useful_webpages"]) >= 2
+    # Both were planned: nothing is left, and the end is taken at once.
+    assert [topic["status"] for topic in state["plan"]] == ["done", "done"]
+    assert told(state)["checks"]["refused_calls"] == 0
 
 
 async def test_a_program_beside_the_end_calculates_with_numbers_of_pages_and_can_be_cited() -> None:
@@ -138,7 +144,7 @@ async def test_a_program_beside_the_end_calculates_with_numbers_of_pages_and_can
 async def test_a_program_with_a_number_from_nowhere_is_no_source_and_the_number_is_named() -> None:
     llm = Lead(
         lambda turn: [search("电芯成本")],
-        lambda turn: [code("print(417 * 8765)")],
+        lambda turn: [code("print(417 * 8765)"), end()],
         lambda turn: [end()],
     )
     async with deep_laboratory(llm, web=Web(long_page)) as lab:
@@ -146,6 +152,7 @@ async def test_a_program_with_a_number_from_nowhere_is_no_source_and_the_number_
     [shown] = answers(llm.asked("deep_explore")[-1], "run_code")
     assert "8765" in shown
     assert "[^c0-0]" not in shown
+    assert len(llm.asked("deep_explore")) == 3, "the end beside it waits"
     assert [s for s in state["sources_gathered"] if s["id"] == "c0-0"] == []
 
 

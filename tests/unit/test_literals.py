@@ -33,6 +33,8 @@ def test_what_stands_somewhere_or_is_an_everyday_count_is_founded(program: str) 
     [
         ("print(409200 - 336000)", ["409200"]),
         ("print(45.6 * 3)", ["45.6"]),
+        ("print(336000 * 455)", ["455"]),
+        ("print(128 * 0.88)", ["128", "0.88"]),
         ("rate = 0.07\nprint(336000 * rate)", ["0.07"]),
         ("print(Decimal('47.25') * 3)", ["47.25"]),
     ],

@@ -9,6 +9,7 @@ from agent.core.processor import breathe
 from agent.evidence.figures import figures
 
 _DIGITS = Linear(r"[0-9][0-9,.'’ ]*")
+_GROUPED = Linear(r"[0-9]{1,3}(?:[.,][0-9]{3})+")
 _EVERYDAY = {Decimal(number) for number in (
     *range(13), 24, 30, 31, 52, 60, 90, 100, 180, 360, 365, 366, 1000, 1024, 1440, 3600, 10_000,
     100_000, 1_000_000, 1_000_000_000, "0.5",
@@ -63,16 +64,23 @@ def _numbers(text: str) -> set[Decimal]:
     """Return all numbers of a text, with and without separators of thousands, and in words."""
     found = set[Decimal]()
     for match in _DIGITS.finditer(text):
-        written = match[0].rstrip(",.'’ ")
-        plain = written.replace(" ", "").replace("'", "").replace("’", "")
-        spellings = (plain.replace(",", ""), plain.replace(".", "").replace(",", "."))
-        parts = [part.strip(",.'’") for part in written.split()]
-        for spelling in (*spellings, *parts, *(part.replace(",", "") for part in parts)):
-            if (value := _value(spelling)) is not None:
-                found.add(value)
+        for written in (match[0], *match[0].split()):
+            plain = "".join(written.split()).replace("'", "").replace("’", "").strip(",.")
+            found |= {value for spelt in _spellings(plain) if (value := _value(spelt)) is not None}
     for figure in figures(text):
         found |= {abs(each).normalize() for each in (figure.bare, figure.amount)}
     return found
+
+
+def _spellings(number: str) -> Iterator[str]:
+    """Return how a number may be meant: 1,200 and 1.200 are thousands or have a fraction."""
+    yield number
+    yield number.replace(",", ".")
+    if _GROUPED.fullmatch(number):
+        yield number.replace(",", "").replace(".", "")
+    whole, sign, fraction = number.rpartition("." if "." in number else ",")
+    if sign and _GROUPED.fullmatch(whole):
+        yield whole.replace(",", "").replace(".", "") + "." + fraction
 
 
 def _stands(value: Decimal | None, known: set[Decimal]) -> bool:

@@ -500,12 +500,18 @@ class Toolbox:
             numbers = ", ".join(lost[:_NUMBERS])
             outcome.hint = say("tools.unfounded", self.language, numbers=numbers)
             return
-        title = say("tools.calculation", self.language, formula=short(outcome.text))
+        title = say("tools.calculation", self.language, formula=_first_line(outcome.text))
         outcome.calculation = Source(
             id=f"{outcome.id}-0", kind="document", title=title, url="", provider=CODE,
             quotes=[outcome.text],
         )  # fmt: skip
         outcome.source_ids = [outcome.calculation["id"]]
+
+
+def _first_line(text: str) -> str:
+    """Return the first formula of a result, with … where others follow."""
+    first, _, rest = text.strip().partition("\n")
+    return short(f"{first} …" if rest else first)
 
 
 def _keep_new(outcome: ToolOutcome, known: dict[str, str]) -> None:

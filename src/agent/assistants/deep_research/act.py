@@ -35,12 +35,14 @@ from agent.assistants.common.workspace import Item, Workspace
 from agent.assistants.deep_research.compress_topic import Compression
 from agent.assistants.deep_research.explore import room
 from agent.assistants.deep_research.explorers import Explored, explore_side_by_side
+from agent.assistants.deep_research.plan import topic_named, with_status
 from agent.assistants.deep_research.state import (
     Counts,
     DeepState,
     DeepUpdate,
     FoundPage,
     Intent,
+    PlannedTopic,
     configuration_of,
     found_page,
     topic_messages,
@@ -166,6 +168,11 @@ class _Step:
         every = [*outcomes, *(o for each in explored for one in each for o in one.outcomes)]
         for gap in [gap for o in every for result in o.results for gap in result.gaps]:
             self.emit(event("gap", NODE, text=gap["message"]))
+        if any(each.kind == "code" and (each.failed or each.hint) for each in outcomes):
+            # An end beside a program that failed would leave the report without its result.
+            rulings = ["code_first" if c["name"] == END and r is None else r
+                       for c, r in zip(calls, rulings, strict=True)]  # fmt: skip
+            allowed = [c for c in allowed if c["name"] != END]
         texts = self._texts(outcomes, found, asks)
         answers = [
             texts.get(id(call)) or self._answer(call, ruling)
@@ -173,6 +180,9 @@ class _Step:
         ]
         refused = len(calls) - len(allowed) - len(moved)
         update = self._update(allowed, answers, every, moved=moved, refused=refused)
+        if exploring:
+            names = [topic.topic for each in exploring for topic in explored_topics(each)]
+            update["plan"] = self._plan(names)
         update["gaps"] = [
             *update["gaps"],
             *(g for each in explored for one in each for g in one.gaps),
@@ -221,6 +231,15 @@ class _Step:
             return []
         names = [call["name"] for call in self.message.tool_calls]
         return [name for name in names if name.startswith(MAP_PREFIX)]
+
+    def _plan(self, explored: Sequence[str]) -> list[PlannedTopic]:
+        """Return the plan; planned topics that explorers have looked into are done."""
+        plan = self.state.get("plan", [])
+        for name in explored:
+            topic = topic_named(plan, name)
+            if topic and topic["status"] == "planned":
+                plan = with_status(plan, name, "done")
+        return plan
 
     async def _toolbox(self, calls: int) -> Toolbox:
         """Return what makes the calls of this step, with what the thread has shown."""

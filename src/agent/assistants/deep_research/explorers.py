@@ -13,13 +13,15 @@ from agent.assistants.common.toolbox import Toolbox, ToolOutcome
 from agent.assistants.common.workspace import Item
 from agent.assistants.deep_research.tools import SEARCH, ToExplore
 from agent.core.strings import cut_to_tokens
+from agent.evidence.citations import cited_ids
 from agent.evidence.language import fold
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap
 from agent.models.catalogue import DEFAULT_THINKING
-from agent.prompts import Raw, element, task_prompt
+from agent.prompts import Raw, fence, task_prompt
 from agent.search.hits import only_known
 from agent.state import answer_language
+from agent.texts import Language, say
 
 _ROUNDS, _QUERIES, _MOST = 2, 2, 12
 _FACT, _QUOTE = 400, 400
@@ -59,9 +61,12 @@ class Explored:
 
     def shown(self) -> str:
         """Return the findings as the lead reads them."""
-        rows = [*self.lines, *(f"- open: {each}" for each in self.open)]
+        pages = {item.id: item for o in self.outcomes for items in o.items for item in items}
+        cited = cited_ids("\n".join(self.lines))
+        titles = (f"[^{name}] {pages[name].title} ({pages[name].site})" for name in cited)
+        rows = [*self.lines, *(f"- open: {each}" for each in self.open), *titles]
         failed = [f"- {gap['message']}" for gap in self.gaps]
-        return element("explored", "\n".join(["", *rows, *failed, ""]), topic=self.topic)
+        return fence("\n".join([f"{self.topic}:", *rows, *failed]))
 
 
 async def explore_side_by_side(box: Toolbox, topics: Sequence[ToExplore]) -> list[Explored]:
@@ -80,7 +85,8 @@ async def _explored(box: Toolbox, matter: ToExplore) -> Explored:
         if told is None:
             break
         items = [item for o in explored.outcomes for items in o.items for item in items]
-        explored.lines += [_line(found, items) for found in told.findings[:_MOST] if found.fact]
+        findings = [found for found in told.findings[:_MOST] if found.fact]
+        explored.lines += [_line(found, items, box.language) for found in findings]
         explored.lines = list(dict.fromkeys(explored.lines))
         explored.open = [clean_text(each, _FACT) for each in told.open[:_MOST]]
         queries = [query for each in told.queries[:_QUERIES] if (query := clean_text(each, _FACT))]
@@ -124,7 +130,7 @@ async def _asked(
     return reply.parsed if reply else None
 
 
-def _line(found: Finding, items: Sequence[Item]) -> str:
+def _line(found: Finding, items: Sequence[Item], language: Language) -> str:
     """Return a finding as a marked line, with its quote where the page really has it."""
     name = found.id.strip(" []^").partition(".")[0]
     fact, quote = (
@@ -132,10 +138,9 @@ def _line(found: Finding, items: Sequence[Item]) -> str:
         for text, most in ((found.fact, _FACT), (found.quote, _QUOTE))
     )
     item = next((item for item in items if item.id == name), None)
-    if item is None:
-        return f"- {fact}"
-    is_there = bool(quote) and _bare(quote) in _bare(item.text)
-    return f"- {fact} “{quote}” [^{name}]" if is_there else f"- {fact} [^{name}]"
+    if item and quote and _bare(quote) in _bare(item.text or item.snippet):
+        return f"- {fact} “{quote}” [^{name}]"
+    return f"- {fact} ({say('deep_research.unquoted', language)})" + (f" [^{name}]" if item else "")
 
 
 def _bare(text: str) -> str:

@@ -1,6 +1,6 @@
 """Keep of a topic that is cleared what the lead thought, had explored and calculated."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 
@@ -13,13 +13,13 @@ from agent.evidence.queries import clean_text
 _LONGEST, _TITLE = 8000, 90
 
 
-def found_in(messages: Sequence[AnyMessage]) -> str:
-    """Return what explorers have found and programs have calculated in a topic."""
+def found_in(messages: Sequence[AnyMessage], tools: Collection[str] = (EXPLORE,)) -> str:
+    """Return what explorers have found in a topic, or what other tools have brought."""
     return "\n".join(
         str(message.text)[:_LONGEST]
         for message in messages
         if isinstance(message, ToolMessage)
-        and message.name in (EXPLORE, CODE)
+        and message.name in tools
         and message.status == "success"
     )
 
@@ -32,7 +32,7 @@ def notes_of(topic: str, messages: Sequence[AnyMessage]) -> list[str]:
             thoughts = [clean_text(str(message.text), MAX_THOUGHT)]
             thoughts += [thought_of(call) for call in message.tool_calls]
             lines += [f"({topic}) {thought}" for thought in thoughts if thought]
-    found = found_in(messages)
+    found = found_in(messages, (EXPLORE, CODE))
     return [*dict.fromkeys(lines), *([f"({topic})\n{found}"] if found else [])]
 
 

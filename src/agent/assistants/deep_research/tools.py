@@ -150,6 +150,7 @@ Refusal = Literal[
     "planned_left",
     "second_change",
     "unseen",
+    "code_first",
     "too_many",
     "unknown_tool",
 ]

@@ -20,6 +20,7 @@ from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.rounds import Asked, with_revision, write_in_rounds
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.steering import new_wishes, wish_lines, wished, with_wishes
+from agent.assistants.common.toolbox import CODE
 from agent.assistants.common.turn import context_limit, room_of
 from agent.assistants.common.whole_documents import (
     WholeDocuments,
@@ -263,7 +264,9 @@ class _Report:
         ]
         if records := "\n".join(filter(None, [self.draft.record_lines(), *self.between])):
             topics.append((say("deep_research.map_topic", self.draft.language), records))
-        if own := self.own_lines():
+        if calculated := self._source_lines(calculated=True):
+            topics.append((say("deep_research.calculated", self.draft.language), calculated))
+        if own := self._source_lines(calculated=False):
             topics.append((say("plan_execute.own", self.draft.language), own))
         return topics if any(notes for _, notes in topics) else []
 
@@ -275,12 +278,14 @@ class _Report:
             if entry["compressed_content"] and not entry.get("whole")
         ]
 
-    def own_lines(self) -> str:
-        """Return the passages of own documents that were found, each page of a document once."""
+    def _source_lines(self, *, calculated: bool) -> str:
+        """Return the results of programs; or passages of own documents, each page's once."""
         rows = {
             (source["title"], *source["quotes"]): source
             for source in reversed(self.state.get("sources_gathered", []))
-            if source["kind"] == "document" and source["id"] not in self.whole.by_id
+            if source["kind"] == "document"
+            and source["id"] not in self.whole.by_id
+            and (source["provider"] == CODE) == calculated
         }
         return "\n".join(
             f"{source['title']}: {source['quotes'][0]} [^{source['id']}]"
