@@ -137,7 +137,8 @@ async def test_a_program_beside_the_end_calculates_with_numbers_of_pages_and_can
         state = await research(lab)
     assert len(llm.asked("deep_explore")) == 2
     [source] = [s for s in state["sources_gathered"] if s["id"] == "c0-0"]
-    assert source["title"].endswith("417 × 3 = 1251 元")
+    assert (source["title"], source["provider"]) == ("417 × 3 = 1251 元", "计算")
+    assert block(llm.asked("deep_report")[0].user, "topics").count("1251 元 [^c0-0]") == 1
     assert "1251 元[1]" in str(answer_of(state).text)
 
 

@@ -500,12 +500,16 @@ class Toolbox:
             numbers = ", ".join(lost[:_NUMBERS])
             outcome.hint = say("tools.unfounded", self.language, numbers=numbers)
             return
-        title = say("tools.calculation", self.language, formula=_first_line(outcome.text))
         outcome.calculation = Source(
-            id=f"{outcome.id}-0", kind="document", title=title, url="", provider=CODE,
-            quotes=[outcome.text],
+            id=f"{outcome.id}-0", kind="document", title=_first_line(outcome.text), url="",
+            provider=say("tools.calculation", self.language), quotes=[outcome.text],
         )  # fmt: skip
         outcome.source_ids = [outcome.calculation["id"]]
+
+
+def is_calculation(source: Source) -> bool:
+    """Return whether a source is the result of a program of ours."""
+    return source["id"].startswith(LETTERS["code"])
 
 
 def _first_line(text: str) -> str:

@@ -20,7 +20,7 @@ from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.rounds import Asked, with_revision, write_in_rounds
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.steering import new_wishes, wish_lines, wished, with_wishes
-from agent.assistants.common.toolbox import CODE
+from agent.assistants.common.toolbox import is_calculation
 from agent.assistants.common.turn import context_limit, room_of
 from agent.assistants.common.whole_documents import (
     WholeDocuments,
@@ -285,7 +285,7 @@ class _Report:
             for source in reversed(self.state.get("sources_gathered", []))
             if source["kind"] == "document"
             and source["id"] not in self.whole.by_id
-            and (source["provider"] == CODE) == calculated
+            and is_calculation(source) == calculated
         }
         return "\n".join(
             f"{source['title']}: {source['quotes'][0]} [^{source['id']}]"
