@@ -22,12 +22,14 @@ from agent.configuration import Configuration
 from agent.core.budget import Meter, unlimited_meter
 from agent.core.errors import ConfigurationError, ProviderUnavailable
 from agent.evidence.types import Location, Place
+from agent.knowledge.types import Scope
 from agent.mcp.amap.records import PRESENTATION
 from agent.mcp.records import MapOptions, MapRecords, MapResult, new_place, place_line
 from agent.sandbox.programs import CodeResult
 from agent.search.hits import Hit
 from agent.state import Turn
 from agent.texts import say
+from tests.support.plan_knowledge import MemoryKnowledge
 
 TURN = cast(Turn, {"language": "en", "question": "q", "near": None, "today": "2026-11-28"})
 
@@ -214,6 +216,52 @@ async def test_a_place_of_an_earlier_topic_or_turn_is_known_by_its_id() -> None:
         assert outcome.text.startswith("[^p3]")
         assert outcome.map_result is not None
         assert outcome.map_result.places == []
+
+
+@pytest.fixture
+def knowledge() -> MemoryKnowledge:
+    held = MemoryKnowledge()
+    held.put("租约", "月租 28,000 元。\n\n押金三个月。\n\n楼面荷载 2.5 吨。")
+    held.put("年报", "\n\n".join(f"第 {n} 章，仓库与车队，数字从略。" * 30 for n in range(40)))
+    return held
+
+
+async def documents_of(knowledge: MemoryKnowledge, *calls: ToolCall) -> list[ToolOutcome]:
+    policy = ToolPolicy("act", scope=Scope(("own",), ""), page_tokens=400)
+    toolbox = box(policy)
+    toolbox.services = cast(Services, type("Only", (), {"knowledge": lambda self: knowledge})())
+    return await outcomes_of(toolbox, *calls)
+
+
+async def test_own_documents_are_listed_by_title_and_opened_whole_or_where_they_bear(
+    knowledge: MemoryKnowledge,
+) -> None:
+    listed, short, long = await documents_of(
+        knowledge,
+        call("list_documents"),
+        call("open_document", document="租约", looking_for="押金"),
+        call("open_document", document="年报 (notes/年报.md)", looking_for="第 31 章"),
+    )
+    assert ("租约" in listed.text, "年报" in listed.text) == (True, True)
+    assert listed.source_ids == []
+    assert short.documents is not None
+    assert [s["quotes"][0] for s in short.documents.sources] == [
+        "月租 28,000 元。", "押金三个月。", "楼面荷载 2.5 吨。",
+    ]  # fmt: skip
+    assert short.source_ids[0] == f"{short.id}-0"
+    assert "第 31 章" in long.text
+    assert "第 3 章" not in long.text
+
+
+@pytest.mark.parametrize("document", ["合同", "", "租约 2"])
+async def test_a_document_that_is_not_there_is_no_source(
+    knowledge: MemoryKnowledge, document: str
+) -> None:
+    [outcome] = await documents_of(
+        knowledge, call("open_document", document=document, looking_for="押金")
+    )
+    assert outcome.source_ids == []
+    assert say("tools.nothing", "en") in outcome.text
 
 
 def test_numbers_go_on_behind_those_of_the_turn() -> None:

@@ -115,7 +115,7 @@ async def write_report(
     closing = await write_message(draft, parts)
     compression.close(draft.turn["id"])
     text = str(closing["messages"][-1].text).removeprefix(draft.notice)
-    gone = {"pages_read": replaced([]), "pages_left": replaced([])}
+    gone = dict.fromkeys(("pages_read", "pages_left", "notes"), replaced([]))
     written = {**gone, "report": text, "wishes": wishes}
     return cast(DeepUpdate, {**closing, **written})
 
