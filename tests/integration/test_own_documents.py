@@ -26,7 +26,7 @@ from tests.support.deep_lab import (
 )
 from tests.support.lab import Lab, answer_of, laboratory, told
 from tests.support.plan_knowledge import MemoryKnowledge, With
-from tests.support.team_lab import Team, team_laboratory
+from tests.support.team_lab import Team, gives, team_laboratory
 
 pytestmark = pytest.mark.node
 QUESTION = "青岚大桥的桥面多久检修一次？"
@@ -240,22 +240,66 @@ def documents(query: str) -> FunctionCall:
     return FunctionCall("search_documents", {"query": query})
 
 
-async def test_a_team_settles_an_answer_on_them(knowledge: MemoryKnowledge) -> None:
+def reads_whole(turn: ModelTurn) -> ModelReply:
+    assert "[^o0-1] 食堂周五供应面条。" in block(turn.user, "documents")
+    assert "search_documents" not in {tool.name for tool in turn.tools}
+    return ModelReply(text="答案是三年[^o0-0]。")
+
+
+AGREED: Any = {
+    "evidence": ["o0-0"],
+    "looked_at": ["o0-1"],
+    "quotes": ["桥面每三年检修一次"],
+    "answer": "三年",
+    "explanation": "桥面每三年检修一次[^o0-0]。",
+}
+
+
+async def test_a_team_reads_them_whole_and_settles_an_answer_on_them(
+    knowledge: MemoryKnowledge,
+) -> None:
     from agent.assistants.team_answer.graph import build_graph as team_graph
 
-    def researcher(turn: ModelTurn) -> ModelReply:
-        if not turn.tool_results:
-            return ModelReply(calls=(documents("桥面 检修"),))
-        return ModelReply(text="答案是三年[^d0-0]。")
-
-    team = Team("三年", team_researcher=researcher)
+    team = Team(team_researcher=reads_whole, team_verifier=gives(**AGREED))
     async with team_laboratory(team) as lab:
         services: Any = With(lab.services, knowledge=lambda: knowledge)
         graph = team_graph(lambda: services).compile(checkpointer=InMemorySaver())
         asked: Any = {"messages": QUESTION, "collections": ["own"]}
         state: Any = await graph.ainvoke(asked, lab.where(), context=lab.configured())
-    assert (state["final_answer"], state["answer_evidence"][0]) == ("三年", "d0-0")
+        (verifier,) = lab.llm.asked("team_verifier")
+    assert (state["final_answer"], state["verified"]) == ("三年", True)
+    assert state["answer_evidence"] == ["o0-0"]
     assert [s["kind"] for s in state["messages"][-1].additional_kwargs["sources"]] == ["document"]
+    assert verifier.user.index("<documents>") < verifier.user.index("<question>")
+    assert "o0-0" not in block(verifier.user, "evidence")
+    assert say("documents.read", "zh", read="1", total="1") in str(answer_of(state).text)
+    kept = [source["id"] for source in state["sources_gathered"]]
+    assert kept == ["o0-0"], "what nobody cited is in no checkpoint"
+
+
+async def test_of_documents_without_room_a_team_searches_those_that_are_left(
+    knowledge: MemoryKnowledge,
+) -> None:
+    from agent.assistants.team_answer.graph import build_graph as team_graph
+
+    knowledge.put("长卷", "\n\n".join(f"第 {n} 章，桥面检修。" * 60 for n in range(30)))
+
+    def researcher(turn: ModelTurn) -> ModelReply:
+        if not turn.tool_results:
+            return ModelReply(calls=(documents("桥面 检修"),))
+        assert "桥面检修" in turn.tool_results[-1].text
+        return ModelReply(text="答案是三年[^o0-0]。")
+
+    team = Team(team_researcher=researcher, team_verifier=gives(**AGREED))
+    async with team_laboratory(team) as lab:
+        services: Any = With(lab.services, knowledge=lambda: knowledge)
+        graph = team_graph(lambda: services).compile(checkpointer=InMemorySaver())
+        asked: Any = {"messages": QUESTION, "collections": ["own"]}
+        configured = lab.configured(own_token_limit=2000)
+        state: Any = await graph.ainvoke(asked, lab.where(), context=configured)
+    assert (state["final_answer"], state["verified"]) == ("三年", True)
+    told = say("documents.read_partly", "zh", read="1", total="2", names="长卷")
+    assert told in str(answer_of(state).text)
 
 
 async def test_a_team_asks_own_documents_alone_where_the_question_wants_it(
@@ -264,16 +308,19 @@ async def test_a_team_asks_own_documents_alone_where_the_question_wants_it(
     from agent.assistants.team_answer.graph import build_graph as team_graph
 
     def researcher(turn: ModelTurn) -> ModelReply:
-        offered = {tool.name for tool in turn.tools}
-        assert offered <= {"search_documents", "run_code"}
+        assert {tool.name for tool in turn.tools} <= {"run_code"}
         if not turn.tool_results:
             # A model that knows tools of elsewhere is refused.
-            calls = (documents("桥面 检修"), FunctionCall("search_bocha", {"query": "青岚大桥"}))
-            return ModelReply(calls=calls)
-        return ModelReply(text="答案是三年[^d0-0]。")
+            return ModelReply(calls=(FunctionCall("search_bocha", {"query": "青岚大桥"}),))
+        return reads_whole(turn)
 
-    read = {"asked": QUESTION, "own_documents": "only", "needs_map": True}
-    team = Team("三年", team_researcher=researcher, team_analyze=lambda turn: ModelReply(json=read))
+    looks = [{"tool": "search_bocha", "text": "青岚大桥"}]
+    read = {"asked": QUESTION, "own_documents": "only", "needs_map": True, "first": looks}
+    team = Team(
+        team_researcher=researcher,
+        team_verifier=gives(**AGREED),
+        team_analyze=lambda turn: ModelReply(json=read),
+    )
     async with team_laboratory(team) as lab:
         services: Any = With(lab.services, knowledge=lambda: knowledge)
         graph = team_graph(lambda: services).compile(checkpointer=InMemorySaver())
@@ -289,19 +336,12 @@ async def test_a_team_that_found_nothing_in_them_says_that_it_looked(
 ) -> None:
     from agent.assistants.team_answer.graph import build_graph as team_graph
 
-    def researcher(turn: ModelTurn) -> ModelReply:
-        if not turn.tool_results:
-            return ModelReply(calls=(documents("青岚大桥的油漆"),))
-        return ModelReply(text="没有查到。")
-
-    def verifier(turn: ModelTurn) -> ModelReply:
-        return ModelReply(text="没有查到。\nVERDICT: AGREE NOT FOUND\nTERMINATE")
-
-    team = Team("", team_researcher=researcher, team_verifier=verifier)
+    nothing = gives(outcome="not_found", explanation="没有查到。")
+    team = Team("", team_researcher=reads_whole, team_verifier=nothing)
     async with team_laboratory(team) as lab:
         services: Any = With(lab.services, knowledge=lambda: knowledge)
         graph = team_graph(lambda: services).compile(checkpointer=InMemorySaver())
         asked: Any = {"messages": QUESTION, "collections": ["own"]}
         state: Any = await graph.ainvoke(asked, lab.where(), context=lab.configured())
     assert state["final_answer"] == ""
-    assert "- 资料库：青岚大桥的油漆" in str(answer_of(state).text)
+    assert say("documents.read", "zh", read="1", total="1") in str(answer_of(state).text)

@@ -40,7 +40,7 @@ async def test_a_question_ends_in_one_exact_answer_with_reasons_and_sources() ->
     checks = {k: v for k, v in kept["checks"].items() if k not in ("claims", "statements")}
     assert checks == {
         "cited": 1, "unknown_ids_removed": 0, "places_rejected": 0, "rounds": 2,
-        "searches_saved": 0, "verified": 1, "unverified_figures": 0,
+        "searches_saved": 0, "verified": 1, "unverified_figures": 0, "documents_whole": 0,
     }  # fmt: skip
     assert kept["checks"]["claims"]["marked"] == 0
     assert [source["number"] for source in kept["sources"]] == [1]

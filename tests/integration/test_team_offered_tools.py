@@ -50,8 +50,10 @@ async def test_the_engines_offered_are_those_that_are_set_up(
         state: Any = {"turn": turn(), "usage": no_usage(), **ASKED}
         state["turn"]["started_at"] = services.now().timestamp()
         meter = meter_of(state, configuration, services)
-        offered = await offered_tools(state, configuration, services, meter)
-        again = await offered_tools({**state, "gaps": offered.gaps}, configuration, services, meter)
+        offered = await offered_tools(state, configuration, services, meter, own=False)
+        again = await offered_tools(
+            {**state, "gaps": offered.gaps}, configuration, services, meter, own=False
+        )
     assert [tool.name for tool in offered.tools] == [
         *names,
         *(["read_page"] if names else []),
@@ -81,7 +83,7 @@ async def test_the_map_is_offered_and_missed_only_where_a_place_is_asked_for(
     state: Any = {"turn": turn(question), **ASKED, "analysis": analysis}
     state["turn"]["started_at"] = services.now().timestamp()
     meter = meter_of(state, configuration, services)
-    offered = await offered_tools(state, configuration, services, meter)
+    offered = await offered_tools(state, configuration, services, meter, own=False)
     assert [gap["code"] for gap in offered.gaps] == codes
     wanted = "附近" in question and not down
     assert ("maps_weather" in [tool.name for tool in offered.tools]) == wanted

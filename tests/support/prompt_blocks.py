@@ -23,10 +23,10 @@ BLOCKS = {
     "deep_report": "today conversation previous documents differences topics pages gaps question",
     "team_analyze": "today conversation format_requirement tools question",
     "team_select": "question speakers transcript candidates",
-    "team_turn": "today question asked format_requirement sub_questions previous hypotheses gaps"
-    " transcript evidence rounds_left reminder",
-    "team_synthesize": "today question asked format_requirement sub_questions previous hypotheses"
-    " transcript evidence gaps",
+    "team_turn": "documents today question asked format_requirement sub_questions previous hypotheses"
+    " gaps transcript evidence rounds_left reminder",
+    "team_synthesize": "documents today question asked format_requirement sub_questions previous"
+    " hypotheses transcript evidence gaps",
     "team_format": "question format_requirement answer",
     "plan_tasks": "today conversation previous mode limit sources unavailable collections question",
     "wish_tasks": "today limit tasks question wishes",

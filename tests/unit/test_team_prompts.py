@@ -299,7 +299,8 @@ def test_a_sum_counts_only_with_terms_that_question_or_evidence_have(
     formula: str, value: str
 ) -> None:
     known = state(sources_gathered=[source("s0-0"), source("s0-1", "1952年动工。")])
-    assert worked_out(formula, known) == value
+    given = GivenVerdict(formula=formula, evidence=["s0-0"], looked_at=["s0-1"])
+    assert worked_out(given, known) == value
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ It is chosen for what is asked and claimed, from all that was found, whoever fou
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 
 from agent.assistants.common.search import page_row
@@ -40,15 +40,20 @@ def lookups(state: TeamState) -> list[Evidence]:
     return [each for each in pool if each["kind"] in ("code", "map") and not each["failed"]]
 
 
-def evidence_view(state: TeamState, tokens: int) -> Raw:
-    """Return calculations and records, then the passages nearest to what is asked and claimed."""
+def evidence_view(state: TeamState, tokens: int, *, besides: Collection[str] = ()) -> Raw:
+    """Return calculations and records, then the passages nearest to what is asked and claimed.
+
+    Sources `besides` are shown elsewhere in the prompt.
+    """
     lines, used = list[str](), 0
     for line in _record_lines(state):
         used += estimated_tokens(line) + 1
         if used > tokens // _OF_LOOKUPS:
             break
         lines.append(fence(line))
-    return Raw("\n".join([*lines, *_passages(state, tokens - used)]))
+    sources = [s for s in known_sources(state) if s["kind"] in ("page", "document")]
+    shown = [source for source in sources if source["id"] not in besides]
+    return Raw("\n".join([*lines, *_passages(shown, _looked_for(state), tokens - used)]))
 
 
 def _record_lines(state: TeamState) -> Iterator[str]:
@@ -76,14 +81,13 @@ def _lookup_line(lookup: Evidence, names: Mapping[str, str], language: Language)
     return f"{lookup['id']}: {cut_to_tokens(request, 150)} ⇒ {cut_to_tokens(result, 100)}"
 
 
-def _passages(state: TeamState, tokens: int) -> list[str]:
+def _passages(sources: Sequence[Source], looked_for: str, tokens: int) -> list[str]:
     """Return a row for each source with its nearest passages, verbatim, within the tokens.
 
     The nearest one of each source comes before the second of any.
     """
-    sources = [s for s in known_sources(state) if s["kind"] in ("page", "document")]
     pieces = [(at, piece) for at, s in enumerate(sources) for piece in _pieces(s["quotes"])]
-    ranked = best_first(Bm25([piece for _, piece in pieces]).scores(_looked_for(state)))
+    ranked = best_first(Bm25([piece for _, piece in pieces]).scores(looked_for))
     order = [*(place for place, _ in ranked), *range(len(pieces))]
     chosen = dict[int, None]()
     for firsts in (True, False):

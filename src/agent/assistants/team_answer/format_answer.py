@@ -6,6 +6,7 @@ Rules bring the answer into its form; a model is asked only where they see that 
 import re
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
 from langchain_core.messages import BaseMessage
@@ -19,6 +20,7 @@ from agent.assistants.common.services import GetServices
 from agent.assistants.common.turn import context_limit
 from agent.assistants.common.writer import MessageParts, refuse_if_all_failed, write_message
 from agent.assistants.team_answer.answer_form import formatted, presentable, same_answer, unmet
+from agent.assistants.team_answer.documents import with_documents
 from agent.assistants.team_answer.evidence_view import lookups
 from agent.assistants.team_answer.state import (
     Evidence,
@@ -48,7 +50,6 @@ from agent.prompts import task_prompt
 from agent.texts import Language, say
 
 NODE = "format_answer"
-_ANSWER = "team_answer.answer"
 ASSISTANT = "team_answer"
 _MAX_ANSWER = 2000
 _SHOWN_TRIES, _SHOWN_LINES, _SHOWN_CHARACTERS = 12, 25, 1200
@@ -120,15 +121,15 @@ async def format_answer(
     state: TeamState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> TeamUpdate:
     """Write the message; raise NothingFound where every source asked, or every model, failed."""
+    services, configuration = get_services(), configuration_of(runtime)
+    begun = state
+    state, whole = await with_documents(state, services, configuration, runtime)
     draft = Draft(
-        state,
-        configuration_of(runtime),
-        get_services(),
-        runtime.stream_writer,
-        node=NODE,
-        assistant=ASSISTANT,
-        known=_known(state),
-    )
+        begun, configuration, services, runtime.stream_writer, node=NODE, assistant=ASSISTANT,
+        texts=whole.texts, known=_known(state),
+        read=[s for s in state.get("sources_gathered", []) if s["id"] in whole.by_id],
+    )  # fmt: skip
+    draft.gaps += [whole.gap] if whole.gap else []
     if _all_failed(state):
         gaps = [gap for gap in draft.gaps if gap["provider"] != ASSISTANT]
         refuse_if_all_failed(gaps, draft.language)
@@ -147,20 +148,18 @@ async def format_answer(
     for words in _own(state, title):
         draft.by_code(words)
     verified = bool(final) and state.get("verified", False)
-    told: dict[str, Any] = {"final_answer": final, "verified": verified, "outcome": outcome}
-    told["answered"], checks = bool(final), _checks(state, verified)
-
-    def concluded(checked: Checked) -> Checked:
-        """Return the message; where the judge finds the reasons wanting, its label is changed."""
-        if not told["verified"] or not is_refuted(answer, draft.claims):
-            return checked
-        told["verified"], checks["verified"] = False, 0
-        return with_remark(checked, title, say(f"{_ANSWER}.unverified_judged", draft.language))
-
-    draft.conclude = concluded
+    told: dict[str, Any] = {"final_answer": final, "answered": bool(final), "outcome": outcome}
+    told["verified"] = verified
+    checks = _checks(state, verified) | {"documents_whole": len(whole.read)}
+    draft.conclude = partial(
+        _concluded, draft, title=title, answer=answer, told=told, checks=checks
+    )
     parts = MessageParts(
         body=lambda: _body(draft, state, answer, outcome),
-        sections=lambda: _sections(draft, state, final),
+        sections=lambda: [
+            *_sections(draft, state, final),
+            draft.by_code(whole.coverage(draft.language)),
+        ],
         metadata=told,
         checks=checks,
         located=known_positions(state),
@@ -170,6 +169,22 @@ async def format_answer(
     trace = [TraceEntry(step=NODE, text=final or "–")]
     update = {**closing, "final_answer": final, "verified": told["verified"]}
     return cast(TeamUpdate, {**update, "reasoning_trace": trace})
+
+
+def _concluded(
+    draft: Draft,
+    checked: Checked,
+    *,
+    title: str,
+    answer: str,
+    told: dict[str, Any],
+    checks: dict[str, int],
+) -> Checked:
+    """Return the message; where the judge finds its reasons wanting, the label is taken back."""
+    if not told["verified"] or not is_refuted(answer, draft.claims):
+        return checked
+    told["verified"], checks["verified"] = False, 0
+    return with_remark(checked, title, say("team_answer.answer.unverified_judged", draft.language))
 
 
 def with_remark(checked: Checked, title: str, remark: str) -> Checked:

@@ -15,8 +15,10 @@ from agent.assistants.common.gaps import gap_of, run_gap
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.steering import dropped, new_wishes, wished
 from agent.assistants.common.turn import Share, meter_of, share_spent
+from agent.assistants.common.whole_documents import WholeDocuments
+from agent.assistants.team_answer.documents import searched_scope, with_documents
 from agent.assistants.team_answer.engine import Chat, GroupChatEngine, engine
-from agent.assistants.team_answer.evidence_view import previous_sources
+from agent.assistants.team_answer.evidence_view import known_sources
 from agent.assistants.team_answer.settlement import settled
 from agent.assistants.team_answer.speakers import (
     next_by_rules,
@@ -92,7 +94,12 @@ async def group_chat(
     chosen_engine = await asyncio.to_thread(engine, configuration.chat_engine)
     meter = meter_of(state, configuration, services)
     steered = _steered(state, wishes)
-    step = _Step(steered, configuration, services, meter, runtime.stream_writer, chosen_engine)
+    read, whole = await with_documents(steered, services, configuration, runtime)
+    searched = searched_scope(state, runtime, whole) is not None
+    step = _Step(
+        read, configuration, services, meter, runtime.stream_writer, chosen_engine, whole,
+        searches_own=searched,
+    )  # fmt: skip
     update = await step.run()
     if wishes:
         update["wishes"], update["sub_questions"] = wishes, steered["sub_questions"]
@@ -117,6 +124,9 @@ class _Step:
     meter: Meter
     emit: Emit
     engine: GroupChatEngine
+    whole: WholeDocuments
+    searches_own: bool
+    """Whether own documents are left to be searched."""
     gaps: list[Gap] = field(default_factory=list)
     failures: int = 0
     instruction: str = ""
@@ -191,7 +201,9 @@ class _Step:
             return self._call_update(speaker, AIMessage("", tool_calls=calls))
         tools = [*offered.tools, *([VERDICT_TOOL] if speaker == "verifier" else [])]
         state = cast(TeamState, {**self.state, "instruction": self.instruction})
-        prompt = turn_prompt(state, self.configuration, speaker, tools, may_use_tools=may)
+        prompt = turn_prompt(
+            state, self.configuration, speaker, tools, whole=self.whole, may_use_tools=may
+        )
         message = without_verdict(await self.engine.speak(self._chat(), speaker, prompt, tools))
         given = given_verdict(message) if speaker == "verifier" else None
         text = given.lines if given else str(message.text).strip()
@@ -225,7 +237,7 @@ class _Step:
 
     def _summed(self, given: GivenVerdict | None) -> list[Evidence]:
         """Return the verifier's own sum as evidence, where its terms are known and it comes out."""
-        if given is None or not (value := worked_out(given.formula, self.state)):
+        if given is None or not (value := worked_out(given, self.state)):
             return []
         pool = self.state.get("evidence_pool") or []
         number = sum(each["kind"] == "code" for each in pool)
@@ -293,7 +305,9 @@ class _Step:
         return [without_signals(word) for word in words[-1:] if word != text]
 
     async def _offer(self) -> Offered:
-        offered = await offered_tools(self.state, self.configuration, self.services, self.meter)
+        offered = await offered_tools(
+            self.state, self.configuration, self.services, self.meter, own=self.searches_own
+        )
         for gap in offered.gaps:
             self._tell(gap)
         return offered
@@ -341,7 +355,7 @@ class _Step:
         known = [e for e in self.state.get("evidence_pool") or [] if not e["failed"]]
         agreed = any(turn["verdict"] == "agree" for turn in self.state.get("transcript") or [])
         may_look = self.configuration.max_tool_rounds > 0
-        return may_look and not (known or agreed or previous_sources(self.state))
+        return may_look and not (known or agreed or known_sources(self.state))
 
     def _end_after(self, turn: ChatTurn) -> str | None:
         """Return the reason why the discussion ends with this turn, and tell of it; else None."""

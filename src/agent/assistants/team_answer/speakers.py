@@ -25,6 +25,8 @@ from agent.assistants.common.conversation import prompt_tokens, tools_tokens
 from agent.assistants.common.previous import NO_PREVIOUS, previous_lines, with_ids_of
 from agent.assistants.common.steering import with_wishes
 from agent.assistants.common.turn import context_limit
+from agent.assistants.common.whole_documents import WholeDocuments, document_elements
+from agent.assistants.team_answer.documents import prompt_limit
 from agent.assistants.team_answer.evidence_view import evidence_view
 from agent.assistants.team_answer.state import SPEAKERS, ChatTurn, Speaker, TeamState, ToolNote
 from agent.assistants.team_answer.verdict import without_signals
@@ -158,6 +160,7 @@ _MARGIN = 60
 _PER_TURN = 20
 _ASKED = 120
 _WHOLE = 1_000_000
+NO_DOCUMENTS = WholeDocuments()
 _DETAILS: tuple[tuple[int | None, int], ...] = (
     (_WHOLE, _WHOLE),
     (200, _WHOLE),
@@ -179,14 +182,17 @@ def turn_prompt(
     speaker: Speaker,
     tools: Sequence[BaseTool] = (),
     *,
+    whole: WholeDocuments = NO_DOCUMENTS,
     may_use_tools: bool = True,
 ) -> list[BaseMessage]:
     """Return a speaker's prompt: the instructions, the discussion so far, its own calls."""
     language = state["turn"]["language"]
-    limit = context_limit(state["turn"], configuration) - tools_tokens(tools) - _MARGIN
+    own = context_limit(state["turn"], configuration)
+    limit = prompt_limit(state, configuration, whole) - tools_tokens(tools) - _MARGIN
     verifies = speaker == "verifier"
-    values = about(state, limit) | {
-        "evidence": evidence_view(state, limit // 3) if verifies else "",
+    values = about(state, own) | {
+        "documents": document_elements(whole),
+        "evidence": evidence_view(state, own // 3, besides=whole.by_id) if verifies else "",
         "rounds_left": str(configuration.max_group_chat_rounds - len(_turns(state))),
         "reminder": _reminder(state, language, may_use_tools=may_use_tools),
     }

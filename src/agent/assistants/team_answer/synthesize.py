@@ -15,9 +15,16 @@ from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.steering import new_wishes, wished, with_wishes
 from agent.assistants.common.turn import context_limit, meter_of
+from agent.assistants.common.whole_documents import WholeDocuments, document_elements
+from agent.assistants.team_answer.documents import prompt_limit, with_documents
 from agent.assistants.team_answer.evidence_view import evidence_view
 from agent.assistants.team_answer.settlement import SynthesizedAnswer, settled
-from agent.assistants.team_answer.speakers import WITHOUT_RESULTS, about, transcript_block
+from agent.assistants.team_answer.speakers import (
+    NO_DOCUMENTS,
+    WITHOUT_RESULTS,
+    about,
+    transcript_block,
+)
 from agent.assistants.team_answer.state import (
     TeamState,
     TeamUpdate,
@@ -87,12 +94,14 @@ def problem_of(synthesized: SynthesizedAnswer, state: TeamState) -> str:
     return ""
 
 
-def settle_prompt(state: TeamState, configuration: Configuration) -> list[BaseMessage]:
+def settle_prompt(
+    state: TeamState, configuration: Configuration, whole: WholeDocuments = NO_DOCUMENTS
+) -> list[BaseMessage]:
     """Return the whole discussion with what can be cited, within `context_token_limit`."""
     turn = state["turn"]
-    limit = context_limit(turn, configuration)
-    values = about(state, limit)
-    evidence = evidence_view(state, limit // 3)
+    own, limit = context_limit(turn, configuration), prompt_limit(state, configuration, whole)
+    values = about(state, own) | {"documents": document_elements(whole)}
+    evidence = evidence_view(state, own // 3, besides=whole.by_id)
 
     def asked(transcript: str) -> list[BaseMessage]:
         blocks = {**values, "transcript": transcript, "evidence": evidence}
@@ -117,10 +126,10 @@ async def synthesize(
     """Settle the answer; without a model, what the verifier agreed to."""
     services, configuration = get_services(), configuration_of(runtime)
     wishes = await new_wishes(state, services, runtime.stream_writer, NODE)
-    state = wished(state, wishes)
+    state, whole = await with_documents(wished(state, wishes), services, configuration, runtime)
     # A discussion may spend all but what is kept for the answer; this is the answer.
     meter = meter_of(state, configuration, services, answering=True)
-    synthesis = _Synthesis(state, configuration, services, meter)
+    synthesis = _Synthesis(state, configuration, services, meter, whole)
     # What a person wished since the verdict has still to be heard.
     clear = None if wishes else by_verdict(state)
     synthesized, gaps = (clear, []) if clear else await synthesis.run()
@@ -157,6 +166,7 @@ class _Synthesis:
     configuration: Configuration
     services: Services
     meter: Meter
+    whole: WholeDocuments
     failed: bool = False
     """True where no model settled it."""
 
@@ -164,7 +174,9 @@ class _Synthesis:
         """Return what can be kept of the answer, and gaps."""
         configuration = self.configuration
         said = sum(len(turn["text"]) for turn in self.state.get("transcript") or [])
-        prompt = await read_in_turns(partial(settle_prompt, self.state, configuration), said)
+        prompt = await read_in_turns(
+            partial(settle_prompt, self.state, configuration, self.whole), said
+        )
         chosen = self.state["turn"]["reasoning_model"] or configuration.answer_model
         models = [chosen, configuration.reflection_model]
         gaps: list[Gap] = []

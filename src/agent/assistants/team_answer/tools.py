@@ -368,16 +368,16 @@ class Offered:
 
 
 async def offered_tools(
-    state: TeamState, configuration: Configuration, services: Services, meter: Meter
+    state: TeamState, configuration: Configuration, services: Services, meter: Meter, *, own: bool
 ) -> Offered:
     """Return the searches, the code runner and the map's tools that can be had here. Never raises
-    AgentError: what cannot be had is a gap, told once.
+    AgentError: what cannot be had is a gap, told once. `own` says if own documents are searched.
     """
     engines = engines_of(services.web, configuration, state["turn"])
     tools = [SEARCHES[name] for name in engines.providers]
     if tools and reads_left(state, configuration):
         tools.append(READING)
-    if state.get("readable"):
+    if own:
         tools.append(DOCUMENTS)
     if await services.code_runner() is not None:
         tools.append(run_code)

@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, AnyMessage
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.conversation import prompt_tokens
-from agent.assistants.common.own_documents import SEARCH_DOCUMENTS, Documents, own_scope, search_own
+from agent.assistants.common.own_documents import SEARCH_DOCUMENTS, Documents, search_own
 from agent.assistants.common.reading import (
     PAGE_TOKENS,
     READ,
@@ -22,6 +22,7 @@ from agent.assistants.common.reading import (
 from agent.assistants.common.search import SearchResult, ask_providers, offers_map
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import context_limit, meter_of
+from agent.assistants.team_answer.documents import searched_scope, with_documents
 from agent.assistants.team_answer.evidence_view import known_sources
 from agent.assistants.team_answer.jobs import Job, Planner
 from agent.assistants.team_answer.state import (
@@ -263,12 +264,14 @@ async def use_tools(
     services, configuration = get_services(), configuration_of(runtime)
     engines = engines_of(services.web, configuration, state["turn"])
     runner = await services.code_runner()
+    _, whole = await with_documents(state, services, configuration, runtime)
+    scope = searched_scope(state, runtime, whole)
     planner = Planner(
         pool=state.get("evidence_pool", []),
         offered=[
             *engines.providers,
             *([READ] if engines.providers else []),
-            *([SEARCH_DOCUMENTS] if state.get("readable") else []),
+            *([SEARCH_DOCUMENTS] if scope else []),
             *([CODE] if runner else []),
         ],
         maps=offers_map(state, configuration),
@@ -287,7 +290,7 @@ async def use_tools(
         planner=planner,
         reading=_reading(state, services, meter, configuration),
         reads_left=reads_left(state, configuration),
-        scope=own_scope(state.get("readable", []), state.get("owner", ""), runtime),
+        scope=scope,
         names=known_positions(state),
     )
     jobs = planner.jobs(cast(AIMessage, state["pending"][-1]))

@@ -141,10 +141,11 @@ def is_quoted(quote: str, texts: Sequence[str]) -> bool:
     )
 
 
-def worked_out(formula: str, state: TeamState) -> str:
-    """Return what a sum comes to whose terms the question or the evidence has; else nothing."""
+def worked_out(given: GivenVerdict, state: TeamState) -> str:
+    """Return what a verdict's sum comes to, if the question or its evidence has the terms."""
+    formula = given.formula
     result = value_of(formula) if is_sum(formula) else None
-    texts = evidence_texts(list(issued(state)), state) if result is not None else []
+    texts = evidence_texts([*given.evidence, *given.looked_at], state)
     known = numbers_of(figures("\n".join([state["turn"]["question"], *texts])))
     if result is None or not all(
         is_plain(term) or any(form in known for form in forms_of(term))
