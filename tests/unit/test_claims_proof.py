@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any, cast
 
@@ -405,6 +406,31 @@ def test_the_passages_of_what_is_cited_are_shown_in_any_script() -> None:
     known = Evidence({**texts, "w99-0": Record(["尼罗河长6695公里。"])})
     one = statements("The Nile is long [^w99-0].", MARKED)
     assert "尼罗河长6695公里。" in [passage.text for passage in shown(one, known)]
+
+
+def test_a_figure_that_is_no_part_of_a_right_sum_is_not_carried_by_it() -> None:
+    text = "两张票 60 × 2 = 120 元，全程要 980 元[^w0-0]。"
+    _, outcome = judge(text, PALACE, v="c", p=["1.1"], calc="60*2")
+    assert (outcome.verdict, outcome.spans) == ("missing", ("980 元",))
+
+
+def test_of_a_document_s_passages_the_one_that_was_named_is_shown_first() -> None:
+    rows = {
+        f"o0_{n}": f"Reading {n}: the log of the night shift has {n} degrees." for n in range(30)
+    }
+    known = evidence(**rows)
+    named = replace(statements("The log of the night shift was read [^o0-0].", MARKED)[0],
+                    cited=tuple(known.records), exact=("o0-17",))  # fmt: skip
+    assert known.best(named, 60)[0].source == "o0-17"
+
+
+def test_a_second_look_keeps_what_bore_out_the_rest() -> None:
+    known = evidence(w0_0=f"{PALACE_PAGE}\n" + "其他说明若干，与票价无关，也不涉及时间。\n" * 40,
+                     w1_0="轮椅可以在东门免费借用，押金二百元，当天归还。" * 4)  # fmt: skip
+    [one] = statements("故宫门票60元，轮椅免费借用[^w0-0]。", MARKED)
+    ruling = Ruling(id=one.name, v="p", p=["1.1"], bad=["轮椅免费借用"])
+    for look in second_looks([one], [ruling], known):
+        assert look.also[0] == "1.1"
 
 
 def test_a_title_is_no_passage_of_its_own() -> None:

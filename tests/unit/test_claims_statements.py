@@ -46,6 +46,13 @@ def test_a_cell_states_its_row_and_its_column_and_cites_what_they_cite() -> None
         assert TABLE[cell.start : cell.end] == cell.text
 
 
+def test_a_label_with_a_source_and_a_fact_of_its_own_is_a_statement() -> None:
+    table = "| Offer | Price |\n|---|---|\n| Cover of 1.9 million [^o6-0] | 40 [^o6-1] |\n"
+    label, price = statements(table, MARKED)
+    assert (label.said, label.cited, label.name) == ("Offer Cover of 1.9 million", ("o6-0",), "1a")
+    assert (price.cited, price.name) == (("o6-1",), "1b")
+
+
 def test_what_is_split_while_it_streams_is_what_the_whole_text_states() -> None:
     blocks = ["# Head\n\n", "One is 3 yuan [^w0-0]. It is cheap.\n\n", f"{TABLE}\n", "Last."]
     splitter, at, found = Splitter(MARKED), 0, list[Statement]()

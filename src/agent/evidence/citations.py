@@ -151,6 +151,8 @@ class Citer:
     def __init__(self, sources: Mapping[str, Source], *, omitted: str = "") -> None:
         self._omitted = omitted
         self.unknown_ids_removed = 0
+        self.cites: list[tuple[int, str]] = []
+        """The ids that are cited, with the character of the text before which each stands."""
         self.unknown: list[tuple[int, str]] = []
         """Ids that nobody issued, with the character of the text before which each stood."""
         self.not_found = 0
@@ -505,6 +507,7 @@ class Citer:
                 self.unknown.append((self._written, name))
                 self._gap = True
                 continue
+            self.cites.append((self._written, name))
             number = self._numbering.number(source)
             if number in self._adjacent:
                 continue

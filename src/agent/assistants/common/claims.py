@@ -3,9 +3,11 @@
 import asyncio
 import logging
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from operator import itemgetter
 from typing import Any
 
 from agent.assistants.common.judge import Ask, Revise
@@ -43,7 +45,7 @@ _MOST_CALLS, _LAST = 16, 9
 """Calls of one answer; statements of one that a reader waits for."""
 _LATE = 4
 """How many times as long as a reader waits for the judge its verdicts still correct the message."""
-_MAX_QUOTES = 12
+_MAX_QUOTES, _MOST_DECISIVE = 12, 4
 _MEANINGS = {MARK: "answer.no_source_says", CONTRADICTED: "answer.source_says_otherwise"}
 
 
@@ -89,6 +91,8 @@ class ClaimCheck:
     quoted: str = ""
     """What code quotes below the text, which is not checked."""
     is_checked: bool = False
+    cites: Sequence[tuple[int, str]] = ()
+    """The ids that the text cites, in order, with the characters before which they stand."""
     mends: bool = True
     """Whether what fails is said anew here, statement by statement."""
     told: Callable[[int, int], None] = lambda judged, total: None
@@ -107,6 +111,9 @@ class ClaimCheck:
         self._wordings: dict[Key, Statement | None] = {}
         self._again: dict[Key, Ruling] = {}
         """On wordings, and on the sentences behind them."""
+        self._exact: dict[Key, tuple[str, ...]] = {}
+        self._decisive: Sequence[str] = ()
+        """Passages that have decided any statement, before the text was revised."""
         self._leaning = set[Key]()
         """Statements to judge with the words before them, for these are new."""
 
@@ -140,14 +147,26 @@ class ClaimCheck:
     def _ask(self, judge: Ask, groups: Iterable[Sequence[Statement]]) -> None:
         for batch in islice(groups, _MOST_CALLS - len(self._calls)):
             self._asked |= {one.key for one in batch}
-            closely = [replace(one, leans=one.key in self._leaning) for one in batch]
-            self._calls.append(begin(self._judged(judge, closely)))
+            self._calls.append(begin(self._judged(judge, [*map(self._exactly, batch)])))
+
+    def _exactly(self, one: Statement) -> Statement:
+        """Return a statement with the ids that it cites as they were written, and how it leans."""
+        if one.key not in self._exact:
+            begin, end = (bisect_right(self.cites, at, key=itemgetter(0))
+                          for at in (one.start, one.end))  # fmt: skip
+            names = dict.fromkeys(name for _, name in self.cites[begin:end])
+            self._exact[one.key] = tuple(names)
+        return replace(one, leans=one.key in self._leaning, exact=self._exact[one.key])
 
     async def _judged(self, judge: Ask, batch: Sequence[Statement]) -> dict[Key, Ruling]:
         evidence = await self.evidence
         if evidence is None or not evidence.records:
             return {}
-        asked = [one for one in batch if not evidence.says(one.plain)]
+        asked = [
+            replace(one, also=self._decided_before(one, evidence))
+            for one in batch
+            if not evidence.says(one.plain)
+        ]
         async with self._lane:
             if not asked or asyncio.get_running_loop().time() > self._until:
                 return {}
@@ -164,6 +183,12 @@ class ClaimCheck:
         self.told(len(self._heard & every), len(every))
         by_name = {one.name: one for one in asked}
         return {by_name[r.id].key: r for r in rulings if r.id in by_name}
+
+    def _decided_before(self, one: Statement, evidence: Evidence) -> tuple[str, ...]:
+        """Return the passages of what it cites that were decisive before the text was revised."""
+        cited = one.exact or one.cited
+        passages = (evidence.by_name[name] for name in self._decisive if name in evidence.by_name)
+        return tuple(each.name for each in passages if each.source in cited)[:_MOST_DECISIVE]
 
     async def finish(self, body: str, late: Callable[[], None] = lambda: None) -> None:
         """Have the rest judged, prove all rulings, and have what fails said anew once.
@@ -191,7 +216,10 @@ class ClaimCheck:
         decided = await compute(lambda: self._decided(evidence), otherwise=lambda: None)
         if decided is None:
             return None
-        self._text, self.rejected, self.statements = decided
+        self._text, self.rejected, found = decided
+        if self._text != body:
+            self.cites = ()
+        self.statements = [*map(self._exactly, found)]
         self.is_checked = True
         self._until = asyncio.get_running_loop().time() + self.seconds
         if self.judge is not None:
@@ -216,8 +244,16 @@ class ClaimCheck:
         self.evidence, self.sources = evidence, sources
         self.notation = numbered(self.used, sources)
 
-    async def revise(self, text: str, new: Sequence[tuple[int, int]], gone: Sequence[int]) -> None:
+    async def revise(
+        self,
+        text: str,
+        new: Sequence[tuple[int, int]],
+        gone: Sequence[int],
+        written: Sequence[tuple[str, Sequence[str]]] = (),
+    ) -> None:
         """Take up a revised text: what is known of its statements is asked no more.
+
+        `written` are new words with the ids that they cite.
 
         Asked again are those at the places that are new, those that failed, and each statement
         behind a new one or one that is gone, with the words before it.
@@ -236,6 +272,12 @@ class ClaimCheck:
         self._leaning = {one.key for one, behind in zip(found, is_behind, strict=True) if behind}
         fresh = {one.key for one, is_it in zip(found, is_new, strict=True) if is_it}
         forgotten = failed | fresh | self._leaning
+        self._decisive = list(dict.fromkeys(p for r in self._rulings.values() for p in r.p))
+        self.cites = ()
+        for one, is_it in zip(found, is_new, strict=True):
+            names = next((ids for words, ids in written if one.text in words), ()) if is_it else ()
+            if names:
+                self._exact[one.key] = tuple(names)
         self._asked -= forgotten
         self._heard -= forgotten
         self._rulings = {k: ruling for k, ruling in self._rulings.items() if k not in forgotten}

@@ -295,6 +295,7 @@ class Draft:
         """Have what the text states judged while it is written; what code quotes states nothing."""
         if self.claims is not None and not (self.quoted or self.is_watched):
             self.claims.used[:] = self.citer.used
+            self.claims.cites = self.citer.cites
             self.claims.feed(piece)
 
     async def check(self) -> ClaimCheck | None:

@@ -23,7 +23,7 @@ from agent.core.patterns import Linear
 from agent.core.processor import compute
 from agent.core.progress import SECONDS_BETWEEN_SIGNS, Emit, ProgressEvent, event
 from agent.core.strings import cut_to_tokens, estimated_tokens
-from agent.evidence.citations import ids_in, inert
+from agent.evidence.citations import cited_ids, ids_in, inert
 from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.revision import (
     Look,
@@ -131,6 +131,8 @@ class _Rounds:
     prompt: Sequence[BaseMessage]
     asked: Asked
     look: LookUp | None
+    written: list[tuple[str, list[str]]] = field(default_factory=list)
+    """The words of the revision, with the ids that they cite."""
 
     def shown(self, prompt: Sequence[BaseMessage]) -> dict[str, Source]:
         """Return the sources that a prompt shows."""
@@ -156,7 +158,7 @@ class _Rounds:
             claims.told = lambda judged, total: draft.emit(self._told(judged, total, 2))
             if revised is None:
                 return text
-            await claims.revise(revised.text, revised.new, revised.gone)
+            await claims.revise(revised.text, revised.new, revised.gone, self.written)
             return revised.text
 
     async def _drafted(self, pieces: AsyncIterator[str], signs: "_Signs") -> str:
@@ -204,7 +206,9 @@ class _Rounds:
         return revised
 
     def _clean(self, words: str) -> str:
-        return self.draft.edited(_NO_MARKER.sub("", words))
+        cleaned = self.draft.edited(_NO_MARKER.sub("", words))
+        self.written.append((cleaned, cited_ids(words)))
+        return cleaned
 
     def _strangers(self, statements: Sequence[Statement]) -> dict[int, list[str]]:
         """Return what the draft cites that is no source, by the places of statements."""

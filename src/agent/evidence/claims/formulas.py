@@ -4,6 +4,7 @@ import ast
 import operator
 import re
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import date
 from decimal import Decimal, InvalidOperation
 
@@ -43,6 +44,18 @@ def value_of(formula: str) -> Decimal | None:
         return _value(ast.parse(formula, mode="eval").body, _DEEPEST)
     except (SyntaxError, ValueError, ArithmeticError, InvalidOperation, RecursionError):
         return None
+
+
+def parts_of(formula: str) -> list[Decimal]:
+    """Return the values of a sum and of all that it is put together from."""
+    text, values = _CLOCK.sub(_minutes, _plain(formula)), list[Decimal]()
+    if len(text) > _LONGEST or "**" in text or not _WRITTEN.fullmatch(text):
+        return [value] if (value := value_of(formula)) is not None else []
+    for node in ast.walk(ast.parse(text, mode="eval")):
+        if isinstance(node, ast.BinOp):
+            with suppress(ValueError, ArithmeticError, InvalidOperation):
+                values.append(_value(node, _DEEPEST))
+    return values
 
 
 def terms_of(formula: str) -> list[Decimal]:

@@ -134,9 +134,7 @@ def statements_block(batch: Sequence[Statement], evidence: Evidence, notation: N
     """
     lines, line, before, heading = list[str](), -1, "\0", ""
     for statement in batch:
-        text = notation.pattern.sub(
-            lambda match: _numbers(notation.read(match), evidence), statement.text
-        )
+        text = _with_numbers(statement, evidence, notation)
         text = " ".join(_SIGN.sub("", text).split())
         context = statement.context.removesuffix(before).rstrip(" /")
         is_told = not context or context == heading or not needs_context(statement)
@@ -152,6 +150,17 @@ def statements_block(batch: Sequence[Statement], evidence: Evidence, notation: N
         cited = "" if statement.citations else _numbers(statement.cited, evidence)
         lines.append(f"{statement.name} {statement.head}: {text}{cited}")
     return "\n".join(lines)
+
+
+def _with_numbers(statement: Statement, evidence: Evidence, notation: Notation) -> str:
+    """Return a statement as a judge is shown it: citing the passages' numbers."""
+    exact = statement.exact
+
+    def numbers(match: re.Match[str]) -> str:
+        ids = notation.read(match)
+        return _numbers([name for name in ids if name in exact] or ids, evidence)
+
+    return notation.pattern.sub(numbers, statement.text)
 
 
 def needs_context(statement: Statement) -> bool:

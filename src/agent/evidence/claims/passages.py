@@ -33,8 +33,8 @@ KNOWN = "known"
 _OF_CITED = 3.0
 """What equal figures add in a passage of what a statement cites."""
 _FOR_FIGURE, _FOR_CONTEXT, _MOST_TERMS, _MOST_FIGURES = 1.5, 0.25, 40, 20
-_MOST_SHOWN = 40
-"""Passages of sources that a statement does not cite."""
+_MOST_SHOWN, _MOST_NAMED = 40, 6
+"""Passages of sources that a statement does not cite, and of those that its writer named."""
 _MOST_OF_A_SPAN, _MOST_WORDS, _MOST_HELD, _NEXT_DAYS = 0.6, 12, 20, 9
 
 
@@ -303,8 +303,11 @@ class Evidence:
         places = [place for name in cited for place in self._places.get(name, ())]
         # Of a long table that is cited, the rows with these figures decide.
         of_figures = self._of_figures(statement) if places else {}
-        fitting = ((scores[p] + _OF_CITED * of_figures.get(p, 0.0), -p) for p in places)
-        own = _ranked(fitting, len(places))
+        fits = {p: scores[p] + _OF_CITED * of_figures.get(p, 0.0) for p in places}
+        own = _ranked(((fit, -p) for p, fit in fits.items()), len(places))
+        named = [p for name in statement.exact for p in self._places.get(name, ())]
+        named = sorted(named, key=lambda place: -fits.get(place, 0.0))[:_MOST_NAMED]
+        own = [*named, *(place for place in own if place not in named)]
         among = frozenset(places)
         others = ((score, -place) for place, score in enumerate(scores) if place not in among)
         # The budget has room for no more, unless they are the shortest of all.

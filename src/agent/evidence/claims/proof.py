@@ -9,6 +9,7 @@ from agent.evidence.claims.formulas import (
     forms_of,
     is_plain,
     is_sum,
+    parts_of,
     tells,
     terms_of,
     value_of,
@@ -441,6 +442,12 @@ def _invented(
     return ""
 
 
+def _results_in(text: str) -> set[str]:
+    """Return the figures behind the signs of equality: results of sums that the text shows."""
+    behind = _EQUALS.split(text[:_LONGEST_SUM])[1:]
+    return {figure.text for part in behind for figure in figures(part)[:1]}
+
+
 def _computed(
     statement: Statement,
     ruling: Ruling,
@@ -470,6 +477,18 @@ def _computed(
         if not values_of([figure]) & set(terms) and _states(figure, statement.plain)
     ]
     if not rest or any(tells(figure, result, statement.plain) for figure in rest):
+        parts = parts_of(ruling.calc)
+        others = [
+            figure
+            for figure in rest
+            if not any(tells(figure, part, statement.plain) for part in parts)
+            and not _stands(figure, known, evidence)
+            and figure.text not in _results_in(statement.plain)
+        ]
+        # What is no term and no part of the sum stands somewhere, or is the writer's own.
+        is_own = len(others) == 1 and _must_stand(others[0], statement.plain)
+        if is_own and not (others[0].date or others[0].clock is not None):
+            return Outcome("missing", (others[0].text,), passages)
         return Outcome("computed", passages=passages)
     strange = [figure for figure in rest if not _stands(figure, known, evidence)] or rest
     if len(strange) == 1 and not (strange[0].date or strange[0].clock is not None):

@@ -94,6 +94,8 @@ class Statement:
     """Its number; in a table that of the row with a letter: 7b."""
     also: tuple[str, ...] = field(default=(), compare=False)
     """Passages to show a judge besides those that fit it best."""
+    exact: tuple[str, ...] = field(default=(), compare=False)
+    """Of the sources that it cites, those that the writer named: others only share their number."""
     leans: bool = field(default=False, compare=False)
     """Whether the words before it are new: a judge is shown them."""
 
@@ -114,7 +116,9 @@ _LEAD = re.compile(r"\s{0,40}(?:>\s?)?(?:(?:[-*+•]|\d{1,3}[.)、])\s+)?")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s")
 _BOLD_LINE = re.compile(r"\s*\*\*([^*]{1,80}?)(?<![.。!！?？])\*\*[:：]?\s*")
 _SIGNS = re.compile(r"\s?[†‡]|\*\*|`")
-_LETTER = re.compile(r"\w")
+_LETTER, _DIGIT = re.compile(r"\w"), re.compile(r"\d")
+_A_NAME = 24
+"""Characters of a row's label that is no more than one."""
 CONTEXT, _MOST_CELLS = 160, 40
 
 
@@ -199,6 +203,10 @@ class Splitter:
         of_row = tuple(dict.fromkeys(name for cell in cells for name in cell.cited))
         label = cells[0]
         rows = []
+        if label.citations and (_DIGIT.search(label.plain) or len(label.plain) > _A_NAME):
+            # A label with a source of its own says more than a name.
+            rows.append(replace(label, kind="cell", head=self._table[0], context=self._heading,
+                                block=self._block, line=at))  # fmt: skip
         for i, cell in enumerate(cells[1:], 1):
             head = self._table[i] if i < len(self._table) else ""
             above = (*label.cited, *(self._heads[i] if i < len(self._heads) else ()))
