@@ -53,6 +53,12 @@ def test_a_label_with_a_source_and_a_fact_of_its_own_is_a_statement() -> None:
     assert (price.cited, price.name) == (("o6-1",), "1b")
 
 
+def test_a_head_within_a_line_states_nothing_and_a_bold_sentence_does() -> None:
+    assert plain("- **Beetle.** One hole is active.") == ["One hole is active."]
+    assert plain("**Do not lend it.**") == ["Do not lend it."]
+    assert plain("**Costs 40 euros.** It is dear.") == ["Costs 40 euros.", "It is dear."]
+
+
 def test_what_is_split_while_it_streams_is_what_the_whole_text_states() -> None:
     blocks = ["# Head\n\n", "One is 3 yuan [^w0-0]. It is cheap.\n\n", f"{TABLE}\n", "Last."]
     splitter, at, found = Splitter(MARKED), 0, list[Statement]()

@@ -219,7 +219,9 @@ class Workspace:
 def _thing(item: Item) -> Thing:
     # A page could write our markers to have itself cited under another source's name.
     text, snippet = only_known(item.text[:LONGEST_TEXT], ()), only_known(item.snippet, ())
-    whole = replace(item, text=text, snippet=snippet, title=only_known(item.title[:LONGEST_TITLE], ()), id="")
+    whole = replace(
+        item, text=text, snippet=snippet, title=only_known(item.title[:LONGEST_TITLE], ()), id=""
+    )
     brief = replace(whole, text=text[:_BRIEF])
     return Thing(_LETTERS[item.kind], item.key, _json(whole), _json(brief))
 

@@ -144,7 +144,7 @@ def statements_block(batch: Sequence[Statement], evidence: Evidence, notation: N
             before = statement.plain[-CONTEXT:]
             lines.append(f"{statement.name} {text}{told}")
             continue
-        if statement.line != line:
+        if statement.row and statement.line != line:
             lines.append(f"row {statement.row}{told}")
             line = statement.line
         cited = "" if statement.citations else _numbers(statement.cited, evidence)

@@ -115,6 +115,8 @@ _RULE = re.compile(r"[\s:|-]*")
 _LEAD = re.compile(r"\s{0,40}(?:>\s?)?(?:(?:[-*+•]|\d{1,3}[.)、])\s+)?")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s")
 _BOLD_LINE = re.compile(r"\s*\*\*([^*]{1,80}?)(?<![.。!！?？])\*\*[:：]?\s*")
+_RUN_IN = re.compile(r"\*\*[^*\d]{1,40}\*\*")
+"""A head at the begin of a paragraph: it says nothing by itself."""
 _SIGNS = re.compile(r"\s?[†‡]|\*\*|`")
 _LETTER, _DIGIT = re.compile(r"\w"), re.compile(r"\d")
 _A_NAME = 24
@@ -173,7 +175,8 @@ class Splitter:
         for start, end in sentence_spans(line[begin:], self._notation.pattern):
             context = " / ".join(filter(None, (self._heading, self._before[-CONTEXT:])))
             statement = self._statement(line[begin + start : begin + end], at + begin + start)
-            if not _LETTER.search(statement.plain):
+            is_head = _RUN_IN.fullmatch(statement.text) and end < len(line[begin:].rstrip())
+            if is_head or not _LETTER.search(statement.plain):
                 continue
             self._before = statement.plain
             statements.append(
