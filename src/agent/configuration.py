@@ -46,6 +46,7 @@ PageReads = Annotated[
         description="Pages read in a run: those of hits that searches open, and by read_page.",
     ),
 ]
+ParallelReads = Annotated[int, Field(ge=1, le=30, description="Topics or pages read at once.")]
 RunDollars = Annotated[
     float,
     Field(
@@ -185,7 +186,7 @@ class Configuration(BaseModel):
         " them, gets no notes by a model: the report is written from their passages.",
     )
     max_page_reads: PageReads = 20
-    max_parallel_reads: int = Field(5, ge=1, le=30, description="Topics or pages read at once.")
+    max_parallel_reads: ParallelReads = 5
     max_group_chat_rounds: int = Field(
         20, ge=1, le=100, description="Turns of a team's discussion."
     )

@@ -97,7 +97,11 @@ async def with_maps(lab: DeepLab, maps: FakeMaps, question: str) -> dict[str, An
     services: Any = replace(lab.services, maps=maps)  # type: ignore[arg-type]
     graph = build_graph(lambda: services).compile(checkpointer=InMemorySaver())
     given: Any = {"messages": question}
-    state: dict[str, Any] = await graph.ainvoke(given, {"configurable": {"thread_id": "m"}})
+    state: dict[str, Any] = await graph.ainvoke(
+        given,
+        {"configurable": {"thread_id": "m"}},
+        context=DeepConfiguration(small_topic_tokens=0),
+    )
     return state
 
 

@@ -90,13 +90,16 @@ async def review_notes(
 def _is_worth_it(
     state: DeepState, configuration: Configuration, meter: Meter, *, asked: bool
 ) -> bool:
-    """Return whether there are several notes, or open ones, and enough is left to look up more.
+    """Return whether a model wrote several notes, or open ones, and more may be looked up.
+
+    What the lead itself has read it has judged itself.
 
     Where the topics are spent, what is missing can still be told.
 
     `asked`: the person has just asked for something besides.
     """
-    noted = [entry for entry in state.get("search_results", []) if entry["compressed_content"]]
+    entries = state.get("search_results", [])
+    noted = [each for each in entries if each["compressed_content"] and not each.get("whole")]
     judged = asked or len(noted) > 1 or any(entry.get("open") for entry in noted)
     if state.get("reviewed") or not judged:
         return False

@@ -18,6 +18,7 @@ from agent.configuration import (
     MapCalls,
     ModelCalls,
     PageReads,
+    ParallelReads,
     RunDollars,
     RunSeconds,
     RunTokens,
@@ -39,6 +40,7 @@ class DeepConfiguration(Configuration):
 
     context_token_limit: ContextTokens = 80_000
     max_page_reads: PageReads = 60
+    max_parallel_reads: ParallelReads = 12
     max_searches: Searches = 120
     max_model_calls: ModelCalls = 160
     max_map_calls: MapCalls = 60
