@@ -83,7 +83,8 @@ def _number(value: object, high: float) -> float | None:
 
 _KINDS: dict[PlaceKind, str] = {
     "restaurant": (
-        r"餐|饭|菜|料理|火锅|烧烤|小吃|食|酒楼|老字号|牛扒|风味|肯德基|麦当劳|必胜客|restaurant"
+        r"餐|饭|菜|料理|火锅|烧烤|小吃|食|酒楼|老字号|牛扒|风味|面馆|拉面|饺|米粉|粥|肯德基|麦当劳"
+        r"|必胜客|restaurant"
     ),
     "cafe": r"咖啡|caf[eé]|coffee",
     "bar": r"酒吧|\bbars?\b|\bpubs?\b",
@@ -101,7 +102,8 @@ _FOOD: Sequence[PlaceKind] = ("restaurant", "cafe", "bar")
 """Kinds that may be a restaurant, too."""
 _OF_NO_KIND = re.compile(
     r"游乐|礼品|玩具|影院|剧[院场]|地铁|公交|学校|银行|便利店|超级?市|街|道路|地名|playground"
-    r"|住宅|小区|园区|产业园|公司|写字楼|图书馆|服装|鞋|动物医|宠物"
+    r"|住宅|小区|园区|产业园|公司|写字楼|图书馆|服装|鞋|动物医|宠物|市场|批发|[小中大]学|幼儿园"
+    r"|洗浴|推拿|美容|糕饼|面包"
 )
 
 

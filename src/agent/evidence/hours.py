@@ -34,7 +34,7 @@ _NAME = r"(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:days?)?\b\.?
 _PART = r"次日|翌日|第二天|凌晨|清晨|上午|早上|早晨|早|中午|下午|傍晚|晚上|晚间|晚|夜间|夜里|午夜"
 _CLOCK = (
     rf"(?:(?:{_PART})\s*:?\s*){{0,2}}"
-    r"\d{1,2}(?:[:点时]半|[:点时]\d{1,2}分?|[点时]整?)?(?:\s?[ap]\.?m\b\.?)?"
+    r"(?:\d{1,2}(?:[:点时]半|[:点时]\d{1,2}分?|[点时]整?)?(?:\s?[ap]\.?m\b\.?)?|midnight|noon)"
 )
 _MONTH = r"\d{1,2}月(?:份|\d{1,2}[日号]|[底末初中]旬?)?"
 _DATE = r"\d{4}[-./年]\d{1,2}[-./月]\d{1,2}日?"
@@ -43,7 +43,7 @@ _ENTRY = r"(?:停止|截止|禁止)?(?:入[场馆园]|进[场馆园]|售票|检�
 _TOKEN = re.compile(
     rf"(?P<dated>{_DATE}(?:{_TO}{_SHORT_DATE})?)"
     rf"|(?P<months>(?:{_MONTH}|\d{{1,2}}){_TO}(?:次年|翌年)?{_MONTH}|{_MONTH})"
-    r"|(?P<season>[春夏秋冬旺淡]季|[夏冬](?:令时?|天))"
+    r"|(?P<season>[春夏秋冬旺淡]季|[夏冬](?:令时?|天)|寒暑假|[寒暑]假|学期[内中间]?)"
     r"|(?P<holiday>(?:国家|国定)?法定节?假?日|节假日|假日|节日|春节|除夕|大?年[初三][一二三四五六七八九十]*"
     r"|(?:正月)?初[一二三四五六七八九十]+|正月[一二三四五六七八九十]+|国庆节?|元旦|清明节?|端午节?|中秋节?"
     r"|劳动节|五一|\b(?:public |bank )?holidays?\b)"
@@ -52,7 +52,8 @@ _TOKEN = re.compile(
     rf"|\blast (?:entry|admission|orders?)(?: is)?(?: at)?[:\s]*{_CLOCK})"
     rf"|(?P<range>{_DAY}[{_NUMBERS}]{_TO}{_DAY}?[{_NUMBERS}])"
     rf"|(?P<english>\b{_NAME}(?:{_TO}{_NAME})?)"
-    r"|(?P<every>每天|每日|天天|\bdaily\b|\bevery ?day\b|\b7 days\b)"
+    rf"|(?P<extended>延[长时]?[至到]\s*{_CLOCK})"
+    r"|(?P<every>每天|每日|天天|全?年中?无休|\bdaily\b|\bevery ?day\b|\b7 days\b)"
     r"|(?P<work>工作日|\bweekdays?\b)|(?P<weekend>周末|双休日|\bweekends?\b)"
     rf"|(?P<day>{_DAY}[{_NUMBERS}]{{1,7}})"
     r"|(?P<rest>其[余他它](?:时间|日期|时段)?|平[日时])"
@@ -64,8 +65,8 @@ _TOKEN = re.compile(
     r"|(?P<closed>闭馆|休馆|闭园|休园|休息|不开放?|不营业|店休|公休|休市|放假|\bclosed?\b)"
     r"|(?P<only>仅限?|只|\bonly\b)"
     r"|(?P<open>[(\[【])|(?P<shut>[)\]】])"
-    r"|(?P<noise>(?:营业|开放|开馆|开园|接待|参观)时间|营业|开放|开馆|除外|\bexcept(?: on)?\b"
-    r"|[为从及和与每逢至到]"
+    r"|(?P<noise>(?:营业|开放|开馆|开园|接待|参观)时间|营业|开放|开馆|除外|顺延|\bexcept(?: on)?\b"
+    r"|[为从及和与每逢遇至到]"
     r"|\b(?:open|from|on|and|hours)\b|早(?:点|餐|市|茶|午餐)|[午晚正夜](?:餐|市)|午茶|夜宵|"
     rf"{_PART}|\b(?:breakfast|brunch|lunch|dinner|supper)\b)"
     r"|(?P<word>[a-z]+|[^\W\d_])",
@@ -74,7 +75,7 @@ _TOKEN = re.compile(
 _EXCEPTIONS = re.compile("非营业时段")
 """What follows are dates of one year."""
 _DASHES = re.compile(r"[-~]{2,}|[‐‑‒–—―─~〜]+")
-_NO_MATTER = re.compile(r"[\s,，、;；:。.!/|-]*")
+_NO_MATTER = re.compile(r"[\s,，、;；:。.!/|&+-]*")
 _TIME = re.compile(
     rf"((?:(?:{_PART})\s*:?\s*){{0,2}})(\d{{1,2}})(?:[:点时](半|\d{{1,2}})?)?\D*?(?:([ap])\.?m)?$",
     re.IGNORECASE,
@@ -85,7 +86,7 @@ _NAMED_DAYS = {
     name: at for at, name in enumerate(("mon", "tue", "wed", "thu", "fri", "sat", "sun"), 1)
 }
 _YEAR = frozenset(range(1, 13))
-_WHOLE = ({"旺", "淡"}, {"夏", "冬"}, {"春", "夏", "秋", "冬"})
+_WHOLE = ({"旺", "淡"}, {"夏", "冬"}, {"春", "夏", "秋", "冬"}, {"寒", "学"}, {"暑", "学"})
 """Names of seasons that make a year."""
 _LATEST = 30 * 60
 
@@ -151,6 +152,8 @@ class _Reader:
     def _take(self, kind: str, words: str) -> None:
         if kind in ("span", "always"):
             self._take_span(kind, words)
+        elif kind == "extended":
+            self._take_extension(words)
         elif kind in ("season", "months"):
             self._take_season(kind, words)
         elif kind == "closed":
@@ -203,6 +206,17 @@ class _Reader:
         start, end = (0, DAY_MINUTES) if kind == "always" else _span(words)
         for season in self._spoken():
             season.spans.append(Opening(frozenset(self._days) or EVERY_DAY, start, end))
+
+    def _take_extension(self, words: str) -> None:
+        """Let the days that are spoken of end later than the last hours did."""
+        end = _minutes(re.split("[至到]", words, maxsplit=1)[1])
+        for season in self._spoken():
+            if not season.spans:
+                raise ValueError(words)
+            last = season.spans[-1]
+            later = end if end > last.start else end + DAY_MINUTES
+            season.spans.append(Opening(frozenset(self._days) or last.days, last.start, later))
+        self._is_new = False
 
     def _take_season(self, kind: str, words: str) -> None:
         if kind == "season":
@@ -269,7 +283,7 @@ def _span(words: str) -> tuple[int, int]:
     """Return the minutes of a span, which may end on the next day."""
     first, last = re.split(_TO, words, maxsplit=1)
     start, end = _minutes(first), _minutes(last)
-    if ":" not in words and not re.search(r"[点时]|[ap]\.?m", words):
+    if ":" not in words and not re.search(r"[点时]|[ap]\.?m|n(?:igh|oo)", words):
         raise ValueError(words)
     if _NEXT_DAY.search(last) or end <= start:
         end += DAY_MINUTES
@@ -279,7 +293,8 @@ def _span(words: str) -> tuple[int, int]:
 
 
 def _minutes(words: str) -> int:
-    match = _TIME.fullmatch(words.strip())
+    words = words.strip().replace("midnight", "24").replace("noon", "12")
+    match = _TIME.fullmatch(words)
     if match is None:
         raise ValueError(words)
     part, hour, rest, half = match[1], int(match[2]), match[3] or "0", (match[4] or "").lower()
