@@ -52,7 +52,8 @@ MOST_GROWTH = 2.5
 """The most by which the time may grow where the text doubles; 2 is in proportion."""
 FLOOR_SECONDS = 0.05
 """Below it growth is the clock's noise."""
-KILLED_SECONDS = 4.0
+KILLED_SECONDS = 8.0
+"""A call that holds several texts may take a few seconds."""
 OURS = frozenset({"tag"})
 """Parameters that only our own words are given for."""
 CUT = (Place, Route, Weather)

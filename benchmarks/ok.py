@@ -5,8 +5,9 @@
 A server as `make dev` starts it, over stand-ins in a process of their own, whose model, search or
 map says one of `benchmarks.hostile`'s texts of 100 kB. Each is asked about, and asked about again;
 then the page's files of the answer are loaded. A process of its own asks `/ok` all the time: one
-row for each place and text, the longest that one answer took. At last come several such questions
-at once, a client's own state, and a thread of thirty such turns. `nothing` is an ordinary run.
+row for each place and text, the longest that one answer took. So are own documents of such texts,
+beside `tanlu search`. At last come several such questions at once, a client's own state, and a
+thread of thirty such turns. `nothing` is an ordinary run.
 """
 
 import argparse
@@ -16,7 +17,7 @@ import multiprocessing
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -29,7 +30,7 @@ from urllib.parse import urlsplit
 import httpx
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
-from tests.support.dev_server import dev_server
+from tests.support.dev_server import clean_environment, dev_server
 
 from benchmarks.hostile import PLACES, TEXTS
 from benchmarks.maps import environment_with_map
@@ -88,6 +89,26 @@ class Ear:
         self._process.join()
 
 
+@dataclass(frozen=True)
+class Programs:
+    """Run `tanlu` beside a server, over its data."""
+
+    folder: Path
+    env: Mapping[str, str]
+
+    async def run(self, *arguments: str) -> None:
+        """Have one program do its work to the end."""
+        program = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "agent.cli", *arguments),
+            cwd=self.folder,
+            env=self.env,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        if await program.wait() not in (0, 1):
+            raise RuntimeError(f"tanlu {arguments[0]}: exit {program.returncode}")
+
+
 @dataclass
 class Bench:
     """Ask a server about what its stand-ins say."""
@@ -100,10 +121,11 @@ class Bench:
     """Whether the main assistant's web search is one that returns hits."""
     numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
 
-    async def turn(self, thread: str, assistant: str = "agent", **values: Any) -> None:
+    async def turn(self, thread: str, assistant: str = "agent", **settings: str) -> None:
         """Have one question answered, as the page has it."""
-        asked = {"messages": question(next(self.numbers), geo=assistant == "agent"), **values}
-        context = {"web_search": "tavily" if self.hits or assistant != "agent" else "google"}
+        asked = {"messages": question(next(self.numbers), geo=assistant == "agent")}
+        web_search = "tavily" if self.hits or assistant != "agent" else "google"
+        context = {"web_search": web_search, **settings}
         parts = self.client.runs.stream(
             thread,
             assistant,
@@ -167,6 +189,20 @@ class Bench:
             await self.turn(thread)
         await self.read(thread)
 
+    async def own_documents(self, programs: Programs, text: str) -> None:
+        """Read a text in as a document, and ask two assistants about it beside `tanlu search`."""
+        file = programs.folder / f"{text}.md"
+        file.write_text(TEXTS[text], "utf-8")
+        name = text.replace(" ", "-")
+        await programs.run("ingest", str(file), "--collection", name)
+        for assistant in ("agent", "plan_execute"):
+            thread = await self.thread()
+            asked = partial(self.turn, thread, assistant, collections=name, sources="own")
+            search = programs.run("search", TEXTS[text][:2_000], "--collection", name)
+            await asyncio.gather(asked(), search)
+            await asked()
+            await self.read(thread)
+
     async def own_state(self, text: str) -> None:
         """Write a state of one's own, and ask on from there."""
         thread = await self.thread()
@@ -188,7 +224,9 @@ class Bench:
             await self.client.runs.wait(thread, "agent", input=asked)
 
 
-async def measured(bench: Bench, places: Sequence[str], texts: Sequence[str]) -> list[Line]:
+async def measured(
+    bench: Bench, programs: Programs, places: Sequence[str], texts: Sequence[str]
+) -> list[Line]:
     """Return a row for each place and text, printed as they come."""
     lines = list[Line]()
 
@@ -204,6 +242,8 @@ async def measured(bench: Bench, places: Sequence[str], texts: Sequence[str]) ->
             for text in texts:
                 await note(place, place, text, bench.asked)
     for text in texts:
+        if "documents" in places:
+            await note("documents", "", text, partial(bench.own_documents, programs, text))
         if "several" in places:
             await note(f"{_AT_ONCE} at once", "everywhere", text, bench.at_once)
         if "state" in places:
@@ -232,7 +272,10 @@ async def main(places: Sequence[str], texts: Sequence[str]) -> int:
                 httpx.AsyncClient(base_url=server.url, timeout=_PATIENCE, trust_env=False) as http,
             ):
                 print(header())
-                lines = await measured(Bench(client, http, standins, ear), places, texts)
+                data = {"TANLU_DATA_DIR": str(server.folder / "threads")}
+                programs = Programs(server.folder, clean_environment(**{**env, **data}))
+                bench = Bench(client, http, standins, ear)
+                lines = await measured(bench, programs, places, texts)
             ear.close()
             if "Traceback" in (log := server.output()):
                 print("! the server's log has", log.count("Traceback"), "tracebacks")
@@ -241,7 +284,7 @@ async def main(places: Sequence[str], texts: Sequence[str]) -> int:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    every = [*PLACES, "several", "state", "long", "turns"]
+    every = [*PLACES, "documents", "several", "state", "long", "turns"]
     parser.add_argument("--places", default=",".join(every), help=f"of {', '.join(every)}")
     parser.add_argument("--texts", default=",".join(TEXTS), help=f"of {', '.join(TEXTS)}")
     options = parser.parse_args()

@@ -106,6 +106,12 @@ def test_a_url_with_a_lone_surrogate_or_a_split_scheme_is_no_trouble() -> None:
     assert link_url("\x01https://e.example/") == ""
 
 
+def test_an_address_longer_than_servers_take_is_no_link() -> None:
+    address = f"https://e.example/{'a' * 7_000}"
+    assert link_url(address) == address
+    assert link_url(address * 2) == ""
+
+
 REDIRECT = "https://vertexaisearch.cloud.google.com/grounding-api-redirect/AUZIYQca97"
 
 

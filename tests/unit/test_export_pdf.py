@@ -186,6 +186,13 @@ def test_a_long_link_leads_there_on_each_of_its_pages() -> None:
     assert len(linked) >= len(reader.pages) - 1
 
 
+def test_a_source_of_endless_words_takes_a_few_lines_and_its_link_leads_there() -> None:
+    endless = {**source(1, f"https://example.com/{'a' * 7_000}"), "title": "题目 " * 20_000}
+    reader = read(answer="甲[1](https://example.com/a)", sources=[endless], places=[])
+    assert len(reader.pages) == 1
+    assert addresses(reader) >= {endless["url"]}
+
+
 def test_a_character_that_no_font_has_is_a_box() -> None:
     assert "□" in text_of(read(answer="温度😀"))
 

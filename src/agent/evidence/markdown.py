@@ -25,6 +25,8 @@ _LONGEST_PARTIAL = max(map(len, _PARTIAL))
 _MAY_BEGIN = frozenset(_COLON + _SLASH + _W)
 _MAX_TARGET = 800
 _MAX_URL = 2000
+_LONGEST_LINK = 8000
+"""Characters of an address that is a link: servers refuse longer ones."""
 _TARGET = re.compile(r"\(((?:[^()\n\\]|\\[^\n]|\((?:[^()\n\\]|\\[^\n])*+\))*+)\)")
 _TARGET_INSIDE = re.compile(r"\s*(?:<[^<>]*>|\S*)(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?\s*")
 _LOOKS_LIKE_TARGET = re.compile(r"\(\s*<?(?:[a-z][a-z0-9+.-]*:|/|#|www\.)", re.IGNORECASE)
@@ -57,11 +59,14 @@ _UNSAFE_IN_URL = frozenset(" ()<>[]\"'`\\|{}^")
 
 
 def link_url(url: str) -> str:
-    """Return the URL as it can stand in `[n](…)`; empty if it is not http(s) with a host.
+    """Return the URL as it can stand in `[n](…)`; empty where it leads nowhere.
 
-    Every URL of an answer and of its exports goes through here, whoever wrote it.
+    It is http(s), with a host, and no longer than servers take. Every URL of an answer and of its
+    exports goes through here, whoever wrote it.
     """
     written = url.strip()
+    if len(written) > _LONGEST_LINK:
+        return ""
     if not (written.isprintable() and _UNSAFE_IN_URL.isdisjoint(written)):
         written = "".join(
             quote(sign, safe="", errors="replace")

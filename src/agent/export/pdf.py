@@ -25,6 +25,7 @@ from reportlab.pdfbase.pdfmetrics import registerFont, registerFontFamily
 from reportlab.platypus import Paragraph, SimpleDocTemplate, Spacer, Table, TableStyle
 
 from agent.core.processor import breathe
+from agent.core.strings import one_line
 from agent.evidence.markdown import open_url
 from agent.evidence.outing.text import day_title, outing_section
 from agent.evidence.records import china_time
@@ -325,11 +326,11 @@ class _Page:
 
     def source(self, index: int, source: Source) -> Any:
         number, url = source.get("number") or index, source["url"]
-        title = text_markup(source["title"].strip() or url, self._language)
+        title = text_markup(one_line(source["title"]) or one_line(url), self._language)
         markup = link_markup(url, title)
         if open_url(url):
             unresolved = say("export.unresolved", self._language)
-            address = unresolved if source.get("unresolved") else unquote(url)
+            address = unresolved if source.get("unresolved") else one_line(unquote(url))
             address = text_markup(address, self._language)
             markup += f'<br/><font size="{_SMALL - 1}" color="{_GREY}">{address}</font>'
         return self._paragraph(markup, size=_SMALL + 0.5, level=1, bullet=f"{number}.")
