@@ -97,7 +97,7 @@ class Configuration(BaseModel):
         "all", description="own: nothing is searched but your own documents."
     )
     own_token_limit: int = Field(
-        60_000,
+        100_000,
         ge=2000,
         le=1_000_000,
         description="Estimated tokens of own documents that the writer is given whole.",

@@ -203,6 +203,11 @@ def context_limit(turn: Turn, configuration: Configuration) -> int:
     return min(configuration.context_token_limit, turn.get("room", sys.maxsize))
 
 
+def own_limit(turn: Turn, configuration: Configuration) -> int:
+    """Return the tokens of own documents that are given whole: at most half of what models hold."""
+    return min(configuration.own_token_limit, turn.get("room", sys.maxsize) // 2)
+
+
 def room_of(turn: Turn, runtime: Runtime[Configuration]) -> Room:
     """Return whose workspace a turn has: its thread's, as far as the run's owner asked on it."""
     info = runtime.execution_info

@@ -24,7 +24,7 @@ from agent.assistants.common.own_documents import (
     with_page,
 )
 from agent.assistants.common.services import GetServices, Services
-from agent.assistants.common.turn import context_limit, meter_of, room_of
+from agent.assistants.common.turn import context_limit, meter_of, own_limit, room_of
 from agent.assistants.common.whole_documents import (
     WholeDocuments,
     read_whole,
@@ -163,7 +163,8 @@ async def search_info(
     services, configuration = get_services(), configuration_of(runtime)
     own = own_scope(state.get("readable", []), state["owner"], runtime)
     wanted = own if state.get("documents_wanted") else None
-    whole = await _whole(wanted, configuration, services, state["turn"]["language"])
+    limit = own_limit(state["turn"], configuration)
+    whole = await _whole(wanted, limit, services, state["turn"]["language"])
     searching = _searching(state, services, configuration, own and rest_of(own, whole))
     workspace = services.workspace(room_of(state["turn"], runtime))
     comparing = asyncio.ensure_future(_differences(whole, searching))
@@ -198,12 +199,12 @@ async def search_info(
 
 
 async def _whole(
-    wanted: Scope | None, configuration: Configuration, services: Services, language: Language
+    wanted: Scope | None, limit: int, services: Services, language: Language
 ) -> WholeDocuments:
     """Return the own documents that the question wants, whole; none where it wants none."""
     if wanted is None:
         return WholeDocuments()
-    return await read_whole(wanted, services, language, tokens=configuration.own_token_limit)
+    return await read_whole(wanted, services, language, tokens=limit)
 
 
 async def _differences(whole: WholeDocuments, searching: "_Searching") -> list[str]:

@@ -1,5 +1,6 @@
 """The last node: the dossier with numbered citations, and everything a client wants beside it."""
 
+import sys
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -14,10 +15,10 @@ from agent.assistants.common.excerpts import excerpt_lines, sentences_of
 from agent.assistants.common.gaps import TASK_GAPS, gap_lines, readers_gaps, run_gap
 from agent.assistants.common.own_documents import own_scope
 from agent.assistants.common.previous import previous_lines
-from agent.assistants.common.rounds import Asked, write_in_rounds
+from agent.assistants.common.rounds import Asked, with_revision, write_in_rounds
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.steering import new_wishes, wish_lines, wished, with_wishes
-from agent.assistants.common.turn import context_limit, room_of
+from agent.assistants.common.turn import context_limit, own_limit, room_of
 from agent.assistants.common.whole_documents import (
     WholeDocuments,
     document_elements,
@@ -159,7 +160,7 @@ async def write_dossier(
     services, configuration = get_services(), configuration_of(runtime)
     wishes = await new_wishes(state, services, runtime.stream_writer, NODE)
     state = wished(state, wishes)
-    limit = configuration.own_token_limit
+    limit = own_limit(state["turn"], configuration)
     scope = _whole_scope(state, runtime)
     state, whole = await with_whole_documents(state, scope, services, tokens=limit)
     workspace = services.workspace(room_of(state["turn"], runtime))
@@ -289,7 +290,9 @@ class _Dossier:
     async def prompt(self) -> list[BaseMessage]:
         """Return the prompt, filled with what bears on the question as far as the limit leaves."""
         turn = self.draft.turn
-        limit = context_limit(turn, self.draft.configuration)
+        own = document_elements(self.whole)
+        room = turn.get("room", sys.maxsize) - estimated_tokens(own)
+        limit = min(context_limit(turn, self.draft.configuration), room)
         figures = [f"[^{name}] {figure_text(figure)}" for name, figure in figures_of(self.results)]
         values = {
             "today": turn["today"],
@@ -305,9 +308,9 @@ class _Dossier:
                 gap_lines(_untold(self.draft.gaps), self.draft.language), limit // 20
             ),
         }
-        language, own = answer_language(turn), document_elements(self.whole)
+        language = answer_language(turn)
         bare = task_prompt("dossier", language, documents="", tasks="", passages="", **values)
-        free = limit - prompt_tokens(bare) - 100
+        free = limit - prompt_tokens(with_revision(bare)) - 100
         passages = self._passage_lines(free // 2)
         tasks = Raw(await self._task_elements(min(_MOST, free - estimated_tokens(passages))))
         parts = {"documents": own, "tasks": tasks, "passages": passages}
