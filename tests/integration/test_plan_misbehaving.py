@@ -168,6 +168,29 @@ async def test_a_figure_that_no_cited_source_has_is_marked(lab: PlanLab) -> None
     assert told(state)["checks"]["unverified_figures"] >= 1
 
 
+async def test_a_short_dossier_that_cites_and_twice_finds_nothing_is_revised(lab: PlanLab) -> None:
+    def writes(turn: ModelTurn) -> ModelReply:
+        one, other = re.findall(r"\[\^([\w-]+)\]", block(turn.user, "tasks"))[:2]
+        told = f"营收为 7777 亿元[^{one}]。成本见报告[^{other}]。"
+        return ModelReply(text=f"# 财务\n\n价格没有找到[^none]。{told}日期没有找到[^none]。")
+
+    def accuses(turn: ModelTurn) -> ModelReply:
+        rows = [line.split()[0] for line in block(turn.user, "statements").splitlines()]
+        verdicts = [{"id": name, "v": "n" if "7777" in turn.user else "s"} for name in rows]
+        return ModelReply(json={"rulings": verdicts})
+
+    def mends(turn: ModelTurn) -> ModelReply:
+        return ModelReply(
+            json={"edits": [{"id": "2", "text": "营收没有写明[^none]。"}], "inserts": []}
+        )
+
+    llm = plays(lab, "财务", dossier=writes, claim_check=accuses, revise=mends)
+    text = str(answer_of(await lab.ask()).text)
+    assert len(llm.asked("revise")) == 1
+    assert "营收没有写明" in text
+    assert "7777" not in text
+
+
 async def test_a_page_that_gives_orders_is_only_quoted(shared: World) -> None:
     shared.clear()
     llm = shared.gemini.llm = Planner("技术路线")

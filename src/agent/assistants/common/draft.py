@@ -146,8 +146,8 @@ class Draft:
 
     @property
     def refuses(self) -> bool:
-        """Return whether the text says in few words, marked so, that nothing was found."""
-        return len(self.written) <= _REFUSAL * self.citer.not_found
+        """Return whether a text without citations says in few words, marked so, what it lacks."""
+        return not self.citer.used and len(self.written) <= _REFUSAL * self.citer.not_found
 
     @property
     def mapped(self) -> bool:

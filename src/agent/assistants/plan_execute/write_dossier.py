@@ -24,7 +24,7 @@ from agent.assistants.common.whole_documents import (
     document_elements,
     with_whole_documents,
 )
-from agent.assistants.common.workspace import Item, choose
+from agent.assistants.common.workspace import Item, choose, runs
 from agent.assistants.common.writer import MessageParts, write_message
 from agent.assistants.plan_execute.documents import about, figure_text
 from agent.assistants.plan_execute.search_info import distinct_questions, page_title
@@ -40,6 +40,7 @@ from agent.configuration import Configuration
 from agent.core.processor import compute
 from agent.core.strings import cut_to_shares, cut_to_tokens, estimated_tokens
 from agent.evidence.citations import inert
+from agent.evidence.claims.passages import Passage as ClaimPassage
 from agent.evidence.types import Gap, Source
 from agent.knowledge.types import Scope
 from agent.prompts import Raw, element, task_prompt
@@ -337,19 +338,20 @@ class _Dossier:
         queries += [query for task in state["tasks"] for query in queries_of(task)]
         chosen = choose(items, queries, tokens)
         left = tokens - sum(passage.tokens for passage in chosen)
-        said: dict[str, list[str]] = {}
+        shown: dict[str, list[ClaimPassage]] = {}
         for passage in chosen:
-            said.setdefault(passage.source, []).append(passage.text)
+            shown.setdefault(passage.source, []).append(passage)
         for item in items:
-            if item.id not in said and item.passages and item.passages[0].tokens <= left:
+            if item.id not in shown and item.passages and item.passages[0].tokens <= left:
                 left -= item.passages[0].tokens
-                said[item.id] = [item.passages[0].text]
-        return said
+                shown[item.id] = item.passages[:1]
+        return {name: runs(passages) for name, passages in shown.items()}
 
     def _document_line(self, document: Document, said: Mapping[str, Sequence[str]]) -> str:
         """Return a document with its passages; where nothing is kept of it, its beginning."""
         head = f"[^{document['id']}] ({about(document, self.draft.language)}) {document['title']}"
-        text = " … ".join(said.get(document["id"], (document["text"],)))
+        texts = said.get(document["id"], (document["text"],))
+        text = " … ".join(" ".join(each.split()) for each in texts)
         return f"{head} — {text}" if text else head
 
     def _passage_lines(self, tokens: int) -> str:
@@ -429,8 +431,8 @@ def _texts(state: PlanState, items: Mapping[str, Item]) -> dict[str, str]:
     for result in state.get("executor_result", []):
         for document in result["documents"]:
             item = items.get(document["id"])
-            said = [item.text, item.snippet] if item else [document["text"]]
-            lines = [document["title"], *said]
+            said = (item.text or item.snippet) if item else document["text"]
+            lines = [document["title"], said]
             lines += [str(document.get("year") or ""), document.get("published") or ""]
             lines += [f"{document.get('cited_by') or ''}"]
             lines += map(figure_text, document.get("figures", []))
