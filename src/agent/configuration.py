@@ -209,7 +209,7 @@ class Configuration(BaseModel):
     )
     max_downloads: int = Field(3, ge=0, le=30, description="Papers downloaded for one task.")
     max_task_pages: int = Field(
-        3, ge=0, le=10, description="Web pages of one task that are read whole, in a dossier."
+        5, ge=0, le=10, description="Web pages of one task that are read whole, in a dossier."
     )
     rerank_sources: str = Field(
         "openalex,semantic_scholar",

@@ -14,6 +14,7 @@ from agent.assistants.common.review_plan import (
     review_step,
 )
 from agent.assistants.common.services import Services
+from agent.assistants.common.turn import own_limit
 from agent.assistants.plan_execute.plan import in_order, tell_tasks
 from agent.assistants.plan_execute.state import (
     PlanConfiguration,
@@ -32,7 +33,10 @@ from agent.evidence.queries import clean_text
 from agent.state import Reviewed
 
 _DECIDED = (Size(800, 200), Size(4000, 800))
-_WRITTEN = (Size(5000, 1500), Size(25_000, 6000))
+_WRITTEN = (Size(8000, 1500), Size(50_000, 5000))
+_CHECKED, _CHECKS = (Size(4000, 300), Size(6000, 800)), (2, 8)
+_OWN = 2000
+"""Tokens of own documents at least, where they are read whole."""
 _MAX_ID = 40
 
 
@@ -153,22 +157,36 @@ def _cost(
     undecided = sum("sources" not in task for task in tasks) + sum(bool(t["dep"]) for t in tasks)
     web = queries if "tavily" in asked and searched_by_google(configuration) else 0
     model = state["turn"]["reasoning_model"] or configuration.answer_model
+    own = own_limit(state["turn"], configuration) if state.get("documents_wanted") else 0
     return PlanCost(
-        planned_calls(len(tasks), configuration, model, web=web, undecided=undecided),
+        planned_calls(len(tasks), configuration, model, web=web, undecided=undecided, own=own),
         searches=queries * len(asked) + special,
         map_calls=5 * sum("map" in task.get("sources", []) for task in tasks),
     )
 
 
 def planned_calls(
-    count: int, configuration: Configuration, model: str, *, web: int, undecided: int
+    count: int,
+    configuration: Configuration,
+    model: str,
+    *,
+    web: int,
+    undecided: int,
+    own: int = 0,
 ) -> list[Calls]:
-    """Return the calls of so many tasks: decisions and searches, then headings and the text."""
+    """Return the calls of so many tasks: decisions and searches, then headings and the text.
+
+    That is written once, checked, and revised once; `own` are the tokens of own documents at most.
+    """
+    read = (Size(min(own, _OWN), 300), Size(own, 1500))
+    written = [size.with_input(each.input) for size, each in zip(_WRITTEN, read, strict=True)]
     return [
         Calls(configuration.research_model, _DECIDED, (undecided, 2 * count)),
         Calls(configuration.research_model, WEB_CALL, (web, 3 * web)),
         Calls(configuration.query_generator_model, _DECIDED, (1, 1)),
-        Calls(model, _WRITTEN, (1, 1)),
+        Calls(configuration.research_model, read, (min(own, 1), min(own, 1))),
+        Calls(model, (written[0], written[1]), (1, 2)),
+        Calls(configuration.judge_model or model, _CHECKED, _CHECKS),
     ]
 
 
