@@ -13,15 +13,18 @@ from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.draft import Draft
 from agent.assistants.common.excerpts import excerpt_lines, sentences_of
 from agent.assistants.common.gaps import TASK_GAPS, gap_lines, readers_gaps, run_gap
+from agent.assistants.common.looks import Looks
 from agent.assistants.common.own_documents import own_scope
 from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.rounds import Asked, with_revision, write_in_rounds
-from agent.assistants.common.services import GetServices
+from agent.assistants.common.search import providers_of
+from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.steering import new_wishes, wish_lines, wished, with_wishes
 from agent.assistants.common.turn import context_limit, own_limit, room_of
 from agent.assistants.common.whole_documents import (
     WholeDocuments,
     document_elements,
+    rest_of,
     with_whole_documents,
 )
 from agent.assistants.common.workspace import Item, choose, runs
@@ -37,6 +40,7 @@ from agent.assistants.plan_execute.state import (
 )
 from agent.assistants.plan_execute.subject import queries_of
 from agent.configuration import Configuration
+from agent.core.errors import AgentError
 from agent.core.processor import compute
 from agent.core.strings import cut_to_shares, cut_to_tokens, estimated_tokens
 from agent.evidence.citations import inert
@@ -45,6 +49,7 @@ from agent.evidence.types import Gap, Source
 from agent.knowledge.types import Scope
 from agent.prompts import Raw, element, task_prompt
 from agent.search.documents import Document, Figure
+from agent.search.hits import SearchProvider, WebChoice
 from agent.state import answer_language
 from agent.texts import Language, say
 
@@ -177,13 +182,44 @@ async def write_dossier(
         texts={**_texts(state, items), **whole.texts},
     )
     draft.gaps = task_gaps_told_once(draft.gaps, state)
-    dossier = _Dossier(draft, state, whole, items)
+    own = own_scope(state.get("readable", []), state["owner"], runtime)
+    looks = Looks(
+        services, configuration, state["turn"], draft.meter, workspace,
+        scope=await _rest(own, whole, services),
+        web=() if state["turn"].get("own_only") else _web(services, configuration),
+    )  # fmt: skip
+    dossier = _Dossier(draft, state, whole, items, looks)
     parts = MessageParts(
         dossier.body, dossier.sections, dossier.metadata(), dossier.checks(), is_report=True
     )
     closing = await write_message(draft, parts)
     text = str(closing["messages"][-1].text).removeprefix(draft.notice)
     return cast(PlanUpdate, {**closing, "dossier": text, "wishes": wishes})
+
+
+def _web(services: Services, configuration: Configuration) -> Sequence[SearchProvider]:
+    """Return what the web is searched by; nothing where it is not."""
+    if configuration.web_search == "off":
+        return ()
+    choice = configuration.web_search
+    # Tavily comes first: what it finds, it also reads.
+    choices: tuple[WebChoice, ...] = ("tavily", "auto") if choice == "auto" else (choice,)
+    try:
+        return list(providers_of(services.web, choices, configuration).values())
+    except AgentError:
+        return ()
+
+
+async def _rest(own: Scope | None, whole: WholeDocuments, services: Services) -> Scope | None:
+    """Return the own documents that are not shown whole; None where there are none."""
+    if own is None:
+        return None
+    try:
+        every = await services.knowledge().documents(own)
+    except AgentError:
+        return None
+    read = {document["id"] for document in whole.read}
+    return rest_of(own, replace(whole, unread=[each for each in every if each["id"] not in read]))
 
 
 def _whole_scope(state: PlanState, runtime: Runtime[Configuration]) -> Scope | None:
@@ -218,6 +254,7 @@ class _Dossier:
     """The own documents that are shown whole."""
     items: Mapping[str, Item]
     """What the tasks' documents say, by their ids."""
+    looks: Looks
 
     @property
     def results(self) -> list[ExecutorResult]:
@@ -245,8 +282,9 @@ class _Dossier:
             yield draft.by_code(none) if failed else draft.nothing_found(tried)
             return
         rounds = write_in_rounds(
-            draft, await self.prompt(), self.material, part="dossier", asked=self.asked()
-        )
+            draft, await self.prompt(), self.material, part="dossier", asked=self.asked(),
+            look=self.looks if self.items or self.looks.scope or self.looks.web else None,
+        )  # fmt: skip
         async for piece in rounds:
             yield piece
 

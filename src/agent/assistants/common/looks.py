@@ -1,0 +1,108 @@
+"""Look up what the revision of a text lacks: in what was read, in own documents, on the web."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from agent.assistants.common.own_documents import SEARCH_DOCUMENTS, search_own
+from agent.assistants.common.page_opener import PageOpener
+from agent.assistants.common.rounds import Looked
+from agent.assistants.common.search import ask_providers
+from agent.assistants.common.services import Services
+from agent.assistants.common.workspace import Item, Workspace, choose, item_of_hit
+from agent.configuration import Configuration
+from agent.core.budget import Meter
+from agent.core.processor import compute
+from agent.evidence.claims.passages import Passage
+from agent.evidence.queries import clean_text
+from agent.knowledge.types import Scope
+from agent.search.hits import MAX_QUERY, SearchProvider
+from agent.state import Turn
+from agent.texts import say
+
+READ_AGAIN, SEARCH = "read_again", "search"
+_TOKENS = 1200
+"""Of what one look shows."""
+_PAGES = 4
+"""Opened by one look."""
+_FIRST = 50
+"""The number of the first search of own documents: those before it have smaller ones."""
+
+
+@dataclass
+class Looks:
+    """Look things up for the revision of a text, and keep what is new; see `LookUp`."""
+
+    services: Services
+    configuration: Configuration
+    turn: Turn
+    meter: Meter
+    workspace: Workspace
+    scope: Scope | None = None
+    """Own documents that the text was not shown whole."""
+    web: Sequence[SearchProvider] = ()
+    """Nothing outside is asked where there are none."""
+    _searched: int = field(default=_FIRST, init=False)
+
+    @property
+    def tools(self) -> Mapping[str, str]:
+        """Return what each tool's argument is."""
+        there = {READ_AGAIN: "words: the passages nearest to them of all that was read"}
+        if self.scope is not None:
+            there[SEARCH_DOCUMENTS] = "words: the same of the user's own documents"
+        if self.web:
+            there[SEARCH] = "a query for the web, in the language of what it should find"
+        return there
+
+    async def __call__(self, tool: str, argument: str) -> Looked:
+        """Return what a tool finds; a failure is told, never raised."""
+        asked = clean_text(argument, MAX_QUERY)
+        if tool not in self.tools:
+            names = ", ".join(self.tools)
+            return Looked(
+                say("tools.unknown_tool", self.turn["language"], name=tool[:60], tools=names)
+            )
+        if tool == SEARCH_DOCUMENTS:
+            return await self._own(asked)
+        if tool == READ_AGAIN:
+            return await self._shown(await self.workspace.items(), asked)
+        return await self._found(asked)
+
+    async def _own(self, asked: str) -> Looked:
+        language, prefix = self.turn["language"], f"d{self._searched}"
+        self._searched += 1
+        found = await search_own(
+            asked, self.scope, self.services, self.meter, prefix=prefix, language=language
+        )
+        texts = {source["id"]: "\n".join(source["quotes"]) for source in found.sources}
+        lines = [
+            f"[^{each['id']}] {each['title']}: {' '.join(texts[each['id']].split())}"
+            for each in found.sources
+        ]
+        failure = found.gap["message"] if found.gap else say("tools.nothing", language)
+        return Looked("\n".join(lines) or failure, found.sources, texts)
+
+    async def _found(self, asked: str) -> Looked:
+        pages = PageOpener(
+            self.services, self.meter, _PAGES,
+            parallel=self.configuration.max_parallel_reads, known=await self.workspace.items(),
+        )  # fmt: skip
+        result = await ask_providers(
+            asked, self.web, turn=self.turn, model=self.configuration.research_model,
+            meter=self.meter, pages=pages,
+        )  # fmt: skip
+        if result.failure:
+            return Looked(result.failure)
+        items = [item_of_hit(hit, asked, result.service) for hit in result.hits]
+        return await self._shown(await self.workspace.keep(items), asked)
+
+    async def _shown(self, items: Sequence[Item], asked: str) -> Looked:
+        """Return the passages of these nearest to what is asked, each behind its marker."""
+        chosen = await compute(lambda: choose(items, [asked], _TOKENS), otherwise=list[Passage])
+        by_id = {item.id: item for item in items}
+        used = [by_id[name] for name in dict.fromkeys(passage.source for passage in chosen)]
+        lines = [f"[^{each.source}] {by_id[each.source].title}: {each.text}" for each in chosen]
+        return Looked(
+            "\n".join(lines) or say("tools.nothing", self.turn["language"]),
+            [item.source() for item in used],
+            {item.id: f"{item.title}\n{item.text or item.snippet}" for item in used},
+        )

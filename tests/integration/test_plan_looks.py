@@ -1,0 +1,92 @@
+"""What the revision of a dossier lacks is looked up: on the web, in what was read, in own files."""
+
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from agent.sample.model.request import ModelReply, ModelTurn
+from agent.sample.model.text import block, lines
+from tests.support.lab import answer_of, told
+from tests.support.plan_lab import PlanLab, Planner, plan_laboratory
+
+WRONG = "2025年成本为7777美元"
+
+
+def writes(turn: ModelTurn) -> ModelReply:
+    shown = block(turn.user, "tasks") + block(turn.user, "documents")
+    name = re.findall(r"\[\^([\w-]+)\]", shown)[0]
+    return ModelReply(text=f"# 成本\n\n{WRONG}[^{name}]。")
+
+
+def accuses(turn: ModelTurn) -> ModelReply:
+    rows = [line.split()[0] for line in lines(turn.user, "statements") if "7777" in line]
+    return ModelReply(json={"rulings": [{"r": f"{name} n", "bad": [WRONG]} for name in rows]})
+
+
+class Looking:
+    """A reviser that looks one thing up, and then cites what it was shown."""
+
+    def __init__(self, tool: str, argument: str) -> None:
+        self.look = {"tool": tool, "argument": argument}
+
+    def __call__(self, turn: ModelTurn) -> ModelReply:
+        looked = block(turn.user, "looked_up")
+        if not looked:
+            return ModelReply(json={"edits": [], "inserts": [], "looks": [self.look]})
+        cited = next(iter(re.findall(r"\[\^([\w-]+)\]", looked)), "none")
+        edit = {"id": "1", "text": f"价格另有说明[^{cited}]。"}
+        return ModelReply(json={"edits": [edit], "inserts": []})
+
+
+def plays(lab: PlanLab, looking: Looking, **rules: Any) -> Planner:
+    llm = Planner("成本", dossier=writes, claim_check=accuses, revise=looking, **rules)
+    lab.world.gemini.llm = llm
+    return llm
+
+
+@pytest.fixture
+async def lab() -> AsyncIterator[PlanLab]:
+    async with plan_laboratory() as lab:
+        lab.services.knowledge().put("成本笔记", "一号报价为四十二。")
+        yield lab
+
+
+async def test_a_page_that_a_revision_has_searched_for_is_kept_and_cited(lab: PlanLab) -> None:
+    llm = plays(lab, Looking("search", "钠离子电池 价格"))
+    state = await lab.ask()
+    first, then = llm.asked("revise")
+    assert "search:" in block(first.user, "lookups")
+    assert "钠离子电池 价格的第0页" in block(then.user, "looked_up")
+    assert "价格另有说明[" in str(answer_of(state).text)
+    assert any(s["title"].startswith("钠离子电池 价格") for s in told(state)["sources"])
+    assert told(state)["checks"]["revision"]["looks"] == 1
+
+
+async def test_what_was_read_can_be_read_again_in_other_words(lab: PlanLab) -> None:
+    llm = plays(lab, Looking("read_again", "同比下降"))
+    asked = lab.world.asked("tavily")
+    await lab.ask()
+    then = llm.asked("revise")[1]
+    assert "同比下降" in block(then.user, "looked_up")
+    assert lab.world.asked("tavily") - asked == 1
+
+
+async def test_under_own_documents_alone_a_revision_searches_nothing_outside(lab: PlanLab) -> None:
+    llm = plays(lab, Looking("search", "钠离子电池 价格"))
+    state = await lab.ask(sources="own")
+    assert lab.world.asked("tavily") == 0
+    assert all(block(turn.user, "lookups") == "" for turn in llm.asked("revise"))
+    assert {source["kind"] for source in told(state)["sources"]} <= {"document"}
+
+
+async def test_own_documents_that_had_no_room_can_be_searched(lab: PlanLab) -> None:
+    book = "\n\n".join([*(f"第 {n} 节讲别的事情。" * 40 for n in range(40)), "二号报价为九十九。"])
+    lab.services.knowledge().put("手册", book)
+    llm = plays(lab, Looking("search_documents", "二号报价"))
+    state = await lab.ask(sources="own", own_token_limit=2000, max_passages=1)
+    first, then = llm.asked("revise")
+    assert "search:" not in block(first.user, "lookups")
+    assert "二号报价为九十九" in block(then.user, "looked_up")
+    assert "价格另有说明[" in str(answer_of(state).text)
