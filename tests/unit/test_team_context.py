@@ -6,6 +6,7 @@ import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
 from agent.assistants.common.conversation import prompt_tokens, tools_tokens
+from agent.assistants.common.toolbox import run_code
 from agent.assistants.team_answer.speakers import (
     fitted,
     select_prompt,
@@ -19,7 +20,7 @@ from agent.assistants.team_answer.state import (
     TeamState,
     ToolNote,
 )
-from agent.assistants.team_answer.tools import run_code, search_google
+from agent.assistants.team_answer.tools import search_google
 from agent.core.strings import estimated_tokens
 from agent.sample.model.text import block
 

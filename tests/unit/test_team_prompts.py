@@ -8,6 +8,7 @@ import pytest
 from langchain_core.messages.tool import tool_call
 
 from agent.assistants.common.conversation import prompt_tokens
+from agent.assistants.common.toolbox import map_call_text
 from agent.assistants.team_answer.analyze import (
     Analyzed,
     analysis_of,
@@ -20,7 +21,6 @@ from agent.assistants.team_answer.format_answer import (
     map_section,
     tried,
 )
-from agent.assistants.team_answer.jobs import map_call_text
 from agent.assistants.team_answer.settlement import settled
 from agent.assistants.team_answer.state import Evidence, TeamConfiguration, TeamState
 from agent.assistants.team_answer.synthesize import likely, settle_prompt

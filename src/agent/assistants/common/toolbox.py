@@ -44,7 +44,7 @@ from agent.core.budget import Meter
 from agent.core.errors import AgentError
 from agent.core.progress import Emit, EventType, event
 from agent.evidence.markdown import link_url
-from agent.evidence.queries import clean_text
+from agent.evidence.queries import clean_text, normalised_query
 from agent.evidence.types import Gap, Place, Source
 from agent.knowledge.types import Scope
 from agent.mcp.records import MapOptions, MapResult, map_gap
@@ -344,7 +344,13 @@ class Toolbox:
             return
         same = (o for o in before if o.kind == "search" and o.is_open)
         outcome.twin = next(
-            (o for o in same if (o.call["name"], o.queries) == (tool_name, outcome.queries)), None
+            (
+                o
+                for o in same
+                if o.call["name"] == tool_name
+                and normalised_query(o.asked) == normalised_query(outcome.asked)
+            ),
+            None,
         )
         if outcome.twin is not None:
             outcome.cached = True

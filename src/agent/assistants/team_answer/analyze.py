@@ -17,6 +17,7 @@ from agent.assistants.common.own_documents import (
 from agent.assistants.common.remembered import begun_previous
 from agent.assistants.common.review_plan import waiting
 from agent.assistants.common.services import GetServices, Services
+from agent.assistants.common.toolbox import CODE, MAX_PROGRAM
 from agent.assistants.common.turn import (
     context_limit,
     open_meter,
@@ -33,7 +34,7 @@ from agent.assistants.team_answer.state import (
     configuration_of,
     new_discussion,
 )
-from agent.assistants.team_answer.tools import CODE, MAX_PROGRAM, engines_of
+from agent.assistants.team_answer.tools import engines_of
 from agent.configuration import Configuration
 from agent.core.budget import Meter, Usage
 from agent.core.errors import InputError

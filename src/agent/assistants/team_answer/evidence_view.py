@@ -53,7 +53,7 @@ def evidence_view(state: TeamState, tokens: int, *, besides: Collection[str] = (
         lines.append(fence(line))
     sources = [s for s in known_sources(state) if s["kind"] in ("page", "document")]
     shown = [source for source in sources if source["id"] not in besides]
-    return Raw("\n".join([*lines, *_passages(shown, _looked_for(state), tokens - used)]))
+    return Raw("\n".join([*lines, *_passages(shown, "\n".join(looked_for(state)), tokens - used)]))
 
 
 def _record_lines(state: TeamState) -> Iterator[str]:
@@ -81,13 +81,13 @@ def _lookup_line(lookup: Evidence, names: Mapping[str, str], language: Language)
     return f"{lookup['id']}: {cut_to_tokens(request, 150)} ⇒ {cut_to_tokens(result, 100)}"
 
 
-def _passages(sources: Sequence[Source], looked_for: str, tokens: int) -> list[str]:
+def _passages(sources: Sequence[Source], query: str, tokens: int) -> list[str]:
     """Return a row for each source with its nearest passages, verbatim, within the tokens.
 
     The nearest one of each source comes before the second of any.
     """
     pieces = [(at, piece) for at, s in enumerate(sources) for piece in _pieces(s["quotes"])]
-    ranked = best_first(Bm25([piece for _, piece in pieces]).scores(looked_for))
+    ranked = best_first(Bm25([piece for _, piece in pieces]).scores(query))
     order = [*(place for place, _ in ranked), *range(len(pieces))]
     chosen = dict[int, None]()
     for firsts in (True, False):
@@ -114,11 +114,11 @@ def _passages(sources: Sequence[Source], looked_for: str, tokens: int) -> list[s
     ]
 
 
-def _looked_for(state: TeamState) -> str:
+def looked_for(state: TeamState) -> list[str]:
     """Return what passages have to be near to: the question, its steps, what was claimed last."""
     said = [turn["text"] for turn in (state.get("transcript") or [])[-2:]]
     asked = [state["turn"]["question"], state["analysis"]["asked"]]
-    return "\n".join([*asked, *state.get("sub_questions", []), *said])
+    return [*asked, *state.get("sub_questions", []), *said]
 
 
 def _joined(pieces: Sequence[tuple[int, str]]) -> str:

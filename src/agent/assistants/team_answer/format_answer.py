@@ -17,10 +17,10 @@ from agent.assistants.common.claims import Checked
 from agent.assistants.common.draft import Draft
 from agent.assistants.common.gaps import ask_or_gap
 from agent.assistants.common.services import GetServices
-from agent.assistants.common.turn import context_limit
+from agent.assistants.common.turn import context_limit, room_of
 from agent.assistants.common.writer import MessageParts, refuse_if_all_failed, write_message
 from agent.assistants.team_answer.answer_form import formatted, presentable, same_answer, unmet
-from agent.assistants.team_answer.documents import with_documents
+from agent.assistants.team_answer.documents import page_texts, with_documents
 from agent.assistants.team_answer.evidence_view import lookups
 from agent.assistants.team_answer.state import (
     Evidence,
@@ -124,9 +124,14 @@ async def format_answer(
     services, configuration = get_services(), configuration_of(runtime)
     begun = state
     state, whole = await with_documents(state, services, configuration, runtime)
+    workspace, named = (
+        services.workspace(room_of(state["turn"], runtime)),
+        state.get("answer_evidence", []),
+    )
+    pages = await page_texts(state, workspace, named)
     draft = Draft(
         begun, configuration, services, runtime.stream_writer, node=NODE, assistant=ASSISTANT,
-        texts=whole.texts, known=_known(state),
+        texts=whole.texts | {name: text for name, [text] in pages.items()}, known=_known(state),
         read=[s for s in state.get("sources_gathered", []) if s["id"] in whole.by_id],
     )  # fmt: skip
     draft.gaps += [whole.gap] if whole.gap else []

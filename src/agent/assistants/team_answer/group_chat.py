@@ -14,9 +14,16 @@ from langgraph.runtime import Runtime
 from agent.assistants.common.gaps import gap_of, run_gap
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.steering import dropped, new_wishes, wished
-from agent.assistants.common.turn import Share, meter_of, share_spent
+from agent.assistants.common.toolbox import CODE
+from agent.assistants.common.turn import Share, context_limit, meter_of, room_of, share_spent
 from agent.assistants.common.whole_documents import WholeDocuments
-from agent.assistants.team_answer.documents import searched_scope, with_documents
+from agent.assistants.common.workspace import Workspace
+from agent.assistants.team_answer.documents import (
+    page_passages,
+    searched_scope,
+    with_documents,
+    with_pages,
+)
 from agent.assistants.team_answer.engine import Chat, GroupChatEngine, engine
 from agent.assistants.team_answer.evidence_view import known_sources
 from agent.assistants.team_answer.settlement import settled
@@ -36,7 +43,7 @@ from agent.assistants.team_answer.state import (
     TraceEntry,
     configuration_of,
 )
-from agent.assistants.team_answer.tools import CODE, SEARCHES, Offered, offered_tools
+from agent.assistants.team_answer.tools import SEARCHES, Offered, offered_tools
 from agent.assistants.team_answer.verdict import (
     VERDICT,
     VERDICT_TOOL,
@@ -98,7 +105,7 @@ async def group_chat(
     searched = searched_scope(state, runtime, whole) is not None
     step = _Step(
         read, configuration, services, meter, runtime.stream_writer, chosen_engine, whole,
-        searches_own=searched,
+        services.workspace(room_of(state["turn"], runtime)), searches_own=searched,
     )  # fmt: skip
     update = await step.run()
     if wishes:
@@ -125,6 +132,7 @@ class _Step:
     emit: Emit
     engine: GroupChatEngine
     whole: WholeDocuments
+    workspace: Workspace
     searches_own: bool
     """Whether own documents are left to be searched."""
     gaps: list[Gap] = field(default_factory=list)
@@ -199,6 +207,10 @@ class _Step:
         offered = await self._offer() if may else Offered()
         if calls := self._first_calls(speaker, offered.tools):
             return self._call_update(speaker, AIMessage("", tool_calls=calls))
+        if speaker == "verifier":
+            tokens = context_limit(self.state["turn"], self.configuration) // 3
+            words = await page_passages(self.state, self.workspace, tokens)
+            self.state = with_pages(self.state, words)
         tools = [*offered.tools, *([VERDICT_TOOL] if speaker == "verifier" else [])]
         state = cast(TeamState, {**self.state, "instruction": self.instruction})
         prompt = turn_prompt(

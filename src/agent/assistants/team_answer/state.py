@@ -14,6 +14,7 @@ from langgraph.runtime import Runtime
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from agent.assistants.common.toolbox import ToolKind
 from agent.configuration import Configuration, MapCalls, ModelCalls, RunSeconds, RunTokens, Searches
 from agent.state import (
     NOTHING_GATHERED,
@@ -31,7 +32,6 @@ SPEAKERS: tuple[Speaker, ...] = ("researcher", "analyst", "verifier")
 
 Verdict = Literal["agree", "disagree", "unsure"]
 Outcome = Literal["answer", "premise_false", "not_found"]
-ToolKind = Literal["search", "page", "documents", "map", "code"]
 
 
 class TeamConfiguration(Configuration):
@@ -170,6 +170,8 @@ class TeamState(AgentInput, Gathered, total=False):
     pending_tools: list[ToolNote]
     tool_rounds: int
     """Rounds of tools in the present turn."""
+    pages_opened: int
+    """Pages that were read, by a search or by a call."""
     failures: int
     """Model calls that failed in a row."""
     instruction: str
@@ -217,6 +219,7 @@ def new_discussion() -> TeamUpdate:
         "pending": None,
         "pending_tools": [],
         "tool_rounds": 0,
+        "pages_opened": 0,
         "failures": 0,
         "instruction": "",
         "outcome": None,

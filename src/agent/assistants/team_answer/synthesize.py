@@ -14,9 +14,14 @@ from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.steering import new_wishes, wished, with_wishes
-from agent.assistants.common.turn import context_limit, meter_of
+from agent.assistants.common.turn import context_limit, meter_of, room_of
 from agent.assistants.common.whole_documents import WholeDocuments, document_elements
-from agent.assistants.team_answer.documents import prompt_limit, with_documents
+from agent.assistants.team_answer.documents import (
+    page_texts,
+    prompt_limit,
+    with_documents,
+    with_pages,
+)
 from agent.assistants.team_answer.evidence_view import evidence_view
 from agent.assistants.team_answer.settlement import SynthesizedAnswer, settled
 from agent.assistants.team_answer.speakers import (
@@ -127,6 +132,12 @@ async def synthesize(
     services, configuration = get_services(), configuration_of(runtime)
     wishes = await new_wishes(state, services, runtime.stream_writer, NODE)
     state, whole = await with_documents(wished(state, wishes), services, configuration, runtime)
+    workspace, given = (
+        services.workspace(room_of(state["turn"], runtime)),
+        given_in(agreement(state)),
+    )
+    named = [*given.evidence, *given.looked_at] if given else []
+    state = with_pages(state, await page_texts(state, workspace, named))
     # A discussion may spend all but what is kept for the answer; this is the answer.
     meter = meter_of(state, configuration, services, answering=True)
     synthesis = _Synthesis(state, configuration, services, meter, whole)

@@ -8,9 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
-from typing import Any
 
-from langchain_core.messages import ToolCall
 from langchain_core.tools import BaseTool, tool
 
 from agent.assistants.common.gaps import gap_of
@@ -28,6 +26,7 @@ from agent.assistants.common.search import (
     told_once,
 )
 from agent.assistants.common.services import Services
+from agent.assistants.common.toolbox import CODING
 from agent.assistants.team_answer.state import Evidence, TeamState
 from agent.configuration import Configuration
 from agent.core.budget import Meter
@@ -35,10 +34,10 @@ from agent.core.errors import ConfigurationError
 from agent.core.outside import parse_json
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.intent import LNGLAT, detect_location_query
-from agent.evidence.queries import clean_text, normalised_query, same_search
+from agent.evidence.queries import normalised_query, same_search
 from agent.evidence.records import route_text
 from agent.evidence.types import Gap, Route, RouteMode
-from agent.search.hits import MAX_QUERY, SearchProvider, WebChoice, WebTask, search_gap
+from agent.search.hits import SearchProvider, WebChoice, WebTask, search_gap
 from agent.search.web import WebSearch
 from agent.state import Turn
 from agent.texts import Language, say
@@ -310,13 +309,7 @@ def _rounded(number: str) -> str:
     return plain.rstrip("0").rstrip(".")
 
 
-CODE = "run_code"
-MAP_PREFIX = "maps_"
 _ARGUMENT = re.compile(r"(?<![a-z_])([a-z_]+)=(.*?)(?=, [a-z_]+=|$)")
-MAX_PROGRAM = 20_000
-"""Characters of a program."""
-_QUERY_NAMES = ("query", "q", "queries", "search_query", "keywords")
-_CODE_NAMES = ("code", "program", "source", "python", "script")
 
 
 @tool
@@ -340,15 +333,6 @@ def search_bocha(query: str) -> str:
 @tool
 def search_tavily(query: str) -> str:
     """Search the web (Tavily). Natural language only, no operators. One query a call."""
-    return ""
-
-
-@tool
-def run_code(code: str) -> str:
-    """Run a short Python program for exact arithmetic, dates, counting or comparison; never
-    compute in your head. Print the result, or end with an expression. math, re, json, datetime,
-    statistics, Decimal, Fraction and Counter are there; no files, no network, no other imports.
-    """
     return ""
 
 
@@ -380,7 +364,7 @@ async def offered_tools(
     if own:
         tools.append(DOCUMENTS)
     if await services.code_runner() is not None:
-        tools.append(run_code)
+        tools.append(CODING)
     maps, map_gaps = list[BaseTool](), list[Gap]()
     # Their declarations are a third of a prompt; most questions name no place.
     if offers_map(state, configuration) and wants_map(state, configuration):
@@ -395,9 +379,7 @@ async def offered_tools(
 
 def reads_left(state: TeamState, configuration: Configuration) -> int:
     """Return how many pages the team may still open in this turn."""
-    pool = state.get("evidence_pool") or []
-    opened = sum(each["kind"] == "page" and not each["failed"] for each in pool)
-    return max(0, configuration.max_page_reads - opened)
+    return max(0, configuration.max_page_reads - state.get("pages_opened", 0))
 
 
 def wants_map(state: TeamState, configuration: Configuration) -> bool:
@@ -412,22 +394,3 @@ def wants_map(state: TeamState, configuration: Configuration) -> bool:
         return True
     words = [turn["text"] for turn in state.get("transcript") or []]
     return any(LNGLAT.search(text) for text in (*texts, *words))
-
-
-def query_of(call: ToolCall) -> str:
-    """Return the one query of a search; empty where there is none, or several."""
-    return clean_text(_text(call["args"], _QUERY_NAMES), MAX_QUERY)
-
-
-def program_of(call: ToolCall) -> str:
-    """Return the program as the model wrote it; empty where there is none or it is far too long."""
-    program = _text(call["args"], _CODE_NAMES)
-    return program if program.strip() and len(program) <= MAX_PROGRAM else ""
-
-
-def _text(arguments: Mapping[str, Any], names: tuple[str, ...]) -> str:
-    """Return a text under the first name that has one; models also write a list of one."""
-    value = next((arguments[name] for name in names if arguments.get(name)), None)
-    if isinstance(value, list) and len(value) == 1:
-        value = value[0]
-    return value if isinstance(value, str) else ""
