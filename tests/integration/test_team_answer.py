@@ -8,9 +8,10 @@ from langchain_core.messages import AIMessage, AIMessageChunk
 from agent.core.errors import InputError, NothingFound
 from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import block, task_of
+from agent.texts import say
 from tests.support.deep_lab import Web
 from tests.support.lab import answer_of, told
-from tests.support.team_lab import EN, ZH, Team, code, gives, says, team_laboratory
+from tests.support.team_lab import EN, ZH, Rule, Team, code, gives, says, team_laboratory
 
 FAILS = ModelReply(finish="PROMPT_BLOCKED")
 EVENTS = [
@@ -337,25 +338,78 @@ async def test_the_verifier_reads_what_was_found_and_not_what_was_made_of_it() -
     assert not block(lab.llm.asked("team_researcher")[-1].user, "evidence")
 
 
-@pytest.mark.parametrize("ruling", ["x", "n"])
-async def test_an_answer_that_both_agreed_on_against_the_page_is_not_verified(ruling: str) -> None:
-    """The figure stands in the page, of another bridge: only a judge sees that."""
-    page = "青川大桥于1987年9月1日通车。青岚大桥于1990年通车。"
-    of_another = gives(quotes=["于1987年9月1日通车"], explanation="青岚大桥于1987年通车[^s0-0]。")
+OF_ANOTHER = "青川大桥于1987年9月1日通车。青岚大桥于1990年通车。"
+"""A page with the figure that a careless team agrees on, of another bridge: a judge sees that."""
 
+
+def careless(turn: ModelTurn) -> ModelReply:
+    """Agrees to the other bridge's year until it is told; then to the right one."""
+    told = "1990年[^s0-0]" in block(turn.user, "transcript")
+    year, words = ("1990年", "青岚大桥于1990年通车") if told else ("1987年", "于1987年9月1日通车")
+    said = f"青岚大桥于{year}通车[^s0-0]。"
+    return gives(answer=year, quotes=[words], explanation=said)(turn)
+
+
+def refutes(ruling: str) -> Rule:
     def judge(turn: ModelTurn) -> ModelReply:
-        row = {"r": f"1 {ruling} 1.1", "bad": ["1987年"], "says": "青岚大桥于1990年通车"}
+        row: dict[str, Any] = {"r": "1 s 1.1"}
+        if "1987年通车" in block(turn.user, "statements"):
+            row = {"r": f"1 {ruling} 1.1", "bad": ["1987年"], "says": "青岚大桥于1990年通车"}
         return ModelReply(json={"rulings": [row]})
 
-    team = Team(team_verifier=of_another, claim_check=judge)
-    async with team_laboratory(team, web=Web(text=lambda query, number: page)) as lab:
-        state = await lab.ask()
+    return judge
+
+
+@pytest.mark.parametrize("ruling", ["x", "n"])
+async def test_what_both_agreed_on_against_the_page_goes_back_before_anything_is_shown(
+    ruling: str,
+) -> None:
+    shown: list[str] = []
+
+    def analyst(turn: ModelTurn) -> ModelReply:
+        shown.append(block(turn.user, "transcript"))
+        return ModelReply(text="H1 [0.9] 1990年[^s0-0]")
+
+    team = Team(team_verifier=careless, team_analyst=analyst, claim_check=refutes(ruling))
+    async with team_laboratory(team, web=Web(text=lambda query, number: OF_ANOTHER)) as lab:
+        state = await lab.ask(ZH)
+    speakers = [turn["speaker"] for turn in state["transcript"]]
+    assert speakers == ["researcher", "verifier", "verifier", "analyst", "verifier"]
+    assert "“青岚大桥于1987年通车。”并不成立" in shown[0]
+    assert (state["final_answer"], state["verified"]) == ("1990年", True)
+    assert "1987年" not in str(answer_of(state).text).split("**来源**")[0]
+    assert [m.type for m in state["messages"]] == ["human", "ai"]
+    # The rulings on a right answer are used for the message: nothing is judged twice.
+    judged = [block(turn.user, "statements") for turn in lab.llm.asked("claim_check")]
+    assert len(judged) == len(set(judged)) == 2
+
+
+async def test_an_answer_that_is_refuted_once_more_is_shown_without_the_word_verified() -> None:
+    of_another = gives(quotes=["于1987年9月1日通车"], explanation="青岚大桥于1987年通车[^s0-0]。")
+    team = Team(team_verifier=of_another, claim_check=refutes("x"))
+    async with team_laboratory(team, web=Web(text=lambda query, number: OF_ANOTHER)) as lab:
+        state = await lab.ask(ZH)
     text, kept = str(answer_of(state).text), told(state)
     assert (state["verified"], kept["verified"], kept["checks"]["verified"]) == (False, False, 0)
-    assert (
-        text.index("**答案：1987年**")
-        < text.index("未经核实：所引资料不支持")
-        < text.index("青岚大桥于")
-    )
+    label = say("team_answer.answer.unverified_judged", "zh")
+    assert text.index("**答案：1987年**") < text.index(label) < text.index("青岚大桥于")
     start, end = kept["checks"]["statements"][0]["start"], kept["checks"]["statements"][0]["end"]
     assert "青岚大桥于1987年" in text[start:end]
+
+
+async def test_a_list_of_sources_of_the_verifiers_own_is_left_out() -> None:
+    listed = gives(
+        explanation="资料写明1987年[^s0-0]。\n\n来源：\n- pages.example\n- other.example"
+    )
+    async with team_laboratory(Team(team_verifier=listed)) as lab:
+        state = await lab.ask(ZH)
+    assert "- pages.example" not in str(answer_of(state).text)
+
+
+async def test_a_denial_is_verified_by_the_words_that_deny_it() -> None:
+    denial = "该桥1987年通车，长1200米，不是1990年"
+    denies = gives(outcome="premise_false", answer=denial, quotes=["于1987年9月1日通车"])
+    async with team_laboratory(Team(team_verifier=denies)) as lab:
+        state = await lab.ask("青岚大桥为什么到1990年才通车？")
+        assert len(lab.llm.asked("team_verifier")) == 1
+    assert (state["final_answer"], state["verified"]) == (denial, True)

@@ -266,7 +266,12 @@ class Draft:
         return resolved(used, self.targets)
 
     def begin_check(self) -> None:
-        """Begin to read, in a thread, what the text may rest on, and to have it judged."""
+        """Begin to read, in a thread, what the text may rest on, and to have it judged.
+
+        A check that has begun goes on: what was judged is not judged again.
+        """
+        if self.claims is not None:
+            return
         models, judge, beside = self.services.models, self.judge_model, self.is_judged_beside
         evidence, sources = self._evidence(), {**self.sources}
         self.claims = ClaimCheck(evidence, [], sources, self.language, beside=beside)

@@ -3,11 +3,12 @@
 Rules bring the answer into its form; a model is asked only where they see that it is not met.
 """
 
+import logging
 import re
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
@@ -16,13 +17,15 @@ from pydantic import BaseModel, Field
 from agent.assistants.common.claims import Checked
 from agent.assistants.common.draft import Draft
 from agent.assistants.common.gaps import ask_or_gap
-from agent.assistants.common.services import GetServices
+from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import context_limit, room_of
+from agent.assistants.common.whole_documents import WholeDocuments
 from agent.assistants.common.writer import MessageParts, refuse_if_all_failed, write_message
 from agent.assistants.team_answer.answer_form import formatted, presentable, same_answer, unmet
 from agent.assistants.team_answer.documents import page_texts, with_documents
 from agent.assistants.team_answer.evidence_view import lookups
 from agent.assistants.team_answer.state import (
+    ChatTurn,
     Evidence,
     Outcome,
     TeamState,
@@ -38,7 +41,7 @@ from agent.assistants.team_answer.tools import (
     searches_saved,
     shown_calculations,
 )
-from agent.assistants.team_answer.verified import agreed_answer, is_refuted
+from agent.assistants.team_answer.verified import agreed_answer, refutation
 from agent.configuration import Configuration
 from agent.core.progress import event
 from agent.core.strings import cut_to_tokens
@@ -49,6 +52,7 @@ from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import task_prompt
 from agent.texts import Language, say
 
+log = logging.getLogger(__name__)
 NODE = "format_answer"
 ASSISTANT = "team_answer"
 _MAX_ANSWER = 2000
@@ -122,49 +126,30 @@ async def format_answer(
 ) -> TeamUpdate:
     """Write the message; raise NothingFound where every source asked, or every model, failed."""
     services, configuration = get_services(), configuration_of(runtime)
-    begun = state
-    state, whole = await with_documents(state, services, configuration, runtime)
-    workspace, named = (
-        services.workspace(room_of(state["turn"], runtime)),
-        state.get("answer_evidence", []),
-    )
-    pages = await page_texts(state, workspace, named)
-    draft = Draft(
-        begun, configuration, services, runtime.stream_writer, node=NODE, assistant=ASSISTANT,
-        texts=whole.texts | {name: text for name, [text] in pages.items()}, known=_known(state),
-        read=[s for s in state.get("sources_gathered", []) if s["id"] in whole.by_id],
-    )  # fmt: skip
-    draft.gaps += [whole.gap] if whole.gap else []
+    draft, state, whole = await _drafted(state, services, configuration, runtime)
     if _all_failed(state):
         gaps = [gap for gap in draft.gaps if gap["provider"] != ASSISTANT]
         refuse_if_all_failed(gaps, draft.language)
-    draft.degraded = state.get("unsettled", False) or state.get("ended") == "failures"
-    draft.citer.unknown_ids_removed = state.get("unknown_ids", 0)
-    bare, gaps = await _in_form(state.get("raw_answer", "").strip(), state, draft)
-    draft.gaps += gaps
-    for gap in gaps:
-        draft.emit(event("gap", NODE, text=gap["message"]))
-    answer = final = bare
-    if state.get("outcome") != "premise_false":
-        requirement = state["analysis"]["format_requirement"]
-        answer, final = presentable(bare, requirement), formatted(bare, requirement)
+    answer, final = await _in_both_forms(state, draft)
     outcome: Outcome = (state.get("outcome") or "answer") if final else "not_found"
     title = headline(answer, outcome, draft.language)
     for words in _own(state, title):
         draft.by_code(words)
     verified = bool(final) and state.get("verified", False)
+    body = "".join(_body(draft, state, answer, outcome))
+    # Read once for an answer that would be called verified: what fails goes back to the team.
+    if verified and not state.get("objected") and (said := await _refuted(draft, answer, body)):
+        return _objection(state, draft, said)
     told: dict[str, Any] = {"final_answer": final, "answered": bool(final), "outcome": outcome}
     told["verified"] = verified
     checks = _checks(state, verified) | {"documents_whole": len(whole.read)}
     draft.conclude = partial(
         _concluded, draft, title=title, answer=answer, told=told, checks=checks
     )
+    coverage = draft.by_code(whole.coverage(draft.language))
     parts = MessageParts(
-        body=lambda: _body(draft, state, answer, outcome),
-        sections=lambda: [
-            *_sections(draft, state, final),
-            draft.by_code(whole.coverage(draft.language)),
-        ],
+        body=lambda: _whole(body),
+        sections=lambda: [*_sections(draft, state, final), coverage],
         metadata=told,
         checks=checks,
         located=known_positions(state),
@@ -174,6 +159,70 @@ async def format_answer(
     trace = [TraceEntry(step=NODE, text=final or "–")]
     update = {**closing, "final_answer": final, "verified": told["verified"]}
     return cast(TeamUpdate, {**update, "reasoning_trace": trace})
+
+
+def after_format_answer(state: TeamState) -> Literal["group_chat", "__end__"]:
+    """Route back to the discussion where the judge has refuted what it agreed on."""
+    return "__end__" if state.get("ended") else "group_chat"
+
+
+async def _drafted(
+    state: TeamState,
+    services: Services,
+    configuration: Configuration,
+    runtime: Runtime[Configuration],
+) -> tuple[Draft, TeamState, WholeDocuments]:
+    """Return the message to be written, and the state with own documents that are read whole."""
+    read, whole = await with_documents(state, services, configuration, runtime)
+    workspace = services.workspace(room_of(state["turn"], runtime))
+    pages = await page_texts(read, workspace, state.get("answer_evidence", []))
+    draft = Draft(
+        state, configuration, services, runtime.stream_writer, node=NODE, assistant=ASSISTANT,
+        texts=whole.texts | {name: text for name, [text] in pages.items()}, known=_known(read),
+        read=[s for s in read.get("sources_gathered", []) if s["id"] in whole.by_id],
+    )  # fmt: skip
+    draft.gaps += [whole.gap] if whole.gap else []
+    draft.degraded = state.get("unsettled", False) or state.get("ended") == "failures"
+    draft.citer.unknown_ids_removed = state.get("unknown_ids", 0)
+    return draft, read, whole
+
+
+async def _in_both_forms(state: TeamState, draft: Draft) -> tuple[str, str]:
+    """Return the answer as people read it, and as it is compared."""
+    bare, gaps = await _in_form(state.get("raw_answer", "").strip(), state, draft)
+    draft.gaps += gaps
+    for gap in gaps:
+        draft.emit(event("gap", NODE, text=gap["message"]))
+    if state.get("outcome") == "premise_false":
+        return bare, bare
+    requirement = state["analysis"]["format_requirement"]
+    return presentable(bare, requirement), formatted(bare, requirement)
+
+
+async def _refuted(draft: Draft, answer: str, body: str) -> str:
+    """Return what the judge has against an answer; its rulings are kept for the message."""
+    draft.begin_check()
+    draft.body = body
+    return refutation(answer, await draft.check(), draft.language)
+
+
+def _objection(state: TeamState, draft: Draft, said: str) -> TeamUpdate:
+    """Return to the discussion, with what the judge has said as the verifier's objection."""
+    draft.emit(event("gap", NODE, text=said))
+    turn = ChatTurn(
+        round=len(state.get("transcript") or []) + 1, speaker="verifier", text=said, tools=[],
+        verdict="disagree", agreed="", ends=False,
+    )  # fmt: skip
+    log.info("turn=%s %s: refuted: %s", draft.turn["id"], NODE, said)
+    entry = TraceEntry(step=NODE, text=said, speaker="verifier", round=turn["round"])
+    return TeamUpdate(
+        ended=None, objected=True, verified=False, transcript=[turn], reasoning_trace=[entry],
+        usage=draft.meter.usage,
+    )  # fmt: skip
+
+
+async def _whole(body: str) -> AsyncIterator[str]:
+    yield body
 
 
 def _concluded(
@@ -186,7 +235,7 @@ def _concluded(
     checks: dict[str, int],
 ) -> Checked:
     """Return the message; where the judge finds its reasons wanting, the label is taken back."""
-    if not told["verified"] or not is_refuted(answer, draft.claims):
+    if not told["verified"] or not refutation(answer, draft.claims, draft.language):
         return checked
     told["verified"], checks["verified"] = False, 0
     return with_remark(checked, title, say("team_answer.answer.unverified_judged", draft.language))
@@ -246,16 +295,15 @@ def _all_failed(state: TeamState) -> bool:
     return not state.get("raw_answer", "").strip() and (nobody_spoke or none_worked)
 
 
-async def _body(
-    draft: Draft, state: TeamState, answer: str, outcome: Outcome
-) -> AsyncIterator[str]:
+def _body(draft: Draft, state: TeamState, answer: str, outcome: Outcome) -> Iterator[str]:
     """Yield the answer in the form people read, and what it rests on."""
     language = draft.language
     yield headline(answer, outcome, language)
     for remark in _remarks(state, language) if answer else []:
         yield f"\n\n{remark}"
     if explanation := state.get("explanation", ""):
-        yield "\n\n" + draft.cited(explanation)
+        # A model's own list of sources goes; code writes that.
+        yield "\n\n" + (draft.clean(explanation) + draft.rest()).strip()
     if markers := _uncited_gap(state, explanation):
         yield "\n\n" + draft.cited(say("team_answer.answer.rests_on", language) + markers)
 

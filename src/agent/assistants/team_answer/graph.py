@@ -4,6 +4,8 @@ analyze ─ decompose ─ group_chat ─ synthesize ─ format_answer
                         ⟲   ⇅
                      (next) use_tools
 
+What the judge of claims refutes goes back to group_chat once, before anything is shown.
+
 With `review_plan` the run pauses between decompose and group_chat.
 """
 
@@ -17,7 +19,7 @@ from agent.assistants.common.review_plan import review_plan
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.turn import ResearchGraph
 from agent.assistants.team_answer.analyze import analyze, decompose
-from agent.assistants.team_answer.format_answer import format_answer
+from agent.assistants.team_answer.format_answer import after_format_answer, format_answer
 from agent.assistants.team_answer.group_chat import after_group_chat, group_chat
 from agent.assistants.team_answer.reviewed_steps import STEPS, after_decompose
 from agent.assistants.team_answer.state import TeamConfiguration, TeamInput, TeamState
@@ -52,7 +54,7 @@ def build_graph(get_services: GetServices = process_services) -> Graph:
     )
     graph.add_edge("use_tools", "group_chat")
     graph.add_edge("synthesize", "format_answer")
-    graph.add_edge("format_answer", END)
+    graph.add_conditional_edges("format_answer", after_format_answer, ["group_chat", END])
     return graph
 
 

@@ -185,6 +185,8 @@ class TeamState(AgentInput, Gathered, total=False):
     """None until the answer is settled."""
     contested: bool
     """True where sources give different answers."""
+    objected: bool
+    """True once the judge has sent an answer back to the discussion."""
     raw_answer: str
     """The bare answer as it was settled; empty where none was found."""
     explanation: str
@@ -224,6 +226,7 @@ def new_discussion() -> TeamUpdate:
         "instruction": "",
         "outcome": None,
         "contested": False,
+        "objected": False,
         "raw_answer": "",
         "explanation": "",
         "answer_evidence": [],

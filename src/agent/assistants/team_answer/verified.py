@@ -20,6 +20,7 @@ from agent.evidence.claims.proof import span_in
 from agent.evidence.figures import Figure, figures, same
 from agent.evidence.language import fold
 from agent.evidence.records import place_lines, route_lines, weather_lines
+from agent.texts import Language, say
 
 _LEFT_OUT = re.compile(r"…|\.{3}|\[\.\.\.\]")
 _ID = re.compile(r"(?<![a-z])[a-z]++\d+(?:-\d+)?")
@@ -83,8 +84,9 @@ def _unproved(claim: SynthesizedAnswer, given: GivenVerdict, state: TeamState) -
     texts = evidence_texts([name for name in names if not _is_sum(name)], state)
     stated = [quote for quote in given.quotes if is_quoted(quote, texts)]
     stated += filter(None, _measured(claim, state))
-    said = figures("\n".join([*stated, *_denied(claim, state)]))
-    open_figures = [f for f in _telling(claim.answer) if not any(same(f, one) for one in said)]
+    said = figures("\n".join(stated))
+    needed = _telling(claim.answer) if claim.outcome == "answer" else []
+    open_figures = [f for f in needed if not any(same(f, one) for one in said)]
     if stated and not open_figures:
         return ""
     if _has_own_sum(open_figures, claim, state):
@@ -101,23 +103,21 @@ def _unrefuted(claim: SynthesizedAnswer, given: GivenVerdict, state: TeamState) 
     return "" if names & issued(state) or _has_own_sum([], claim, state) else "refutation"
 
 
-def is_refuted(answer: str, claims: ClaimCheck | None) -> bool:
-    """Return whether the judge found that what is said of the answer does not follow.
+def refutation(answer: str, claims: ClaimCheck | None, language: Language) -> str:
+    """Return what the judge found not to follow of what is said of the answer; empty if nothing.
 
     A statement that names the answer fails by other words of its own, or by those of the answer;
     where none names it (yes, no), any that fails does.
     """
-    if claims is None:
-        return False
-    pairs = list(zip(claims.statements, claims.outcomes, strict=False))
+    pairs = list(zip(claims.statements, claims.outcomes, strict=False)) if claims else []
     naming = [(one, outcome) for one, outcome in pairs if _names(one.plain, answer)]
-    return any(
-        outcome.verdict == "contradicted"
-        or (
-            outcome.verdict == "missing" and (not naming or _names(" ".join(outcome.spans), answer))
-        )
-        for _, outcome in naming or pairs
-    )
+    for one, outcome in naming or pairs:
+        is_own = not naming or _names(" ".join(outcome.spans), answer)
+        if outcome.verdict == "contradicted" or (outcome.verdict == "missing" and is_own):
+            says = outcome.quote or " … ".join(passage.text for passage in outcome.passages[:2])
+            key = "judged" if says else "judged_nowhere"
+            return say(f"team_answer.{key}", language, said=one.plain, says=says)
+    return ""
 
 
 def _names(text: str, answer: str) -> bool:
