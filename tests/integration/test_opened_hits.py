@@ -135,7 +135,9 @@ async def test_a_search_waits_no_longer_than_its_time_for_a_page_that_is_silent(
     bench: Bench,
 ) -> None:
     silent, there = bench.hit("/silent"), bench.hit("/there", "Something.")
-    opener = bench.opener(seconds=1.0)
+    opener = bench.opener()
+    await opener.open([there])
+    opener.seconds = 0.2
     read = await opener.open([silent, there])
     assert [bool(hit.text) for hit in read] == [False, True]
     assert opener.opened == 1
