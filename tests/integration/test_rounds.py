@@ -31,11 +31,17 @@ def judges(turn: ModelTurn) -> ModelReply:
     return ModelReply(json={"rulings": rulings})
 
 
+def with_ids(turn: ModelTurn, text: str) -> str:
+    """Return words whose `[^t0-2]` is the page of that number, by its id in the prompt."""
+    ids = {f"t0-{page}": name for name, page in re.findall(r"\[\^(\S+?)\] 成本 0 (\d)", turn.user)}
+    return re.sub(r"(?<=\[\^)t0-\d(?=\])", lambda match: ids.get(match[0], match[0]), text)
+
+
 def edits(*changes: tuple[str, str], inserts: tuple[tuple[str, str], ...] = ()) -> Rule:
     return lambda turn: ModelReply(
         json={
-            "edits": [{"id": name, "text": text} for name, text in changes],
-            "inserts": [{"after": name, "text": text} for name, text in inserts],
+            "edits": [{"id": name, "text": with_ids(turn, text)} for name, text in changes],
+            "inserts": [{"after": name, "text": with_ids(turn, text)} for name, text in inserts],
         }
     )
 
@@ -68,10 +74,11 @@ async def test_what_fails_is_mended_once_and_only_what_is_new_is_judged_again() 
     assert f"{MENDED}[2]" in text
     assert "999" not in text
     assert "†" not in text
-    assert f"⟨1⟩{RIGHT}[^t0-0]。⟨2⟩{WRONG}[^t0-1]。" in block(asked.user, "draft")
+    shown = with_ids(asked, f"⟨1⟩{RIGHT}[^t0-0]。⟨2⟩{WRONG}[^t0-1]。")
+    assert shown in block(asked.user, "draft")
     failed = block(asked.user, "failed")
     assert failed.startswith("2: missing: 999美元")
-    assert "[^t0-1] " in failed
+    assert with_ids(asked, "[^t0-1] ") in failed
     assert sum(line.split(" ", 1)[1].startswith(RIGHT) for line in seen) == 1
     assert sum(line.split(" ", 1)[1].startswith(MENDED) for line in seen) == 1
     assert told(state)["checks"]["revision"] == {

@@ -20,7 +20,7 @@ from agent.evidence.claims.judging import (
     statements_block,
 )
 from agent.evidence.claims.passages import Evidence, Passage, Record
-from agent.evidence.claims.proof import Outcome, proved, revised
+from agent.evidence.claims.proof import Outcome, proved, revised, wrong_figures
 from agent.evidence.claims.statements import MARKED, Statement, statements
 from agent.evidence.types import Place
 from agent.models.validation import schema_of
@@ -412,6 +412,15 @@ def test_a_figure_that_is_no_part_of_a_right_sum_is_not_carried_by_it() -> None:
     text = "两张票 60 × 2 = 120 元，全程要 980 元[^w0-0]。"
     _, outcome = judge(text, PALACE, v="c", p=["1.1"], calc="60*2")
     assert (outcome.verdict, outcome.spans) == ("missing", ("980 元",))
+
+
+def test_a_figure_that_a_sum_has_shown_to_be_wrong_is_wrong_wherever_it_stands() -> None:
+    found = statements("有了 940 元就够了。\n\n建议早去。", MARKED)
+    rulings = {0: Ruling(v="o"), 1: Ruling(v="o")}
+    wrong = wrong_figures([Outcome("missing", ("940 元",), value="60*13 = 780")], PALACE)
+    outcomes = proved(found, rulings, PALACE, wrong)
+    assert [one.verdict for one in outcomes] == ["missing", "own"]
+    assert outcomes[0].spans == ("940 元",)
 
 
 def test_of_a_document_s_passages_the_one_that_was_named_is_shown_first() -> None:

@@ -26,7 +26,7 @@ from agent.evidence.claims.corrected import (
 from agent.evidence.claims.judging import BATCH, Ruling, batches, second_looks
 from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.places import without_invented_places
-from agent.evidence.claims.proof import LEAVES_OUT, Outcome, proved, revised
+from agent.evidence.claims.proof import LEAVES_OUT, Outcome, proved, revised, wrong_figures
 from agent.evidence.claims.rewording import following, reworded
 from agent.evidence.claims.statements import (
     Key,
@@ -112,6 +112,8 @@ class ClaimCheck:
         self._again: dict[Key, Ruling] = {}
         """On wordings, and on the sentences behind them."""
         self._exact: dict[Key, tuple[str, ...]] = {}
+        self._wrong: Sequence[str] = ()
+        """Figures of the text before it was revised that were no results of their sums."""
         self._decisive: Sequence[str] = ()
         """Passages that have decided any statement, before the text was revised."""
         self._leaning = set[Key]()
@@ -272,6 +274,8 @@ class ClaimCheck:
         self._leaning = {one.key for one, behind in zip(found, is_behind, strict=True) if behind}
         fresh = {one.key for one, is_it in zip(found, is_new, strict=True) if is_it}
         forgotten = failed | fresh | self._leaning
+        if (evidence := await self.evidence) is not None:
+            self._wrong = wrong_figures(self.outcomes, evidence)
         self._decisive = list(dict.fromkeys(p for r in self._rulings.values() for p in r.p))
         self.cites = ()
         for one, is_it in zip(found, is_new, strict=True):
@@ -303,7 +307,7 @@ class ClaimCheck:
     ) -> list[Outcome]:
         by_place = {at: rulings[one.key] for at, one in enumerate(found) if one.key in rulings}
         return await compute(
-            lambda: proved(found, by_place, evidence),
+            lambda: proved(found, by_place, evidence, self._wrong),
             otherwise=lambda: [Outcome("unchecked")] * len(found),
         )
 

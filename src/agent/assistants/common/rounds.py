@@ -310,10 +310,9 @@ class _Revising:
         for at, words in enumerate(wanted):
             share = max(0, tokens) // (len(wanted) - at)
             for passage in self.evidence.best(Statement(0, 0, words, words), share):
-                kind = (
-                    draft.sources[passage.source]["kind"] if passage.source in draft.sources else ""
-                )
-                if passage.name in lines or (but_documents and kind == "document"):
+                source = draft.sources.get(passage.source)
+                is_shown = but_documents and source and source["kind"] == "document"
+                if source is None or passage.name in lines or is_shown:
                     continue
                 if passage.tokens + _PER_LINE > tokens:
                     break

@@ -54,9 +54,15 @@ class Outcome:
 
 
 def proved(
-    statements: Sequence[Statement], rulings: Mapping[int, Ruling], evidence: Evidence
+    statements: Sequence[Statement],
+    rulings: Mapping[int, Ruling],
+    evidence: Evidence,
+    wrong: Sequence[str] = (),
 ) -> list[Outcome]:
-    """Return each statement's outcome by its ruling; sums may use what is borne out elsewhere."""
+    """Return each statement's outcome by its ruling; sums may use what is borne out elsewhere.
+
+    What a sum has shown to be wrong, here or before (`wrong`), is wrong wherever it stands.
+    """
     outcomes = [Outcome("unchecked")] * len(statements)
     sound = list[Figure]()
     assumed = _assumed(statements, rulings)
@@ -71,7 +77,33 @@ def proved(
         _by_record(statement, evidence) or outcome if outcome.verdict == "unchecked" else outcome
         for statement, outcome in zip(statements, outcomes, strict=True)
     ]
+    wrong = [*wrong, *wrong_figures(outcomes, evidence)]
+    outcomes = [
+        _repeating(statement, wrong) or outcome if outcome.verdict in _NOT_PROVED else outcome
+        for statement, outcome in zip(statements, outcomes, strict=True)
+    ]
     return _with_sources(statements, outcomes, evidence)
+
+
+_NOT_PROVED = ("own", "unchecked")
+_LEAST_DIGITS = 3
+
+
+def wrong_figures(outcomes: Iterable[Outcome], evidence: Evidence) -> list[str]:
+    """Return the figures that are no results of their sums and that no passage has."""
+    spans = [span for one in outcomes if one.value and one.fails for span in one.spans]
+    return [
+        figure.text
+        for span in spans
+        for figure in figures(span)
+        if sum(map(str.isdigit, figure.text)) >= _LEAST_DIGITS and not evidence.has(figure)
+    ]
+
+
+def _repeating(statement: Statement, wrong: Iterable[str]) -> Outcome | None:
+    stated = {figure.text for figure in figures(statement.plain)}
+    told = next((text for text in wrong if text in stated), None)
+    return Outcome("missing", (told,)) if told else None
 
 
 def _with_sources(
