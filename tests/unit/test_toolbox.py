@@ -265,7 +265,7 @@ async def test_a_document_that_is_not_there_is_no_source(
 
 
 def test_numbers_go_on_behind_those_of_the_turn() -> None:
-    numbers: Mapping[Any, int] = next_numbers(["a0-1", "a3-0", "d1-2", "t0-1", "p7"])
+    numbers: Mapping[Any, int] = next_numbers(["a0-1", "a3-0", "a482-17", "d1-2", "t0-1", "p7"])
     assert (numbers["map"], numbers["documents"], numbers["search"]) == (4, 2, 0)
 
 

@@ -5,7 +5,7 @@ there is no tool and no cost, but for `plan_execute`, which reads all that its o
 """
 
 import logging
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Literal
@@ -336,14 +336,3 @@ def shown_path(path: str) -> str:
 def marked_passages(sources: Iterable[Source]) -> str:
     """Return passages as marked text."""
     return "\n\n".join(f"{s['title']}: {s['quotes'][0]} [^{s['id']}]" for s in sources)
-
-
-def next_prefix(ids: Collection[str]) -> int:
-    """Return the first number of ids `d0-0`, `d1-0` … that none of these ids has."""
-    numbers = [
-        int(head[1:])
-        for name in ids
-        for head in [name.partition("-")[0]]
-        if head[:1] == "d" and head[1:].isdigit()
-    ]
-    return max(numbers, default=-1) + 1

@@ -44,6 +44,7 @@ from agent.core.budget import Meter
 from agent.core.errors import AgentError
 from agent.core.progress import Emit, EventType, event
 from agent.evidence.markdown import link_url
+from agent.evidence.numbering import is_kept
 from agent.evidence.queries import clean_text, normalised_query
 from agent.evidence.types import Gap, Place, Source
 from agent.knowledge.types import Scope
@@ -220,9 +221,14 @@ def map_call_text(call: ToolCall) -> str:
 
 
 def next_numbers(ids: Collection[str]) -> dict[ToolKind, int]:
-    """Return of each kind of call the first number that no id such as `s3` or `a2-0` has."""
+    """Return of each kind of call the first number that no id such as `s3` or `a2-0` has.
+
+    Those of a workspace do not count.
+    """
     numbers: dict[str, int] = {}
     for name in ids:
+        if is_kept(name):
+            continue
         head = name.partition("-")[0]
         if head[1:].isdigit():
             numbers[head[0]] = max(numbers.get(head[0], -1), int(head[1:]))
