@@ -1,6 +1,7 @@
 """The collections: their files, their labels, and what of them stands in a text."""
 
 import json
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
@@ -75,7 +76,15 @@ def stands(words: str, text: str) -> bool:
 def is_told(label: Label, text: str) -> bool:
     """Return whether a text tells a fact, or both sides of a contradiction: one of each group."""
     plain = _plain(text)
-    return all(any(_plain(word) in plain for word in group) for group in label["told"])
+    return all(any(_stands_alone(word, plain) for word in group) for group in label["told"])
+
+
+def _stands_alone(word: str, plain: str) -> bool:
+    """Return whether a spelling stands in a plain text, not inside another number."""
+    word = _plain(word)
+    before = r"(?<![\d.,])" if word[0].isdigit() else ""
+    after = r"(?![.,]?\d)" if word[-1].isdigit() else ""
+    return re.search(f"{before}{re.escape(word)}{after}", plain) is not None
 
 
 def _plain(text: str) -> str:

@@ -47,6 +47,8 @@ def test_a_fact_is_told_by_one_spelling_of_each_group_whatever_its_blanks() -> N
     row = {"told": [["3,000", "3000"], ["三个月", "3 个月"]]}
     assert sets.is_told(row, "最多扣 ３,000 元，提前3个月。")
     assert not sets.is_told(row, "最多扣 3,000 元。")
+    assert not sets.is_told(row, "提前3个月，最多扣 13,000 元。")
+    assert not sets.is_told({"told": [["6 ℃"]]}, "升到 11.6 ℃。")
 
 
 def test_pieces_of_a_row_stand_in_one_line() -> None:
