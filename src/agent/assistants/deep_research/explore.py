@@ -26,7 +26,7 @@ from agent.assistants.common.whole_documents import (
     read_whole,
 )
 from agent.assistants.deep_research.compress_topic import Compression
-from agent.assistants.deep_research.notes import shown_notes, workspace_lines
+from agent.assistants.deep_research.notes import lead_notes, workspace_lines
 from agent.assistants.deep_research.plan import (
     begun,
     next_planned,
@@ -126,7 +126,7 @@ def explore_prompt(
         ),
         "plan": plan_elements(state.get("plan", []), limit // 10),
         "topics_done": cut_to_tokens(topics_done(state), limit // 8),
-        "notes": shown_notes(state.get("notes", []), limit // 6),
+        "notes": lead_notes(state, limit // 6),
         "workspace": workspace_lines(state, limit // _LISTED),
         "topic": state["topic"],
         "left": left(state, configuration),

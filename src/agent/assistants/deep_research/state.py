@@ -183,7 +183,7 @@ class DeepState(AgentInput, Gathered, total=False):
     rounds: int
     """Model calls of the exploration, in this turn."""
     notes: Annotated[list[str], extend]
-    """What the lead thought, had explored and calculated in the topics that are closed."""
+    """What the lead thought in the topics that are closed."""
     topic_rounds: int
     fruitless: int
     """Rounds in a row that neither searched nor asked the map."""

@@ -11,7 +11,7 @@ from langgraph.types import Send
 from agent.assistants.common.gaps import run_gap
 from agent.assistants.deep_research.compress_topic import Compression
 from agent.assistants.deep_research.explore import has_calls, own_words, topic_name
-from agent.assistants.deep_research.notes import found_in, notes_of
+from agent.assistants.deep_research.notes import found_in, thoughts_of
 from agent.assistants.deep_research.plan import (
     begun,
     next_planned,
@@ -81,7 +81,7 @@ async def switch_topic(
         pages_left=replaced(_pages_left(state, entry)),
         links_found=replaced([]),
         topic=topic,
-        notes=notes_of(topic_name(state), messages),
+        notes=thoughts_of(topic_name(state), messages),
         plan=_plan(state, topic if goes_on else "", messages),
         topic_rounds=0,
         exploring=goes_on,

@@ -30,6 +30,7 @@ from agent.assistants.common.whole_documents import (
 from agent.assistants.common.workspace import Item, Workspace
 from agent.assistants.common.writer import MessageParts, refuse_if_all_failed, write_message
 from agent.assistants.deep_research.compress_topic import Compression, topic_element
+from agent.assistants.deep_research.notes import shown_notes
 from agent.assistants.deep_research.state import (
     DeepState,
     DeepUpdate,
@@ -60,6 +61,8 @@ _MEASURED, _NEAREST, _LEAST_MEASURED = 12, 3, 2
 _MAX_TITLE = 80
 _MATERIAL = 60_000
 """Tokens of passages that the writer is shown at most."""
+_THOUGHTS = 3000
+"""Tokens of the lead's thoughts, the last ones first."""
 _PER_TOPIC = 60
 """Tokens for a topic's tag."""
 
@@ -234,6 +237,9 @@ class _Report:
             else element("topic", cut_to_tokens(text, share), name=name)
             for name, text in topics
         ]
+        if thoughts := shown_notes(state.get("notes", []), min(_THOUGHTS, free // 8)):
+            name = say("deep_research.thoughts", turn["language"])
+            rows.append(element("topic", thoughts, name=name))
         noted = Raw("\n".join(rows))
         room = min(_MATERIAL, free - estimated_tokens(noted))
         shown = await compute(lambda: self._passages(room), otherwise=list[Passage])
