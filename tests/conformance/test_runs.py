@@ -275,7 +275,7 @@ async def test_items_of_the_store_are_kept(anna: LangGraphClient) -> None:
 
 async def test_a_terminated_instance_ends_its_runs_or_hands_them_on(served: Served) -> None:
     if served.engine != "aegra":
-        pytest.skip("one server: tests/e2e/test_server_ends.py ends it")
+        pytest.skip("one server: tests/e2e/test_server.py ends it")
     served.model.pace(seconds=0.3, tokens_per_second=200)
     async with served.client(1) as there:
         runs = [await _begun(served.client(number), number) for number in range(6)]

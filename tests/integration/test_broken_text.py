@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agent.assistants.team_answer.use_tools import outcome_text
+from agent.assistants.common.tool_results import code_text
 from agent.client.run_result import RunName, outcome_of
 from agent.core.errors import AgentError
 from agent.core.strings import valid_json
@@ -144,5 +144,5 @@ async def test_a_thread_with_broken_messages_of_others_can_be_gone_on_with() -> 
 
 def test_what_a_program_prints_steers_no_screen() -> None:
     result = CodeResult(f"42\x1b[31m{BROKEN}", "", False, 0.1)
-    assert outcome_text(result, "en") == "42[31m\ufffd31m"
-    assert outcome_text(replace(result, output="\x00"), "en") != ""
+    assert code_text(result, "en") == "42[31m\ufffd31m"
+    assert code_text(replace(result, output="\x00"), "en") != ""
