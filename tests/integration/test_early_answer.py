@@ -99,6 +99,26 @@ async def test_none_is_begun_where_something_may_come_between(context: dict[str,
         assert answers(lab) == 1
 
 
+async def test_none_is_begun_where_a_search_brought_nothing_and_another_will_be_asked_for() -> None:
+    refused = {"error": {"code": 400, "message": "no", "status": "INVALID_ARGUMENT"}}
+    async with laboratory() as lab:
+        respond = lab.gemini.respond
+
+        async def failing(request: web.Request, handler: Handler) -> web.StreamResponse:
+            if at("web_research")(request, request[BODY]) and "price" in str(request[BODY]):
+                return web.json_response(refused, status=400)
+            return await respond(request, handler)
+
+        lab.gemini.respond = failing  # type: ignore[method-assign]
+        written = {"query": [{"query": EN}, {"query": f"{EN} price"}]}
+        mood = moody(lab)
+        mood.say("generate_query", ModelReply(json=written), None)
+        mood.say("reflection", ModelReply(json=MORE), None)
+        state = await lab.ask(EN, context=WEB)
+        assert state["gaps"]
+        assert answers(lab) == 1
+
+
 async def test_an_early_answer_that_fails_is_asked_for_as_usual() -> None:
     async with laboratory() as lab:
         hold(lab, "reflection", until_asked="answer")

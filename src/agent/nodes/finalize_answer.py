@@ -94,10 +94,12 @@ def early_answer(
 ) -> AbstractAsyncContextManager[EarlyReply | None]:
     """Hold the answer as it may be begun while reflection reads the same findings.
 
-    None where it may not, or where something may still come between: a planned day.
+    None where it may not, or where something may still come between: a planned day, or another
+    search in place of one that brought nothing.
     """
     spent = share_spent(_LEFT_FOR_RESEARCH, state.get("usage"), configuration, meter)
-    if not configuration.early_answer or "outing" in state["turn"] or spent:
+    between = "outing" in state["turn"] or bool(state.get("gaps"))
+    if not configuration.early_answer or between or spent:
         return nullcontext()
     draft = Draft(state, configuration, services, emit, node=NODE, assistant=ASSISTANT)
     if not _has_evidence(draft, state):
