@@ -1,5 +1,6 @@
 """Tasks about places: the map's tools are offered, its records are cited, its failures are gaps."""
 
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -90,7 +91,7 @@ async def lab(shared: World) -> AsyncIterator[PlanLab]:
 
 async def test_the_maps_places_are_cited_with_ids_of_their_task(lab: PlanLab) -> None:
     state = await lab.ask(QUESTION)
-    assert [place["source"] for place in state["places"]] == ["a1-0"]
+    assert [place["source"] for place in state["places"]] == ["a1000-0"]
     (source,) = [s for s in told(state)["sources"] if s["kind"] == "place"]
     assert source["title"].endswith("断桥")
     assert "断桥" in str(answer_of(state).text)
@@ -109,15 +110,31 @@ async def test_places_that_a_search_only_names_are_looked_up_and_can_be_cited(
     assert lab.services.maps.asked == ["maps_around_search", "maps_search_detail"]
     assert lab.services.maps.within == "杭州西湖附近有什么好去处"
     [place] = state["places"]
-    assert (place["source"], place["open_time"]) == ("a1-0", "09:00-17:00")
+    assert (place["source"], place["open_time"]) == ("a1000-0", "09:00-17:00")
     second = llm.asked("execute_decide")[1]
-    assert "[^a1-0]" in str(second.tool_results)
-    assert [s["id"] for s in told(state)["sources"] if s["kind"] == "place"] == ["a1-0"]
+    assert "[^a1000-0]" in str(second.tool_results)
+    assert [s["id"] for s in told(state)["sources"] if s["kind"] == "place"] == ["a1000-0"]
 
 
-async def test_the_map_is_opened_once_for_a_task_and_its_calls_are_told(lab: PlanLab) -> None:
+async def test_a_place_of_the_turn_before_keeps_its_id_where_it_is_found_again(
+    lab: PlanLab,
+) -> None:
+    rule = looks_up("maps_around_search", keywords="公园")
+    llm = lab.world.gemini.llm = Planner("西湖 景点", execute_decide=rule)
+    first = await lab.ask(QUESTION)
+    again = await lab.ask("西湖的断桥怎么样")
+    (known,) = again["previous"]["places"]
+    assert [place["id"] for place in first["places"]] == [known["id"]]
+    assert again["places"] == []
+    (result,) = llm.asked("execute_decide")[-1].tool_results
+    (name,) = re.findall(r"\[\^([\w-]+)\]", result.text)
+    assert f"[^{name}]" in llm.asked("dossier")[-1].user
+
+
+async def test_the_map_is_offered_once_in_a_task_and_its_calls_are_told(lab: PlanLab) -> None:
     events = await lab.events(QUESTION)
-    assert lab.services.maps.opened == 2
+    offered = lab.services.maps.opened - len(lab.services.maps.asked)
+    assert offered == 2
     assert lab.services.maps.asked == ["maps_around_search"] * 2
     assert [e["id"] for e in events if e["type"] == "map_call"] in (["T1", "T2"], ["T2", "T1"])
 
@@ -134,11 +151,11 @@ async def test_the_map_is_offered_where_the_plan_wants_it_and_nowhere_else(lab: 
     llm = Planner(there, {"query": "西湖 历史", "sources": []}, execute_decide=rule)
     lab.world.gemini.llm = llm
     state = await lab.ask(QUESTION)
-    assert lab.services.maps.opened == 1
+    assert lab.services.maps.opened - len(lab.services.maps.asked) == 1
     assert {tool.name for turn in llm.asked("execute_decide") for tool in turn.tools} == {
         "maps_around_search"
     }
-    assert [place["source"] for place in state["places"]] == ["a1-0"]
+    assert [place["source"] for place in state["places"]] == ["a1000-0"]
 
 
 async def test_a_map_that_cannot_be_had_is_one_gap(lab: PlanLab) -> None:

@@ -19,7 +19,8 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
 from agent.assistants.common.gaps import ask_or_gap, run_gap
-from agent.assistants.common.search import PlaceLookup, located
+from agent.assistants.common.search import located, map_tools
+from agent.assistants.common.toolbox import Toolbox
 from agent.assistants.common.turn import context_limit
 from agent.assistants.plan_execute.documents import crop_observation, documents_of, earlier_lines
 from agent.assistants.plan_execute.state import ExecutorState, SpecialSource, Task
@@ -32,12 +33,9 @@ from agent.assistants.plan_execute.subject import (
     queries_of,
 )
 from agent.assistants.plan_execute.task_run import OPTIONAL, ExecutorRun, ask_source
-from agent.core.errors import AgentError
 from agent.core.strings import cut_to_tokens
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap
-from agent.evidence.vocabulary import limiting_cities
-from agent.mcp.records import map_gap
 from agent.mcp.tools import subject_of
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import ModelAnswer
@@ -109,20 +107,10 @@ async def offered_tools(run: ExecutorRun, task: Task) -> tuple[list[BaseTool], l
     tools = [SEARCHES[name] for name in _undecided_sources(task) if name not in run.off]
     if not run.wants_maps:
         return tools, []
-    query = run.task["query"]
-    try:
-        if run.maps is None:
-            run.maps = await run.services.maps.tools(
-                run.map_result,
-                query if limiting_cities(query) else run.turn["question"],
-                options=run.map_options,
-                meter=run.meter,
-                on_call=run.report_map_call,
-            )
-    except AgentError as error:
-        run.maps_failed = True
-        return tools, [map_gap(error, query, run.language)]
-    return [*tools, *run.maps.tools], []
+    gaps = list[Gap]()
+    if run.maps is None:
+        run.maps, gaps = await map_tools(run.map_turn, run.services, run.meter)
+    return [*tools, *run.maps], gaps
 
 
 def query_of(call: ToolCall) -> str:
@@ -279,8 +267,8 @@ async def optional_tools(state: ExecutorState, runtime: Runtime[ExecutorRun]) ->
     """Answer every call of the last message; a failure is an answer, never raised."""
     run = runtime.context
     message = cast(AIMessage, state["executor_messages"][-1])
-    doing = _ToolExecutor(run, _asked_before(state), _tokens(run, len(message.tool_calls)))
-    run.map_result.names |= located(state["executor_messages"])
+    box = run.toolbox(located(state["executor_messages"]))
+    doing = _ToolExecutor(run, box, _asked_before(state), _tokens(run, len(message.tool_calls)))
     outcomes = await doing.all(message.tool_calls)
     messages: list[AnyMessage] = [each.message(each.shown) for each in outcomes]
     return ExecutorState(
@@ -295,27 +283,29 @@ async def optional_tools(state: ExecutorState, runtime: Runtime[ExecutorRun]) ->
 @dataclass(frozen=True)
 class _ToolExecutor:
     run: ExecutorRun
+    box: Toolbox
     before: set[str]
     tokens: int
 
     async def all(self, calls: Sequence[ToolCall]) -> list[_ToolOutcome]:
-        """Execute the calls, the map's one after another, so that its records get the same ids."""
+        """Execute the calls, all side by side."""
         slots: list[_ToolOutcome | None] = [self._refusal(n, call) for n, call in enumerate(calls)]
         open_ = [n for n, slot in enumerate(slots) if slot is None]
         searches = [n for n in open_ if _source(calls[n])]
-        outcomes = await asyncio.gather(*(self._search(calls[n]) for n in searches))
-        for n, outcome in zip(searches, outcomes, strict=True):
+        of_map = [n for n in open_ if n not in searches]
+        found, mapped = await asyncio.gather(
+            asyncio.gather(*(self._search(calls[n]) for n in searches)),
+            self._ask_map([calls[n] for n in of_map]),
+        )
+        for n, outcome in zip([*searches, *of_map], [*found, *mapped], strict=True):
             slots[n] = outcome
-        for n in open_:
-            if slots[n] is None:
-                slots[n] = await self._map(calls[n])
         return [slot for slot in slots if slot]
 
     def _refusal(self, position: int, call: ToolCall) -> _ToolOutcome | None:
         """Return the answer to a refused call."""
         language, source = self.run.language, _source(call)
         names = [SEARCHES[name].name for name in SEARCHES if name not in self.run.off]
-        names += [tool.name for tool in self.run.maps.tools] if self.run.maps else []
+        names += [tool.name for tool in self.run.maps or []]
         if position >= MAX_CALLS or call["name"] not in names:
             return _ToolOutcome(
                 call, "", say("plan_execute.no_tool", language, tools=", ".join(names)), failed=True
@@ -339,19 +329,17 @@ class _ToolExecutor:
         excerpt = crop_observation(documents, run.language, tokens=self.tokens)
         return _ToolOutcome(call, whole, excerpt, line=line)
 
-    async def _map(self, call: ToolCall) -> _ToolOutcome:
-        run = self.run
-        assert run.maps is not None
-        before = len(run.map_result.gaps)
-        answer = await run.maps.call(call)
-        most = run.configuration.map_details + run.configuration.map_more_details
-        lookup = PlaceLookup(run.maps, run.map_result, run.meter, run.language, most)
-        [records] = await lookup.lines([call], [answer])
-        text = "\n".join([*records, str(answer.text)])
-        gaps = list(run.map_result.gaps[before:])
-        line = f"{call['name']}: {subject_of(call['args'])}"
-        excerpt = cut_to_tokens(text, self.tokens)
-        return _ToolOutcome(call, text, excerpt, answer.status == "error", gaps, line)
+    async def _ask_map(self, calls: Sequence[ToolCall]) -> list[_ToolOutcome]:
+        planned = self.box.planned(calls)
+        await self.box.do(planned)
+        outcomes = []
+        for each in planned:
+            if each.map_result is not None:
+                self.run.take(each.map_result)
+            line = f"{each.call['name']}: {subject_of(each.call['args'])}"
+            shown = cut_to_tokens(each.text, self.tokens)
+            outcomes.append(_ToolOutcome(each.call, each.text, shown, each.failed, each.gaps, line))
+        return outcomes
 
 
 def _source(call: ToolCall) -> str:

@@ -23,6 +23,7 @@ from langgraph.runtime import Runtime
 from agent.assistants.common.gaps import TASK_GAPS, gap_of, run_gap
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.steering import dropped, new_wishes
+from agent.assistants.common.toolbox import Known
 from agent.assistants.common.turn import meter_of, room_of
 from agent.assistants.common.workspace import Workspace
 from agent.assistants.plan_execute.decide import (
@@ -276,6 +277,7 @@ class _Working:
             workspace=self.workspace,
             off=self.off,
             shared=self.shared,
+            known=self._known(earlier),
         )
         try:
             ended = await self._run(task, run, [end["executor_result"] for end in earlier])
@@ -297,6 +299,14 @@ class _Working:
                   seconds=seconds)
         )  # fmt: skip
         return ended
+
+    def _known(self, earlier: Sequence[ExecutorState]) -> Known:
+        """Return the places that the calls of a task may name by their ids."""
+        previous = self.state["previous"]
+        return Known(
+            places=[*previous["places"], *_all(list(earlier), "places")],
+            names=previous.get("names", {}),
+        )
 
     async def _run(
         self, task: Task, run: ExecutorRun, earlier: list[ExecutorResult]

@@ -3,11 +3,14 @@
 import logging
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+from langchain_core.tools import BaseTool
 
 from agent.assistants.common.gaps import run_gap
 from agent.assistants.common.services import Services
+from agent.assistants.common.toolbox import Known, Toolbox, ToolPolicy
 from agent.assistants.common.workspace import Workspace
 from agent.assistants.plan_execute.documents import WEB_OFF, documents_of, source_name
 from agent.assistants.plan_execute.state import Task
@@ -16,12 +19,12 @@ from agent.core.budget import Meter
 from agent.core.concurrency import SingleFlight
 from agent.core.errors import AgentError, BudgetExceeded
 from agent.core.faults import contained
-from agent.core.progress import Emit, EventType, event
+from agent.core.progress import Emit, EventType, ProgressEvent, event
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.intent import names_known_place
 from agent.evidence.types import Gap
-from agent.mcp.records import MapOptions, MapResult
-from agent.mcp.tools import BranchTools
+from agent.evidence.vocabulary import limiting_cities
+from agent.mcp.records import MapResult
 from agent.search.documents import Documents
 from agent.search.hits import age_gap
 from agent.search.rules import rules_of
@@ -33,6 +36,10 @@ REQUIRED = ("wikipedia", "openalex", "semantic_scholar", "tavily")
 """Searched for every task."""
 OPTIONAL = ("sec_edgar", "akshare")
 """Looked up where the model decides so, as is the map."""
+
+
+_CALLS_OF_A_TASK = 1000
+"""More than a task makes: its calls are numbered from here on."""
 
 
 @dataclass
@@ -59,9 +66,13 @@ class ExecutorRun:
     off: Mapping[str, str]
     """Why a source is off, by its name."""
     shared: Shared = field(default_factory=Shared)
+    known: Known = field(default_factory=Known)
+    """The places that earlier tasks and turns have shown; the map's calls may name them."""
     map_result: MapResult = field(default_factory=MapResult)
-    maps: BranchTools | None = None
-    maps_failed: bool = False
+    """What the map has brought to this task."""
+    map_calls: int = 0
+    maps: list[BaseTool] | None = None
+    """The map's tools, once they were asked for; none where it cannot be had."""
 
     @property
     def language(self) -> Language:
@@ -76,7 +87,7 @@ class ExecutorRun:
     def wants_maps(self) -> bool:
         """Return whether the map's tools belong to this task, and are available."""
         routing, planned = self.configuration.geo_routing, self.task.get("sources")
-        if routing == "never" or self.maps_failed:
+        if routing == "never":
             return False
         if routing == "llm" and planned is not None:
             return "map" in planned
@@ -85,22 +96,43 @@ class ExecutorRun:
         return placed or routing == "always"
 
     @property
-    def map_options(self) -> MapOptions:
-        """Return the map's options; ids of its records are `a2-0` … in task T2."""
-        turn = self.turn
-        return MapOptions(
-            prefix=f"a{self.number}",
-            language=turn["language"],
-            near=turn["near"],
-            on_found=lambda spots: self.tell("map_found", "", spots=spots),
+    def map_turn(self) -> Turn:
+        """Return the turn as the map is asked: a task that names its city is looked for there."""
+        query = self.task["query"]
+        return Turn(**{**self.turn, "question": query}) if limiting_cities(query) else self.turn
+
+    def toolbox(self, names: Mapping[str, str]) -> Toolbox:
+        """Return what makes the map's calls; ids of its records are `a2000-0` … in task T2.
+
+        `names` are those of positions that the model has located.
+        """
+        known = replace(
+            self.known,
+            places=[*self.known.places, *self.map_result.places],
+            names={**self.known.names, **names},
         )
+        number = _CALLS_OF_A_TASK * int(self.number) + self.map_calls
+        return Toolbox(
+            self.services, self.configuration, self.map_turn, self.meter, self._emit_as_task,
+            ToolPolicy(NODE, maps=True), known, numbers={"map": number},
+        )  # fmt: skip
+
+    def take(self, found: MapResult) -> None:
+        """Take up what one call of the map has brought."""
+        self.map_calls += 1
+        whole = self.map_result
+        whole.places += found.places
+        whole.routes += found.routes
+        whole.weather += found.weather
+        whole.sources += found.sources
+        whole.rejected += found.rejected
+
+    def _emit_as_task(self, told: ProgressEvent) -> None:
+        self.emit(ProgressEvent(**{**told, "id": self.task["id"]}))
 
     def tell(self, kind: EventType, text: str, **more: Any) -> None:
         """Emit a progress event of this task."""
         self.emit(event(kind, NODE, id=self.task["id"], text=text, **more))
-
-    def report_map_call(self, text: str) -> None:
-        self.tell("map_call", text)
 
     def tell_searching(self, source: str, query: str) -> float:
         """Emit that a source is asked; return the moment."""
