@@ -217,7 +217,8 @@ async def test_deep_research_asks_own_documents_alone_where_the_question_wants_i
             return ModelReply(calls=(think(), search("北京青岚大桥"), documents("桥面检修")))
         return ModelReply(calls=(think("够了"), end([])))
 
-    planned = ModelReply(json={"topics": [{"name": "检修"}], "own_documents": "only"})
+    topics = [{"name": "检修"}, {"name": "食堂"}]
+    planned = ModelReply(json={"topics": topics, "own_documents": "only"})
     researcher = Researcher("检修", deep_explore=explore, deep_plan=lambda turn: planned)
     async with deep_laboratory(researcher) as lab:
         services: Any = With(lab.services, knowledge=lambda: knowledge)
@@ -226,7 +227,11 @@ async def test_deep_research_asks_own_documents_alone_where_the_question_wants_i
         context = DeepConfiguration(own_token_limit=2000, geo_routing="always")
         state: Any = await graph.ainvoke({"messages": QUESTION}, where, context=context)
         assert (state["usage"]["searches"], lab.tavily.requests) == (0, [])
-        assert len(lab.llm.asked("deep_explore")) == 2
+        # Where all is read whole no planned topic is left.
+        steps = {"small": 2, "large": 3}[size]
+        assert len(lab.llm.asked("deep_explore")) == steps
+        missed = [gap["code"] for gap in state["gaps"]]
+        assert missed == {"small": [], "large": ["not_researched"]}[size]
         assert "桥面每三年检修一次" in block(lab.llm.asked("deep_explore")[0].user, "documents")
         cited = {s["kind"] for s in state["messages"][-1].additional_kwargs["sources"]}
         assert cited == {"document"}

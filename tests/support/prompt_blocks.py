@@ -14,7 +14,7 @@ BLOCKS = {
     "claim_revise": "passages statements",
     "revise": "documents today differences plan sources draft failed lookups looked_up edits_so_far"
     " question",
-    "deep_plan": "today conversation previous limit question",
+    "deep_plan": "today conversation previous collections limit question",
     "deep_explore": "documents question today conversation previous plan topics_done notes"
     " workspace topic left",
     "deep_find": "question today topic found results",

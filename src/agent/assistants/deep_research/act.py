@@ -222,6 +222,9 @@ class _Step:
         return [*self._aside(), *own]
 
     def _planned(self) -> list[str]:
+        """Return the topics that are to be looked into; none where all there is was read."""
+        if self.state.get("own_whole"):
+            return []
         plan = self.state.get("plan", [])
         return [topic["name"] for topic in plan if topic["status"] == "planned"]
 

@@ -9,6 +9,7 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field, field_validator
 
 from agent.assistants.common.conversation import conversation
+from agent.assistants.common.document_tools import listed_documents
 from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.common.own_documents import (
     AsksForDocuments,
@@ -85,7 +86,8 @@ async def begin(
         runtime.stream_writer(event("notice", NODE, text=notice))
     log.info("turn=%s %s: %d characters asked", turn["id"], NODE, len(turn["question"]))
     meter = meter_of(opened, configuration, services)
-    planned, gaps = await planned_topics(opened, configuration, services, meter)
+    titles = await _titles(readable, services, turn["language"])
+    planned, gaps = await planned_topics(opened, configuration, services, meter, titles)
     opened["plan"] = with_topics([], planned.topics, configuration.max_topics)
     readable, opened["turn"], lacking = await documents_asked_for(
         state,
@@ -115,6 +117,14 @@ def _abandoned_messages(state: DeepState) -> list[AnyMessage]:
         for message in state["messages"][state["base"] :]
         if not isinstance(message, HumanMessage) or str(message.text) in nudges
     ]
+
+
+async def _titles(readable: Readable, services: Services, language: Language) -> str:
+    """Return the titles of the own documents that are to be read, for the planner."""
+    if not readable.names:
+        return ""
+    scope = Scope(tuple(readable.names), readable.owner)
+    return await listed_documents(scope, services, language)
 
 
 async def _has_room(
@@ -152,9 +162,16 @@ class TopicPlan(AsksForDocuments):
 
 
 async def planned_topics(
-    opened: DeepState, configuration: Configuration, services: Services, meter: Meter
+    opened: DeepState,
+    configuration: Configuration,
+    services: Services,
+    meter: Meter,
+    titles: str = "",
 ) -> tuple[TopicPlan, list[Gap]]:
-    """Ask the model for a plan; none where it fails, as topics are then named one by one."""
+    """Ask the model for a plan; none where it fails, as topics are then named one by one.
+
+    `titles` are those of own documents.
+    """
     if share_spent(_LEFT_TO_OTHERS, no_usage(), configuration, meter):
         return TopicPlan(topics=[]), []
     turn = opened["turn"]
@@ -166,6 +183,7 @@ async def planned_topics(
         "previous": previous_lines(
             opened["previous"], limit // 10, turn["question"], places_in=turn["language"]
         ),
+        "collections": cut_to_tokens(titles, limit // 10),
         "limit": str(configuration.max_topics),
         "question": cut_to_tokens(turn["question"], limit // 2),
     }

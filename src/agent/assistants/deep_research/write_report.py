@@ -135,8 +135,10 @@ async def _read(state: DeepState, workspace: Workspace, whole: WholeDocuments) -
 
 
 def _not_researched(state: DeepState) -> list[Gap]:
-    """Return which topics of the plan nobody looked into."""
+    """Return which topics of the plan nobody looked into, where not all there is was read."""
     language = state["turn"]["language"]
+    if state.get("own_whole"):
+        return []
     left = [topic["name"] for topic in state.get("plan", []) if topic["status"] == "planned"]
     names = say("punctuation.comma", language).join(left)
     return [run_gap("deep_research.not_researched", language, topics=names)] if left else []
