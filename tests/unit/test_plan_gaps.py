@@ -35,6 +35,16 @@ def test_a_task_that_documents_answered_is_no_gap_beside_one_that_pages_answered
     assert LIFE in gap_lines(gaps, "zh")
 
 
+def test_own_documents_that_are_read_whole_leave_no_task_without_material() -> None:
+    read = cast(PlanState, {**state([], ["empty", "done"]), "whole_documents": ["own/1"]})
+    gaps = task_gaps_told_once([gap(LIFE)], read)
+    assert reader_note(gaps, "寿命取 7,500 次。", "zh") == ""
+    alone = cast(PlanState, {**state([], ["empty", "empty"]), "whole_documents": ["own/1"]})
+    gaps = task_gaps_told_once([gap(COST), gap(LIFE)], alone)
+    assert reader_note(gaps, "寿命取 7,500 次。", "zh").count("外部来源") == 1
+    assert LIFE not in reader_note(gaps, "寿命取 7,500 次。", "zh")
+
+
 def test_that_something_else_was_not_found_does_not_hide_a_task_without_material() -> None:
     gaps = task_gaps_told_once([gap(LIFE)], state([], ["empty", "done"]))
     assert LIFE in reader_note(gaps, "违约金的约定没有查到。", "zh")

@@ -230,16 +230,22 @@ def _whole_scope(state: PlanState, runtime: Runtime[Configuration]) -> Scope | N
 
 
 def task_gaps_told_once(gaps: Sequence[Gap], state: PlanState) -> list[Gap]:
-    """Return the gaps; those of tasks that documents answered as one, where no task has more."""
+    """Return the gaps; those of tasks that documents answered as one, where no task has more.
+
+    Own documents that are read whole answer every task, as far as anybody can tell.
+    """
     targets = {passage["target"] for passage in state.get("passages", [])}
+    whole = bool(state.get("whole_documents"))
+
+    def is_answered(gap: Gap) -> bool:
+        return whole or not targets.isdisjoint(distinct_questions([gap["query"]]))
+
     every = [
-        Gap(**{**gap, "recovered": True})
-        if gap["code"] in TASK_GAPS and not targets.isdisjoint(distinct_questions([gap["query"]]))
-        else gap
+        Gap(**{**gap, "recovered": True}) if gap["code"] in TASK_GAPS and is_answered(gap) else gap
         for gap in gaps
     ]
     statuses = {result["status"] for result in state.get("executor_result", [])}
-    if targets and "empty" in statuses and statuses <= {"empty", "skipped"}:
+    if (targets or whole) and "empty" in statuses and statuses <= {"empty", "skipped"}:
         every.append(run_gap("plan_execute.documents_alone", state["turn"]["language"]))
     return every
 
