@@ -5,7 +5,7 @@ Without a unit or a word of the clock a number in words stays: "once" is English
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 _TEENS = {
@@ -85,20 +85,17 @@ _PARTS = {
     "et quart": 15, "et demie": 30, "moins le quart": -15, "y cuarto": 15, "y media": 30,
     "menos cuarto": -15, "Viertel": 15,
 }  # fmt: skip
-_TRIGGER = re.compile(r"\b(?:Uhr|halb|Viertel|heures?|h|las?)\b|\d\s?h\b|" + _UNITS, re.IGNORECASE)
+FOREIGN_STARTS = frozenset(
+    re.split(r"[ -]", word)[0] for words in _OF_WORD.values() for word in words
+) | {"halb", "Viertel", "las", "la"}
+"""The first words of what is read here."""
 _DAY, _HOUR = 24, 60
 
 
-def foreign_numerals(text: str) -> Iterator[re.Match[str]]:
-    """Yield the numbers and times in words, in order; `of_foreign` writes them."""
-    if not _TRIGGER.search(text):
-        return
-    end = 0
-    matches = (match for pattern in _WRITERS for match in pattern.finditer(text))
-    for match in sorted(matches, key=lambda match: (match.start(), -match.end())):
-        if match.start() >= end and of_foreign(match):
-            yield match
-            end = match.end()
+def foreign_numeral(text: str, at: int) -> re.Match[str] | None:
+    """Return the number or the time in words that begins there; `of_foreign` writes it."""
+    matches = (pattern.match(text, at) for pattern in _WRITERS)
+    return next((match for match in matches if match and of_foreign(match)), None)
 
 
 def of_foreign(match: re.Match[str]) -> str:

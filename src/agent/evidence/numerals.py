@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from agent.evidence.foreign_numerals import foreign_numerals, of_foreign
+from agent.evidence.foreign_numerals import FOREIGN_STARTS, foreign_numeral, of_foreign
 from agent.evidence.units import COUNTERS, MONTHS, UNITS
 
 _DIGITS = {c: i for i, c in enumerate("零一二三四五六七八九")}
@@ -107,7 +107,9 @@ _ENGLISH = re.compile(
     )""",
     re.VERBOSE | re.IGNORECASE,
 )
-_TOKEN = re.compile(r"(?<![\w:.,])(?:[A-Za-z]+|\d{1,3}(?=\s?[A-Za-z]))")
+_TOKEN = re.compile(
+    r"(?<![\w:.,])(?:[A-Za-zÀ-ɏ]+|\d{1,3}(?=\s?[A-Za-zÀ-ɏ])|\d{1,2}(?=[.-]\d{1,2}\ Uhr))"
+)
 _OTHER_STARTS = """half a an quarter noon mid midday midnight"""
 _STARTS = frozenset(
     [*_ONES, *_TIES, *_GREAT, *_ORDINALS, *_OTHER_STARTS.split()]
@@ -137,16 +139,21 @@ def in_digits(text: str, places: Sequence[int]) -> Digits:
         read = _rewritten(read, _FRACTION_SIGN.finditer(text), _of_sign)
         if _HAS_HAN.search(text):
             read = _rewritten(read, _HAN.finditer(read.text), _of_han)
-    read = _rewritten(read, foreign_numerals(read.text), of_foreign)
-    return _rewritten(read, _in_english(read.text), _of_english)
+    return _rewritten(read, _in_words(read.text), _of_words)
 
 
-def _in_english(text: str) -> Iterator[re.Match[str]]:
-    """Yield the numbers and times in English words; only their first words are looked at closer."""
+def _in_words(text: str) -> Iterator[re.Match[str]]:
+    """Yield the numbers and times in Latin words; only their first words are looked at closer."""
     at = 0
     for token in _TOKEN.finditer(text):
-        begins = token[0][0].isdigit() or token[0].lower() in _STARTS
-        if token.start() >= at and begins and (match := _ENGLISH.match(text, token.start())):
+        begin, word = token.start(), token[0]
+        if begin < at:
+            continue
+        number = word[0].isdigit()
+        match = _ENGLISH.match(text, begin) if number or word.lower() in _STARTS else None
+        if match is None and (number or word in FOREIGN_STARTS):
+            match = foreign_numeral(text, begin)
+        if match:
             yield match
             at = match.end()
 
@@ -246,6 +253,10 @@ def _composed(parts: Sequence[str]) -> Decimal | None:
     if has_digit and place >= 100 and not after_zero and digit < 10:
         digit *= place // 10
     return total + section + digit
+
+
+def _of_words(match: re.Match[str]) -> str | None:
+    return _of_english(match) if match.re is _ENGLISH else of_foreign(match)
 
 
 def _of_english(match: re.Match[str]) -> str | None:
