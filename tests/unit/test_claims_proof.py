@@ -423,6 +423,17 @@ def test_a_figure_that_a_sum_has_shown_to_be_wrong_is_wrong_wherever_it_stands()
     assert outcomes[0].spans == ("940 元",)
 
 
+def test_a_result_of_a_right_sum_is_a_term_of_later_ones_and_one_of_a_wrong_sum_is_not() -> None:
+    known = evidence(w0_0="去年共卖出 97,450 份，每份 12 元。")
+    for first, verdict in (("389.8", "computed"), ("412.8", "missing")):
+        text = f"假设每年 250 个工作日。\n\n据此推算：97,450 ÷ 250 = {first} 份。"
+        text += f"\n\n据此推算：{first} × 12 = 4,677.6 元。"
+        found = statements(text, MARKED)
+        rulings = {0: Ruling(v="o"), 1: Ruling(v="p", p=["1.1"], bad=["份"]),
+                   2: Ruling(v="c", p=["1.1"], calc=f"{first}*12")}  # fmt: skip
+        assert proved(found, rulings, known)[2].verdict == verdict
+
+
 def test_of_a_document_s_passages_the_one_that_was_named_is_shown_first() -> None:
     rows = {
         f"o0_{n}": f"Reading {n}: the log of the night shift has {n} degrees." for n in range(30)

@@ -14,21 +14,24 @@ from agent.assistants.common.differences import differences_among
 from agent.assistants.common.draft import Draft
 from agent.assistants.common.excerpts import excerpt_lines, sentences_by_id, sentences_of
 from agent.assistants.common.gaps import gap_lines, run_gap
+from agent.assistants.common.looks import Looks
 from agent.assistants.common.material import chosen, page_elements
 from agent.assistants.common.own_documents import own_scope
 from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.rounds import Asked, with_revision, write_in_rounds
-from agent.assistants.common.services import GetServices
+from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.steering import new_wishes, wish_lines, wished, with_wishes
 from agent.assistants.common.toolbox import is_calculation
-from agent.assistants.common.turn import context_limit, room_of
+from agent.assistants.common.turn import context_limit, own_limit, room_of
 from agent.assistants.common.whole_documents import (
     WholeDocuments,
     document_elements,
+    rest_of,
     with_whole_documents,
 )
 from agent.assistants.common.workspace import Item, Workspace
 from agent.assistants.common.writer import MessageParts, refuse_if_all_failed, write_message
+from agent.assistants.deep_research.act import search_providers
 from agent.assistants.deep_research.compress_topic import Compression, topic_element
 from agent.assistants.deep_research.notes import shown_notes
 from agent.assistants.deep_research.state import (
@@ -48,7 +51,7 @@ from agent.evidence.claims.passages import Passage
 from agent.evidence.geo import distance_m
 from agent.evidence.types import Gap, Leg, Place
 from agent.prompts import Raw, element, fence, task_prompt
-from agent.search.hits import SENTENCE_END, beginning, quotes_by_id
+from agent.search.hits import SENTENCE_END, SearchProvider, beginning, quotes_by_id
 from agent.state import answer_language, replaced
 from agent.texts import Language, say
 
@@ -79,9 +82,10 @@ async def write_report(
     wishes = await new_wishes(state, services, runtime.stream_writer, NODE)
     state = wished(state, wishes)
     scope = own_scope(state.get("readable", []), state.get("owner", ""), runtime)
-    limit = configuration.own_token_limit
+    limit = own_limit(state["turn"], configuration)
     state, whole = await with_whole_documents(state, scope, services, tokens=limit)
-    read = await _read(state, services.workspace(room_of(state["turn"], runtime)), whole)
+    workspace = services.workspace(room_of(state["turn"], runtime))
+    read = await _read(state, workspace, whole)
     draft = Draft(
         state,
         configuration,
@@ -103,7 +107,12 @@ async def write_report(
     for gap in (*_not_researched(state), *_partly_read(state)):
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
         draft.gaps.append(gap)
-    report = _Report(draft, state, list(between.values()), whole, differences, read)
+    looks = Looks(
+        services, configuration, draft.turn, draft.meter, workspace,
+        scope=rest_of(scope, whole) if scope and whole.unread else None,
+        web=() if draft.turn.get("own_only") else _web(services, configuration),
+    )  # fmt: skip
+    report = _Report(draft, state, list(between.values()), whole, differences, looks, read)
     if not report.has_evidence:
         gaps = [gap for gap in draft.gaps if gap["provider"] != ASSISTANT]
         refuse_if_all_failed(gaps, draft.language)
@@ -121,6 +130,14 @@ async def write_report(
     gone = dict.fromkeys(("pages_read", "pages_left", "notes"), replaced([]))
     written = {**gone, "report": text, "wishes": wishes}
     return cast(DeepUpdate, {**closing, **written})
+
+
+def _web(services: Services, configuration: Configuration) -> Sequence[SearchProvider]:
+    """Return what the web is searched by; nothing where it is not."""
+    try:
+        return search_providers(services.web, configuration)
+    except AgentError:
+        return ()
 
 
 async def _read(state: DeepState, workspace: Workspace, whole: WholeDocuments) -> list[Item]:
@@ -165,6 +182,7 @@ class _Report:
     """The own documents that are shown whole."""
     differences: Sequence[str]
     """Where they contradict each other, as marked lines."""
+    looks: Looks
     read: Sequence[Item] = ()
     """What was read of the web and of documents that are not shown whole."""
 
@@ -181,7 +199,12 @@ class _Report:
             yield self.draft.nothing_found([q["query"] for q in self.state.get("queries", [])])
             return
         rounds = write_in_rounds(
-            self.draft, await self.prompt(), self.material, part="report", asked=self.asked()
+            self.draft,
+            await self.prompt(),
+            self.material,
+            part="report",
+            asked=self.asked(),
+            look=self.looks,
         )
         async for piece in rounds:
             yield piece

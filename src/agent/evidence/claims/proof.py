@@ -208,9 +208,25 @@ def _is_visit(hours: Sequence[Figure], place: Place) -> bool:
 
 
 def _assumed(statements: Sequence[Statement], rulings: Mapping[int, Ruling]) -> list[Figure]:
-    """Return the figures of what a judge calls the answer's own: those that are assumed."""
+    """Return the figures that need no source: of what the answer calls its own, and of sums."""
     own = (statements[at] for at, ruling in rulings.items() if _letter(ruling) == "o")
-    return distinct([f for one in own for f in figures(one.said)[:_MOST_FIGURES]])[:_MOST_SOUND]
+    found = [f for one in own for f in figures(one.said)[:_MOST_FIGURES]]
+    shown = [f for one in statements for f in _right_results(one.plain[:_LONGEST_SUM])]
+    return distinct([*found, *shown])[:_MOST_SOUND]
+
+
+def _right_results(text: str) -> Iterator[Figure]:
+    """Yield the results of sums that a text shows and that are right: later ones may use them."""
+    begin = 0
+    for sign in _EQUALS.finditer(text):
+        begin += max(
+            (part.end() for part in _PARTS.finditer(text[begin : sign.start()])), default=0
+        )
+        result = value_of(_NO_TERM.sub("", text[begin : sign.start()]))
+        begin = sign.end()
+        if result is not None:
+            told = figures(text[begin:])[:1]
+            yield from (figure for figure in told if tells(figure, result, text))
 
 
 def _letter(ruling: Ruling) -> str:
@@ -435,6 +451,7 @@ def is_sound_fix(fix: str, statement: Statement, passages: Sequence[Passage]) ->
 _EQUALS = re.compile(r"[=＝≈]")
 _OPERATED = re.compile(r"\d[^=＝≈;；:：]{0,30}?(?:[×*÷/+−]|\s[-–]\s)[^=＝≈;；:：]{0,30}?\d")
 _PARTS = re.compile(r"[;；:：]")
+_NO_TERM = re.compile(r"[^\d.,+\-*/()×÷−–]")
 _ASSUMES = re.compile(
     r"assum|suppos|假设|假定|设为|暂按|[若按][^，。；]{0,12}[计算]|\b(?:if|say|taking)\b",
     re.IGNORECASE,

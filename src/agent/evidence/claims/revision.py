@@ -144,7 +144,7 @@ def faults_block(
         lines = [f"{name}: cites {one}, which is no source" for one in strangers.get(at, ())]
         if outcome.fails:
             lines += _accused(statement, outcome, evidence)
-            lines += _elsewhere(statement, outcome, statements)
+            lines += _elsewhere(statement, outcome, statements, evidence)
         elif outcome.cite:
             marks = "".join(f"[^{one}]" for one in outcome.cite)
             lines.append(f"{name}: moved: borne out by {marks}")
@@ -171,11 +171,11 @@ def _proposal(outcome: Outcome, evidence: Evidence) -> str:
 
 
 def _elsewhere(
-    statement: Statement, outcome: Outcome, statements: Sequence[Statement]
+    statement: Statement, outcome: Outcome, statements: Sequence[Statement], evidence: Evidence
 ) -> list[str]:
-    """Return which other statements have a figure that fails, as a line."""
-    failing = [figure.text for span in outcome.spans for figure in figures(span)]
-    told = [text for text in failing if len(text) > _SHORT]
+    """Return which other statements have a figure that fails and stands nowhere, as a line."""
+    failing = [figure for span in outcome.spans for figure in figures(span)]
+    told = [one.text for one in failing if len(one.text) > _SHORT and not evidence.has(one)]
     names = [
         other.name
         for other in statements
