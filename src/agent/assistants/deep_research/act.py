@@ -29,7 +29,7 @@ from agent.assistants.common.toolbox import (
     ToolPolicy,
     next_numbers,
 )
-from agent.assistants.common.turn import meter_of, room_of
+from agent.assistants.common.turn import meter_of, own_limit, room_of
 from agent.assistants.common.whole_documents import read_whole
 from agent.assistants.common.workspace import Item, Workspace
 from agent.assistants.deep_research.compress_topic import Compression
@@ -291,7 +291,7 @@ class _Step:
         sources = [*state["previous"]["sources"], *state.get("sources_gathered", [])]
         texts += [quote for source in sources for quote in source["quotes"]]
         if self.scope is not None:
-            tokens = self.configuration.own_token_limit
+            tokens = own_limit(state["turn"], self.configuration)
             whole = await read_whole(self.scope, self.services, language, tokens=tokens)
             texts += whole.texts.values()
         texts += [item.text for item in await self.workspace.items()]

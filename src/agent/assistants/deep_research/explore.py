@@ -19,7 +19,13 @@ from agent.assistants.common.search import map_tools
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.steering import new_wishes, wished, with_wishes
 from agent.assistants.common.toolbox import CODING
-from agent.assistants.common.turn import Share, context_limit, meter_of, share_spent
+from agent.assistants.common.turn import (
+    Share,
+    context_limit,
+    meter_of,
+    own_limit,
+    share_spent,
+)
 from agent.assistants.common.whole_documents import (
     WholeDocuments,
     document_elements,
@@ -88,7 +94,7 @@ async def own_documents(
     scope = own_scope(state.get("readable", []), state.get("owner", ""), runtime)
     if scope is None:
         return Raw("")
-    turn, own = state["turn"], configuration.own_token_limit
+    turn, own = state["turn"], own_limit(state["turn"], configuration)
     whole = await read_whole(scope, services, turn["language"], tokens=own)
     asked = [turn["question"], state["topic"]]
     if state["rounds"]:

@@ -27,6 +27,7 @@ from agent.assistants.common.turn import (
     context_limit,
     meter_of,
     open_turn,
+    own_limit,
     refuse_without_thread,
     share_spent,
     with_room,
@@ -51,7 +52,7 @@ from agent.knowledge.types import Scope
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import Raw, element, task_prompt
 from agent.runs.run_log import Wish
-from agent.state import answer_language, replaced
+from agent.state import Turn, answer_language, replaced
 from agent.texts import Language, say
 
 log = logging.getLogger(__name__)
@@ -100,7 +101,7 @@ async def begin(
     )
     opened["readable"] = readable.names
     if opened["turn"].get("own_only"):
-        opened["own_whole"] = await _has_room(readable, configuration, services, turn["language"])
+        opened["own_whole"] = await _has_room(readable, configuration, services, turn)
     opened["gaps"] = replaced([*readable.gaps, *gaps, *lacking])
     opened["usage"] = Usage(**meter.usage, first=True)
     tell_topics(opened["plan"], runtime.stream_writer, NODE)
@@ -128,13 +129,13 @@ async def _titles(readable: Readable, services: Services, language: Language) ->
 
 
 async def _has_room(
-    readable: Readable, configuration: Configuration, services: Services, language: Language
+    readable: Readable, configuration: Configuration, services: Services, turn: Turn
 ) -> bool:
     """Return whether the writer has room for all of these documents."""
     if not readable.names:
         return False
-    scope, limit = Scope(tuple(readable.names), readable.owner), configuration.own_token_limit
-    whole = await read_whole(scope, services, language, tokens=limit)
+    scope, limit = Scope(tuple(readable.names), readable.owner), own_limit(turn, configuration)
+    whole = await read_whole(scope, services, turn["language"], tokens=limit)
     return bool(whole.read) and not whole.unread
 
 
