@@ -318,7 +318,7 @@ async def test_a_walk_that_is_demanded_is_measured_with_one_call(lab: Lab) -> No
                if "walk_m" in place)  # fmt: skip
 
 
-async def test_no_walk_is_measured_from_the_middle_of_a_lake_and_nothing_is_too_far_from_it(
+async def test_a_limit_on_walks_of_a_day_holds_from_stop_to_stop(
     lab: Lab,
 ) -> None:
     """Every sight on the shore was "further than 800 m on foot", and no day came of them."""
@@ -326,11 +326,20 @@ async def test_no_walk_is_measured_from_the_middle_of_a_lake_and_nothing_is_too_
     written = plan(nearby("西湖", "景点"), constraints=demand, outing={"begins": "13:00"})
     scripted(lab, generate_query=[written])
     state = await lab.ask("西湖边玩一个下午，每段走路不超过 800 米")
-    verdicts = [v for place in told(state)["places"] for v in place["verdicts"]]
-    assert {v["verdict"] for v in verdicts if v["constraint"] == "max_walk_m"} == {"unknown"}
+    assert not [place for place in told(state)["places"] if place.get("verdicts")]
+    assert not [gap for gap in told(state)["gaps"] if gap["code"] == "not_looked_up"]
     legs = [stop["leg"] for stop in told(state)["outing"]["stops"] if "leg" in stop]
     assert legs
     assert all(leg["distance_m"] <= 800 for leg in legs if leg["mode"] == "walking")
+
+
+async def test_from_the_middle_of_a_lake_no_walk_is_measured_and_none_is_too_far(lab: Lab) -> None:
+    written = plan(nearby("西湖", "景点"), constraints={"max_walk_m": 800})
+    scripted(lab, generate_query=[written])
+    state = await lab.ask("西湖边走路十分钟以内的景点")
+    verdicts = [v for place in told(state)["places"] for v in place["verdicts"]]
+    assert {v["verdict"] for v in verdicts if v["constraint"] == "max_walk_m"} == {"unknown"}
+    assert not [r for r in lab.amap.requests if r.path == "/v3/distance"]
 
 
 async def test_no_walk_is_measured_where_none_is_demanded(lab: Lab) -> None:

@@ -173,10 +173,8 @@ def test_a_model_reads_stops_with_their_marker_and_what_to_do():
 
 def test_a_limit_on_walks_is_kept_between_the_stops_and_leaves_no_place_out():
     """Of a lake the map knows its middle: every place on the shore was too far from there."""
-    far = Verdict(constraint="max_walk_m", verdict="violated", field="distance_m", text="1395 m")
     distant = place(9, "颐和园", "国家级景点", wgs84=Point(lng=116.415, lat=39.91))
-    stops = [{**stop, "verdicts": [far]} for stop in (MUSEUM, PARK, distant)]
-    outing = planned(*stops, max_walk_m=500)
+    outing = planned(MUSEUM, PARK, distant, max_walk_m=500)
     assert outing["left_out"] == []
     legs = [stop["leg"] for stop in outing["stops"] if "leg" in stop]
     assert sorted(leg["mode"] for leg in legs) == ["transit", "walking"]

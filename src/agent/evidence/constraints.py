@@ -12,7 +12,7 @@ from agent.evidence.places import is_area
 from agent.evidence.queries import clean_text
 from agent.evidence.records import cost_words, hours_text, kind_text
 from agent.evidence.types import Constraints, Place, PlaceKind, Suits, Verdict
-from agent.texts import Language, say
+from agent.texts import Language, in_script, say
 
 _MAX_COST, _MAX_METRES = 1e6, 50_000
 _MOST_PEOPLE, _BEST_RATING = 500, 5
@@ -270,7 +270,7 @@ def _within_area(place: Place, constraint: str, limit: int, language: Language) 
     metres, origin = place["distance_m"], place["distance_from"] or ""
     if metres is None or metres > limit + _AREA_REACHES_M or not is_area(origin):
         return None
-    text = say("constraints.of_area", language, metres=str(metres), origin=origin)
+    text = say("constraints.of_area", language, origin=in_script(origin, language))
     return Verdict(constraint=constraint, verdict="unknown", field="distance_m", text=text)
 
 

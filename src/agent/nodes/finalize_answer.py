@@ -162,7 +162,8 @@ async def _body(draft: Draft, state: OverallState) -> AsyncIterator[str]:
 
 def _is_from_memory(draft: Draft, state: OverallState) -> bool:
     """Return whether nothing was looked up for a text that may state facts, and that cites none."""
-    rests = _was_searched(state) or draft.citer.used or draft.quoted
+    planned = state.get("outing")
+    rests = _was_searched(state) or draft.citer.used or draft.quoted or planned
     return not rests and needs_word(draft.turn["question"], draft.written)
 
 

@@ -66,11 +66,8 @@ def _wish(turn: Turn, places: Sequence[Place], now: datetime) -> tuple[OutingWis
     It is as of when it was asked for, and then of now: its plan may have been reviewed for hours.
     """
     zone = zone_of(places[0]) if places else CHINA
-    demands = turn.get("constraints", {})
-    not_on = demands.get("not_on", [])
+    not_on = turn.get("constraints", {}).get("not_on", [])
     wish = settled(turn["outing"], datetime.fromtimestamp(turn["started_at"], zone), not_on)
-    if longest := demands.get("max_walk_m"):
-        wish = OutingWish(**{**wish, "max_walk_m": longest})
     return settled(wish, now.astimezone(zone), not_on), zone
 
 

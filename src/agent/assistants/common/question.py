@@ -113,7 +113,14 @@ def turn_of(turn: Turn, asked: Asked, configuration: Configuration) -> Turn:
     if asked.reply:
         read["reply"] = asked.reply
     if asked.outing is not None:
-        read["outing"], read["replans"] = asked.outing, asked.replans
+        # A limit on walks holds from stop to stop, not from where places were searched around.
+        demands = Constraints(**asked.demands)
+        longest = demands.pop("max_walk_m", None)
+        wish = OutingWish(**asked.outing)
+        if longest:
+            wish["max_walk_m"] = longest
+        read["outing"], read["constraints"] = wish, demands
+        read["replans"] = asked.replans
     if asked.day:
         read["day"] = asked.day
     if asked.only_own_documents:

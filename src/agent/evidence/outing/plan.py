@@ -213,8 +213,6 @@ Legs = Mapping[tuple[str, str], Leg]
 """Measured ways by the ids of their ends."""
 BEGINS, ENDS = "09:30", "21:00"
 WALKABLE_S = 25 * 60
-_OF_THE_DAY = ("open_at", "open_until", "open_on", "max_walk_m")
-"""Demands that the plan itself sees to: when one is there, and how one gets there."""
 _DAY = 24 * 60
 _STEP = 5
 """Minutes: a timetable to the minute would promise too much."""
@@ -351,7 +349,7 @@ class _Planner:
             self._leave_out(place, "unwanted")
             return None
         for verdict in place.get("verdicts", []):
-            if verdict["verdict"] == "violated" and verdict["constraint"] not in _OF_THE_DAY:
+            if verdict["verdict"] == "violated" and not verdict["constraint"].startswith("open"):
                 self._leave_out(place, "unfit", text=verdict["text"])
                 return None
         minutes = stay(place)
