@@ -34,7 +34,7 @@ _GATES, _SKIES = "一二四五七八", ("晴", "多云", "阴", "小雨")
 def files(kind: str, planted: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
     """Yield the files of a kind, name and text; `planted` are sentences by file."""
     first, months, make = {
-        "council": ((2025, 1), 20, _minutes),
+        "council": ((2024, 1), 32, _minutes),
         "canal": ((2024, 9), 24, _walks),
     }[kind]
     for month in range(months):
