@@ -200,6 +200,23 @@ async def test_places_of_a_search_around_have_an_id_distance_and_hours_f10() -> 
     assert all(f"餐馆B00{n}" in lab.llm.asked("deep_report")[0].user for n in range(3))
 
 
+async def test_records_of_a_closed_topic_are_listed_by_their_ids_and_positions_keep_names() -> None:
+    def rule(turn: ModelTurn) -> ModelReply:
+        if block(turn.user, "topic") == "餐馆":
+            reply = asks_around(turn)
+            is_done = "tavily_search" in done_calls(turn)
+            return ModelReply(calls=(think(), change("路线"))) if is_done else reply
+        return ModelReply(calls=(think(), end()))
+
+    maps = Surroundings()
+    async with deep_laboratory(Researcher("餐馆", "路线", deep_explore=rule)) as lab:
+        state = await with_maps(lab, maps, PLACE)
+    inside, later = lab.llm.asked("deep_explore")[2], lab.llm.asked("deep_explore")[-1]
+    assert "餐馆B000" not in block(inside.user, "workspace"), "its messages show it"
+    assert "[^a0-0] 餐馆B000" in block(later.user, "workspace")
+    assert state["positions"] == {"120.148000,30.242000": "西湖"}
+
+
 async def test_a_topic_that_only_the_map_answered_is_done_and_stands_in_the_review() -> None:
     def explores(turn: ModelTurn) -> ModelReply:
         names = done_calls(turn)

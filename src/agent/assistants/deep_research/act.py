@@ -270,7 +270,11 @@ class _Step:
             read=self.read,
             # A place that is known can be named by its id, and is not looked up again.
             places=[*previous["places"], *state.get("places", [])],
-            names={**previous.get("names", {}), **located(topic_messages(state))},
+            names={
+                **previous.get("names", {}),
+                **state.get("positions", {}),
+                **located(topic_messages(state)),
+            },
         )
         numbers = next_numbers([source["id"] for source in state.get("sources_gathered", [])])
         numbers["search"] = len(state.get("queries", []))

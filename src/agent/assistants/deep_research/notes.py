@@ -1,14 +1,17 @@
 """Keep of a topic that is cleared what the lead thought, had explored and calculated."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 
+from agent.assistants.common.shown_records import distinct_places
 from agent.assistants.common.toolbox import is_calculation
-from agent.assistants.deep_research.state import DeepState, kept_pages, site_name
+from agent.assistants.deep_research.state import DeepState, kept_pages, site_name, topic_messages
 from agent.assistants.deep_research.tools import EXPLORE, MAX_THOUGHT, thought_of
-from agent.core.strings import estimated_tokens
+from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.queries import clean_text
+from agent.evidence.records import place_lines, route_lines, weather_lines
 
 _LONGEST, _TITLE = 8000, 90
 
@@ -61,14 +64,33 @@ def shown_notes(notes: Sequence[str], tokens: int) -> str:
 
 
 def workspace_lines(state: DeepState, tokens: int) -> str:
-    """Return ids and titles of the pages that closed topics kept or left, the oldest left out.
+    """Return the pages that closed topics kept or left, and the map's records, by their ids.
 
-    Those of the present topic stand in its messages. The state says the same after a crash.
+    Those of the present topic stand in its messages. The oldest pages are left out where there is
+    no room. The state says the same after a crash.
     """
+    records = record_lines(state, [str(message.text) for message in topic_messages(state)])
+    records = cut_to_tokens(records, tokens // 2)
     pages = [*state.get("pages_left", []), *kept_pages(state)]
     lines = [
         f"{page['id']} · {page['title'][:_TITLE]} · {site_name(page['url'])}"
         for page in pages
         if page.get("id")
     ]
-    return shown_notes(lines, tokens)
+    listed = shown_notes(lines, tokens - estimated_tokens(records))
+    return "\n".join(filter(None, [listed, records]))
+
+
+def record_lines(state: DeepState, told: Sequence[str] = ()) -> str:
+    """Return a line for each record of the map that the texts do not show."""
+    language, shown = state["turn"]["language"], "\n".join(told)
+
+    def new(records: Sequence[Any]) -> list[Any]:
+        return [each for each in records if f"[^{each['source']}]" not in shown]
+
+    parts = (
+        place_lines(new(distinct_places(state.get("places", []))), language),
+        route_lines(new(state.get("routes", [])), language),
+        weather_lines(new(state.get("weather", [])), language),
+    )
+    return "\n".join(filter(None, parts))

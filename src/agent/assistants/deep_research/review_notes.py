@@ -11,11 +11,11 @@ from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.services import GetServices
-from agent.assistants.common.shown_records import distinct_places
 from agent.assistants.common.steering import new_wishes, wished, with_wishes
 from agent.assistants.common.turn import Share, context_limit, meter_of, share_spent
 from agent.assistants.deep_research.compress_topic import topic_element
 from agent.assistants.deep_research.explore import ENDING, left
+from agent.assistants.deep_research.notes import record_lines
 from agent.assistants.deep_research.plan import TopicToPlan, plan_elements, with_topics
 from agent.assistants.deep_research.state import DeepState, DeepUpdate, configuration_of
 from agent.configuration import Configuration
@@ -23,7 +23,6 @@ from agent.core.budget import Meter
 from agent.core.progress import event
 from agent.core.strings import cut_to_tokens
 from agent.evidence.queries import clean_text
-from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.evidence.types import Gap
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import Raw, element, task_prompt
@@ -140,25 +139,11 @@ def _prompt(state: DeepState, configuration: Configuration) -> list[BaseMessage]
     entries = state.get("search_results", [])
     share = max(0, (limit - bare) // (len(entries) + 1) - 80)
     rows = [topic_element(entry, share) for entry in entries]
-    if records := _map_lines(state):
+    if records := record_lines(state):
         name = say("deep_research.map_topic", language)
         rows.append(element("topic", cut_to_tokens(records, share), name=name))
     topics = Raw("\n".join(rows))
     return with_wishes(task_prompt("deep_review", target, topics=topics, **values), state)
-
-
-def _map_lines(state: DeepState) -> str:
-    language = state["turn"]["language"]
-    return "\n".join(
-        filter(
-            None,
-            (
-                place_lines(distinct_places(state.get("places", [])), language),
-                route_lines(state.get("routes", []), language),
-                weather_lines(state.get("weather", []), language),
-            ),
-        )
-    )
 
 
 def after_notes(state: DeepState) -> Literal["explore", "write_report"]:

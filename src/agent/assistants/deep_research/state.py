@@ -184,6 +184,8 @@ class DeepState(AgentInput, Gathered, total=False):
     """Model calls of the exploration, in this turn."""
     notes: Annotated[list[str], extend]
     """What the lead thought in the topics that are closed."""
+    positions: dict[str, str]
+    """The names of positions ("lng,lat") that closed topics have located."""
     topic_rounds: int
     fruitless: int
     """Rounds in a row that neither searched nor asked the map."""
@@ -264,6 +266,7 @@ def new_research() -> DeepUpdate:
         **NOTHING_GATHERED,
         **dict.fromkeys(_OF_A_QUESTION),
         "plan": [],
+        "positions": {},
         "own_whole": False,
         "rounds": 0,
         "topic_rounds": 0,

@@ -9,6 +9,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Send
 
 from agent.assistants.common.gaps import run_gap
+from agent.assistants.common.search import located
 from agent.assistants.deep_research.compress_topic import Compression
 from agent.assistants.deep_research.explore import has_calls, own_words, topic_name
 from agent.assistants.deep_research.notes import found_in, thoughts_of
@@ -81,6 +82,7 @@ async def switch_topic(
         pages_left=replaced(_pages_left(state, entry)),
         links_found=replaced([]),
         topic=topic,
+        positions={**state.get("positions", {}), **located(messages)},
         notes=thoughts_of(topic_name(state), messages),
         plan=_plan(state, topic if goes_on else "", messages),
         topic_rounds=0,
