@@ -11,7 +11,7 @@ import pytest
 from langchain_core.messages import AIMessageChunk
 
 from agent.core.errors import ConfigurationError, InputError
-from agent.sample.model.request import ModelReply
+from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import block
 from tests.support.faults import at
 from tests.support.lab import answer_of, told
@@ -468,6 +468,31 @@ async def test_a_second_question_starts_clean_and_may_cite_the_first_answer(lab:
     found = [d["id"] for result in first["executor_result"] for d in result["documents"]]
     prompt = llm.asked("plan_tasks")[0].user
     assert any(f"[^{name}]" in prompt for name in found)
+
+
+async def test_what_a_follow_up_cites_of_the_answer_before_is_checked_against_the_whole_page(
+    lab: PlanLab,
+) -> None:
+    site, known = lab.world.site, lab.world.site.known
+    await lab.ask(thread="found", max_task_pages=0)
+    body = "".join(f"第{n}段讲的是正文。" for n in range(400))
+    site.known = {
+        u: replace(p, text=f"{p.text}\n\n{body}末句说产能翻倍。") for u, p in known.items()
+    }
+    try:
+        first = await lab.ask()
+    finally:
+        site.known = known
+    page = next(s["id"] for s in told(first)["sources"] if s["url"].startswith("https://pages."))
+
+    def again(turn: ModelTurn) -> ModelReply:
+        assert f"[^{page}]" in turn.user
+        return ModelReply(text=f"# 产能\n\n末句说产能翻倍[^{page}]。")
+
+    llm = plays(lab, "产能", dossier=again)
+    await lab.ask("后来呢？")
+    judged = "".join(block(turn.user, "passages") for turn in llm.asked("claim_check"))
+    assert "末句说产能翻倍" in judged
 
 
 async def test_the_plan_is_repaired_once(lab: PlanLab) -> None:
