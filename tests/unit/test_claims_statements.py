@@ -76,6 +76,16 @@ def test_the_words_before_a_statement_tell_what_it_is_about() -> None:
     assert second.context == "Tower / It opened in 1889."
 
 
+def test_what_follows_a_list_or_a_table_is_not_said_in_its_words() -> None:
+    text = (
+        "## Visit\n\n**Lunch**\n\n- Noodles.\n\n- Tea at 30 yuan.\n\nIt opens at nine.\n\n" + TABLE
+    )
+    found = {one.plain: one.context for one in statements(f"{text}\n\nIt is free.", MARKED)}
+    assert found["Tea at 30 yuan."] == "Lunch / Noodles."
+    assert found["It opens at nine."] == "Visit"
+    assert found["It is free."] == "Visit"
+
+
 @pytest.mark.parametrize("unit", ["a. ", "|", "| a ", "1. ", "**", "[^w0-0]", "# ", "`"])
 def test_every_text_is_split_in_bounded_pieces(unit: str) -> None:
     for one in statements(unit * 3000, MARKED):

@@ -135,7 +135,9 @@ class Splitter:
     def __init__(self, notation: Notation) -> None:
         self._notation = notation
         self._fenced = False
-        self._heading = self._before = ""
+        self._heading = self._section = self._before = ""
+        self._is_list = self._is_over = False
+        """Whether the last line was of a list, and whether that, or a table, is over."""
         self._block = self._number = 0
         self._table: list[str] | None = None
         self._heads: list[tuple[str, ...]] = []
@@ -156,21 +158,36 @@ class Splitter:
         if self._fenced:
             return []
         if not bare:
+            self._is_over = self._is_over or self._is_list or self._table is not None
             self._block, self._table = self._block + 1, None
             return []
         if bare.startswith("|") and bare.count("|") > 1:
             return self._row(line, at)
         self._table = None
-        if _HEADING.match(line) or _BOLD_LINE.fullmatch(line):
+        is_section = _HEADING.match(line) is not None
+        if is_section or _BOLD_LINE.fullmatch(line):
             self._heading, self._before = bare.strip("#*:： "), ""
+            self._section = self._heading if is_section else self._section
+            self._is_over = False
             self._block += 1
             return []
         return self._sentences(line, at)
+
+    def _end_list(self) -> None:
+        """Forget what stood in a list and in the bold line above it: what follows is about neither.
+
+        The section's heading stays.
+        """
+        self._heading, self._before = self._section, ""
 
     def _sentences(self, line: str, at: int) -> list[Statement]:
         lead = _LEAD.match(line)
         begin = lead.end() if lead else 0
         kind = "item" if line[:begin].strip() else "sentence"
+        self._is_list = kind == "item"
+        if self._is_over and not self._is_list:
+            self._end_list()
+        self._is_over = False
         statements = []
         for start, end in sentence_spans(line[begin:], self._notation.pattern):
             context = " / ".join(filter(None, (self._heading, self._before[-CONTEXT:])))
