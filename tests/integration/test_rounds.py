@@ -1,9 +1,14 @@
 """A report in rounds: draft, check, one revision by edits, check of what is new."""
 
+import asyncio
 import re
 from typing import Any
 
+import pytest
+
+from agent.assistants.common import rounds
 from agent.assistants.common.rounds import PHASE
+from agent.core.progress import event
 from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import block, lines
 from agent.texts import say
@@ -153,7 +158,7 @@ async def test_the_reader_sees_how_far_it_is_and_then_the_whole_text() -> None:
             elif "报告" in str(part[0].text) and first_text < 0:
                 first_text = len(kinds)
     assert kinds[kinds.index("answering") :] == [
-        "answering", "drafting", "judged", "revising", "judged", "done",
+        "answering", "judged", "revising", "judged", "done",
     ]  # fmt: skip
     assert first_text == len(kinds) - 1
 
@@ -166,3 +171,20 @@ async def test_draft_and_revision_begin_alike_and_the_revision_stays_small() -> 
     assert draft.system == revision.system
     size = len(re.findall("[\u3000-\u9fff\uff00-\uffef]", revision.user)) / 1.5
     assert size < 20_000
+
+
+async def test_what_is_done_is_said_again_as_long_as_it_lasts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(rounds, "SECONDS_BETWEEN_SIGNS", 0)
+    told, words = list[int](), 0
+    with rounds._Signs(lambda sign: told.append(sign["count"])) as signs:
+        signs.later(lambda: event("drafting", "write_report", count=words))
+        for _ in range(8):
+            words += 1
+            await asyncio.sleep(0)
+    said = len(told)
+    await asyncio.sleep(0)
+    assert told[0] > 0
+    assert told[-1] >= 3
+    assert len(told) == said

@@ -25,7 +25,7 @@ _TAIL_LINES = 8
 _PASSING = (
     "waiting",
     *("search_started", "map_started", "map_call", "reading", "answering", "checking"),
-    *("drafting", "judged", "revising"),
+    *("drafting", "judged"),
     *("turn_started", "task_started", "reconnecting", "retry"),
 )
 """Shown while they last; what came of them is said afterwards."""

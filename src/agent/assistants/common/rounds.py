@@ -163,7 +163,8 @@ class _Rounds:
 
     async def _drafted(self, pieces: AsyncIterator[str], signs: "_Signs") -> str:
         draft, text = self.draft, ""
-        signs.say(lambda: event("drafting", draft.node, id="draft", count=_words(text)))
+        # That the answer is being written has just been said.
+        signs.later(lambda: event("drafting", draft.node, id="draft", count=_words(text)))
         async for piece in pieces:
             text += piece
             draft.watch(piece)
@@ -336,8 +337,12 @@ class _Signs:
 
     def say(self, sign: Callable[[], ProgressEvent]) -> None:
         """Say what is done from now on, as it is at each time."""
-        self._stop()
         self._emit(sign())
+        self.later(sign)
+
+    def later(self, sign: Callable[[], ProgressEvent]) -> None:
+        """Say the same, but not at once."""
+        self._stop()
         loop = asyncio.get_running_loop()
         self._timer = loop.call_later(SECONDS_BETWEEN_SIGNS, self.say, sign)
 
