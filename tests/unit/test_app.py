@@ -172,6 +172,8 @@ class OldThreads:
 
     def __init__(self) -> None:
         self.deleted: list[str] = []
+        self.uncited: list[int] = []
+        """For how many days each time what nothing cites is kept."""
         self.threads = self
 
     async def older_than(self, days: int, now: datetime) -> list[str]:
@@ -179,6 +181,9 @@ class OldThreads:
 
     async def is_worked_on(self, thread_id: str) -> bool:
         return thread_id == "at-work"
+
+    async def forget_uncited(self, days: int, now: datetime) -> None:
+        self.uncited.append(days)
 
     async def delete(self, thread_id: str) -> None:
         if thread_id == "forgotten" and "asked:forgotten" not in self.deleted:
@@ -192,6 +197,7 @@ async def test_old_threads_are_deleted_also_those_that_the_server_forgot() -> No
     threads: Any = OldThreads()
     await prune(threads, threads, 30)
     assert threads.deleted == ["known", "asked:forgotten", "forgotten"]
+    assert threads.uncited == [30]
 
 
 @pytest.mark.parametrize(("days", "count"), [("", 0), ("30", 3)])

@@ -29,6 +29,7 @@ REPLY_TOKENS: Mapping[str, int] = {
     "Rulings": 4000,
     "Rewordings": 2000,
     "Differences": 2000,
+    "Findings": 3000,
     "Capital": 400,
 }
 """Tokens of a filled-in form by its name: about twice what a full one needs."""
