@@ -164,7 +164,7 @@ async def test_after_a_clearing_notes_and_pages_are_named_and_can_be_read_again(
 
     llm = Lead(
         lambda turn: [think("先查成本"), search("电芯成本")],
-        lambda turn: [think("成本够了"), change("安全")],
+        lambda turn: [think("成本够了，见[^w999-99]"), change("安全")],
         read_again,
         lambda turn: [end()],
     )
@@ -173,7 +173,9 @@ async def test_after_a_clearing_notes_and_pages_are_named_and_can_be_read_again(
     first_of_topic = llm.asked("deep_explore")[2]
     assert done_calls(first_of_topic) == []
     assert "先查成本" in block(first_of_topic.user, "notes")
-    assert "成本够了" in block(llm.asked("deep_report")[0].user, "topics")
+    thoughts = block(llm.asked("deep_report")[0].user, "topics")
+    assert "成本够了" in thoughts
+    assert "w999-99" not in thoughts, "nobody has shown it"
     assert FACT in answers(llm.asked("deep_explore")[-1], "read_page")[0]
 
 

@@ -34,6 +34,7 @@ from tests.support.deep_lab import (
     deep_laboratory,
     done_calls,
     end,
+    planning,
     search,
     shown_urls,
     think,
@@ -198,6 +199,18 @@ async def test_places_of_a_search_around_have_an_id_distance_and_hours_f10() -> 
     assert details == ["B000", "B001", "B002"]
     assert {place["distance_from"] for place in told(state)["places"]} == {"西湖"}
     assert all(f"餐馆B00{n}" in lab.llm.asked("deep_report")[0].user for n in range(3))
+
+
+async def test_a_research_that_only_asked_the_map_may_end() -> None:
+    def rule(turn: ModelTurn) -> ModelReply:
+        if "maps_around_search" in done_calls(turn):
+            return ModelReply(calls=(think(), end()))
+        return asks_around(turn)
+
+    async with deep_laboratory(Researcher(deep_explore=rule, deep_plan=planning())) as lab:
+        state = await with_maps(lab, Surroundings(), PLACE)
+    assert told(state)["checks"]["refused_calls"] == 0
+    assert len(lab.llm.asked("deep_explore")) == 3
 
 
 async def test_records_of_a_closed_topic_are_listed_by_their_ids_and_positions_keep_names() -> None:

@@ -8,6 +8,7 @@ from typing import Literal, cast
 from langchain_core.messages import AIMessage, ToolCall, ToolMessage
 from langgraph.runtime import Runtime
 
+from agent.assistants.common.gaps import brought_by_map
 from agent.assistants.common.literals import unfounded
 from agent.assistants.common.own_documents import (
     own_scope,
@@ -201,7 +202,7 @@ class _Step:
             topic=state["topic"],
             done=[entry["topic"] for entry in state.get("search_results", [])],
             thought=bool(self._aside()) or thought_since_search(before),
-            searched=bool(state.get("queries")) or state["searched"],
+            searched=bool(state.get("queries")) or state["searched"] or brought_by_map(state),
             answered=bool(state["previous"]["sources"]) or state.get("own_whole", False),
             planned=self._planned(),
             reminded=was_reminded(before),

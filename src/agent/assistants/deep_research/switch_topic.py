@@ -10,6 +10,7 @@ from langgraph.types import Send
 
 from agent.assistants.common.gaps import run_gap
 from agent.assistants.common.search import located
+from agent.assistants.common.toolbox import MAP_PREFIX
 from agent.assistants.deep_research.compress_topic import Compression
 from agent.assistants.deep_research.explore import has_calls, own_words, topic_name
 from agent.assistants.deep_research.notes import found_in, thoughts_of
@@ -64,7 +65,7 @@ async def switch_topic(
     entry, invented = _archive(state, intent, messages)
     entries = len(state.get("search_results", [])) + _is_new(state, entry)
     goes_on = intent["kind"] == "clear" or (intent["kind"] == "change" and entries < limit)
-    gaps = _gaps(state, entry)
+    gaps = _gaps(state, entry, messages)
     if intent["kind"] == "change" and not goes_on:
         values = {"limit": str(limit), "topic": new_topic}
         gaps.append(run_gap("deep_research.topics_spent", state["turn"]["language"], **values))
@@ -267,12 +268,16 @@ def _pages_left(state: DeepState, entry: TopicResult | None) -> list[ShownPage]:
     ]
 
 
-def _gaps(state: DeepState, entry: TopicResult | None) -> list[Gap]:
-    """Return that the topic has no pages."""
-    language, gaps = state["turn"]["language"], list[Gap]()
-    if entry is not None and not entry["useful_webpages"]:
-        gaps.append(run_gap("deep_research.no_pages", language, query=entry["topic"]))
-    return gaps
+def _gaps(state: DeepState, entry: TopicResult | None, messages: Sequence[AnyMessage]) -> list[Gap]:
+    """Return that the topic has no pages, where the map did not answer it."""
+    mapped = any(
+        isinstance(m, ToolMessage) and (m.name or "").startswith(MAP_PREFIX)
+        and m.status == "success"
+        for m in messages
+    )  # fmt: skip
+    if entry is None or entry["useful_webpages"] or mapped:
+        return []
+    return [run_gap("deep_research.no_pages", state["turn"]["language"], query=entry["topic"])]
 
 
 def _useful_page(page: FoundPage, name: str) -> UsefulPage:

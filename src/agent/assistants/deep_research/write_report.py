@@ -51,7 +51,7 @@ from agent.evidence.claims.passages import Passage
 from agent.evidence.geo import distance_m
 from agent.evidence.types import Gap, Leg, Place
 from agent.prompts import Raw, element, fence, task_prompt
-from agent.search.hits import SENTENCE_END, SearchProvider, beginning, quotes_by_id
+from agent.search.hits import SENTENCE_END, SearchProvider, beginning, only_known, quotes_by_id
 from agent.state import answer_language, replaced
 from agent.texts import Language, say
 
@@ -263,8 +263,10 @@ class _Report:
             for name, text in topics
         ]
         if thoughts := shown_notes(state.get("notes", []), min(_THOUGHTS, free // 8)):
+            # A thought may name an id that nothing has.
+            known = only_known(thoughts, self.draft.sources)
             name = say("deep_research.thoughts", turn["language"])
-            rows.append(element("topic", thoughts, name=name))
+            rows.append(element("topic", known, name=name))
         noted = Raw("\n".join(rows))
         room = min(_MATERIAL, free - estimated_tokens(noted))
         shown = await compute(lambda: self._passages(room), otherwise=list[Passage])
