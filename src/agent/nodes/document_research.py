@@ -12,7 +12,7 @@ from agent.assistants.common.own_documents import (
     search_own,
 )
 from agent.assistants.common.services import GetServices
-from agent.assistants.common.turn import open_meter
+from agent.assistants.common.turn import open_meter, own_limit
 from agent.assistants.common.whole_documents import (
     WholeDocuments,
     read_whole,
@@ -46,7 +46,7 @@ async def document_research(
         emit(event("search_started", NODE, id=name, text=text))
     whole, rest = WholeDocuments(), scope
     if scope is not None:
-        limit = configuration.own_token_limit
+        limit = own_limit(turn, configuration)
         whole = await read_whole(scope, services, language, tokens=limit)
         rest = rest_of(scope, whole)
     found = await asyncio.gather(

@@ -1,0 +1,121 @@
+"""Where only own documents may be used, no connection leads anywhere but to the model's service."""
+
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+
+from agent.assistants.deep_research.graph import build_graph as deep_graph
+from agent.assistants.plan_execute.graph import build_graph as plan_graph
+from agent.assistants.team_answer.graph import build_graph as team_graph
+from agent.graph import build_graph
+from agent.sample.model.request import ModelReply
+from tests.integration.test_own_documents import NOTES, QUESTION, WRITTEN
+from tests.integration.test_question_kept import Spoken
+from tests.support.deep_lab import Researcher, deep_laboratory, end, search, think
+from tests.support.lab import laboratory
+from tests.support.plan_knowledge import MemoryKnowledge, With
+from tests.support.plan_lab import plan_laboratory
+from tests.support.team_lab import Team, team_laboratory
+
+pytestmark = pytest.mark.node
+FOLLOW_UP = "那么下一次是哪一年？"
+
+
+@pytest.fixture(name="places")
+def places_fixture(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The ports of all that is connected to, and the names that are looked up."""
+    places = list[Any]()
+    connect, look_up = socket.socket.connect, socket.getaddrinfo
+
+    def connected(self: socket.socket, address: Any) -> None:
+        if self.family in (socket.AF_INET, socket.AF_INET6):
+            places.append(address[1])
+        connect(self, address)
+
+    def looked_up(host: Any, port: Any, *args: Any, **kwargs: Any) -> Any:
+        places.extend([] if host in ("127.0.0.1", "localhost") else [host])
+        return look_up(host, port, *args, **kwargs)
+
+    monkeypatch.setattr(socket.socket, "connect", connected)
+    monkeypatch.setattr(socket, "getaddrinfo", looked_up)
+    return places
+
+
+@asynccontextmanager
+async def main() -> AsyncIterator[Any]:
+    async with laboratory() as lab:
+        lab.gemini.llm = Spoken(generate_query=[WRITTEN, WRITTEN])
+        yield lab.services, build_graph
+
+
+@asynccontextmanager
+async def deep() -> AsyncIterator[Any]:
+    def explore(turn: Any) -> ModelReply:
+        # A model that asks for what is outside all the same.
+        again = (think("够了"), end([]))
+        return ModelReply(calls=again if turn.tool_results else (think(), search("青岚大桥")))
+
+    async with deep_laboratory(Researcher("检修", deep_explore=explore)) as lab:
+        yield lab.services, deep_graph
+
+
+@asynccontextmanager
+async def team() -> AsyncIterator[Any]:
+    async with team_laboratory(Team()) as lab:
+        yield lab.services, team_graph
+
+
+@asynccontextmanager
+async def dossier() -> AsyncIterator[Any]:
+    async with plan_laboratory() as lab:
+        yield lab.services, plan_graph
+
+
+async def ports_asked(
+    made: Callable[[], AbstractAsyncContextManager[Any]], sources: str, places: list[Any]
+) -> tuple[set[Any], int]:
+    """What a question and its follow-up connected to but the model, and searches and map calls.
+
+    The model's service may search the web itself, and the map's server is a process of its own.
+    """
+    knowledge = MemoryKnowledge()
+    knowledge.put("检修手册", NOTES)
+    async with made() as (services, graph_of):
+        held: Any = With(services, knowledge=lambda: knowledge)
+        graph = graph_of(lambda: held).compile(checkpointer=InMemorySaver())
+        context = graph.context_schema(sources=sources, geo_routing="always")
+        where: Any = {"configurable": {"thread_id": "t"}}
+        places.clear()
+        spent = 0
+        for question in (QUESTION, FOLLOW_UP):
+            state = await graph.ainvoke({"messages": question}, where, context=context)
+            spent += state["usage"]["searches"] + state["usage"]["map_calls"]
+        model = urlsplit(str(services.settings.google_gemini_base_url)).port
+    assert model in places
+    return set(places) - {model}, spent
+
+
+ASSISTANTS = pytest.mark.parametrize(
+    "made", [main, deep, team, dossier], ids=lambda made: made.__name__
+)
+
+
+@ASSISTANTS
+async def test_nothing_is_sent_but_to_the_model(
+    made: Callable[[], AbstractAsyncContextManager[Any]], places: list[Any]
+) -> None:
+    assert await ports_asked(made, "own", places) == (set(), 0)
+
+
+@ASSISTANTS
+async def test_where_others_may_be_asked_they_are(
+    made: Callable[[], AbstractAsyncContextManager[Any]], places: list[Any]
+) -> None:
+    asked, spent = await ports_asked(made, "all", places)
+    assert spent
+    assert asked or made is main, "Google is searched by the model's service"
