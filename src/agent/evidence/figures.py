@@ -499,9 +499,16 @@ def same(one: Figure, other: Figure) -> bool:
     if "percent" in (one.kind, other.kind):
         share = Decimal(1) / _GREAT
         a, b = (f.amount * share if f.kind == "percent" else f.amount for f in (one, other))
-        if _is_rounded(a, b, _half_step(one) * (share if one.kind == "percent" else 1)):
+        # Before a word that may be a unit (0.69 MPa) a number is a share only where it is the same.
+        step = _half_step(one) * (share if one.kind == "percent" else 1)
+        if _is_rounded(a, b, Decimal(0) if None in (one.kind, other.kind) else step):
             return True
-    return _is_rounded(one.bare, other.bare, _half_step(one) / one.factor)
+    return _is_rounded(_told(one), _told(other), _half_step(one) / one.factor)
+
+
+def _told(figure: Figure) -> Decimal:
+    """Return the value that a number without its unit may be; a tenth (七成) is 70, never 7."""
+    return figure.amount if figure.kind == "percent" else figure.bare
 
 
 def _same_date(one: Figure, other: Figure) -> bool:
