@@ -23,8 +23,8 @@ BLOCKS = {
     "deep_report": "today conversation previous documents differences topics pages gaps question",
     "team_analyze": "today conversation format_requirement tools question",
     "team_select": "question speakers transcript candidates",
-    "team_turn": "documents today question asked format_requirement sub_questions previous hypotheses"
-    " gaps transcript evidence rounds_left reminder",
+    "team_turn": "documents today question asked format_requirement sub_questions previous"
+    " hypotheses gaps transcript evidence rounds_left reminder",
     "team_synthesize": "documents today question asked format_requirement sub_questions previous"
     " hypotheses transcript evidence gaps",
     "team_format": "question format_requirement answer",
