@@ -230,6 +230,14 @@ def test_a_word_may_tell_a_sign_an_hour_and_one_of_the_next_days(text: str) -> N
     assert judge(text, LINES, v="s", p=["3.1", "4.1"])[1].verdict == "supported"
 
 
+@pytest.mark.parametrize(
+    "text", ["泵压为 0.69 MPa。", "共有 7 台泵。", "见第 7 页。", "付了 90%。"]
+)
+def test_tenths_are_no_bare_number_and_no_other_unit(text: str) -> None:
+    _, outcome = judge("合同款已付七成[^w0-0]。", evidence(w0_0=text), v="s", p=["1.1"])
+    assert outcome.verdict == "unchecked"
+
+
 def test_a_share_is_not_what_stands_with_another_unit() -> None:
     fields = {"v": "x", "p": ["4.1"], "bad": ["9.2%"], "says": "9.2 mmHg"}
     assert judge("It fell by 9.2% [^w3-0].", LINES, **fields)[1].verdict == "contradicted"
