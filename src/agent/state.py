@@ -141,6 +141,8 @@ class Turn(TypedDict):
     """Where the user is, of this question or of an earlier one on the thread."""
     day: NotRequired[str]
     """ISO date of the day that is meant, in a model's word."""
+    collections: NotRequired[list[str]]
+    """Own documents that this question or an earlier one on the thread named."""
     own_only: NotRequired[bool]
     """Only the user's own documents are read: nothing is sent to the web or the map."""
     utc_offset: NotRequired[int | None]

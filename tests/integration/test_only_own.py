@@ -119,3 +119,29 @@ async def test_where_others_may_be_asked_they_are(
     asked, spent = await ports_asked(made, "all", places)
     assert spent
     assert asked or made is main, "Google is searched by the model's service"
+
+
+@ASSISTANTS
+async def test_a_follow_up_reads_the_collections_that_the_question_before_named(
+    made: Callable[[], AbstractAsyncContextManager[Any]],
+) -> None:
+    knowledge = MemoryKnowledge()
+    knowledge.put("检修手册", NOTES)
+    knowledge.put("别的事情", "与桥无关。", collection="other")
+    async with made() as (services, graph_of):
+        held: Any = With(services, knowledge=lambda: knowledge)
+        graph = graph_of(lambda: held).compile(checkpointer=InMemorySaver())
+        context = graph.context_schema(geo_routing="never")
+        where: Any = {"configurable": {"thread_id": "t"}}
+        named = {"messages": QUESTION, "collections": ["own"]}
+        first = await graph.ainvoke(named, where, context=context)
+        for _ in range(2):
+            later = await graph.ainvoke({"messages": FOLLOW_UP}, where, context=context)
+            assert first["readable"] == later["readable"] == ["own"]
+        given = {"messages": FOLLOW_UP, "collections": ["other"]}
+        other = await graph.ainvoke(given, where, context=context)
+        assert other["readable"] == ["other"], "a question names others"
+        none = await graph.ainvoke(
+            {"messages": FOLLOW_UP, "collections": []}, where, context=context
+        )
+        assert none["readable"] == []

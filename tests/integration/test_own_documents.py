@@ -235,6 +235,8 @@ async def test_deep_research_asks_own_documents_alone_where_the_question_wants_i
         assert "桥面每三年检修一次" in block(lab.llm.asked("deep_explore")[0].user, "documents")
         cited = {s["kind"] for s in state["messages"][-1].additional_kwargs["sources"]}
         assert cited == {"document"}
+        first = block(lab.llm.asked("deep_explore")[0].user, "documents")
+        assert ("<not_shown>长卷</not_shown>" in first) is (size == "large")
         told = {"small": "documents.read", "large": "documents.read_partly"}[size]
         counts = {"read": "1", "total": {"small": "1", "large": "2"}[size]}
         names = {"names": "长卷"} if size == "large" else {}

@@ -134,6 +134,7 @@ async def documents_asked_for(
             state, configuration, services, runtime, turn=turn, all_by_default=True
         )
     only = configuration.sources == "own" or asks == "only"
+    turn = with_named(turn, readable)
     if only:
         turn = Turn(**{**turn, "own_only": True})
     wanted = only or asks
@@ -191,8 +192,9 @@ async def _readable_collections(
     Somebody else's is told as one that nobody has. A knowledge base that fails is a gap.
     """
     chosen, owner = _named(state, configuration), owner_of(runtime)
+    before = _named_before(state) if chosen is None else []
     all_by_default = all_by_default or configuration.sources == "own"
-    if not (chosen or (chosen is None and all_by_default)):
+    if not (chosen or before or (chosen is None and all_by_default)):
         return Readable(owner)
     try:
         collections = await services.knowledge().collections(owner)
@@ -200,12 +202,29 @@ async def _readable_collections(
         return Readable(owner, gaps=[documents_gap(error, turn["language"])])
     names = list(dict.fromkeys(each["name"] for each in collections))
     if chosen is None:
-        return Readable(owner, read_by_default(names), collections)
+        still = [name for name in before if name in names]
+        by_default = read_by_default(names) if all_by_default else []
+        return Readable(owner, still or by_default, collections, named=bool(still))
     for name in chosen:
         if name not in names:
             there = ", ".join(sorted(names)[:SHOWN_COLLECTIONS]) or "none"
             raise InputError("collections", f"there is no {name[:80]!r}; there are: {there}")
     return Readable(owner, list(dict.fromkeys(chosen)), collections, named=True)
+
+
+def _named_before(state: QuestionInput) -> list[str]:
+    """Return the collections that an earlier question on the thread named: a follow-up has them.
+
+    A client may have written them there: only what is its own is read.
+    """
+    turn: object = dict(state).get("turn")
+    names = turn.get("collections") if isinstance(turn, dict) else None
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+
+
+def with_named(turn: Turn, readable: Readable) -> Turn:
+    """Return a turn that tells the next one on its thread which collections are named."""
+    return Turn(**{**turn, "collections": readable.names}) if readable.named else turn
 
 
 def _named(state: QuestionInput, configuration: Configuration) -> list[str] | None:

@@ -169,4 +169,7 @@ def document_elements(whole: WholeDocuments) -> Raw:
         element("document", "\n" + "\n".join(rows) + "\n", title=titles[document])
         for document, rows in lines.items()
     ]
+    if whole.unread:
+        # Whoever can open them has to know of them.
+        elements.append(element("not_shown", "; ".join(map(title_of, whole.unread[:_NAMED]))))
     return Raw("\n".join(elements))

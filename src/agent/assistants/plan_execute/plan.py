@@ -17,6 +17,7 @@ from agent.assistants.common.own_documents import (
     is_own,
     lacking_documents,
     readable_collections,
+    with_named,
 )
 from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.remembered import begun_previous
@@ -233,7 +234,7 @@ async def plan(
     readable = await readable_collections(
         state, configuration, services, runtime, turn=turn, all_by_default=True
     )
-    owner, gaps = readable.owner, readable.gaps
+    owner, gaps, turn = readable.owner, readable.gaps, with_named(turn, readable)
     previous = await begun_previous(state, turn, services, runtime)
     discussion = conversation(state["messages"], previous["sources"])
     if notice := services.notice(turn["language"]):
