@@ -329,6 +329,16 @@ async def test_an_easy_question_costs_three_calls_and_the_judge_one() -> None:
     assert (state["final_answer"], state["verified"]) == ("1987年", True)
 
 
+async def test_a_first_look_of_an_engine_that_is_not_there_is_made_by_the_one_that_is() -> None:
+    looks = [{"tool": name, "text": ZH} for name in ("search_tavily", "search_bocha", "search_x")]
+    asked = {"asked": ZH, "first": looks}
+    team = Team(team_analyze=lambda turn: ModelReply(json=asked))
+    async with team_laboratory(team) as lab:
+        await lab.ask(web_search="bocha")
+    assert lab.queries() == [ZH]
+    assert len(lab.llm.asked("team_researcher")) == 1
+
+
 async def test_the_verifier_reads_what_was_found_and_not_what_was_made_of_it() -> None:
     async with team_laboratory() as lab:
         await lab.ask()

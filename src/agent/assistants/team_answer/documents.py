@@ -12,7 +12,7 @@ from langgraph.runtime import Runtime
 
 from agent.assistants.common.own_documents import own_scope
 from agent.assistants.common.services import Services
-from agent.assistants.common.turn import context_limit
+from agent.assistants.common.turn import context_limit, own_limit
 from agent.assistants.common.whole_documents import (
     WholeDocuments,
     document_elements,
@@ -40,7 +40,7 @@ async def with_documents(
     runtime: Runtime[Configuration],
 ) -> tuple[TeamState, WholeDocuments]:
     """Return the documents that are read whole, and the state with their passages to cite."""
-    tokens = min(configuration.own_token_limit, state["turn"].get("room", sys.maxsize) // 2)
+    tokens = own_limit(state["turn"], configuration)
     scope = _scope(state, runtime)
     return await with_whole_documents(state, scope, services, tokens=tokens)
 

@@ -237,14 +237,21 @@ class _Step:
         begun = state.get("transcript") or state.get("pending") or state.get("evidence_pool")
         if speaker != "researcher" or begun or self.failures:
             return []
+        # An engine that is not there is asked for by habit: the one that is there looks.
+        engine = next((name for name in offered if name in SEARCHES), "")
+        named = [
+            (engine if look["tool"] in SEARCHES and look["tool"] not in offered else look["tool"],
+             look["text"])
+            for look in state["analysis"].get("first", [])
+        ]  # fmt: skip
         return [
             tool_call(
-                name=look["tool"],
-                args={"code" if look["tool"] == CODE else "query": look["text"]},
+                name=name,
+                args={"code" if name == CODE else "query": text},
                 id=f"first-{number}",
             )
-            for number, look in enumerate(state["analysis"].get("first", []))
-            if look["tool"] in offered
+            for number, (name, text) in enumerate(dict.fromkeys(named))
+            if name in offered
         ]
 
     def _summed(self, given: GivenVerdict | None) -> list[Evidence]:
