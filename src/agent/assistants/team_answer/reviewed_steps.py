@@ -17,6 +17,8 @@ from agent.state import Reviewed
 _SPOKEN = (Size(2500, 500), Size(8000, 1500))
 """One call of a speaker."""
 _SETTLED = (Size(3000, 700), Size(8000, 2000))
+"""Only where the verifier's verdict cannot be taken as it is."""
+_JUDGED = (Size(1200, 100), Size(4000, 400))
 
 
 class ReviewedSteps(Reviewed, total=False):
@@ -54,10 +56,11 @@ def planned_calls(count: int, configuration: Configuration, model: str) -> list[
     """Return the calls of so many steps: a researcher's and the verifier's turns, with lookups."""
     web = (count + 1, 3 * count + 2) if searched_by_google(configuration) else (0, 0)
     return [
-        Calls(configuration.research_model, _SPOKEN, (1 + count, 5 + 2 * count)),
-        Calls(configuration.reflection_model, _SPOKEN, (2, 5 + count)),
+        Calls(configuration.research_model, _SPOKEN, (count, 4 + 2 * count)),
+        Calls(configuration.reflection_model, _SPOKEN, (1, 4 + count)),
         Calls(configuration.research_model, WEB_CALL, web),
-        Calls(model, _SETTLED, (1, 1)),
+        Calls(model, _SETTLED, (0, 1)),
+        Calls(configuration.judge_model or model, _JUDGED, (1, 3)),
     ]
 
 
