@@ -15,12 +15,14 @@ from agent.core.concurrency import Lazy
 from agent.reading.reader import Article, Reader
 from agent.runs.reply_cache import ReplyCache
 from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
+from agent.sample.model.text import block
 from tests.support.deep_lab import (
     ZH,
     DeepLab,
     Researcher,
     deep_laboratory,
     end,
+    page_ids,
     planning,
     search,
     shown_urls,
@@ -127,7 +129,8 @@ async def test_pages_of_the_last_report_open_by_id_and_by_address_and_are_cited_
         return think("够了"), end(urls)
 
     def opens_earlier(turn: ModelTurn) -> tuple[FunctionCall, ...]:
-        return read("[^p0-0]"), read(urls[0])
+        [name] = page_ids(block(turn.user, "previous"))
+        return read(f"[^{name}]"), read(urls[0])
 
     llm = Steps(searches, ends_first, opens_earlier, lambda turn: (think("够了"), end(urls)))
     reader = LinkedPages()

@@ -232,7 +232,9 @@ async def test_deep_research_asks_own_documents_alone_where_the_question_wants_i
         assert len(lab.llm.asked("deep_explore")) == steps
         missed = [gap["code"] for gap in state["gaps"]]
         assert missed == {"small": [], "large": ["not_researched"]}[size]
-        assert "桥面每三年检修一次" in block(lab.llm.asked("deep_explore")[0].user, "documents")
+        shown = block(lab.llm.asked("deep_explore")[0].user, "documents")
+        assert "桥面每三年检修一次" in shown
+        assert ("长卷" in shown) == (size == "large"), "what is not shown is named"
         cited = {s["kind"] for s in state["messages"][-1].additional_kwargs["sources"]}
         assert cited == {"document"}
         first = block(lab.llm.asked("deep_explore")[0].user, "documents")
@@ -241,6 +243,26 @@ async def test_deep_research_asks_own_documents_alone_where_the_question_wants_i
         counts = {"read": "1", "total": {"small": "1", "large": "2"}[size]}
         names = {"names": "长卷"} if size == "large" else {}
         assert say(told, "zh", **counts, **names) in state["report"]
+
+
+async def test_a_follow_up_for_own_documents_means_those_of_the_turn_before(
+    knowledge: MemoryKnowledge,
+) -> None:
+    from agent.assistants.deep_research.graph import build_graph as deep_graph
+
+    knowledge.put("酿造", "麦汁煮六十分钟。", collection="brewery")
+    planned = ModelReply(json={"topics": [], "own_documents": "only"})
+    ended = ModelReply(calls=(think("够了"), end([])))
+    researcher = Researcher(deep_explore=lambda turn: ended, deep_plan=lambda turn: planned)
+    async with deep_laboratory(researcher) as lab:
+        services: Any = With(lab.services, knowledge=lambda: knowledge)
+        graph = deep_graph(lambda: services).compile(checkpointer=InMemorySaver())
+        where: Any = {"configurable": {"thread_id": "t"}}
+        await graph.ainvoke({"messages": QUESTION, "collections": ["own"]}, where)
+        state: Any = await graph.ainvoke({"messages": "我们自己的文件里，食堂呢？"}, where)
+    assert state["readable"] == ["own"]
+    shown = block(lab.llm.asked("deep_explore")[-1].user, "documents")
+    assert ("食堂周五" in shown, "麦汁" in shown) == (True, False)
 
 
 def documents(query: str) -> FunctionCall:

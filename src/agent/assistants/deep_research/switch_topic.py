@@ -84,7 +84,7 @@ async def switch_topic(
         links_found=replaced([]),
         topic=topic,
         positions={**state.get("positions", {}), **located(messages)},
-        notes=thoughts_of(topic_name(state), messages),
+        notes=[] if _is_dropped(state) else thoughts_of(topic_name(state), messages),
         plan=_plan(state, topic if goes_on else "", messages),
         topic_rounds=0,
         exploring=goes_on,
@@ -186,8 +186,7 @@ def _archive(
     None where nothing was searched or opened in this topic, nor a page of an earlier one named: a
     change then only names it; and where the person dropped it.
     """
-    planned = topic_named(state.get("plan", []), topic_name(state))
-    if planned and planned["status"] == "dropped":
+    if _is_dropped(state):
         return None, 0
     found = found_in(messages)
     named = intent["urls"] and [*intent["urls"], *cited_ids(found)]
@@ -215,6 +214,12 @@ def _archive(
     if found:
         entry["found"] = "\n".join(filter(None, [_found_before(entries, place), found]))
     return entry, invented
+
+
+def _is_dropped(state: DeepState) -> bool:
+    """Return whether the person does not want the present topic any more."""
+    planned = topic_named(state.get("plan", []), topic_name(state))
+    return planned is not None and planned["status"] == "dropped"
 
 
 def _found_before(entries: Sequence[TopicResult], place: int) -> str:
