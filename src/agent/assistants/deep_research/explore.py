@@ -65,7 +65,7 @@ from agent.evidence.types import Gap
 from agent.knowledge.ranking import Bm25, best_first
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import ModelAnswer
-from agent.prompts import Raw, fence, task_prompt
+from agent.prompts import Raw, task_prompt
 from agent.state import Turn, inner
 from agent.texts import say
 
@@ -97,10 +97,9 @@ async def own_documents(
     turn, own = state["turn"], own_limit(state["turn"], configuration)
     whole = await read_whole(scope, services, turn["language"], tokens=own)
     asked = [turn["question"], state["topic"]]
-    unread = fence(whole.coverage(turn["language"])) if whole.unread else ""
     if state["rounds"]:
         whole = nearest_of(whole, asked, min(own, _DOCUMENTS_LATER))
-    return Raw("\n".join(filter(None, [document_elements(whole), unread])))
+    return document_elements(whole)
 
 
 def nearest_of(whole: WholeDocuments, queries: Sequence[str], tokens: int) -> WholeDocuments:
