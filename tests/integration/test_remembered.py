@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
-from agent.assistants.common.remembered import with_items
+from agent.assistants.common.remembered import _is_kept_for_later, _item, with_items
+from agent.assistants.common.toolbox import CODE
 from agent.assistants.common.workspace import Item
 from agent.evidence.numbering import is_kept
+from agent.evidence.types import Source
 from agent.runs.workspace_store import Room
 from tests.support.deep_lab import Researcher, deep_laboratory
 from tests.support.lab import Lab, laboratory, told
@@ -107,3 +109,19 @@ def test_a_source_whose_words_had_no_room_has_those_nearest_to_the_question() ->
     assert silent
     heights = {page["url"]: f"高度是 {n} 米" for n, page in enumerate(PAGES)}
     assert all(heights[url] in words[url] for url in silent)
+
+
+async def test_own_documents_are_not_copied_and_calculations_are_remembered() -> None:
+    def row(name: str, **more: Any) -> Source:
+        return Source(**{**PAGES[0], "id": name, "kind": "document", "url": "", **more})  # type: ignore[typeddict-item]
+
+    own = row("o0-0", title="检修手册", provider="自有资料", quotes=["每三年一次。"])
+    sums = [row(f"c{n}-0", title="计算", provider=CODE, quotes=[f"3 × {n}"]) for n in range(2)]
+    page = PAGES[1]
+    assert [_is_kept_for_later(source) for source in (own, *sums, page)] == [
+        False,
+        True,
+        True,
+        True,
+    ]
+    assert len({_item(source, "").key for source in sums}) == 2

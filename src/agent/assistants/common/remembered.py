@@ -13,6 +13,7 @@ from langgraph.runtime import Runtime, get_runtime
 
 from agent.assistants.common.previous import opened_previous, previous_of
 from agent.assistants.common.services import Services
+from agent.assistants.common.toolbox import CODE
 from agent.assistants.common.turn import room_of
 from agent.assistants.common.workspace import Item, choose
 from agent.configuration import Configuration
@@ -36,9 +37,12 @@ async def remember(
     places: Iterable[Place],
     texts: Mapping[str, str],
 ) -> None:
-    """Keep what the answer cites and the places it shows; the answer stands without that, too."""
+    """Keep what the answer cites and the places it shows; the answer stands without that, too.
+
+    Own documents are not copied: the next turn reads them again, where it may.
+    """
     workspace = services.workspace(room_of(turn, get_runtime(Configuration)))
-    sources = [source for source in cited if source["kind"] != "place"]
+    sources = [source for source in cited if _is_kept_for_later(source)]
     shown = [place for place in places if place["mentioned"]]
     try:
         kept = await workspace.keep([
@@ -104,6 +108,15 @@ def _beginning(item: Item) -> list[str]:
     return [passage.text for passage in item.passages[:1]]
 
 
+def _is_kept_for_later(source: Source) -> bool:
+    """Return whether a source is no place, which has a record, and no own document.
+
+    A passage of a paper has its address.
+    """
+    has_address = source["kind"] != "document" or bool(source["url"])
+    return source["kind"] != "place" and (has_address or source["provider"] == CODE)
+
+
 def _item(source: Source, text: str) -> Item:
     quotes = "\n".join(source["quotes"])
     own = hashlib.sha256(f"{source['title']}\n{quotes}".encode("utf-8", "replace")).hexdigest()
@@ -111,7 +124,7 @@ def _item(source: Source, text: str) -> Item:
         source["kind"], source["title"], source["url"], text=text, snippet=quotes,
         date=source.get("published") or "", site=source.get("site", ""),
         provider=source["provider"],
-        # A document is cited passage by passage.
+        # A paper is cited passage by passage, and of calculations each is another.
         record=own if source["kind"] == "document" else "",
     )  # fmt: skip
 
