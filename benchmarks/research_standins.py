@@ -22,6 +22,7 @@ from tests.support.deep_lab import (
     compress,
     done_calls,
     end,
+    no_edits,
     no_verdicts,
     search,
     shown_urls,
@@ -77,6 +78,8 @@ class Researcher:
                 return ModelReply(json={"topics": []})
             case "claim_check":
                 return no_verdicts(turn)
+            case "revise":
+                return no_edits(turn)
         return ModelReply(text=answer_text().replace("[^w", "[^t"))
 
     def _explore(self, turn: ModelTurn) -> ModelReply:
