@@ -6,7 +6,6 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
 from agent.assistants.common.conversation import conversation, known_words
-from agent.evidence.records import source_lines
 from agent.evidence.types import Source
 
 TABLE = "| 店 | 人均 |\n|---|---|\n| 甲 | ¥40 |\n| 乙 | ¥60 |\n| 丙 | ¥80 |"
@@ -42,12 +41,6 @@ def test_how_many_messages_are_left_out_is_said_before_the_others() -> None:
 def source(name: str, url: str, **more: Any) -> Source:
     row = {"id": name, "kind": "place", "title": "t", "url": url, "provider": "p", "quotes": []}
     return Source(**{**row, **more})  # type: ignore[typeddict-item]
-
-
-def test_a_source_is_shown_with_several_of_its_sentences() -> None:
-    quotes = ["一。", "二。", "三。", "四。"]
-    lines = source_lines([source("p0-0", "https://a", quotes=quotes), source("p0-1", "https://b")])
-    assert lines == "[^p0-0] t — 一。 / 二。 / 三。\n[^p0-1] t"
 
 
 def test_only_older_answers_are_cut_short_and_the_last_is_kept_as_far_as_it_decides() -> None:

@@ -10,7 +10,7 @@ AgentError                      safe to show: RuntimeError, so the server lets i
 │   └── MalformedReply          it answered, but not in its protocol
 ├── BudgetExceeded              a limit of the run is spent
 ├── NothingFound                every source failed; there is nothing to answer from
-└── Forbidden                   UnsafeUrl · UnsafeCode
+└── Forbidden                   UnsafeUrl
 
 StoreFailed                     make room, or correct the named variable; then the run goes on
 
@@ -167,10 +167,6 @@ class Forbidden(AgentError):
 
 class UnsafeUrl(Forbidden):
     code = "unsafe_url"
-
-
-class UnsafeCode(Forbidden):
-    code = "unsafe_code"
 
 
 class StoreFailed(RuntimeError):

@@ -165,12 +165,6 @@ _WEEKDAYS = {
     for names in ("一二三四五六日", ("mon", "tue", "wed", "thu", "fri", "sat", "sun"))
     for at, name in enumerate(names, 1)
 } | {"天": 7}
-_WEEKDAY = re.compile(r"[一二三四五六日天]|\b(?:mon|tue|wed|thu|fri|sat|sun)", re.IGNORECASE)
-
-
-def weekdays_in(text: str) -> list[int]:
-    """Return the ISO weekdays of a text that is about days: 周一至周五, `Mon-Fri`."""
-    return [_WEEKDAYS[name.casefold()] for name in _WEEKDAY.findall(text)]
 
 
 def days_named(question: str, today: str) -> list[str]:

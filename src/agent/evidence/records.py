@@ -17,7 +17,6 @@ from agent.evidence.types import (
     Place,
     Route,
     RouteStep,
-    Source,
     Verdict,
     Weather,
     WeatherDay,
@@ -339,18 +338,6 @@ def weather_texts(weather: Weather, language: Language) -> list[str]:
     return [f"{city} {day_text(day, language)}" for day in weather["days"]]
 
 
-def source_lines(sources: Iterable[Source]) -> str:
-    """Return one line a source, with its id and the first sentences it supports."""
-    return "\n".join(
-        " — ".join(filter(None, [f"[^{s['id']}] {s['title']}", _quote(s)])) for s in sources
-    )
-
-
-def _quote(source: Source) -> str:
-    return " / ".join(quote[:_LONGEST_QUOTE] for quote in source["quotes"][:_SHOWN_QUOTES])
-
-
-_SHOWN_QUOTES, _LONGEST_QUOTE = 3, 160
 _ROUNDED = 0.05
 """Within which a distance or a time is the same one."""
 
