@@ -117,11 +117,7 @@ async def test_own_documents_are_not_copied_and_calculations_are_remembered() ->
 
     own = row("o0-0", title="检修手册", provider="自有资料", quotes=["每三年一次。"])
     sums = [row(f"c{n}-0", title="计算", provider=CODE, quotes=[f"3 × {n}"]) for n in range(2)]
-    page = PAGES[1]
-    assert [_is_kept_for_later(source) for source in (own, *sums, page)] == [
-        False,
-        True,
-        True,
-        True,
-    ]
+    paper = row("e0-0", url="https://papers.org/a.pdf#page=3")
+    assert not _is_kept_for_later(own)
+    assert all(map(_is_kept_for_later, [*sums, paper, PAGES[1]]))
     assert len({_item(source, "").key for source in sums}) == 2
