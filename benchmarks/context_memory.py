@@ -17,7 +17,7 @@ from typing import Any
 
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from agent.assistants.deep_research.graph import Compiled, build_graph
+from agent.assistants.deep_research.graph import CompiledDeep, build_graph
 from agent.assistants.deep_research.state import DeepConfiguration
 from agent.runs.threads import open_threads
 from agent.services import build_services
@@ -49,7 +49,9 @@ class Growth:
     disk_mb: float = 0.0
 
 
-async def growth(graph: Compiled, folder: Path, thread: str, options: ResearchOptions) -> Growth:
+async def growth(
+    graph: CompiledDeep, folder: Path, thread: str, options: ResearchOptions
+) -> Growth:
     """One run, measured after each round."""
     found, last, given = Growth(), {"values": {}}, {"messages": QUESTION}
     settings = DeepConfiguration(

@@ -19,7 +19,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessageChunk
 
-from agent.assistants.deep_research.graph import Compiled, build_graph
+from agent.assistants.deep_research.graph import CompiledDeep, build_graph
 from agent.assistants.deep_research.state import DeepConfiguration
 from agent.runs.threads import open_threads
 from agent.services import build_services
@@ -56,7 +56,7 @@ class Course:
             self.kept = part
 
 
-async def course(graph: Compiled, thread: str, width: int) -> Course:
+async def course(graph: CompiledDeep, thread: str, width: int) -> Course:
     """One run, as `tanlu ask` plays it; raises where the report is not whole."""
     found, given = Course(), {"messages": QUESTION}
     settings = DeepConfiguration(web_search="tavily", geo_routing="never", max_parallel_reads=width)

@@ -19,7 +19,7 @@ from langchain_core.messages import AIMessageChunk
 
 from agent.configuration import configure
 from agent.core.garbage import keep_loaded
-from agent.graph import Compiled, build_graph
+from agent.graph import CompiledAgent, build_graph
 from agent.runs.threads import Threads, open_threads
 from agent.services import build_services
 from agent.settings import read_settings
@@ -28,7 +28,7 @@ from benchmarks.runs import Ask, Hear, Phase, PhaseResult, play, usage_of
 from benchmarks.script import question
 
 
-def asking(graph: Compiled, phase: Phase) -> Ask:
+def asking(graph: CompiledAgent, phase: Phase) -> Ask:
     """Asks the graph as `tanlu ask` does."""
 
     async def ask(number: int, hear: Hear) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def asking(graph: Compiled, phase: Phase) -> Ask:
     return ask
 
 
-async def phase_result(phase: Phase, graph: Compiled, scale: float) -> PhaseResult:
+async def phase_result(phase: Phase, graph: CompiledAgent, scale: float) -> PhaseResult:
     before = time.process_time()
     runs = await play(phase, asking(graph, phase), scale)
     return PhaseResult(

@@ -18,7 +18,7 @@ from typing import Any
 from agent.core.calls import Calls
 from agent.knowledge.base import KnowledgeBase, build_knowledge
 from agent.knowledge.files import Destination
-from agent.knowledge.types import Hit, Scope
+from agent.knowledge.types import KnowledgeHit, Scope
 from agent.settings import Settings
 from evals.retrieval.documents import export
 from evals.retrieval.questions import CROSS, DEPTH, Question, load
@@ -27,7 +27,7 @@ COLLECTION = "sample"
 LIMIT = 20
 """Hits asked for; MRR looks no further."""
 _ALL = 200
-Found = dict[str, list[Hit]]
+Found = dict[str, list[KnowledgeHit]]
 """The hits of each question by its id, best first."""
 
 
@@ -76,7 +76,7 @@ async def _hits(base: KnowledgeBase, questions: Sequence[Question], limit: int) 
     return {asked.id: await base.search(asked.text, scope, limit=limit) for asked in questions}
 
 
-def _by_vector(hits: Sequence[Hit]) -> list[Hit]:
+def _by_vector(hits: Sequence[KnowledgeHit]) -> list[KnowledgeHit]:
     """The order of the vectors alone, out of fused hits many enough to hold their first ones."""
     ranked = [hit for hit in hits if "vector" in hit.ranks]
     if hits and not ranked:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.knowledge.types import Hit
+from agent.knowledge.types import KnowledgeHit
 
 SET = Path(__file__).with_name("questions.jsonl")
 DEPTH = 5
@@ -20,7 +20,7 @@ class Label:
     document: str
     contains: str
 
-    def names(self, hit: Hit) -> bool:
+    def names(self, hit: KnowledgeHit) -> bool:
         """Whether the hit is this passage; line breaks of a PDF do not count."""
         kept = "/".join(Path(hit.document["path"]).parts[-2:])
         return kept == self.document and _joined(self.contains) in _joined(hit.chunk["text"])
@@ -36,12 +36,12 @@ class Question:
     kind: str
     relevant: tuple[Label, ...]
 
-    def recall(self, hits: Sequence[Hit], depth: int = DEPTH) -> float:
+    def recall(self, hits: Sequence[KnowledgeHit], depth: int = DEPTH) -> float:
         """The share of the labelled passages among the first hits."""
         found = [any(label.names(hit) for hit in hits[:depth]) for label in self.relevant]
         return sum(found) / len(found)
 
-    def reciprocal_rank(self, hits: Sequence[Hit]) -> float:
+    def reciprocal_rank(self, hits: Sequence[KnowledgeHit]) -> float:
         """1 where the first hit answers, 1/2 where the second does, …, 0 where none does."""
         for place, hit in enumerate(hits, 1):
             if any(label.names(hit) for label in self.relevant):

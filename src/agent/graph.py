@@ -37,16 +37,16 @@ from agent.state import (
     WebSearchState,
 )
 
-Graph = StateGraph[OverallState, Configuration, AgentInput, OverallState]
-Compiled = CompiledStateGraph[OverallState, Configuration, AgentInput, OverallState]
+AgentGraph = StateGraph[OverallState, Configuration, AgentInput, OverallState]
+CompiledAgent = CompiledStateGraph[OverallState, Configuration, AgentInput, OverallState]
 
 RESEARCH = ["web_research", "amap_research", "document_research"]
 CLOSING = ["plan_outing", "finalize_answer"]
 
 
-def build_graph(get_services: GetServices = process_services) -> Graph:
+def build_graph(get_services: GetServices = process_services) -> AgentGraph:
     """Return the uncompiled graph over these services; nothing is built before the first call."""
-    graph: Graph = ResearchGraph(
+    graph: AgentGraph = ResearchGraph(
         OverallState, context_schema=Configuration, input_schema=AgentInput
     )
 
@@ -82,4 +82,4 @@ def build_graph(get_services: GetServices = process_services) -> Graph:
 
 
 # The transformer brings progress events to clients of the event protocol (`threads.stream`).
-graph: Compiled = build_graph().compile(name="agent", transformers=[CustomTransformer])
+graph: CompiledAgent = build_graph().compile(name="agent", transformers=[CustomTransformer])

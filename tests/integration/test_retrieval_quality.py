@@ -12,7 +12,7 @@ from evals.retrieval.__main__ import Found, by_vectors, by_words, groups, mean_r
 from evals.retrieval.documents import export
 from evals.retrieval.questions import CROSS, Label, Question, load
 
-from agent.knowledge.types import Chunk, Hit, KnownDocument
+from agent.knowledge.types import Chunk, KnowledgeHit, KnownDocument
 from agent.sample.service import serve
 from tests.support.standins import RankingService
 
@@ -96,7 +96,7 @@ def test_recall_is_the_share_of_passages_and_the_rank_is_the_first_ones() -> Non
     assert asked.reciprocal_rank([elsewhere]) == asked.recall([]) == 0
 
 
-def hit(path: str, text: str) -> Hit:
+def hit(path: str, text: str) -> KnowledgeHit:
     chunk = Chunk(document=path, number=0, text=text, headings=[], page=None)
     document = KnownDocument(
         id=path,
@@ -111,4 +111,4 @@ def hit(path: str, text: str) -> Hit:
         error=None,
         chunks=1,
     )
-    return Hit(chunk, document, 1.0)
+    return KnowledgeHit(chunk, document, 1.0)

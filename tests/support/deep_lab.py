@@ -10,7 +10,7 @@ from typing import Any
 from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.assistants.common.services import Services
-from agent.assistants.deep_research.graph import Compiled, build_graph
+from agent.assistants.deep_research.graph import CompiledDeep, build_graph
 from agent.assistants.deep_research.state import DeepConfiguration
 from agent.runs.reply_cache import ReplyCache
 from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
@@ -208,7 +208,7 @@ class DeepLab:
     """The graph, its services, and the stand-ins."""
 
     services: Services
-    graph: Compiled
+    graph: CompiledDeep
     llm: Any
     tavily: TavilyService
     gemini: GeminiService

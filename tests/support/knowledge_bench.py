@@ -11,7 +11,7 @@ from agent.core.calls import Calls
 from agent.knowledge.base import KnowledgeBase, build_knowledge
 from agent.knowledge.files import Destination
 from agent.knowledge.ingest import Ingest, Report
-from agent.knowledge.types import Hit, Scope
+from agent.knowledge.types import KnowledgeHit, Scope
 from agent.settings import Settings
 
 TARGET = Destination("documents")
@@ -42,7 +42,7 @@ class Bench:
     async def ingest(self, *paths: Path, target: Destination = TARGET, **options: Any) -> Report:
         return await (await self.started(*paths, target=target, **options)).run()
 
-    async def found(self, query: str, scope: Scope | None = None) -> list[Hit]:
+    async def found(self, query: str, scope: Scope | None = None) -> list[KnowledgeHit]:
         return await self.base.search(query, scope or Scope(), limit=50)
 
     async def paths(self, query: str) -> list[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from agent.knowledge.types import Chunk, Hit, KnowledgeStore, KnownDocument, Scope
+from agent.knowledge.types import Chunk, KnowledgeHit, KnowledgeStore, KnownDocument, Scope
 
 Vectors = Sequence[Sequence[float]] | None
 
@@ -51,5 +51,5 @@ async def names(store: KnowledgeStore, query: str, scope: Scope | None = None) -
     return found(await store.search(query, scope or Scope()))
 
 
-def found(hits: Sequence[Hit]) -> list[str]:
+def found(hits: Sequence[KnowledgeHit]) -> list[str]:
     return list(dict.fromkeys(hit.document["id"] for hit in hits))

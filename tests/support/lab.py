@@ -10,7 +10,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.assistants.common.services import Services
 from agent.configuration import configure
-from agent.graph import Compiled, build_graph
+from agent.graph import CompiledAgent, build_graph
 from agent.runs.reply_cache import ReplyCache
 from agent.sample.service import Service
 from agent.services import build_services
@@ -27,7 +27,7 @@ class Lab:
     """The graph, its services, and what the stand-ins saw."""
 
     services: Services
-    graph: Compiled
+    graph: CompiledAgent
 
     @property
     def gemini(self) -> GeminiService:

@@ -13,7 +13,7 @@ from pypdf.errors import PyPdfError
 from agent.core.budget import Meter
 from agent.core.errors import ProviderRefused
 from agent.knowledge.ranking import Bm25, best_first
-from agent.knowledge.types import Chunk, Collected, Hit, KnownDocument, Scope
+from agent.knowledge.types import Chunk, Collected, KnowledgeHit, KnownDocument, Scope
 
 
 @dataclass
@@ -59,12 +59,18 @@ class MemoryKnowledge:
         self.held[digest] = (document, chunks)
         return document
 
-    async def search(self, query: str, scope: Scope, *, limit: int = 20, meter: Meter) -> list[Hit]:
+    async def search(
+        self, query: str, scope: Scope, *, limit: int = 20, meter: Meter
+    ) -> list[KnowledgeHit]:
         self.searched.append((query, scope))
         found = [(d, c) for d, chunks in self._seen(scope) for c in chunks]
         texts = [" ".join([*chunk["headings"], chunk["text"]]) for _, chunk in found]
         ranked = best_first(Bm25(texts).scores(query)) if texts else []
-        return [Hit(found[at][1], found[at][0], score) for at, score in ranked[:limit] if score > 0]
+        return [
+            KnowledgeHit(found[at][1], found[at][0], score)
+            for at, score in ranked[:limit]
+            if score > 0
+        ]
 
     async def headings(self, scope: Scope, *, limit: int = 200) -> list[str]:
         seen = (h for _, chunks in self._seen(scope) for c in chunks for h in c["headings"])
@@ -73,7 +79,7 @@ class MemoryKnowledge:
     async def documents(self, scope: Scope) -> list[KnownDocument]:
         return [document for document, _ in self._seen(scope)]
 
-    async def texts(self, scope: Scope, *, most: int) -> list[Hit]:
+    async def texts(self, scope: Scope, *, most: int) -> list[KnowledgeHit]:
         self.read_whole += 1
 
         def size(held: tuple[KnownDocument, list[Chunk]]) -> int:
@@ -85,7 +91,9 @@ class MemoryKnowledge:
                 break
             whole.append(held)
         whole.sort(key=lambda held: (held[0]["collection"], held[0]["path"]))
-        return [Hit(chunk, document, 0.0) for document, chunks in whole for chunk in chunks]
+        return [
+            KnowledgeHit(chunk, document, 0.0) for document, chunks in whole for chunk in chunks
+        ]
 
     async def collections(self, owner: str = "") -> list[Collected]:
         names: dict[str, int] = {}

@@ -6,7 +6,7 @@ import pytest
 
 from agent.evidence.outing.plan import HERE, estimated_leg, is_stop, plan, used_legs
 from agent.evidence.outing.text import outing_lines, outing_section
-from agent.evidence.types import Leg, Place, Point, Verdict
+from agent.evidence.types import Leg, Place, PlaceVerdict, Point
 from agent.texts import say
 from tests.unit.export_samples import place as sample_place
 
@@ -96,7 +96,9 @@ def test_a_stop_is_moved_and_another_dropped_as_wished():
 
 
 def test_what_breaks_a_demand_is_left_out_for_that_reason():
-    dear = Verdict(constraint="max_cost", verdict="violated", field="cost", text="人均 ¥300，超出")
+    dear = PlaceVerdict(
+        constraint="max_cost", verdict="violated", field="cost", text="人均 ¥300，超出"
+    )
     outing = planned(MUSEUM, PARK, {**HOTPOT, "verdicts": [dear]})
     assert outing["left_out"][0]["text"] == "人均 ¥300，超出"
 

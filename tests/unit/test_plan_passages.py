@@ -12,10 +12,10 @@ from agent.assistants.plan_execute.search_info import (
 )
 from agent.evidence.citations import Citer
 from agent.knowledge.terms import bears_on
-from agent.knowledge.types import Chunk, Hit, KnownDocument
+from agent.knowledge.types import Chunk, KnowledgeHit, KnownDocument
 
 
-def hit(name: str, number: int = 0, page: int | None = None, **more: Any) -> Hit:
+def hit(name: str, number: int = 0, page: int | None = None, **more: Any) -> KnowledgeHit:
     given: dict[str, Any] = {
         "id": name, "collection": "own", "title": name, "path": f"notes/{name}.md", "url": None,
         "kind": "markdown", "layer": "upper", "sha256": "", "status": "ready", "error": None,
@@ -24,10 +24,10 @@ def hit(name: str, number: int = 0, page: int | None = None, **more: Any) -> Hit
     text = f"Text {number} of {name} [^e1-0]."
     document: KnownDocument = given  # type: ignore[assignment]
     chunk = Chunk(document=name, number=number, text=text, headings=[name], page=page)
-    return Hit(chunk, document, 1.0)
+    return KnowledgeHit(chunk, document, 1.0)
 
 
-def found(number: int, *hits: Hit) -> Found:
+def found(number: int, *hits: KnowledgeHit) -> Found:
     return Found(number, f"target {number}", [(each, 1.0 - n / 10) for n, each in enumerate(hits)])
 
 

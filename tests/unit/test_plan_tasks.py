@@ -3,9 +3,9 @@
 import pytest
 
 from agent.assistants.plan_execute.plan import (
-    Checked,
-    Mode,
+    CheckedTasks,
     Plan,
+    PlanMode,
     PlannedTask,
     Problem,
     checked,
@@ -19,12 +19,12 @@ def plan(*tasks: tuple[str, str, list[str]]) -> Plan:
     return Plan(tasks=[PlannedTask(id=i, query=q, dep=d) for i, q, d in tasks])
 
 
-def made(given: Plan, mode: Mode = "dag", limit: int = 6) -> list[tuple[str, str, list[str]]]:
+def made(given: Plan, mode: PlanMode = "dag", limit: int = 6) -> list[tuple[str, str, list[str]]]:
     tasks = settled(checked(given, mode, limit), limit)
     return [(task["id"], task["query"], task["dep"]) for task in tasks]
 
 
-def problems(given: Plan, mode: Mode = "dag", limit: int = 6) -> list[Problem]:
+def problems(given: Plan, mode: PlanMode = "dag", limit: int = 6) -> list[Problem]:
     return checked(given, mode, limit).problems
 
 
@@ -117,7 +117,7 @@ def test_a_query_is_one_clean_line_of_bounded_length() -> None:
 
 
 def test_no_tasks_stay_no_tasks() -> None:
-    assert settled(Checked([], ["empty"]), 5) == []
+    assert settled(CheckedTasks([], ["empty"]), 5) == []
 
 
 def test_the_depth_of_a_task_is_how_many_stand_before_it() -> None:

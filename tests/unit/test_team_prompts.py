@@ -22,7 +22,7 @@ from agent.assistants.team_answer.format_answer import (
     tried,
 )
 from agent.assistants.team_answer.settlement import settled
-from agent.assistants.team_answer.state import Evidence, TeamConfiguration, TeamState
+from agent.assistants.team_answer.state import TeamConfiguration, TeamState, ToolEvidence
 from agent.assistants.team_answer.synthesize import likely, settle_prompt
 from agent.assistants.team_answer.tools import calculation_numbers, known_positions, rounded
 from agent.assistants.team_answer.verdict import GivenVerdict, Settled
@@ -90,12 +90,12 @@ def source(name: str, quote: str = "通车于1987年。") -> Source:
                   provider="serper", quotes=[quote])  # fmt: skip
 
 
-def evidence(name: str, **more: Any) -> Evidence:
+def evidence(name: str, **more: Any) -> ToolEvidence:
     kind = {"s": "search", "a": "map", "c": "code"}[name[0]]
     found = {"id": name, "kind": kind, "tool": "t", "asked": "asked", "text": "42",
              "source_ids": [], "speaker": "researcher", "round": 1, "cached": False,
              "failed": False}  # fmt: skip
-    return cast(Evidence, {**found, **more})
+    return cast(ToolEvidence, {**found, **more})
 
 
 def state(**more: Any) -> TeamState:
@@ -224,7 +224,7 @@ def test_without_a_model_only_what_was_agreed_to_with_a_source_counts() -> None:
         assert likely(weak).answer == ""
 
 
-def summed(name: str, text: str, speaker: str) -> Evidence:
+def summed(name: str, text: str, speaker: str) -> ToolEvidence:
     return evidence(name, asked="…", text=text, speaker=speaker)
 
 
@@ -395,7 +395,7 @@ def test_a_program_cannot_leave_its_fence() -> None:
     assert "(cut)" in long
 
 
-def _geo(name: str, address: str, point: str) -> Evidence:
+def _geo(name: str, address: str, point: str) -> ToolEvidence:
     found = f'{{"return": [{{"city": "北京市", "location": "{point}"}}]}}'
     asked = f"maps_geo address={address}, city=北京市"
     return evidence(name, kind="map", tool="maps_geo", asked=asked, text=found)

@@ -13,7 +13,7 @@ from typing import Any
 
 from rich.table import Table
 
-from agent.assistants.common.plan_cost import WEB_CALL, Calls, Size, between, list_price
+from agent.assistants.common.plan_cost import WEB_CALL, CallSizes, Size, between, list_price
 from agent.assistants.deep_research import reviewed_topics as deep_research
 from agent.assistants.plan_execute import reviewed_tasks as plan_execute
 from agent.assistants.plan_execute.task_run import REQUIRED
@@ -126,10 +126,10 @@ def _of_plans(
     )
 
 
-def _calls(assistant: str, configuration: Configuration) -> tuple[list[Calls], Range]:
+def _calls(assistant: str, configuration: Configuration) -> tuple[list[CallSizes], Range]:
     """Return the calls of an assistant's usual plans and its searches, at both ends."""
     model, planner = configuration.answer_model, configuration.query_generator_model
-    planning = Calls(planner, _PLANNING, (1, 1))
+    planning = CallSizes(planner, _PLANNING, (1, 1))
     match assistant:
         case "deep_research":
             topics = configuration.max_topics
@@ -159,7 +159,7 @@ def _calls(assistant: str, configuration: Configuration) -> tuple[list[Calls], R
     return [planning, *calls], (searches[0], max(searches[1], executed))
 
 
-def _sum(calls: Sequence[Calls], of: Any) -> Range:
+def _sum(calls: Sequence[CallSizes], of: Any) -> Range:
     low, high = (sum(each.counts[end] * of(each.sizes[end]) for each in calls) for end in (0, 1))
     return low, high
 

@@ -14,7 +14,7 @@ from agent.core.strings import one_line
 from agent.knowledge.base import KnowledgeBase, build_knowledge, own_meter
 from agent.knowledge.rerank import RerankClient
 from agent.knowledge.terms import query_terms
-from agent.knowledge.types import Hit, Scope
+from agent.knowledge.types import KnowledgeHit, Scope
 from agent.settings import read_settings
 
 _BUILT_IN = "bm25"
@@ -48,7 +48,7 @@ def run(arguments: Namespace) -> int:
     return fail("nothing found" + ("" if collections else empty), code=FAILED)
 
 
-async def _search(query: str, scope: Scope, limit: int) -> tuple[list[Hit], list[str]]:
+async def _search(query: str, scope: Scope, limit: int) -> tuple[list[KnowledgeHit], list[str]]:
     """Return the hits and the names of the collections that the owner may read."""
     async with open_knowledge() as (base, reranker):
         meter = own_meter()
@@ -69,7 +69,7 @@ async def _search(query: str, scope: Scope, limit: int) -> tuple[list[Hit], list
         return hits[:limit], collections
 
 
-def _hit_text(number: int, hit: Hit, query: str) -> str:
+def _hit_text(number: int, hit: KnowledgeHit, query: str) -> str:
     """Format a hit: title, file and page, headings, snippet."""
     chunk, document = hit.chunk, hit.document
     page = f", p. {chunk['page']}" if chunk["page"] else ""
@@ -98,7 +98,7 @@ def snippet(text: str, query: str) -> str:
     return f"{before}{part.strip()}{after}"
 
 
-def _as_json(hit: Hit) -> dict[str, Any]:
+def _as_json(hit: KnowledgeHit) -> dict[str, Any]:
     chunk, document = hit.chunk, hit.document
     return {
         "title": document["title"],

@@ -11,7 +11,7 @@ from agent.evidence.hours import DAY_MINUTES, EVERY_DAY, Hours, Opening, weekly_
 from agent.evidence.places import is_area
 from agent.evidence.queries import clean_text
 from agent.evidence.records import cost_words, hours_text, kind_text
-from agent.evidence.types import Constraints, Place, PlaceKind, Suits, Verdict
+from agent.evidence.types import Constraints, Place, PlaceKind, PlaceVerdict, Suits
 from agent.texts import Language, in_script, say
 
 _MAX_COST, _MAX_METRES = 1e6, 50_000
@@ -122,7 +122,7 @@ def _is_open(hours: Sequence[Opening], day: int, minute: int | None) -> bool:
 
 
 _SMALL_HOURS = 5 * 60
-Outcome = Literal["satisfied", "violated", "unknown"]
+DemandOutcome = Literal["satisfied", "violated", "unknown"]
 _FITS: dict[Suits, tuple[str, str]] = {
     "children": (
         r"亲子|儿童|少年|游乐|动物园|海洋馆|水族|科技馆|自然博物|玩具|乐高|主题公园"
@@ -149,7 +149,7 @@ _OF_ALL = frozenset({"open_at", "open_until", "open_on", "not_on", "max_distance
 """Demands that hold for whatever is shown."""
 
 
-def check(place: Place, constraints: Constraints, language: Language) -> list[Verdict]:
+def check(place: Place, constraints: Constraints, language: Language) -> list[PlaceVerdict]:
     """Return one verdict for each constraint, each with the field that says so.
 
     A car park beside what is asked for has to be open and near: what lunch may cost, and whom it
@@ -210,7 +210,7 @@ def _rank(place: Place) -> int:
     return _VIOLATED if "violated" in outcomes else 1 if "unknown" in outcomes else 0
 
 
-def _costs(place: Place, constraints: Constraints, language: Language) -> Iterator[Verdict]:
+def _costs(place: Place, constraints: Constraints, language: Language) -> Iterator[PlaceVerdict]:
     """Yield a verdict for each demand on the price a person; without a price it is unknown."""
     cost, people = place["cost"], constraints.get("people", 1)
     total = constraints.get("total_cost")
@@ -223,7 +223,9 @@ def _costs(place: Place, constraints: Constraints, language: Language) -> Iterat
     for demand, bound, is_met in demands:
         if bound is None:
             continue
-        outcome: Outcome = "unknown" if cost is None else "satisfied" if is_met else "violated"
+        outcome: DemandOutcome = (
+            "unknown" if cost is None else "satisfied" if is_met else "violated"
+        )
         values = {
             "cost": cost_words(place, language),
             "limit": f"{bound:g}",
@@ -233,30 +235,30 @@ def _costs(place: Place, constraints: Constraints, language: Language) -> Iterat
         yield _verdict(demand, outcome, "cost", language, **values)
 
 
-def _rating(place: Place, least: float | None, language: Language) -> Verdict | None:
+def _rating(place: Place, least: float | None, language: Language) -> PlaceVerdict | None:
     if least is None:
         return None
     rating = place["rating"]
-    outcome: Outcome = (
+    outcome: DemandOutcome = (
         "unknown" if rating is None else "satisfied" if rating >= least else "violated"
     )
     values = {"rating": f"{rating or 0:g}", "limit": f"{least:g}"}
     return _verdict("min_rating", outcome, "rating", language, **values)
 
 
-def _walk(place: Place, limit: int | None, language: Language) -> Verdict | None:
+def _walk(place: Place, limit: int | None, language: Language) -> PlaceVerdict | None:
     """A way on foot is never shorter than the straight line, and often much longer."""
     if limit is None:
         return None
     if (walk := place.get("walk_m")) is not None:
-        met: Outcome = "satisfied" if walk <= limit else "violated"
+        met: DemandOutcome = "satisfied" if walk <= limit else "violated"
         key = "constraints.max_walk_m.satisfied" if walk <= limit else "constraints.walked_further"
         text = say(key, language, metres=str(walk), limit=str(limit))
-        return Verdict(constraint="max_walk_m", verdict=met, field="walk_m", text=text)
+        return PlaceVerdict(constraint="max_walk_m", verdict=met, field="walk_m", text=text)
     if (within := _within_area(place, "max_walk_m", limit, language)) is not None:
         return within
     metres = place["distance_m"]
-    outcome: Outcome = "violated" if metres is not None and metres > limit else "unknown"
+    outcome: DemandOutcome = "violated" if metres is not None and metres > limit else "unknown"
     values = {"metres": str(metres or 0), "limit": str(limit)}
     return _verdict("max_walk_m", outcome, "distance_m", language, **values)
 
@@ -265,20 +267,22 @@ _AREA_REACHES_M = 1500
 """From the map's point of a lake or a park to its edge, at most."""
 
 
-def _within_area(place: Place, constraint: str, limit: int, language: Language) -> Verdict | None:
+def _within_area(
+    place: Place, constraint: str, limit: int, language: Language
+) -> PlaceVerdict | None:
     """Return that a distance to an area says too little; None where it does say enough."""
     metres, origin = place["distance_m"], place["distance_from"] or ""
     if metres is None or metres > limit + _AREA_REACHES_M or not is_area(origin):
         return None
     text = say("constraints.of_area", language, origin=in_script(origin, language))
-    return Verdict(constraint=constraint, verdict="unknown", field="distance_m", text=text)
+    return PlaceVerdict(constraint=constraint, verdict="unknown", field="distance_m", text=text)
 
 
-def _near(place: Place, limit: int | None, language: Language) -> Verdict | None:
+def _near(place: Place, limit: int | None, language: Language) -> PlaceVerdict | None:
     if limit is None:
         return None
     metres = place["distance_m"]
-    outcome: Outcome = (
+    outcome: DemandOutcome = (
         "unknown" if metres is None else "satisfied" if metres <= limit else "violated"
     )
     if outcome == "violated" and (within := _within_area(place, "max_distance_m", limit, language)):
@@ -287,7 +291,7 @@ def _near(place: Place, limit: int | None, language: Language) -> Verdict | None
     return _verdict("max_distance_m", outcome, "distance_m", language, **values)
 
 
-def _open(place: Place, constraints: Constraints, language: Language) -> Verdict | None:
+def _open(place: Place, constraints: Constraints, language: Language) -> PlaceVerdict | None:
     at, days = constraints.get("open_at"), constraints.get("open_on")
     until = constraints.get("open_until") if at is None else None
     ruled_out = [] if days else constraints.get("not_on", [])
@@ -302,13 +306,13 @@ def _open(place: Place, constraints: Constraints, language: Language) -> Verdict
     when = " ".join([*names, *filter(None, [at or until])])
     values = {"when": when, "hours": hours_text(place, language)}
     outcomes = {openness(hours, at, days, until=until) for hours in seasons}
-    outcome: Outcome = outcomes.pop() if len(outcomes) == 1 else "unknown"
+    outcome: DemandOutcome = outcomes.pop() if len(outcomes) == 1 else "unknown"
     return _verdict(constraint, outcome, "open_time", language, **values)
 
 
 def openness(
     hours: Hours, at: str | None, days: Sequence[int] | None, *, until: str | None = None
-) -> Outcome:
+) -> DemandOutcome:
     """Return whether hours hold at a time (`HH:MM`), or till one, on one of some ISO weekdays.
 
     Without a day, the time has to fit every day on which the place opens at all.
@@ -334,7 +338,7 @@ def openness(
     return "unknown" if any(opens) else "violated"
 
 
-def _suits(place: Place, suits: Suits, language: Language) -> Verdict:
+def _suits(place: Place, suits: Suits, language: Language) -> PlaceVerdict:
     fits, unfit = (re.compile(words, re.IGNORECASE) for words in _FITS[suits])
     # The name stands above the verdict, the category is told in the reader's language.
     by_name = say("constraints.by_name", language)
@@ -344,12 +348,12 @@ def _suits(place: Place, suits: Suits, language: Language) -> Verdict:
     ):
         good, bad = fits.search(text), unfit.search(text)
         if bool(good) != bool(bad):
-            outcome: Outcome = "satisfied" if good else "violated"
+            outcome: DemandOutcome = "satisfied" if good else "violated"
             return _verdict(suits, outcome, field, language, value=value)
     return _verdict(suits, "unknown", "category", language)
 
 
-def _is_of_kind(place: Place, kind: PlaceKind | None, language: Language) -> Verdict | None:
+def _is_of_kind(place: Place, kind: PlaceKind | None, language: Language) -> PlaceVerdict | None:
     if kind is None:
         return None
     category = place["category"] or ""
@@ -357,7 +361,7 @@ def _is_of_kind(place: Place, kind: PlaceKind | None, language: Language) -> Ver
     # A café may well cook; a restaurant is no bar.
     related = {*_FOOD} if kind == "restaurant" else {kind}
     other = bool(fits - related or (not fits and _OF_NO_KIND.search(category)))
-    outcome: Outcome = "satisfied" if kind in fits else "violated" if other else "unknown"
+    outcome: DemandOutcome = "satisfied" if kind in fits else "violated" if other else "unknown"
     by_name = outcome == "unknown" and bool(re.search(_KINDS[kind], place["name"], re.I))
     if by_name:
         text = say(f"constraints.kinds.{kind}", language)
@@ -366,7 +370,7 @@ def _is_of_kind(place: Place, kind: PlaceKind | None, language: Language) -> Ver
     asked, listed = say(f"constraints.kinds.{kind}", language), kind_text(place, language) or ""
     verdict = _verdict("kind", outcome, "category", language, kind=asked, value=listed)
     # "café", not "café (café)".
-    return Verdict(**{**verdict, "text": asked}) if asked == listed else verdict
+    return PlaceVerdict(**{**verdict, "text": asked}) if asked == listed else verdict
 
 
 def is_of_no_kind_searched(place: Place) -> bool:
@@ -388,7 +392,7 @@ def _kind_searched(keyword: str) -> PlaceKind | None:
 
 
 def _verdict(
-    constraint: str, outcome: Outcome, field: str, language: Language, **values: str
-) -> Verdict:
+    constraint: str, outcome: DemandOutcome, field: str, language: Language, **values: str
+) -> PlaceVerdict:
     text = say(f"constraints.{constraint}.{outcome}", language, **values)
-    return Verdict(constraint=constraint, verdict=outcome, field=field, text=text)
+    return PlaceVerdict(constraint=constraint, verdict=outcome, field=field, text=text)

@@ -15,9 +15,9 @@ from agent.evidence.geo import distance_text, duration_text
 from agent.evidence.types import (
     Distance,
     Place,
+    PlaceVerdict,
     Route,
     RouteStep,
-    Verdict,
     Weather,
     WeatherDay,
 )
@@ -178,7 +178,7 @@ def verdict_texts(place: Place, language: Language) -> list[str]:
     return _verdict_texts(told, language)
 
 
-def _verdict_texts(verdicts: Iterable[Verdict], language: Language) -> list[str]:
+def _verdict_texts(verdicts: Iterable[PlaceVerdict], language: Language) -> list[str]:
     return [say(f"constraints.marks.{v['verdict']}", language, text=v["text"]) for v in verdicts]
 
 

@@ -90,7 +90,7 @@ class Constraints(TypedDict, total=False):
     """What no record can tell, in words."""
 
 
-class Verdict(TypedDict):
+class PlaceVerdict(TypedDict):
     """One constraint checked against the record of a place."""
 
     constraint: str
@@ -160,7 +160,7 @@ class Place(TypedDict):
     """`id` of the Source that stands for this place."""
     sources: NotRequired[list[str]]
     """The ids of all sources that stand for it, where several branches found it."""
-    verdicts: NotRequired[list[Verdict]]
+    verdicts: NotRequired[list[PlaceVerdict]]
     """Of the question's constraints; absent where it has none."""
     mentioned: bool
     """Whether the answer names it."""

@@ -21,7 +21,7 @@ from agent.knowledge.ingest import NOT_REMEMBERED, Ingest, IngestListener, Inges
 from agent.knowledge.mineru import MinerU
 from agent.knowledge.readers import FileReaders, ReadLimits
 from agent.knowledge.sqlite import FILE_NAME, SqliteKnowledgeStore
-from agent.knowledge.types import Collected, Hit, KnowledgeStore, KnownDocument, Scope
+from agent.knowledge.types import Collected, KnowledgeHit, KnowledgeStore, KnownDocument, Scope
 from agent.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -79,7 +79,7 @@ class KnowledgeBase:
 
     async def search(
         self, query: str, scope: Scope, *, limit: int = 20, meter: Meter | None = None
-    ) -> list[Hit]:
+    ) -> list[KnowledgeHit]:
         """Return hits, best first; by words alone where an embedder is set but fails.
 
         Raises the store's errors and InputError.
@@ -87,7 +87,9 @@ class KnowledgeBase:
         with contained("knowledge"):
             return await self._search(query, scope, limit, meter or own_meter())
 
-    async def _search(self, query: str, scope: Scope, limit: int, meter: Meter) -> list[Hit]:
+    async def _search(
+        self, query: str, scope: Scope, limit: int, meter: Meter
+    ) -> list[KnowledgeHit]:
         tools = await self._tools()
         embedder, vector = tools.embedder, None
         if embedder is not None and query.strip():
@@ -109,7 +111,7 @@ class KnowledgeBase:
         """Return the documents a search may see."""
         return await (await self._tools()).store.documents(scope)
 
-    async def texts(self, scope: Scope, *, most: int) -> list[Hit]:
+    async def texts(self, scope: Scope, *, most: int) -> list[KnowledgeHit]:
         """Return documents whole, small ones first as far as `most` characters hold them."""
         return await (await self._tools()).store.texts(scope, most=most)
 

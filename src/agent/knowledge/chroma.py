@@ -34,7 +34,7 @@ from agent.core.proxies import proxy_for
 from agent.knowledge import sqlite_search as reading
 from agent.knowledge.sqlite import Nearest, SqliteKnowledgeStore, check_names, ready_document
 from agent.knowledge.sqlite_write import place_of
-from agent.knowledge.types import Chunk, Collected, Hit, KnownDocument, Scope
+from agent.knowledge.types import Chunk, Collected, KnowledgeHit, KnownDocument, Scope
 
 BATCH = 1_000
 SECONDS = 30.0
@@ -266,7 +266,7 @@ class ChromaKnowledgeStore:
 
     async def search(
         self, query: str, scope: Scope, *, limit: int = 20, vector: Sequence[float] | None = None
-    ) -> list[Hit]:
+    ) -> list[KnowledgeHit]:
         """Return hits, best first.
 
         With a vector, lexical and vector search fused by their ranks.
@@ -277,7 +277,7 @@ class ChromaKnowledgeStore:
     async def documents(self, scope: Scope) -> list[KnownDocument]:
         return await self.text.documents(scope)
 
-    async def texts(self, scope: Scope, *, most: int) -> list[Hit]:
+    async def texts(self, scope: Scope, *, most: int) -> list[KnowledgeHit]:
         return await self.text.texts(scope, most=most)
 
     async def collections(self, owner: str = "") -> list[Collected]:

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from agent.core.processor import breathe
 from agent.knowledge.terms import query_terms, terms
-from agent.knowledge.types import Hit
+from agent.knowledge.types import KnowledgeHit
 
 K = TypeVar("K", bound=Hashable)
 DAMPING = 60
@@ -46,7 +46,7 @@ def places(rankings: Mapping[str, Sequence[K]]) -> dict[K, dict[str, int]]:
     return ranks
 
 
-def upper_first(hits: Sequence[Hit]) -> list[Hit]:
+def upper_first(hits: Sequence[KnowledgeHit]) -> list[KnowledgeHit]:
     """Order equal scores: upper layer first; before a record, the best text on its subject.
 
     A text is on a record's subject when its title and headings hold every term of the record's
@@ -54,7 +54,7 @@ def upper_first(hits: Sequence[Hit]) -> list[Hit]:
     """
     waiting = sorted(hits, key=lambda hit: (-hit.score, hit.document["layer"] == "base"))
     texts = {id(h): _subject(h) for h in waiting if h.document["layer"] == "upper"}
-    ordered: list[Hit] = []
+    ordered: list[KnowledgeHit] = []
     placed: set[int] = set()
     for hit in waiting:
         if id(hit) in placed:
@@ -70,7 +70,7 @@ def upper_first(hits: Sequence[Hit]) -> list[Hit]:
     return ordered
 
 
-def _subject(hit: Hit) -> set[str]:
+def _subject(hit: KnowledgeHit) -> set[str]:
     return set(terms("\n".join([hit.document["title"], *hit.chunk["headings"]])))
 
 

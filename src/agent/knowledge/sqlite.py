@@ -16,7 +16,7 @@ from agent.knowledge import sqlite_search as reading
 from agent.knowledge import sqlite_write as writing
 from agent.knowledge.ranking import fuse, places, upper_first
 from agent.knowledge.sqlite_write import prepare
-from agent.knowledge.types import Chunk, Collected, Hit, KnownDocument, Scope
+from agent.knowledge.types import Chunk, Collected, KnowledgeHit, KnownDocument, Scope
 from agent.runs.sql import SqliteFile
 
 T = TypeVar("T")
@@ -71,7 +71,7 @@ class SqliteKnowledgeStore:
 
     async def search(
         self, query: str, scope: Scope, *, limit: int = 20, vector: Sequence[float] | None = None
-    ) -> list[Hit]:
+    ) -> list[KnowledgeHit]:
         """Return hits, best first.
 
         With a vector, lexical and vector search fused by their ranks.
@@ -86,10 +86,10 @@ class SqliteKnowledgeStore:
 
     async def find(
         self, query: str, scope: Scope, *, limit: int, near: Nearest | None = None
-    ) -> list[Hit]:
+    ) -> list[KnowledgeHit]:
         """Return hits as `search` does, with any source of nearness."""
 
-        def work(db: sqlite3.Connection) -> list[Hit]:
+        def work(db: sqlite3.Connection) -> list[KnowledgeHit]:
             within = reading.seen(db, scope)
             most = max(CANDIDATES, 3 * limit)
             scored = reading.lexical(db, query, within, most, self._frequent)
@@ -105,7 +105,7 @@ class SqliteKnowledgeStore:
         """Return documents by collection and path, failed ones too."""
         return await self.read(lambda db: reading.known_documents(db, reading.seen(db, scope)))
 
-    async def texts(self, scope: Scope, *, most: int) -> list[Hit]:
+    async def texts(self, scope: Scope, *, most: int) -> list[KnowledgeHit]:
         """Return whole documents, small ones first as far as `most` characters hold them."""
         return await self.read(lambda db: reading.whole_texts(db, reading.seen(db, scope), most))
 

@@ -25,7 +25,7 @@ from agent.knowledge.sqlite_write import (
     unpack,
 )
 from agent.knowledge.terms import query_terms
-from agent.knowledge.types import Collected, Hit, KnownDocument, Scope
+from agent.knowledge.types import Collected, KnowledgeHit, KnownDocument, Scope
 
 _LEAST = 5
 """Letters of a word that has other forms."""
@@ -247,7 +247,7 @@ def nearest(
 
 def hits_at(
     db: sqlite3.Connection, scored: Sequence[tuple[int, float]], ranks: dict[int, dict[str, int]]
-) -> list[Hit]:
+) -> list[KnowledgeHit]:
     """Return the chunks at these places with their documents, in the order given."""
     rows = db.execute(
         f"""
@@ -265,10 +265,12 @@ def hits_at(
     ]
 
 
-def _hit(row: tuple[int, str, str, int | None, str], score: float, ranks: dict[str, int]) -> Hit:
+def _hit(
+    row: tuple[int, str, str, int | None, str], score: float, ranks: dict[str, int]
+) -> KnowledgeHit:
     place, text, headings, page, record = row
     document: KnownDocument = json.loads(record)
-    return Hit(
+    return KnowledgeHit(
         chunk={
             "document": document["id"],
             "number": place & PLACE_MASK,
@@ -299,7 +301,7 @@ _FIRST_PLACE = f"((d.collection << {DOCUMENT_BITS} | d.number) << {PLACE_BITS})"
 _OF_DOCUMENT = f"JOIN chunks c ON c.place BETWEEN {_FIRST_PLACE} AND {_FIRST_PLACE} + {PLACE_MASK}"
 
 
-def whole_texts(db: sqlite3.Connection, within: Seen, most: int) -> list[Hit]:
+def whole_texts(db: sqlite3.Connection, within: Seen, most: int) -> list[KnowledgeHit]:
     """Return the passages of whole documents that fit into so many characters, small ones first."""
     sizes = db.execute(
         f"SELECT d.number, sum(length(c.text)) FROM documents d {_OF_DOCUMENT}"  # noqa: S608

@@ -68,7 +68,7 @@ class Scope:
 
 
 @dataclass(frozen=True)
-class Hit:
+class KnowledgeHit:
     """Hold a chunk that was found, best first; `score` is comparable within one search only."""
 
     chunk: Chunk
@@ -97,13 +97,13 @@ class KnowledgeStore(Protocol):
 
     async def search(
         self, query: str, scope: Scope, *, limit: int = 20, vector: Sequence[float] | None = None
-    ) -> list[Hit]:
+    ) -> list[KnowledgeHit]:
         """Return hits by reciprocal rank fusion where a vector is given and vectors are kept."""
         ...
 
     async def documents(self, scope: Scope) -> list[KnownDocument]: ...
 
-    async def texts(self, scope: Scope, *, most: int) -> list[Hit]:
+    async def texts(self, scope: Scope, *, most: int) -> list[KnowledgeHit]:
         """Return documents whole, small ones first as far as `most` characters hold them.
 
         A document's passages come in their order, documents by collection and path.

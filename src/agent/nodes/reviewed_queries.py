@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast, get_args, get_type_hints
 
 from agent.assistants.common.map_tasks import has_place
-from agent.assistants.common.plan_cost import WEB_CALL, Calls, PlanCost, Size
+from agent.assistants.common.plan_cost import WEB_CALL, CallSizes, PlanCost, Size
 from agent.assistants.common.review_plan import NODE, PlanKind, checked_object, checked_text
 from agent.assistants.common.services import Services
 from agent.configuration import Configuration
@@ -47,7 +47,7 @@ def _cost(
 
 def planned_calls(
     web: int, maps: int, configuration: Configuration, *, loops: int, chosen: str | None = None
-) -> list[Calls]:
+) -> list[CallSizes]:
     """Return the calls of a plan's branches; follow-ups are taken to be like them."""
     research = configuration.research_model
     rounds = loops - 1 if configuration.max_follow_up_queries else 0
@@ -58,10 +58,10 @@ def planned_calls(
     read = (_REFLECTION[0].with_input(added[0]), _REFLECTION[1].with_input(added[1]))
     written = (_ANSWER[0].with_input(added[0]), _ANSWER[1].with_input(added[1]))
     return [
-        Calls(research, WEB_CALL, webs),
-        Calls(research, _MAP, branches),
-        Calls(chosen or configuration.reflection_model, read, (min(rounds, 1), rounds)),
-        Calls(chosen or configuration.answer_model, written, (1, 1 + given_up)),
+        CallSizes(research, WEB_CALL, webs),
+        CallSizes(research, _MAP, branches),
+        CallSizes(chosen or configuration.reflection_model, read, (min(rounds, 1), rounds)),
+        CallSizes(chosen or configuration.answer_model, written, (1, 1 + given_up)),
     ]
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from agent.core.errors import ProviderRefused, ProviderUnavailable
 from agent.core.strings import valid_text
 from agent.reading.encoding import UnknownEncoding, encoding_of
-from agent.reading.extractors import Extracted
+from agent.reading.extractors import ExtractedPage
 from agent.reading.workers import Workers
 
 _BOMS = (
@@ -119,7 +119,7 @@ class Extractor:
         command = [sys.executable, "-P", "-m", "agent.reading.worker", *bounds]
         self._workers = Workers(command)
 
-    async def extract(self, body: bytes, content_type: str) -> tuple[Extracted, str]:
+    async def extract(self, body: bytes, content_type: str) -> tuple[ExtractedPage, str]:
         """Return the text and the kind (html, pdf, text) of a body.
 
         Raises ProviderRefused: page_kind, page_empty, page_unreadable, page_encrypted,
@@ -127,21 +127,21 @@ class Extractor:
         """
         kind = kind_of(body, content_type)
         if kind == "text":
-            extracted = Extracted(text=await asyncio.to_thread(page_text, body, content_type))
+            extracted = ExtractedPage(text=await asyncio.to_thread(page_text, body, content_type))
         elif kind == "html":
             extracted = await self._html(body, content_type)
         else:
             extracted = await self._workers.read("pdf", body, seconds=self._limits.seconds)
         return self._accept(extracted), kind
 
-    async def _html(self, body: bytes, content_type: str) -> Extracted:
+    async def _html(self, body: bytes, content_type: str) -> ExtractedPage:
         markup = await asyncio.to_thread(page_text, body, content_type)
         encoded = markup[:MAX_MARKUP].encode("utf-8", "replace")
         seconds = min(self._limits.seconds, self._limits.html_seconds)
         extracted = await self._workers.read("html", encoded, seconds=seconds)
         return replace(extracted, partial=extracted.partial or len(markup) > MAX_MARKUP)
 
-    def _accept(self, extracted: Extracted) -> Extracted:
+    def _accept(self, extracted: ExtractedPage) -> ExtractedPage:
         if extracted.failed == "timeout":
             raise ProviderUnavailable("reader", _MESSAGES["timeout"], code="timeout")
         if extracted.failed in _MESSAGES:

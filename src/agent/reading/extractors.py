@@ -16,7 +16,7 @@ _ESCAPED = re.compile(r"\\([\\`*_{}\[\]()#+.!|<>~-])")
 
 
 @dataclass(frozen=True)
-class Extracted:
+class ExtractedPage:
     """Hold title, text and links; `partial` if something was left out.
 
     `links` are the words of each address as the page writes it. `failed` is a code instead of all.
@@ -29,7 +29,7 @@ class Extracted:
     links: dict[str, str] = field(default_factory=dict)
 
 
-def html_text(markup: str) -> Extracted:
+def html_text(markup: str) -> ExtractedPage:
     """Return the main text of a page as Markdown, without menus and comments; needs trafilatura."""
     import trafilatura
     from lxml.etree import ParserError  # type: ignore[import-untyped]
@@ -41,7 +41,7 @@ def html_text(markup: str) -> Extracted:
         # Its own loader refuses documents that browsers show.
         tree = document_fromstring(markup.replace("\0", "").encode("utf-8", "replace"), parser)
     except ParserError:
-        return Extracted(failed="page_empty")
+        return ExtractedPage(failed="page_empty")
     title, links = _html_title(tree), _html_links(tree)
     text = trafilatura.extract(
         tree,
@@ -51,17 +51,19 @@ def html_text(markup: str) -> Extracted:
         include_links=False,
         include_images=False,
     )
-    return Extracted(title, _ESCAPED.sub(r"\1", text or trafilatura.html2txt(tree)), links=links)
+    return ExtractedPage(
+        title, _ESCAPED.sub(r"\1", text or trafilatura.html2txt(tree)), links=links
+    )
 
 
-def pdf_text(body: bytes, *, max_chars: int, seconds: float) -> Extracted:
+def pdf_text(body: bytes, *, max_chars: int, seconds: float) -> ExtractedPage:
     """Return the text of a PDF's first MAX_PAGES pages, as far as it comes in time; needs pypdf."""
     from pypdf.errors import PyPdfError
 
     until = time.monotonic() + seconds
     reader, mended = open_pdf(io.BytesIO(body))
     if reader.is_encrypted and not reader.decrypt(""):
-        return Extracted(failed="page_encrypted")
+        return ExtractedPage(failed="page_encrypted")
     total, texts, length = len(reader.pages), [], 0
     for number in range(min(total, MAX_PAGES)):
         if length > max_chars or time.monotonic() > until:
@@ -73,7 +75,7 @@ def pdf_text(body: bytes, *, max_chars: int, seconds: float) -> Extracted:
         length += len(texts[-1]) + 2
     title = str((reader.metadata.title if reader.metadata else "") or "")
     whole = "\n\n".join(text for text in texts if text)
-    return Extracted(title[:_TITLE].strip(), whole, partial=mended or len(texts) < total)
+    return ExtractedPage(title[:_TITLE].strip(), whole, partial=mended or len(texts) < total)
 
 
 def _html_title(tree: object) -> str:

@@ -12,7 +12,7 @@ import sys
 from dataclasses import asdict, replace
 
 from agent.reading.confined import confine, end_in, peak_megabytes
-from agent.reading.extractors import Extracted, html_text, pdf_text
+from agent.reading.extractors import ExtractedPage, html_text, pdf_text
 
 _RESERVE = 0.8
 """Share of the seconds after which no further page of a PDF is begun."""
@@ -45,13 +45,13 @@ def main() -> None:
     os._exit(0)
 
 
-def _read_safely(kind: str, body: bytes, seconds: int, max_chars: int) -> Extracted:
+def _read_safely(kind: str, body: bytes, seconds: int, max_chars: int) -> ExtractedPage:
     try:
         extracted = _read(kind, body, seconds, max_chars)
     except MemoryError:
-        return Extracted(failed="page_too_complex")
+        return ExtractedPage(failed="page_too_complex")
     except Exception:  # noqa: BLE001 - whatever a broken document does to its reader
-        return Extracted(failed="page_unreadable")
+        return ExtractedPage(failed="page_unreadable")
     if kind == "html":
         max_chars = min(max_chars, _MOST_GROWTH * len(body))
     if len(extracted.text) > max_chars:
@@ -59,7 +59,7 @@ def _read_safely(kind: str, body: bytes, seconds: int, max_chars: int) -> Extrac
     return extracted
 
 
-def _read(kind: str, body: bytes, seconds: int, max_chars: int) -> Extracted:
+def _read(kind: str, body: bytes, seconds: int, max_chars: int) -> ExtractedPage:
     if kind == "html":
         return html_text(body.decode("utf-8", "replace"))
     return pdf_text(body, max_chars=max_chars, seconds=seconds * _RESERVE)

@@ -17,7 +17,7 @@ from typing import Any
 from agent.core.concurrency import SharedSemaphore
 from agent.core.telemetry import owner_of_step
 from agent.reading.confined import environment
-from agent.reading.extractors import Extracted
+from agent.reading.extractors import ExtractedPage
 from agent.reading.fetch import HostLimits
 
 log = logging.getLogger(__name__)
@@ -80,7 +80,7 @@ class Workers:
         self._idle: list[_Worker] = []
         weakref.finalize(self, _end_all, self._idle)
 
-    async def read(self, kind: str, body: bytes, *, seconds: int) -> Extracted:
+    async def read(self, kind: str, body: bytes, *, seconds: int) -> ExtractedPage:
         """Return what is in a document, or why nothing is: `timeout`, `page_too_complex`."""
         async with self._owners.turn(owner_of_step()), self._places:
             reading = _Reading(self, kind, body, seconds)
@@ -90,7 +90,7 @@ class Workers:
                 async with asyncio.timeout(seconds + _START):
                     return await asyncio.shield(future)
             except TimeoutError:
-                return Extracted(failed="timeout")
+                return ExtractedPage(failed="timeout")
             finally:
                 reading.stop()
                 await asyncio.shield(asyncio.wait([future]))
@@ -122,7 +122,7 @@ class _Reading:
         self._worker: _Worker | None = None
         self._is_over = False
 
-    def run(self) -> Extracted:
+    def run(self) -> ExtractedPage:
         worker = self._workers.take()
         with self._lock:
             self._worker = worker
@@ -133,12 +133,12 @@ class _Reading:
             self._worker = None
         if answer is not None and not answer.pop("last"):
             self._workers.give_back(worker)
-            return Extracted(**answer)
+            return ExtractedPage(**answer)
         was_late = worker.end()
         if answer is not None:
-            return Extracted(**answer)
+            return ExtractedPage(**answer)
         log.warning("a document ended its reader")
-        return Extracted(failed="timeout" if was_late else "page_too_complex")
+        return ExtractedPage(failed="timeout" if was_late else "page_too_complex")
 
     def stop(self) -> None:
         """End the process if it still reads."""

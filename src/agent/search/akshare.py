@@ -26,7 +26,7 @@ from agent.core.outside import parse_json
 from agent.core.proxies import proxy_environment
 from agent.evidence.queries import clean_text
 from agent.search.akshare_worker import NAMES, TABLES, find_company
-from agent.search.documents import Document, DocumentKind, Figure, distinct, make_document
+from agent.search.documents import Document, DocumentKind, FiledFigure, distinct, make_document
 from agent.search.hits import MAX_QUERY, plain
 
 TableRow = Mapping[str, Any]
@@ -69,7 +69,7 @@ def company_documents(
 
 def figures_of(
     rows: Sequence[TableRow], period: str, url: str, names: Iterable[str]
-) -> list[Figure]:
+) -> list[FiledFigure]:
     """Return the figures with a unit of the newest two periods and the newest full year.
 
     `names` are parts of the names to take; all where it is empty.
@@ -89,7 +89,7 @@ def figures_of(
     ]
 
 
-def _figure(column: str, value: Any, period: str, url: str) -> Figure | None:
+def _figure(column: str, value: Any, period: str, url: str) -> FiledFigure | None:
     """Return the figure, or None where it is no number or has no unit."""
     if isinstance(value, bool) or value is None:
         return None
@@ -101,7 +101,7 @@ def _figure(column: str, value: Any, period: str, url: str) -> Figure | None:
     if unit is None:
         return None
     name = plain(column[: named.start()] if named else column, 60)
-    return Figure(name=name, value=match[1], unit=unit, period=period, url=url)
+    return FiledFigure(name=name, value=match[1], unit=unit, period=period, url=url)
 
 
 def _unit(column: str, suffix: str | None, named: str | None) -> str | None:

@@ -20,7 +20,7 @@ from agent.search.documents import (
     Document,
     Documents,
     DocumentSource,
-    Figure,
+    FiledFigure,
     SourceEndpoint,
     distinct,
     make_document,
@@ -209,7 +209,7 @@ def _with_links(document: Document, base: str | None) -> Document:
 
     copy = Document(**{**document, "url": below(document["url"])})
     if figures := document.get("figures"):
-        copy["figures"] = [Figure(**{**row, "url": below(row["url"])}) for row in figures]
+        copy["figures"] = [FiledFigure(**{**row, "url": below(row["url"])}) for row in figures]
     return copy
 
 

@@ -20,7 +20,7 @@ from agent.search.http import SearchHttp
 DocumentKind = Literal["encyclopedia", "paper", "filing", "statement", "page"]
 
 
-class Figure(TypedDict):
+class FiledFigure(TypedDict):
     """Hold a number as its source states it, always with unit, period and source."""
 
     name: str
@@ -48,7 +48,7 @@ class Document(TypedDict):
     pdf_url: NotRequired[str | None]
     """Only where the paper is open access."""
     cited_by: NotRequired[int | None]
-    figures: NotRequired[list[Figure]]
+    figures: NotRequired[list[FiledFigure]]
     id: NotRequired[str]
     """Under which a workspace keeps it."""
     score: NotRequired[float | None]

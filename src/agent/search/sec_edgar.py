@@ -19,7 +19,7 @@ from agent.core.concurrency import SingleFlight
 from agent.core.errors import AgentError, MalformedReply, ProviderError, ProviderRefused
 from agent.core.faults import contained
 from agent.evidence.queries import clean_text
-from agent.search.documents import Document, Figure, SourceEndpoint, distinct, make_document
+from agent.search.documents import Document, FiledFigure, SourceEndpoint, distinct, make_document
 from agent.search.hits import MAX_QUERY, fields, plain, rows_of
 from agent.search.http import Json, SearchHttp
 from agent.search.sec_facts import IFRS, US_GAAP, as_text, current, filing_url, read_figures
@@ -286,7 +286,7 @@ class SecEdgar:
 
     async def _figures(
         self, taxonomy: str, concepts: Mapping[str, str], company: Registrant, meter: Meter
-    ) -> tuple[list[Figure], AgentError | None]:
+    ) -> tuple[list[FiledFigure], AgentError | None]:
         """Return the figures of the concepts, and the error of those that failed.
 
         The first is requested alone, to see if the host answers at all.
@@ -304,8 +304,8 @@ class SecEdgar:
 
     async def _concept(
         self, concept: str, label: str, company: Registrant, meter: Meter
-    ) -> list[Figure]:
-        async def ask() -> list[Figure]:
+    ) -> list[FiledFigure]:
+        async def ask() -> list[FiledFigure]:
             path = f"/api/xbrl/companyconcept/CIK{company.cik_path}/{concept}.json"
             try:
                 reply = await self._get("data", path)

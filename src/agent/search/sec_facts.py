@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from datetime import date
 from typing import Any, NamedTuple
 
-from agent.search.documents import Figure
+from agent.search.documents import FiledFigure
 from agent.search.hits import fields, plain, rows
 
 US_GAAP: Mapping[str, str] = {
@@ -53,7 +53,7 @@ class _Value(NamedTuple):
         return self.end, self.start, self.unit
 
 
-def read_figures(name: str, reply: Mapping[str, Any], cik: int) -> list[Figure]:
+def read_figures(name: str, reply: Mapping[str, Any], cik: int) -> list[FiledFigure]:
     """Return the last two reported years and the latest quarter after them."""
     values = [value for value in _values(reply) if _is_reported_span(value)]
     reported: dict[str, str] = {}
@@ -70,7 +70,7 @@ def read_figures(name: str, reply: Mapping[str, Any], cik: int) -> list[Figure]:
     ]
 
 
-def current(concepts: Iterable[list[Figure]]) -> list[Figure]:
+def current(concepts: Iterable[list[FiledFigure]]) -> list[FiledFigure]:
     """Return the figures of the concepts that a company still reports.
 
     Those whose newest figure is over a year older than the newest of all are left out.
@@ -85,7 +85,7 @@ def current(concepts: Iterable[list[Figure]]) -> list[Figure]:
     ]
 
 
-def as_text(figures: Iterable[Figure]) -> str:
+def as_text(figures: Iterable[FiledFigure]) -> str:
     """Format figures as lines: `Revenues: 1000000 USD (FY2025 to 2025-12-31, 10-K)`."""
     return "\n".join(f"{f['name']}: {f['value']} {f['unit']} ({f['period']})" for f in figures)
 
@@ -140,16 +140,16 @@ def _latest(values: Iterable[_Value]) -> list[tuple[_Value, _Value]]:
     return sorted(pairs, key=lambda pair: pair[0].end, reverse=True)
 
 
-def _end(figure: Figure) -> date:
+def _end(figure: FiledFigure) -> date:
     return date.fromisoformat(figure["period"].partition(" to ")[2][:10])
 
 
-def _figure(name: str, first: _Value, last: _Value, cik: int, *, own: bool) -> Figure:
+def _figure(name: str, first: _Value, last: _Value, cik: int, *, own: bool) -> FiledFigure:
     quarterly = first.part.startswith("Q")
     period = f"{first.year}{first.part}" if quarterly else f"FY{first.year}"
     if not own:
         period = "quarter" if quarterly else "year"
-    return Figure(
+    return FiledFigure(
         name=name,
         value=str(last.val),
         unit=last.unit,

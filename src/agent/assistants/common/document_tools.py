@@ -8,7 +8,7 @@ from langchain_core.tools import BaseTool, tool
 
 from agent.assistants.common.own_documents import (
     DOCUMENTS,
-    Documents,
+    OwnPassages,
     documents_gap,
     passage_source,
     passage_text,
@@ -21,7 +21,7 @@ from agent.core.strings import estimated_tokens
 from agent.evidence.language import fold
 from agent.evidence.queries import clean_text
 from agent.knowledge.ranking import Bm25, best_first
-from agent.knowledge.types import Hit, KnownDocument, Scope
+from agent.knowledge.types import KnowledgeHit, KnownDocument, Scope
 from agent.texts import Language, say
 
 LIST_DOCUMENTS, OPEN_DOCUMENT = "list_documents", "open_document"
@@ -74,23 +74,23 @@ async def open_own(
     prefix: str,
     language: Language,
     tokens: int,
-) -> Documents:
+) -> OwnPassages:
     """Return the passages of a document in their order, all or the nearest; never raise."""
     if scope is None:
-        return Documents(document)
+        return OwnPassages(document)
     knowledge = services.knowledge()
     try:
         known = _named(document, await knowledge.documents(scope))
         if known is None:
-            return Documents(document)
+            return OwnPassages(document)
         hits = await knowledge.texts(
             replace(scope, documents=(known["id"],)), most=_MOST_CHARACTERS
         )
     except AgentError as error:
-        return Documents(document, gap=documents_gap(error, language))
+        return OwnPassages(document, gap=documents_gap(error, language))
     chosen = _nearest(hits, looking_for or document, tokens)
     sources = [passage_source(f"{prefix}-{n}", hit, language) for n, hit in enumerate(chosen)]
-    return Documents(document, sources)
+    return OwnPassages(document, sources)
 
 
 def _named(name: str, documents: Sequence[KnownDocument]) -> KnownDocument | None:
@@ -103,7 +103,7 @@ def _named(name: str, documents: Sequence[KnownDocument]) -> KnownDocument | Non
     return next((d for d in documents if wanted and wanted in fold(title_of(d))), None)
 
 
-def _nearest(hits: Sequence[Hit], looking_for: str, tokens: int) -> list[Hit]:
+def _nearest(hits: Sequence[KnowledgeHit], looking_for: str, tokens: int) -> list[KnowledgeHit]:
     texts = [passage_text(hit) for hit in hits]
     ranked = best_first(Bm25(texts).scores(looking_for))
     chosen = set[int]()

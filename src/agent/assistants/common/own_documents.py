@@ -25,7 +25,7 @@ from agent.core.errors import AgentError, InputError
 from agent.evidence.markdown import link_url
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap, Source
-from agent.knowledge.types import Collected, Hit, KnownDocument, Scope
+from agent.knowledge.types import Collected, KnowledgeHit, KnownDocument, Scope
 from agent.runs.engine import EVERYBODY, OWNER
 from agent.search.hits import only_known
 from agent.state import QuestionInput, Turn
@@ -246,7 +246,7 @@ def documents_gap(error: AgentError, language: Language) -> Gap:
 
 
 @dataclass(frozen=True)
-class Documents:
+class OwnPassages:
     """Hold what own documents say on a query: a source for each passage, or why there is none."""
 
     query: str
@@ -271,31 +271,31 @@ async def search_own(
     *,
     prefix: str,
     language: Language,
-) -> Documents:
+) -> OwnPassages:
     """Return the passages nearest to a query, best first; never raise for a failure."""
     if scope is None:
-        return Documents(query)
+        return OwnPassages(query)
     try:
         hits = await services.knowledge().search(query, scope, limit=_LOOKED_AT, meter=meter)
     except AgentError as error:
-        return Documents(query, gap=documents_gap(error, language))
-    return Documents(
+        return OwnPassages(query, gap=documents_gap(error, language))
+    return OwnPassages(
         query,
         [passage_source(f"{prefix}-{n}", hit, language) for n, hit in enumerate(hits[:_SHOWN])],
     )
 
 
-def is_near(hit: Hit) -> bool:
+def is_near(hit: KnowledgeHit) -> bool:
     """Return whether its meaning is among the nearest, where vectors were compared."""
     return hit.ranks.get("vector", _NEAREST + 1) <= _NEAREST
 
 
-def passage_text(hit: Hit) -> str:
+def passage_text(hit: KnowledgeHit) -> str:
     """Return a passage with its headings, as it is ranked."""
     return "\n".join([*hit.chunk["headings"], hit.chunk["text"]])
 
 
-def passage_source(name: str, hit: Hit, language: Language) -> Source:
+def passage_source(name: str, hit: KnowledgeHit, language: Language) -> Source:
     """Return a passage as it is cited: with its page, and an address only where others have it.
 
     Its words are its quote, under the headings that are not its title.

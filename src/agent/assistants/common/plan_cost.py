@@ -33,7 +33,7 @@ class Size:
 
 
 @dataclass(frozen=True)
-class Calls:
+class CallSizes:
     """Hold calls of one kind: of which model, how large and how many at both ends of the range."""
 
     model: str
@@ -45,15 +45,15 @@ class Calls:
 class PlanCost:
     """Hold what a plan takes: the calls of models, and how often web and map are asked."""
 
-    calls: Sequence[Calls]
+    calls: Sequence[CallSizes]
     searches: int
     map_calls: int = 0
 
 
-def between(low: Sequence[Calls], high: Sequence[Calls]) -> list[Calls]:
+def between(low: Sequence[CallSizes], high: Sequence[CallSizes]) -> list[CallSizes]:
     """Return the calls from the lower end of a small plan to the upper end of a large one."""
     return [
-        Calls(first.model, (first.sizes[0], last.sizes[1]), (first.counts[0], last.counts[1]))
+        CallSizes(first.model, (first.sizes[0], last.sizes[1]), (first.counts[0], last.counts[1]))
         for first, last in zip(low, high, strict=True)
     ]
 
@@ -89,7 +89,7 @@ def estimate(
 
 
 def _time_range(
-    calls: Sequence[Calls], configuration: Configuration, services: Services
+    calls: Sequence[CallSizes], configuration: Configuration, services: Services
 ) -> TimeRange:
     """Return how long the models write, by the speed that they were seen to have."""
 
@@ -145,20 +145,20 @@ def searched_by_google(configuration: Configuration) -> bool:
     return choice in ("auto", "google") and parse(model).provider == "google"
 
 
-def _cost_range(calls: Sequence[Calls], turn: Turn, services: Services) -> CostRange | None:
+def _cost_range(calls: Sequence[CallSizes], turn: Turn, services: Services) -> CostRange | None:
     """Return the range in USD, or None where a model or service has no known price."""
     low, high = (_cost(calls, end, turn, services) for end in (0, 1))
     return None if low is None or high is None else CostRange(low=low, high=high)
 
 
-def _cost(calls: Sequence[Calls], end: int, turn: Turn, services: Services) -> float | None:
+def _cost(calls: Sequence[CallSizes], end: int, turn: Turn, services: Services) -> float | None:
     """Return USD of one end of the range; sample services cost nothing."""
     day = date.fromisoformat(turn["today"])
     cost = list_price(calls, end, day)
     return services.billed(Usage(**{**no_usage(), "cost_usd": cost})).get("cost_usd")
 
 
-def list_price(calls: Sequence[Calls], end: int, day: date) -> float | None:
+def list_price(calls: Sequence[CallSizes], end: int, day: date) -> float | None:
     """Return USD of one end of the range; None where a model has no known price."""
     parts = [_price(each.model, each.sizes[end], each.counts[end], day) for each in calls]
     known = [part for part in parts if part is not None]

@@ -77,7 +77,7 @@ class LookUp(Protocol):
 
 
 @dataclass(frozen=True)
-class Asked:
+class WriterBrief:
     """What a text has to answer besides the question, and what the draft was shown of it."""
 
     documents: Raw = _NOTHING
@@ -94,7 +94,7 @@ async def write_in_rounds(
     material: Callable[[], str],
     *,
     part: str,
-    asked: Asked | None = None,
+    asked: WriterBrief | None = None,
     look: LookUp | None = None,
 ) -> AsyncIterator[str]:
     """Yield the text as it is after its revision; where nobody judges it beside, as it is written.
@@ -102,7 +102,7 @@ async def write_in_rounds(
     `prompt` asks for the draft; only ids that it shows can be cited. For `material` and `part` see
     `write_or_quote`. Where `look` is none, nothing is looked up any more.
     """
-    rounds = _Rounds(draft, with_revision(prompt), asked or Asked(), look)
+    rounds = _Rounds(draft, with_revision(prompt), asked or WriterBrief(), look)
     draft.allow(rounds.shown(rounds.prompt))
     try:
         pieces = write_or_quote(draft, rounds.prompt, material, part=part)
@@ -129,7 +129,7 @@ def with_revision(prompt: Sequence[BaseMessage]) -> list[BaseMessage]:
 class _Rounds:
     draft: Draft
     prompt: Sequence[BaseMessage]
-    asked: Asked
+    asked: WriterBrief
     look: LookUp | None
     written: list[tuple[str, list[str]]] = field(default_factory=list)
     """The words of the revision, with the ids that they cite."""

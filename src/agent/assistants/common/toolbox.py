@@ -22,7 +22,7 @@ from agent.assistants.common.document_tools import (
     open_own,
 )
 from agent.assistants.common.gaps import gap_of
-from agent.assistants.common.own_documents import SEARCH_DOCUMENTS, Documents, search_own
+from agent.assistants.common.own_documents import SEARCH_DOCUMENTS, OwnPassages, search_own
 from agent.assistants.common.page_opener import PageOpener
 from agent.assistants.common.reading import (
     PAGE_TOKENS,
@@ -165,7 +165,7 @@ class ToolOutcome:
     items: list[list[Item]] = field(default_factory=list)
     """The hits of each query as the workspace keeps them; nothing where there is none."""
     page: OpenedPage | None = None
-    documents: Documents | None = None
+    documents: OwnPassages | None = None
     map_result: MapResult | None = None
     """What the call alone has brought."""
     calculation: Source | None = None

@@ -20,7 +20,7 @@ from agent.core.processor import lazy_property
 from agent.core.strings import estimated_tokens
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap, Source
-from agent.knowledge.types import Hit, KnownDocument, Scope
+from agent.knowledge.types import KnowledgeHit, KnownDocument, Scope
 from agent.prompts import Raw, element
 from agent.search.hits import only_known
 from agent.state import Gathered
@@ -38,7 +38,7 @@ _TITLE = 80
 class WholeDocuments:
     """Hold the documents of a scope: the passages of those read whole, and those left out."""
 
-    hits: list[Hit] = field(default_factory=list)
+    hits: list[KnowledgeHit] = field(default_factory=list)
     """Each document's passages in their order."""
     read: list[KnownDocument] = field(default_factory=list)
     unread: list[KnownDocument] = field(default_factory=list)
@@ -48,11 +48,11 @@ class WholeDocuments:
     """The ids of the passages that are shown, where that is not all."""
 
     @lazy_property
-    def by_id(self) -> dict[str, Hit]:
+    def by_id(self) -> dict[str, KnowledgeHit]:
         """Return the passages by their ids: `o1-0` is the first of the second document."""
         numbers: dict[str, int] = {}
         counts: dict[str, int] = {}
-        ids: dict[str, Hit] = {}
+        ids: dict[str, KnowledgeHit] = {}
         for hit in self.hits:
             document = hit.document["id"]
             number = numbers.setdefault(document, len(numbers))
@@ -134,7 +134,7 @@ def rest_of(scope: Scope, whole: WholeDocuments) -> Scope | None:
     return replace(scope, documents=rest) if rest else None
 
 
-def _fitting(hits: Sequence[Hit], tokens: int) -> set[str]:
+def _fitting(hits: Sequence[KnowledgeHit], tokens: int) -> set[str]:
     """Return the ids of the documents that fit together, small ones first."""
     sizes: dict[str, int] = {}
     for hit in hits:

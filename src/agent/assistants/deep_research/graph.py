@@ -37,13 +37,13 @@ from agent.assistants.deep_research.switch_topic import after_switch, switch_top
 from agent.assistants.deep_research.write_report import write_report
 from agent.services import process_services
 
-Graph = StateGraph[DeepState, DeepConfiguration, DeepInput, DeepState]
-Compiled = CompiledStateGraph[DeepState, DeepConfiguration, DeepInput, DeepState]
+DeepGraph = StateGraph[DeepState, DeepConfiguration, DeepInput, DeepState]
+CompiledDeep = CompiledStateGraph[DeepState, DeepConfiguration, DeepInput, DeepState]
 
 
-def build_graph(get_services: GetServices = process_services) -> Graph:
+def build_graph(get_services: GetServices = process_services) -> DeepGraph:
     """Return the uncompiled graph over these services; nothing is built before the first call."""
-    graph: Graph = ResearchGraph(
+    graph: DeepGraph = ResearchGraph(
         DeepState, context_schema=DeepConfiguration, input_schema=DeepInput
     )
     compression = Compression(get_services)
@@ -79,4 +79,4 @@ def build_graph(get_services: GetServices = process_services) -> Graph:
 
 
 # The transformer brings progress events to clients of the event protocol (`threads.stream`).
-graph: Compiled = build_graph().compile(name="deep_research", transformers=[CustomTransformer])
+graph: CompiledDeep = build_graph().compile(name="deep_research", transformers=[CustomTransformer])

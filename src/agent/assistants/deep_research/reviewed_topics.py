@@ -5,7 +5,13 @@ from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from agent.assistants.common.plan_cost import WEB_CALL, Calls, PlanCost, Size, searched_by_google
+from agent.assistants.common.plan_cost import (
+    WEB_CALL,
+    CallSizes,
+    PlanCost,
+    Size,
+    searched_by_google,
+)
 from agent.assistants.common.review_plan import (
     NODE,
     PlanKind,
@@ -102,7 +108,7 @@ def _cost(
     )
 
 
-def planned_calls(count: int, configuration: Configuration, model: str) -> list[Calls]:
+def planned_calls(count: int, configuration: Configuration, model: str) -> list[CallSizes]:
     """Return the calls of so many topics: the lead's and its explorers', then the report's.
 
     A report is written once, checked, and revised once.
@@ -111,11 +117,11 @@ def planned_calls(count: int, configuration: Configuration, model: str) -> list[
     web = (2 * count, 5 * count) if searched_by_google(configuration) else (0, 0)
     led = (min(count + 1, rounds), min(2 * count + 2, rounds))
     return [
-        Calls(configuration.lead_model or model, _LED, led),
-        Calls(configuration.research_model, WEB_CALL, web),
-        Calls(configuration.research_model, _FOUND, (0, 2 * count)),
-        Calls(model, _WRITTEN, (1, 2)),
-        Calls(configuration.judge_model or model, _CHECKED, _CHECKS),
+        CallSizes(configuration.lead_model or model, _LED, led),
+        CallSizes(configuration.research_model, WEB_CALL, web),
+        CallSizes(configuration.research_model, _FOUND, (0, 2 * count)),
+        CallSizes(model, _WRITTEN, (1, 2)),
+        CallSizes(configuration.judge_model or model, _CHECKED, _CHECKS),
     ]
 
 

@@ -140,7 +140,7 @@ def _texts(arguments: Mapping[str, Any], *names: str) -> list[str]:
 
 
 _QUOTES = "\"'“”‘’「」《》【】[]()。.,:;!?、"
-Refusal = Literal[
+CallRefusal = Literal[
     "empty_thought",
     "empty_search",
     "search_first",
@@ -154,7 +154,7 @@ Refusal = Literal[
     "too_many",
     "unknown_tool",
 ]
-Ruling = Refusal | Literal["moved"] | None
+Ruling = CallRefusal | Literal["moved"] | None
 """Refused, left to the topic that a change begins, or allowed."""
 MOVED: Final = "moved"
 MAX_CALLS = 12
@@ -284,7 +284,7 @@ class _Order:
         self.thoughtless = list[ToolCall]()
         """The searches that nobody thought before."""
 
-    def judge(self, call: ToolCall, following: Sequence[ToolCall]) -> Refusal | None:
+    def judge(self, call: ToolCall, following: Sequence[ToolCall]) -> CallRefusal | None:
         name = call["name"]
         if name not in OWN and name not in self._history.maps:
             return "unknown_tool"
@@ -300,7 +300,7 @@ class _Order:
             return self._thinking(call)
         return self._search(call) if name in (SEARCH, EXPLORE) else None
 
-    def _thinking(self, call: ToolCall) -> Refusal | None:
+    def _thinking(self, call: ToolCall) -> CallRefusal | None:
         if not thought_of(call):
             return "empty_thought"
         if self._searching:
@@ -309,7 +309,7 @@ class _Order:
         self._thought = True
         return None
 
-    def _search(self, call: ToolCall) -> Refusal | None:
+    def _search(self, call: ToolCall) -> CallRefusal | None:
         if not (queries_of(call, MAX_QUERIES) or explored_topics(call)):
             return "empty_search"
         if not (self._thought or self._searching or thought_of(call)):
@@ -317,7 +317,7 @@ class _Order:
         self._thought, self._searching = False, True
         return None
 
-    def _closing(self, call: ToolCall, following: Sequence[ToolCall]) -> Refusal | None:
+    def _closing(self, call: ToolCall, following: Sequence[ToolCall]) -> CallRefusal | None:
         if self._ending or self._history.moved:
             return "second_change"
         if self._searching:
@@ -333,7 +333,7 @@ class _Order:
         self.changed, self._ending = call["name"] == CHANGE, call["name"] == END
         return None
 
-    def _unfit(self, topic: str) -> Refusal | None:
+    def _unfit(self, topic: str) -> CallRefusal | None:
         if not topic:
             return None if self._history.planned else "no_topic"
         if same_topic(topic, self._history.topic):

@@ -18,7 +18,7 @@ from agent.assistants.common.looks import Looks
 from agent.assistants.common.material import chosen, page_elements
 from agent.assistants.common.own_documents import own_scope
 from agent.assistants.common.previous import previous_lines
-from agent.assistants.common.rounds import Asked, with_revision, write_in_rounds
+from agent.assistants.common.rounds import WriterBrief, with_revision, write_in_rounds
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.steering import new_wishes, wish_lines, wished, with_wishes
 from agent.assistants.common.toolbox import is_calculation
@@ -209,13 +209,13 @@ class _Report:
         async for piece in rounds:
             yield piece
 
-    def asked(self) -> Asked:
+    def asked(self) -> WriterBrief:
         """Return what the report has to answer besides the question."""
         planned = [topic["name"] for topic in self.state.get("plan", [])]
         explored = [entry["topic"] for entry in self.state.get("search_results", [])]
         wishes = wish_lines(self.state.get("wishes") or [], self.draft.turn["language"])
         heads = dict.fromkeys([*planned, *explored, *wishes.splitlines()])
-        return Asked(document_elements(self.whole), self.differences, list(heads))
+        return WriterBrief(document_elements(self.whole), self.differences, list(heads))
 
     def metadata(self) -> dict[str, Any]:
         topics = [

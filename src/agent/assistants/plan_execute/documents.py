@@ -27,7 +27,7 @@ from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap, SourceKind
 from agent.knowledge.rerank import BUILT_IN, RerankClient
 from agent.knowledge.types import Ranked
-from agent.search.documents import Document, DocumentKind, Figure, coerce_documents
+from agent.search.documents import Document, DocumentKind, FiledFigure, coerce_documents
 from agent.search.hits import only_known
 from agent.texts import Language, has, say
 
@@ -158,7 +158,7 @@ def _document(value: Mapping[str, Any], source: str) -> Document | None:
     return cast(Document, {**required, "text": text, **optional})
 
 
-def _figures(value: Any, url: str) -> list[Figure]:
+def _figures(value: Any, url: str) -> list[FiledFigure]:
     """Return figures with name, value, unit and period; by default at the document's URL."""
     figures = []
     for each in _list(value)[:_MAX_FIGURES]:
@@ -167,7 +167,7 @@ def _figures(value: Any, url: str) -> list[Figure]:
         texts = {name: _line(str(each.get(name) or ""), _SHORT) for name in _FIGURE}
         if all(texts[name] for name in ("name", "value", "unit", "period")):
             texts["url"] = link_url(texts["url"]) or url
-            figures.append(cast(Figure, texts))
+            figures.append(cast(FiledFigure, texts))
     return figures
 
 
@@ -255,7 +255,7 @@ def about(document: Document, language: Language) -> str:
     return ", ".join(str(part) for part in (kind, dated) if part)
 
 
-def figure_text(figure: Figure) -> str:
+def figure_text(figure: FiledFigure) -> str:
     """Return `Revenue: 362 bn CNY (FY2024)`."""
     return f"{figure['name']}: {figure['value']} {figure['unit']} ({figure['period']})"
 

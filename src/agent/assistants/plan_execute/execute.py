@@ -106,10 +106,10 @@ async def carry_out(tasks: Sequence[Task], width: int, work: Work[R]) -> list[R]
     return [results[task["id"]] for task in tasks]
 
 
-Compiled = CompiledStateGraph[ExecutorState, ExecutorRun, ExecutorState, ExecutorState]
+CompiledExecutor = CompiledStateGraph[ExecutorState, ExecutorRun, ExecutorState, ExecutorState]
 
 
-def build_executor() -> Compiled:
+def build_executor() -> CompiledExecutor:
     """Compile the graph; without a checkpointer, as outside calls are in the reply cache."""
     graph = StateGraph(ExecutorState, context_schema=ExecutorRun)
     for node in (llm_decision, optional_tools, search, clean_and_rerank, download):
@@ -135,7 +135,7 @@ async def execute(
     runtime: Runtime[Configuration],
     *,
     get_services: GetServices,
-    executor: Compiled,
+    executor: CompiledExecutor,
 ) -> PlanUpdate:
     """Return every task's result, in the order of the plan; a failing source or task is a gap."""
     services, configuration = get_services(), configuration_of(runtime)
@@ -218,7 +218,7 @@ class _Working:
     meter: Meter
     emit: Emit
     workspace: Workspace
-    executor: Compiled
+    executor: CompiledExecutor
     off: dict[str, str]
     shared: Shared = field(default_factory=Shared)
     gaps: list[Gap] = field(default_factory=list)

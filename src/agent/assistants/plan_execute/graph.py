@@ -24,13 +24,13 @@ from agent.assistants.plan_execute.state import PlanConfiguration, PlanInput, Pl
 from agent.assistants.plan_execute.write_dossier import write_dossier
 from agent.services import process_services
 
-Graph = StateGraph[PlanState, PlanConfiguration, PlanInput, PlanState]
-Compiled = CompiledStateGraph[PlanState, PlanConfiguration, PlanInput, PlanState]
+PlanGraph = StateGraph[PlanState, PlanConfiguration, PlanInput, PlanState]
+CompiledPlan = CompiledStateGraph[PlanState, PlanConfiguration, PlanInput, PlanState]
 
 
-def build_graph(get_services: GetServices = process_services) -> Graph:
+def build_graph(get_services: GetServices = process_services) -> PlanGraph:
     """Return the uncompiled graph over these services; nothing is built before the first call."""
-    graph: Graph = ResearchGraph(
+    graph: PlanGraph = ResearchGraph(
         PlanState, context_schema=PlanConfiguration, input_schema=PlanInput
     )
     carried_out = partial(execute, get_services=get_services, executor=build_executor())
@@ -58,4 +58,4 @@ def build_graph(get_services: GetServices = process_services) -> Graph:
 
 
 # The transformer brings progress events to clients of the event protocol (`threads.stream`).
-graph: Compiled = build_graph().compile(name="plan_execute", transformers=[CustomTransformer])
+graph: CompiledPlan = build_graph().compile(name="plan_execute", transformers=[CustomTransformer])

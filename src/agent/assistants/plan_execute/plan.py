@@ -57,7 +57,7 @@ from agent.runs.run_log import Wish
 from agent.state import Turn, answer_language, replaced
 from agent.texts import Language, detect_language, say
 
-Mode = Literal["flat", "dag"]
+PlanMode = Literal["flat", "dag"]
 SPECIAL: Mapping[str, SpecialSource] = {
     "filings": "filings", "sec_edgar": "filings", "sec_edgar_search": "filings", "sec": "filings",
     "akshare": "akshare", "akshare_search": "akshare",
@@ -121,14 +121,14 @@ class Plan(AsksForDocuments):
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedTasks:
     """Hold the tasks there are, under ids of ours, and what is wrong with them as planned."""
 
     tasks: list[Task]
     problems: list[Problem] = field(default_factory=list)
 
 
-def checked(plan: Plan, mode: Mode, limit: int) -> Checked:
+def checked(plan: Plan, mode: PlanMode, limit: int) -> CheckedTasks:
     """Read a plan; the tasks are distinct and cleaned, their order and number the plan's.
 
     In mode flat nothing depends on anything. The tasks can be carried out as they are only where
@@ -147,16 +147,16 @@ def checked(plan: Plan, mode: Mode, limit: int) -> Checked:
         problems.append("too_many")
     if mode == "flat":
         flat = [_rename(task, task["id"], []) for task in distinct]
-        return Checked(flat, [problem for problem in problems if problem != "same_id"])
+        return CheckedTasks(flat, [problem for problem in problems if problem != "same_id"])
     ids = {task["id"] for task in named}
     if any(dep not in ids for task in named for dep in task["dep"]):
         problems.append("unknown_dep")
     elif len(in_order(named)) < len(named):
         problems.append("cycle")
-    return Checked(distinct, problems)
+    return CheckedTasks(distinct, problems)
 
 
-def settled(plan: Checked, limit: int) -> list[Task]:
+def settled(plan: CheckedTasks, limit: int) -> list[Task]:
     """Return at most `limit` tasks `T1`…; without dependencies where these make no sense.
 
     Empty where there is no task at all.
@@ -381,7 +381,7 @@ class _PlanRequest:
     def _whole(self, name: str = "T1") -> list[Task]:
         return [Task(id=name, query=clean_text(self.turn["question"], MAX_QUERY), dep=[])]
 
-    async def _make_plan(self) -> Checked:
+    async def _make_plan(self) -> CheckedTasks:
         """Return the second plan where the first has problems, unless the second fails."""
         first, text = await self._ask(self.prompt)
         if not first.problems:
@@ -400,7 +400,7 @@ class _PlanRequest:
             return first
         return second if second.tasks else first
 
-    async def _ask(self, prompt: list[BaseMessage]) -> tuple[Checked, str]:
+    async def _ask(self, prompt: list[BaseMessage]) -> tuple[CheckedTasks, str]:
         reply = await self.services.models.ask(
             self.configuration.query_generator_model,
             prompt,

@@ -5,7 +5,13 @@ from typing import Any, Literal, NotRequired, cast, get_args
 
 from typing_extensions import TypedDict
 
-from agent.assistants.common.plan_cost import WEB_CALL, Calls, PlanCost, Size, searched_by_google
+from agent.assistants.common.plan_cost import (
+    WEB_CALL,
+    CallSizes,
+    PlanCost,
+    Size,
+    searched_by_google,
+)
 from agent.assistants.common.review_plan import (
     NODE,
     PlanKind,
@@ -173,7 +179,7 @@ def planned_calls(
     web: int,
     undecided: int,
     own: int = 0,
-) -> list[Calls]:
+) -> list[CallSizes]:
     """Return the calls of so many tasks: decisions and searches, then headings and the text.
 
     That is written once, checked, and revised once; `own` are the tokens of own documents at most.
@@ -181,12 +187,12 @@ def planned_calls(
     read = (Size(min(own, _OWN), 300), Size(own, 1500))
     written = [size.with_input(each.input) for size, each in zip(_WRITTEN, read, strict=True)]
     return [
-        Calls(configuration.research_model, _DECIDED, (undecided, 2 * count)),
-        Calls(configuration.research_model, WEB_CALL, (web, 3 * web)),
-        Calls(configuration.query_generator_model, _DECIDED, (1, 1)),
-        Calls(configuration.research_model, read, (min(own, 1), min(own, 1))),
-        Calls(model, (written[0], written[1]), (1, 2)),
-        Calls(configuration.judge_model or model, _CHECKED, _CHECKS),
+        CallSizes(configuration.research_model, _DECIDED, (undecided, 2 * count)),
+        CallSizes(configuration.research_model, WEB_CALL, (web, 3 * web)),
+        CallSizes(configuration.query_generator_model, _DECIDED, (1, 1)),
+        CallSizes(configuration.research_model, read, (min(own, 1), min(own, 1))),
+        CallSizes(model, (written[0], written[1]), (1, 2)),
+        CallSizes(configuration.judge_model or model, _CHECKED, _CHECKS),
     ]
 
 

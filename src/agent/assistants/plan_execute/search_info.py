@@ -37,7 +37,7 @@ from agent.assistants.plan_execute.documents import (
     source_name,
 )
 from agent.assistants.plan_execute.state import (
-    Passage,
+    KnowledgePassage,
     PlanState,
     PlanUpdate,
     Task,
@@ -56,7 +56,7 @@ from agent.evidence.queries import clean_text, drop_seen
 from agent.evidence.types import Gap, Query, Source
 from agent.knowledge.rerank import BUILT_IN
 from agent.knowledge.terms import bears_on
-from agent.knowledge.types import Hit, Scope
+from agent.knowledge.types import KnowledgeHit, Scope
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import task_prompt
 from agent.search.documents import Document
@@ -73,10 +73,12 @@ class Found:
 
     number: int
     target: str
-    hits: list[tuple[Hit, float]]
+    hits: list[tuple[KnowledgeHit, float]]
 
 
-def passages_of(results: Sequence[Found], limit: int) -> list[tuple[Passage, Hit]]:
+def passages_of(
+    results: Sequence[Found], limit: int
+) -> list[tuple[KnowledgePassage, KnowledgeHit]]:
     """Return passages, each once: every target's best first, then the second ones.
 
     At most `limit`, in the order of targets; ids are `d{target}-{n}`.
@@ -93,24 +95,26 @@ def passages_of(results: Sequence[Found], limit: int) -> list[tuple[Passage, Hit
     ]
 
 
-def sources_of(passages: Sequence[tuple[Passage, Hit]], language: Language) -> list[Source]:
+def sources_of(
+    passages: Sequence[tuple[KnowledgePassage, KnowledgeHit]], language: Language
+) -> list[Source]:
     """Return the sources of passages: with page, and an address only where others have it."""
     return [_source(passage, hit, language) for passage, hit in passages]
 
 
-def page_title(passage: Passage, language: Language) -> str:
+def page_title(passage: KnowledgePassage, language: Language) -> str:
     """Return `Title, p. 3`."""
     return with_page(passage["title"], passage["page"], language)
 
 
-def _own(each: Found, owner: dict[tuple[str, int], int]) -> list[tuple[Hit, float]]:
+def _own(each: Found, owner: dict[tuple[str, int], int]) -> list[tuple[KnowledgeHit, float]]:
     return [(hit, score) for hit, score in each.hits if owner.get(_key(hit)) == each.number]
 
 
-def _passage(name: str, target: str, hit: Hit, score: float) -> Passage:
+def _passage(name: str, target: str, hit: KnowledgeHit, score: float) -> KnowledgePassage:
     document, chunk = hit.document, hit.chunk
     path = shown_path(document["path"])
-    return Passage(
+    return KnowledgePassage(
         id=name,
         target=target,
         title=clean_text(document["title"], _TITLE) or path,
@@ -123,7 +127,7 @@ def _passage(name: str, target: str, hit: Hit, score: float) -> Passage:
     )
 
 
-def _source(passage: Passage, hit: Hit, language: Language) -> Source:
+def _source(passage: KnowledgePassage, hit: KnowledgeHit, language: Language) -> Source:
     source = passage_source(passage["id"], hit, language)
     provider = "documents" if is_own(hit.document["collection"]) else "papers"
     quote = beginning(" ".join(passage["text"].split()))
@@ -133,7 +137,7 @@ def _source(passage: Passage, hit: Hit, language: Language) -> Source:
     return source
 
 
-def _key(hit: Hit) -> tuple[str, int]:
+def _key(hit: KnowledgeHit) -> tuple[str, int]:
     return hit.document["id"], hit.chunk["number"]
 
 
@@ -279,7 +283,7 @@ class _Searching:
         hits_by_key = {_key(hit): hit for each in results for hit, _ in each.hits}
         ids = dict.fromkeys(hit.document["id"] for hit in hits_by_key.values())
         own = [id for id in ids if id not in self.papers]
-        lists = list[list[Hit]]()
+        lists = list[list[KnowledgeHit]]()
         if self.own is not None and own:
             scope, limit = replace(self.own, documents=tuple(own)), self.configuration.max_passages
             queries = (self.turn["question"], *self.queries)
@@ -302,7 +306,7 @@ class _Searching:
             self.gaps.append(run_gap("plan_execute.pages_unread", language, **values))
         return await workspace.keep(read.items)
 
-    async def _known(self, query: str, scope: Scope | None, limit: int) -> list[Hit]:
+    async def _known(self, query: str, scope: Scope | None, limit: int) -> list[KnowledgeHit]:
         """Return hits of the knowledge base; where it fails none, and a gap."""
         if scope is None:
             return []
@@ -415,7 +419,9 @@ class _Searching:
         hits_by_key = {_key(hit): hit for hits in lists for hit in hits}
         return Found(number, target, await self._ranked(variants, list(hits_by_key.values())))
 
-    async def _ranked(self, variants: list[str], hits: list[Hit]) -> list[tuple[Hit, float]]:
+    async def _ranked(
+        self, variants: list[str], hits: list[KnowledgeHit]
+    ) -> list[tuple[KnowledgeHit, float]]:
         """Return the best hits with their highest scores for one of the queries.
 
         Own documents that nobody asked for have to reach the threshold, or, where only words can
@@ -434,7 +440,7 @@ class _Searching:
         order = sorted(best, key=lambda place: -best[place])[:_PER_TARGET]
         return [(hits[place], best[place]) for place in order]
 
-    def _is_asked_for(self, hit: Hit) -> bool:
+    def _is_asked_for(self, hit: KnowledgeHit) -> bool:
         """Return whether the question or one of its tasks has brought a passage in."""
         return self.wanted or not is_own(hit.document["collection"])
 

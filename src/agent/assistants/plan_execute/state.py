@@ -111,7 +111,7 @@ class ExecutorState(Records, total=False):
     rerank_note: str
 
 
-class Passage(TypedDict):
+class KnowledgePassage(TypedDict):
     """A passage of the knowledge base that bears on the question; its Source has the same id."""
 
     id: str
@@ -146,7 +146,7 @@ class PlanState(AgentInput, Gathered, total=False):
     """The planner's tasks and the rewritten headings of the documents."""
     pre_questions: list[str]
     """The targets of the search in the knowledge base."""
-    passages: list[Passage]
+    passages: list[KnowledgePassage]
     dossier: NotRequired[str]
 
 

@@ -16,7 +16,7 @@ from agent.assistants.common.gaps import TASK_GAPS, gap_lines, readers_gaps, run
 from agent.assistants.common.looks import Looks
 from agent.assistants.common.own_documents import own_scope
 from agent.assistants.common.previous import previous_lines
-from agent.assistants.common.rounds import Asked, with_revision, write_in_rounds
+from agent.assistants.common.rounds import WriterBrief, with_revision, write_in_rounds
 from agent.assistants.common.search import providers_of
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.steering import new_wishes, wish_lines, wished, with_wishes
@@ -33,7 +33,7 @@ from agent.assistants.plan_execute.documents import about, figure_text
 from agent.assistants.plan_execute.search_info import distinct_questions, page_title
 from agent.assistants.plan_execute.state import (
     ExecutorResult,
-    Passage,
+    KnowledgePassage,
     PlanState,
     PlanUpdate,
     configuration_of,
@@ -48,7 +48,7 @@ from agent.evidence.claims.passages import Passage as ClaimPassage
 from agent.evidence.types import Gap, Source
 from agent.knowledge.types import Scope
 from agent.prompts import Raw, element, task_prompt
-from agent.search.documents import Document, Figure
+from agent.search.documents import Document, FiledFigure
 from agent.search.hits import SearchProvider, WebChoice
 from agent.state import answer_language
 from agent.texts import Language, say
@@ -59,9 +59,9 @@ MAX_FIGURES = 16
 _CELL = 120
 
 
-def figures_of(results: Sequence[ExecutorResult]) -> list[tuple[str, Figure]]:
+def figures_of(results: Sequence[ExecutorResult]) -> list[tuple[str, FiledFigure]]:
     """Return the figures of filings and statements, each once, under the id of their document."""
-    figures: dict[tuple[str, str, str, str], tuple[str, Figure]] = {}
+    figures: dict[tuple[str, str, str, str], tuple[str, FiledFigure]] = {}
     for result in results:
         for document in result["documents"]:
             for figure in document.get("figures", []):
@@ -70,7 +70,7 @@ def figures_of(results: Sequence[ExecutorResult]) -> list[tuple[str, Figure]]:
     return list(figures.values())
 
 
-def figure_section(figures: Sequence[tuple[str, Figure]], language: Language) -> str:
+def figure_section(figures: Sequence[tuple[str, FiledFigure]], language: Language) -> str:
     """Return a table with unit, period and marker of each figure; empty without figures."""
     if not figures:
         return ""
@@ -267,7 +267,7 @@ class _Dossier:
         return self.state.get("executor_result", [])
 
     @property
-    def passages(self) -> list[Passage]:
+    def passages(self) -> list[KnowledgePassage]:
         return self.state.get("passages", [])
 
     def has_evidence(self) -> bool:
@@ -294,11 +294,11 @@ class _Dossier:
         async for piece in rounds:
             yield piece
 
-    def asked(self) -> Asked:
+    def asked(self) -> WriterBrief:
         """Return what the dossier has to answer besides the question."""
         wishes = wish_lines(self.state.get("wishes") or [], self.draft.language).splitlines()
         plan = [*(task["query"] for task in self.state["tasks"]), *wishes]
-        return Asked(document_elements(self.whole), self.state.get("differences") or [], plan)
+        return WriterBrief(document_elements(self.whole), self.state.get("differences") or [], plan)
 
     def sections(self) -> list[str]:
         draft = self.draft
@@ -446,7 +446,7 @@ def _untold(gaps: Sequence[Gap]) -> list[Gap]:
     return [gap for gap in readers_gaps(gaps) if not gap.get("recovered")]
 
 
-def _under(passage: Passage, language: Language) -> str:
+def _under(passage: KnowledgePassage, language: Language) -> str:
     """Return a passage's title and page with the headings it stands under."""
     headings = [heading for heading in passage["headings"] if heading != passage["title"]]
     return " › ".join([page_title(passage, language), *headings])
@@ -457,7 +457,7 @@ def _sentences(title: str, text: str) -> list[str]:
     return sentences_of(text[:_LOOKED_AT]) or [title]
 
 
-def _first_of_targets(passages: list[Passage]) -> list[Passage]:
+def _first_of_targets(passages: list[KnowledgePassage]) -> list[KnowledgePassage]:
     """Return the two best passages of each target."""
     grouped = groupby(passages, key=lambda passage: passage["target"])
     return [passage for _, group in grouped for passage in list(group)[:2]]

@@ -54,7 +54,7 @@ MAX_ASKED, MAX_FIRST = 1000, 3
 """Characters of a step; look-ups before anybody speaks."""
 
 
-class Look(BaseModel):
+class PlannedLook(BaseModel):
     """A tool with what it is given."""
 
     tool: str = Field("", description="One of <tools>.")
@@ -70,7 +70,7 @@ class Analyzed(AsksForDocuments):
     steps: list[str] = Field(
         default_factory=list, description="Up to six questions that lead to the answer, in order."
     )
-    first: list[Look] = Field(
+    first: list[PlannedLook] = Field(
         default_factory=list, description="Up to three look-ups that can be made at once."
     )
 

@@ -74,7 +74,7 @@ class GroupChatEngine(Protocol):
         ...
 
 
-Engines = Callable[[str], GroupChatEngine]
+EngineFactory = Callable[[str], GroupChatEngine]
 """By the name in `Configuration.chat_engine`; ConfigurationError where its extra is missing."""
 
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 
 from agent.assistants.common.search import page_row
-from agent.assistants.team_answer.state import Evidence, TeamState
+from agent.assistants.team_answer.state import TeamState, ToolEvidence
 from agent.assistants.team_answer.tools import known_positions, measurement, rounded
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.records import place_lines, route_lines, weather_lines
@@ -34,7 +34,7 @@ def known_sources(state: TeamState) -> list[Source]:
     return [*state.get("sources_gathered", []), *previous_sources(state)]
 
 
-def lookups(state: TeamState) -> list[Evidence]:
+def lookups(state: TeamState) -> list[ToolEvidence]:
     """Return the calculations and the map's lookups of this turn that ended well."""
     pool = state.get("evidence_pool", [])
     return [each for each in pool if each["kind"] in ("code", "map") and not each["failed"]]
@@ -70,7 +70,7 @@ def _record_lines(state: TeamState) -> Iterator[str]:
     yield from filter(None, chain.from_iterable(text.splitlines() for text in records))
 
 
-def _lookup_line(lookup: Evidence, names: Mapping[str, str], language: Language) -> str:
+def _lookup_line(lookup: ToolEvidence, names: Mapping[str, str], language: Language) -> str:
     """Return a lookup with its result; `names` are those of positions."""
     if lookup["kind"] == "map":
         words = measurement(lookup, names, language)

@@ -25,11 +25,11 @@ from agent.assistants.team_answer.answer_form import formatted, presentable, sam
 from agent.assistants.team_answer.documents import page_texts, with_documents
 from agent.assistants.team_answer.evidence_view import lookups
 from agent.assistants.team_answer.state import (
+    AnswerOutcome,
     ChatTurn,
-    Evidence,
-    Outcome,
     TeamState,
     TeamUpdate,
+    ToolEvidence,
     TraceEntry,
     configuration_of,
 )
@@ -61,7 +61,7 @@ _RESULT = 400
 _TICKS = re.compile(r"`+")
 
 
-def headline(answer: str, outcome: Outcome, language: Language) -> str:
+def headline(answer: str, outcome: AnswerOutcome, language: Language) -> str:
     """Return the answer in bold, the denial of its premise, or the honest none."""
     if not answer:
         return say("team_answer.answer.none", language)
@@ -69,7 +69,7 @@ def headline(answer: str, outcome: Outcome, language: Language) -> str:
     return say(f"team_answer.answer.{key}", language, text=inert(answer).replace("*", "\\*"))
 
 
-def tried(pool: Sequence[Evidence], language: Language) -> str:
+def tried(pool: Sequence[ToolEvidence], language: Language) -> str:
     """Return what was looked up and calculated for nothing, each once."""
     lines: dict[str, None] = {}
     for evidence in pool:
@@ -83,32 +83,34 @@ def tried(pool: Sequence[Evidence], language: Language) -> str:
     return "\n".join([say("team_answer.answer.tried", language), *listed])
 
 
-def _try(evidence: Evidence, language: Language) -> str:
+def _try(evidence: ToolEvidence, language: Language) -> str:
     kind = say(f"team_answer.answer.kind_{evidence['kind']}", language)
     failed = say("team_answer.answer.failed", language) if evidence["failed"] else ""
     return f"- {kind}{inert(_plain_words(evidence)[:120])}{failed}"
 
 
-def _plain_words(evidence: Evidence) -> str:
+def _plain_words(evidence: ToolEvidence) -> str:
     """Return what was asked, of a map's tool its arguments' values alone."""
     if evidence["kind"] != "map":
         return evidence["asked"]
     return ", ".join(map_arguments(evidence["asked"]).values())
 
 
-def map_section(used: Sequence[Evidence], names: Mapping[str, str], language: Language) -> str:
+def map_section(used: Sequence[ToolEvidence], names: Mapping[str, str], language: Language) -> str:
     """Return the map's measurements that an answer rests on, each once."""
     lines = dict.fromkeys(f"- {inert(measurement(e, names, language)[:_RESULT])}" for e in used)
     return "\n".join([say("team_answer.answer.on_map", language), *lines]) if lines else ""
 
 
-def calculation_section(names: Iterable[str], pool: Sequence[Evidence], language: Language) -> str:
+def calculation_section(
+    names: Iterable[str], pool: Sequence[ToolEvidence], language: Language
+) -> str:
     """Return the programs of these ids, each once with its number and result; empty without any."""
     blocks = shown_calculations(names, pool)
     return "\n\n".join(_calculation(n, each, language) for n, each in enumerate(blocks, 1))
 
 
-def _calculation(number: int, evidence: Evidence, language: Language) -> str:
+def _calculation(number: int, evidence: ToolEvidence, language: Language) -> str:
     program = evidence["asked"].strip()
     lines = program[:_SHOWN_CHARACTERS].rstrip().splitlines()[:_SHOWN_LINES]
     if "\n".join(lines) != program:
@@ -131,7 +133,7 @@ async def format_answer(
         gaps = [gap for gap in draft.gaps if gap["provider"] != ASSISTANT]
         refuse_if_all_failed(gaps, draft.language)
     answer, final = await _in_both_forms(state, draft)
-    outcome: Outcome = (state.get("outcome") or "answer") if final else "not_found"
+    outcome: AnswerOutcome = (state.get("outcome") or "answer") if final else "not_found"
     title = headline(answer, outcome, draft.language)
     for words in _own(state, title):
         draft.by_code(words)
@@ -295,7 +297,7 @@ def _all_failed(state: TeamState) -> bool:
     return not state.get("raw_answer", "").strip() and (nobody_spoke or none_worked)
 
 
-def _body(draft: Draft, state: TeamState, answer: str, outcome: Outcome) -> Iterator[str]:
+def _body(draft: Draft, state: TeamState, answer: str, outcome: AnswerOutcome) -> Iterator[str]:
     """Yield the answer in the form people read, and what it rests on."""
     language = draft.language
     yield headline(answer, outcome, language)

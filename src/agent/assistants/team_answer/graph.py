@@ -27,13 +27,13 @@ from agent.assistants.team_answer.synthesize import synthesize
 from agent.assistants.team_answer.use_tools import use_tools
 from agent.services import process_services
 
-Graph = StateGraph[TeamState, TeamConfiguration, TeamInput, TeamState]
-Compiled = CompiledStateGraph[TeamState, TeamConfiguration, TeamInput, TeamState]
+TeamGraph = StateGraph[TeamState, TeamConfiguration, TeamInput, TeamState]
+CompiledTeam = CompiledStateGraph[TeamState, TeamConfiguration, TeamInput, TeamState]
 
 
-def build_graph(get_services: GetServices = process_services) -> Graph:
+def build_graph(get_services: GetServices = process_services) -> TeamGraph:
     """Return the uncompiled graph over these services; nothing is built before the first call."""
-    graph: Graph = ResearchGraph(
+    graph: TeamGraph = ResearchGraph(
         TeamState, context_schema=TeamConfiguration, input_schema=TeamInput
     )
     nodes = (analyze, decompose, group_chat, use_tools, synthesize, format_answer)
@@ -59,4 +59,4 @@ def build_graph(get_services: GetServices = process_services) -> Graph:
 
 
 # The transformer brings progress events to clients of the event protocol (`threads.stream`).
-graph: Compiled = build_graph().compile(name="team_answer", transformers=[CustomTransformer])
+graph: CompiledTeam = build_graph().compile(name="team_answer", transformers=[CustomTransformer])

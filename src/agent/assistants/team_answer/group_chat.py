@@ -36,10 +36,10 @@ from agent.assistants.team_answer.speakers import (
 )
 from agent.assistants.team_answer.state import (
     ChatTurn,
-    Evidence,
     Speaker,
     TeamState,
     TeamUpdate,
+    ToolEvidence,
     TraceEntry,
     configuration_of,
 )
@@ -254,13 +254,13 @@ class _Step:
             if name in offered
         ]
 
-    def _summed(self, given: GivenVerdict | None) -> list[Evidence]:
+    def _summed(self, given: GivenVerdict | None) -> list[ToolEvidence]:
         """Return the verifier's own sum as evidence, where its terms are known and it comes out."""
         if given is None or not (value := worked_out(given, self.state)):
             return []
         pool = self.state.get("evidence_pool") or []
         number = sum(each["kind"] == "code" for each in pool)
-        sums = Evidence(
+        sums = ToolEvidence(
             id=f"c{number}", kind="code", tool=CODE, asked=given.formula, text=value,
             source_ids=[], speaker="verifier", round=self._round, cached=False, failed=False,
         )  # fmt: skip
@@ -291,7 +291,9 @@ class _Step:
         """Return what the verifier was told in this turn that its verdict lacks."""
         return [m for m in self.state.get("pending") or [] if m.name == VERDICT]
 
-    def _missing(self, text: str, given: GivenVerdict | None, summed: Sequence[Evidence]) -> str:
+    def _missing(
+        self, text: str, given: GivenVerdict | None, summed: Sequence[ToolEvidence]
+    ) -> str:
         """Return what the verifier is asked for once: its verdict, or what that lacks."""
         if self._present_reminders():
             return ""
@@ -335,7 +337,7 @@ class _Step:
         return self._update(speaker=speaker, pending=inner([message]), failures=0)
 
     def _turn_update(
-        self, speaker: Speaker, text: str, given: GivenVerdict | None, summed: list[Evidence]
+        self, speaker: Speaker, text: str, given: GivenVerdict | None, summed: list[ToolEvidence]
     ) -> TeamUpdate:
         """Return the turn for the transcript; the end where the verifier or a limit says so."""
         verdict = verdict_of(text) if speaker == "verifier" else None

@@ -3,7 +3,13 @@
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from agent.assistants.common.plan_cost import WEB_CALL, Calls, PlanCost, Size, searched_by_google
+from agent.assistants.common.plan_cost import (
+    WEB_CALL,
+    CallSizes,
+    PlanCost,
+    Size,
+    searched_by_google,
+)
 from agent.assistants.common.review_plan import NODE, PlanKind, checked_text, review_step
 from agent.assistants.common.services import Services
 from agent.assistants.team_answer.analyze import MAX_ASKED, MAX_STEPS
@@ -52,15 +58,15 @@ def _cost(
     )
 
 
-def planned_calls(count: int, configuration: Configuration, model: str) -> list[Calls]:
+def planned_calls(count: int, configuration: Configuration, model: str) -> list[CallSizes]:
     """Return the calls of so many steps: a researcher's and the verifier's turns, with lookups."""
     web = (count + 1, 3 * count + 2) if searched_by_google(configuration) else (0, 0)
     return [
-        Calls(configuration.research_model, _SPOKEN, (count, 4 + 2 * count)),
-        Calls(configuration.reflection_model, _SPOKEN, (1, 4 + count)),
-        Calls(configuration.research_model, WEB_CALL, web),
-        Calls(model, _SETTLED, (0, 1)),
-        Calls(configuration.judge_model or model, _JUDGED, (1, 3)),
+        CallSizes(configuration.research_model, _SPOKEN, (count, 4 + 2 * count)),
+        CallSizes(configuration.reflection_model, _SPOKEN, (1, 4 + count)),
+        CallSizes(configuration.research_model, WEB_CALL, web),
+        CallSizes(model, _SETTLED, (0, 1)),
+        CallSizes(configuration.judge_model or model, _JUDGED, (1, 3)),
     ]
 
 

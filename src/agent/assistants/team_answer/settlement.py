@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from agent.assistants.team_answer.evidence_view import known_sources, lookups
-from agent.assistants.team_answer.state import Outcome, TeamState
+from agent.assistants.team_answer.state import AnswerOutcome, TeamState
 from agent.assistants.team_answer.tools import calculation_numbers
 from agent.assistants.team_answer.verdict import Settled, without_signals
 from agent.evidence.citations import MARKER
@@ -16,7 +16,7 @@ from agent.texts import say
 _MAX_ANSWER = 2000
 _BRACKET = re.compile(r"\s?\[\^([^\[\]\n]{1,200})\]")
 _LOOKUP = re.compile(r"[ac]\d+")
-_OUTCOMES: dict[str, Outcome] = {"answer": "answer", "premise_false": "premise_false"}
+_OUTCOMES: dict[str, AnswerOutcome] = {"answer": "answer", "premise_false": "premise_false"}
 _ID = re.compile(r"(?<![a-z])[a-z]++\d+(?:-\d+)?")
 _NO_ANSWER = re.compile(
     r"(?:not found|no answer(?: found)?|cannot be determined|not available|insufficient .{0,40}"
@@ -29,7 +29,7 @@ _NO_ANSWER = re.compile(
 class SynthesizedAnswer:
     """Hold the part of a settled answer that can be shown; an empty answer is an honest none."""
 
-    outcome: Outcome = "not_found"
+    outcome: AnswerOutcome = "not_found"
     answer: str = ""
     evidence: list[str] = field(default_factory=list)
     explanation: str = ""

@@ -30,8 +30,8 @@ Speaker = Literal["researcher", "analyst", "verifier"]
 SPEAKERS: tuple[Speaker, ...] = ("researcher", "analyst", "verifier")
 
 
-Verdict = Literal["agree", "disagree", "unsure"]
-Outcome = Literal["answer", "premise_false", "not_found"]
+TeamVerdict = Literal["agree", "disagree", "unsure"]
+AnswerOutcome = Literal["answer", "premise_false", "not_found"]
 
 
 class TeamConfiguration(Configuration):
@@ -82,7 +82,7 @@ class Analysis(TypedDict):
     """What is looked up before anybody speaks."""
 
 
-class Evidence(TypedDict):
+class ToolEvidence(TypedDict):
     """The whole result of one tool call."""
 
     id: str
@@ -132,7 +132,7 @@ class ChatTurn(TypedDict):
     speaker: Speaker
     text: str
     tools: list[ToolNote]
-    verdict: Verdict | None
+    verdict: TeamVerdict | None
     """The verifier's, where it gave one."""
     agreed: NotRequired[str]
     """The answer that the verifier agrees to, NOT FOUND or PREMISE FALSE, as it wrote it."""
@@ -179,9 +179,9 @@ class TeamState(AgentInput, Gathered, total=False):
     ended: str | None
     """The reason the discussion ended: terminated (the verifier agreed), rounds, stalled (nothing
     new in two rounds), failures, budget; None while it goes on."""
-    evidence_pool: Annotated[list[Evidence], extend]
+    evidence_pool: Annotated[list[ToolEvidence], extend]
     reasoning_trace: Annotated[list[TraceEntry], extend]
-    outcome: Outcome | None
+    outcome: AnswerOutcome | None
     """None until the answer is settled."""
     contested: bool
     """True where sources give different answers."""

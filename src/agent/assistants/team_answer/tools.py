@@ -27,7 +27,7 @@ from agent.assistants.common.search import (
 )
 from agent.assistants.common.services import Services
 from agent.assistants.common.toolbox import CODING
-from agent.assistants.team_answer.state import Evidence, TeamState
+from agent.assistants.team_answer.state import TeamState, ToolEvidence
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import ConfigurationError
@@ -95,7 +95,7 @@ def _missing(web: WebSearch, configuration: Configuration, language: Language) -
     return []
 
 
-def searched_before(tool: str, query: str, pool: Iterable[Evidence]) -> Evidence | None:
+def searched_before(tool: str, query: str, pool: Iterable[ToolEvidence]) -> ToolEvidence | None:
     """Return the evidence that answers this query too: the same one's, else a near-duplicate's.
 
     Only what this engine really found in this turn counts.
@@ -110,7 +110,7 @@ def searched_before(tool: str, query: str, pool: Iterable[Evidence]) -> Evidence
     return next((e for e in answered if same_search(e["asked"], query, operators=operators)), None)
 
 
-def searches_saved(pool: Iterable[Evidence]) -> int:
+def searches_saved(pool: Iterable[ToolEvidence]) -> int:
     """Return the number of searches that an earlier result answered."""
     return sum(e["kind"] == "search" and e["cached"] for e in pool)
 
@@ -132,7 +132,7 @@ def results_text(
     )
 
 
-def measurement(lookup: Evidence, names: Mapping[str, str], language: Language) -> str:
+def measurement(lookup: ToolEvidence, names: Mapping[str, str], language: Language) -> str:
     """Return a map lookup in words, `天安门 → 故宫：直线距离 1018 米`, or else its result.
 
     `names` are those of positions ("lng,lat").
@@ -148,7 +148,9 @@ def measurement(lookup: Evidence, names: Mapping[str, str], language: Language) 
     return say("punctuation.semicolon", language).join(lines) or " ".join(lookup["text"].split())
 
 
-def _straight_lines(lookup: Evidence, names: Mapping[str, str], language: Language) -> list[str]:
+def _straight_lines(
+    lookup: ToolEvidence, names: Mapping[str, str], language: Language
+) -> list[str]:
     """Return a line for each distance of a lookup; none where its result cannot be read."""
     arguments = map_arguments(lookup["asked"])
     try:
@@ -173,7 +175,7 @@ _WAYS: Mapping[str, RouteMode] = {
 
 
 def _ways(
-    lookup: Evidence, mode: RouteMode, names: Mapping[str, str], language: Language
+    lookup: ToolEvidence, mode: RouteMode, names: Mapping[str, str], language: Language
 ) -> list[str]:
     """Return the first way that a lookup brought, in a line; none where it cannot be read."""
     arguments, text = map_arguments(lookup["asked"]), lookup["text"]
@@ -206,7 +208,7 @@ def known_positions(state: TeamState) -> dict[str, str]:
     return {**previous.get("names", {}), **names}
 
 
-def _located(lookup: Evidence) -> list[tuple[str, str]]:
+def _located(lookup: ToolEvidence) -> list[tuple[str, str]]:
     """Return the address of a geocoding with the first point found for it (GCJ-02)."""
     if lookup["tool"] != "maps_geo" or lookup["failed"]:
         return []
@@ -257,7 +259,7 @@ _DIGITS, _FLOAT_DIGITS = 12, range(15, 19)
 """Significant digits that are shown, and those of a binary fraction that Python prints."""
 
 
-def shown_calculations(names: Iterable[str], pool: Sequence[Evidence]) -> list[Evidence]:
+def shown_calculations(names: Iterable[str], pool: Sequence[ToolEvidence]) -> list[ToolEvidence]:
     """Return those of these calculations that do not repeat a part of another one."""
     every = _calculations(names, pool)
     blocks = []
@@ -269,7 +271,7 @@ def shown_calculations(names: Iterable[str], pool: Sequence[Evidence]) -> list[E
     return blocks
 
 
-def calculation_numbers(names: Iterable[str], pool: Sequence[Evidence]) -> dict[str, int]:
+def calculation_numbers(names: Iterable[str], pool: Sequence[ToolEvidence]) -> dict[str, int]:
     """Return which of the shown ones, from 1, has each of these calculations: `{c0: 1, c2: 1}`."""
     ids = list(names)
     blocks = shown_calculations(ids, pool)
@@ -279,12 +281,12 @@ def calculation_numbers(names: Iterable[str], pool: Sequence[Evidence]) -> dict[
     }
 
 
-def _calculations(names: Iterable[str], pool: Sequence[Evidence]) -> list[Evidence]:
+def _calculations(names: Iterable[str], pool: Sequence[ToolEvidence]) -> list[ToolEvidence]:
     ids = set(names)
     return [each for each in pool if each["kind"] == "code" and each["id"] in ids]
 
 
-def _repeats(calculation: Evidence, other: Evidence) -> bool:
+def _repeats(calculation: ToolEvidence, other: ToolEvidence) -> bool:
     """Return True if the other one has every number of this program and of its result."""
     if calculation["id"] == other["id"]:
         return True

@@ -27,10 +27,10 @@ from agent.assistants.common.workspace import choose, item_of_hit, runs
 from agent.assistants.team_answer.documents import searched_scope, with_documents
 from agent.assistants.team_answer.evidence_view import known_sources
 from agent.assistants.team_answer.state import (
-    Evidence,
     Speaker,
     TeamState,
     TeamUpdate,
+    ToolEvidence,
     ToolNote,
     TraceEntry,
     configuration_of,
@@ -194,7 +194,7 @@ def _speaker(state: TeamState) -> Speaker:
     return state["speaker"] or "researcher"
 
 
-def _recalled(pool: Sequence[Evidence], tool: str, query: str) -> EarlierSearch | None:
+def _recalled(pool: Sequence[ToolEvidence], tool: str, query: str) -> EarlierSearch | None:
     found = searched_before(tool, query, pool)
     return EarlierSearch(tool, query, found["text"], found["source_ids"]) if found else None
 
@@ -355,9 +355,9 @@ class _Recorder:
         )
 
 
-def _evidence(outcome: ToolOutcome, speaker: Speaker, round_: int) -> Evidence:
+def _evidence(outcome: ToolOutcome, speaker: Speaker, round_: int) -> ToolEvidence:
     assert outcome.kind is not None
-    evidence = Evidence(
+    evidence = ToolEvidence(
         id=outcome.id,
         kind=outcome.kind,
         tool=outcome.call["name"],

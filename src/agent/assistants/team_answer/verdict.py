@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel, BeforeValidator, Field
 
-from agent.assistants.team_answer.state import Verdict
+from agent.assistants.team_answer.state import TeamVerdict
 from agent.evidence.citations import MARKER
 from agent.evidence.queries import clean_text
 
@@ -26,7 +26,7 @@ _LINE = re.compile(
 )
 _WORD_BELOW = re.compile(r"^[\W_]*(?:VERDICT|结论|判定|表态)[\W_]*$", re.IGNORECASE)
 _RESERVED = re.compile(r"^(?:with|but|except|partly|in part|但|部分)", re.IGNORECASE)
-_WORDS: dict[str, Verdict] = {
+_WORDS: dict[str, TeamVerdict] = {
     "AGREE": "agree", "AGREED": "agree", "同意": "agree",
     "DISAGREE": "disagree", "DISAGREED": "disagree", "不同意": "disagree",
     "UNSURE": "unsure", "不确定": "unsure",
@@ -132,7 +132,7 @@ def without_verdict(message: AIMessage) -> AIMessage:
     return message.model_copy(update={"tool_calls": others})
 
 
-def verdict_of(text: str) -> Verdict | None:
+def verdict_of(text: str) -> TeamVerdict | None:
     """Return the word of the last verdict line; agreement with a reservation is unsure."""
     match = _match(text)
     if match is None:

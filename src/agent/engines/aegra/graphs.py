@@ -18,16 +18,18 @@ from agent.engines.aegra.thread_queue import LOCKS, shorten
 from agent.graph import graph as _agent
 from agent.runs.reply_cache import AFTER_RUN
 
-Graph = Pregel[Any, Any, Any, Any]
-Factory = Callable[[RunnableConfig, ServerRuntime[Any]], AbstractAsyncContextManager[Graph]]
+ServedGraph = Pregel[Any, Any, Any, Any]
+Factory = Callable[[RunnableConfig, ServerRuntime[Any]], AbstractAsyncContextManager[ServedGraph]]
 
 
 def _factory(name: str, compiled: Any) -> Factory:
     # Without our transformer: Aegra adds the same one, and refuses to have it twice.
-    graph: Graph = compiled.builder.compile(name=name)
+    graph: ServedGraph = compiled.builder.compile(name=name)
 
     @asynccontextmanager
-    async def made(config: RunnableConfig, runtime: ServerRuntime[Any]) -> AsyncIterator[Graph]:
+    async def made(
+        config: RunnableConfig, runtime: ServerRuntime[Any]
+    ) -> AsyncIterator[ServedGraph]:
         if runtime.execution_runtime is None:
             yield graph
             return

@@ -10,7 +10,7 @@ from agent.evidence.mentions import mentioned
 from agent.evidence.outing.plan import BEGINS, MEALS, clock_of, minutes_of
 from agent.evidence.types import Outing, OutingWish, Place
 
-Mode = Literal["auto", "on", "off"]
+OutingMode = Literal["auto", "on", "off"]
 _LATER_BY, _EARLIER_BY = 60, 30
 """Minutes, where nobody says how much."""
 _LATEST_START = 11
