@@ -6,7 +6,7 @@ answers nobody. Where one does so again, it is ended here; `benchmarks.growth` m
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -22,8 +22,10 @@ from agent.evidence.claims.statements import MARKED, is_table_rule, statements
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.hours import opening_hours
 from agent.evidence.intent import detect_location_query
+from agent.evidence.mentions import mentioned
 from agent.evidence.places import extract_place, place_before_near, route_ends, shaped_place
 from agent.evidence.queries import same_search
+from agent.evidence.types import Place
 from agent.export.svg_map import wrap
 from agent.knowledge.markup import front_title, markdown_blocks
 from agent.mcp.amap.records import english_name
@@ -41,6 +43,11 @@ def checked(text: str) -> Any:
     passages_block(found[:12], evidence)
     statements_block(found[:12], evidence, MARKED)
     return proved(found, {}, evidence)
+
+
+def named(text: str) -> Any:
+    place = {"id": "a", "name": f"甲{text}乙", "source": "a0-0"}
+    return mentioned([cast(Place, place)], "甲")
 
 
 def split(text: str) -> Any:
@@ -67,6 +74,7 @@ CASES: list[tuple[Callable[[str], Any], str, str]] = [
     (opening_hours, "", "("),
     (parse_lnglat, "", " "),
     (lambda text: same_search(text, "x"), "", "("),
+    (named, "", " "),
     (is_table_rule, "|", "-"),
     (checked, "|x", "-"),
     (checked, "", "1"),

@@ -10,7 +10,8 @@ from agent.evidence.language import fold
 from agent.evidence.references import strip_references
 from agent.evidence.types import Place
 
-_BRANCH = re.compile(r"\s*[(\[【][^()\[\]【】]*[)\]】]\s*$")
+# It begins where a run of blanks does: one that no bracket follows is not looked through again.
+_BRANCH = re.compile(r"(?<!\s)\s*[(\[【][^()\[\]【】]*[)\]】]\s*$")
 _HAN_RUN = re.compile(r"[\u3400-\u9fff]")
 _LINK = re.compile(r"\]\([^()\s]*\)")
 _SPACE = re.compile(r"\s+")

@@ -5,6 +5,7 @@ import json
 import unicodedata
 from collections.abc import Awaitable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Literal, cast
 
 from langchain_core.messages import (
@@ -81,16 +82,16 @@ def planned_calls(task: Task, off: Container[str]) -> list[ToolCall]:
     """Return the searches that the plan says enough about: whose source, and which company."""
     chosen, companies = task.get("sources", []), companies_of(task.get("company", ""))
     english = next((q for q in queries_of(task) if detect_language(q) == "en"), "")
-    calls = [
+    calls = (
         (source, f"{name} {english}".strip() if source == "sec_edgar" else name)
         for source in OPTIONAL
         if _SOURCES[source] in chosen and source not in off
         for names in companies
         if (name := latin_name(names) if source == "sec_edgar" else listed_name(names))
-    ]
+    )
     return [
         ToolCall(name=SEARCHES[source].name, args={"query": query}, id=f"{PLANNED}-{n}")
-        for n, (source, query) in enumerate(calls[:MAX_CALLS])
+        for n, (source, query) in enumerate(islice(calls, MAX_CALLS))
     ]
 
 
