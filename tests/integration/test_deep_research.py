@@ -98,7 +98,6 @@ async def test_the_messages_of_the_topics_are_gone_from_the_thread(lab: DeepLab)
     kept = await lab.graph.aget_state({"configurable": {"thread_id": "t"}})
     assert [type(message) for message in kept.values["messages"]] == [HumanMessage, AIMessage]
     assert kept.values["topic_messages"] == []
-    assert kept.values["pages_read"] == []
     assert kept.values["pages_found"] == []
 
 

@@ -6,7 +6,6 @@ import pytest
 
 from agent.assistants.deep_research.compress_topic import (
     ReadPage,
-    _page_texts,
     _read,
     _sources,
     _without_open,
@@ -110,19 +109,3 @@ def test_the_writer_gets_title_site_and_date_of_the_pages_that_notes_cite() -> N
     )
     assert page_lines([topic]) == "[^t0-0] 托管 | docs.example | 2026-03-02"
     assert page_lines([TopicResult(**{**topic, "whole": True})]) == ""
-
-
-def test_of_a_noted_page_the_passages_stay_that_bear_its_notes() -> None:
-    filler = "\n".join(f"第{n}段讲的是别的产品和历史，与本题无关。" for n in range(200))
-    text = f"{filler}\n{TEXT}\n{filler}\n标价为1,200美元一月，另收税费。\n{filler}"
-    notes = "生产环境需要付费许可密钥，每月1200美元[^t0-0]。"
-    [kept] = _page_texts([read(text)], notes)
-    assert "商业或生产环境使用需要付费许可密钥" in kept["text"]
-    assert "标价为1,200美元" in kept["text"]
-    assert len(kept["text"]) < len(text) // 20
-
-
-def test_a_page_that_no_note_cites_keeps_only_what_has_a_figure_of_the_notes() -> None:
-    other = read("发布于2019年。\n每月1200美元。", id="t0-1")
-    notes = "每月1200美元[^t0-0]。"
-    assert _page_texts([other], notes)[0]["text"] == "每月1200美元。"

@@ -20,7 +20,6 @@ from agent.assistants.common.workspace import Item, Workspace
 from agent.assistants.deep_research.state import (
     Counts,
     DeepUpdate,
-    PageText,
     TopicBranch,
     TopicResult,
     UsefulPage,
@@ -34,7 +33,6 @@ from agent.core.processor import breathe, compute
 from agent.core.progress import Emit, event
 from agent.core.strings import cut_to_shares, cut_to_tokens, estimated_tokens
 from agent.evidence.citations import MARKER, cited_ids
-from agent.evidence.claims.passages import passages
 from agent.evidence.queries import clean_text
 from agent.evidence.references import is_domain
 from agent.evidence.types import Gap, Source
@@ -137,7 +135,6 @@ _NOTHING_OPEN = re.compile(
     re.IGNORECASE,
 )
 _MAX_OPEN, _MAX_QUOTE, _LIKE = 400, 500, 0.15
-_FIGURE, _NEAREST = re.compile(r"\d[\d,.]*\d"), 3
 
 
 @dataclass(frozen=True)
@@ -225,17 +222,9 @@ class _Branch:
             sources_gathered=await compute(
                 lambda: _sources(pages, notes.text), otherwise=lambda: _sources(pages, "")
             ),
-            pages_read=[] if is_small else await self._bearing(pages, notes.text),
             counts=Counts(unknown_notes=notes.unknown),
             gaps=gaps,
             usage=self.meter.usage,
-        )
-
-    async def _bearing(self, pages: list[ReadPage], notes: str) -> list[PageText]:
-        """Return what bears the notes; the workspace has all of each page."""
-        return await compute(
-            lambda: _page_texts(pages, notes),
-            otherwise=lambda: [PageText(id=p.page["id"], text=p.page["snippet"]) for p in pages],
         )
 
     async def _compress(self, pages: list[ReadPage]) -> tuple["Notes", list[Gap]]:
@@ -368,38 +357,6 @@ def _sources(pages: list[ReadPage], notes: str) -> list[Source]:
         )
         for read in pages
     ]
-
-
-def _page_texts(pages: list[ReadPage], notes: str) -> list[PageText]:
-    """Return what is kept of each page until the report is checked: what bears the notes."""
-    sentences, figures = quotes_by_id(notes), _figures(notes)
-    return [
-        PageText(
-            id=read.page["id"],
-            text=_borne(read.text, sentences.get(read.page["id"], []), figures),
-        )
-        for read in pages
-    ]
-
-
-def _borne(text: str, noted: Sequence[str], figures: frozenset[str]) -> str:
-    """Return the passages of a page that are nearest to its notes, or have a figure of theirs."""
-    own = list(passages(text))
-    bm25, places = Bm25(own), set[int]()
-    for sentence in noted:
-        breathe()
-        best = [at for at, score in best_first(bm25.scores(sentence))[:_NEAREST] if score > 0]
-        places |= {near for at in best for near in (at - 1, at, at + 1)}
-    return "\n".join(
-        passage
-        for at, passage in enumerate(own)
-        if at in places or not figures.isdisjoint(_figures(passage))
-    )
-
-
-def _figures(text: str) -> frozenset[str]:
-    """Return the figures of two digits or more, without separators of thousands."""
-    return frozenset(figure.replace(",", "") for figure in _FIGURE.findall(MARKER.sub("", text)))
 
 
 def _own_words(read: ReadPage, noted: Sequence[str]) -> list[str]:

@@ -117,13 +117,6 @@ class TopicResult(TypedDict):
     """What explorers have found on it, as marked lines."""
 
 
-class PageText(TypedDict):
-    """Text of a page until the report is written: what the writer sees of it, else passages."""
-
-    id: str
-    text: str
-
-
 class Intent(TypedDict):
     """The decision of `act` or a limit that `switch_topic` carries out."""
 
@@ -201,7 +194,6 @@ class DeepState(AgentInput, Gathered, total=False):
     links_found: Annotated[list[str], extend]
     """What the pages opened in the present topic link to, as far as the model was shown it."""
     search_results: Annotated[list[TopicResult], merge_topics]
-    pages_read: Annotated[list[PageText], extend]
     report: str
     counts: Annotated[Counts, add_counts]
 
@@ -255,7 +247,7 @@ class TopicBranch(TypedDict):
 
 
 _OF_A_QUESTION = (
-    "pages_found", "pages_left", "links_found", "search_results", "pages_read", "counts", "intent",
+    "pages_found", "pages_left", "links_found", "search_results", "counts", "intent",
     "topic_messages", "notes",
 )  # fmt: skip
 

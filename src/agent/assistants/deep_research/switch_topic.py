@@ -149,8 +149,8 @@ async def _with_notes(
     for update in noted:
         for key in ("search_results", "gaps"):
             merged[key] = [*cast(Any, update)[key], *merged[key]]
-        for key in ("sources_gathered", "pages_read"):
-            merged[key] = [*merged.get(key, []), *cast(Any, update)[key]]
+        sources = [*merged.get("sources_gathered", []), *update["sources_gathered"]]
+        merged["sources_gathered"] = sources
         merged["counts"] = add_counts(merged["counts"], update["counts"])
         merged["usage"] = add_usage(merged.get("usage"), update["usage"])
     return cast(DeepUpdate, merged)

@@ -51,7 +51,7 @@ from agent.evidence.claims.passages import Passage
 from agent.evidence.geo import distance_m
 from agent.evidence.types import Gap, Leg, Place
 from agent.prompts import Raw, element, fence, task_prompt
-from agent.search.hits import SENTENCE_END, SearchProvider, beginning, only_known, quotes_by_id
+from agent.search.hits import SearchProvider, beginning, only_known, quotes_by_id
 from agent.state import answer_language, replaced
 from agent.texts import Language, say
 
@@ -103,7 +103,7 @@ async def write_report(
     )
     draft.gaps += gaps
     between = distance_lines(draft.places, draft.language, walks)
-    draft.texts = _texts(state, between) | {item.id: item.text for item in read} | whole.texts
+    draft.texts = _texts(read, between) | whole.texts
     for gap in (*_not_researched(state), *_partly_read(state)):
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
         draft.gaps.append(gap)
@@ -127,7 +127,7 @@ async def write_report(
     closing = await write_message(draft, parts)
     compression.close(draft.turn["id"])
     text = str(closing["messages"][-1].text).removeprefix(draft.notice)
-    gone = dict.fromkeys(("pages_read", "pages_left", "notes"), replaced([]))
+    gone = dict.fromkeys(("pages_left", "notes"), replaced([]))
     written = {**gone, "report": text, "wishes": wishes}
     return cast(DeepUpdate, {**closing, **written})
 
@@ -356,23 +356,12 @@ def page_lines(entries: Sequence[TopicResult], but: Container[str] = ()) -> str:
     return "\n".join(lines)
 
 
-def _texts(state: DeepState, between: Mapping[tuple[str, str], str]) -> dict[str, str]:
-    """Return what each page says: its text where it was read, else what the search showed of it."""
-    texts = {read["id"]: read["text"] for read in state.get("pages_read", [])}
-    for entry in state.get("search_results", []):
-        for page in entry["useful_webpages"]:
-            read = texts.get(page["id"], "")
-            texts[page["id"]] = "\n".join([*_only_in(page["snippet"], read), read])
+def _texts(read: Sequence[Item], between: Mapping[tuple[str, str], str]) -> dict[str, str]:
+    """Return what was read by its id, and of places how far they are from each other."""
+    texts = {item.id: item.text or item.snippet for item in read}
     for pair, line in between.items():
         texts |= {name: f"{texts.get(name, '')}\n{line}" for name in pair}
     return texts
-
-
-def _only_in(snippet: str, text: str) -> list[str]:
-    """Return the sentences of a search's excerpt that the page's text has not."""
-    plain = " ".join(text.split())
-    parts = (" ".join(part.split()) for part in SENTENCE_END.split(snippet))
-    return [part for part in parts if part and part not in plain]
 
 
 Walks = Mapping[tuple[str, str], Leg]
