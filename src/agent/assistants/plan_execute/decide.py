@@ -49,7 +49,6 @@ MAX_CALLS = 6
 """Calls of one message that are done."""
 _MAX_QUERY = 300
 _NAMES = ("query", "company", "symbol", "keywords", "q")
-_NOT_SET_UP = ("map_key_missing", "map_no_node")
 
 
 @tool(SEC)

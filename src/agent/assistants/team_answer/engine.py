@@ -5,7 +5,7 @@ asks models. `native` asks them itself, `autogen` by way of AG2's GroupChat and 
 """
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, cast
 
@@ -72,10 +72,6 @@ class GroupChatEngine(Protocol):
     ) -> AIMessage:
         """Return one message of the speaker: text, or tool calls. Raises AgentError."""
         ...
-
-
-EngineFactory = Callable[[str], GroupChatEngine]
-"""By the name in `Configuration.chat_engine`; ConfigurationError where its extra is missing."""
 
 
 SELECTION_RETRIES = 2

@@ -24,7 +24,6 @@ _ENDS = re.compile(r"[。！？!?.；;，,]*[”」』）)\"’*_]*$")
 _STOP = re.compile(r"[。！？!?.；;，,]+[”」』\"’*_]*\s*$")
 _SIGN = re.compile(rf"\s?([{MARK}{CONTRADICTED}])")
 _NUMBERED = re.compile(r"\[(\d{1,4})\](\(([^()\s]{1,2000})\))?")
-_ENDS_IN_LATIN = re.compile(r"[A-Za-z0-9`)%*]\W*$")
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Any, Literal
+from typing import Any
 
 from agent.evidence.constraints import listed, valid_clock
 from agent.evidence.mentions import mentioned
 from agent.evidence.outing.plan import BEGINS, MEALS, clock_of, minutes_of
 from agent.evidence.types import Outing, OutingWish, Place
 
-OutingMode = Literal["auto", "on", "off"]
 _LATER_BY, _EARLIER_BY = 60, 30
 """Minutes, where nobody says how much."""
 _LATEST_START = 11
