@@ -68,6 +68,13 @@ _SHORTENED = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_SHORTENED = 16
+_ORDINAL = re.compile(r"(?<![\w.])(?:\d{1,4}|[IVXL]{1,6})\Z")
+_COUNTED = re.compile(
+    r"(?:jan|jän|feb|märz|apr|mai|jun|jul|aug|sept|okt|nov|dez|stock|etage|obergesch|untergesch|og\b"
+    r"|ug\b|jahrhundert|bezirk|quartal|halbjahr|weltkrieg|auflage|platz|klasse|kapitel|woche|tag\b)",
+    re.IGNORECASE,
+)
+"""What German counts in capital letters; other languages that write "31." go on in small ones."""
 _BEHIND = re.compile(r"[ \t]?\0+")
 
 
@@ -89,7 +96,7 @@ def _spans(line: str) -> Iterator[tuple[int, int]]:
     begin = 0
     for match in _END.finditer(line):
         before = line[max(begin, match.start() - _LONGEST_SHORTENED) : match.start()]
-        if match[0][0] == "." and _SHORTENED.search(before):
+        if match[0][0] == "." and (_SHORTENED.search(before) or _is_ordinal(before, line, match)):
             continue
         end = match.end()
         if behind := _BEHIND.match(line, end):
@@ -98,6 +105,14 @@ def _spans(line: str) -> Iterator[tuple[int, int]]:
             yield from _pieces(line, begin, end)
             begin = end
     yield from _pieces(line, begin, len(line))
+
+
+def _is_ordinal(before: str, line: str, end: re.Match[str]) -> bool:
+    """Return True for the point of "bis 31. August": no sentence ends there."""
+    if end[0] != "." or not _ORDINAL.search(before):
+        return False
+    behind = line[end.end() : end.end() + _LONGEST_SHORTENED].lstrip()
+    return behind[:1].islower() or _COUNTED.match(behind) is not None
 
 
 def _pieces(line: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
