@@ -152,6 +152,9 @@ def test_a_number_that_is_declared_as_assumed_is_a_term_of_later_formulas() -> N
         ("两张票120元[^w0-0]。", "__import__('os')", "unchecked"),
         ("两张票120元[^w0-0]。", "120", "unchecked"),
         ("便宜一半，省30元[^w0-0]。", "60-30", "computed"),
+        ("两张或三张票120–180元[^w0-0]。", "60*2; 60*3", "computed"),
+        ("Two or three tickets are 120–180 yuan[^w0-0].", "60*2, 60*3", "computed"),
+        ("两张或三张票120–190元[^w0-0]。", "60*2; 60*3", "missing"),
     ],
 )
 def test_a_sum_counts_where_its_terms_are_known_and_its_value_is_told(
@@ -288,6 +291,25 @@ def test_a_noun_of_german_a_weekday_and_a_name_beside_chinese_are_no_new_names(
 ) -> None:
     _, outcome = judge(text, LINES, v="n", p=["4.1"], fix=fix)
     assert bool(outcome.fix) is taken
+
+
+SHOP = evidence(a0_0="鲜肉月饼店 | 小吃 | ★4.5 | ¥45/人")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["一人様¥45", "★4.5、1人¥45", "1 人あたり45元", "1인 45위안", "45 юаней на 1 человека",
+     "¥45 for 1 person", "45 Yuan für 1 Person", "一个人45元"],
+)  # fmt: skip
+def test_a_price_for_one_person_is_a_price_a_person(text: str) -> None:
+    """A right wording was refused for its "1", and the wrong figure stayed with a sign."""
+    _, outcome = judge(f"{text}[^a0-0]", SHOP, v="s", p=["1.1"])
+    assert outcome.verdict == "supported"
+    wrong = {"v": "x", "p": ["1.1"], "bad": ["30"], "says": "¥45/人", "fix": f"{text} [1]"}
+    _, outcome = judge("月饼 30 元一份[^a0-0]", SHOP, **wrong)
+    assert outcome.fix == f"{text} [1]"
+    _, outcome = judge(f"{text.replace('45', '46')}[^a0-0]", SHOP, v="s", p=["1.1"])
+    assert outcome.verdict == "unchecked"
 
 
 def test_a_new_wording_stands_only_where_it_is_proved_in_its_turn() -> None:

@@ -197,8 +197,37 @@ def _figures(text: str) -> list[Figure]:
         return []
     matches = _FIGURE.finditer(digits.text)
     read = [figure for match in matches if (figure := _read(match, digits, text))]
+    read = _by_the_head(read, text)
     _share_units(read, text)
     return _together(_in_their_halves(read, text), text)
+
+
+_FOR_A_HEAD = re.compile(r"\s?(?:for|for every|por|pour|für|je|на|за|с)?\s?", re.IGNORECASE)
+_A_HEAD = re.compile(
+    r"\s?(?:様|分)?\s?(?:あたり|当たり|につき|花费|消费|平均|只要|[约約]|:|：)?\s?"
+)
+
+
+def _by_the_head(read: Sequence[Figure], text: str) -> list[Figure]:
+    """Return the figures, a price for one person (1人¥45) as one that is counted by persons."""
+    out, head = list[Figure](), Figure("", -1, -1)
+    for figure in read:
+        if figure.kind == "person" and figure.value == 1:
+            left = out[-1] if out else None
+            if left and left.is_money and _FOR_A_HEAD.fullmatch(text, left.end, figure.start):
+                out[-1] = replace(left, per=_PERSON)
+                continue
+            out.append(head := figure)
+            continue
+        is_price = figure.is_money and out and out[-1] is head
+        if is_price and _A_HEAD.fullmatch(text, head.end, figure.start):
+            out[-1] = replace(figure, per=_PERSON)
+        else:
+            out.append(figure)
+    return out
+
+
+_PERSON = ("person", Decimal(1))
 
 
 def _share_units(read: list[Figure], text: str) -> None:
@@ -209,6 +238,8 @@ def _share_units(read: list[Figure], text: str) -> None:
             assert right.date
             read[i - 1] = replace(left, date=(*right.date[:2], int(left.value)), kind=None)
         if left.kind or not right.kind or left.date or left.clock is not None or right.prefixed:
+            continue
+        if text[left.start - 1 : left.start] == "★":
             continue
         if _JOINED.fullmatch(text, left.end, right.start):
             read[i - 1] = replace(

@@ -9,7 +9,10 @@ _UNITS: dict[str, dict[str, str]] = {
         "10": "成 折",
     },
     "permille": {"1": "‰"},
-    "yuan": {"1": "¥ 元 块钱 块 圆 yuan RMB CNY 人民币 юаней юаня юань yuanes", "0.1": "毛 角"},
+    "yuan": {
+        "1": "¥ 元 块钱 块 圆 yuan RMB CNY 人民币 юаней юаня юань yuanes Yuan 위안",
+        "0.1": "毛 角",
+    },
     "": {"1": "pounds pound"},
     "dollar": {
         "1": "$ 美元 美金 USD usd US~dollars US~dollar us~dollars us~dollar dollars dollar "
@@ -80,7 +83,10 @@ _UNITS: dict[str, dict[str, str]] = {
         "1": "华氏度 °F ℉ degrees~Fahrenheit degrees~fahrenheit degree~fahrenheit degrees~F "
         "fahrenheit Fahrenheit"
     },
-    "person": {"1": "人次 人 people persons person Personen personnes personas человек человека"},
+    "person": {
+        "1": "人次 人 名様 명 인 people persons person Person Personen personne personnes persona "
+        "personas человек человека"
+    },
     "watt": {
         "1": "W watts watt Watt",
         "1000": "千瓦 kW kilowatts Kilowatt",

@@ -26,6 +26,20 @@ _OPERATIONS: dict[type[ast.operator], Callable[[Decimal, Decimal], Decimal]] = {
 }
 
 
+_BETWEEN = re.compile(r"[;；、]|,(?!\d{3}(?!\d))(?![^()]*\))")
+
+
+def formulas_of(written: str) -> list[str]:
+    """Return the sums that a judge names, of a range both: 12*30; 12*45.
+
+    >>> formulas_of("12*30, 12*45")
+    ['12*30', '12*45']
+    >>> formulas_of("days(2026-03-01,2026-11-22)+1,200")
+    ['days(2026-03-01,2026-11-22)+1,200']
+    """
+    return [part.strip() for part in _BETWEEN.split(written[:_LONGEST]) if part.strip()]
+
+
 def value_of(formula: str) -> Decimal | None:
     """Return the value of a sum of numbers with + - * / ( ) and days(a,b); else None.
 

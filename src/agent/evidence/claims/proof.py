@@ -7,6 +7,7 @@ from typing import Literal
 
 from agent.evidence.claims.formulas import (
     forms_of,
+    formulas_of,
     is_plain,
     is_sum,
     parts_of,
@@ -441,7 +442,8 @@ def is_sound_fix(fix: str, statement: Statement, passages: Sequence[Passage]) ->
         return False
     allowed = " ".join([statement.said, *(passage.text for passage in passages)])
     have = figures(allowed)
-    if any(not any(_says(other, one) for other in have) for one in figures(words)):
+    stated = (figure for figure in figures(words) if _states(figure, words))
+    if any(not any(_says(other, one) for other in have) for one in stated):
         return False
     folded = fold(allowed)
     strange = (name for name in _NAME.findall(words) if fold(name).strip('“"《「') not in folded)
@@ -508,13 +510,14 @@ def _computed(
 
     It is missing only where one figure alone, neither a term nor known, could be the result.
     """
-    result = value_of(ruling.calc)
-    if result is None or not is_sum(ruling.calc):
+    formulas = formulas_of(ruling.calc)
+    results = {formula: value for formula in formulas if (value := value_of(formula)) is not None}
+    if len(results) < len(formulas) or not any(map(is_sum, results)):
         return Outcome("unchecked", passages=passages)
     known = [*(f for p in passages for f in p.figures), *evidence.question_figures, *sound]
     own = distinct(figures(statement.plain))[:_MOST_FIGURES]
     values = values_of([*known, *own, *figures(statement.said)])
-    terms = terms_of(ruling.calc)
+    terms = [term for formula in formulas for term in terms_of(formula)]
     if not all(
         is_plain(term) or any(n in values or evidence.has_number(n) for n in forms_of(term))
         for term in terms
@@ -525,8 +528,13 @@ def _computed(
         for figure in own
         if not values_of([figure]) & set(terms) and _states(figure, statement.plain)
     ]
-    if not rest or any(tells(figure, result, statement.plain) for figure in rest):
-        parts = parts_of(ruling.calc)
+    untold = [
+        f"{formula} = {round(result, 4).normalize():,f}"
+        for formula, result in results.items()
+        if not any(tells(figure, result, statement.plain) for figure in rest)
+    ]
+    if not rest or not untold:
+        parts = [part for formula in formulas for part in parts_of(formula)]
         others = [
             figure
             for figure in rest
@@ -539,10 +547,11 @@ def _computed(
         if is_own and not (others[0].date or others[0].clock is not None):
             return Outcome("missing", (others[0].text,), passages)
         return Outcome("computed", passages=passages)
+    # Of a range, one end may be right.
+    rest = [f for f in rest if not any(tells(f, n, statement.plain) for n in results.values())]
     strange = [figure for figure in rest if not _stands(figure, known, evidence)] or rest
     if len(strange) == 1 and not (strange[0].date or strange[0].clock is not None):
-        told = f"{ruling.calc.strip()} = {round(result, 4).normalize():,f}"
-        return Outcome("missing", (strange[0].text,), passages, value=told)
+        return Outcome("missing", (strange[0].text,), passages, value=untold[0])
     return Outcome("unchecked", passages=passages)
 
 
