@@ -4,7 +4,6 @@ import asyncio
 import json
 import unicodedata
 from collections.abc import Awaitable, Container, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import Literal, cast
 
@@ -21,7 +20,7 @@ from pydantic import BaseModel, Field
 
 from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.common.search import located, map_tools
-from agent.assistants.common.toolbox import Toolbox
+from agent.assistants.common.toolbox import Toolbox, ToolOutcome
 from agent.assistants.common.turn import context_limit
 from agent.assistants.plan_execute.documents import crop_observation, documents_of, earlier_lines
 from agent.assistants.plan_execute.state import ExecutorState, SpecialSource, Task
@@ -245,101 +244,78 @@ _SHARE = 2
 """The part of the prompt's limit that all observations together may take: a half."""
 
 
-@dataclass
-class _ToolOutcome:
-    """Hold the outcome of one call: whole, and as the model sees it."""
-
-    call: ToolCall
-    whole: str
-    shown: str
-    failed: bool = False
-    gaps: list[Gap] = field(default_factory=list)
-    line: str = ""
-    """The line for the record of decisions."""
-
-    def message(self, text: str) -> ToolMessage:
-        status = "error" if self.failed else "success"
-        call = self.call
-        return ToolMessage(text, tool_call_id=call["id"] or "", name=call["name"], status=status)
-
-
 async def optional_tools(state: ExecutorState, runtime: Runtime[ExecutorRun]) -> ExecutorState:
     """Answer every call of the last message; a failure is an answer, never raised."""
     run = runtime.context
     message = cast(AIMessage, state["executor_messages"][-1])
-    box = run.toolbox(located(state["executor_messages"]))
-    doing = _ToolExecutor(run, box, _asked_before(state), _tokens(run, len(message.tool_calls)))
-    outcomes = await doing.all(message.tool_calls)
-    messages: list[AnyMessage] = [each.message(each.shown) for each in outcomes]
+    tokens = _tokens(run, len(message.tool_calls))
+    outcomes = _planned(message.tool_calls, _asked_before(state), run)
+    await asyncio.gather(
+        _ask_map(
+            [each for each in outcomes if each.kind == "map"],
+            run,
+            run.toolbox(located(state["executor_messages"])),
+        ),
+        *(_search(each, run) for each in outcomes if each.kind == "search"),
+    )
+    done = [each for each in outcomes if each.kind]
     return ExecutorState(
-        executor_messages=inner(messages),
-        optional_search_results=inner([each.message(each.whole) for each in outcomes if each.line]),
-        decisions=[each.line for each in outcomes if each.line],
+        executor_messages=inner([each.message(_shown(each, run, tokens)) for each in outcomes]),
+        optional_search_results=inner([each.message(each.text) for each in done]),
+        decisions=[f"{each.call['name']}: {each.asked}" for each in done],
         rounds=state.get("rounds", 0) + (message.id != PLANNED),
         gaps=[gap for each in outcomes for gap in each.gaps],
     )
 
 
-@dataclass(frozen=True)
-class _ToolExecutor:
-    run: ExecutorRun
-    box: Toolbox
-    before: set[str]
-    tokens: int
-
-    async def all(self, calls: Sequence[ToolCall]) -> list[_ToolOutcome]:
-        """Execute the calls, all side by side."""
-        slots: list[_ToolOutcome | None] = [self._refusal(n, call) for n, call in enumerate(calls)]
-        open_ = [n for n, slot in enumerate(slots) if slot is None]
-        searches = [n for n in open_ if _source(calls[n])]
-        of_map = [n for n in open_ if n not in searches]
-        found, mapped = await asyncio.gather(
-            asyncio.gather(*(self._search(calls[n]) for n in searches)),
-            self._ask_map([calls[n] for n in of_map]),
-        )
-        for n, outcome in zip([*searches, *of_map], [*found, *mapped], strict=True):
-            slots[n] = outcome
-        return [slot for slot in slots if slot]
-
-    def _refusal(self, position: int, call: ToolCall) -> _ToolOutcome | None:
-        """Return the answer to a refused call."""
-        language, source = self.run.language, _source(call)
-        names = [SEARCHES[name].name for name in SEARCHES if name not in self.run.off]
-        names += [tool.name for tool in self.run.maps or []]
+def _planned(calls: Sequence[ToolCall], before: set[str], run: ExecutorRun) -> list[ToolOutcome]:
+    """Return an outcome for each call: refused, asked before, or open."""
+    names = [SEARCHES[name].name for name in SEARCHES if name not in run.off]
+    names += [tool.name for tool in run.maps or []]
+    outcomes = [ToolOutcome(call) for call in calls]
+    for position, outcome in enumerate(outcomes):
+        call = outcome.call
+        source, key = _source(call), _key(call)
         if position >= MAX_CALLS or call["name"] not in names:
-            return _ToolOutcome(
-                call, "", say("plan_execute.no_tool", language, tools=", ".join(names)), failed=True
-            )
-        if source and not query_of(call):
-            return _ToolOutcome(call, "", say("plan_execute.no_query", language), failed=True)
-        if (key := _key(call)) in self.before:
-            return _ToolOutcome(call, "", say("plan_execute.asked_before", language))
-        self.before.add(key)
-        return None
+            outcome.refuse(say("plan_execute.no_tool", run.language, tools=", ".join(names)))
+        elif source and not query_of(call):
+            outcome.refuse(say("plan_execute.no_query", run.language))
+        elif key in before:
+            outcome.text = say("plan_execute.asked_before", run.language)
+        else:
+            before.add(key)
+            outcome.kind = "search" if source else "map"
+            outcome.queries = [query_of(call) if source else subject_of(call["args"])]
+    return outcomes
 
-    async def _search(self, call: ToolCall) -> _ToolOutcome:
-        run, source, query = self.run, _source(call), query_of(call)
-        line = f"{call['name']}: {query}"
-        value, gaps = await ask_source(run, source, query)
-        if gaps:
-            text = say("plan_execute.failed", run.language, reason=gaps[0]["message"])
-            return _ToolOutcome(call, text, text, True, gaps, line)
-        documents = documents_of(value, source)
-        whole = json.dumps(documents, ensure_ascii=False)
-        excerpt = crop_observation(documents, run.language, tokens=self.tokens)
-        return _ToolOutcome(call, whole, excerpt, line=line)
 
-    async def _ask_map(self, calls: Sequence[ToolCall]) -> list[_ToolOutcome]:
-        planned = self.box.planned(calls)
-        await self.box.do(planned)
-        outcomes = []
-        for each in planned:
-            if each.map_result is not None:
-                self.run.take(each.map_result)
-            line = f"{each.call['name']}: {subject_of(each.call['args'])}"
-            shown = cut_to_tokens(each.text, self.tokens)
-            outcomes.append(_ToolOutcome(each.call, each.text, shown, each.failed, each.gaps, line))
-        return outcomes
+async def _search(outcome: ToolOutcome, run: ExecutorRun) -> None:
+    source = _source(outcome.call)
+    value, outcome.gaps = await ask_source(run, source, outcome.asked)
+    if outcome.gaps:
+        reason = outcome.gaps[0]["message"]
+        outcome.fail(say("plan_execute.failed", run.language, reason=reason))
+    else:
+        outcome.text = json.dumps(documents_of(value, source), ensure_ascii=False)
+
+
+async def _ask_map(outcomes: Sequence[ToolOutcome], run: ExecutorRun, box: Toolbox) -> None:
+    asked = box.planned([each.call for each in outcomes])
+    await box.do(asked)
+    for outcome, each in zip(outcomes, asked, strict=True):
+        outcome.text, outcome.failed, outcome.gaps = each.text, each.failed, each.gaps
+        if each.map_result is not None:
+            run.take(each.map_result)
+
+
+def _shown(outcome: ToolOutcome, run: ExecutorRun, tokens: int) -> str:
+    """Return a result as the model sees it."""
+    if outcome.kind == "map":
+        return cut_to_tokens(outcome.text, tokens)
+    if outcome.kind is None or outcome.failed:
+        return outcome.text
+    documents = documents_of(outcome.text, _source(outcome.call))
+    return crop_observation(documents, run.language, tokens=tokens)
 
 
 def _source(call: ToolCall) -> str:
