@@ -75,7 +75,9 @@ def tallied(pairs: Sequence[tuple[Row, Row]]) -> Tallies:
         asked = label["asked"]
         for name, nothing in _SIMPLE_FIELDS.items():
             if name in reading:
-                count(name, asked[name], reading[name], nothing)
+                # Where words are asked for as proof, any are a yes.
+                value = bool(reading[name]) if isinstance(nothing, bool) else reading[name]
+                count(name, asked[name], value, nothing)
         if "needs_search" in reading:
             count("no search", not asked["needs_search"], not reading["needs_search"], False)
         if "question" in reading and "keeps" in label:

@@ -554,13 +554,18 @@ class SearchQueryList(BaseModel):
     constraints: PlannedConstraints | None = None
     day: str | None = Field(None, description="ISO date")
     outing: PlannedDay | None = None
-    only_own_documents: bool = False
+    only_own_documents: str = ""
     needs: str = ""
     needs_search: bool = True
     reply: str = ""
     query: list[WrittenQuery]
     rationale: SkipJsonSchema[str] = ""
     """Accepted where a model gives one; not asked for."""
+
+    @field_validator("only_own_documents", mode="before")
+    @classmethod
+    def _only_own_documents(cls, value: object) -> object:
+        return value if isinstance(value, str) else ""
 
 
 class Reflection(BaseModel):

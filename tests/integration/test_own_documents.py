@@ -108,7 +108,7 @@ async def test_a_question_for_own_documents_alone_reads_all_that_one_has(
     lab: Lab, knowledge: MemoryKnowledge
 ) -> None:
     knowledge.put("theirs", NOTES, collection="bobs", owner="bob")
-    alone = plan({"query": "桥面 检修"}, question=QUESTION, only_own_documents=True)
+    alone = plan({"query": "桥面 检修"}, question=QUESTION, only_own_documents=QUESTION[:4])
     lab.gemini.llm = Spoken(generate_query=[alone, alone])
     state = await over(lab, knowledge).ask(QUESTION)
     assert {s["title"] for s in state["sources_gathered"]} == {"检修手册 (notes/检修手册.md)"}
@@ -218,7 +218,9 @@ async def test_deep_research_asks_own_documents_alone_where_the_question_wants_i
         return ModelReply(calls=(think("够了"), end([])))
 
     topics = [{"name": "检修"}, {"name": "食堂"}]
-    planned = ModelReply(json={"topics": topics, "own_documents": "only"})
+    planned = ModelReply(
+        json={"topics": topics, "own_documents": "only", "only_words": QUESTION[:4]}
+    )
     researcher = Researcher("检修", deep_explore=explore, deep_plan=lambda turn: planned)
     async with deep_laboratory(researcher) as lab:
         services: Any = With(lab.services, knowledge=lambda: knowledge)
@@ -251,7 +253,7 @@ async def test_a_follow_up_for_own_documents_means_those_of_the_turn_before(
     from agent.assistants.deep_research.graph import build_graph as deep_graph
 
     knowledge.put("酿造", "麦汁煮六十分钟。", collection="brewery")
-    planned = ModelReply(json={"topics": [], "own_documents": "only"})
+    planned = ModelReply(json={"topics": [], "own_documents": "only", "only_words": QUESTION[:4]})
     ended = ModelReply(calls=(think("够了"), end([])))
     researcher = Researcher(deep_explore=lambda turn: ended, deep_plan=lambda turn: planned)
     async with deep_laboratory(researcher) as lab:
@@ -344,7 +346,8 @@ async def test_a_team_asks_own_documents_alone_where_the_question_wants_it(
         return reads_whole(turn)
 
     looks = [{"tool": "search_bocha", "text": "青岚大桥"}]
-    read = {"asked": QUESTION, "own_documents": "only", "needs_map": True, "first": looks}
+    only = {"own_documents": "only", "only_words": QUESTION[:4]}
+    read = {"asked": QUESTION, **only, "needs_map": True, "first": looks}
     team = Team(
         team_researcher=researcher,
         team_verifier=gives(**AGREED),

@@ -409,7 +409,7 @@ async def test_whoever_asks_about_own_documents_and_has_none_is_told(
 ) -> None:
     shared.clear()
     shared.gemini.llm = Planner(*TASKS)
-    shared.llm.own_documents = wanted
+    shared.llm.own_documents, shared.llm.only_words = wanted, "solo ellos"
     async with plan_process(shared, knowledge=MemoryKnowledge()) as lab:
         state = await lab.ask(question)
     code = {"also": "no_documents", "only": "none_to_read", "": ""}[wanted]
@@ -444,7 +444,7 @@ async def test_progress_tells_plan_tasks_papers_and_passages(lab: PlanLab) -> No
     events = await lab.events()
     types = [event["type"] for event in events]
     assert types[0] == "tasks"
-    assert types[types.index("answering") + 1] == "drafting"
+    assert types[types.index("answering") + 1] == "judged"
     assert types[-1] == "done"
     for kind, count in {"task_started": 2, "task_done": 2, "download": 6, "ingested": 1,
                         "passages": 1, "search_started": 8, "search_done": 8}.items():  # fmt: skip

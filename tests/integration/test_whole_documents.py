@@ -67,7 +67,7 @@ async def test_only_own_documents_means_that_nothing_outside_hears_of_it(
 ) -> None:
     context: dict[str, Any] = {"geo_routing": "llm"}
     if how == "question":
-        lab.llm.own_documents = "only"
+        lab.llm.own_documents, lab.llm.only_words = "only", QUESTION[:4]
     else:
         context["sources"] = "own"
     state = await lab.ask(QUESTION, **context)
@@ -78,7 +78,7 @@ async def test_only_own_documents_means_that_nothing_outside_hears_of_it(
 
 
 async def test_the_review_says_that_nothing_outside_is_searched(lab: PlanLab) -> None:
-    lab.llm.own_documents = "only"
+    lab.llm.own_documents, lab.llm.only_words = "only", QUESTION[:4]
     state = await lab.ask(QUESTION, review_plan=True)
     review = state["__interrupt__"][0].value
     assert review["words"]["estimate"].startswith(say("review.own_only", "zh"))

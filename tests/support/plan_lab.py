@@ -50,7 +50,7 @@ class Planner:
     """
 
     def __init__(self, *tasks: str | tuple[str, list[str]] | dict[str, Any], **rules: Rule) -> None:
-        self.own_documents = ""
+        self.own_documents = self.only_words = ""
         self.tasks = tasks or ("青岚公司 钠离子电池 技术路线", "钠离子电池 同行 比较")
         self.rules: dict[str, Rule] = {
             "claim_check": no_verdicts,
@@ -75,7 +75,8 @@ class Planner:
 
     def plan(self, turn: ModelTurn) -> ModelReply:
         tasks = [{"id": f"T{n}", **_keys(t)} for n, t in enumerate(self.tasks, 1)]
-        return ModelReply(json={"tasks": tasks, "own_documents": self.own_documents})
+        own = {"own_documents": self.own_documents, "only_words": self.only_words}
+        return ModelReply(json={"tasks": tasks, **own})
 
 
 def _keys(task: str | tuple[str, list[str]] | dict[str, Any]) -> dict[str, Any]:

@@ -84,9 +84,16 @@ def test_what_is_to_be_said_first_is_asked_where_it_is_not_known(
     assert found.needs == needs
 
 
+@pytest.mark.parametrize("words", ["", "the", "only", True, "Wie lange ist die Brücke gesperrt?"])
+def test_own_documents_alone_are_meant_only_where_the_question_says_so(words: Any) -> None:
+    question = "Wie lange ist die Brücke gesperrt?"
+    reply = {"only_own_documents": words, "query": [{"query": "Brücke gesperrt"}]}
+    assert not read(question, **reply).only_own_documents
+
+
 def test_later_steps_find_in_the_turn_what_was_read() -> None:
     question = "nur in meinen Dateien: Was sagt der Vertrag zum Samstag?"
-    reply = {"language": "de", "only_own_documents": True, "day": "2026-11-28",
+    reply = {"language": "de", "only_own_documents": "Nur in meinen Dateien", "day": "2026-11-28",
              "query": [{"query": "Vertrag Samstag"}]}  # fmt: skip
     found = turn_of(turn(question), read(question, **reply), Configuration())
     assert (found["own_only"], found["day"]) == (True, "2026-11-28")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import cast, get_args
 
 from agent.assistants.common.map_tasks import lost_place, map_task, plan_queries
+from agent.assistants.common.own_documents import asks_for_no_others
 from agent.assistants.common.previous import listed_last, planned_places
 from agent.configuration import Configuration
 from agent.evidence.constraints import valid_constraints
@@ -82,7 +83,9 @@ def asked(
         outing=outing,
         replans=replans,
         needs=None if replans else _needs(written, plans, queries, configuration, turn),
-        only_own_documents=written.only_own_documents,
+        only_own_documents=asks_for_no_others(
+            written.only_own_documents, turn["question"], material
+        ),
         reply=reply if is_reply else "",
     )
 

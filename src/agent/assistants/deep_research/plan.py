@@ -97,7 +97,7 @@ async def begin(
         runtime,
         turn=opened["turn"],
         readable=readable,
-        asks=planned.own_documents,
+        asks=planned.asks(turn["question"], opened["conversation"]),
     )
     opened["readable"] = readable.names
     if opened["turn"].get("own_only"):

@@ -409,7 +409,8 @@ class _PlanRequest:
             thinking=DEFAULT_THINKING["query"],
         )
         assert reply.parsed is not None
-        configuration, self.own_documents = self.configuration, reply.parsed.own_documents
+        configuration = self.configuration
+        self.own_documents = reply.parsed.asks(self.turn["question"], str(prompt[-1].text))
         plan = checked(reply.parsed, configuration.plan_mode, configuration.max_tasks)
         # A plan of hundreds of tasks need not be read again.
         return plan, cut_to_tokens(reply.text, configuration.context_token_limit // 10)

@@ -141,7 +141,7 @@ async def analyze(
     prompt = _prompt(turn, discussion, requirement, tools, context_limit(turn, configuration))
     analyzed, gaps = await _read(prompt, turn, services, meter=meter, configuration=configuration)
     analysis = analysis_by_rules(turn["question"], requirement)
-    asks = analyzed.own_documents if analyzed else ""
+    asks = analyzed.asks(turn["question"], discussion) if analyzed else ""
     if analyzed:
         analysis = analysis_of(analyzed, turn["question"], requirement)
     readable, turn, lacking = await documents_asked_for(
