@@ -31,6 +31,12 @@ _DAY = "(?:周|星期|礼拜)"
 _NUMBERS = "一二三四五六日天"
 _TO = r"\s*(?:-|至|到|\bto\b)\s*"
 _NAME = r"(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:days?)?\b\.?"
+_ITEM = rf"(?:[{_NUMBERS}]{{2,7}}|[{_NUMBERS}](?:{_TO}{_DAY}?[{_NUMBERS}])?)"
+_AND = r"\s*(?:[、,/和及与&]|\band\b)\s*"
+_DAYS = rf"{_DAY}{_ITEM}(?:{_AND}{_DAY}?{_ITEM}(?![{_NUMBERS}楼层号点月期间]))*"
+"""Weekdays as they are listed: 周一至周五, 周六日, 周一、三、五."""
+_SOME = "周末|双休日|工作日"
+_OFF = rf"(?:{_DAY}?{_ITEM}|{_SOME}|(?:国家|国定)?(?:法定)?节?假日)"
 _PART = r"次日|翌日|第二天|凌晨|清晨|上午|早上|早晨|早|中午|下午|傍晚|晚上|晚间|晚|夜间|夜里|午夜"
 _CLOCK = (
     rf"(?:(?:{_PART})\s*:?\s*){{0,2}}"
@@ -41,7 +47,10 @@ _DATE = r"\d{4}[-./年]\d{1,2}[-./月]\d{1,2}日?"
 _SHORT_DATE = rf"(?:{_DATE}|\d{{1,2}}[./月]\d{{1,2}}日?)"
 _ENTRY = r"(?:停止|截止|禁止)?(?:入[场馆园]|进[场馆园]|售票|检票|换票|取票|点[单餐菜])"
 _TOKEN = re.compile(
-    rf"(?P<dated>{_DATE}(?:{_TO}{_SHORT_DATE})?)"
+    rf"(?P<but>(?:除了?(?:每?逢|每)?{_OFF}(?:{_AND}{_OFF})*[以之]?|"
+    rf"(?:{_DAY}{_ITEM}|{_SOME})(?:{_AND}{_OFF})*除)外"
+    rf"|\bexcept(?: on| for)? (?:{_NAME}(?:{_TO}{_NAME})?(?:{_AND}{_NAME})*|week(?:day|end)s?\b))"
+    rf"|(?P<dated>{_DATE}(?:{_TO}{_SHORT_DATE})?)"
     rf"|(?P<months>(?:{_MONTH}|\d{{1,2}}){_TO}(?:次年|翌年)?{_MONTH}|{_MONTH})"
     r"|(?P<season>[春夏秋冬旺淡]季|[夏冬](?:令时?|天)|寒暑假|[寒暑]假|学期[内中间]?)"
     r"|(?P<holiday>(?:国家|国定)?法定节?假?日|节假日|假日|节日|春节|除夕|大?年[初三][一二三四五六七八九十]*"
@@ -50,12 +59,11 @@ _TOKEN = re.compile(
     rf"|(?P<entry>(?:最[晚后迟终]){{0,1}}{_ENTRY}(?:时间)?[为至到是:]?\s*{_CLOCK}"
     rf"|{_CLOCK}(?:[之以]?[前后]|起)?\s*{_ENTRY}"
     rf"|\blast (?:entry|admission|orders?)(?: is)?(?: at)?[:\s]*{_CLOCK})"
-    rf"|(?P<range>{_DAY}[{_NUMBERS}]{_TO}{_DAY}?[{_NUMBERS}])"
+    rf"|(?P<day>{_DAYS})"
     rf"|(?P<english>\b{_NAME}(?:{_TO}{_NAME})?)"
     rf"|(?P<extended>延[长时]?[至到]\s*{_CLOCK})"
     r"|(?P<every>每天|每日|天天|全?年中?无休|\bdaily\b|\bevery ?day\b|\b7 days\b)"
     r"|(?P<work>工作日|\bweekdays?\b)|(?P<weekend>周末|双休日|\bweekends?\b)"
-    rf"|(?P<day>{_DAY}[{_NUMBERS}]{{1,7}})"
     r"|(?P<rest>其[余他它](?:时间|日期|时段)?|平[日时])"
     r"|(?P<always>(?:全天\s*)?(?:24|二十四)\s?小时(?:营业|开放)?|\b24\s?/\s?7\b|\b24\s?(?:hours?|hrs?|h)\b"
     r"|全天(?:营业|开放|候客)?|\ball day\b)"
@@ -158,6 +166,8 @@ class _Reader:
             self._take_season(kind, words)
         elif kind == "closed":
             self._take_closed()
+        elif kind == "but":
+            self._close(_days(kind, words, set()))
         elif kind in ("holiday", "dated"):
             self._holiday = True
         elif kind == "suspended":
@@ -180,16 +190,18 @@ class _Reader:
 
     def _take_days(self, days: set[int]) -> None:
         if self._closing:
-            for season in self._spoken():
-                season.closed |= days
+            self._close(days)
             return
         self._days = self._days | days if self._is_new else days
         self._is_new = True
 
+    def _close(self, days: set[int]) -> None:
+        for season in self._spoken():
+            season.closed |= days
+
     def _take_closed(self) -> None:
         if self._is_new and (self._days or self._holiday):
-            for season in self._spoken():
-                season.closed |= self._days
+            self._close(self._days)
             self._days, self._is_new = set(), True
         else:
             self._closing = True
@@ -205,7 +217,11 @@ class _Reader:
         self._holiday, self._label, self._is_new = False, "", False
         start, end = (0, DAY_MINUTES) if kind == "always" else _span(words)
         for season in self._spoken():
-            season.spans.append(Opening(frozenset(self._days) or EVERY_DAY, start, end))
+            if self._days <= season.closed:
+                # 除周末外 9:00-22:00，周末 10:00-23:00: they have hours of their own.
+                season.closed -= self._days
+            days = frozenset(self._days or EVERY_DAY) - season.closed
+            season.spans.append(Opening(days, start, end))
 
     def _take_extension(self, words: str) -> None:
         """Let the days that are spoken of end later than the last hours did."""
@@ -256,12 +272,19 @@ def _days(kind: str, words: str, named: set[int]) -> set[int]:
     """Return the weekdays that a token names."""
     if kind == "every":
         return set(EVERY_DAY)
-    if kind in ("work", "weekend"):
-        return {1, 2, 3, 4, 5} if kind == "work" else {6, 7}
     if kind == "rest":
         return set(EVERY_DAY - named)
-    ends = list(_numbers(words))
-    if kind == "day":
+    return {day for item in re.split(_AND, words) for day in _item_days(item)}
+
+
+def _item_days(words: str) -> set[int]:
+    """Return the weekdays of one item of a list: 周一至周五, 六日, weekends, 节假日 (none)."""
+    if re.search("工作日|weekday", words):
+        return {1, 2, 3, 4, 5}
+    if re.search("周末|双休日|weekend", words):
+        return {6, 7}
+    ends = [] if "假" in words else list(_numbers(words))
+    if not re.search(_TO, words):
         return set(ends)
     first, last = ends[0], ends[-1]
     return {1 + (first - 1 + step) % 7 for step in range((last - first) % 7 + 1)}
