@@ -157,6 +157,30 @@ async def test_a_program_with_a_number_from_nowhere_is_no_source_and_the_number_
     assert [s for s in state["sources_gathered"] if s["id"] == "c0-0"] == []
 
 
+async def test_a_program_may_calculate_with_what_it_has_printed_as_a_result() -> None:
+    program = "print(f'417 × 3 = {417 * 3}')\nprint(f'1251 × 2 = {1251 * 2}')"
+    llm = Lead(
+        lambda turn: [search("电芯成本")],
+        lambda turn: [code(program), end()],
+        deep_report=lambda turn: ModelReply(text="# 报告\n\n合 2502 元[^c0-0]。"),
+    )
+    async with deep_laboratory(llm, web=Web(long_page)) as lab:
+        state = await research(lab)
+    assert "c0-0" in [source["id"] for source in state["sources_gathered"]]
+
+
+async def test_a_program_is_not_founded_by_what_it_had_printed_before_from_nowhere() -> None:
+    llm = Lead(
+        lambda turn: [search("电芯成本")],
+        lambda turn: [code("print(f'417 * 8765 = {417 * 8765}')")],
+        lambda turn: [code("print(f'417 * 8765 = {417 * 8765}')"), end()],
+        lambda turn: [end()],
+    )
+    async with deep_laboratory(llm, web=Web(long_page)) as lab:
+        state = await research(lab)
+    assert [s for s in state["sources_gathered"] if s["id"][0] == "c"] == []
+
+
 async def test_after_a_clearing_notes_and_pages_are_named_and_can_be_read_again() -> None:
     def read_again(turn: ModelTurn) -> list[FunctionCall]:
         name = page_ids(block(turn.user, "workspace"))[0]

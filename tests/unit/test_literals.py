@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.assistants.common.literals import unfounded
+from agent.assistants.common.literals import results_among, unfounded, without_numbers
 
 TEXTS = [
     "The hall costs 336,000 € a year, VAT 19 %. Delivery slips to week 16 of 2027.",
@@ -41,3 +41,23 @@ def test_what_stands_somewhere_or_is_an_everyday_count_is_founded(program: str) 
 )
 def test_a_number_from_nowhere_is_named_as_it_is_written(program: str, lost: list[str]) -> None:
     assert unfounded(program, TEXTS) == lost
+
+
+@pytest.mark.parametrize(
+    ("program", "printed", "results"),
+    [
+        ("print(25000 - 2500)\nprint(31000 - 22500)", "22500\n8499", ["22500"]),
+        ("print(f'31000 - 22500 = {31000 - 22500}')", "8499", []),
+        ("price = Decimal('22500')\nprint('price', price)", "price 22501", []),
+    ],
+)
+def test_a_result_is_printed_also_by_the_program_without_it(
+    program: str, printed: str, results: list[str]
+) -> None:
+    changed = without_numbers(program, ["22500"])
+    assert "22500" not in changed
+    assert results_among(["22500"], printed) == results
+
+
+def test_a_program_that_cannot_be_read_has_no_other_form() -> None:
+    assert without_numbers("not a program (", ["1"]) == ""

@@ -35,6 +35,39 @@ def unfounded(program: str, texts: Iterable[str]) -> list[str]:
     return [number for number in wanted if not _stands(_value(number), known)]
 
 
+def without_numbers(program: str, numbers: Iterable[str]) -> str:
+    """Return a program that has these numbers nowhere, others in their place; empty for none."""
+    try:
+        return ast.unparse(
+            _Without({_value(number) for number in numbers}).visit(ast.parse(program))
+        )
+    except (SyntaxError, ValueError, RecursionError):
+        return ""
+
+
+class _Without(ast.NodeTransformer):
+    """Make each of some numbers another one, and leave texts out that name one."""
+
+    def __init__(self, values: set[Decimal | None]) -> None:
+        self._values = values
+
+    def visit_Constant(self, node: ast.Constant) -> ast.Constant:
+        value = node.value
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            if _value(str(value)) in self._values:
+                return ast.Constant(value + type(value)(1))
+        elif isinstance(value, str) and not self._values.isdisjoint(_numbers(value)):
+            other = _value(value.strip())
+            return ast.Constant(str(other + 1) if other is not None else "")
+        return node
+
+
+def results_among(numbers: Iterable[str], printed: str) -> list[str]:
+    """Return those of some numbers that a program has printed."""
+    known = _numbers(printed[:_MOST])
+    return [number for number in numbers if _value(number) in known]
+
+
 def _literals(program: str) -> Iterator[str]:
     """Return the numbers of a program, also those that stand as texts: Decimal("0.19")."""
     try:

@@ -22,6 +22,7 @@ from agent.assistants.common.document_tools import (
     open_own,
 )
 from agent.assistants.common.gaps import gap_of
+from agent.assistants.common.literals import results_among, without_numbers
 from agent.assistants.common.own_documents import SEARCH_DOCUMENTS, OwnPassages, search_own
 from agent.assistants.common.page_opener import PageOpener
 from agent.assistants.common.reading import (
@@ -508,7 +509,7 @@ class Toolbox:
         """Make the result of a program citable, unless it calculates with numbers from nowhere."""
         if self.policy.unfounded is None or outcome.failed:
             return
-        if lost := await self.policy.unfounded(outcome.asked):
+        if lost := await self._unfounded(outcome.asked):
             numbers = ", ".join(lost[:_NUMBERS])
             outcome.hint = say("tools.unfounded", self.language, numbers=numbers)
             return
@@ -517,6 +518,25 @@ class Toolbox:
             provider=say("tools.calculation", self.language), quotes=[outcome.text],
         )  # fmt: skip
         outcome.source_ids = [outcome.calculation["id"]]
+
+    async def _unfounded(self, program: str) -> list[str]:
+        """Return the numbers of a program that stand nowhere and are none of its own results.
+
+        A result is printed without the number in the program, too.
+        """
+        assert self.policy.unfounded is not None
+        assert self.policy.runner is not None
+        lost = await self.policy.unfounded(program)
+        while lost and (changed := without_numbers(program, lost)):
+            try:
+                printed = await self.policy.runner.run(changed)
+            except AgentError:
+                break
+            found = results_among(lost, code_text(printed, self.language))
+            if not found or printed.error:
+                break
+            lost = [number for number in lost if number not in found]
+        return lost
 
 
 def is_calculation(source: Source) -> bool:

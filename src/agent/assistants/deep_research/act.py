@@ -285,14 +285,17 @@ class _Step:
         )  # fmt: skip
 
     async def _unfounded(self, program: str) -> list[str]:
-        """Return the numbers of a program that neither sources, question nor notes have."""
+        """Return the numbers of a program that neither sources, question nor notes have.
+
+        Results of earlier programs are sources; what stood on numbers from nowhere is none.
+        """
         state, language = self.state, self.state["turn"]["language"]
         texts = [state["turn"]["question"], state["conversation"], *state.get("notes", [])]
         texts += self._aside()
         for message in topic_messages(state):
             calls = message.tool_calls if isinstance(message, AIMessage) else []
             texts += [thought_of(call) for call in calls]
-            texts += [str(message.text)]
+            texts += [] if message.name == CODE else [str(message.text)]
         sources = [*state["previous"]["sources"], *state.get("sources_gathered", [])]
         texts += [quote for source in sources for quote in source["quotes"]]
         if self.scope is not None:
