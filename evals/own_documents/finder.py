@@ -26,7 +26,8 @@ class Finder:
         """Return the labelled pairs as far as the documents shown have them."""
         if task_of(turn) != TASK:
             return self.inner.respond(turn)
-        rows = [_parted(line) for line in block(turn.user, "documents").splitlines()]
+        _, *passages = f"\n{block(turn.user, 'documents')}".split("\n[^")
+        rows = [_parted(passage) for passage in passages]
         found: list[dict[str, Any]] = []
         for pair in self.label["contradictions"]:
             sides = [_quoted(pair[side]["words"], rows) for side in ("a", "b")]
@@ -38,10 +39,10 @@ class Finder:
         return ModelReply(json={"differences": found})
 
 
-def _parted(line: str) -> tuple[str, str]:
-    """Return the id and the text of a passage as it is shown."""
-    name, _, text = line.strip().removeprefix("[^").partition("] ")
-    return name, text
+def _parted(passage: str) -> tuple[str, str]:
+    """Return the id and the text of a passage as it is shown, without its document's end."""
+    name, _, text = passage.partition("] ")
+    return name, text.partition("\n</document>")[0]
 
 
 def _quoted(words: str, rows: list[tuple[str, str]]) -> tuple[str, str]:

@@ -154,3 +154,12 @@ def test_a_page_may_name_whatever_codec_there_is() -> None:
         text = page_text(body, f"text/html; charset={name}")
         text.encode("utf-8", "surrogatepass")
         assert page_text(b"<meta charset=" + name.encode() + b">" + body, "text/html")
+
+
+def test_a_short_page_has_the_rows_of_its_tables_on_lines() -> None:
+    rows = "<tr><th>品名</th><th>批号</th></tr><tr><td>百白破</td><td>DT2511</td></tr>"
+    found = html_text(
+        f"<html><body><h1>盘点</h1><table>{rows}</table><p>盘点人：许。</p></body></html>"
+    )
+    assert "| 品名 | 批号 |\n| --- | --- |\n| 百白破 | DT2511 |" in found.text
+    assert "盘点人：许。" in found.text

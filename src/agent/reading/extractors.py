@@ -5,6 +5,7 @@ import logging
 import re
 import time
 from dataclasses import dataclass, field
+from typing import Any
 
 from agent.reading.pdf import BROKEN, open_pdf
 
@@ -12,6 +13,7 @@ MAX_PAGES = 200
 _TITLE = 300
 _MAX_LINKS, _MAX_ADDRESS, _MAX_WORDS = 300, 500, 120
 _LINKS = "//a[@href][not(ancestor::nav or ancestor::header or ancestor::footer or ancestor::aside)]"
+_BETWEEN_ROWS = re.compile(r"\|\n{2,3}(?=\|)")
 _ESCAPED = re.compile(r"\\([\\`*_{}\[\]()#+.!|<>~-])")
 
 
@@ -31,7 +33,6 @@ class ExtractedPage:
 
 def html_text(markup: str) -> ExtractedPage:
     """Return the main text of a page as Markdown, without menus and comments; needs trafilatura."""
-    import trafilatura
     from lxml.etree import ParserError  # type: ignore[import-untyped]
     from lxml.html import HTMLParser, document_fromstring  # type: ignore[import-untyped]
 
@@ -43,6 +44,16 @@ def html_text(markup: str) -> ExtractedPage:
     except ParserError:
         return ExtractedPage(failed="page_empty")
     title, links = _html_title(tree), _html_links(tree)
+    text = _main_text(tree)
+    if "|" not in text and _with_rows(tree):
+        # Of a short page all is taken as it comes, each cell as a line.
+        text = _BETWEEN_ROWS.sub("|\n", _main_text(tree))
+    return ExtractedPage(title, _ESCAPED.sub(r"\1", text), links=links)
+
+
+def _main_text(tree: Any) -> str:
+    import trafilatura
+
     text = trafilatura.extract(
         tree,
         output_format="markdown",
@@ -51,9 +62,27 @@ def html_text(markup: str) -> ExtractedPage:
         include_links=False,
         include_images=False,
     )
-    return ExtractedPage(
-        title, _ESCAPED.sub(r"\1", text or trafilatura.html2txt(tree)), links=links
-    )
+    return str(text or trafilatura.html2txt(tree))
+
+
+def _with_rows(tree: Any) -> bool:
+    """Make each row of a table a line of Markdown; return whether there was one."""
+    rows = tree.xpath("//tr[count(td|th) > 1][not(.//table)]")
+    for row in rows:
+        cells = [" ".join(cell.text_content().split()) for cell in row.xpath("td|th")]
+        line = f"| {' | '.join(cells)} |"
+        is_head = row.xpath("th") and not row.xpath("td")
+        lines = [line, "|" + " --- |" * len(cells)] if is_head else [line]
+        tail = row.tail
+        row.clear()
+        row.tail = tail
+        for text in lines:
+            row.append(row.makeelement("p"))
+            row[-1].text = text
+        row.tag = "div"
+    for table in tree.xpath("//table[not(.//tr)]") if rows else ():
+        table.tag = "div"
+    return bool(rows)
 
 
 def pdf_text(body: bytes, *, max_chars: int, seconds: float) -> ExtractedPage:

@@ -153,6 +153,11 @@ def title_of(document: KnownDocument) -> str:
     return clean_text(document["title"], _TITLE) or shown_path(document["path"])
 
 
+def _lines(text: str) -> str:
+    """Return a text without blanks that say nothing; a row of a table stays a line."""
+    return "\n".join(line for row in text.splitlines() if (line := " ".join(row.split())))
+
+
 def document_elements(whole: WholeDocuments) -> Raw:
     """Return the documents as a model reads them, each passage behind its marker."""
     lines: dict[str, list[str]] = {}
@@ -163,7 +168,7 @@ def document_elements(whole: WholeDocuments) -> Raw:
         headings = " › ".join(h for h in hit.chunk["headings"] if h != document["title"])
         under = f"{clean_text(headings, _TITLE)}: " if headings else ""
         # A document could write our markers to have itself cited under another one's name.
-        text = only_known(" ".join(hit.chunk["text"].split()), ())
+        text = only_known(_lines(hit.chunk["text"]), ())
         lines.setdefault(document["id"], []).append(f"[^{name}] {under}{text}")
     elements = [
         element("document", "\n" + "\n".join(rows) + "\n", title=titles[document])
