@@ -113,6 +113,34 @@ async def test_what_fails_is_said_as_the_judge_would_where_that_is_borne_out() -
     assert "†" not in done.text
 
 
+@pytest.mark.parametrize("fix", ["故宫门票60元 [1]。", "门票：故宫门票60元 [1]。"])
+async def test_a_wording_keeps_the_head_that_its_statement_begins_with(fix: str) -> None:
+    wrong: dict[str, object] = {"v": "p", "p": ["1.1"], "bad": ["有免费轮椅"], "fix": fix}
+    reader = Reader(轮椅=wrong, 门票=SUPPORTED)
+    done = await checked(f"- **门票**：故宫门票60元，有免费轮椅[1]({URL})。", reader)
+    assert done.text.startswith(f"- **门票**：故宫门票60元[1]({URL})。")
+
+
+async def test_a_cell_that_says_what_was_not_found_is_not_judged_by_the_sources_of_its_row() -> (
+    None
+):
+    row = f"| 门 | 票 | 票价 |\n|---|---|---|\n| 甲 | 60元[1]({URL}) | 未写 |\n"
+    seen: dict[str, Sequence[str]] = {}
+
+    async def judge(batch: Sequence[Statement], evidence: Evidence) -> list[Ruling]:
+        seen.update({one.plain: one.sources for one in batch})
+        return []
+
+    check = ClaimCheck(asyncio.ensure_future(known()), [*SOURCES.values()], SOURCES, "zh", judge)
+    check.cites = [(row.index("[1]"), "w0-0")]
+    await check.finish(row)
+    assert seen == {"60元": ("w0-0",), "未写": ("w0-0",)}
+    check = ClaimCheck(asyncio.ensure_future(known()), [*SOURCES.values()], SOURCES, "zh", judge)
+    check.cites = [(row.index("[1]"), "w0-0"), (row.index("未写") + 2, "none")]
+    await check.finish(row)
+    assert seen == {"60元": ("w0-0",), "未写": ()}
+
+
 async def test_a_wording_that_the_judge_does_not_bear_out_leaves_the_sign() -> None:
     wrong: dict[str, object] = {
         "v": "p", "p": ["1.1"], "bad": ["有免费轮椅"], "fix": "故宫周一闭馆 [1]。",

@@ -1,7 +1,10 @@
 """What an answer states: sentences, items, and the cells of tables, whichever way they lie."""
 
+from dataclasses import replace
+
 import pytest
 
+from agent.evidence.citations import NOT_FOUND
 from agent.evidence.claims.statements import MARKED, Splitter, Statement, statements
 
 
@@ -90,3 +93,14 @@ def test_what_follows_a_list_or_a_table_is_not_said_in_its_words() -> None:
 def test_every_text_is_split_in_bounded_pieces(unit: str) -> None:
     for one in statements(unit * 3000, MARKED):
         assert len(one.text) <= 1000
+
+
+def test_a_cell_without_a_source_is_judged_by_those_that_its_row_names_and_few() -> None:
+    ids = tuple(f"o1-{n}" for n in range(40))
+    [cell] = [replace(one, cited=ids) for one in statements(ROW, MARKED) if not one.citations]
+    assert len(cell.sources) < 5
+    assert replace(cell, exact=("o1-30", "w9-9")).sources == ("o1-30",)
+    assert replace(cell, exact=(NOT_FOUND,)).sources == ()
+
+
+ROW = "| Bid | Price | Close |\n|---|---|---|\n| A | 40 [^o1-0] | none named |\n"

@@ -499,6 +499,7 @@ class Citer:
         for name in names:
             if name == NOT_FOUND:
                 self.not_found += 1
+                self.cites.append((self._written, name))
                 self._gap = True
                 continue
             source = self.sources.get(name)

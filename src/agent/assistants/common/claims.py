@@ -13,6 +13,7 @@ from typing import Any
 from agent.assistants.common.judge import Ask, Revise
 from agent.core.concurrency import begin
 from agent.core.processor import compute
+from agent.evidence.citations import NOT_FOUND
 from agent.evidence.claims.corrected import (
     CONTRADICTED,
     MARK,
@@ -154,11 +155,18 @@ class ClaimCheck:
     def _exactly(self, one: Statement) -> Statement:
         """Return a statement with the ids that it cites as they were written, and how it leans."""
         if one.key not in self._exact:
-            begin, end = (bisect_right(self.cites, at, key=itemgetter(0))
-                          for at in (one.start, one.end))  # fmt: skip
-            names = dict.fromkeys(name for _, name in self.cites[begin:end])
-            self._exact[one.key] = tuple(names)
+            names = self._named(one.start, one.end)
+            if one.kind == "cell" and not (one.citations or names):
+                end = self._text.find("\n", one.end)
+                names = self._named(one.line, end if end >= 0 else len(self._text))
+                names = tuple(name for name in names if name != NOT_FOUND)
+            self._exact[one.key] = names
         return replace(one, leans=one.key in self._leaning, exact=self._exact[one.key])
+
+    def _named(self, start: int, end: int) -> tuple[str, ...]:
+        """Return the ids that are written in a part of the text, each once."""
+        begin, stop = (bisect_right(self.cites, at, key=itemgetter(0)) for at in (start, end))
+        return tuple(dict.fromkeys(name for _, name in self.cites[begin:stop]))
 
     async def _judged(self, judge: Ask, batch: Sequence[Statement]) -> dict[Key, Ruling]:
         evidence = await self.evidence

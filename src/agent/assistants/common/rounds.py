@@ -23,7 +23,7 @@ from agent.core.patterns import Linear
 from agent.core.processor import compute
 from agent.core.progress import SECONDS_BETWEEN_SIGNS, Emit, ProgressEvent, event
 from agent.core.strings import cut_to_tokens, estimated_tokens
-from agent.evidence.citations import cited_ids, ids_in, inert
+from agent.evidence.citations import NOT_FOUND, cited_ids, ids_in, inert
 from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.revision import (
     Look,
@@ -208,7 +208,8 @@ class _Rounds:
 
     def _clean(self, words: str) -> str:
         cleaned = self.draft.edited(_NO_MARKER.sub("", words))
-        self.written.append((cleaned, cited_ids(words)))
+        not_found = [NOT_FOUND] if f"[^{NOT_FOUND}]" in words else []
+        self.written.append((cleaned, cited_ids(words) or not_found))
         return cleaned
 
     def _strangers(self, statements: Sequence[Statement]) -> dict[int, list[str]]:

@@ -147,7 +147,7 @@ def statements_block(batch: Sequence[Statement], evidence: Evidence, notation: N
         if statement.row and statement.line != line:
             lines.append(f"row {statement.row}{told}")
             line = statement.line
-        cited = "" if statement.citations else _numbers(statement.cited, evidence)
+        cited = "" if statement.citations else _numbers(statement.sources, evidence)
         lines.append(f"{statement.name} {statement.head}: {text}{cited}")
     return "\n".join(lines)
 

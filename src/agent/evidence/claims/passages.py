@@ -299,7 +299,7 @@ class Evidence:
 
     def best(self, statement: Statement, budget: int) -> list[Passage]:
         """Return the passages to show for a statement: of what it cites, then the best others."""
-        scores, cited = self.scores(statement), statement.cited
+        scores, cited = self.scores(statement), statement.sources
         places = [place for name in cited for place in self._places.get(name, ())]
         # Of a long table that is cited, the rows with these figures decide.
         of_figures = self._of_figures(statement) if places else {}

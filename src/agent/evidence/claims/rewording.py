@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator
 
+from agent.core.patterns import Linear
 from agent.evidence.claims.judging import needs_context, statements_block, with_citations
 from agent.evidence.claims.passages import Evidence, Passage
 from agent.evidence.claims.proof import LEAVES_OUT, Outcome, is_sound_fix
@@ -84,7 +85,7 @@ def reworded(
     """
     if wording.strip() == LEAVES_OUT:
         return None
-    wording = with_citations(wording, evidence, notation)
+    wording = _with_head(statement.text, with_citations(wording, evidence, notation))
     [*found] = Splitter(notation).split(wording)
     cited = tuple(dict.fromkeys(name for one in found for name in one.cited))
     if not cited and statement.citations:
@@ -94,6 +95,26 @@ def reworded(
     return replace(
         statement, text=wording, plain=plain, citations=(), cited=cited or statement.cited
     )
+
+
+def _with_head(text: str, wording: str) -> str:
+    """Return a wording under the head that the statement begins with: `**Moving in**: …`."""
+    head = _HEAD.match(text)
+    if head is None:
+        return wording
+    plain = _NO_WORD.sub("", head[0])
+    for end in range(len(wording) + 1):
+        said = _NO_WORD.sub("", wording[:end])
+        if said == plain:
+            wording = wording[end:].lstrip("*:： ")
+            break
+        if not plain.startswith(said):
+            break
+    return head[0] + wording
+
+
+_HEAD = Linear(r"\*\*[^*\d\n]{1,40}(?:\*\*[:：]|[:：]\*\*)\s?")
+_NO_WORD = Linear(r"[\s*:：]")
 
 
 def following(statements: Sequence[Statement], at: int, new: Statement | None) -> Statement | None:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from agent.evidence.citations import MARKER
+from agent.evidence.citations import MARKER, NOT_FOUND
 from agent.evidence.language import sentence_spans
 from agent.evidence.markdown import link_url
 from agent.evidence.numbering import source_key
@@ -95,7 +95,10 @@ class Statement:
     also: tuple[str, ...] = field(default=(), compare=False)
     """Passages to show a judge besides those that fit it best."""
     exact: tuple[str, ...] = field(default=(), compare=False)
-    """Of the sources that it cites, those that the writer named: others only share their number."""
+    """Of the sources that it cites, those that the writer named: others only share their number.
+
+    A cell that cites none has those of its row; `none` where it says that nothing was found.
+    """
     leans: bool = field(default=False, compare=False)
     """Whether the words before it are new: a judge is shown them."""
 
@@ -103,6 +106,19 @@ class Statement:
     def key(self) -> Key:
         """Tell it from others, wherever it stands in the text."""
         return self.row, self.head, self.plain, self.cited
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Return what it is judged by: a cell that cites nothing has few of its row's sources.
+
+        One that says that nothing was found has none.
+        """
+        if self.citations:
+            return self.cited
+        if NOT_FOUND in self.exact:
+            return ()
+        named = tuple(name for name in self.exact if name in self.cited)
+        return (named or self.cited)[:_MOST_INHERITED]
 
     @property
     def said(self) -> str:
@@ -121,7 +137,7 @@ _SIGNS = re.compile(r"\s?[†‡]|\*\*|`")
 _LETTER, _DIGIT = re.compile(r"\w"), re.compile(r"\d")
 _A_NAME = 24
 """Characters of a row's label that is no more than one."""
-CONTEXT, _MOST_CELLS = 160, 40
+CONTEXT, _MOST_CELLS, _MOST_INHERITED = 160, 40, 4
 
 
 def is_table_rule(line: str) -> bool:
