@@ -152,7 +152,7 @@ class Turn(TypedDict):
     outing: NotRequired[OutingWish]
     """What is wanted of a day over the places; absent where none is to be planned."""
     replans: NotRequired[list[str]]
-    """The ids of the earlier places that the day is made of: nothing is searched."""
+    """The ids of the earlier places that the day is made of; only what comes in is searched."""
     paused_at: NotRequired[float]
     """Since when the plan waits for its review, as `started_at`; that time is not the run's."""
     paused_by: NotRequired[str]
@@ -541,8 +541,6 @@ class PlannedDay(BaseModel):
     begins: str | None = None
     back_by: str | None = None
     meals: list[str] = Field(default_factory=list, description="lunch, dinner")
-    earlier_places: SkipJsonSchema[bool] = False
-    """Accepted where a model says it; no queries say as much."""
     changes: list[PlannedChange] = Field(default_factory=list)
 
 

@@ -32,13 +32,13 @@ def stops(state):
     return [stop["name"] for stop in told(state)["outing"]["stops"] if "place" in stop]
 
 
-AGAIN = plan(outing={"earlier_places": True})
+AGAIN = plan(outing={})
 """A day of what was shown."""
 SIGHTS = nearby("王府井", "景点", "博物馆")
 
 
 def changed(stop: str, change: str) -> ModelReply:
-    return plan(outing={"earlier_places": True, "changes": [{"stop": stop, "change": change}]})
+    return plan(outing={"changes": [{"stop": stop, "change": change}]})
 
 
 def measured(lab: Lab) -> int:
@@ -123,6 +123,16 @@ async def test_a_follow_up_moves_a_stop_of_the_plan(lab: Lab) -> None:
     dropped = await lab.ask(f"不去{name}了")
     assert name not in stops(dropped)
     assert told(dropped)["outing"]["left_out"][0]["text"] == "您说了不去"
+
+
+async def test_a_stop_that_comes_in_is_looked_up_and_the_others_stay(lab: Lab) -> None:
+    first = await lab.ask(ZH, context={"outing": "on"})
+    add = plan(nearby("王府井", "书店"), outing={"changes": [{"stop": "书店", "change": "add"}]})
+    scripted(lab, generate_query=[add])
+    state = await lab.ask("再加一家书店")
+    new = {place["name"] for place in state["places"]} - {*stops(first)}
+    assert {*stops(first)} <= {*stops(state)}
+    assert len({*stops(state)} & new) == 1
 
 
 async def test_a_client_that_sends_the_messages_itself_can_change_the_plan(lab: Lab) -> None:

@@ -149,7 +149,7 @@ async def test_a_planned_day_is_changed_after_another_question(
     for task in ("generate_query", "answer"):
         assert second["name"] in block(llm.prompts(task)[-1], "planned_day")
     change = {"stop": second["name"], "change": "later"}
-    plans[:] = [plan(question=edit, outing={"earlier_places": True, "changes": [change]})]
+    plans[:] = [plan(question=edit, outing={"changes": [change]})]
     after = told(await lab.ask(edit))["outing"]
     assert after["day"] == before["day"]
     moved = {stop["place"]: stop["begins"] for stop in after["stops"] if "place" in stop}

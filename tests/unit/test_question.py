@@ -49,9 +49,9 @@ def test_a_day_is_planned_where_the_model_says_so_and_the_setting_lets_it() -> N
 
 
 def test_a_day_of_places_that_were_shown_searches_nothing() -> None:
-    found = read("make a day of these", SHOWN, outing={"earlier_places": True}, query=[QUERY])
+    found = read("make a day of these", SHOWN, outing={})
     assert (found.queries, found.replans) == ([], ["amap:A", "amap:B"])
-    alone = read("王府井一日游", NO_PREVIOUS, outing={"earlier_places": True}, query=[QUERY])
+    alone = read("王府井一日游", NO_PREVIOUS, outing={})
     assert alone.queries
     assert not alone.replans
 
@@ -64,6 +64,48 @@ def test_a_change_of_the_planned_day_searches_nothing() -> None:
     found = read("不去公园", previous, outing={"changes": [change]}, query=[QUERY])
     assert found.replans
     assert found.outing == {**found.outing, "day": "2026-11-28", "without": ["amap:B"]}  # type: ignore[dict-item]
+
+
+THREE = [*PLACES, record("钟楼", id="amap:C"), record("湖", id="amap:D")]
+
+
+def day_of(*stops: Any) -> Previous:
+    """A day that was planned over the first stops; for the others there was no time."""
+    known: Any = {"wish": {}, "stops": [{"place": p["id"], "name": p["name"], "begins": "10:00"}
+                                        for p in stops]}  # fmt: skip
+    rest = [{"place": p["id"], "name": p["name"], "text": ""} for p in THREE if p not in stops]
+    return Previous(sources=[], places=THREE, outing=known | {"left_out": rest})
+
+
+@pytest.mark.parametrize(
+    ("stop", "change", "ids"),
+    [
+        ("公园", "leave_out", "ABC"),
+        ("公园", "later", "ABC"),
+        ("湖", "add", "ABCD"),
+        ("咖啡馆", "add", "ABC"),
+    ],
+)
+def test_a_changed_day_is_made_of_its_stops_and_of_what_the_change_names(
+    stop: str, change: str, ids: str
+) -> None:
+    """A place that the plan had had no time for came in where a stop went."""
+    changes = [{"stop": stop, "change": change}]
+    found = read(f"{stop}呢", day_of(*THREE[:3]), outing={"changes": changes})
+    assert found.replans == [f"amap:{letter}" for letter in ids]
+
+
+def test_a_day_of_one_stop_takes_in_what_it_had_left_out() -> None:
+    changes = [{"stop": "公园", "change": "leave_out"}]
+    found = read("不去公园", day_of(*PLACES), outing={"changes": changes})
+    assert found.replans == ["amap:A", "amap:B", "amap:C", "amap:D"]
+
+
+def test_a_stop_that_comes_in_and_was_never_shown_is_searched() -> None:
+    change = {"stop": "咖啡馆", "change": "add"}
+    found = read("加一家咖啡馆", day_of(*THREE[:3]), outing={"changes": [change]}, query=[QUERY])
+    assert found.replans == ["amap:A", "amap:B", "amap:C"]
+    assert [query["query"] for query in found.queries] == [QUERY["query"]]
 
 
 def test_thanks_are_no_day_even_where_days_are_always_planned() -> None:

@@ -76,6 +76,9 @@ def _candidates(state: OverallState) -> list[Place]:
     if again := state["turn"].get("replans"):
         earlier = (state.get("previous") or NO_PREVIOUS)["places"]
         places = [place for place in earlier if place["id"] in again]
+        # A stop that comes in: the best of what each query for it found.
+        found = [one for one in distinct_places(state.get("places", [])) if one["id"] not in again]
+        places += [one for one in found if is_stop(one)][: len(state["query_list"])]
     else:
         places = distinct_places(state.get("places", []))
     turn = state["turn"]

@@ -4,9 +4,9 @@ A model writes it in its one reply; what it leaves out is nothing. Where no mode
 question is its own query, and a few rules say whether the map helps with it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import cast, get_args
+from typing import Any, cast, get_args
 
 from agent.assistants.common.map_tasks import lost_place, map_task, plan_queries
 from agent.assistants.common.own_documents import asks_for_no_others
@@ -16,7 +16,7 @@ from agent.evidence.constraints import valid_constraints
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.intent import extract_place, needs_origin, needs_place
 from agent.evidence.outing.plan import is_stop
-from agent.evidence.outing.wish import valid_day, valid_wish
+from agent.evidence.outing.wish import meant_by, valid_day, valid_wish
 from agent.evidence.queries import clean_text, drop_seen, is_visible, shares_nothing
 from agent.evidence.types import Constraints, OutingWish, Query
 from agent.evidence.unsearched import is_courtesy, may_be_courtesy, may_be_sum
@@ -65,12 +65,13 @@ def asked(
     plans = [each for each in plans if not shares_nothing(each.query, material, tag)]
     queries = drop_seen(plan_queries(plans, configuration, turn["near"]), [])
     outing, replans = _outing(written, previous, configuration, any_query=bool(queries))
+    keeps = bool(replans) and _adds_unknown(written, previous)
     # An earlier turn may have answered it.
     reply = _courtesy(written, turn)
     may_skip = bool(previous["sources"] or reply) or _needs_none(written, turn, previous)
-    if replans:
+    if replans and not keeps:
         queries = []
-    elif not queries and (written.query or not may_skip or outing is not None):
+    elif not (replans or queries) and (written.query or not may_skip or outing is not None):
         queries = [own_words(turn, configuration)]
     demands = valid_constraints(stated.model_dump()) if stated else Constraints()
     is_reply = not (queries or demands or replans)
@@ -144,24 +145,47 @@ def _outing(
     if wanted is None and written.reply and not any_query:
         return None, []
     stated = wanted or {}
-    changes, planned = bool(stated.get("changes")), planned_places(previous)
-    again = stated.get("earlier_places") or not any_query or (planned and changes)
-    replans = _shown(previous, changes=changes) if again else []
+    changes, planned = stated.get("changes", []), planned_places(previous)
+    again = not any_query or (planned and changes)
+    replans = _shown(previous, changes) if again else []
     base = previous.get("outing") if not set(planned).isdisjoint(replans) else None
     return valid_wish(stated, valid_day(written.day), base, previous["places"]), replans
 
 
-def _shown(previous: Previous, *, changes: bool = False) -> list[str]:
+def _shown(previous: Previous, changes: Sequence[Mapping[str, Any]] = ()) -> list[str]:
     """Return the ids of the places shown before that a day is made of; none where they are too few.
 
-    They are those of the last list; of the day that was planned before it where stops of that
-    change, or where the list has none to visit.
+    They are those of the last list; of the day that was planned before it where that is changed,
+    or where the list has none to visit.
     """
     listed, planned = listed_last(previous), planned_places(previous)
     ids = [place["id"] for place in listed]
-    if planned and (changes or sum(map(is_stop, listed)) < _LEAST_PLACES):
+    if planned and changes:
+        ids = _changed_day(previous, changes) or planned
+    elif planned and sum(map(is_stop, listed)) < _LEAST_PLACES:
         ids = planned
     return ids if len(ids) >= _LEAST_PLACES else []
+
+
+def _changed_day(previous: Previous, changes: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the planned stops and what the changes add; none where too few of them are left.
+
+    What the plan had left out does not come in because a stop goes.
+    """
+    outing = previous.get("outing")
+    stops = [stop["place"] for stop in outing["stops"] if "place" in stop] if outing else []
+    meant = meant_by(changes, outing, previous["places"])
+    pairs = list(zip(changes, meant, strict=True))
+    gone = {id for change, ids in pairs if change["change"] == "leave_out" for id in ids}
+    ids = dict.fromkeys([*stops, *(id for ids in meant for id in ids)])
+    return [*ids] if len(ids.keys() - gone) >= _LEAST_PLACES else []
+
+
+def _adds_unknown(written: SearchQueryList, previous: Previous) -> bool:
+    """Return whether a stop is to be added that was never shown: it has to be looked up."""
+    changes = written.outing.model_dump()["changes"] if written.outing else []
+    added = [change for change in changes if change["change"] == "add"]
+    return not all(meant_by(added, previous.get("outing"), previous["places"]))
 
 
 def _courtesy(written: SearchQueryList, turn: Turn) -> str:

@@ -51,6 +51,14 @@ def valid_wish(
     return wish
 
 
+def meant_by(
+    changes: Sequence[Mapping[str, Any]], outing: Outing | None, places: Sequence[Place]
+) -> list[list[str]]:
+    """Return the ids of the places that each change means; none of one that nobody knows yet."""
+    known = list(_stops(outing, places))
+    return [[one.id for one in _meant(str(change.get("stop", "")), known)] for change in changes]
+
+
 def settled(wish: OutingWish, now: datetime, not_on: Sequence[int] = ()) -> OutingWish:
     """Return the wish with a day, and without a day or hours that are over at `now`.
 
