@@ -1,16 +1,18 @@
 """Look up what the revision of a text lacks: in what was read, in own documents, on the web."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from agent.assistants.common.own_documents import SEARCH_DOCUMENTS, search_own
 from agent.assistants.common.page_opener import PageOpener
 from agent.assistants.common.rounds import Looked
-from agent.assistants.common.search import ask_providers
+from agent.assistants.common.search import ask_providers, search_providers
 from agent.assistants.common.services import Services
 from agent.assistants.common.workspace import Item, Workspace, choose, item_of_hit
 from agent.configuration import Configuration
 from agent.core.budget import Meter
+from agent.core.errors import AgentError
 from agent.core.processor import compute
 from agent.evidence.claims.passages import Passage
 from agent.evidence.queries import clean_text
@@ -39,9 +41,14 @@ class Looks:
     workspace: Workspace
     scope: Scope | None = None
     """Own documents that the text was not shown whole."""
-    web: Sequence[SearchProvider] = ()
+    web: Sequence[SearchProvider] = field(default=(), init=False)
     """Nothing outside is asked where there are none."""
     _searched: int = field(default=_FIRST, init=False)
+
+    def __post_init__(self) -> None:
+        if not self.turn.get("own_only"):
+            with suppress(AgentError):
+                self.web = search_providers(self.services.web, self.configuration)
 
     @property
     def tools(self) -> Mapping[str, str]:

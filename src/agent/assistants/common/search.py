@@ -72,6 +72,17 @@ def providers_of(
     return providers
 
 
+def search_providers(web: WebSearch, configuration: Configuration) -> list[SearchProvider]:
+    """Return what a query is sent to, the second where the first one fails.
+
+    Raises ConfigurationError where there is none. Tavily comes first: it also reads pages.
+    """
+    choice = configuration.web_search
+    choices: tuple[WebChoice, ...] = ("tavily", "auto") if choice == "auto" else (choice,)
+    providers = providers_of(web, choices, configuration)
+    return list({provider.name: provider for provider in providers.values()}.values())
+
+
 async def ask_providers(
     query: str,
     providers: Sequence[SearchProvider],

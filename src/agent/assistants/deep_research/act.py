@@ -10,15 +10,10 @@ from langgraph.runtime import Runtime
 
 from agent.assistants.common.gaps import brought_by_map
 from agent.assistants.common.literals import unfounded
-from agent.assistants.common.own_documents import (
-    own_scope,
-)
+from agent.assistants.common.own_documents import own_scope
 from agent.assistants.common.page_opener import PageOpener
 from agent.assistants.common.reading import PAGE_TOKENS, OpenedPage
-from agent.assistants.common.search import (
-    located,
-    providers_of,
-)
+from agent.assistants.common.search import located, search_providers
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.tool_results import shown_result
 from agent.assistants.common.toolbox import (
@@ -85,23 +80,12 @@ from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap
 from agent.knowledge.types import Scope
 from agent.sandbox.programs import CodeRunner
-from agent.search.hits import MAX_SNIPPET, Hit, SearchProvider, WebChoice
+from agent.search.hits import MAX_SNIPPET, Hit, SearchProvider
 from agent.search.web import WebSearch
 from agent.state import PlannedQuery, inner
 from agent.texts import say
 
 NODE = "act"
-
-
-def search_providers(web: WebSearch, configuration: Configuration) -> list[SearchProvider]:
-    """Return what a query is sent to, the second where the first one fails.
-
-    Raises ConfigurationError where there is none. Tavily comes first: it also reads pages.
-    """
-    choice = configuration.web_search
-    choices: tuple[WebChoice, ...] = ("tavily", "auto") if choice == "auto" else (choice,)
-    providers = providers_of(web, choices, configuration)
-    return list({provider.name: provider for provider in providers.values()}.values())
 
 
 _LEAST_TOKENS = 200

@@ -19,7 +19,7 @@ from agent.assistants.common.material import chosen, page_elements
 from agent.assistants.common.own_documents import own_scope
 from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.rounds import WriterBrief, with_revision, write_in_rounds
-from agent.assistants.common.services import GetServices, Services
+from agent.assistants.common.services import GetServices
 from agent.assistants.common.steering import new_wishes, wish_lines, wished, with_wishes
 from agent.assistants.common.toolbox import is_calculation
 from agent.assistants.common.turn import context_limit, own_limit, room_of
@@ -31,7 +31,6 @@ from agent.assistants.common.whole_documents import (
 )
 from agent.assistants.common.workspace import Item, Workspace
 from agent.assistants.common.writer import MessageParts, refuse_if_all_failed, write_message
-from agent.assistants.deep_research.act import search_providers
 from agent.assistants.deep_research.compress_topic import Compression, topic_element
 from agent.assistants.deep_research.notes import shown_notes
 from agent.assistants.deep_research.state import (
@@ -51,7 +50,7 @@ from agent.evidence.claims.passages import Passage
 from agent.evidence.geo import distance_m
 from agent.evidence.types import Gap, Leg, Place
 from agent.prompts import Raw, element, fence, task_prompt
-from agent.search.hits import SearchProvider, beginning, only_known, quotes_by_id
+from agent.search.hits import beginning, only_known, quotes_by_id
 from agent.state import answer_language, replaced
 from agent.texts import Language, say
 
@@ -110,7 +109,6 @@ async def write_report(
     looks = Looks(
         services, configuration, draft.turn, draft.meter, workspace,
         scope=rest_of(scope, whole) if scope and whole.unread else None,
-        web=() if draft.turn.get("own_only") else _web(services, configuration),
     )  # fmt: skip
     report = _Report(draft, state, list(between.values()), whole, differences, looks, read)
     if not report.has_evidence:
@@ -130,14 +128,6 @@ async def write_report(
     gone = dict.fromkeys(("pages_left", "notes"), replaced([]))
     written = {**gone, "report": text, "wishes": wishes}
     return cast(DeepUpdate, {**closing, **written})
-
-
-def _web(services: Services, configuration: Configuration) -> Sequence[SearchProvider]:
-    """Return what the web is searched by; nothing where it is not."""
-    try:
-        return search_providers(services.web, configuration)
-    except AgentError:
-        return ()
 
 
 async def _read(state: DeepState, workspace: Workspace, whole: WholeDocuments) -> list[Item]:

@@ -17,7 +17,6 @@ from agent.assistants.common.looks import Looks
 from agent.assistants.common.own_documents import own_scope
 from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.rounds import WriterBrief, with_revision, write_in_rounds
-from agent.assistants.common.search import providers_of
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.steering import new_wishes, wish_lines, wished, with_wishes
 from agent.assistants.common.turn import context_limit, own_limit, room_of
@@ -49,7 +48,6 @@ from agent.evidence.types import Gap, Source
 from agent.knowledge.types import Scope
 from agent.prompts import Raw, element, task_prompt
 from agent.search.documents import Document, FiledFigure
-from agent.search.hits import SearchProvider, WebChoice
 from agent.state import answer_language
 from agent.texts import Language, say
 
@@ -186,7 +184,6 @@ async def write_dossier(
     looks = Looks(
         services, configuration, state["turn"], draft.meter, workspace,
         scope=await _rest(own, whole, services),
-        web=() if state["turn"].get("own_only") else _web(services, configuration),
     )  # fmt: skip
     dossier = _Dossier(draft, state, whole, items, looks)
     parts = MessageParts(
@@ -195,19 +192,6 @@ async def write_dossier(
     closing = await write_message(draft, parts)
     text = str(closing["messages"][-1].text).removeprefix(draft.notice)
     return cast(PlanUpdate, {**closing, "dossier": text, "wishes": wishes})
-
-
-def _web(services: Services, configuration: Configuration) -> Sequence[SearchProvider]:
-    """Return what the web is searched by; nothing where it is not."""
-    if configuration.web_search == "off":
-        return ()
-    choice = configuration.web_search
-    # Tavily comes first: what it finds, it also reads.
-    choices: tuple[WebChoice, ...] = ("tavily", "auto") if choice == "auto" else (choice,)
-    try:
-        return list(providers_of(services.web, choices, configuration).values())
-    except AgentError:
-        return ()
 
 
 async def _rest(own: Scope | None, whole: WholeDocuments, services: Services) -> Scope | None:
