@@ -348,7 +348,7 @@ def page_lines(entries: Sequence[TopicResult], but: Container[str] = ()) -> str:
 
 def _texts(read: Sequence[Item], between: Mapping[tuple[str, str], str]) -> dict[str, str]:
     """Return what was read by its id, and of places how far they are from each other."""
-    texts = {item.id: item.text or item.snippet for item in read}
+    texts = {item.id: item.text for item in read}
     for pair, line in between.items():
         texts |= {name: f"{texts.get(name, '')}\n{line}" for name in pair}
     return texts
