@@ -162,6 +162,11 @@ def test_the_days_of_a_question_are_read_from_its_words(question: str, days: lis
         ("周二至周日 09:00-17:00，16:00停止入场，周一闭馆",
          "Tue–Sun 09:00–17:00, 16:00 last entry, Mon closed"),
         ("05:20-23:20", "05:20–23:20"),
+        ("周一、三、五 14:00-17:00", "Mon, Wed, Fri 14:00–17:00"),
+        ("周六日 10:00-18:00", "Sat, Sun 10:00–18:00"),
+        ("周一至四、六 9:00-17:00", "Mon–Thu, Sat 9:00–17:00"),
+        ("除周一、周二外，每天9:30-17:00", "except Mon, Tue daily 9:30–17:00"),
+        ("除周末及节假日以外 9:00-17:00", "except weekends and holidays 9:00–17:00"),
     ],
 )  # fmt: skip
 def test_english_answers_have_english_hours(listed: str, shown: str) -> None:

@@ -31,8 +31,13 @@ _WORDS: dict[str, Any] = json.loads(
 _KINDS: dict[str, str] = _WORDS["kinds"]
 _DISTRICTS = {"新区": "New Area", "区": "District", "县": "County", "市": "City"}
 _HOURS = [(re.compile(pattern), words) for pattern, words in _WORDS["hours"]]
-_WEEKDAY = re.compile(r"(?:周|星期)([一二三四五六日天])")
+_NUMBER = "[一二三四五六日天]"
+_WEEKDAYS = re.compile(
+    rf"(?:周|星期)({_NUMBER}(?:(?:, |/|\s*[至到~-]\s*)?{_NUMBER}(?![一二三四五六日天楼层号点月]))*)"
+)
+_LISTED = re.compile(rf"({_NUMBER})(?=({_NUMBER})?)")
 _TO_WEEKDAY = re.compile(r"(?<=[a-z])\s*(?:至|到|[-~])\s*(?=(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun))")
+_WORD_END = re.compile(r"(?<=[a-z])(?=\d)")
 _WIND = re.compile(r"(\S+)风(?: (\S+) 级)?")
 _BRANCH = re.compile(r"\s*[(（\[【].*$")
 _HAN = re.compile(r"[\u3400-\u9fff]")
@@ -105,8 +110,14 @@ def hours_text(place: Place, language: Language) -> str:
         return in_script(hours, language)
     for pattern, words in _HOURS:
         hours = pattern.sub(words, hours)
-    hours = _WEEKDAY.sub(lambda day: _WORDS["weekdays"][day[1]], hours)
-    return " ".join(_TO_WEEKDAY.sub("–", hours).split())
+    hours = _WEEKDAYS.sub(lambda days: _LISTED.sub(_weekday, days[1]), hours)
+    # 每天9:30 has no space to keep.
+    return " ".join(_WORD_END.sub(" ", _TO_WEEKDAY.sub("–", hours)).split())
+
+
+def _weekday(day: re.Match[str]) -> str:
+    """Return a day's name, with a comma where the next one follows at once (周六日)."""
+    return f"{_WORDS['weekdays'][day[1]]}{', ' if day[2] else ''}"
 
 
 def cost_text(place: Place, language: Language) -> str:
