@@ -262,13 +262,18 @@ async def test_a_writer_may_leave_out_a_sentence_but_not_all_of_a_line() -> None
     assert "有免费轮椅†" in done.text
 
 
-@pytest.mark.parametrize("item", ["- ", "2. ", "* "])
-def test_a_second_sentence_of_an_item_can_be_left_out_but_not_the_item(item: str) -> None:
+@pytest.mark.parametrize("item", ["- ", "2. ", "* ", "2、"])
+def test_a_sentence_of_an_item_can_be_left_out_and_an_item_of_several(item: str) -> None:
+    """郵政博物館も無料です† stayed as an item though the judge had left nothing of it."""
     text = f"Places:\n\n{item}In & Out is open daily. It has a lift.\n{item}Taikoo Li has 800 cars."
-    _, first, second, alone = statements(text, LINKED)
+    _, first, second, last = statements(text, LINKED)
     assert can_be_left_out(text, first)
     assert can_be_left_out(text, second)
-    assert not can_be_left_out(text, alone)
+    assert can_be_left_out(text, last)
+    above = f"{item}Taikoo Li has 800 cars.\n  - It is free."
+    for whole in (f"{item}Taikoo Li has 800 cars.\n\nThat is all.", f"{item}A mall.\n{above}"):
+        alone = next(one for one in statements(whole, LINKED) if "800" in one.plain)
+        assert not can_be_left_out(whole, alone)
 
 
 async def test_a_writer_who_is_late_leaves_the_sign() -> None:

@@ -38,9 +38,20 @@ def test_a_demand_is_met_broken_or_unknown_by_the_field_of_the_record(row: dict[
     assert outcome(demand, **row["record"])[0] == row["verdict"]
 
 
-def test_a_total_without_a_number_of_people_demands_nothing() -> None:
-    assert valid_constraints({"total_cost": 400, "people": None}) == {}
-    assert valid_constraints({"total_cost": 400, "people": 0}) == {}
+def test_a_total_without_a_number_of_people_stays_open_unless_one_alone_pays_more() -> None:
+    """It was lost without a word where the model left out how many they are."""
+    demand = valid_constraints({"total_cost": 400, "people": None})
+    assert demand == valid_constraints({"total_cost": 400, "people": 0}) == {"total_cost": 400}
+    assert outcome(demand, cost=90.0)[0] == "unknown"
+    assert outcome(demand, cost=500.0)[0] == "violated"
+    assert outcome(demand, cost=0.0)[0] == "satisfied"
+
+
+def test_what_an_area_is_near_to_says_which_demand_is_open() -> None:
+    for demand in (Constraints(max_walk_m=500), Constraints(max_distance_m=500)):
+        (verdict,) = check(record(distance_m=700, distance_from="西湖"), demand, "zh")
+        assert verdict["verdict"] == "unknown"
+        assert "500" in verdict["text"]
 
 
 def test_a_car_park_beside_a_lunch_need_not_be_cheap_or_suit_anybody() -> None:
@@ -324,7 +335,7 @@ def test_a_reader_is_told_no_guess_by_a_name_and_of_a_kind_only_that_it_is_anoth
     demands = Constraints(kind="museum", suits=["children"], max_walk_m=800)
     (named,) = judged([record("儿童馆", category="展厅")], demands, "zh")
     assert len(named["verdicts"]) == 3
-    assert verdict_texts(named, "zh") == ["步行路程没有测量"]
+    assert verdict_texts(named, "zh") == [say("constraints.max_walk_m.unknown", "zh", limit="800")]
     (other,) = judged([record(category="火锅店")], Constraints(kind="museum"), "zh")
     assert verdict_texts(other, "zh") == ["不符合：不是博物馆（火锅店）"]
 

@@ -29,8 +29,10 @@ def valid_constraints(candidate: Mapping[str, Any]) -> Constraints:
     if least := _number(candidate.get("min_cost"), _MAX_COST):
         valid["min_cost"] = least
     people = _number(candidate.get("people"), _MOST_PEOPLE)
-    if people and (total := _number(candidate.get("total_cost"), _MAX_COST)) is not None:
-        valid["total_cost"], valid["people"] = total, int(people)
+    if (total := _number(candidate.get("total_cost"), _MAX_COST)) is not None:
+        valid["total_cost"] = total
+        if people:
+            valid["people"] = int(people)
     if rating := _number(candidate.get("min_rating"), _BEST_RATING):
         valid["min_rating"] = rating
     if candidate.get("free") is True:
@@ -214,6 +216,8 @@ def _costs(place: Place, constraints: Constraints, language: Language) -> Iterat
     """Yield a verdict for each demand on the price a person; without a price it is unknown."""
     cost, people = place["cost"], constraints.get("people", 1)
     total = constraints.get("total_cost")
+    # For how many a sum has to do, nobody said: it only rules out what is dearer for one.
+    is_open = "people" not in constraints and (cost or 0) <= (total or 0) and cost != 0
     demands: tuple[tuple[str, float | None, bool], ...] = (
         ("max_cost", limit := constraints.get("max_cost"), (cost or 0) <= (limit or 0)),
         ("min_cost", least := constraints.get("min_cost"), (cost or 0) >= (least or 0)),
@@ -224,7 +228,11 @@ def _costs(place: Place, constraints: Constraints, language: Language) -> Iterat
         if bound is None:
             continue
         outcome: DemandOutcome = (
-            "unknown" if cost is None else "satisfied" if is_met else "violated"
+            "unknown"
+            if cost is None or (demand == "total_cost" and is_open)
+            else "satisfied"
+            if is_met
+            else "violated"
         )
         values = {
             "cost": cost_words(place, language),
@@ -274,7 +282,8 @@ def _within_area(
     metres, origin = place["distance_m"], place["distance_from"] or ""
     if metres is None or metres > limit + _AREA_REACHES_M or not is_area(origin):
         return None
-    text = say("constraints.of_area", language, origin=in_script(origin, language))
+    origin = in_script(origin, language)
+    text = say(f"constraints.{constraint}.of_area", language, origin=origin, limit=str(limit))
     return PlaceVerdict(constraint=constraint, verdict="unknown", field="distance_m", text=text)
 
 

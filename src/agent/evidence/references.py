@@ -113,7 +113,11 @@ _HEADINGS = (
     "参考文献", "数据来源", "信息来源", "参考来源", "来源列表", "sources used", "sources consulted",
     "sources cited", "sources and further reading", "quellen", "quellenangaben", "fuentes",
     "referencias", "références", "fonti", "fontes", "источники", "출처", "참고자료", "참고 자료",
-    "出典", "المصادر", "المراجع",
+    "出典", "参考", "参照", "情报源", "参考情报", "引用元", "参考サイト", "参考リンク", "参考url",
+    "参考链接", "相关链接", "참고", "참고 사이트", "المصادر", "المراجع", "bronnen", "źródła",
+    "kaynaklar", "nguồn", "nguồn tham khảo", "sumber", "แหล่งที่มา", "स्रोत", "källor", "kilder",
+    "lähteet",
+    "zdroje", "források", "джерела", "מקורות", "πηγέσ",
 )  # fmt: skip
 """In simplified characters, as `fold` writes them."""
 _DECORATION = " \t\r\n#*_>:：-"

@@ -8,7 +8,8 @@ from typing import Any
 
 from agent.core.strings import json_bytes
 from agent.evidence.claims.proof import Outcome, span_in
-from agent.evidence.claims.statements import LINKED, Notation, Statement
+from agent.evidence.claims.statements import ITEM_MARK, LINKED, Notation, Statement
+from agent.evidence.language import LONGEST
 from agent.evidence.types import Source
 
 MARK, CONTRADICTED = "†", "‡"
@@ -66,14 +67,30 @@ def left_out(text: str, statement: Statement, at: int = 0) -> tuple[int, int]:
 def _before(text: str, statement: Statement) -> str:
     """Return what stands before a statement on its line, without the mark of a list."""
     before = text[statement.line : statement.start]
-    return re.sub(r"\s*(?:[-*+•]|\d{1,3}[.)、])\s+", "", before)
+    return _MARK_OF_ITEM.sub("", before)
 
 
 def can_be_left_out(text: str, statement: Statement) -> bool:
-    """Return whether others stand beside a statement, so that its line goes on without it."""
+    """Return whether a line goes on without a statement, or a list without the item that it is."""
     end = text.find("\n", statement.end)
     beside = _before(text, statement) + text[statement.end : end if end >= 0 else len(text)]
-    return statement.kind != "cell" and len(re.sub(r"\W", "", beside)) > 0
+    if statement.kind == "cell" or re.sub(r"\W", "", beside):
+        return statement.kind != "cell"
+    return statement.kind == "item" and _is_one_of_several(text, statement)
+
+
+def _is_one_of_several(text: str, item: Statement) -> bool:
+    """Return whether an item stands between others of its list, and has none below itself."""
+    above = text[max(0, item.line - LONGEST) : item.line].splitlines()[-1:]
+    own, *below = text[item.line : item.end + LONGEST].splitlines()[:2]
+    depth = len(own) - len(own.lstrip())
+    if any(line.strip() and len(line) - len(line.lstrip()) > depth for line in below):
+        return False
+    marks = (_MARK_OF_ITEM.match(line) for line in (*above, *below))
+    return any(mark and len(mark[0]) - len(mark[0].lstrip()) == depth for mark in marks)
+
+
+_MARK_OF_ITEM = re.compile(rf"\s*{ITEM_MARK}")
 
 
 def _as_it_should_stand(statement: Statement, outcome: Outcome, notation: Notation) -> str:

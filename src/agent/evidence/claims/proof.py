@@ -433,15 +433,20 @@ LEAVES_OUT = "-"
 _LONGER = 40
 
 
-def is_sound_fix(fix: str, statement: Statement, passages: Sequence[Passage]) -> bool:
-    """Return whether a new wording adds nothing: its figures and names stand in what is known."""
+def is_sound_fix(
+    fix: str, statement: Statement, passages: Sequence[Passage], worked_out: str = ""
+) -> bool:
+    """Return whether a new wording adds nothing: its figures and names stand in what is known.
+
+    So does the value that a sum gives.
+    """
     words = without_numbers(fix)
     if fix.strip() == LEAVES_OUT:
         return statement.kind != "cell"
     if not words or words == statement.plain:
         return False
     allowed = " ".join([statement.said, *(passage.text for passage in passages)])
-    have = figures(allowed)
+    have = figures(f"{allowed} {worked_out}")
     stated = (figure for figure in figures(words) if _states(figure, words))
     if any(not any(_says(other, one) for other in have) for one in stated):
         return False

@@ -10,18 +10,16 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from agent.core.patterns import Linear
 from agent.evidence.claims.corrected import left_out
 from agent.evidence.claims.judging import with_citations
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
 from agent.evidence.claims.proof import Outcome
 from agent.evidence.claims.rewording import passages_of
-from agent.evidence.claims.statements import MARKED, Notation, Statement
+from agent.evidence.claims.statements import ITEM, MARKED, Notation, Statement
 from agent.evidence.figures import figures
 
 _LONGEST, _LONGEST_LOOK, _SHORT = 6000, 600, 2
 _SIGNS = " \t\n⟨⟩<>[]().:"
-_ITEM = Linear(r"(?:[-*+•]\s|\d{1,3}[.)、]\s)")
 BEGINNING = "0"
 """The place before the first statement."""
 
@@ -243,7 +241,7 @@ def _edited(text: str, statement: Statement, words: str) -> _Change:
     elif not words:
         return _Change(*left_out(text, statement), "")
     elif statement.kind == "item":
-        sign = _ITEM.match(words)
+        sign = ITEM.match(words)
         words = words[sign.end() :] if sign else words
     return _Change(statement.start, statement.end, words)
 
@@ -258,7 +256,7 @@ def _begun(statements: Sequence[Statement], words: str) -> _Change:
 def _inserted(text: str, after: Statement, words: str) -> _Change:
     """Return words behind a statement: in its paragraph, or as blocks below its own."""
     is_row = words.startswith("|")
-    is_item = bool(_ITEM.match(words))
+    is_item = bool(ITEM.match(words))
     is_block = is_row or is_item or words.startswith("#") or "\n" in words
     if after.kind != "cell" and not is_block:
         before = " " if text[after.end - 1 : after.end].isascii() else ""

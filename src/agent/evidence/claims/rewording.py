@@ -58,6 +58,7 @@ def failing_block(failing: Sequence[Failing], evidence: Evidence, notation: Nota
         lines.append(statements_block([statement], evidence, notation))
         lines += [f"   not borne out: {span}" for span in outcome.spans]
         lines += [f"   a source says: {outcome.quote}"] if outcome.quote else []
+        lines += [f"   the sum gives: {outcome.value}"] if outcome.value else []
         lines.append(f"   passages: {' '.join(names)}")
     return "\n".join(lines)
 
@@ -70,7 +71,7 @@ def sound_wordings(
     sound: dict[str, str] = {}
     for wording in wordings:
         if (one := by_name.get(wording.id.strip("[]. "))) and is_sound_fix(
-            wording.text, one[0], passages_of(one, evidence)
+            wording.text, one[0], passages_of(one, evidence), one[1].value
         ):
             sound[one[0].name] = wording.text
     return sound

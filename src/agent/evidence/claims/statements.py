@@ -128,7 +128,10 @@ class Statement:
 
 _FENCE = re.compile(r"\s{0,12}(?:`{3,}|~{3,})")
 _RULE = re.compile(r"[\s:|-]*")
-_LEAD = re.compile(r"\s{0,40}(?:>\s?)?(?:(?:[-*+•]|\d{1,3}[.)、])\s+)?")
+ITEM_MARK = r"(?:(?:[-*+•]|\d{1,3}[.)、])\s+|\d{1,3}、(?!\d))"
+ITEM = re.compile(ITEM_MARK)
+"""What an item of a list begins with: 3、 needs no blank behind it."""
+_LEAD = re.compile(rf"\s{{0,40}}(?:>\s?)?{ITEM_MARK}?")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s")
 _BOLD_LINE = re.compile(r"\s*\*\*([^*]{1,80}?)(?<![.。!！?？])\*\*[:：]?\s*")
 _RUN_IN = re.compile(r"\*\*[^*\d]{1,40}\*\*")
