@@ -10,7 +10,7 @@ import pytest
 
 from agent.core.errors import MalformedReply, ProviderRefused
 from agent.reading.extract import kind_of, page_text
-from agent.reading.extractors import html_text
+from agent.reading.extractors import html_text, whole_html
 from agent.reading.fetch import Body, Robots
 
 
@@ -163,3 +163,34 @@ def test_a_short_page_has_the_rows_of_its_tables_on_lines() -> None:
     )
     assert "| 品名 | 批号 |\n| --- | --- |\n| 百白破 | DT2511 |" in found.text
     assert "盘点人：许。" in found.text
+
+
+WHOLE = """<html><head><title>Site test</title><style>p {}</style></head><body>lead
+<nav>Home</nav><h1>Site test, <b>6</b> November</h1><p>Full flow.<br>40 L/s</p>tail
+<table><tr><th>Pump<th>Hours|day<tr><td><p>1</p><p>main</p><td>11<tr><td>2<td></table>after
+<ul><li>seal<li>shaft<ul><li>long</ul></ul><footer>Sgt Luo</footer>
+<script>x</script>end</body></html>
+"""
+
+
+def test_of_an_own_document_all_text_is_taken_with_headings_rows_and_items() -> None:
+    page = whole_html(WHOLE)
+    assert page.title == "Site test"
+    assert page.text.split("\n\n") == [
+        "lead", "# Site test, 6 November", "Full flow.", "40 L/s", "tail",
+        "| Pump | Hours\\|day |\n|---|---|\n| 1 main | 11 |\n| 2 |  |", "after",
+        "- seal\n- shaft\n- long", "Sgt Luo", "end",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "start", ["<div>" * 5_000, "<table>" * 900, "<td>" * 5_000, "<ul><li>" * 2_000]
+)
+def test_a_document_of_elements_within_elements_is_read(start: str) -> None:
+    assert not whole_html(f"<p>first</p>{start}deep").failed
+
+
+def test_a_table_in_a_cell_is_words_of_the_cell() -> None:
+    table = "<table><tr><td>in<td>ner</table>"
+    page = whole_html(f"<table><tr><th>a<th>b</tr><tr><td>1<td>{table}</td></tr></table>")
+    assert page.text == "| a | b |\n|---|---|\n| 1 | in ner |"

@@ -207,9 +207,9 @@ def _read_html(body: bytes, name: str) -> Iterator[ReadEvent]:
     markup = valid_text(page_text(body, "text/html"))
     if markup.count("\ufffd") > len(markup) * _MOST_BAD:
         raise CannotRead("page_encoding")
-    from agent.reading.extractors import html_text
+    from agent.reading.extractors import whole_html
 
-    page = html_text(markup)
+    page = whole_html(markup)
     if page.failed:
         raise CannotRead(page.failed)
     yield from markdown_events(valid_text(page.text), valid_text(page.title), name)

@@ -33,15 +33,8 @@ class ExtractedPage:
 
 def html_text(markup: str) -> ExtractedPage:
     """Return the main text of a page as Markdown, without menus and comments; needs trafilatura."""
-    from lxml.etree import ParserError  # type: ignore[import-untyped]
-    from lxml.html import HTMLParser, document_fromstring  # type: ignore[import-untyped]
-
     logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
-    parser = HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
-    try:
-        # Its own loader refuses documents that browsers show.
-        tree = document_fromstring(markup.replace("\0", "").encode("utf-8", "replace"), parser)
-    except ParserError:
+    if (tree := _html_tree(markup)) is None:
         return ExtractedPage(failed="page_empty")
     title, links = _html_title(tree), _html_links(tree)
     text = _main_text(tree)
@@ -49,6 +42,119 @@ def html_text(markup: str) -> ExtractedPage:
         # Of a short page all is taken as it comes, each cell as a line.
         text = _BETWEEN_ROWS.sub("|\n", _main_text(tree))
     return ExtractedPage(title, _ESCAPED.sub(r"\1", text), links=links)
+
+
+def _html_tree(markup: str) -> Any:
+    """Return the parsed document; None for one without an element."""
+    from lxml.etree import ParserError  # type: ignore[import-untyped]
+    from lxml.html import HTMLParser, document_fromstring  # type: ignore[import-untyped]
+
+    parser = HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
+    try:
+        # Its own loader refuses documents that browsers show.
+        return document_fromstring(markup.replace("\0", "").encode("utf-8", "replace"), parser)
+    except ParserError:
+        return None
+
+
+def whole_html(markup: str) -> ExtractedPage:
+    """Return all text of a document as Markdown: headings, paragraphs, lists, rows of tables.
+
+    For files of the user, of which nothing is left out. (A reader of web pages looks for the main
+    text: of a short page trafilatura drops headings and lists.)
+    """
+    from lxml.etree import iterwalk
+
+    if (tree := _html_tree(markup)) is None:
+        return ExtractedPage(failed="page_empty")
+    text, walk = _MarkdownText(), iterwalk(tree, events=("start", "end"))
+    for event, element in walk:
+        if event == "start" and element.tag in _NO_TEXT:
+            walk.skip_subtree()
+        elif event == "start":
+            text.begin(element.tag)
+            text.add(element.text)
+        else:
+            text.end(element.tag)
+            text.add(element.tail)
+    text.close()
+    return ExtractedPage(_html_title(tree), text.whole() or " ".join(tree.text_content().split()))
+
+
+_NO_TEXT = {"head", "script", "style", "template", "noscript", "nav", "svg", "iframe", "object"}
+_HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
+_LINES = {*_HEADINGS, "p", "div", "section", "article", "main", "header", "footer", "aside", "li",
+          "ul", "ol", "dl", "dt", "dd", "table", "caption", "thead", "tbody", "tfoot", "tr",
+          "blockquote", "pre", "figure", "figcaption", "address", "details", "summary", "fieldset",
+          "form", "hr", "br", "body", "html", "option", "label", "legend"}  # fmt: skip
+"""Elements that stand on lines of their own."""
+
+
+class _MarkdownText:
+    """Put a document's text into lines of Markdown, as its elements begin and end."""
+
+    def __init__(self) -> None:
+        self._lines: list[tuple[str, str]] = []
+        """Each with its kind: rows of a table, and items of a list, stand together."""
+        self._words: list[str] = []
+        self._mark = ""
+        self._rows: list[list[str]] = []
+        """The cells of the rows under way, tables within tables."""
+        self._is_head = False
+
+    def add(self, words: str | None) -> None:
+        if words:
+            self._words.append(words)
+
+    def begin(self, tag: str) -> None:
+        if tag in _LINES:
+            self.close()
+            self._mark = _HEADINGS.get(tag, "- " if tag == "li" else "")
+        if tag == "table" and not self._rows:
+            self._is_head = True
+        elif tag == "tr":
+            self._rows.append([])
+        elif tag in ("td", "th"):
+            self._words.append(" ")
+
+    def end(self, tag: str) -> None:
+        if tag in ("td", "th") and self._rows:
+            self._rows[-1].append(self._taken().replace("|", "\\|"))
+        elif tag == "tr" and self._rows:
+            self._end_row(self._rows.pop())
+        elif tag in _LINES:
+            self.close()
+
+    def close(self) -> None:
+        """End the line under way; within a row it only ends a word."""
+        if self._rows:
+            self._words.append(" ")
+        elif words := self._taken():
+            self._lines.append(("item" if self._mark == "- " else "", self._mark + words))
+            self._mark = ""
+
+    def whole(self) -> str:
+        text, before = list[str](), ""
+        for kind, line in self._lines:
+            text += ["\n" if kind and kind == before else "\n\n", line]
+            before = kind
+        return "".join(text).strip()
+
+    def _taken(self) -> str:
+        words = " ".join("".join(self._words).split())
+        self._words.clear()
+        return words
+
+    def _end_row(self, cells: list[str]) -> None:
+        if self._rows:
+            # A table within a cell is words of the cell.
+            self._words.append(" ".join(cells))
+        elif any(cells):
+            self._words.clear()
+            self._lines.append(("row", f"| {' | '.join(cells)} |"))
+            if self._is_head:
+                self._lines.append(("row", "|" + "---|" * len(cells)))
+                self._is_head = False
 
 
 def _main_text(tree: Any) -> str:
