@@ -59,10 +59,10 @@ PLANNED = replace(WORKED, planned=["应用"])
         ([THINK, CHANGE, END], WORKED, [None, None, "moved"]),
         ([END], replace(WORKED, moved=True), ["second_change"]),
         ([SEARCH], replace(WORKED, moved=True), [None]),
-        ([CODE, END], replace(WORKED, code=True), [None, None]),
+        ([CODE, END], replace(WORKED, tools=["run_code", "end_of_research"]), [None, None]),
         ([CODE], WORKED, ["unknown_tool"]),
         ([THINK, EXPLORE, END], WORKED, [None, None, "unseen"]),
-        ([EXPLORE], replace(WORKED, inside=True), ["unknown_tool"]),
+        ([EXPLORE], replace(WORKED, tools=["think_tool"]), ["unknown_tool"]),
         ([END], replace(FRESH, answered=True), [None]),
         ([THINK, END, SEARCH], WORKED, [None, "unseen", None]),
         ([THINK, END, END], WORKED, [None, None, "second_change"]),
@@ -119,7 +119,7 @@ def test_a_new_topic_must_be_new(topic: str, refusal: str | None) -> None:
 
 
 def test_the_maps_tools_are_allowed_where_they_are_offered() -> None:
-    offered = TopicHistory("成本", [], thought=False, searched=False, maps=["maps_geo"])
+    offered = TopicHistory("成本", [], thought=False, searched=False, tools=["maps_geo"])
     assert ruled([call("maps_geo", address="杭州")], offered) == [None]
 
 

@@ -51,7 +51,6 @@ from agent.assistants.deep_research.tools import (
     MAX_QUERIES,
     MAX_THOUGHT,
     MOVED,
-    OWN,
     SEARCH,
     THINK,
     Ruling,
@@ -59,6 +58,7 @@ from agent.assistants.deep_research.tools import (
     explored_topics,
     new_topic_of,
     offers_maps,
+    own_tools,
     reads_left,
     reason_of,
     ruled,
@@ -182,6 +182,7 @@ class _Step:
     def _history(self) -> TopicHistory:
         state = self.state
         before = topic_messages(state)[:-1]
+        own = own_tools(state, self.configuration, code=self.runner is not None)
         return TopicHistory(
             topic=state["topic"],
             done=[entry["topic"] for entry in state.get("search_results", [])],
@@ -190,10 +191,7 @@ class _Step:
             answered=bool(state["previous"]["sources"]) or state.get("own_whole", False),
             planned=self._planned(),
             reminded=was_reminded(before),
-            maps=self._map_names(),
-            documents=bool(state.get("readable")),
-            code=self.runner is not None,
-            inside=state["turn"].get("own_only", False),
+            tools=[*(each.name for each in own), *self._map_names()],
             moved=were_moved(self.message),
         )
 
@@ -203,8 +201,7 @@ class _Step:
         return [thought] if (thought := clean_text(text, MAX_THOUGHT)) else []
 
     def _thoughts(self, calls: Sequence[ToolCall]) -> list[str]:
-        own = [thought for call in calls if call["name"] in OWN and (thought := thought_of(call))]
-        return [*self._aside(), *own]
+        return [*self._aside(), *filter(None, map(thought_of, calls))]
 
     def _planned(self) -> list[str]:
         """Return the topics that are to be looked into; none where all there is was read."""

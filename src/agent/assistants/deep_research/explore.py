@@ -10,15 +10,12 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel
 
 from agent.assistants.common.conversation import prompt_tokens
-from agent.assistants.common.document_tools import DOCUMENT_TOOLS
 from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.common.own_documents import SEARCH_DOCUMENTS, own_scope
 from agent.assistants.common.previous import previous_lines
-from agent.assistants.common.reading import READ
 from agent.assistants.common.search import map_tools
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.steering import new_wishes, wished, with_wishes
-from agent.assistants.common.toolbox import CODING
 from agent.assistants.common.turn import (
     Share,
     context_limit,
@@ -49,11 +46,10 @@ from agent.assistants.deep_research.state import (
     topic_messages,
 )
 from agent.assistants.deep_research.tools import (
-    EXPLORING,
-    OUTSIDE,
     SEARCH,
     THINK,
     offers_maps,
+    own_tools,
 )
 from agent.configuration import Configuration
 from agent.core.budget import Meter, no_usage
@@ -393,11 +389,7 @@ async def _tools(
     state: DeepState, configuration: Configuration, services: Services, meter: Meter
 ) -> tuple[list[BaseTool], list[Gap]]:
     """Return our own tools, and the map's where a place is named and the map can be had."""
-    inside = state["turn"].get("own_only", False)
-    own = [t for t in EXPLORING if t.name != READ or configuration.max_page_reads]
-    own = [t for t in own if not (inside and t.name in OUTSIDE)]
-    own += DOCUMENT_TOOLS if state.get("readable") else []
-    own += [CODING] if await services.code_runner() else []
+    own = own_tools(state, configuration, code=await services.code_runner() is not None)
     if not offers_maps(state, configuration):
         return own, []
     maps, gaps = await map_tools(state["turn"], services, meter)

@@ -14,7 +14,7 @@ from langchain_core.tools import BaseTool, tool
 from agent.assistants.common.document_tools import DOCUMENT_TOOLS
 from agent.assistants.common.reading import READ, READING
 from agent.assistants.common.search import offers_map
-from agent.assistants.common.toolbox import CODE, queries_of
+from agent.assistants.common.toolbox import CODING, queries_of
 from agent.assistants.deep_research.state import Counts, DeepState
 from agent.configuration import Configuration
 from agent.evidence.geo import parse_lnglat
@@ -26,8 +26,6 @@ THINK, SEARCH, EXPLORE = "think_tool", "tavily_search", "explore"
 CHANGE, END = "change_research_topic", "end_of_research"
 OUTSIDE = (SEARCH, READ, EXPLORE)
 """Tools that ask the web."""
-OF_DOCUMENTS = tuple(each.name for each in DOCUMENT_TOOLS)
-OWN = (THINK, SEARCH, EXPLORE, READ, *OF_DOCUMENTS, CODE, CHANGE, END)
 _THOUGHTFUL = (THINK, SEARCH, EXPLORE, CHANGE, END)
 """Calls that carry a thought."""
 MAX_QUERIES, MAX_EXPLORED = 5, 5
@@ -178,14 +176,8 @@ class TopicHistory:
     """The topics of the plan that nobody has looked into yet."""
     reminded: bool = False
     """Whether an end of this topic was refused before."""
-    maps: Collection[str] = ()
-    """The names of the map's tools, where they are offered."""
-    documents: bool = False
-    """Whether own documents may be searched."""
-    code: bool = False
-    """Whether programs can be run."""
-    inside: bool = False
-    """Whether nothing but them may be."""
+    tools: Collection[str] = tuple(each.name for each in EXPLORING)
+    """The names of those that there are."""
     moved: bool = False
     """Whether these calls stood behind the change that began the topic, with its thought."""
 
@@ -286,13 +278,7 @@ class _Order:
 
     def judge(self, call: ToolCall, following: Sequence[ToolCall]) -> CallRefusal | None:
         name = call["name"]
-        if name not in OWN and name not in self._history.maps:
-            return "unknown_tool"
-        if name in OF_DOCUMENTS and not self._history.documents:
-            return "unknown_tool"
-        if name == CODE and not self._history.code:
-            return "unknown_tool"
-        if self._history.inside and (name in OUTSIDE or name not in OWN):
+        if name not in self._history.tools:
             return "unknown_tool"
         if name in (CHANGE, END):
             return self._closing(call, following)
@@ -346,6 +332,14 @@ class _Order:
 def _plain(topic: str) -> str:
     folded = unicodedata.normalize("NFKC", topic).casefold()
     return "".join(folded.split()).strip(_QUOTES)
+
+
+def own_tools(state: DeepState, configuration: Configuration, *, code: bool) -> list[BaseTool]:
+    """Return our own tools that there are in this turn; `code` says if programs can be run."""
+    inside = state["turn"].get("own_only", False)
+    tools = [t for t in EXPLORING if t.name != READ or configuration.max_page_reads]
+    tools = [t for t in tools if not (inside and t.name in OUTSIDE)]
+    return [*tools, *(DOCUMENT_TOOLS if state.get("readable") else ()), *([CODING] if code else ())]
 
 
 def offers_maps(state: DeepState, configuration: Configuration) -> bool:
