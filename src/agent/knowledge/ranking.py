@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from agent.core.processor import breathe
+from agent.core.strings import estimated_tokens
 from agent.knowledge.terms import query_terms, terms
 from agent.knowledge.types import KnowledgeHit
 
@@ -124,6 +125,19 @@ class Bm25:
 def best_first(scores: Sequence[float]) -> list[tuple[int, float]]:
     """Return (index, score) by falling score; equal ones in their order."""
     return sorted(enumerate(scores), key=lambda scored: -scored[1])
+
+
+def nearest_within(texts: Sequence[str], query: str, tokens: int) -> list[int]:
+    """Return the places of the texts nearest to a query, in order: at least one, as `tokens` hold.
+
+    The nearest that has no room ends it: what is less near is not shown in its stead.
+    """
+    chosen = list[int]()
+    for place, _ in best_first(Bm25(texts).scores(query)):
+        if (tokens := tokens - estimated_tokens(texts[place])) < 0 and chosen:
+            break
+        chosen.append(place)
+    return sorted(chosen)
 
 
 WEIGHTS = (4.0, 2.0, 1.0)

@@ -17,11 +17,10 @@ from agent.assistants.common.own_documents import (
 from agent.assistants.common.services import Services
 from agent.assistants.common.whole_documents import title_of
 from agent.core.errors import AgentError
-from agent.core.strings import estimated_tokens
 from agent.evidence.language import fold
 from agent.evidence.queries import clean_text
-from agent.knowledge.ranking import Bm25, best_first
-from agent.knowledge.types import KnowledgeHit, KnownDocument, Scope
+from agent.knowledge.ranking import nearest_within
+from agent.knowledge.types import KnownDocument, Scope
 from agent.texts import Language, say
 
 LIST_DOCUMENTS, OPEN_DOCUMENT = "list_documents", "open_document"
@@ -88,8 +87,9 @@ async def open_own(
         )
     except AgentError as error:
         return OwnPassages(document, gap=documents_gap(error, language))
-    chosen = _nearest(hits, looking_for or document, tokens)
-    sources = [passage_source(f"{prefix}-{n}", hit, language) for n, hit in enumerate(chosen)]
+    texts = [passage_text(hit) for hit in hits]
+    chosen = nearest_within(texts, looking_for or document, tokens)
+    sources = [passage_source(f"{prefix}-{n}", hits[at], language) for n, at in enumerate(chosen)]
     return OwnPassages(document, sources)
 
 
@@ -101,14 +101,3 @@ def _named(name: str, documents: Sequence[KnownDocument]) -> KnownDocument | Non
         if wanted in (*map(fold, titles), fold(f"{titles[1]} ({titles[2]})")):
             return each
     return next((d for d in documents if wanted and wanted in fold(title_of(d))), None)
-
-
-def _nearest(hits: Sequence[KnowledgeHit], looking_for: str, tokens: int) -> list[KnowledgeHit]:
-    texts = [passage_text(hit) for hit in hits]
-    ranked = best_first(Bm25(texts).scores(looking_for))
-    chosen = set[int]()
-    for place, _ in ranked:
-        if (tokens := tokens - estimated_tokens(texts[place])) < 0 and chosen:
-            break
-        chosen.add(place)
-    return [hits[place] for place in sorted(chosen)]

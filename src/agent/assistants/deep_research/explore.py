@@ -58,7 +58,7 @@ from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.citations import MARKER
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap
-from agent.knowledge.ranking import Bm25, best_first
+from agent.knowledge.ranking import nearest_within
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import ModelAnswer
 from agent.prompts import Raw, task_prompt
@@ -101,16 +101,10 @@ async def own_documents(
 def nearest_of(whole: WholeDocuments, queries: Sequence[str], tokens: int) -> WholeDocuments:
     """Return the passages that bear most on the queries, under the ids that they have in all."""
     texts = whole.texts
-    sizes = {name: estimated_tokens(text) for name, text in texts.items()}
-    if sum(sizes.values()) <= tokens:
+    if sum(map(estimated_tokens, texts.values())) <= tokens:
         return whole
-    names, scores = list(texts), Bm25(list(texts.values())).scores("\n".join(queries))
-    chosen = set[str]()
-    for place, _ in best_first(scores):
-        if (tokens := tokens - sizes[names[place]]) < 0:
-            break
-        chosen.add(names[place])
-    return whole.with_passages(chosen)
+    names, near = [*texts], nearest_within([*texts.values()], "\n".join(queries), tokens)
+    return whole.with_passages({names[place] for place in near})
 
 
 def explore_prompt(

@@ -201,7 +201,7 @@ def _archive(
     urls = {page["url"] for page in earlier}
     fresh = [page for page in chosen if page["url"] not in urls]
     numbered = [
-        _useful_page(page, f"t{place}-{number}")
+        cast(UsefulPage, {**page, "id": page.get("id") or f"t{place}-{number}"})
         for number, page in enumerate(fresh, start=len(earlier))
     ]
     reason = " / ".join(filter(None, (intent["reason"], last_thought(messages)[:_MAX_THOUGHT])))
@@ -212,7 +212,8 @@ def _archive(
         compressed_content=None,
     )
     if found:
-        entry["found"] = "\n".join(filter(None, [_found_before(entries, place), found]))
+        before = entries[place].get("found", "") if place < len(entries) else ""
+        entry["found"] = "\n".join(filter(None, [before, found]))
     return entry, invented
 
 
@@ -220,11 +221,6 @@ def _is_dropped(state: DeepState) -> bool:
     """Return whether the person does not want the present topic any more."""
     planned = topic_named(state.get("plan", []), topic_name(state))
     return planned is not None and planned["status"] == "dropped"
-
-
-def _found_before(entries: Sequence[TopicResult], place: int) -> str:
-    """Return what was found on a topic before it was cleared."""
-    return entries[place].get("found", "") if place < len(entries) else ""
 
 
 def _is_new(state: DeepState, entry: TopicResult | None) -> bool:
@@ -283,10 +279,6 @@ def _gaps(state: DeepState, entry: TopicResult | None, messages: Sequence[AnyMes
     if entry is None or entry["useful_webpages"] or mapped:
         return []
     return [run_gap("deep_research.no_pages", state["turn"]["language"], query=entry["topic"])]
-
-
-def _useful_page(page: FoundPage, name: str) -> UsefulPage:
-    return cast(UsefulPage, {**page, "id": page.get("id") or name})
 
 
 def after_switch(state: DeepState) -> list[Send] | Literal["explore", "act", "review_notes"]:

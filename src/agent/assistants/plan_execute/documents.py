@@ -22,6 +22,7 @@ from agent.assistants.plan_execute.subject import bearing, queries_of
 from agent.core.budget import Meter
 from agent.core.errors import AgentError
 from agent.core.strings import cut_to_tokens, estimated_tokens
+from agent.evidence.constraints import listed
 from agent.evidence.markdown import canonical, link_url
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap, SourceKind
@@ -146,7 +147,7 @@ def _document(value: Mapping[str, Any], source: str) -> Document | None:
     document_kind = kind if kind in get_args(DocumentKind) else _KINDS.get(origin, "page")
     more: dict[str, Any] = {
         "published": _line(value.get("published"), 40),
-        "authors": [_line(name, _SHORT) for name in _list(value.get("authors"))][:20],
+        "authors": [_line(name, _SHORT) for name in listed(value.get("authors"))][:20],
         "year": value.get("year") if isinstance(value.get("year"), int) else None,
         "doi": _line(value.get("doi"), _SHORT),
         "pdf_url": link_url(_line(value.get("pdf_url"), 2000)),
@@ -161,7 +162,7 @@ def _document(value: Mapping[str, Any], source: str) -> Document | None:
 def _figures(value: Any, url: str) -> list[FiledFigure]:
     """Return figures with name, value, unit and period; by default at the document's URL."""
     figures = []
-    for each in _list(value)[:_MAX_FIGURES]:
+    for each in listed(value)[:_MAX_FIGURES]:
         if not isinstance(each, Mapping):
             continue
         texts = {name: _line(str(each.get(name) or ""), _SHORT) for name in _FIGURE}
@@ -215,10 +216,6 @@ def _lines(value: Any, limit: int) -> str:
         return ""
     lines = (clean_text(line, limit) for line in value[: 2 * limit].splitlines())
     return "\n".join(line for line in lines if line)[:limit]
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 _PREVIEW = 60

@@ -433,7 +433,10 @@ async def clean_and_rerank(state: ExecutorState, runtime: Runtime[ExecutorRun]) 
             threshold=run.configuration.rerank_threshold,
             least=_LEAST,
         )
-        ranked = [_with_score(papers[place], score) for place, score in ranking.order]
+        ranked = [
+            cast(Document, {**papers[place], "score": round(score, 4)})
+            for place, score in ranking.order
+        ]
         note = f"{ranking.backend} ({ranking.note})" if ranking.note else ranking.backend
         if ranking.note:
             log.warning("turn=%s %s: ranking: %s", run.turn["id"], run.task["id"], ranking.note)
@@ -442,10 +445,6 @@ async def clean_and_rerank(state: ExecutorState, runtime: Runtime[ExecutorRun]) 
              len(documents), len(ranked), len(papers))  # fmt: skip
     documents = await _kept(sorted_by_kind([*ranked, *others]), run)
     return ExecutorState(reranked_results=documents, rerank_note=note)
-
-
-def _with_score(document: Document, score: float) -> Document:
-    return cast(Document, {**document, "score": round(score, 4)})
 
 
 async def _kept(documents: Sequence[Document], run: ExecutorRun) -> list[Document]:
