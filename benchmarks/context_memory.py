@@ -123,7 +123,7 @@ def lines_of(first: Growth, second: Growth, options: ResearchOptions) -> list[Li
     return [
         Line(row, "rounds", len(rounds), digits=0),
         Line(row, "pages archived", pages, options.topics * options.pages, digits=0, least=True),
-        Line(row, "state beside the archive, most ÷ first", max(beside) / begun, 1.3, digits=2,
+        Line(row, "state beside the archive, most ÷ first", max(beside) / begun, 1.4, digits=2,
              note=f"{max(beside):.0f} kB; the archive {rounds[-1].archive_kb:.0f} kB"),
         Line(row, "process in 40 rounds, MB more",
              rounds[-1].memory_mb - rounds[0].memory_mb, digits=1),

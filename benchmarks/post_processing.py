@@ -2,9 +2,9 @@
 
     uv run python -m benchmarks.post_processing [--scale 0.1] [--runs 3]
 
-30 pages over 5 topics: a batch of pages is read in 1.0 s, compressed in 2.0 s, and the report
-streams for 4.0 s. Ratios are wall clock ÷ bound, which is 7 s with five topics at once and 13 s
-with two. Time counts from the end of exploration to the end of the run, checkpoints included.
+30 pages over 5 topics: a batch of pages is read in 1.0 s, and the report streams for 4.0 s; no
+topic is long enough for notes. Ratios are wall clock ÷ bound, which is 5 s with five topics at
+once and 7 s with two. Time counts from the end of exploration to the end of the run, checkpoints included.
 """
 
 import argparse
@@ -39,7 +39,6 @@ class Course:
     """The times of one run, in seconds from the end of its exploration."""
 
     explored: float = 0.0
-    compressed: float = 0.0
     first_text: float = 0.0
     ended: float = 0.0
     kept: dict[str, Any] = field(default_factory=dict)
@@ -48,8 +47,6 @@ class Course:
         now = time.monotonic()
         if mode == "custom" and part["type"] == "topic_done":
             self.explored = now
-        elif mode == "custom" and part["type"] == "compressed":
-            self.compressed = now - self.explored
         elif mode == "messages" and isinstance(part[0], AIMessageChunk) and part[0].text:
             self.first_text = self.first_text or now - self.explored
         elif mode == "values":
@@ -103,16 +100,12 @@ def lines_of(
     pages = options.topics * options.pages
     kept = sum(len(e["useful_webpages"]) for e in runs[0].kept["search_results"])
     walls = [run.ended for run in runs]
-    reading = bound - options.report * options.scale
     return [
         Line(row, "post-processing ÷ bound", median(walls) / bound, _TARGET,
              f"{median(walls):.2f} s of {bound:.2f} s; worst {max(walls):.2f} s"),
-        Line(row, "reading and compressing ÷ bound",
-             median(run.compressed for run in runs) / reading),
         Line(row, "first text of the report, s", median(run.first_text for run in runs), digits=2),
         Line(row, "pages in the report's notes", kept, pages, digits=0, least=True),
         Line(row, "extractions at once", most.get("extract", 0), width, digits=0),
-        Line(row, "compressions at once", most.get("deep_compress", 0), width, digits=0),
     ]  # fmt: skip
 
 

@@ -5,8 +5,10 @@ with its stdin.
 """
 
 import asyncio
+import itertools
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -53,12 +55,13 @@ class ResearchOptions:
     scale: float = 1.0
     extract: float = 1.0
     compress: float = 2.0
+    """Of a topic whose pages are too many to be shown as they are."""
     report: float = 4.0
 
     def bound(self, width: int) -> float:
         """Seconds that no post-processing can beat: rounds of `width` topics, then the report."""
         rounds = -(-self.topics // width)
-        return (rounds * (self.extract + self.compress) + self.report) * self.scale
+        return (rounds * self.extract + self.report) * self.scale
 
 
 class Researcher:
@@ -80,7 +83,7 @@ class Researcher:
                 return no_verdicts(turn)
             case "revise":
                 return no_edits(turn)
-        return ModelReply(text=answer_text().replace("[^w", "[^t"))
+        return ModelReply(text=_cited(answer_text(), turn.user))
 
     def _explore(self, turn: ModelTurn) -> ModelReply:
         topic, done = block(turn.user, "topic"), done_calls(turn)
@@ -93,6 +96,12 @@ class Researcher:
         following = self._topics[self._topics.index(topic) + 1 :]
         urls = shown_urls(turn)[-self._options.pages :]
         return ModelReply(calls=(change(following[0], urls) if following else end(urls),))
+
+
+def _cited(text: str, prompt: str) -> str:
+    """Return a text whose markers name pages that the prompt shows, one after the other."""
+    shown = itertools.cycle(re.findall(r'<page id="([^"]+)"', prompt) or ["none"])
+    return re.sub(r"\[\^[^\]]+\]", lambda _: f"[^{next(shown)}]", text)
 
 
 class Crowd:
