@@ -4,7 +4,8 @@
 
 30 pages over 5 topics: a batch of pages is read in 1.0 s, and the report streams for 4.0 s; no
 topic is long enough for notes. Ratios are wall clock ÷ bound, which is 5 s with five topics at
-once and 7 s with two. Time counts from the end of exploration to the end of the run, checkpoints included.
+once and 7 s with two. Time counts from the end of exploration to the end of the run, checkpoints
+included.
 """
 
 import argparse
