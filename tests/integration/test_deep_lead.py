@@ -9,6 +9,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from agent.assistants.deep_research.graph import build_graph
 from agent.core.budget import Meter
 from agent.core.concurrency import Lazy
+from agent.evidence.citations import MARKER
+from agent.prompts import element
 from agent.reading.reader import Article
 from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
 from agent.sample.model.text import block
@@ -28,6 +30,7 @@ from tests.support.deep_lab import (
     think,
 )
 from tests.support.lab import answer_of, told
+from tests.support.plan_knowledge import MemoryKnowledge, With
 
 FACT = "2025年电芯成本为417元/千瓦时"
 LONG = "。".join(f"第{n}段讲行业历史，与成本无关" for n in range(300))
@@ -43,6 +46,10 @@ def explore(*topics: str) -> FunctionCall:
 
 def code(program: str) -> FunctionCall:
     return FunctionCall("run_code", {"code": program})
+
+
+def own_search(query: str) -> FunctionCall:
+    return FunctionCall("search_documents", {"query": query})
 
 
 def answers(turn: ModelTurn, name: str) -> list[str]:
@@ -82,11 +89,15 @@ class WebReader:
         return Article(url, page.title, page.text, False, "html", url)
 
 
-async def research(lab: DeepLab) -> dict[str, Any]:
+async def research(
+    lab: DeepLab, own: MemoryKnowledge | None = None, **context: Any
+) -> dict[str, Any]:
     services: Any = replace(lab.services, reader=Lazy(lambda: WebReader(lab.web)))
+    services = With(services, knowledge=lambda: own) if own else services
     graph = build_graph(lambda: services).compile(checkpointer=InMemorySaver())
-    given: Any = {"messages": ZH}
-    state: dict[str, Any] = await graph.ainvoke(given, lab.where(), context=lab.configured())
+    given: Any = {"messages": ZH, **({"collections": ["own"]} if own else {})}
+    settings = lab.configured(**context)
+    state: dict[str, Any] = await graph.ainvoke(given, lab.where(), context=settings)
     return state
 
 
@@ -213,3 +224,37 @@ async def test_the_lead_is_the_answers_model_unless_another_is_set(
     async with deep_laboratory(Researcher("成本")) as lab:
         await lab.ask(ZH, lead_model=setting)
     assert {turn.model for turn in lab.llm.asked("deep_explore")} == {model}
+
+
+def own_files() -> MemoryKnowledge:
+    """Two small documents, one of many passages, and one for which there is no room."""
+    files = MemoryKnowledge()
+    files.put("a-long", "\n\n".join(f"第 {n} 节，{'说的是别的事情。' * 150}" for n in range(30)))
+    files.put("b-small", "电芯由青岚公司供货。")
+    files.put("c-small", "仓库在北门。")
+    files.put("d-book", "\n\n".join(f"卷 {n}，{'储能电芯成本的旧账。' * 150}" for n in range(200)))
+    return files
+
+
+async def test_own_documents_begin_alike_in_every_step_and_a_passage_has_one_id() -> None:
+    llm = Lead(
+        lambda turn: [own_search("电芯 供货")],
+        lambda turn: [search("电芯成本")],
+        lambda turn: [end()],
+    )
+    async with deep_laboratory(llm, web=Web(long_page)) as lab:
+        state = await research(lab, own_files(), own_token_limit=40_000)
+    first, second, *_ = [
+        block(turn.user, "documents").split("\n</document>") for turn in llm.asked("deep_explore")
+    ]
+    assert first[:2] == second[:2], "small ones first: their prompts begin alike"
+    assert "电芯由青岚公司供货。" in first[1]
+    assert len("".join(second)) < len("".join(first)) * 0.8
+    for shown in (first, second):
+        assert element("not_shown", "d-book") in shown[-1]
+        assert "[^d0-0] 卷" in shown[-1], "the passages nearest to the question are there"
+    [found] = answers(llm.asked("deep_explore")[1], "search_documents")
+    [name] = MARKER.findall(first[1])
+    assert f'id="{name}"' in found
+    gathered = state["sources_gathered"]
+    assert {s["id"] for s in gathered if "青岚公司供货" in str(s["quotes"])} == {name}

@@ -1,6 +1,6 @@
 """Let a model list and open own documents, where they are too large to be shown whole."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from langchain_core.messages import ToolCall
@@ -9,8 +9,9 @@ from langchain_core.tools import BaseTool, tool
 from agent.assistants.common.own_documents import (
     DOCUMENTS,
     OwnPassages,
+    PassageKey,
     documents_gap,
-    passage_source,
+    passage_sources,
     passage_text,
     shown_path,
 )
@@ -73,8 +74,12 @@ async def open_own(
     prefix: str,
     language: Language,
     tokens: int,
+    names: Mapping[PassageKey, str],
 ) -> OwnPassages:
-    """Return the passages of a document in their order, all or the nearest; never raise."""
+    """Return the passages of a document in their order, all or the nearest; never raise.
+
+    `names` are the ids of passages that have one already.
+    """
     if scope is None:
         return OwnPassages(document)
     knowledge = services.knowledge()
@@ -88,9 +93,8 @@ async def open_own(
     except AgentError as error:
         return OwnPassages(document, gap=documents_gap(error, language))
     texts = [passage_text(hit) for hit in hits]
-    chosen = nearest_within(texts, looking_for or document, tokens)
-    sources = [passage_source(f"{prefix}-{n}", hits[at], language) for n, at in enumerate(chosen)]
-    return OwnPassages(document, sources)
+    chosen = [hits[at] for at in nearest_within(texts, looking_for or document, tokens)]
+    return OwnPassages(document, passage_sources(chosen, prefix, names, language))
 
 
 def _named(name: str, documents: Sequence[KnownDocument]) -> KnownDocument | None:

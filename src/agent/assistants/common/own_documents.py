@@ -5,7 +5,7 @@ there is no tool and no cost, but for `plan_execute`, which reads all that its o
 """
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Literal
@@ -268,6 +268,16 @@ def documents_gap(error: AgentError, language: Language) -> Gap:
     return run_gap("documents.knowledge_failed", language, reason=reason)
 
 
+PassageKey = tuple[str, int]
+"""A passage by its document and its place in it."""
+_NO_NAMES: Mapping[PassageKey, str] = {}
+
+
+def passage_key(hit: KnowledgeHit) -> PassageKey:
+    """Return what tells a passage from all others."""
+    return hit.document["id"], hit.chunk["number"]
+
+
 @dataclass(frozen=True)
 class OwnPassages:
     """Hold what own documents say on a query: a source for each passage, or why there is none."""
@@ -294,18 +304,32 @@ async def search_own(
     *,
     prefix: str,
     language: Language,
+    names: Mapping[PassageKey, str] = _NO_NAMES,
 ) -> OwnPassages:
-    """Return the passages nearest to a query, best first; never raise for a failure."""
+    """Return the passages nearest to a query, best first; never raise for a failure.
+
+    `names` are the ids of passages that have one already.
+    """
     if scope is None:
         return OwnPassages(query)
     try:
         hits = await services.knowledge().search(query, scope, limit=_LOOKED_AT, meter=meter)
     except AgentError as error:
         return OwnPassages(query, gap=documents_gap(error, language))
-    return OwnPassages(
-        query,
-        [passage_source(f"{prefix}-{n}", hit, language) for n, hit in enumerate(hits[:_SHOWN])],
-    )
+    return OwnPassages(query, passage_sources(hits[:_SHOWN], prefix, names, language))
+
+
+def passage_sources(
+    hits: Sequence[KnowledgeHit],
+    prefix: str,
+    names: Mapping[PassageKey, str],
+    language: Language,
+) -> list[Source]:
+    """Return a source for each passage, under the id that it has already, else a new one."""
+    return [
+        passage_source(names.get(passage_key(hit), f"{prefix}-{n}"), hit, language)
+        for n, hit in enumerate(hits)
+    ]
 
 
 def is_near(hit: KnowledgeHit) -> bool:

@@ -23,7 +23,12 @@ from agent.assistants.common.document_tools import (
 )
 from agent.assistants.common.gaps import gap_of
 from agent.assistants.common.literals import results_among, without_numbers
-from agent.assistants.common.own_documents import SEARCH_DOCUMENTS, OwnPassages, search_own
+from agent.assistants.common.own_documents import (
+    SEARCH_DOCUMENTS,
+    OwnPassages,
+    PassageKey,
+    search_own,
+)
 from agent.assistants.common.page_opener import PageOpener
 from agent.assistants.common.reading import (
     PAGE_TOKENS,
@@ -100,6 +105,8 @@ class ToolPolicy:
     page_tokens: int = PAGE_TOKENS
     scope: Scope | None = None
     """Own documents that may be searched."""
+    names_of_own: Mapping[PassageKey, str] = field(default_factory=dict)
+    """The ids of passages of own documents that are shown whole."""
     maps: bool = False
     runner: CodeRunner | None = None
     unfounded: Callable[[str], Awaitable[list[str]]] | None = None
@@ -437,11 +444,13 @@ class Toolbox:
             found = await open_own(
                 *document_named(outcome.call), scope, services,
                 prefix=prefix, language=language, tokens=self.policy.page_tokens,
+                names=self.policy.names_of_own,
             )  # fmt: skip
         else:
             found = await search_own(
-                outcome.asked, scope, services, self.meter, prefix=prefix, language=language
-            )
+                outcome.asked, scope, services, self.meter,
+                prefix=prefix, language=language, names=self.policy.names_of_own,
+            )  # fmt: skip
         outcome.documents = found
         outcome.source_ids = [source["id"] for source in found.sources]
         outcome.text = found.shown(outcome.source_ids, language)

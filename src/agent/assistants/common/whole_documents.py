@@ -9,7 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
 
 from agent.assistants.common.own_documents import (
+    PassageKey,
     documents_gap,
+    passage_key,
     passage_source,
     passage_text,
     shown_path,
@@ -39,7 +41,7 @@ class WholeDocuments:
     """Hold the documents of a scope: the passages of those read whole, and those left out."""
 
     hits: list[KnowledgeHit] = field(default_factory=list)
-    """Each document's passages in their order."""
+    """Each document's passages in their order, small documents first."""
     read: list[KnownDocument] = field(default_factory=list)
     unread: list[KnownDocument] = field(default_factory=list)
     """Those for which there was no room, and those whose files could not be read."""
@@ -47,9 +49,20 @@ class WholeDocuments:
     shown: frozenset[str] | None = None
     """The ids of the passages that are shown, where that is not all."""
 
-    @lazy_property
+    @property
     def by_id(self) -> dict[str, KnowledgeHit]:
         """Return the passages by their ids: `o1-0` is the first of the second document."""
+        if self.shown is None:
+            return self._every
+        return {name: hit for name, hit in self._every.items() if name in self.shown}
+
+    @property
+    def names(self) -> dict[PassageKey, str]:
+        """Return the ids of all passages, whether they are shown or not."""
+        return {passage_key(hit): name for name, hit in self._every.items()}
+
+    @lazy_property
+    def _every(self) -> dict[str, KnowledgeHit]:
         numbers: dict[str, int] = {}
         counts: dict[str, int] = {}
         ids: dict[str, KnowledgeHit] = {}
@@ -58,7 +71,7 @@ class WholeDocuments:
             number = numbers.setdefault(document, len(numbers))
             counts[document] = counts.get(document, -1) + 1
             ids[f"o{number}-{counts[document]}"] = hit
-        return {name: hit for name, hit in ids.items() if self.shown is None or name in self.shown}
+        return ids
 
     @property
     def texts(self) -> dict[str, str]:
@@ -99,7 +112,8 @@ async def read_whole(
     except AgentError as error:
         return WholeDocuments(gap=documents_gap(error, language))
     fitting = _fitting(hits, tokens)
-    kept = [hit for hit in hits if hit.document["id"] in fitting]
+    # Whoever has room for less has the same beginning: a service that keeps it charges for it once.
+    kept = [hit for name in fitting for hit in hits if hit.document["id"] == name]
     return WholeDocuments(
         kept,
         [document for document in every if document["id"] in fitting],
@@ -134,17 +148,17 @@ def rest_of(scope: Scope, whole: WholeDocuments) -> Scope | None:
     return replace(scope, documents=rest) if rest else None
 
 
-def _fitting(hits: Sequence[KnowledgeHit], tokens: int) -> set[str]:
+def _fitting(hits: Sequence[KnowledgeHit], tokens: int) -> list[str]:
     """Return the ids of the documents that fit together, small ones first."""
     sizes: dict[str, int] = {}
     for hit in hits:
         size = estimated_tokens(hit.chunk["text"])
         sizes[hit.document["id"]] = sizes.get(hit.document["id"], 0) + size
-    fitting = set[str]()
+    fitting = list[str]()
     for name, size in sorted(sizes.items(), key=lambda sized: sized[1]):
         if (tokens := tokens - size) < 0:
             break
-        fitting.add(name)
+        fitting.append(name)
     return fitting
 
 

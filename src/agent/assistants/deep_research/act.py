@@ -8,9 +8,10 @@ from typing import Literal, cast
 from langchain_core.messages import AIMessage, ToolCall, ToolMessage
 from langgraph.runtime import Runtime
 
+from agent.assistants.common.document_tools import OPEN_DOCUMENT
 from agent.assistants.common.gaps import brought_by_map
 from agent.assistants.common.literals import unfounded
-from agent.assistants.common.own_documents import own_scope
+from agent.assistants.common.own_documents import SEARCH_DOCUMENTS, own_scope
 from agent.assistants.common.page_opener import PageOpener
 from agent.assistants.common.reading import PAGE_TOKENS, OpenedPage
 from agent.assistants.common.search import located, search_providers
@@ -26,7 +27,7 @@ from agent.assistants.common.toolbox import (
     next_numbers,
 )
 from agent.assistants.common.turn import meter_of, own_limit, room_of
-from agent.assistants.common.whole_documents import read_whole
+from agent.assistants.common.whole_documents import WholeDocuments, read_whole
 from agent.assistants.common.workspace import Item, Workspace
 from agent.assistants.deep_research.compress_topic import Compression
 from agent.assistants.deep_research.explore import room
@@ -90,6 +91,7 @@ NODE = "act"
 
 _LEAST_TOKENS = 200
 _MAX_TOKENS = 6000
+_NEED_OWN = {SEARCH_DOCUMENTS, OPEN_DOCUMENT, CODE, EXPLORE}
 _NOT_LOOKING = (THINK, EXPLORE, CHANGE, END)
 
 
@@ -242,6 +244,7 @@ class _Step:
             reads=reads_left(state, configuration),
             page_tokens=min(PAGE_TOKENS, self._share(calls)),
             scope=self.scope,
+            names_of_own=(await self._own()).names,
             maps=bool(self._map_names()),
             runner=self.runner,
             unfounded=self._unfounded,
@@ -265,12 +268,21 @@ class _Step:
             self.workspace, self.opener, numbers,
         )  # fmt: skip
 
+    async def _own(self) -> WholeDocuments:
+        """Return own documents as the model has them before it, where this step needs them."""
+        called = {call["name"] for call in self.message.tool_calls}
+        if self.scope is None or called.isdisjoint(_NEED_OWN):
+            return WholeDocuments()
+        turn = self.state["turn"]
+        tokens = own_limit(turn, self.configuration)
+        return await read_whole(self.scope, self.services, turn["language"], tokens=tokens)
+
     async def _unfounded(self, program: str) -> list[str]:
         """Return the numbers of a program that neither sources, question nor notes have.
 
         Results of earlier programs are sources; what stood on numbers from nowhere is none.
         """
-        state, language = self.state, self.state["turn"]["language"]
+        state = self.state
         texts = [state["turn"]["question"], state["conversation"], *state.get("notes", [])]
         texts += self._aside()
         for message in topic_messages(state):
@@ -279,10 +291,7 @@ class _Step:
             texts += [] if message.name == CODE else [str(message.text)]
         sources = [*state["previous"]["sources"], *state.get("sources_gathered", [])]
         texts += [quote for source in sources for quote in source["quotes"]]
-        if self.scope is not None:
-            tokens = own_limit(state["turn"], self.configuration)
-            whole = await read_whole(self.scope, self.services, language, tokens=tokens)
-            texts += whole.texts.values()
+        texts += (await self._own()).texts.values()
         texts += [item.text for item in await self.workspace.items()]
         return await compute(lambda: unfounded(program, texts), otherwise=list)
 

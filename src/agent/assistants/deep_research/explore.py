@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Sequence
+from itertools import groupby
 from typing import Any, Literal, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
@@ -11,7 +12,7 @@ from pydantic import BaseModel
 
 from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.gaps import ask_or_gap, run_gap
-from agent.assistants.common.own_documents import SEARCH_DOCUMENTS, own_scope
+from agent.assistants.common.own_documents import SEARCH_DOCUMENTS, own_scope, search_own
 from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.search import map_tools
 from agent.assistants.common.services import GetServices, Services
@@ -27,6 +28,7 @@ from agent.assistants.common.whole_documents import (
     WholeDocuments,
     document_elements,
     read_whole,
+    rest_of,
 )
 from agent.assistants.deep_research.compress_topic import Compression
 from agent.assistants.deep_research.notes import lead_notes, workspace_lines
@@ -57,11 +59,11 @@ from agent.core.progress import event
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.citations import MARKER
 from agent.evidence.queries import clean_text
-from agent.evidence.types import Gap
+from agent.evidence.types import Gap, Source
 from agent.knowledge.ranking import nearest_within
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import ModelAnswer
-from agent.prompts import Raw, task_prompt
+from agent.prompts import Raw, element, task_prompt
 from agent.state import Turn, inner
 from agent.texts import say
 
@@ -74,6 +76,8 @@ _LISTED = 16
 _STEP = 48_000
 _DOCUMENTS_LATER = 20_000
 """Tokens of own documents in every step but the first."""
+_UNREAD = "d0"
+"""What the ids begin with of passages of documents that have no room, as of a first search."""
 _PREVIOUS = 40
 """The part of the limit, one in …, for the last turn, which each round is sent again."""
 _NAME = 120
@@ -85,26 +89,58 @@ async def own_documents(
     configuration: Configuration,
     services: Services,
     runtime: Runtime[Configuration],
-) -> Raw:
-    """Return own documents for the lead: whole at first, later what bears on the topic."""
+    meter: Meter,
+) -> tuple[Raw, list[Source]]:
+    """Return own documents for the lead: whole at first, later what bears on the topic.
+
+    Of those that have no room come the passages nearest to the question, with a source for each
+    that is new.
+    """
     scope = own_scope(state.get("readable", []), state.get("owner", ""), runtime)
     if scope is None:
-        return Raw("")
+        return Raw(""), []
     turn, own = state["turn"], own_limit(state["turn"], configuration)
     whole = await read_whole(scope, services, turn["language"], tokens=own)
-    asked = [turn["question"], state["topic"]]
+    rest, new = rest_of(scope, whole), list[Source]()
+    gathered = state.get("sources_gathered", [])
+    nearest = [source for source in gathered if source["id"].startswith(f"{_UNREAD}-")]
+    if rest is None:
+        nearest = []
+    elif not state["rounds"] and not nearest:
+        found = await search_own(
+            turn["question"], rest, services, meter, prefix=_UNREAD, language=turn["language"]
+        )
+        nearest = new = found.sources
     if state["rounds"]:
-        whole = nearest_of(whole, asked, min(own, _DOCUMENTS_LATER))
-    return document_elements(whole)
+        asked = [turn["question"], state["topic"]]
+        whole = first_and_nearest(whole, asked, min(own, _DOCUMENTS_LATER))
+    rows = [
+        element("passage", f"[^{each['id']}] {each['quotes'][0]}", title=each["title"])
+        for each in nearest
+    ]
+    return Raw("\n".join([document_elements(whole), *rows])), new
 
 
-def nearest_of(whole: WholeDocuments, queries: Sequence[str], tokens: int) -> WholeDocuments:
-    """Return the passages that bear most on the queries, under the ids that they have in all."""
+def first_and_nearest(whole: WholeDocuments, queries: Sequence[str], tokens: int) -> WholeDocuments:
+    """Return the small documents, whole, that have half of the room, and passages of the others.
+
+    Those that bear most on the queries, under the ids that they have in all. The small ones are
+    the beginning of all prompts.
+    """
     texts = whole.texts
     if sum(map(estimated_tokens, texts.values())) <= tokens:
         return whole
-    names, near = [*texts], nearest_within([*texts.values()], "\n".join(queries), tokens)
-    return whole.with_passages({names[place] for place in near})
+    small, first = set[str](), tokens // 2
+    for _, ids in groupby(texts, key=lambda name: name.partition("-")[0]):
+        every = {name: estimated_tokens(texts[name]) for name in ids}
+        first -= sum(every.values())
+        if first < 0:
+            break
+        small |= every.keys()
+        tokens -= sum(every.values())
+    others = [name for name in texts if name not in small]
+    near = nearest_within([texts[name] for name in others], "\n".join(queries), tokens)
+    return whole.with_passages({*small, *(others[place] for place in near)})
 
 
 def explore_prompt(
@@ -266,11 +302,12 @@ async def _explored(
     for gap in gaps:
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
     turn, language = state["turn"], state["turn"]["language"]
+    documents, found = await own_documents(state, configuration, services, runtime, meter)
+    if found:
+        opening = DeepUpdate(**{**opening, "sources_gathered": found})
     asking: Awaitable[ModelAnswer[BaseModel]] = services.models.ask(
         lead_model(state, configuration),
-        explore_prompt(
-            state, configuration, await own_documents(state, configuration, services, runtime)
-        ),
+        explore_prompt(state, configuration, documents),
         meter=meter,
         tools=tools,
         thinking=DEFAULT_THINKING["research"],
