@@ -12,6 +12,7 @@ from agent.graph import build_graph
 from agent.sample.model.reply import SampleModel
 from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import block, task_of
+from agent.texts import say
 from tests.support.lab import ZH, Lab, answer_of, laboratory, tasks, told, with_clock
 
 pytestmark = pytest.mark.node
@@ -254,6 +255,17 @@ async def test_earlier_places_are_not_told_a_second_time_as_sources(lab: Lab) ->
     assert not [title for title in titles if title in block(prompt, "previous_sources")]
 
 
+async def test_what_earlier_turns_found_is_before_the_verdict(lab: Lab) -> None:
+    """A follow-up about the places of before went looking for prices that the answer had."""
+    state = await lab.ask(ZH)
+    parked = plan(nearby("王府井", "停车场"), question="这些景点旁边哪里停车")
+    llm = scripted(lab, generate_query=[parked])
+    await lab.ask("旁边哪里停车")
+    prompt = llm.prompts("reflection")[-1]
+    assert told(state)["places"][0]["name"] in block(prompt, "previous_places")
+    assert block(prompt, "previous_sources")
+
+
 @pytest.mark.parametrize(
     ("question", "offset", "now"),
     [
@@ -353,6 +365,15 @@ async def test_what_a_model_leaves_out_of_the_demands_is_no_rule_s_guess(lab: La
     scripted(lab, generate_query=[written])
     state = await lab.ask("上海迪士尼附近四个人吃饭，一共 400 元以内，周一不去")
     assert state["turn"]["constraints"] == {"total_cost": 400, "people": 4}
+
+
+async def test_a_judge_is_shown_what_a_place_fails(lab: Lab) -> None:
+    """A new wording named a price and left the place as if it fitted."""
+    written = plan(nearby("王府井", "景点"), constraints={"min_rating": 5})
+    llm = scripted(lab, generate_query=[written])
+    place = told(await lab.ask("王府井附近评分 5 分的景点"))["places"][0]
+    fails = say("constraints.min_rating.violated", "zh", rating=f"{place['rating']:g}", limit="5")
+    assert say("constraints.marks.violated", "zh", text=fails) in llm.prompts("claim_check")[0]
 
 
 @pytest.mark.parametrize("odd", [{"suits": ["dogs"], "kind": "palace"}, {"suits": "children"}])

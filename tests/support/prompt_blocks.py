@@ -5,8 +5,8 @@ BLOCKS = {
     " user_location question",
     "web_research": "today query",
     "amap_research": "query centre tried places routes weather more",
-    "reflection": "today conversation asked findings sources places routes weather gaps"
-    " map_calls_left limit asked_as question",
+    "reflection": "today conversation previous_sources previous_places asked findings sources"
+    " places routes weather gaps map_calls_left limit asked_as question",
     "answer": "today conversation question asked_as findings sources places routes weather outing"
     " gaps previous_sources previous_places planned_day",
     "continue_answer": "cut_off last_words",

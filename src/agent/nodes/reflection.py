@@ -7,7 +7,7 @@ from langgraph.runtime import Runtime
 from agent.assistants.common.conversation import conversation
 from agent.assistants.common.gaps import answered_empty, ask_or_gap, brought_by_map, gap_lines
 from agent.assistants.common.map_tasks import plan_queries
-from agent.assistants.common.previous import NO_PREVIOUS
+from agent.assistants.common.previous import NO_PREVIOUS, previous_lines, shown_lines
 from agent.assistants.common.question import own_words
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.shown_records import distinct_places
@@ -34,6 +34,8 @@ NODE = "reflection"
 _SHOWN_PLACES = 20
 _SHOWN_ANSWER = 600
 """Characters of the last answer: the question stands alone already."""
+_PREVIOUS_SHARE = 20
+"""The part of a prompt (one in …) for what the last turn knew."""
 _LEAST_MAP_CALLS = 2
 
 
@@ -165,12 +167,16 @@ def _material(state: OverallState, configuration: Configuration) -> dict[str, st
     language = turn["language"]
     previous = state.get("previous") or NO_PREVIOUS
     places = judged(distinct_places(state.get("places", [])), turn.get("constraints", {}), language)
+    share = configuration.context_token_limit // _PREVIOUS_SHARE
+    again = {place["id"]: place["source"] for place in places[:_SHOWN_PLACES]}
     return {
         "today": turn.get("now", turn["today"]),
         "conversation": conversation(state["messages"], previous["sources"], longest=_SHOWN_ANSWER),
         "asked_as": words_of_user(turn),
         "question": turn["question"],
         "asked": "\n".join(dict.fromkeys(q["query"] for q in state.get("queries", []))),
+        "previous_sources": previous_lines(previous, share, turn["question"], brief=True),
+        "previous_places": shown_lines(previous, again, language, share, brief=True),
         "findings": "\n\n".join(state.get("web_research_result", [])),
         "sources": provenance_lines(
             state.get("sources_gathered", []), state.get("web_research_result", [])

@@ -129,11 +129,12 @@ def evidence_of(
     """
     turn, previous = state["turn"], state.get("previous")
     places = [*(previous["places"] if previous else []), *state.get("places", [])]
+    # With what it fails, as the writer is shown it: a new wording may say so.
+    places = with_verdicts(places, turn.get("constraints", {}), turn["language"])
     by_record = record_texts(
         places, state.get("routes", []), state.get("weather", []), turn["language"]
     )
-    verdicts = with_verdicts(places, turn.get("constraints", {}), turn["language"])
-    by_source: dict[str, Place] = {place["source"]: place for place in verdicts}
+    by_source: dict[str, Place] = {place["source"]: place for place in places}
     records = {
         # The quotes of a record say once more what its line does.
         name: Record(

@@ -98,7 +98,7 @@ def _as_it_should_stand(statement: Statement, outcome: Outcome, notation: Notati
         return outcome.revised
     text = statement.text
     if outcome.cite is not None:
-        text = _cited_anew(statement, outcome.cite, notation)
+        text = cited_anew(statement, outcome.cite, notation)
     if not outcome.fails:
         return text
     sign = CONTRADICTED if outcome.verdict == "contradicted" else MARK
@@ -124,7 +124,7 @@ def _end_of(span: str, text: str, statement: Statement, notation: Notation) -> i
     return end.start() if end else len(bare)
 
 
-def _cited_anew(statement: Statement, names: Iterable[str], notation: Notation) -> str:
+def cited_anew(statement: Statement, names: Iterable[str], notation: Notation) -> str:
     """Return a statement that cites these sources: what it cites rightly stays where it stands.
 
     The others stand in the place of its last citation, or before its end.

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator
 
 from agent.core.patterns import Linear
+from agent.evidence.claims.corrected import cited_anew
 from agent.evidence.claims.judging import needs_context, statements_block, with_citations
 from agent.evidence.claims.passages import Evidence, Passage
 from agent.evidence.claims.proof import LEAVES_OUT, Outcome, is_sound_fix
@@ -86,12 +87,13 @@ def reworded(
     """
     if wording.strip() == LEAVES_OUT:
         return None
+    cites_told = "[0]" in wording
     wording = _with_head(statement.text, with_citations(wording, evidence, notation))
     [*found] = Splitter(notation).split(wording)
     cited = tuple(dict.fromkeys(name for one in found for name in one.cited))
-    if not cited and statement.citations:
-        mark = "".join(map(notation.write, statement.cited[:1]))
-        wording = f"{wording} {mark}" if wording[-1:].isascii() else f"{wording}{mark}"
+    if not cited and statement.citations and not cites_told:
+        bare = replace(statement, text=wording, citations=(), cited=())
+        wording = cited_anew(bare, statement.cited[:1], notation)
     plain = " ".join(one.plain for one in found)
     return replace(
         statement, text=wording, plain=plain, citations=(), cited=cited or statement.cited

@@ -1,0 +1,87 @@
+"""What fails is said anew: a wording adds nothing, and cites what bears it."""
+
+import pytest
+
+from agent.evidence.claims.proof import Outcome, revised
+from agent.evidence.claims.rewording import Rewording, failing_block, reworded, sound_wordings
+from agent.evidence.claims.statements import MARKED, statements
+from tests.unit.test_claims_proof import LINES, PALACE, evidence, judge
+
+
+def test_a_wording_with_figures_or_names_of_its_own_is_not_taken() -> None:
+    fields = {"v": "p", "p": ["1.1"], "bad": ["有免费轮椅"]}
+    text = "故宫门票60元，有免费轮椅[^w0-0]。"
+    assert judge(text, PALACE, fix="故宫门票60元 [1]。", **fields)[1].fix == "故宫门票60元 [1]。"
+    assert judge(text, PALACE, fix="故宫门票65元 [1]。", **fields)[1].fix == ""
+    assert judge(text, PALACE, fix="故宫门票60元，《免票须知》另有规定。", **fields)[1].fix == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "fix", "taken"),
+    [
+        ("Es ist montags um 12 Uhr offen [^w3-0].", "Es ist von 10 bis 21 Uhr offen. [4]", True),
+        ("It opens at ten on Monday [^w3-0].", "It opens at ten from Tuesday to Sunday. [4]", True),
+        ("A3比Q7多耗11瓦[^w3-0]。", "Q7比A3多耗11瓦。[4]", True),
+        ("It is open [^w3-0].", "It is open, says Ann Lee. [4]", False),
+        ("It is open [^w3-0].", "It is open till 23:00. [4]", False),
+    ],
+)
+def test_a_noun_of_german_a_weekday_and_a_name_beside_chinese_are_no_new_names(
+    text: str, fix: str, *, taken: bool
+) -> None:
+    _, outcome = judge(text, LINES, v="n", p=["4.1"], fix=fix)
+    assert bool(outcome.fix) is taken
+
+
+SHOP = evidence(a0_0="鲜肉月饼店 | 小吃 | ★4.5 | ¥45/人")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["一人様¥45", "★4.5、1人¥45", "1 人あたり45元", "1인 45위안", "45 юаней на 1 человека",
+     "¥45 for 1 person", "45 Yuan für 1 Person", "一个人45元"],
+)  # fmt: skip
+def test_a_price_for_one_person_is_a_price_a_person(text: str) -> None:
+    """A right wording was refused for its "1", and the wrong figure stayed with a sign."""
+    _, outcome = judge(f"{text}[^a0-0]", SHOP, v="s", p=["1.1"])
+    assert outcome.verdict == "supported"
+    wrong = {"v": "x", "p": ["1.1"], "bad": ["30"], "says": "¥45/人", "fix": f"{text} [1]"}
+    _, outcome = judge("月饼 30 元一份[^a0-0]", SHOP, **wrong)
+    assert outcome.fix == f"{text} [1]"
+    _, outcome = judge(f"{text.replace('45', '46')}[^a0-0]", SHOP, v="s", p=["1.1"])
+    assert outcome.verdict == "unchecked"
+
+
+@pytest.mark.parametrize(
+    ("fix", "text"),
+    [
+        ("故宫门票60元。", "故宫门票60元[^w0-0]。"),
+        ("Entry is 60 yuan.", "Entry is 60 yuan [^w0-0]."),
+        ("Entry is 60 yuan. [1]", "Entry is 60 yuan. [^w0-0]"),
+        ("你们是两个人 [0]。", "你们是两个人。"),
+    ],
+)
+def test_a_new_wording_cites_before_its_stop_and_nothing_for_what_the_reader_said(
+    fix: str, text: str
+) -> None:
+    one = statements("故宫门票80元[^w0-0]。", MARKED)[0]
+    new = reworded(one, fix, PALACE, MARKED)
+    assert new
+    assert new.text == text
+
+
+def test_a_writer_is_told_what_a_sum_gives_and_may_say_it() -> None:
+    one, outcome = judge("两张票130元[^w0-0]。", PALACE, v="c", p=["1.1"], calc="60*2")
+    assert "60*2 = 120" in failing_block([(one, outcome)], PALACE, MARKED)
+    words = [Rewording(id=one.name, text="两张票120元 [1]。")]
+    assert sound_wordings(words, [(one, outcome)], PALACE)
+    words = [Rewording(id=one.name, text="两张票125元 [1]。")]
+    assert not sound_wordings(words, [(one, outcome)], PALACE)
+
+
+def test_a_new_wording_stands_only_where_it_is_proved_in_its_turn() -> None:
+    failing = Outcome("missing", ("x",), fix="y")
+    assert revised(failing, Outcome("supported"), "y").revised == "y"
+    assert revised(failing, Outcome("unchecked"), "y").fails
+    assert revised(failing, None, "y").fails
+    assert revised(failing, None, "-").revised == ""
