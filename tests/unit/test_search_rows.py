@@ -2,7 +2,6 @@
 
 from agent.assistants.common.search import SearchResult, remark_row, told_once
 from agent.assistants.common.tool_results import shown_result
-from agent.assistants.team_answer.tools import results_text
 from agent.evidence.grounding import remarks_of
 from agent.evidence.types import Source
 from agent.search.hits import Hit
@@ -55,7 +54,7 @@ def test_a_remark_alone_is_shown_beside_that_nothing_was_found() -> None:
 def test_a_team_reads_what_a_search_did_not_find_and_no_sentence_twice() -> None:
     hits = [Hit(url=f"https://a.example/{n}", title="t", snippet=FULL) for n in range(2)]
     result = SearchResult("断电", hits, remarks=["公告没有写日期。"])
-    shown = results_text("s0", "search_google", result, ["s0-0", "s0-1"], "zh")
+    shown = shown_result(result, 9000, "zh", ids=["s0-0", "s0-1"], id="s0", tool="search_google")
     assert '<remark source="none">公告没有写日期。</remark>' in shown
     assert shown.count(FULL) == 1
     assert "[^s0-1]" not in shown.partition("<remark")[2]

@@ -82,10 +82,8 @@ def conversation(
             limit = longest if message is last_answer else min(_OLDER_CHARACTERS, longest // 4)
         else:
             continue
-        own = [
-            row for row in message.additional_kwargs.get("sources") or () if isinstance(row, dict)
-        ]
-        text = renumber_for_prompt(_message_text(message, language), cited, own)
+        text = _message_text(message, language)
+        text = renumber_for_prompt(text, cited, _own_sources(message))
         if excerpt := _excerpt(text, limit):
             lines.append(f"{who}: {excerpt}")
     if left_out:

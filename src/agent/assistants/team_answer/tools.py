@@ -16,14 +16,9 @@ from agent.assistants.common.own_documents import DOCUMENTS
 from agent.assistants.common.previous import NO_PREVIOUS
 from agent.assistants.common.reading import READING
 from agent.assistants.common.search import (
-    SearchResult,
     map_tools,
     offers_map,
-    page_row,
     providers_of,
-    remark_row,
-    result_element,
-    told_once,
 )
 from agent.assistants.common.services import Services
 from agent.assistants.common.toolbox import CODING
@@ -113,23 +108,6 @@ def searched_before(tool: str, query: str, pool: Iterable[ToolEvidence]) -> Tool
 def searches_saved(pool: Iterable[ToolEvidence]) -> int:
     """Return the number of searches that an earlier result answered."""
     return sum(e["kind"] == "search" and e["cached"] for e in pool)
-
-
-def results_text(
-    name: str, tool: str, result: SearchResult, ids: Sequence[str], language: Language
-) -> str:
-    """Return the results of a search as models read them; `ids` are the sources'."""
-    told = told_once(ids, [hit.snippet for hit in result.hits], language)
-    rows = [
-        page_row(text, id=source, title=hit.title, site=hit.site, date=hit.published, also=also)
-        for source, hit, (text, also) in zip(ids, result.hits, told, strict=True)
-    ]
-    return result_element(
-        result.query,
-        [*(rows or [say("tools.nothing", language)]), *map(remark_row, result.remarks)],
-        id=name,
-        tool=tool,
-    )
 
 
 def measurement(lookup: ToolEvidence, names: Mapping[str, str], language: Language) -> str:

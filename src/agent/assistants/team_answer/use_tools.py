@@ -13,7 +13,7 @@ from agent.assistants.common.page_opener import PageOpener
 from agent.assistants.common.reading import PAGE_TOKENS, OpenedPage, partly_read
 from agent.assistants.common.search import SearchResult, offers_map
 from agent.assistants.common.services import GetServices, Services
-from agent.assistants.common.tool_results import short
+from agent.assistants.common.tool_results import HIT_TOKENS, short, shown_result
 from agent.assistants.common.toolbox import (
     EarlierSearch,
     Known,
@@ -39,7 +39,6 @@ from agent.assistants.team_answer.tools import (
     engines_of,
     known_positions,
     reads_left,
-    results_text,
     searched_before,
     shortened,
 )
@@ -126,8 +125,8 @@ def _key(source: Source) -> tuple[str, str, str]:
 
 NODE = "use_tools"
 _LEAST_TOKENS = 200
-_HIT_TOKENS = 600
-"""Of the passages of a page that was opened, near the query that found it."""
+_SEARCH_TOKENS = 12_000
+"""Of all that a search has found; prompts show less of it."""
 
 
 async def use_tools(
@@ -204,7 +203,7 @@ async def _with_passages(result: SearchResult) -> SearchResult:
 
     def shown(hit: Hit) -> Hit:
         item = item_of_hit(hit, result.query, result.service)
-        passages = runs(choose([item], [result.query], _HIT_TOKENS))
+        passages = runs(choose([item], [result.query], HIT_TOKENS))
         return replace(hit, snippet=" … ".join(passages))
 
     def every() -> SearchResult:
@@ -253,7 +252,9 @@ class _Recorder:
             return
         ids = self.register.add_hits(outcome.id, result)
         outcome.source_ids = list(dict.fromkeys(ids))
-        outcome.text = results_text(outcome.id, outcome.call["name"], result, ids, self.language)
+        outcome.text = shown_result(
+            result, _SEARCH_TOKENS, self.language, ids=ids, id=outcome.id, tool=outcome.call["name"]
+        )
 
     def _failure(self, outcome: ToolOutcome, result: SearchResult) -> str:
         """Return why there is no result, and what else the model can do."""
