@@ -39,11 +39,12 @@ from agent.evidence.references import SourceListFilter, strip_references, with_t
 from agent.evidence.types import Source
 from agent.export.html import html_page
 from agent.export.markdown import markdown_document
-from agent.models.thoughts import Thoughts, without_thoughts
+from agent.models.thoughts import Thoughts
 from agent.search.hits import make_hit, only_known, plain
 from agent.search.rules import published_on
 from agent.texts import detect_language
 from tests.fuzz.odd import cut, pieces, texts
+from tests.support.thoughts import without_thoughts
 from tests.unit.export_samples import answer
 
 QUOTE = "门票 60 元。The metro takes 45 minutes and costs CNY 5."

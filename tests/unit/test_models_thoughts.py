@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from agent.models.replies import SpokenText
-from agent.models.thoughts import Thoughts, without_thoughts
+from agent.models.thoughts import Thoughts
 from agent.models.types import ModelRequest
 from agent.models.wrapping import Echo, OuterFence
+from tests.support.thoughts import without_thoughts
 
 SAID = "Sodium ions move.[^w0-0]"
 

@@ -289,11 +289,3 @@ def _ends(line: str, following: str) -> bool:
     """Return True where a closing tag ends a thought: on a line of its own or after a sentence."""
     line = line.rstrip()
     return not line or line[-1] in _SENTENCE_ENDS or following in ("\n", "\r")
-
-
-def without_thoughts(text: str, *, cut: bool = False) -> str:
-    """Return a whole text without the thoughts in it."""
-    thoughts = Thoughts()
-    _, text_said = thoughts.feed(text)
-    withdrawn, rest = thoughts.finish(cut=cut)
-    return rest if withdrawn else text_said + rest
