@@ -94,7 +94,7 @@ async def run(assistant: str, label: sets.Label, services: Services, *, only: bo
     outside = [r for name, log in logs.items() if name not in _MODELS for r in log]
     searched = [r for name in _MODELS for r in logs.get(name, ()) if _searches(r)]
     sent = [" ".join(_texts(r)) for r in (*outside, *searched)]
-    differences = _between(shown, "differences").strip().splitlines()
+    differences = list(dict.fromkeys(line for line in shown.splitlines() if " ≠ “" in line))
     return Seen(shown, differences, sent, tasks, state)
 
 

@@ -155,6 +155,25 @@ def test_a_thread_whose_state_was_given_another_owner_reads_nothing() -> None:
     assert own_scope([], "alice", run_of("alice")) is None
 
 
+async def test_where_own_documents_contradict_each_other_the_main_assistant_tells_both_sides(
+    lab: Lab, knowledge: MemoryKnowledge
+) -> None:
+    knowledge.put("通知", "桥面改为每两年检修一次。")
+    pair = {
+        "about": "检修", "first": "o1-0", "first_words": "每三年检修一次",
+        "second": "o0-0", "second_words": "每两年检修一次",
+    }  # fmt: skip
+    found = ModelReply(json={"differences": [pair]})
+    answer = ModelReply(text="手册说三年[^o1-0]，通知说两年[^o0-0]。")
+    llm = Spoken(generate_query=[WRITTEN], own_differences=[found], answer=[answer])
+    lab.gemini.llm = llm
+    await over(lab, knowledge).ask(QUESTION, collections=["own"])
+    [shown] = llm.prompts("answer")
+    both = "检修: “每三年检修一次” [^o1-0] ≠ “每两年检修一次” [^o0-0]"
+    assert f"{say('documents.differ', 'zh')}\n{both}" in block(shown, "findings")
+    assert len(llm.prompts("own_differences")) == 1
+
+
 async def test_a_knowledge_base_that_fails_is_a_gap_and_the_web_answers(
     lab: Lab, knowledge: MemoryKnowledge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
