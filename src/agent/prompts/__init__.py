@@ -17,8 +17,8 @@ _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 _BLOCK = re.compile(r"^<(\w+)>\n?\{\{(\w+)\}\}\n?</\1>\n?", re.MULTILINE)
 _BRACKETS = str.maketrans({"<": "‹", ">": "›", '"': "”"})
 _ELEMENTS = frozenset({
-    "document", "gap", "hypothesis", "link", "measurement", "not_shown", "output", "page", "passage",
-    "planned", "remark", "result", "results", "speaker", "task", "tool", "topic", "turn",
+    "document", "gap", "hypothesis", "link", "measurement", "not_shown", "output", "page",
+    "passage", "planned", "remark", "result", "results", "speaker", "task", "tool", "topic", "turn",
 })  # fmt: skip
 """Tags that code writes, besides those of the prompts."""
 _LANGUAGE = "answer_language"

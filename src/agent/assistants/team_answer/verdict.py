@@ -92,13 +92,7 @@ class GivenVerdict(BaseModel):
     @property
     def settled(self) -> Settled:
         """Return the answer that the verifier gives."""
-        return Settled(
-            outcome=self.outcome,
-            answer=self.answer,
-            evidence=self.evidence,
-            explanation=self.explanation,
-            contested=self.contested,
-        )
+        return Settled.model_validate(self.model_dump(include={*Settled.model_fields}))
 
     @property
     def lines(self) -> str:
