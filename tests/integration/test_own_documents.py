@@ -327,6 +327,33 @@ async def test_a_team_reads_them_whole_and_settles_an_answer_on_them(
     assert kept == ["o0-0"], "what nobody cited is in no checkpoint"
 
 
+async def test_a_team_has_what_contradicts_itself_before_it_and_compares_once(
+    knowledge: MemoryKnowledge,
+) -> None:
+    from agent.assistants.team_answer.graph import build_graph as team_graph
+
+    knowledge.put("通知", "桥面改为每两年检修一次。")
+    pair = {
+        "about": "检修", "first": "o1-0", "first_words": "每三年检修一次",
+        "second": "o0-0", "second_words": "每两年检修一次",
+    }  # fmt: skip
+    team = Team(
+        team_researcher=reads_whole,
+        team_verifier=gives(**AGREED),
+        own_differences=lambda turn: ModelReply(json={"differences": [pair]}),
+    )
+    async with team_laboratory(team) as lab:
+        services: Any = With(lab.services, knowledge=lambda: knowledge)
+        graph = team_graph(lambda: services).compile(checkpointer=InMemorySaver())
+        asked: Any = {"messages": QUESTION, "collections": ["own"]}
+        await graph.ainvoke(asked, lab.where(), context=lab.configured())
+        seen = [*lab.llm.asked("team_researcher"), *lab.llm.asked("team_verifier")]
+        compared = lab.llm.asked("own_differences")
+    both = "检修: “每三年检修一次” [^o1-0] ≠ “每两年检修一次” [^o0-0]"
+    assert [block(turn.user, "differences").strip() for turn in seen] == [both] * len(seen)
+    assert (len(compared), len(seen) > 1) == (1, True)
+
+
 async def test_of_documents_without_room_a_team_searches_those_that_are_left(
     knowledge: MemoryKnowledge,
 ) -> None:

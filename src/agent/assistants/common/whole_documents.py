@@ -48,6 +48,8 @@ class WholeDocuments:
     gap: Gap | None = None
     shown: frozenset[str] | None = None
     """The ids of the passages that are shown, where that is not all."""
+    differences: Sequence[str] = ()
+    """Where they contradict each other, to be told with them."""
 
     @property
     def by_id(self) -> dict[str, KnowledgeHit]:
@@ -191,4 +193,6 @@ def document_elements(whole: WholeDocuments) -> Raw:
     if whole.unread:
         # Whoever can open them has to know of them.
         elements.append(element("not_shown", "; ".join(map(title_of, whole.unread[:_NAMED]))))
+    if whole.differences:
+        elements.append(element("differences", "\n".join(["", *whole.differences, ""])))
     return Raw("\n".join(elements))

@@ -7,6 +7,7 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
 from agent.assistants.common.conversation import conversation
+from agent.assistants.common.differences import differences_among
 from agent.assistants.common.gaps import ask_or_gap
 from agent.assistants.common.own_documents import (
     SEARCH_DOCUMENTS,
@@ -20,11 +21,13 @@ from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.toolbox import CODE, MAX_PROGRAM
 from agent.assistants.common.turn import (
     context_limit,
+    meter_of,
     open_meter,
     open_turn,
     refuse_without_thread,
     with_room,
 )
+from agent.assistants.team_answer.documents import with_documents
 from agent.assistants.team_answer.state import (
     Analysis,
     FirstLook,
@@ -200,13 +203,26 @@ DECOMPOSE = "decompose"
 async def decompose(
     state: TeamState, runtime: Runtime[Configuration], *, get_services: GetServices
 ) -> TeamUpdate:
-    """Return the steps that `analyze` wrote; the question itself where it wrote none."""
+    """Return the steps that `analyze` wrote; the question itself where it wrote none.
+
+    Own documents that are read whole are compared here: everybody has the differences before them.
+    """
     steps = state["analysis"]["steps"] or [state["analysis"]["asked"]]
     services, configuration = get_services(), configuration_of(runtime)
     text = "\n".join(steps)
     runtime.stream_writer(event("sub_questions", DECOMPOSE, text=text, count=len(steps)))
+    meter = meter_of(state, configuration, services)
+    _, whole = await with_documents(state, services, configuration, runtime)
+    differences, gaps = await differences_among(
+        whole, state["turn"], services, meter, model=configuration.research_model, node=DECOMPOSE
+    )
+    for gap in gaps:
+        runtime.stream_writer(event("gap", DECOMPOSE, text=gap["message"]))
     return TeamUpdate(
         turn=waiting(state["turn"], configuration, services, "team_answer"),
         sub_questions=steps,
+        differences=differences,
+        gaps=gaps,
+        usage=meter.usage,
         reasoning_trace=[TraceEntry(step=DECOMPOSE, text=text)],
     )

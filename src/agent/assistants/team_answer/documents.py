@@ -6,6 +6,7 @@ a tool. Of pages the whole text is there for the verifier, its quotes and the ju
 
 import sys
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import cast
 
 from langgraph.runtime import Runtime
@@ -42,7 +43,8 @@ async def with_documents(
     """Return the documents that are read whole, and the state with their passages to cite."""
     tokens = own_limit(state["turn"], configuration)
     scope = _scope(state, runtime)
-    return await with_whole_documents(state, scope, services, tokens=tokens)
+    state, whole = await with_whole_documents(state, scope, services, tokens=tokens)
+    return state, replace(whole, differences=state.get("differences") or [])
 
 
 async def page_texts(state: TeamState, workspace: Workspace, ids: Collection[str]) -> PageWords:

@@ -161,6 +161,8 @@ class TeamState(AgentInput, Gathered, total=False):
     conversation: str
     analysis: Analysis
     sub_questions: list[str]
+    differences: list[str]
+    """Where own documents contradict each other, as marked lines."""
     transcript: Annotated[list[ChatTurn], extend]
     hypotheses: list[Hypothesis]
     speaker: Speaker | None
@@ -217,6 +219,7 @@ def new_discussion() -> TeamUpdate:
         **NOTHING_GATHERED,
         **dict.fromkeys(own),
         "sub_questions": [],
+        "differences": [],
         "hypotheses": [],
         "pending": None,
         "pending_tools": [],
