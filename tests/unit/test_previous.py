@@ -162,6 +162,21 @@ def test_three_turns_of_places_and_sources_are_known_with_their_numbers() -> Non
     assert [p["name"] for p in listed_last(previous)] == ["店4a", "店4b"]
 
 
+@pytest.mark.parametrize("sign", ["{}. **", "{}、", "**{}. "])
+def test_a_place_has_the_number_that_the_answers_own_list_gives_it(sign: str) -> None:
+    """ "The third one" was a place that stood below the list: the third item was no place."""
+    items = [
+        f"{sign.format(n)}{text}" for n, text in enumerate(["甲店：近", "小摊", "乙店：贵"], 1)
+    ]
+    answer = "\n".join(["最近的是丙店。", "", *items])
+    places = [shop(name, number) for number, name in enumerate(["丙店", "甲店", "乙店"], 1)]
+    previous = carried(Knowledge([], [], places, []), TURN, answer=answer, limit=100_000)
+    shown = [
+        line.rsplit(" | ", 1)[-1] for line in shown_lines(previous, {}, "zh", 2000).splitlines()
+    ]
+    assert shown[-3:] == ["not in the list, 1 on the map", "no. 1, 2 on the map", "no. 3"]
+
+
 def test_a_turn_that_shows_nothing_ages_no_other() -> None:
     first = turn_of([shop("甲", 1)], [], None)
     second = left(replace(Knowledge([], [], [], []), earlier=first))

@@ -16,6 +16,7 @@ _HAN_RUN = re.compile(r"[\u3400-\u9fff]")
 _LINK = re.compile(r"\]\([^()\s]*\)")
 _SPACE = re.compile(r"\s+")
 _ITEM = re.compile(r"\s{0,12}(?:[-*+•|]\s|\d{1,3}[.)、])")
+_NUMBERED_ITEM = re.compile(r"\s{0,3}(?:\*\*)?(\d{1,3})[.)、]")
 _MASK = "\x00"
 _SHORT = 2
 _SHORTEST_LATIN = 3
@@ -64,6 +65,17 @@ def in_list_order(places: Sequence[Place], text: str) -> list[Place]:
     items = (line for line in strip_references(text).splitlines() if _ITEM.match(line))
     listed = mentioned(places, "\n".join(items))
     return sorted(places, key=lambda place: listed.get(place["id"], len(text)))
+
+
+def list_numbers(places: Sequence[Place], text: str) -> dict[str, int]:
+    """Return the written number of the item that is about a place, by its id: it is named first."""
+    found: dict[str, int] = {}
+    for line in strip_references(text).splitlines():
+        if item := _NUMBERED_ITEM.match(line):
+            named = mentioned(places, line)
+            if named:
+                found.setdefault(min(named, key=lambda id: named[id]), int(item[1]))
+    return found
 
 
 def _longest_first(names: Iterable[str]) -> list[str]:

@@ -15,7 +15,7 @@ from agent.core.strings import cut_to_shares, cut_to_tokens, estimated_tokens, j
 from agent.evidence.citations import MARKER
 from agent.evidence.claims.passages import with_heads
 from agent.evidence.figures import figures
-from agent.evidence.mentions import in_list_order, source_ids
+from agent.evidence.mentions import in_list_order, list_numbers, source_ids
 from agent.evidence.numbering import carry_over, source_key
 from agent.evidence.outing.text import day_lines
 from agent.evidence.queries import clean_text
@@ -109,14 +109,15 @@ def shown_lines(
     parts = list[str]()
     for at, turn in enumerate(turns_of(previous)):
         lines = list[str]()
-        for no, shown in enumerate(turn["places"], 1):
+        for position, shown in enumerate(turn["places"], 1):
+            no = shown.get("listed", position)
             place = by_id.get(shown["id"])
             source = again.get(shown["id"]) or (place["source"] if place else "")
             new = shown["id"] not in told and not (brief and at)
             facts = place_facts(place, language) if place and new else shown["name"]
             on_map = f", {shown['number']} on the map" if shown["number"] not in (0, no) else ""
-            marker = f"[^{source}] " if source else ""
-            lines.append(f"{marker}{facts} | no. {no}{on_map}")
+            facts = f"[^{source}] {facts}" if source else facts
+            lines.append(f"{facts} | {f'no. {no}' if no else 'not in the list'}{on_map}")
             told.add(shown["id"])
         if lines:
             parts.append("\n".join([f"“{turn['question']}”:" if turn["question"] else "", *lines]))
@@ -269,6 +270,9 @@ class Knowledge:
 def carried(knowledge: Knowledge, turn: Turn, *, answer: str, limit: int) -> Previous:
     """Return what the next turn begins with: at most `limit` bytes as JSON."""
     previous = _kept(knowledge, turn["question"], turn.get("zone", ""), limit)
+    if numbers := list_numbers(knowledge.places, answer):
+        for shown in previous["turns"][0]["places"]:
+            shown["listed"] = numbers.get(shown["id"], 0)
     previous["answer"], previous["near"] = answer, turn["near"]
     previous["utc_offset"] = turn.get("utc_offset")
     previous["constraints"] = turn.get("constraints", {})

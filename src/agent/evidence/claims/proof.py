@@ -137,7 +137,8 @@ _NOT_PLAIN = re.compile(
     r"|骑|假设|\b(?:total|together|each|for (?:two|three|four)|than|cheaper|difference|between|per"
     r"|walk|on foot|arrive|leaves?|left|start|about|around|roughly|under|over|up to|from"
     r"|at (?:least|most)|or|if|say|assum\w*"
-    r"|zwei|drei|vier|insgesamt|zusammen|etwa|rund|deux|trois|quatre|ensemble|environ"
+    r"|zu (?:zweit|dritt|viert|fünft|sechst)|zwei|drei|vier"
+    r"|insgesamt|zusammen|etwa|rund|deux|trois|quatre|ensemble|environ"
     r"|dos|tres|cuatro|juntos|unos|unas|двоих|троих|вместе|всего|около)\b",
     re.IGNORECASE,
 )
