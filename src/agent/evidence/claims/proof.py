@@ -192,7 +192,9 @@ def _fields(stated: list[Figure], text: str, place: Place) -> Iterator[tuple[Fig
     sums = [figure for figure in stated if figure.is_money]
     for figure in stated:
         if figure.is_money and len(sums) == 1 and not figure.per and place["cost"] is not None:
-            yield figure, f"¥{place['cost']:g}"
+            # "Zu dritt 120 Yuan": of several people, in whatever language that is said.
+            if not _is_several_times(float(figure.value * figure.scale), place["cost"]):
+                yield figure, f"¥{place['cost']:g}"
         elif _RATING.search(text, max(0, figure.start - _NEAR_RATING), figure.start):
             if place["rating"] is not None:
                 yield figure, f"{place['rating']:g}"
@@ -200,6 +202,15 @@ def _fields(stated: list[Figure], text: str, place: Place) -> Iterator[tuple[Fig
             yield figure, f"{place['distance_m']} m"
         elif figure.clock is not None and place["open_time"] and (joined or _ENDS.search(text)):
             yield figure, place["open_time"]
+
+
+def _is_several_times(total: float, price: float) -> bool:
+    """Return whether a sum is a price times a small whole number."""
+    times = total / price if price else 0.0
+    return 2 <= times <= _MOST_PEOPLE and abs(times - round(times)) < 1e-6
+
+
+_MOST_PEOPLE = 20
 
 
 def _is_visit(hours: Sequence[Figure], place: Place) -> bool:
