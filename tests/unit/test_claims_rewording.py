@@ -3,7 +3,13 @@
 import pytest
 
 from agent.evidence.claims.proof import Outcome, revised
-from agent.evidence.claims.rewording import Rewording, failing_block, reworded, sound_wordings
+from agent.evidence.claims.rewording import (
+    Rewording,
+    failing_block,
+    following,
+    reworded,
+    sound_wordings,
+)
 from agent.evidence.claims.statements import MARKED, statements
 from tests.unit.test_claims_proof import LINES, PALACE, evidence, judge
 
@@ -85,3 +91,11 @@ def test_a_new_wording_stands_only_where_it_is_proved_in_its_turn() -> None:
     assert revised(failing, Outcome("unchecked"), "y").fails
     assert revised(failing, None, "y").fails
     assert revised(failing, None, "-").revised == ""
+
+
+def test_an_item_does_not_lean_on_the_one_before_that_is_said_anew() -> None:
+    found = statements("Free:\n\n- 故宫[^w0-0]\n- 颐和园[^w1-0]\n\nIt opens. It is big.", MARKED)
+    assert following(found, 1, None) is None
+    behind = following(found, 3, None)
+    assert behind
+    assert behind.plain == "It is big."

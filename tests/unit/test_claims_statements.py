@@ -79,12 +79,23 @@ def test_the_words_before_a_statement_tell_what_it_is_about() -> None:
     assert second.context == "Tower / It opened in 1889."
 
 
+def test_an_item_is_told_what_its_list_stands_below_and_not_the_item_before() -> None:
+    text = (
+        "For lunch:\n\n- Noodles. Warm.\n- Tea:\n  - green\n  - black\n    - old\n- Rice.\n\nAll."
+    )
+    found = {one.plain: one.context for one in statements(text, MARKED)}
+    assert found == {
+        "For lunch:": "", "Noodles.": "For lunch:", "Warm.": "Noodles.", "Tea:": "For lunch:",
+        "green": "Tea:", "black": "Tea:", "old": "black", "Rice.": "For lunch:", "All.": "",
+    }  # fmt: skip
+
+
 def test_what_follows_a_list_or_a_table_is_not_said_in_its_words() -> None:
     text = (
         "## Visit\n\n**Lunch**\n\n- Noodles.\n\n- Tea at 30 yuan.\n\nIt opens at nine.\n\n" + TABLE
     )
     found = {one.plain: one.context for one in statements(f"{text}\n\nIt is free.", MARKED)}
-    assert found["Tea at 30 yuan."] == "Lunch / Noodles."
+    assert found["Tea at 30 yuan."] == "Lunch"
     assert found["It opens at nine."] == "Visit"
     assert found["It is free."] == "Visit"
 

@@ -128,7 +128,8 @@ def following(statements: Sequence[Statement], at: int, new: Statement | None) -
     if at + 1 >= len(statements):
         return None
     before, after = statements[at : at + 2]
-    if after.kind == "cell" or after.block != before.block or not needs_context(after):
+    leans = after.context.endswith(before.plain[-CONTEXT:]) and needs_context(after)
+    if after.kind == "cell" or after.block != before.block or not leans:
         return None
     if new is None:
         return replace(after, context=before.context)

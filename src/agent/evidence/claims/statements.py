@@ -157,6 +157,8 @@ class Splitter:
         self._heading = self._section = self._before = ""
         self._is_list = self._is_over = False
         """Whether the last line was of a list, and whether that, or a table, is over."""
+        self._above, self._depth = [(-1, "")], 0
+        """The words that an item stands below, each with how deep the item is that they are of."""
         self._block = self._number = 0
         self._table: list[str] | None = None
         self._heads: list[tuple[str, ...]] = []
@@ -187,7 +189,7 @@ class Splitter:
         if is_section or _BOLD_LINE.fullmatch(line):
             self._heading, self._before = bare.strip("#*:： "), ""
             self._section = self._heading if is_section else self._section
-            self._is_over = False
+            self._is_list = self._is_over = False
             self._block += 1
             return []
         return self._sentences(line, at)
@@ -199,14 +201,25 @@ class Splitter:
         """
         self._heading, self._before = self._section, ""
 
+    def _begin_item(self, depth: int) -> None:
+        """Take up the words that an item stands below; the item before it is none of them."""
+        if not self._is_list:
+            self._above = [(-1, self._before)]
+        elif depth > self._depth:
+            self._above.append((self._depth, self._before))
+        while self._above[-1][0] >= depth:
+            self._above.pop()
+        self._before, self._depth = self._above[-1][1], depth
+
     def _sentences(self, line: str, at: int) -> list[Statement]:
         lead = _LEAD.match(line)
         begin = lead.end() if lead else 0
         kind = "item" if line[:begin].strip() else "sentence"
-        self._is_list = kind == "item"
-        if self._is_over and not self._is_list:
+        if self._is_over and kind != "item":
             self._end_list()
-        self._is_over = False
+        if kind == "item":
+            self._begin_item(len(line) - len(line.lstrip()))
+        self._is_list, self._is_over = kind == "item", False
         statements = []
         for start, end in sentence_spans(line[begin:], self._notation.pattern):
             context = " / ".join(filter(None, (self._heading, self._before[-CONTEXT:])))
