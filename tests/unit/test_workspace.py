@@ -85,3 +85,12 @@ def test_a_citation_of_a_passage_is_one_of_its_source() -> None:
     )
     assert citer.unknown_ids_removed == 0
     assert cited_ids(text) == ["w482-17"]
+
+
+def test_a_page_that_has_room_comes_whole_and_a_longer_one_by_its_nearest_passages() -> None:
+    steps = [f"{n}. {word * 40}" for n, word in enumerate(("备份。", "迁移数据。", "切换流量。"))]
+    item = Item("page", "指南", "https://a.example/guide", "\n\n".join(steps))
+    assert len(item.passages) == 3
+    total = sum(passage.tokens for passage in item.passages)
+    assert choose([item], ["迁移数据"], total) == item.passages
+    assert choose([item], ["迁移数据"], total - 1) == [item.passages[1]]

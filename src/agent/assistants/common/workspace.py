@@ -99,14 +99,18 @@ def ranked(items: Sequence[Item], queries: Iterable[str]) -> list[Passage]:
 def choose(items: Sequence[Item], queries: Iterable[str], tokens: int) -> list[Passage]:
     """Return the passages nearest to the queries, verbatim, in the order of the items.
 
-    As many as `tokens` hold, the best of each query before the second best of any.
+    As many as `tokens` hold, the best of each query before the second best of any. What is no
+    longer than that comes whole: the next step of a list may share no word with a query.
     """
+    every = [passage for item in items for passage in item.passages]
+    if sum(passage.tokens for passage in every) <= tokens:
+        return every
     chosen = set[str]()
     for passage in ranked(items, queries):
         if passage.tokens <= tokens:
             chosen.add(passage.name)
             tokens -= passage.tokens
-    return [passage for item in items for passage in item.passages if passage.name in chosen]
+    return [passage for passage in every if passage.name in chosen]
 
 
 def runs(passages: Iterable[Passage]) -> list[str]:
