@@ -47,6 +47,15 @@ def test_a_total_without_a_number_of_people_stays_open_unless_one_alone_pays_mor
     assert outcome(demand, cost=0.0)[0] == "satisfied"
 
 
+def test_a_price_of_which_nobody_knows_what_it_is_for_breaks_no_price_a_person() -> None:
+    """A lunch of at most ¥100 ruled out a shop of toys for its ¥300."""
+    demand = Constraints(max_cost=100)
+    assert outcome(demand, cost=300.0, per_head=False, category="玩具店")[0] == "unknown"
+    assert outcome(demand, cost=300.0, per_head=False, category="宾馆酒店")[0] == "violated"
+    assert outcome(demand, cost=300.0)[0] == "violated"
+    assert outcome(demand, cost=90.0, per_head=False)[0] == "satisfied"
+
+
 def test_what_an_area_is_near_to_says_which_demand_is_open() -> None:
     for demand in (Constraints(max_walk_m=500), Constraints(max_distance_m=500)):
         (verdict,) = check(record(distance_m=700, distance_from="西湖"), demand, "zh")

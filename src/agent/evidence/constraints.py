@@ -217,7 +217,13 @@ def _costs(place: Place, constraints: Constraints, language: Language) -> Iterat
     cost, people = place["cost"], constraints.get("people", 1)
     total = constraints.get("total_cost")
     # For how many a sum has to do, nobody said: it only rules out what is dearer for one.
-    is_open = "people" not in constraints and (cost or 0) <= (total or 0) and cost != 0
+    is_open = "people" not in constraints and (cost or 0) <= (total or 0)
+    open_demands = {"total_cost"} if is_open and cost else set[str]()
+    told = re.search(f"{_KINDS['hotel']}|{_KINDS['parking']}", place["category"] or "", re.I)
+    if not (place.get("per_head", True) or told):
+        # Of a room and of parking the price is asked for; what a shop's ¥300 is for, nobody knows.
+        dear = (cost or 0) > (constraints.get("max_cost") or 0)
+        open_demands |= {"max_cost"} if dear else set()
     demands: tuple[tuple[str, float | None, bool], ...] = (
         ("max_cost", limit := constraints.get("max_cost"), (cost or 0) <= (limit or 0)),
         ("min_cost", least := constraints.get("min_cost"), (cost or 0) >= (least or 0)),
@@ -229,7 +235,7 @@ def _costs(place: Place, constraints: Constraints, language: Language) -> Iterat
             continue
         outcome: DemandOutcome = (
             "unknown"
-            if cost is None or (demand == "total_cost" and is_open)
+            if cost is None or demand in open_demands
             else "satisfied"
             if is_met
             else "violated"
