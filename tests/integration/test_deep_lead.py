@@ -137,6 +137,19 @@ async def test_explorers_search_side_by_side_and_bring_quotes_that_pages_really_
     assert told(state)["checks"]["refused_calls"] == 0
 
 
+async def test_explorers_look_into_planned_topics_that_are_called_by_their_ids() -> None:
+    llm = Lead(
+        lambda turn: [explore("T1 | 电芯成本", "[t2]: 起火", "T9 | 回收")],
+        lambda turn: [end(page_ids(answers(turn, "explore")[0])[:1])],
+        deep_plan=planning("成本", "安全"),
+    )
+    async with deep_laboratory(llm, web=Web(long_page)) as lab:
+        state = await research(lab)
+    assert [block(turn.user, "topic") for turn in llm.asked("deep_find")] == ["成本", "安全", "T9"]
+    assert [query["query"] for query in state["queries"]] == ["电芯成本", "安全", "回收"]
+    assert [topic["status"] for topic in state["plan"]] == ["done", "done"]
+
+
 async def test_a_program_beside_the_end_calculates_with_numbers_of_pages_and_can_be_cited() -> None:
     program = "print(f'417 × 3 = {417 * 3} 元')"
     llm = Lead(

@@ -55,6 +55,7 @@ from agent.assistants.deep_research.tools import (
     SEARCH,
     THINK,
     Ruling,
+    ToExplore,
     TopicHistory,
     explored_topics,
     new_topic_of,
@@ -146,9 +147,7 @@ class _Step:
         outcomes = box.planned(looking)
         exploring = [call for call in allowed if call["name"] == EXPLORE]
         explored, _ = await asyncio.gather(
-            asyncio.gather(
-                *(explore_side_by_side(box, explored_topics(call)) for call in exploring)
-            ),
+            asyncio.gather(*(explore_side_by_side(box, self._matters(c)) for c in exploring)),
             box.do(outcomes),
         )
         found = {id(call): each for call, each in zip(exploring, explored, strict=True)}
@@ -168,7 +167,7 @@ class _Step:
         refused = len(calls) - len(allowed) - len(moved)
         update = self._update(allowed, answers, every, moved=moved, refused=refused)
         if exploring:
-            names = [topic.topic for each in exploring for topic in explored_topics(each)]
+            names = [topic.topic for each in exploring for topic in self._matters(each)]
             update["plan"] = self._plan(names)
         update["gaps"] = [
             *update["gaps"],
@@ -218,6 +217,11 @@ class _Step:
             return []
         names = [call["name"] for call in self.message.tool_calls]
         return [name for name in names if name.startswith(MAP_PREFIX)]
+
+    def _matters(self, call: ToolCall) -> list[ToExplore]:
+        """Return what a call gives to explorers, planned topics by their names."""
+        names = {topic["id"]: topic["name"] for topic in self.state.get("plan", [])}
+        return explored_topics(call, names)
 
     def _plan(self, explored: Sequence[str]) -> list[PlannedTopic]:
         """Return the plan; planned topics that explorers have looked into are done."""
@@ -341,6 +345,7 @@ class _Step:
             tool_call_id=call["id"] or "",
             name=call["name"],
             status="error" if ruling else "success",
+            artifact=ruling,
         )
 
     def _share(self, results: int) -> int:

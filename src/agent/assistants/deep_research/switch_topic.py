@@ -85,7 +85,7 @@ async def switch_topic(
         topic=topic,
         positions={**state.get("positions", {}), **located(messages)},
         notes=[] if _is_dropped(state) else thoughts_of(topic_name(state), messages),
-        plan=_plan(state, topic if goes_on else "", messages),
+        plan=_plan(state, intent, topic if goes_on else "", messages),
         topic_rounds=0,
         exploring=goes_on,
         intent=None,
@@ -156,13 +156,19 @@ async def _with_notes(
     return cast(DeepUpdate, merged)
 
 
-def _plan(state: DeepState, topic: str, messages: list[AnyMessage]) -> list[PlannedTopic]:
+def _plan(
+    state: DeepState, intent: Intent, topic: str, messages: list[AnyMessage]
+) -> list[PlannedTopic]:
     """Return the plan with the topic that is left, and the one that begins, if any.
 
     Where nothing was looked up in the topic that is left, not even on the map, it stays planned;
-    one that the person dropped stays dropped.
+    one that the person dropped stays dropped. An end that the model has confirmed says that those
+    still planned are answered.
     """
     plan, left = state.get("plan", []), topic_name(state)
+    if intent["kind"] == "end" and intent["urls"] is not None:
+        for each in [each for each in plan if each["status"] == "planned"]:
+            plan = with_status(plan, each["id"], "done")
     is_known = left in {entry["topic"] for entry in state.get("search_results", [])}
     planned = topic_named(plan, left)
     if left != topic and not (planned and planned["status"] == "dropped"):

@@ -3,6 +3,7 @@
 They are only described here: `act` executes searches, `switch_topic` changes and endings.
 """
 
+import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -51,8 +52,8 @@ def tavily_search(reflection: str, queries: list[str]) -> str:
 def explore_topics(reflection: str, topics: list[str]) -> str:
     """Give two to five independent matters to explorers, who search side by side.
 
-    topics: each as "matter | query | query". Brings findings with the words of pages, their ids
-    and what stays open.
+    topics: each as "matter | query | query"; a planned topic by its name or id (T3). Brings
+    findings with the words of pages, their ids and what stays open.
     """
     return ""
 
@@ -92,6 +93,10 @@ def thought_of(call: ToolCall) -> str:
     return _text(call["args"], "reflection", MAX_THOUGHT)
 
 
+_ID = re.compile(r"\W*(T\d{1,3})\W*(?:[:：·–—.)\]-].*)?", re.IGNORECASE | re.DOTALL)
+"""A matter that is called by the id of a planned topic, alone or before its name."""
+
+
 @dataclass(frozen=True)
 class ToExplore:
     """A matter to be explored by itself, with its first queries."""
@@ -100,12 +105,17 @@ class ToExplore:
     queries: tuple[str, ...]
 
 
-def explored_topics(call: ToolCall) -> list[ToExplore]:
-    """Return the matters of a call, at most five; one without queries is its own."""
+def explored_topics(call: ToolCall, planned: Mapping[str, str] | None = None) -> list[ToExplore]:
+    """Return the matters of a call, at most five; one without queries is its own.
+
+    `planned` are the names of planned topics by their ids: a matter may be called by either.
+    """
     found: dict[str, ToExplore] = {}
     for line in _texts(call["args"], "topics", "topic"):
         parts = [text for part in line.split("|") if (text := clean_text(part, MAX_QUERY))]
         if parts:
+            named = _ID.fullmatch(parts[0])
+            parts[0] = (planned or {}).get(named[1].upper() if named else "", parts[0])
             found.setdefault(parts[0], ToExplore(parts[0], tuple(parts[1:4] or parts[:1])))
     return list(found.values())[:MAX_EXPLORED]
 
@@ -155,6 +165,7 @@ CallRefusal = Literal[
 Ruling = CallRefusal | Literal["moved"] | None
 """Refused, left to the topic that a change begins, or allowed."""
 MOVED: Final = "moved"
+PLANNED_LEFT: Final = "planned_left"
 MAX_CALLS = 12
 """Calls of one message that are done."""
 
@@ -175,7 +186,7 @@ class TopicHistory:
     planned: Collection[str] = ()
     """The topics of the plan that nobody has looked into yet."""
     reminded: bool = False
-    """Whether an end of this topic was refused before."""
+    """Whether an end of this topic was refused before for what is planned."""
     tools: Collection[str] = tuple(each.name for each in EXPLORING)
     """The names of those that there are."""
     moved: bool = False
@@ -204,9 +215,9 @@ def looked_up(messages: Sequence[AnyMessage]) -> bool:
 
 
 def was_reminded(messages: Sequence[AnyMessage]) -> bool:
-    """Return whether an end of the topic was refused before."""
+    """Return whether an end was refused before because of planned topics, which it named."""
     return any(
-        isinstance(message, ToolMessage) and message.name == END and message.status == "error"
+        isinstance(message, ToolMessage) and message.artifact == PLANNED_LEFT
         for message in messages
     )
 
@@ -313,7 +324,7 @@ class _Order:
         if call["name"] == END and not (self._history.searched or self._history.answered):
             return "search_first"
         if call["name"] == END and self._history.planned and not self._history.reminded:
-            return "planned_left"
+            return PLANNED_LEFT
         if call["name"] == END and any(each["name"] in (SEARCH, EXPLORE) for each in following):
             return "unseen"
         self.changed, self._ending = call["name"] == CHANGE, call["name"] == END
