@@ -28,7 +28,7 @@ def test_each_query_has_its_best_passage_before_any_has_its_second_best() -> Non
     other = "Replication needs three nodes."
     again = "The licence file stands in the root of the repository; see the licence page."
     pages = [long_page("a", one, again), long_page("b", other)]
-    chosen = choose(pages, ["licence of the server", "replication nodes"], 160)
+    chosen = choose(pages, ["licence of the server", "replication nodes"], 150)
     assert [passage.source for passage in chosen] == ["a", "b"]
     assert one in chosen[0].text
     assert other in chosen[1].text
@@ -44,6 +44,17 @@ def test_passages_stand_in_the_order_of_the_page_whichever_was_nearest() -> None
 def test_a_page_that_shares_no_word_with_the_query_is_shown_by_its_beginning() -> None:
     chosen = choose([page("a", "海拔三千米。" + _FILLER, _FILLER)], ["Höhe"], 100)
     assert chosen[0].name == "a.1"
+
+
+def test_room_that_is_left_goes_to_the_neighbours_of_the_nearest_and_then_to_the_rest() -> None:
+    item = long_page("a", "Migration: copy the tables first.")
+    names = [passage.name for passage in item.passages]
+    best = next(at for at, each in enumerate(item.passages) if "Migration" in each.text)
+    room = sum(each.tokens for each in item.passages[best - 1 : best + 2])
+    near = choose([item], ["migration"], room)
+    assert [passage.name for passage in near] == names[best - 1 : best + 2]
+    most = choose([item], ["migration"], room + item.passages[0].tokens)
+    assert [passage.name for passage in most] == [names[0], *names[best - 1 : best + 2]]
 
 
 def test_nothing_is_shown_beyond_the_tokens_there_are() -> None:
@@ -93,4 +104,5 @@ def test_a_page_that_has_room_comes_whole_and_a_longer_one_by_its_nearest_passag
     assert len(item.passages) == 3
     total = sum(passage.tokens for passage in item.passages)
     assert choose([item], ["迁移数据"], total) == item.passages
-    assert choose([item], ["迁移数据"], total - 1) == [item.passages[1]]
+    assert choose([item], ["迁移数据"], item.passages[1].tokens) == [item.passages[1]]
+    assert choose([item], ["迁移数据"], total - 1) == item.passages[:2]

@@ -6,7 +6,7 @@ one, in another topic and in the turns that follow. Prompts are filled from it b
 
 import json
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import zip_longest
 
@@ -99,18 +99,37 @@ def ranked(items: Sequence[Item], queries: Iterable[str]) -> list[Passage]:
 def choose(items: Sequence[Item], queries: Iterable[str], tokens: int) -> list[Passage]:
     """Return the passages nearest to the queries, verbatim, in the order of the items.
 
-    As many as `tokens` hold, the best of each query before the second best of any. What is no
-    longer than that comes whole: the next step of a list may share no word with a query.
+    As many as `tokens` hold, the best of each query before the second best of any. Room that is
+    left goes to the beginnings of pages without any, to neighbours, and to the rest in order.
+    What is no longer than that comes whole: a list's next step may share no word with a query.
     """
     every = [passage for item in items for passage in item.passages]
     if sum(passage.tokens for passage in every) <= tokens:
         return every
     chosen = set[str]()
-    for passage in ranked(items, queries):
-        if passage.tokens <= tokens:
+    for passage in _filling(items, every, ranked(items, queries)):
+        if passage.tokens <= tokens and passage.name not in chosen:
             chosen.add(passage.name)
             tokens -= passage.tokens
     return [passage for passage in every if passage.name in chosen]
+
+
+def _filling(
+    items: Sequence[Item], every: Sequence[Passage], best: Sequence[Passage]
+) -> Iterator[Passage]:
+    """Yield the best, the first of other pages, those beside the best, and all in order.
+
+    A page in another language than the query shares no word with it.
+    """
+    yield from best
+    heard = {passage.source for passage in best}
+    yield from (item.passages[0] for item in items if item.passages and item.id not in heard)
+    places = {passage.name: place for place, passage in enumerate(every)}
+    for passage in best:
+        place = places[passage.name]
+        beside = every[max(0, place - 1) : place + 2]
+        yield from (other for other in beside if other.source == passage.source)
+    yield from every
 
 
 def runs(passages: Iterable[Passage]) -> list[str]:

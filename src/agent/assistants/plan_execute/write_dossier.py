@@ -365,14 +365,9 @@ class _Dossier:
         queries = [self.draft.turn["question"], *asked.plan, *state.get("pre_questions", [])]
         queries += [query for task in state["tasks"] for query in queries_of(task)]
         chosen = choose(items, queries, tokens)
-        left = tokens - sum(passage.tokens for passage in chosen)
         shown: dict[str, list[ClaimPassage]] = {}
         for passage in chosen:
             shown.setdefault(passage.source, []).append(passage)
-        for item in items:
-            if item.id not in shown and item.passages and item.passages[0].tokens <= left:
-                left -= item.passages[0].tokens
-                shown[item.id] = item.passages[:1]
         return {name: runs(passages) for name, passages in shown.items()}
 
     def _document_line(self, document: Document, said: Mapping[str, Sequence[str]]) -> str:
