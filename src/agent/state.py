@@ -313,6 +313,8 @@ class Estimate(TypedDict):
     """The answer included."""
     cost_usd: CostRange | None
     """None where a price is unknown."""
+    models_usd: NotRequired[CostRange]
+    """What the models take of it, where that alone is known: a search's price is not."""
     seconds: NotRequired[TimeRange]
     limit_usd: NotRequired[float]
     """What the run spends at most before its answer is written, where that is limited."""

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from agent.assistants.common.plan_cost import estimate_words, plan_shares
+from agent.assistants.common.plan_cost import estimate_words, plan_shares, sum_of
 from agent.assistants.common.review_plan import plan_words
 from agent.cli.batch import read_plan
 from agent.cli.parser import build_parser
@@ -20,6 +20,7 @@ from agent.core.errors import ConfigurationError, InputError
 from agent.evidence.types import MapTask, Query
 from agent.nodes.reviewed_queries import QUERIES
 from agent.state import Estimate, Turn
+from agent.texts import say
 
 NEARBY: MapTask = {"intent": "nearby", "place": "王府井", "keywords": ["书店"], "radius_m": 1000}
 NO_MAP = Configuration(geo_routing="never")
@@ -142,6 +143,21 @@ def test_the_cost_is_a_range_around_what_the_readme_says_and_grows_with_the_plan
 )
 def test_a_cost_with_an_unknown_price_in_it_is_unknown(settings: dict[str, str]) -> None:
     assert estimated([WEB], **settings)["cost_usd"] is None
+
+
+def test_ceiling_and_cost_of_models_survive_an_edit_where_a_search_has_no_known_price() -> None:
+    whole = estimated([WEB, WEB], web_search="tavily", max_run_dollars=1.0)
+    (first, _) = plan_shares(
+        [WEB, WEB], WEB, lambda lines: estimated([*lines], web_search="tavily", max_run_dollars=1.0)
+    )["lines"]
+    edited = sum_of(whole, first, -1)
+    models = edited["models_usd"]
+    words = estimate_words(edited, "en")
+    assert whole["cost_usd"] is None
+    ends = {end: f"{models[end]:.2f}" for end in ("low", "high")}
+    assert say("review.models", "en", **ends) in words
+    assert say("review.ceiling", "en", limit="1.00") in words
+    assert models["high"] < whole["models_usd"]["high"]
 
 
 def asked(monkeypatch: pytest.MonkeyPatch, *lines: str, language: Any = "en") -> dict[str, Any]:

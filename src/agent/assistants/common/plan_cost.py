@@ -76,13 +76,16 @@ def estimate(
     searches, map_calls = (0, 0) if inside else (cost.searches, cost.map_calls)
     model_calls = sum(each.counts[0] for each in calls)
     priced = not searches or searched_by_google(configuration)
+    models = _cost_range(calls, turn, services)
     counted = Estimate(
         searches=min(searches, configuration.max_searches - used["searches"]),
         map_calls=min(map_calls, configuration.max_map_calls - used["map_calls"]),
         model_calls=min(model_calls, configuration.max_model_calls - used["model_calls"]),
-        cost_usd=_cost_range(calls, turn, services) if priced else None,
+        cost_usd=models if priced else None,
         seconds=_time_range(calls, configuration, services),
     )
+    if models and models["high"] and not priced:
+        counted["models_usd"] = models
     if configuration.max_run_dollars:
         counted["limit_usd"] = configuration.max_run_dollars
     return Estimate(**{**counted, "own_only": True}) if inside else counted
@@ -117,18 +120,16 @@ def plan_shares(
 
 def sum_of(one: Estimate, other: Estimate, times: int = 1) -> Estimate:
     """Return one estimate with another added to it, or (`times` is -1) taken from it."""
-    costs, cost = (one["cost_usd"], other["cost_usd"]), None
-    if costs[0] is not None and costs[1] is not None:
-        cost = CostRange(
-            low=round(costs[0]["low"] + times * costs[1]["low"], 4),
-            high=round(costs[0]["high"] + times * costs[1]["high"], 4),
-        )
     whole = Estimate(
         searches=one["searches"] + times * other["searches"],
         map_calls=one["map_calls"] + times * other["map_calls"],
         model_calls=one["model_calls"] + times * other["model_calls"],
-        cost_usd=cost,
+        cost_usd=_summed(one["cost_usd"], other["cost_usd"], times),
     )
+    if models := _summed(one.get("models_usd"), other.get("models_usd"), times):
+        whole["models_usd"] = models
+    if "limit_usd" in one:
+        whole["limit_usd"] = one["limit_usd"]
     if "seconds" in one and "seconds" in other:
         whole["seconds"] = TimeRange(
             low=round(one["seconds"]["low"] + times * other["seconds"]["low"], 1),
@@ -137,6 +138,15 @@ def sum_of(one: Estimate, other: Estimate, times: int = 1) -> Estimate:
     if one.get("own_only"):
         whole["own_only"] = True
     return whole
+
+
+def _summed(one: CostRange | None, other: CostRange | None, times: int) -> CostRange | None:
+    if one is None or other is None:
+        return None
+    return CostRange(
+        low=round(one["low"] + times * other["low"], 4),
+        high=round(one["high"] + times * other["high"], 4),
+    )
 
 
 def searched_by_google(configuration: Configuration) -> bool:
@@ -174,12 +184,11 @@ def _price(model: str, size: Size, calls: int, day: date) -> float | None:
 
 def estimate_words(counts: Estimate, language: Language) -> str:
     """Return what a plan takes, in words."""
-    cost = say("review.unknown", language)
-    if range_ := counts["cost_usd"]:
+    cost, models = say("review.unknown", language), counts.get("models_usd")
+    if range_ := counts["cost_usd"] or models:
         ends = {end: f"{max(0.0, range_[end]):.2f}" for end in ("low", "high")}
-        cost = (
-            say("review.cost", language, **ends) if range_["high"] else say("review.free", language)
-        )
+        key = "models" if range_ is models else "cost" if range_["high"] else "free"
+        cost = say(f"review.{key}", language, **ends)
     limit = counts.get("limit_usd")
     most = [say("review.ceiling", language, limit=f"{limit:.2f}")] if limit else []
     parts = [cost, *most, *([_minutes(counts["seconds"], language)] if "seconds" in counts else [])]

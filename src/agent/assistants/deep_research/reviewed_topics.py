@@ -38,7 +38,7 @@ from agent.state import Reviewed
 _LED = (Size(8000, 500), Size(25_000, 1000))
 _FOUND = (Size(4000, 500), Size(12_000, 1500))
 _WRITTEN = (Size(15_000, 1500), Size(60_000, 5000))
-_CHECKED, _CHECKS = (Size(4000, 300), Size(6000, 800)), (2, 8)
+_CHECKED, _CHECKS = (Size(4000, 300), Size(6000, 800)), (5, 14)
 
 
 class ReviewedTopic(TypedDict):
@@ -111,7 +111,7 @@ def _cost(
 def planned_calls(count: int, configuration: Configuration, model: str) -> list[CallSizes]:
     """Return the calls of so many topics: the lead's and its explorers', then the report's.
 
-    A report is written once, checked, and revised once.
+    A report is written, checked, revised, and what is new in it checked again.
     """
     rounds = configuration.max_exploration_rounds
     web = (2 * count, 5 * count) if searched_by_google(configuration) else (0, 0)
@@ -119,8 +119,8 @@ def planned_calls(count: int, configuration: Configuration, model: str) -> list[
     return [
         CallSizes(configuration.lead_model or model, _LED, led),
         CallSizes(configuration.research_model, WEB_CALL, web),
-        CallSizes(configuration.research_model, _FOUND, (0, 2 * count)),
-        CallSizes(model, _WRITTEN, (1, 2)),
+        CallSizes(configuration.research_model, _FOUND, (count, 2 * count)),
+        CallSizes(model, _WRITTEN, (2, 3)),
         CallSizes(configuration.judge_model or model, _CHECKED, _CHECKS),
     ]
 
