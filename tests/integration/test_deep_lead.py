@@ -10,6 +10,7 @@ from agent.assistants.deep_research.graph import build_graph
 from agent.core.budget import Meter
 from agent.core.concurrency import Lazy
 from agent.evidence.citations import MARKER
+from agent.evidence.references import strip_references
 from agent.prompts import element
 from agent.reading.reader import Article
 from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
@@ -191,6 +192,22 @@ async def test_a_program_may_calculate_with_what_it_has_printed_as_a_result() ->
     async with deep_laboratory(llm, web=Web(long_page)) as lab:
         state = await research(lab)
     assert "c0-0" in [source["id"] for source in state["sources_gathered"]]
+
+
+async def test_a_report_shows_all_lines_of_a_calculation_that_it_cites() -> None:
+    program = "print(f'417 × 3 = {417 * 3} 元')\nprint(f'417*3*2 = {417 * 3 * 2} 元')"
+    llm = Lead(
+        lambda turn: [search("电芯成本")],
+        lambda turn: [code(program), code("print(417 * 4)\nprint(417 * 5)"), end()],
+        deep_report=lambda turn: ModelReply(text="# 报告\n\n合 2502 元[^c0-0]。"),
+    )
+    async with deep_laboratory(llm, web=Web(long_page)) as lab:
+        state = await research(lab)
+    text = str(answer_of(state).text)
+    body = strip_references(text)
+    assert "```\n417 × 3 = 1251 元\n417*3*2 = 2502 元\n```\n\n[1]" in body
+    assert body.count(f"**{say('deep_research.calculated', 'zh')}**") == 1
+    assert "1668" not in text, "what is not cited is not shown"
 
 
 async def test_a_program_is_not_founded_by_what_it_had_printed_before_from_nowhere() -> None:

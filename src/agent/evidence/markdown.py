@@ -58,6 +58,16 @@ _STRUCTURE = re.compile(r"[\s>*+\-\d.)]*")
 _UNSAFE_IN_URL = frozenset(" ()<>[]\"'`\\|{}^")
 
 
+_TICKS = re.compile(r"`+")
+
+
+def fenced(text: str, language: str = "") -> str:
+    """Return a text as a block of code that none of its own signs ends."""
+    longest = max((len(run) for run in _TICKS.findall(text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return "\n".join([f"{fence}{language}", text, fence])
+
+
 def link_url(url: str) -> str:
     """Return the URL as it can stand in `[n](…)`; empty where it leads nowhere.
 

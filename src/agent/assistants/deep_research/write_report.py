@@ -48,6 +48,7 @@ from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.citations import cited_ids
 from agent.evidence.claims.passages import Passage
 from agent.evidence.geo import distance_m
+from agent.evidence.markdown import fenced
 from agent.evidence.types import Gap, Leg, Place
 from agent.prompts import Raw, element, fence, task_prompt
 from agent.search.hits import beginning, only_known, quotes_by_id
@@ -182,7 +183,18 @@ class _Report:
 
     def sections(self) -> list[str]:
         read = self.draft.by_code(self.whole.coverage(self.draft.language))
-        return [*self.draft.record_sections(), read]
+        return [*self.draft.record_sections(), self._calculations(), read]
+
+    def _calculations(self) -> str:
+        """Return the cited calculations whole; the list of sources has the first line of each."""
+        shown = [
+            f"{fenced(source['quotes'][0].strip())}\n\n[^{source['id']}]"
+            for source in self.draft.citer.used
+            if is_calculation(source) and source["quotes"][0].strip() != source["title"]
+        ]
+        head = say("deep_research.calculated", self.draft.language)
+        whole = "\n\n".join([f"**{head}**", *shown]) if shown else ""
+        return self.draft.by_code(self.draft.cited(whole))
 
     async def body(self) -> AsyncIterator[str]:
         if not self.has_evidence:

@@ -4,7 +4,6 @@ Rules bring the answer into its form; a model is asked only where they see that 
 """
 
 import logging
-import re
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -46,6 +45,7 @@ from agent.configuration import Configuration
 from agent.core.progress import event
 from agent.core.strings import cut_to_tokens
 from agent.evidence.citations import cited_ids, inert
+from agent.evidence.markdown import fenced
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap
 from agent.models.catalogue import DEFAULT_THINKING
@@ -58,7 +58,6 @@ ASSISTANT = "team_answer"
 _MAX_ANSWER = 2000
 _SHOWN_TRIES, _SHOWN_LINES, _SHOWN_CHARACTERS = 12, 25, 1200
 _RESULT = 400
-_TICKS = re.compile(r"`+")
 
 
 def headline(answer: str, outcome: AnswerOutcome, language: Language) -> str:
@@ -115,12 +114,10 @@ def _calculation(number: int, evidence: ToolEvidence, language: Language) -> str
     lines = program[:_SHOWN_CHARACTERS].rstrip().splitlines()[:_SHOWN_LINES]
     if "\n".join(lines) != program:
         lines.append(say("team_answer.answer.cut", language))
-    longest = max((len(run) for run in _TICKS.findall(program)), default=0)
-    fence = "`" * max(3, longest + 1)
     text = inert(rounded(evidence["text"])[:_RESULT])
     head = say("team_answer.answer.calculated", language, number=str(number))
     result = say("team_answer.answer.result", language, text=text)
-    return "\n".join([head, "", f"{fence}python", *lines, fence, "", result])
+    return "\n".join([head, "", fenced("\n".join(lines), "python"), "", result])
 
 
 async def format_answer(
