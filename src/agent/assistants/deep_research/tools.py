@@ -3,7 +3,6 @@
 They are only described here: `act` executes searches, `switch_topic` changes and endings.
 """
 
-import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -93,10 +92,6 @@ def thought_of(call: ToolCall) -> str:
     return _text(call["args"], "reflection", MAX_THOUGHT)
 
 
-_ID = re.compile(r"\W*(T\d{1,3})\W*(?:[:：·–—.)\]-].*)?", re.IGNORECASE | re.DOTALL)
-"""A matter that is called by the id of a planned topic, alone or before its name."""
-
-
 @dataclass(frozen=True)
 class ToExplore:
     """A matter to be explored by itself, with its first queries."""
@@ -114,8 +109,9 @@ def explored_topics(call: ToolCall, planned: Mapping[str, str] | None = None) ->
     for line in _texts(call["args"], "topics", "topic"):
         parts = [text for part in line.split("|") if (text := clean_text(part, MAX_QUERY))]
         if parts:
-            named = _ID.fullmatch(parts[0])
-            parts[0] = (planned or {}).get(named[1].upper() if named else "", parts[0])
+            # A model calls it `T3`, `[T3]` or `T3: its name`.
+            name = parts[0].replace("：", ":").partition(":")[0].strip(_QUOTES + " ").upper()
+            parts[0] = (planned or {}).get(name, parts[0])
             found.setdefault(parts[0], ToExplore(parts[0], tuple(parts[1:4] or parts[:1])))
     return list(found.values())[:MAX_EXPLORED]
 
