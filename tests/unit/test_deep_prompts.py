@@ -1,10 +1,15 @@
 """The prompts of deep research: short, closed to what is filled in."""
 
 import re
+from typing import Any
 
 import pytest
 
+from agent.assistants.deep_research.explore import explore_prompt
+from agent.assistants.deep_research.state import DeepConfiguration
+from agent.evidence.types import Source
 from agent.prompts import Raw, element, render
+from agent.state import Previous, Turn
 from tests.support.prompt_blocks import BLOCKS as ALL
 
 BLOCKS = {name: blocks for name, blocks in ALL.items() if name.startswith("deep_")}
@@ -122,3 +127,20 @@ def test_a_trip_and_a_follow_up_are_reasoned_and_not_only_listed() -> None:
 
 def test_ways_are_asked_for_by_the_ids_of_records() -> None:
     assert "ids of records" in render("deep_explore_system")
+
+
+def test_who_leads_a_follow_up_sees_the_words_nearest_to_its_question_of_each_page() -> None:
+    filler = "The release notes tell what has changed and whom the authors thank for it. " * 3
+    sources = [
+        Source(id=f"p0-{n}", kind="page", title=f"Prices of service {n}, as told in a long title",
+               url=f"https://{n}.example", provider="p", quotes=[filler, f"It costs ${n}00."])
+        for n in range(22)
+    ]  # fmt: skip
+    turn = Turn(id="t", question="What costs a service?", language="en", today="2026-11-28",
+                started_at=0.0, count=1, loops=1, reasoning_model=None, near=None)  # fmt: skip
+    state: Any = {
+        "turn": turn, "conversation": "", "previous": Previous(sources=sources, places=[]),
+        "topic": "", "rounds": 0, "messages": [], "base": 0,
+    }  # fmt: skip
+    prompt = "\n".join(str(m.text) for m in explore_prompt(state, DeepConfiguration()))
+    assert [f"${n}00" in prompt for n in range(22)] == [True] * 22

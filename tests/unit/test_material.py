@@ -1,7 +1,9 @@
 """What a writer is shown of all that was read: quoted passages first, then the nearest."""
 
-from agent.assistants.common.material import chosen, page_elements
+from agent.assistants.common.material import chosen, page_elements, without_shown
 from agent.assistants.common.workspace import Item
+from agent.evidence.types import Source
+from agent.state import Previous
 
 FILLER = "The weather of that month was mild, and nobody in the town remarked on it at all."
 
@@ -52,3 +54,17 @@ def test_pages_are_shown_with_their_ids_and_dates_and_what_is_left_out() -> None
     assert "605 kW" in rows
     assert "…" in rows
     assert "w100-2" not in rows
+
+
+def test_the_last_turns_words_that_a_shown_page_has_are_not_shown_twice() -> None:
+    page = Item("page", "Prices", "https://a.example/prices", "It costs $5 a month.", id="w11-1")
+    again, other = page.source(["It costs $5 a month."]), page.source(["It was $4."])
+    calculated = Source(**{**again, "id": "p0-2", "url": "", "quotes": ["5 × 12 = 60"]})
+    both = Source(**{**again, "id": "p0-1", "quotes": [*again["quotes"], *other["quotes"]]})
+    previous = Previous(sources=[Source(**{**again, "id": "p0-0"}), both, calculated], places=[])
+    left = without_shown(previous, [page], page.passages)["sources"]
+    assert [(each["id"], each["quotes"]) for each in left] == [
+        ("p0-1", ["It was $4."]),
+        ("p0-2", ["5 × 12 = 60"]),
+    ]
+    assert without_shown(previous, [page], []) == previous

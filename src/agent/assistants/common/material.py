@@ -9,8 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from agent.assistants.common.workspace import Item, choose
 from agent.core.processor import breathe
 from agent.evidence.claims.passages import Passage
+from agent.evidence.numbering import source_key
+from agent.evidence.types import Source
 from agent.knowledge.ranking import Bm25, best_first
 from agent.prompts import Raw, element
+from agent.state import Previous
 
 _TITLE, _SITE = 120, 60
 _PER_PAGE = 60
@@ -60,6 +63,33 @@ def _within(passages: Iterable[Passage], tokens: int) -> list[Passage]:
             kept.append(passage)
             tokens -= passage.tokens
     return kept
+
+
+def without_shown(
+    previous: Previous, items: Iterable[Item], passages: Iterable[Passage]
+) -> Previous:
+    """Return what the last turns left without what these passages of the items show anyway.
+
+    A source of which no other words are left is left out.
+    """
+    texts = dict[str, str]()
+    for passage in passages:
+        texts[passage.source] = f"{texts.get(passage.source, '')} {passage.text}"
+    shown = {source_key(item.source()): texts[item.id] for item in items if item.id in texts}
+    sources = list[Source]()
+    for source in previous["sources"]:
+        breathe()
+        text = shown.get(source_key(source), "")
+        quotes = [quote for quote in source["quotes"] if not _stands_in(quote, text)]
+        if quotes or not text:
+            sources.append(Source(**{**source, "quotes": quotes}))
+    return Previous(**{**previous, "sources": sources})
+
+
+def _stands_in(quote: str, text: str) -> bool:
+    """Return whether each line of a quote does; the rule below a table's head is none."""
+    lines = (" ".join(line.split()) for line in quote.splitlines())
+    return all(line in text for line in lines if line.strip("|-: "))
 
 
 def page_elements(items: Iterable[Item], passages: Iterable[Passage]) -> Raw:

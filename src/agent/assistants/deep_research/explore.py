@@ -78,8 +78,9 @@ _DOCUMENTS_LATER = 20_000
 """Tokens of own documents in every step but the first."""
 _UNREAD = "d0"
 """What the ids begin with of passages of documents that have no room, as of a first search."""
-_PREVIOUS = 40
-"""The part of the limit, one in …, for the last turn, which each round is sent again."""
+_PREVIOUS = 10
+"""The part of the limit, one in …, for the last turn: less showed titles only to who has to decide
+whether anything must be looked up. Each round is sent it again."""
 _NAME = 120
 """Characters of a question that stands for a topic without a name."""
 

@@ -15,7 +15,7 @@ from agent.assistants.common.draft import Draft
 from agent.assistants.common.excerpts import excerpt_lines, sentences_by_id, sentences_of
 from agent.assistants.common.gaps import gap_lines, run_gap
 from agent.assistants.common.looks import Looks
-from agent.assistants.common.material import chosen, page_elements
+from agent.assistants.common.material import chosen, page_elements, without_shown
 from agent.assistants.common.own_documents import own_scope
 from agent.assistants.common.previous import previous_lines
 from agent.assistants.common.rounds import WriterBrief, with_revision, write_in_rounds
@@ -244,9 +244,7 @@ class _Report:
         values = {
             "today": turn["today"],
             "conversation": cut_to_tokens(state["conversation"], limit // 10),
-            "previous": previous_lines(
-                self.draft.earlier, limit // 4, turn["question"], places_in=turn["language"]
-            ),
+            "previous": self._previous_lines(limit // 4, ()),
             "question": cut_to_tokens(turn["question"], limit // 5),
             "gaps": cut_to_tokens(gap_lines(self.draft.gaps, self.draft.language), limit // 10),
             "differences": "\n".join(self.differences),
@@ -274,8 +272,14 @@ class _Report:
         shown = await compute(lambda: self._passages(room), otherwise=list[Passage])
         pages = Raw("\n".join(filter(None, [page_elements(self.read, shown), fence(lines)])))
         parts = {"documents": document_elements(self.whole), "topics": noted, "pages": pages}
+        values["previous"] = self._previous_lines(limit // 4, shown)
         full = task_prompt("deep_report", language, **parts, **values)
         return with_wishes(full, state)
+
+    def _previous_lines(self, tokens: int, shown: Sequence[Passage]) -> str:
+        """Return what the last turns left, but for what these passages show."""
+        earlier, turn = without_shown(self.draft.earlier, self.read, shown), self.draft.turn
+        return previous_lines(earlier, tokens, turn["question"], places_in=turn["language"])
 
     def _passages(self, tokens: int) -> list[Passage]:
         """Return what is shown of what was read: by the notes, the queries, and what is asked."""
