@@ -169,7 +169,8 @@ class ClaimCheck:
         return tuple(dict.fromkeys(name for _, name in self.cites[begin:stop]))
 
     async def _judged(self, judge: Ask, batch: Sequence[Statement]) -> dict[Key, Ruling]:
-        evidence = await self.evidence
+        # A call that is given up would cancel what all others wait for.
+        evidence = await asyncio.shield(self.evidence)
         if evidence is None or not evidence.records:
             return {}
         asked = [
