@@ -211,6 +211,28 @@ async def test_a_report_shows_all_lines_of_a_calculation_that_it_cites() -> None
     assert "1668" not in text, "what is not cited is not shown"
 
 
+async def test_a_change_waits_for_a_refused_program_and_keeps_what_was_calculated() -> None:
+    llm = Lead(
+        lambda turn: [search("电芯成本")],
+        lambda turn: [code("print(417 * 8765)"), change("安全"), search("热失控")],
+        lambda turn: [code("print(f'417 × 3 = {417 * 3}')"), change("安全")],
+        lambda turn: [search("热失控")],
+        lambda turn: [end()],
+        deep_plan=planning("成本", "安全"),
+    )
+    async with deep_laboratory(llm, web=Web(long_page)) as lab:
+        state = await research(lab)
+    told_next, after = llm.asked("deep_explore")[2:4]
+    [refused] = answers(told_next, "run_code")
+    assert "8765" in refused
+    waits = say("deep_research.code_first", "zh")
+    assert answers(told_next, "change_research_topic") == [waits]
+    assert answers(told_next, "tavily_search")[-1] == waits
+    assert block(after.user, "topic") == "安全"
+    assert "417 × 3 = 1251 [^c0-0]" in block(after.user, "notes")
+    assert [topic["status"] for topic in state["plan"]] == ["done", "done"]
+
+
 async def test_a_program_is_not_founded_by_what_it_had_printed_before_from_nowhere() -> None:
     llm = Lead(
         lambda turn: [search("电芯成本")],

@@ -155,10 +155,10 @@ class _Step:
         for gap in [gap for o in every for result in o.results for gap in result.gaps]:
             self.emit(event("gap", NODE, text=gap["message"]))
         if any(each.kind == "code" and (each.failed or each.hint) for each in outcomes):
-            # An end beside a program that failed would leave the report without its result.
-            rulings = ["code_first" if c["name"] == END and r is None else r
-                       for c, r in zip(calls, rulings, strict=True)]  # fmt: skip
-            allowed = [c for c in allowed if c["name"] != END]
+            # A change or end beside a program that failed would leave its refusal unread.
+            rulings = ["code_first" if r == MOVED or (c["name"] in (CHANGE, END) and r is None)
+                       else r for c, r in zip(calls, rulings, strict=True)]  # fmt: skip
+            allowed, moved = [c for c in allowed if c["name"] not in (CHANGE, END)], []
         texts = self._texts(outcomes, found, asks)
         answers = [
             texts.get(id(call)) or self._answer(call, ruling)
