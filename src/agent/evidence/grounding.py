@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from agent.core.processor import breathe
-from agent.evidence.language import fold
+from agent.evidence.language import SENTENCE_END, fold
 from agent.evidence.queries import clean_text
 from agent.evidence.references import is_domain, without_source_list
 from agent.evidence.types import Source, SourceKind
@@ -34,7 +34,6 @@ _URL = re.compile(rb"https?://[!-~]+")
 _URL_TAIL = b".,;:!?)]}'\"*>"
 _ENDS_SENTENCE = "。！？.!?:：;；…]"
 _MAX_SUPPORTS = 500
-_SENTENCE_END = re.compile(r"(?<=[。！？])|(?<=[.!?])\s+|\n+")
 _NOT_FOUND = re.compile(
     r"[没未无不][^，。；！？\n]{0,12}?[查找搜得索]到|[查找搜]不到|(?:尚|暂|并)无|未(?:公布|公开|披露|提及|说明)"
     r"|没有(?:[^，。；！？\n]{0,12})(?:资料|信息|数据|来源|结果|记载|说明)"
@@ -146,7 +145,7 @@ def not_found_remark(text: str) -> str:
 
     Only these of a text without sources can be kept: they state nothing about the world.
     """
-    sentences = (sentence.strip() for sentence in _SENTENCE_END.split(text))
+    sentences = (sentence.strip() for sentence in SENTENCE_END.split(text))
     remarks = [sentence for sentence in sentences if says_not_found(sentence)]
     return clean_text(" ".join(remarks), _MAX_QUOTE)
 

@@ -19,6 +19,10 @@ LONGEST = 1000
 """Characters of one piece of a text: what is longer is cut, so that all work on it stays linear."""
 
 
+SENTENCE_END = re.compile(r"(?<=[。！？])|(?<=[.!?])\s+|\n+")
+"""Where excerpts are parted and cut, quickly; `sentence_spans` knows "no. 3" and "31. August"."""
+
+
 def with_places(text: str) -> tuple[str, Sequence[int]]:
     """Return the text folded in width and script, and each character's index in it (and the end).
 

@@ -22,6 +22,7 @@ from agent.core.errors import (
     MalformedReply,
 )
 from agent.evidence.citations import ID, id_letters, read_marker
+from agent.evidence.language import SENTENCE_END
 from agent.evidence.markdown import canonical, link_url
 from agent.evidence.queries import clean_text, same_search
 from agent.evidence.types import Gap, Source
@@ -305,7 +306,6 @@ def _allowed(hits: Iterable[Hit], rules: SearchRules, most: int) -> Hits:
 
 _RUN = re.compile(rf"(?:\[\^{ID}\])+")
 _ID = re.compile(ID)
-SENTENCE_END = re.compile(r"(?<=[。！？])|(?<=[.!?])\s+|\n+")
 _EXCERPT = 300
 _MAX_QUOTES = 12
 _MAX_QUOTE = 500

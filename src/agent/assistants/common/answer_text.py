@@ -83,16 +83,12 @@ def _lead(draft: Draft, found: str, part: str) -> str:
     return lead
 
 
-def _writer_model(draft: Draft) -> str:
-    return draft.turn["reasoning_model"] or draft.configuration.answer_model
-
-
 def written_early(
     draft: Draft, prompt: Sequence[BaseMessage], meter: Meter
 ) -> AbstractAsyncContextManager[EarlyReply]:
     """Hold what the model may begin to write before it is known whether the research is over."""
     return draft.services.models.early(
-        _writer_model(draft),
+        draft.model,
         prompt,
         meter=meter,
         fallback=draft.configuration.reflection_model,
@@ -102,7 +98,7 @@ def written_early(
 async def _model_text(draft: Draft, prompt: Sequence[BaseMessage], part: str) -> AsyncIterator[str]:
     """Yield what the model writes, made clean; a failure is a gap, after the text there is."""
     stream = draft.services.models.stream(
-        _writer_model(draft),
+        draft.model,
         prompt,
         meter=draft.meter,
         fallback=draft.configuration.reflection_model,

@@ -20,7 +20,7 @@ from agent.assistants.common.shown_records import (
     days_forecast,
     distinct_places,
 )
-from agent.assistants.common.turn import meter_of
+from agent.assistants.common.turn import answer_model, meter_of
 from agent.configuration import Configuration
 from agent.core.concurrency import begin
 from agent.core.processor import compute
@@ -123,7 +123,7 @@ class Draft:
     @property
     def model(self) -> str:
         """Return the model that writes the answer."""
-        return self.turn["reasoning_model"] or self.configuration.answer_model
+        return answer_model(self.turn, self.configuration)
 
     @property
     def judge_model(self) -> str:

@@ -6,8 +6,8 @@ from itertools import chain
 
 from agent.core.patterns import Linear
 from agent.evidence.citations import ID, inert
+from agent.evidence.language import SENTENCE_END
 from agent.knowledge.ranking import Bm25
-from agent.search.hits import SENTENCE_END
 from agent.texts import Language, is_written_in
 
 _RUN = Linear(rf"(?:\[\^{ID}\])+")

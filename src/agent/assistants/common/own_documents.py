@@ -124,8 +124,10 @@ def asks_for_no_others(words: str, question: str, conversation: str = "") -> boo
     A weak model says of any question that it wants the user's own documents only; believed, it
     had nothing looked up (6 of 12 runs of small models).
     """
+    if not words.strip():
+        return False
     copied, asked, said = (fold("".join(t.split())) for t in (words, question, conversation))
-    return bool(copied) and copied != asked and (copied in asked or copied in said)
+    return copied != asked and (copied in asked or copied in said)
 
 
 def lacking_documents(readable: Readable, language: Language, *, only: bool) -> list[Gap]:

@@ -62,6 +62,8 @@ _SIDE_BY_SIDE = 3
 """Calls of a plan that are under way at once, on the whole."""
 WEB_CALL = (Size(300, 600, 1), Size(2500, 1500, 3))
 """A search with Google's grounding."""
+CHECKED = (Size(4000, 300), Size(6000, 800))
+"""A dozen statements of a report or a dossier, with their passages."""
 
 
 def estimate(

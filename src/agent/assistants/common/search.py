@@ -15,6 +15,7 @@ from agent.core.budget import Meter
 from agent.core.errors import AgentError, BudgetExceeded, ConfigurationError, ProviderError
 from agent.core.faults import contained
 from agent.evidence.geo import distance_m, parse_lnglat
+from agent.evidence.language import SENTENCE_END
 from agent.evidence.markdown import link_url
 from agent.evidence.types import Gap, Place
 from agent.mcp.records import CALLS_FOR_TOOLS, MapOptions, MapResult, is_named, map_gap, place_line
@@ -23,7 +24,6 @@ from agent.mcp.tools import BranchTools
 from agent.prompts import attribute, element
 from agent.search.hits import (
     LABELS,
-    SENTENCE_END,
     Hit,
     Hits,
     SearchProvider,

@@ -198,6 +198,11 @@ async def with_room(turn: Turn, configuration: Configuration, services: Services
     return Turn(**{**turn, "room": min(known)}) if known else turn
 
 
+def answer_model(turn: Turn, configuration: Configuration) -> str:
+    """Return the model that writes the answer: the one asked for with the question, if any."""
+    return turn["reasoning_model"] or configuration.answer_model
+
+
 def context_limit(turn: Turn, configuration: Configuration) -> int:
     """Return the tokens of a prompt: those of the settings, or what the models' windows hold."""
     return min(configuration.context_token_limit, turn.get("room", sys.maxsize))

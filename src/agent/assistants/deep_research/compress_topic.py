@@ -33,6 +33,7 @@ from agent.core.processor import breathe, compute
 from agent.core.progress import Emit, event
 from agent.core.strings import cut_to_shares, cut_to_tokens, estimated_tokens
 from agent.evidence.citations import MARKER, cited_ids
+from agent.evidence.language import SENTENCE_END
 from agent.evidence.queries import clean_text
 from agent.evidence.references import is_domain
 from agent.evidence.types import Gap, Source
@@ -41,7 +42,7 @@ from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import ModelAnswer
 from agent.prompts import Raw, element, task_prompt
 from agent.reading.reader import Readings
-from agent.search.hits import SENTENCE_END, beginning, only_known, quotes_by_id
+from agent.search.hits import beginning, only_known, quotes_by_id
 from agent.state import answer_language
 from agent.texts import Language
 

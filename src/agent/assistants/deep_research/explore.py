@@ -19,6 +19,7 @@ from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.steering import new_wishes, wished, with_wishes
 from agent.assistants.common.turn import (
     Share,
+    answer_model,
     context_limit,
     meter_of,
     own_limit,
@@ -176,8 +177,7 @@ def lead_limit(turn: Turn, configuration: Configuration) -> int:
 
 def lead_model(state: DeepState, configuration: Configuration) -> str:
     """Return the model that leads: its own setting, else what writes the answer."""
-    chosen = state["turn"]["reasoning_model"] or configuration.answer_model
-    return configuration.lead_model or chosen
+    return configuration.lead_model or answer_model(state["turn"], configuration)
 
 
 def topic_name(state: DeepState) -> str:

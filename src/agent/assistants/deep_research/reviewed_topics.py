@@ -6,6 +6,7 @@ from typing import Any, Literal, NotRequired
 from typing_extensions import TypedDict
 
 from agent.assistants.common.plan_cost import (
+    CHECKED,
     WEB_CALL,
     CallSizes,
     PlanCost,
@@ -20,6 +21,7 @@ from agent.assistants.common.review_plan import (
     review_step,
 )
 from agent.assistants.common.services import Services
+from agent.assistants.common.turn import answer_model
 from agent.assistants.deep_research.explore import topic_name
 from agent.assistants.deep_research.plan import MAX_NAME, MAX_WANTED, tell_topics, topic_named
 from agent.assistants.deep_research.state import (
@@ -38,7 +40,7 @@ from agent.state import Reviewed
 _LED = (Size(8000, 500), Size(25_000, 1000))
 _FOUND = (Size(4000, 500), Size(12_000, 1500))
 _WRITTEN = (Size(15_000, 1500), Size(60_000, 5000))
-_CHECKED, _CHECKS = (Size(4000, 300), Size(6000, 800)), (5, 14)
+_CHECKS = (5, 14)
 
 
 class ReviewedTopic(TypedDict):
@@ -100,7 +102,7 @@ def _shown(state: DeepState) -> list[dict[str, Any]]:
 def _cost(
     topics: Sequence[Any], state: DeepState, configuration: DeepConfiguration, services: Services
 ) -> PlanCost:
-    model = state["turn"]["reasoning_model"] or configuration.answer_model
+    model = answer_model(state["turn"], configuration)
     return PlanCost(
         planned_calls(len(topics), configuration, model),
         searches=2 * len(topics),
@@ -121,7 +123,7 @@ def planned_calls(count: int, configuration: Configuration, model: str) -> list[
         CallSizes(configuration.research_model, WEB_CALL, web),
         CallSizes(configuration.research_model, _FOUND, (count, 2 * count)),
         CallSizes(model, _WRITTEN, (2, 3)),
-        CallSizes(configuration.judge_model or model, _CHECKED, _CHECKS),
+        CallSizes(configuration.judge_model or model, CHECKED, _CHECKS),
     ]
 
 

@@ -6,6 +6,7 @@ from typing import Any, Literal, NotRequired, cast, get_args
 from typing_extensions import TypedDict
 
 from agent.assistants.common.plan_cost import (
+    CHECKED,
     WEB_CALL,
     CallSizes,
     PlanCost,
@@ -20,7 +21,7 @@ from agent.assistants.common.review_plan import (
     review_step,
 )
 from agent.assistants.common.services import Services
-from agent.assistants.common.turn import own_limit
+from agent.assistants.common.turn import answer_model, own_limit
 from agent.assistants.plan_execute.plan import in_order, tell_tasks
 from agent.assistants.plan_execute.state import (
     PlanConfiguration,
@@ -40,7 +41,7 @@ from agent.state import Reviewed
 
 _DECIDED = (Size(800, 200), Size(4000, 800))
 _WRITTEN = (Size(8000, 1500), Size(50_000, 5000))
-_CHECKED, _CHECKS = (Size(4000, 300), Size(6000, 800)), (2, 8)
+_CHECKS = (2, 8)
 _OWN = 2000
 """Tokens of own documents at least, where they are read whole."""
 _MAX_ID = 40
@@ -162,7 +163,7 @@ def _cost(
     queries = sum(len(queries_of(task)) for task in tasks)
     undecided = sum("sources" not in task for task in tasks) + sum(bool(t["dep"]) for t in tasks)
     web = queries if "tavily" in asked and searched_by_google(configuration) else 0
-    model = state["turn"]["reasoning_model"] or configuration.answer_model
+    model = answer_model(state["turn"], configuration)
     own = own_limit(state["turn"], configuration) if state.get("documents_wanted") else 0
     return PlanCost(
         planned_calls(len(tasks), configuration, model, web=web, undecided=undecided, own=own),
@@ -192,7 +193,7 @@ def planned_calls(
         CallSizes(configuration.query_generator_model, _DECIDED, (1, 1)),
         CallSizes(configuration.research_model, read, (min(own, 1), min(own, 1))),
         CallSizes(model, (written[0], written[1]), (1, 2)),
-        CallSizes(configuration.judge_model or model, _CHECKED, _CHECKS),
+        CallSizes(configuration.judge_model or model, CHECKED, _CHECKS),
     ]
 
 

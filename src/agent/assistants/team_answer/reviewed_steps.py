@@ -12,6 +12,7 @@ from agent.assistants.common.plan_cost import (
 )
 from agent.assistants.common.review_plan import NODE, PlanKind, checked_text, review_step
 from agent.assistants.common.services import Services
+from agent.assistants.common.turn import answer_model
 from agent.assistants.team_answer.analyze import MAX_ASKED, MAX_STEPS
 from agent.assistants.team_answer.format_answer import ASSISTANT
 from agent.assistants.team_answer.state import TeamConfiguration, TeamState, TeamUpdate, TraceEntry
@@ -50,7 +51,7 @@ def _read(lines: Sequence[Any], state: TeamState, configuration: Configuration) 
 def _cost(
     steps: Sequence[str], state: TeamState, configuration: Configuration, services: Services
 ) -> PlanCost:
-    model = state["turn"]["reasoning_model"] or configuration.answer_model
+    model = answer_model(state["turn"], configuration)
     return PlanCost(
         planned_calls(len(steps), configuration, model),
         searches=len(steps) + 1,

@@ -1,7 +1,7 @@
 """An answer as far as it can be shown: what it rests on was issued in this turn."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -75,7 +75,7 @@ def issued_ids(names: Sequence[str], state: TeamState) -> tuple[list[str], int]:
     pool = {each["id"]: each for each in state.get("evidence_pool", []) if not each["failed"]}
     sources = {source["id"] for source in known_sources(state)}
     issued, unknown = dict[str, None](), 0
-    for name in (name for text in names for name in _ID.findall(text.lower())):
+    for name in named_ids(names):
         if name in sources or (name in pool and pool[name]["kind"] in ("code", "map")):
             issued[name] = None
         elif name in pool and pool[name]["source_ids"]:
@@ -83,6 +83,11 @@ def issued_ids(names: Sequence[str], state: TeamState) -> tuple[list[str], int]:
         else:
             unknown += 1
     return list(issued), unknown
+
+
+def named_ids(texts: Iterable[str]) -> Iterator[str]:
+    """Yield what looks like an id in what a model has named: `[^S3-0]` is s3-0."""
+    return (name for text in texts for name in _ID.findall(text.lower()))
 
 
 def _marker_ids(text: str) -> list[str]:

@@ -14,7 +14,7 @@ from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.steering import new_wishes, wished, with_wishes
-from agent.assistants.common.turn import context_limit, meter_of, room_of
+from agent.assistants.common.turn import answer_model, context_limit, meter_of, room_of
 from agent.assistants.common.whole_documents import WholeDocuments, document_elements
 from agent.assistants.team_answer.documents import (
     page_texts,
@@ -188,7 +188,7 @@ class _Synthesis:
         prompt = await read_in_turns(
             partial(settle_prompt, self.state, configuration, self.whole), said
         )
-        chosen = self.state["turn"]["reasoning_model"] or configuration.answer_model
+        chosen = answer_model(self.state["turn"], configuration)
         models = [chosen, configuration.reflection_model]
         gaps: list[Gap] = []
         for name in dict.fromkeys(models):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from agent.assistants.common.claims import ClaimCheck
 from agent.assistants.team_answer.answer_form import same_answer
 from agent.assistants.team_answer.evidence_view import known_sources, lookups
-from agent.assistants.team_answer.settlement import SynthesizedAnswer
+from agent.assistants.team_answer.settlement import SynthesizedAnswer, named_ids
 from agent.assistants.team_answer.state import ChatTurn, TeamState
 from agent.assistants.team_answer.tools import rounded
 from agent.assistants.team_answer.verdict import NOT_FOUND, PREMISE_FALSE, GivenVerdict
@@ -23,7 +23,6 @@ from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.texts import Language, say
 
 _LEFT_OUT = re.compile(r"…|\.{3}|\[\.\.\.\]")
-_ID = re.compile(r"(?<![a-z])[a-z]++\d+(?:-\d+)?")
 
 
 def agreement(state: TeamState) -> ChatTurn | None:
@@ -99,7 +98,7 @@ def _unrefuted(claim: SynthesizedAnswer, given: GivenVerdict, state: TeamState) 
     """Return that nobody looked for what would refute the answer; a sum is its own proof."""
     if not given.refuted_by.strip():
         return "refutation"
-    names = {name for text in given.looked_at for name in _ID.findall(text.lower())}
+    names = set(named_ids(given.looked_at))
     return "" if names & issued(state) or _has_own_sum([], claim, state) else "refutation"
 
 
