@@ -12,7 +12,7 @@ from aiohttp import web
 
 from agent.sample.model.request import GroundedSentence, GroundingPage, Model, ModelReply, ModelTurn
 from agent.sample.records import SamplePage as SamplePage
-from agent.sample.service import Handler
+from agent.sample.services.loopback import Handler
 from benchmarks.script import task_of
 
 SIZE = 100_000

@@ -38,10 +38,10 @@ from agent.assistants.registry import Graph, compiled
 from agent.core.concurrency import Lazy, SharedSemaphore
 from agent.reading import fetch
 from agent.runs.threads import open_threads
-from agent.sample import search
-from agent.sample.gemini import tokens
 from agent.sample.model.request import Model, ModelReply, ModelTurn
-from agent.sample.service import BODY, Handler
+from agent.sample.services import search
+from agent.sample.services.gemini import tokens
+from agent.sample.services.loopback import BODY, Handler
 from agent.search import wikipedia
 from agent.services import build_reader
 from agent.settings import Settings

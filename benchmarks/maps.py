@@ -12,7 +12,7 @@ from benchmarks.runs import Phase, PhaseResult, median
 from benchmarks.standins import KEY, StandinOptions, Standins
 from benchmarks.table import Line
 
-_REDIRECT = REPOSITORY / "src" / "agent" / "sample" / "amap_redirect.cjs"
+_REDIRECT = REPOSITORY / "src" / "agent" / "sample" / "services" / "amap_redirect.cjs"
 _AT_3_QPS = 8
 _RUNS = 5
 

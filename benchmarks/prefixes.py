@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from agent.sample.gemini import tokens
+from agent.sample.services.gemini import tokens
 
 LEAST = 1024
 """Tokens of a prefix from which on services keep it."""

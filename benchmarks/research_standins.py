@@ -36,7 +36,7 @@ from tests.support.standins import GeminiService, TavilyService
 
 from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import block, task_of
-from agent.sample.service import BODY, Handler
+from agent.sample.services.loopback import BODY, Handler
 from benchmarks.script import answer_text
 from benchmarks.script import task_of as task_in
 

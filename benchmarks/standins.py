@@ -25,9 +25,9 @@ from tests.support.programs import REPOSITORY, Program
 from tests.support.standin import Speed
 from tests.support.standins import AmapService, GeminiService, TavilyService, gemini_error
 
-from agent.sample.gemini import tokens
-from agent.sample.search import sample_pages
-from agent.sample.service import BODY, Handler
+from agent.sample.services.gemini import tokens
+from agent.sample.services.loopback import BODY, Handler
+from agent.sample.services.search import sample_pages
 from benchmarks.hostile import TEXTS, Hostile
 from benchmarks.latencies import Latencies
 from benchmarks.prefixes import Prompts, prompt_of

@@ -8,7 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from agent.sample.pages import pdf
+from tools.sample_papers import pdf
+
 from evals.own_documents import filler
 
 FOLDER = Path(__file__).parent

@@ -3,8 +3,8 @@
 from importlib import resources
 from pathlib import Path
 
-from agent.sample.pages import page_html, paper_names, paper_pdf
 from agent.sample.records import load_sample
+from agent.sample.services.pages import page_html, paper_names, paper_pdf
 
 
 def export(folder: Path) -> list[str]:

@@ -11,7 +11,7 @@ import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
-from agent.sample.service import serve
+from agent.sample.services.loopback import serve
 from tests.conformance.paid_calls import PaidModel
 from tests.support.cluster import Instance, aegra_python_fixture, cluster
 from tests.support.command_line import CANARY

@@ -11,7 +11,7 @@ from aiohttp.typedefs import Handler
 
 from agent.sample.model.reply import SampleModel
 from agent.sample.model.request import ModelTurn
-from agent.sample.service import BODY
+from agent.sample.services.loopback import BODY
 from tests.support.command_line import CANARY
 from tests.support.standin import Speed
 from tests.support.standins import GeminiService

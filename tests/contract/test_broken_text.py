@@ -9,7 +9,7 @@ import pytest
 from agent.core.calls import Calls
 from agent.core.strings import valid_json
 from agent.sample.model.request import FunctionCall, ModelReply
-from agent.sample.service import Service, serve
+from agent.sample.services.loopback import Service, serve
 from agent.search.http import SearchHttp
 from tests.support.gemini_client import LITE, Plan
 from tests.support.library_bench import SourceBench, running_source_fixture, source_fixture

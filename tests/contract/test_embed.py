@@ -16,7 +16,7 @@ from agent.core.errors import (
     RateLimited,
 )
 from agent.knowledge.embeddings import build_embedder, parse_choice
-from agent.sample.service import serve
+from agent.sample.services.loopback import serve
 from agent.settings import Settings
 from tests.support.memory_reply_cache import MemoryReplyCache
 from tests.support.ranking_bench import (

@@ -11,8 +11,8 @@ import pytest
 
 from agent import __version__
 from agent.core.errors import ProviderError, ProviderRefused, ProviderUnavailable, RateLimited
-from agent.sample.search import KEY as WEB_KEY
-from agent.sample.service import serve
+from agent.sample.services.loopback import serve
+from agent.sample.services.search import KEY as WEB_KEY
 from agent.search.http import SearchHttp
 from agent.search.rules import SearchRules
 from tests.support.library_bench import KEY, QUERY, SourceBench, build, failed

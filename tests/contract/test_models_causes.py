@@ -12,7 +12,7 @@ from agent.core.calls import Calls
 from agent.core.errors import ProviderError, ProviderUnavailable
 from agent.models.client import ModelClient
 from agent.models.errors import PromptTooLong
-from agent.sample.service import Service, serve
+from agent.sample.services.loopback import Service, serve
 from agent.settings import Settings
 from tests.support.scripted import ASK, KEY, meter
 from tests.support.standin import Standin

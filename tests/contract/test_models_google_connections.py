@@ -19,7 +19,7 @@ def test_a_client_serves_several_event_loops_in_turn(gemini: GeminiService) -> N
     async def once() -> None:
         assert (await client.ask(LITE, ASK, meter=meter())).text
 
-    from agent.sample.service import serve
+    from agent.sample.services.loopback import serve
     from agent.settings import Settings
 
     with serve(gemini.app) as running:

@@ -23,7 +23,7 @@ from agent.core.errors import (
 from agent.models.client import ModelClient
 from agent.models.probe import probe
 from agent.sample.model.request import FunctionCall, ModelReply
-from agent.sample.service import serve
+from agent.sample.services.loopback import serve
 from agent.settings import Settings
 from tests.support.memory_reply_cache import MemoryReplyCache
 from tests.support.scripted import ASK, KEY, Scripted, client_for, maps_geo, meter

@@ -25,8 +25,8 @@ from agent.models.limits import (
 from agent.models.probe import probe
 from agent.models.types import ModelRequest
 from agent.models.validation import schema_of
-from agent.sample import openai
 from agent.sample.model.request import FunctionCall, ModelReply
+from agent.sample.services import openai
 from tests.support.scripted import ASK, Scripted, client_for, maps_geo, meter
 from tests.support.standin import Speed
 from tests.support.standins import GeminiService, OpenAIService, Rules

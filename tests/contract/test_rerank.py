@@ -8,7 +8,7 @@ import pytest
 
 from agent.core.calls import Calls
 from agent.knowledge.rerank import RerankClient
-from agent.sample.service import serve
+from agent.sample.services.loopback import serve
 from agent.settings import Settings
 from tests.support.memory_reply_cache import MemoryReplyCache
 from tests.support.ranking_bench import (

@@ -7,7 +7,7 @@ import pytest
 from aiohttp import web
 
 from agent.core.errors import ConfigurationError, MalformedReply, ProviderUnavailable
-from agent.sample.service import serve
+from agent.sample.services.loopback import serve
 from agent.search.http import SearchHttp
 from tests.support.search_bench import Bench, bench_fixture, failure, running_fixture
 from tests.support.search_scripts import meter

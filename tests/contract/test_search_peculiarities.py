@@ -16,8 +16,8 @@ from agent.core.errors import (
     RateLimited,
 )
 from agent.core.hosts import Hosts
-from agent.sample.search import KEY
-from agent.sample.service import serve
+from agent.sample.services.loopback import serve
+from agent.sample.services.search import KEY
 from agent.search.google import REDIRECTS, resolve_links
 from agent.search.hits import SearchProvider
 from agent.search.http import SearchHttp

@@ -11,7 +11,7 @@ from mcp import ClientSession, McpError
 from mcp.types import CancelledNotification, CancelledNotificationParams, ClientNotification
 
 from agent.sample.model.reply import SampleModel
-from agent.sample.service import serve
+from agent.sample.services.loopback import serve
 from tests.support.dev_server import DevServer, dev_server
 from tests.support.mcp_client import connected, structured
 from tests.support.standins import GeminiService

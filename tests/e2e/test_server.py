@@ -18,7 +18,7 @@ from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import ConflictError, NotFoundError, UnprocessableEntityError
 
 from agent.sample.model.reply import SampleModel
-from agent.sample.service import serve
+from agent.sample.services.loopback import serve
 from tests.support.dev_server import DevServer, dev_server
 from tests.support.lab import tasks
 from tests.support.map_fixtures import is_running

@@ -19,7 +19,7 @@ from agent.runs.reply_cache import ReplyCache
 from agent.runs.sql import Place
 from agent.runs.threads import open_saver
 from agent.sample.model.request import Model, ModelReply, ModelTurn
-from agent.sample.service import Service
+from agent.sample.services.loopback import Service
 from agent.sandbox.programs import CodeResult
 from agent.server.exports import EXPORTS
 from agent.server.mcp_tools import result_of

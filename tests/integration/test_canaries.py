@@ -20,7 +20,7 @@ from agent.mcp.amap.install import find_node
 from agent.runs.reply_cache import ReplyCache
 from agent.runs.threads import open_saver
 from agent.sample.model.reply import SampleModel
-from agent.sample.service import Service, serve
+from agent.sample.services.loopback import Service, serve
 from agent.services import build_services
 from agent.settings import Settings, read_settings
 from tests.support import programs
@@ -42,7 +42,7 @@ from tests.support.standins import (
 pytestmark = pytest.mark.node
 __all__ = ["script_fixture"]
 REPOSITORY = Path(__file__).parents[2]
-REDIRECT = REPOSITORY / "src" / "agent" / "sample" / "amap_redirect.cjs"
+REDIRECT = REPOSITORY / "src" / "agent" / "sample" / "services" / "amap_redirect.cjs"
 MARK = "CANARY"
 KEYS = {
     name.upper(): f"{MARK}-{name.upper().replace('_', '-')}-0123456789abcdef"

@@ -4,8 +4,8 @@ import pytest
 
 from agent.core.calls import Calls
 from agent.core.errors import ConfigurationError, ProviderRefused, ProviderUnavailable
-from agent.sample.search import KEY
-from agent.sample.service import serve
+from agent.sample.services.loopback import serve
+from agent.sample.services.search import KEY
 from agent.search.http import SearchHttp
 from agent.search.web import WebSearch
 from agent.settings import Settings

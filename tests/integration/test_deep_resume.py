@@ -20,8 +20,8 @@ from agent.runs.threads import open_saver
 from agent.runs.workspace_store import WorkspaceStore
 from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import lines
-from agent.sample.search import KEY
-from agent.sample.service import Service, serve
+from agent.sample.services.loopback import Service, serve
+from agent.sample.services.search import KEY
 from agent.services import build_services
 from agent.settings import Settings
 from tests.support.deep_lab import MODEL_KEY, ZH, Researcher, Web

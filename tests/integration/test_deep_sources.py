@@ -22,8 +22,8 @@ from agent.mcp.records import MapOptions, MapResult, new_place
 from agent.reading.reader import Article, Readings
 from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
 from agent.sample.model.text import block
-from agent.sample.search import KEY
-from agent.sample.service import serve
+from agent.sample.services.loopback import serve
+from agent.sample.services.search import KEY
 from tests.support.deep_lab import (
     ZH,
     DeepLab,

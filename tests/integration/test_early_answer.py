@@ -13,7 +13,7 @@ from agent.graph import build_graph
 from agent.runs.reply_cache import ReplyCache
 from agent.runs.run_log import Wish
 from agent.sample.model.request import ModelReply
-from agent.sample.service import BODY, Handler
+from agent.sample.services.loopback import BODY, Handler
 from agent.texts import say
 from tests.integration.test_steering import Arriving, requests, steered
 from tests.support.faults import at, moody

@@ -15,7 +15,7 @@ from agent.export.html import html_page
 from agent.sample.model.reply import SampleModel
 from agent.sample.model.request import ModelReply
 from agent.sample.model.text import task_of
-from agent.sample.service import Service, serve
+from agent.sample.services.loopback import Service, serve
 from tests.support.faults import MoodyModel, impatient_laboratory, well_again
 from tests.support.lab import ZH, Lab, answer_of, told
 from tests.support.obedient import Obedient, hits, pois

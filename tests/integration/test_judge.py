@@ -17,7 +17,7 @@ from agent.evaluation.judge import Docket, FileJudge, JudgeSession
 from agent.evaluation.verdicts import JudgeVerdict, VerdictFile, read_verdicts
 from agent.sample.model.request import ModelReply as Reply
 from agent.sample.model.request import ModelTurn
-from agent.sample.service import serve
+from agent.sample.services.loopback import serve
 from tests.support.batch_lab import Here, here_fixture, rows_in
 from tests.support.benchmark_files import FILES, ITEMS
 from tests.support.command_line import CANARY, Cli, cli_fixture, keyed, until

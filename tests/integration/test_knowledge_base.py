@@ -15,7 +15,7 @@ from agent.knowledge.base import build_knowledge, own_meter
 from agent.knowledge.formats import CannotRead, ReadEvent
 from agent.knowledge.readers import FileReaders
 from agent.knowledge.types import KnownDocument, Scope
-from agent.sample.service import serve
+from agent.sample.services.loopback import serve
 from agent.settings import Settings
 from tests.support import mixed_files
 from tests.support.knowledge_bench import Bench, bench_fixture

@@ -14,7 +14,7 @@ from agent.core.calls import Calls
 from agent.evidence.types import MapTask
 from agent.mcp.map import build_map_client
 from agent.mcp.session import SupervisedSession
-from agent.sample.service import serve
+from agent.sample.services.loopback import serve
 from agent.settings import Settings
 from tests.support.map_fixtures import (
     MapLab,

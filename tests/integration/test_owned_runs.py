@@ -17,7 +17,7 @@ from agent.runs.engine import MARK, OWNER
 from agent.runs.run_log import RunLog
 from agent.runs.sql import Place
 from agent.runs.threads import open_saver
-from agent.sample.service import serve
+from agent.sample.services.loopback import serve
 from tests.integration.test_memory_threads import counting_graph
 from tests.support.postgres import database_fixture, postgres_fixture, where_fixture
 from tests.support.run_fixtures import a_run

@@ -11,7 +11,7 @@ import pytest
 
 from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import block
-from agent.sample.scholar import SamplePaper
+from agent.sample.services.scholar import SamplePaper
 from agent.texts import say
 from tests.support.faults import at
 from tests.support.lab import answer_of, told

@@ -5,9 +5,9 @@ from blockbuster import blockbuster_ctx
 from agent.assistants.plan_execute.graph import build_graph
 from agent.assistants.plan_execute.state import PlanConfiguration
 from agent.runs.reply_cache import ReplyCache
-from agent.sample.filings import sample_companies
-from agent.sample.pages import paper_names, paper_pdf
-from agent.sample.scholar import sample_articles, sample_papers
+from agent.sample.services.filings import sample_companies
+from agent.sample.services.pages import paper_names, paper_pdf
+from agent.sample.services.scholar import sample_articles, sample_papers
 from agent.services import build_services
 from agent.settings import read_settings
 from tests.support.lab import told

@@ -12,7 +12,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.assistants.registry import compiled
-from agent.sample import amap, search
+from agent.sample.services import amap, search
 from agent.texts import say
 from tests.support.lab import Lab, answer_of, laboratory, told, with_clock
 from tests.support.played import LINK, NOISE

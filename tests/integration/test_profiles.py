@@ -13,14 +13,14 @@ import pytest
 from agent.core.errors import ProviderError
 from agent.mcp.amap.install import find_node, installed_server
 from agent.sample.model.reply import SampleModel
-from agent.sample.service import Service, serve
+from agent.sample.services.loopback import Service, serve
 from tests.support import programs
 from tests.support.dev_server import clean_environment
 from tests.support.lab import EN, ZH, Lab, answer_of, laboratory, tasks, told
 from tests.support.standin_process import MODEL, REPOSITORY, Standins, standin_process
 from tests.support.standins import BochaService, GeminiService, Rules, TavilyService, gemini_error
 
-REDIRECT = REPOSITORY / "src" / "agent" / "sample" / "amap_redirect.cjs"
+REDIRECT = REPOSITORY / "src" / "agent" / "sample" / "services" / "amap_redirect.cjs"
 KEY = "profile-canary-0123456789abcdef"
 SEARCHES: Callable[..., bool] = lambda request, body: "google_search" in _snake(body)  # noqa: E731
 

@@ -22,7 +22,7 @@ from agent.graph import build_graph
 from agent.sample.model.reply import SampleModel
 from agent.sample.model.request import GroundedSentence, GroundingPage, Model, ModelReply, ModelTurn
 from agent.sample.model.text import task_of
-from agent.sample.service import serve
+from agent.sample.services.loopback import serve
 from agent.search.google import resolve_links
 from agent.server.mcp_tools import result_of
 from tests.support.faults import impatient_laboratory

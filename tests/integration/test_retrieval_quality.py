@@ -13,7 +13,7 @@ from evals.retrieval.documents import export
 from evals.retrieval.questions import CROSS, Label, Question, load
 
 from agent.knowledge.types import Chunk, KnowledgeHit, KnownDocument
-from agent.sample.service import serve
+from agent.sample.services.loopback import serve
 from tests.support.standins import RankingService
 
 BOUND = 0.85

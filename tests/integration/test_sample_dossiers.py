@@ -15,7 +15,7 @@ from agent.assistants.common.services import Services
 from agent.assistants.plan_execute.graph import build_graph
 from agent.assistants.plan_execute.state import PlanConfiguration
 from agent.knowledge.files import Destination
-from agent.sample.pages import sample_documents
+from agent.sample.services.pages import sample_documents
 from agent.services import build_services
 from agent.settings import read_settings
 from tests.support.search_scripts import meter

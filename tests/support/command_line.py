@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from agent.sample.model.reply import SampleModel
-from agent.sample.service import serve
+from agent.sample.services.loopback import serve
 from tests.support.programs import Program, clean_environment
 from tests.support.standins import GeminiService
 

@@ -18,7 +18,7 @@ from pydantic import SecretStr
 
 from agent.runs.sql import Place
 from agent.sample.model.reply import SampleModel
-from agent.sample.service import serve
+from agent.sample.services.loopback import serve
 from tests.support.command_line import CANARY
 from tests.support.postgres import PostgresServer, rows
 from tests.support.standin import Recorded

@@ -16,8 +16,8 @@ from agent.runs.reply_cache import ReplyCache
 from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
 from agent.sample.model.text import block, task_of
 from agent.sample.records import SamplePage
-from agent.sample.search import KEY
-from agent.sample.service import serve
+from agent.sample.services.loopback import serve
+from agent.sample.services.search import KEY
 from agent.services import build_services
 from agent.settings import Settings
 from tests.support.standins import GeminiService, TavilyService

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from aiohttp import web
 
-from agent.sample.service import serve
+from agent.sample.services.loopback import serve
 from tests.support.batch_lab import values_of
 
 Fate = Literal["done", "lost", "stuck", "queued", "unfinished"]

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agent.models.catalogue import GOOGLE_MODELS
-from agent.sample import gemini
+from agent.sample.services import gemini
 
 _TOP = {
     "contents", "systemInstruction", "tools", "toolConfig", "safetySettings",

@@ -12,7 +12,7 @@ from agent.assistants.common.services import Services
 from agent.configuration import configure
 from agent.graph import CompiledAgent, build_graph
 from agent.runs.reply_cache import ReplyCache
-from agent.sample.service import Service
+from agent.sample.services.loopback import Service
 from agent.services import build_services
 from agent.settings import read_settings
 from tests.support.standin import Recorded

@@ -9,9 +9,9 @@ import pytest
 
 from agent.core.calls import Calls
 from agent.core.errors import ProviderError
-from agent.sample.filings import Company, Filing
-from agent.sample.scholar import SampleArticle, SamplePaper
-from agent.sample.service import Service, serve
+from agent.sample.services.filings import Company, Filing
+from agent.sample.services.loopback import Service, serve
+from agent.sample.services.scholar import SampleArticle, SamplePaper
 from agent.search.document_sources import DocumentSources
 from agent.search.documents import Document
 from agent.search.http import SearchHttp

@@ -23,7 +23,7 @@ from agent.mcp.map_server import MapServer, ServerCommand
 from agent.mcp.records import MapOptions, MapResult, text_of
 from agent.mcp.servers import amap_server, death_signal
 from agent.mcp.session import SessionLimits, SupervisedSession
-from agent.sample.service import serve
+from agent.sample.services.loopback import serve
 from agent.settings import Settings
 from tests.support.standins import AmapService
 

@@ -10,7 +10,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from agent.sample.model.reply import SampleModel
-from agent.sample.service import BODY, serve
+from agent.sample.services.loopback import BODY, serve
 from tests.support.command_line import CANARY, searches, until
 from tests.support.standin import Speed
 from tests.support.standins import GeminiService

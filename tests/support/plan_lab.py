@@ -17,8 +17,8 @@ from agent.runs.reply_cache import ReplyCache
 from agent.runs.workspace_store import WorkspaceStore
 from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
 from agent.sample.model.text import block, lines, task_of
-from agent.sample.search import KEY
-from agent.sample.service import Service, serve
+from agent.sample.services.loopback import Service, serve
+from agent.sample.services.search import KEY
 from agent.search.document_sources import DocumentSources
 from agent.services import build_papers, build_reader, build_services
 from agent.settings import Settings

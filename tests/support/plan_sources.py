@@ -6,8 +6,8 @@ from typing import Any
 from aiohttp import web
 
 from agent.sample.corpus import SamplePage
-from agent.sample.filings import Company, Filing
-from agent.sample.scholar import SampleArticle, SamplePaper
+from agent.sample.services.filings import Company, Filing
+from agent.sample.services.scholar import SampleArticle, SamplePaper
 from tests.support.reading import simple_pdf
 from tests.support.strange_pages import StrangePages
 

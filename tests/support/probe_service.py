@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from aiohttp import web
 
-from agent.sample.service import serve
+from agent.sample.services.loopback import serve
 
 
 class Probe:

@@ -11,7 +11,7 @@ from agent.core.budget import Budget, Limits, Meter
 from agent.core.calls import Calls
 from agent.knowledge.embeddings import BatchEmbedder, build_embedder
 from agent.knowledge.rerank import RerankClient
-from agent.sample.service import Service, serve
+from agent.sample.services.loopback import Service, serve
 from agent.settings import Settings
 from tests.support.memory_reply_cache import MemoryReplyCache
 from tests.support.scripted import Scripted

@@ -13,7 +13,7 @@ from agent.core.budget import Budget, Limits, Meter
 from agent.core.calls import Calls
 from agent.models.client import ModelClient
 from agent.sample.model.request import ModelReply, ModelTurn
-from agent.sample.service import Service, serve
+from agent.sample.services.loopback import Service, serve
 from agent.settings import Settings
 
 KEY = "AIza-canary-0123456789abcdef"

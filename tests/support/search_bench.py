@@ -9,7 +9,7 @@ import pytest
 from agent.core.calls import Calls
 from agent.core.errors import ProviderError
 from agent.sample.records import SamplePage
-from agent.sample.service import Service, serve
+from agent.sample.services.loopback import Service, serve
 from agent.search.hits import SearchProvider
 from agent.search.http import SearchHttp
 from agent.search.web import configured_services

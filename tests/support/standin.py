@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 from aiohttp import web
 
-from agent.sample.gemini import tokens
 from agent.sample.model.request import Model, ModelReply, ModelTurn
-from agent.sample.service import BODY, Handler, StreamedReply
+from agent.sample.services.gemini import tokens
+from agent.sample.services.loopback import BODY, Handler, StreamedReply
 
 FaultKind = Literal[
     "status", "drop", "drop_mid_body", "hang", "garbage", "cut_json", "broken_text", "empty",

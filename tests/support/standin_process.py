@@ -17,7 +17,7 @@ import httpx
 from aiohttp import web
 
 from agent.sample.model.reply import SampleModel
-from agent.sample.service import Background, Service
+from agent.sample.services.loopback import Background, Service
 from tests.support.programs import REPOSITORY, Program
 from tests.support.standin import Recorded
 from tests.support.standins import (

@@ -10,7 +10,9 @@ from typing import Any
 
 from aiohttp import web
 
-from agent.sample import (
+from agent.sample import server
+from agent.sample.model.request import ModelReply
+from agent.sample.services import (
     amap,
     filings,
     gemini,
@@ -20,10 +22,8 @@ from agent.sample import (
     ranking,
     scholar,
     search,
-    server,
-)  # fmt: skip
-from agent.sample.model.request import ModelReply
-from agent.sample.service import Service
+)
+from agent.sample.services.loopback import Service
 from tests.support import gemini_rules
 from tests.support.standin import FaultyEvent, Standin, StreamingStandin
 

@@ -15,8 +15,8 @@ from agent.mcp.map import build_map_client
 from agent.runs.reply_cache import ReplyCache
 from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
 from agent.sample.model.text import block, elements, lines, task_of
-from agent.sample.search import KEY
-from agent.sample.service import serve
+from agent.sample.services.loopback import serve
+from agent.sample.services.search import KEY
 from agent.services import build_services
 from agent.settings import Settings
 from tests.support.deep_lab import MODEL_KEY, Web, no_verdicts, no_wordings

@@ -8,8 +8,8 @@ import pytest
 
 from agent.core.calls import Calls
 from agent.core.errors import ConfigurationError, ProviderRefused, ProviderUnavailable, RateLimited
-from agent.sample.search import KEY
-from agent.sample.service import Service, serve
+from agent.sample.services.loopback import Service, serve
+from agent.sample.services.search import KEY
 from agent.search.web import WebSearch
 from agent.settings import Settings
 from tests.support.search_bench import SERVICES, pages

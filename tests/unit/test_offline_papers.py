@@ -5,9 +5,10 @@ from urllib.parse import urlsplit
 
 import pytest
 from pypdf import PdfReader
+from tools.sample_papers import FOLDER, pdf
 
-from agent.sample.pages import paper_names, paper_pdf, pdf, sample_documents
-from agent.sample.scholar import sample_articles, sample_papers
+from agent.sample.services.pages import paper_names, paper_pdf, sample_documents
+from agent.sample.services.scholar import sample_articles, sample_papers
 
 
 def text_of(page: int, body: bytes) -> str:
@@ -46,6 +47,13 @@ def test_no_line_of_chinese_begins_with_a_closing_sign_or_breaks_a_number() -> N
     lines = text_of(1, pdf("# 题\n" + "钠1234.5，" * 100)).splitlines()[1:]
     assert len(lines) > 5
     assert all(line[0] not in "，。" and "1234.5" in line for line in lines)
+
+
+def test_each_paper_is_what_its_source_says() -> None:
+    sources = {source.stem: source.read_text("utf-8") for source in FOLDER.glob("*.md")}
+    assert {name: pdf(source) for name, source in sources.items()} == {
+        name: paper_pdf(name) for name in paper_names()
+    }
 
 
 def test_a_paper_that_is_not_bundled_is_an_error() -> None:

@@ -31,7 +31,7 @@ from agent.core.strings import one_line
 from agent.knowledge.files import Destination
 from agent.knowledge.ingest import FileOutcome, FileResult, Ingest, IngestListener, Report
 from agent.knowledge.sqlite import check_names
-from agent.sample.pages import sample_documents
+from agent.sample.services.pages import sample_documents
 from agent.settings import read_settings
 
 _LONGEST = 160

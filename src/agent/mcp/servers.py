@@ -35,7 +35,7 @@ from agent.settings import Settings
 
 __all__ = ["PHOTO_HOSTS", "SERVERS", "TellStep", "amap_command", "amap_server", "death_signal"]
 SAMPLE_KEY = "sample"
-_REDIRECT = Path(__file__).parents[1] / "sample" / "amap_redirect.cjs"
+_REDIRECT = Path(__file__).parents[1] / "sample" / "services" / "amap_redirect.cjs"
 _NEEDED = (
     "PATH", "HOME", "USER", "LANG", "LC_ALL", "TERM", "TZ", "NODE_EXTRA_CA_CERTS",
     "SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "USERPROFILE", "APPDATA", "PATHEXT", "COMSPEC",

@@ -9,20 +9,20 @@ from aiohttp import web
 from pydantic import SecretStr
 from yarl import URL
 
-from agent.sample import finance
-from agent.sample.amap import AmapService
-from agent.sample.filings import SecService
-from agent.sample.gemini import GeminiService
-from agent.sample.mineru import MineruService
 from agent.sample.model.recorded import is_recorded
 from agent.sample.model.reply import SampleModel
 from agent.sample.nearest import short
-from agent.sample.openai import OpenAIService
-from agent.sample.pages import PagesService, sample_hosts
-from agent.sample.ranking import RankingService
-from agent.sample.scholar import OpenAlexService, SemanticScholarService, WikipediaService
-from agent.sample.search import BochaService, SerperService, TavilyService
-from agent.sample.service import Background, Service
+from agent.sample.services import finance
+from agent.sample.services.amap import AmapService
+from agent.sample.services.filings import SecService
+from agent.sample.services.gemini import GeminiService
+from agent.sample.services.loopback import Background, Service
+from agent.sample.services.mineru import MineruService
+from agent.sample.services.openai import OpenAIService
+from agent.sample.services.pages import PagesService, sample_hosts
+from agent.sample.services.ranking import RankingService
+from agent.sample.services.scholar import OpenAlexService, SemanticScholarService, WikipediaService
+from agent.sample.services.search import BochaService, SerperService, TavilyService
 from agent.settings import Settings
 from agent.texts import Language, say
 

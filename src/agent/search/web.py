@@ -1,7 +1,7 @@
 """Search the web for a run: pick the service, fall back once, turn failures into gaps.
 
 To add one: its file here, its line in REGISTRY, its settings (`<NAME>_API_KEY`, `_BASE_URL`,
-`_DEFAULT_COUNT`), its name in `WebChoice`, and its stand-in in `sample/search.py`.
+`_DEFAULT_COUNT`), its name in `WebChoice`, and its stand-in in `sample/services/search.py`.
 """
 
 import time

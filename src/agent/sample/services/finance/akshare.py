@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-_SAMPLE = Path(__file__).parents[1] / "data"
+_SAMPLE = Path(__file__).parents[2] / "data"
 
 
 class Table:

@@ -1,31 +1,18 @@
-"""Serve the sample's web pages under their own host names, and its papers as PDF.
+"""Write the sample's papers as PDF: `uv run python tools/sample_papers.py`.
 
-A paper's source (`data/papers/*.md`) is a title (`# `), headings (`## `) and paragraphs; a line
-`---` begins a page. Latin text is set in Helvetica, Chinese in the song type that viewers bring.
+A paper's source (`src/agent/sample/data/papers/*.md`) is a title (`# `), headings (`## `) and
+paragraphs; a line `---` begins a page. Latin text is set in Helvetica, Chinese in the song type
+that viewers bring.
 """
 
-import os
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
-from html import escape
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from urllib.parse import urlsplit
 
-from aiohttp import web
+from agent.sample.records import is_chinese
 
-from agent.sample.records import DATA, SamplePage, is_chinese, load_sample
-from agent.sample.service import Service
-
-_HTML = """<!doctype html>
-<html lang="{language}"><head><meta charset="utf-8"><title>{title}</title></head>
-<body><nav><a href="/">{site}</a></nav>
-<main><article><h1>{title}</h1>
-<p>{text}</p>
-</article></main>
-<footer>{site} · {published}</footer></body></html>
-"""
+FOLDER = Path(__file__).parents[1] / "src" / "agent" / "sample" / "data" / "papers"
 _WIDTH, _HEIGHT, _MARGIN = 595, 842, 64
 _BODY, _HEADING, _TITLE = 10.5, 13.0, 16.0
 _LEADING, _GAP = 1.55, 9.0
@@ -43,82 +30,6 @@ _CHINESE = (
     " /FontBBox [-25 -254 1000 880] /ItalicAngle 0 /Ascent 880 /Descent -120 /CapHeight 880"
     " /StemV 93 >> >>] >>"
 )
-
-
-def sample_hosts() -> frozenset[str]:
-    """Return the hosts of the sample's pages, which no name server knows."""
-    return frozenset(urlsplit(page.url).netloc for page in load_sample().pages)
-
-
-class PagesService(Service):
-    """Serve any page by its Host header and path; `robots` is the text of robots.txt, if any."""
-
-    def __init__(
-        self, pages: Iterable[SamplePage] | None = None, *, robots: str | None = None
-    ) -> None:
-        super().__init__("pages")
-        self.robots = robots
-        all_pages = load_sample().pages if pages is None else pages
-        # Before requests come: they are answered on an event loop, which must not read files.
-        for name in paper_names() if pages is None else ():
-            paper_pdf(name)
-        self._pages = {(urlsplit(p.url).netloc, urlsplit(p.url).path): p for p in all_pages}
-        self.app.router.add_get("/robots.txt", self._robots)
-        self.add_routes()
-        self.app.router.add_get("/papers/{name}.pdf", self._paper)
-        self.app.router.add_get("/{path:.*}", self._page)
-
-    def add_routes(self) -> None:
-        """Add routes that come before the pages."""
-
-    async def _robots(self, request: web.Request) -> web.Response:
-        if self.robots is None:
-            raise web.HTTPNotFound
-        return web.Response(text=self.robots)
-
-    async def _paper(self, request: web.Request) -> web.Response:
-        name = request.match_info["name"]
-        if name not in paper_names():
-            return await self._page(request)
-        return web.Response(body=paper_pdf(name), content_type="application/pdf")
-
-    async def _page(self, request: web.Request) -> web.Response:
-        page = self._pages.get((request.host, request.path))
-        if page is None:
-            raise web.HTTPNotFound
-        return web.Response(text=page_html(page), content_type="text/html")
-
-
-def page_html(page: SamplePage) -> str:
-    """Return a sample page as a site would show it, with what surrounds a text."""
-    return _HTML.format(
-        language=escape(page.language),
-        title=escape(page.title),
-        site=escape(page.site),
-        text=escape(page.text),
-        published=escape(page.published),
-    )
-
-
-def sample_documents() -> Path:
-    """Return the folder of the bundled own documents: Markdown, CSV and text to read in."""
-    return Path(str(DATA / "documents"))
-
-
-@cache
-def paper_names() -> tuple[str, ...]:
-    """Return the names of the papers, without ending."""
-    files = os.listdir(str(DATA / "papers"))
-    return tuple(sorted(name.removesuffix(".md") for name in files if name.endswith(".md")))
-
-
-@cache
-def paper_pdf(name: str) -> bytes:
-    """Return the PDF of a paper, always the same bytes; raise KeyError for an unknown name."""
-    if name not in paper_names():
-        raise KeyError(name)
-    source = DATA / "papers" / f"{name}.md"
-    return pdf(source.read_text(encoding="utf-8"))
 
 
 def pdf(source: str) -> bytes:
@@ -198,3 +109,8 @@ def _break_lines(text: str, width: float) -> list[str]:
 
 def _hex(text: str) -> str:
     return text.encode("utf-16-be").hex()
+
+
+if __name__ == "__main__":
+    for paper in FOLDER.glob("*.md"):
+        paper.with_suffix(".pdf").write_bytes(pdf(paper.read_text("utf-8")))

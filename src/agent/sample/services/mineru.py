@@ -8,7 +8,7 @@ from typing import Any
 from aiohttp import web
 
 from agent.knowledge.markup import heading_level
-from agent.sample.service import BODY, Service, has_bearer
+from agent.sample.services.loopback import BODY, Service, has_bearer
 
 MAX_BYTES = 200 << 20
 

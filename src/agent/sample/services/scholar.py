@@ -25,7 +25,7 @@ from aiohttp import web
 
 from agent.sample.corpus import search_records
 from agent.sample.records import frozen, read_sheets
-from agent.sample.service import Service, has_bearer
+from agent.sample.services.loopback import Service, has_bearer
 
 
 @dataclass(frozen=True)

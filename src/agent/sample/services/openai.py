@@ -8,7 +8,6 @@ from typing import Any
 from aiohttp import web
 
 from agent.models.validation import SCHEMA_INTRO
-from agent.sample.gemini import RefusedRequest, tokens
 from agent.sample.model.request import (
     FunctionCall,
     Model,
@@ -18,7 +17,8 @@ from agent.sample.model.request import (
     Tool,
     ToolResult,
 )
-from agent.sample.service import BODY, StreamingService, has_bearer
+from agent.sample.services.gemini import RefusedRequest, tokens
+from agent.sample.services.loopback import BODY, StreamingService, has_bearer
 
 FINISHES = {"STOP": "stop", "MAX_TOKENS": "length", "SAFETY": "content_filter"}
 

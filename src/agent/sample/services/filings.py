@@ -24,7 +24,7 @@ from aiohttp import web
 
 from agent.knowledge.terms import query_terms, terms
 from agent.sample.records import frozen, read_sheets
-from agent.sample.service import Service
+from agent.sample.services.loopback import Service
 
 
 @dataclass(frozen=True)

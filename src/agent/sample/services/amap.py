@@ -13,7 +13,7 @@ from aiohttp import web
 from agent.evidence.geo import distance_m, parse_lnglat
 from agent.sample.corpus import find_anchor, find_city, place_by_id, places_in, places_near
 from agent.sample.records import NamedSpot, SamplePlace, load_sample
-from agent.sample.service import Service
+from agent.sample.services.loopback import Service
 
 _DETOUR = {"line": 1.0, "walking": 1.3, "bicycling": 1.3, "driving": 1.45, "transit": 1.4}
 _METRES_A_SECOND = {"line": 10.0, "walking": 1.2, "bicycling": 4.0, "driving": 7.0, "transit": 5.0}

@@ -13,7 +13,7 @@ from aiohttp import web
 from agent.sample.corpus import search_pages
 from agent.sample.nearest import ranked, sentences
 from agent.sample.records import SamplePage, load_sample
-from agent.sample.service import BODY, Service, has_bearer
+from agent.sample.services.loopback import BODY, Service, has_bearer
 
 Pages = Callable[[str, int], Sequence[SamplePage]]
 KEY = "offline-search-key"

@@ -20,9 +20,9 @@ from agent.sample.model.request import (
     Tool,
     ToolResult,
 )
-from agent.sample.ranking import text_vector
 from agent.sample.records import load_sample
-from agent.sample.service import BODY, StreamingService
+from agent.sample.services.loopback import BODY, StreamingService
+from agent.sample.services.ranking import text_vector
 
 SIGNATURE = base64.b64encode(b"offline thought signature").decode()
 

@@ -13,7 +13,7 @@ from typing import Any
 from aiohttp import web
 
 from agent.knowledge.terms import query_terms, terms
-from agent.sample.service import BODY, Service, has_bearer
+from agent.sample.services.loopback import BODY, Service, has_bearer
 
 TEI_BATCH = 32
 TEI_BYTES = 2_000_000
