@@ -112,6 +112,29 @@ async def test_the_table_is_cited_and_the_map_counts_as_the_plan_does(lab: Lab) 
     assert told(state)["checks"]["unverified_figures"] == 0
 
 
+async def test_a_day_of_some_of_the_places_has_so_many_and_excuses_no_others(lab: Lab) -> None:
+    """Asked for three of them it planned four, and told of each other that no time was left."""
+    first = await lab.ask(ZH)
+    scripted(lab, generate_query=[plan(outing={"stops": 2}), plan(outing={"begins": "14:00"})])
+    state = await lab.ask("选其中两个排半天")
+    assert len(stops(state)) == 2 < len(told(first)["places"])
+    assert told(state)["outing"]["left_out"] == []
+    later = await lab.ask("改成两点出发")
+    assert {*stops(later)} == {*stops(state)}
+    assert told(later)["outing"]["begins"] >= "14:00"
+
+
+async def test_a_place_that_nobody_asked_for_is_left_out_without_a_word(lab: Lab) -> None:
+    monday = plan(nearby("王府井", "博物馆", "公园"), day="2026-11-30", outing={})
+    lab = at_noon(lab, "2026-11-28")
+    scripted(lab, generate_query=[monday, monday])
+    state = await lab.ask("周一在王府井逛一天")
+    assert told(state)["outing"]["left_out"] == []
+    closed = next(p["name"] for p in state["places"] if "周二至周日" in (p["open_time"] or ""))
+    again = await lab.ask(f"周一在王府井去{closed}等处逛一天", "another")
+    assert [left["name"] for left in told(again)["outing"]["left_out"]] == [closed]
+
+
 async def test_a_follow_up_moves_a_stop_of_the_plan(lab: Lab) -> None:
     first = await lab.ask(ZH, context={"outing": "on"})
     name = stops(first)[0]

@@ -1,5 +1,6 @@
 """The best order of a day's visits, held against trying every order."""
 
+from dataclasses import replace
 from itertools import pairwise, permutations
 
 import pytest
@@ -48,6 +49,13 @@ def test_the_shortest_way_decides_between_equal_days():
 def test_what_has_no_room_is_left_out_and_the_worthier_stays():
     visits = [open_all_day(180, worth=5), open_all_day(180, worth=6)]
     assert visits_of(best_plan(day(visits, ends=NINE + 200))) == [1]
+
+
+def test_of_a_few_stops_the_worthier_stay_and_a_meal_that_does_not_count_is_beside_them():
+    sights = [open_all_day(worth=worth) for worth in (1, 3, 2)]
+    lunch = Visit(60, (Window(*MEALS["lunch"], "lunch"),), counts=False)
+    few = replace(day([*sights, lunch]), most=2)
+    assert {*visits_of(best_plan(few))} == {1, 2, 3}
 
 
 def test_nothing_fits_where_everything_opens_too_late():

@@ -32,8 +32,8 @@ DUCK = place(5, "全聚德", "中餐厅", "周一至周日 10:00-22:00")
 
 
 def planned(*places: Place, day: str = TUESDAY, near: Point | None = None, **wish: Any):
-    legs = wish.pop("legs", {})
-    outing = plan(places, {"day": day, **wish}, legs, near=near, language="zh")
+    legs, wanted = wish.pop("legs", {}), wish.pop("wanted", ())
+    outing = plan(places, {"day": day, **wish}, legs, near=near, language="zh", wanted=wanted)
     assert outing is not None
     return outing
 
@@ -93,6 +93,12 @@ def test_a_stop_is_moved_and_another_dropped_as_wished():
     stop = next(stop for stop in outing["stops"] if stop["name"] == "国家博物馆")
     assert stop["begins"] >= "14:00"
     assert reasons(outing) == {"东单公园": "unwanted"}
+
+
+def test_a_place_that_is_wanted_is_missed_for_no_number_of_others():
+    short = [place(n, f"书店{n}", "书店") for n in (6, 7, 8)]
+    outing = planned(*short, MUSEUM, begins="14:00", back_by="16:00", wanted=["amap:1"])
+    assert names(outing) == ["国家博物馆"]
 
 
 def test_what_breaks_a_demand_is_left_out_for_that_reason():

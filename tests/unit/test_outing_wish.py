@@ -120,6 +120,18 @@ def test_a_place_that_was_left_out_comes_back_by_its_name() -> None:
     assert wish["not_before"] == {"amap:D": "14:00"}
 
 
+@pytest.mark.parametrize(("stops", "kept"), [(3, 3), (0, None), (-2, None), (99, None)])
+def test_a_number_of_stops_is_kept_until_a_change_says_which_there_are(
+    stops: int, kept: int | None
+) -> None:
+    wish = valid_wish({"stops": stops}, "", None, [])
+    assert wish.get("stops") == kept
+    outing = Outing(**{**an_outing(), "wish": wish})
+    assert valid_wish({"begins": "14:00"}, "", outing, []).get("stops") == kept
+    add = {"changes": [{"stop": "景山公园", "change": "add"}]}
+    assert "stops" not in valid_wish(add, "", outing, [])
+
+
 @pytest.mark.parametrize("stop", ["", "0", "9", "99999999999999999999", "长城", "²"])
 def test_a_stop_that_is_not_there_changes_nothing(stop: str) -> None:
     assert changed(stop, "later") == an_outing()["wish"]

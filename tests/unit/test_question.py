@@ -56,6 +56,13 @@ def test_a_day_of_places_that_were_shown_searches_nothing() -> None:
     assert not alone.replans
 
 
+def test_a_day_of_what_was_shown_is_made_of_what_the_answer_named() -> None:
+    """Of eight records it had named four; the day brought in others."""
+    named: list[Any] = [{**place, "mentioned": True} for place in PLACES]
+    shown = Previous(sources=[], places=[record("湖", id="amap:D", mentioned=False), *named])
+    assert read("make a day of these", shown, outing={}).replans == ["amap:A", "amap:B"]
+
+
 def test_a_change_of_the_planned_day_searches_nothing() -> None:
     stops = [{"place": place["id"], "name": place["name"], "begins": "10:00"} for place in PLACES]
     outing: Any = {"wish": {"day": "2026-11-28"}, "stops": stops, "left_out": []}

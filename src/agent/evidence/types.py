@@ -235,6 +235,8 @@ class OutingWish(TypedDict, total=False):
     """Places that are not wanted."""
     meals: list[Literal["lunch", "dinner"]]
     """The meals that are to be had at places of the plan; both where none is named."""
+    stops: int
+    """How many at most; with `meals`, beside those."""
     max_walk_m: int
     """From one stop to the next; what is further is ridden."""
 

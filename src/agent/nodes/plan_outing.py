@@ -11,17 +11,18 @@ from agent.assistants.common.gaps import run_gap
 from agent.assistants.common.previous import NO_PREVIOUS
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.shown_records import distinct_places
-from agent.assistants.common.turn import open_meter
+from agent.assistants.common.turn import open_meter, words_of_user
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.processor import compute
 from agent.core.progress import Emit, event
 from agent.evidence.constraints import judged
 from agent.evidence.geo import wgs84_to_gcj02
+from agent.evidence.mentions import mentioned
 from agent.evidence.outing.plan import HERE, MOST_VISITS, Legs, impossible, is_stop, plan, used_legs
 from agent.evidence.outing.wish import settled
 from agent.evidence.records import with_pinyin
-from agent.evidence.types import Gap, Leg, Location, Outing, OutingWish, Place
+from agent.evidence.types import Gap, LeftOut, Leg, Location, Outing, OutingWish, Place
 from agent.evidence.zones import CHINA, zone_of
 from agent.state import OverallState, Turn, Update
 from agent.texts import say
@@ -47,7 +48,10 @@ async def plan_outing(
     if turn["language"] == "en":
         places = await asyncio.to_thread(with_pinyin, places)
     wish, zone = await asyncio.to_thread(_wish, turn, places, services.now())
-    planner = _Planner(Turn(**{**turn, "outing": wish}), places, services, meter, emit)
+    wanted = _wanted(state, places)
+    places.sort(key=lambda place: place["id"] not in wanted)
+    turn = Turn(**{**turn, "outing": wish})
+    planner = _Planner(turn, places, wanted, services=services, meter=meter, emit=emit)
     outing = await planner.outing() if len(places) > 1 else None
     if outing and zone is not CHINA:
         outing["zone"] = str(zone)
@@ -86,13 +90,38 @@ def _candidates(state: OverallState) -> list[Place]:
     return [place for place in checked if is_stop(place)]
 
 
+def _wanted(state: OverallState, places: Sequence[Place]) -> frozenset[str]:
+    """Return the ids of the places that the person wants: they come first, and are missed.
+
+    They are those that the question names; of a day that is changed its stops, and what comes in;
+    of a list all, but where the day is to have only some of them.
+    """
+    turn, previous = state["turn"], state.get("previous") or NO_PREVIOUS
+    ids = set(mentioned(places, f"{turn['question']}\n{words_of_user(turn)}"))
+    again, outing = turn.get("replans", []), previous.get("outing")
+    stops = {stop["place"] for stop in outing["stops"] if "place" in stop} if outing else set()
+    if stops.intersection(again):
+        ids |= stops | {place["id"] for place in places if place["id"] not in again}
+    elif "stops" not in turn["outing"]:
+        ids |= {*again}
+    return frozenset(ids)
+
+
 class _Planner:
     """Plan one day: over ways on foot, then once more with the rides that the plan needs."""
 
     def __init__(
-        self, turn: Turn, places: Sequence[Place], services: Services, meter: Meter, emit: Emit
+        self,
+        turn: Turn,
+        places: Sequence[Place],
+        wanted: frozenset[str],
+        *,
+        services: Services,
+        meter: Meter,
+        emit: Emit,
     ) -> None:
         self._turn, self._places, self._maps = turn, places, services.maps
+        self._wanted = wanted
         self._meter, self._emit = meter, emit
         self._near = turn["near"]
 
@@ -107,7 +136,16 @@ class _Planner:
             stops = [by_id[stop["place"]] for stop in outing["stops"] if "place" in stop]
             named = [(place["name"], place["location"]) for place in stops]
             outing["url"] = self._maps.stops_link(named)
+            outing["left_out"] = [left for left in outing["left_out"] if self._is_missed(left)]
         return outing
+
+    def _is_missed(self, left: LeftOut) -> bool:
+        """Return whether somebody asks why a place is not in the plan.
+
+        Who wants only some of the places knows that the day has no room for the others.
+        """
+        is_chosen = "stops" in self._turn["outing"] and left["reason"] in ("time", "meals")
+        return left["place"] in self._wanted and not is_chosen
 
     def gap(self) -> Gap:
         """Return that no day came of it, with what speaks against the places that were found."""
@@ -126,7 +164,9 @@ class _Planner:
         """Return the plan over these ways; the search takes the processor for up to seconds."""
         wish, language = self._turn["outing"], self._turn["language"]
         return await compute(
-            lambda: plan(self._places, wish, legs, near=self._near, language=language),
+            lambda: plan(
+                self._places, wish, legs, near=self._near, language=language, wanted=self._wanted
+            ),
             otherwise=lambda: None,
         )
 

@@ -155,10 +155,12 @@ def _outing(
 def _shown(previous: Previous, changes: Sequence[Mapping[str, Any]] = ()) -> list[str]:
     """Return the ids of the places shown before that a day is made of; none where they are too few.
 
-    They are those of the last list; of the day that was planned before it where that is changed,
-    or where the list has none to visit.
+    They are those of the last list that its answer named; of the day that was planned before it
+    where that is changed, or where the list has none to visit.
     """
     listed, planned = listed_last(previous), planned_places(previous)
+    named = [place for place in listed if place["mentioned"]]
+    listed = named if sum(map(is_stop, named)) >= _LEAST_PLACES else listed
     ids = [place["id"] for place in listed]
     if planned and changes:
         ids = _changed_day(previous, changes) or planned

@@ -6,7 +6,7 @@ are whole minutes since midnight.
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
@@ -59,6 +59,8 @@ class Visit:
     windows: tuple[Window, ...]
     worth: int = 1
     """What the visit adds to a plan, above 0: the plan of the highest sum is the best."""
+    counts: bool = True
+    """Whether it is one of the most there may be."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,8 @@ class Day:
     begins: int
     ends: int
     """The minute at which everything is over, the way back included."""
+    most: int = MOST_VISITS
+    """Of the visits that count."""
 
 
 @dataclass(frozen=True)
@@ -161,8 +165,9 @@ def _with_meals(
 def _visits_from(day: Day, state: _State, label: _Label) -> Iterator[tuple[_State, _Label]]:
     visited, last, meals = state
     ways = day.out if last < 0 else day.ways[last]
+    made = sum(visit.counts for at, visit in enumerate(day.visits) if visited >> at & 1)
     for at, visit in enumerate(day.visits):
-        if visited >> at & 1:
+        if visited >> at & 1 or (visit.counts and made >= day.most):
             continue
         arrives = label.leaves + ways[at]
         for window in visit.windows:
@@ -234,6 +239,8 @@ _MINUTES = (
     (re.compile(r"专营|礼品|专卖|旗舰店|书店|便利|超市|咖啡|甜品|糕饼|冷饮|茶餐厅"), 45),
 )
 _MINUTES_ELSE = 60
+_WORTH, _WORTH_WANTED = 1000, 100_000
+"""Of a visit: one that is wanted is worth more than all others together."""
 _EVENING = re.compile(r"酒吧|夜店|夜总会|酒馆")
 _EVENING_BEGINS = 18 * 60
 
@@ -272,12 +279,14 @@ def plan(
     *,
     near: Point | None,
     language: Language,
+    wanted: Collection[str] = (),
 ) -> Outing | None:
     """Return the best day over these places, most wanted first; None where no stop fits.
 
-    `wish` needs a day. It begins and ends at `near`, if that is given.
+    `wish` needs a day. It begins and ends at `near`, if that is given. No place comes in where
+    one of the `wanted` ids could.
     """
-    planner = _Planner(list(places), wish, legs, near, language)
+    planner = _Planner(list(places), wish, legs, near=near, language=language, wanted=wanted)
     return planner.outing()
 
 
@@ -285,7 +294,7 @@ def impossible(
     places: Sequence[Place], wish: OutingWish, *, near: Point | None, language: Language
 ) -> list[LeftOut]:
     """Return the places that no order of visits could reach on this day, each with its reason."""
-    return _Planner(list(places), wish, {}, near, language).left_out
+    return _Planner(list(places), wish, {}, near=near, language=language).left_out
 
 
 class _Planner:
@@ -296,9 +305,12 @@ class _Planner:
         places: list[Place],
         wish: OutingWish,
         legs: Legs,
+        *,
         near: Point | None,
         language: Language,
+        wanted: Collection[str] = (),
     ) -> None:
+        self._wanted = wanted
         self._wish, self._legs, self._near, self._language = wish, legs, near, language
         self._weekday = date.fromisoformat(wish["day"]).isoweekday()
         self._begins = minutes_of(wish.get("begins", BEGINS))
@@ -362,7 +374,9 @@ class _Planner:
         if not windows:
             self._leave_out(place, "hours", **self._when(place))
             return None
-        return Visit(minutes, tuple(windows), worth=1000 - len(self._visits))
+        worth = _WORTH_WANTED if place["id"] in self._wanted else _WORTH
+        counts = "meals" not in self._wish or not is_meal(place)
+        return Visit(minutes, tuple(windows), worth=worth - len(self._visits), counts=counts)
 
     def _when(self, place: Place) -> dict[str, str]:
         day = say(f"records.weekdays.{self._weekday}", self._language)
@@ -399,6 +413,7 @@ class _Planner:
             back=[_minutes(self._leg(a, HERE)) if ends else 0 for a in ids],
             begins=self._begins,
             ends=self._ends,
+            most=self._wish.get("stops", MOST_VISITS),
         )
 
     def _leg(self, start: str, end: str) -> Leg:

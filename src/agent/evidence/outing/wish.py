@@ -7,7 +7,7 @@ from typing import Any
 
 from agent.evidence.constraints import listed, valid_clock
 from agent.evidence.mentions import mentioned
-from agent.evidence.outing.plan import BEGINS, MEALS, clock_of, minutes_of
+from agent.evidence.outing.plan import BEGINS, MEALS, MOST_VISITS, clock_of, minutes_of
 from agent.evidence.types import Outing, OutingWish, Place
 
 _LATER_BY, _EARLIER_BY = 60, 30
@@ -35,6 +35,12 @@ def valid_wish(
     their names there.
     """
     wish = OutingWish(**outing["wish"]) if outing else OutingWish()
+    changes = listed(candidate.get("changes"))
+    if changes:
+        # They say themselves which stops there are.
+        wish.pop("stops", None)
+    if 0 < (stops := candidate.get("stops") or 0) <= MOST_VISITS:
+        wish["stops"] = stops
     if day:
         wish["day"] = day
     if begins := valid_clock(candidate.get("begins")):
@@ -45,7 +51,7 @@ def valid_wish(
     if meals := [meal for meal in MEALS if meal in listed(candidate.get("meals"))]:
         wish["meals"] = meals
     known = list(_stops(outing, places))
-    for change in listed(candidate.get("changes")):
+    for change in changes:
         for stop in _meant(str(change.get("stop", "")), known):
             wish = _changed(wish, stop, str(change.get("change")), valid_clock(change.get("time")))
     return wish
