@@ -375,3 +375,14 @@ def test_a_spent_search_quota_advises_other_searches_not_a_model(language: Langu
     advised = remedy_of(["search_quota"], language)
     assert "TAVILY_API_KEY" in advised
     assert "TANLU_MODEL" not in advised
+
+
+def test_a_note_that_there_are_no_own_documents_is_not_why_nothing_was_found() -> None:
+    none = run_gap("documents.no_documents", "en")
+    reason = "the model said the same again and again"
+    spoke = run_gap("team_answer.chat_model_failed", "en", provider="model", reason=reason)
+    refuse_if_all_failed([none], "en")
+    with pytest.raises(NothingFound) as failed:
+        refuse_if_all_failed([none, spoke], "en")
+    assert reason in str(failed.value)
+    assert none["message"] not in str(failed.value)

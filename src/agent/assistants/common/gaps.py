@@ -40,6 +40,8 @@ _IN_OWN_WORDS = _FOUND_NOTHING | {
     "documents_alone", "map_widened", "map_ambiguous", "no_documents", "none_to_read",
     "attachments_unread", "model_weak", "model_no_tools", NOT_LOOKED_UP,
 }  # fmt: skip
+_NO_SOURCE = {"no_documents", "attachments_unread", "model_weak", "model_no_tools"}
+"""Codes of what is told of a run, though nothing was asked in vain."""
 _GENERAL = ("limit", "max_searches", "max_map_calls", "web")
 """What a model that has all it needs may leave unsaid; a map that failed is said."""
 _MAP_ASKS = {"map_needs_place"}
@@ -80,6 +82,11 @@ def _content(gap: Gap, language: Language, *, mapped: bool) -> str:
 def answered_empty(gaps: Sequence[Gap]) -> bool:
     """Return whether a source was asked and had nothing, besides those that failed."""
     return any(gap["code"] in _ANSWERED_EMPTY for gap in gaps)
+
+
+def failures(gaps: Sequence[Gap]) -> list[Gap]:
+    """Return the gaps of what was asked and did not answer; a limit that was reached is none."""
+    return [g for g in gaps if not g["code"].startswith("budget_") and g["code"] not in _NO_SOURCE]
 
 
 def readers_gaps(gaps: Sequence[Gap]) -> list[Gap]:

@@ -15,6 +15,7 @@ from agent.assistants.common.conversation import EXTENT
 from agent.assistants.common.draft import Draft
 from agent.assistants.common.gaps import (
     answered_empty,
+    failures,
     reader_note,
     remarks,
     undated_gap,
@@ -339,9 +340,9 @@ def _metadata(
 
 def refuse_if_all_failed(gaps: Sequence[Gap], language: Language) -> None:
     """Raise NothingFound if no source answered: only then an empty answer is not honest."""
-    failures = [g for g in gaps if not g["code"].startswith("budget_")]
-    if failures and not answered_empty(gaps):
-        raise NothingFound(all_failed(failures, language))
+    failed = failures(gaps)
+    if failed and not answered_empty(gaps):
+        raise NothingFound(all_failed(failed, language))
 
 
 def _gathered(draft: Draft, cited: Iterable[Source]) -> list[Source]:

@@ -408,7 +408,10 @@ class _Step:
         gaps = [*(self.state.get("gaps") or []), *self.gaps]
         if not any(gap["code"] == "chat_model_failed" for gap in gaps):
             reason = reason_of(error, self._language)
-            self._tell(run_gap("team_answer.chat_model_failed", self._language, reason=reason))
+            gap = run_gap(
+                "team_answer.chat_model_failed", self._language, provider="model", reason=reason
+            )
+            self._tell(gap)
 
     def _end_update(self, reason: str, gap: Gap) -> TeamUpdate:
         """Return the end for another reason than agreement; the evidence stays."""
