@@ -1,6 +1,7 @@
-"""A second map server: two tools, records and errors of its own; run it as a script.
+"""A map server of others: two tools, records and errors of its own; run it as a script.
 
-Its argument may be `extra` (a tool nobody expects) or `exits` (it ends at its start).
+Its argument may be `extra` (a tool nobody expects), `preface` (words before the JSON), `structured`
+(objects beside the text, of a promised form) or `exits` (it ends at its start).
 """
 
 import asyncio
@@ -45,18 +46,28 @@ def answer(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {"hut": {"code": code, **HUTS[code]}}
 
 
-async def main(kind: str) -> None:
+def hut_server(kind: str) -> Server[Any]:
     server: Server[Any] = Server("huts")
     extra = [{**TOOLS[0], "name": "burn_hut"}] if kind == "extra" else []
+    form = {"outputSchema": {"type": "object"}} if kind == "structured" else {}
 
     @server.list_tools()  # type: ignore[no-untyped-call,untyped-decorator]
     async def list_tools() -> list[protocol.Tool]:
-        return [protocol.Tool(**tool) for tool in (*TOOLS, *extra)]
+        return [protocol.Tool(**tool, **form) for tool in (*TOOLS, *extra)]
 
     @server.call_tool()  # type: ignore[untyped-decorator]
-    async def call_tool(name: str, arguments: dict[str, Any]) -> list[protocol.TextContent]:
-        return [protocol.TextContent(type="text", text=json.dumps(answer(name, arguments)))]
+    async def call_tool(name: str, arguments: dict[str, Any]) -> Any:
+        reply = answer(name, arguments)
+        if kind == "structured":
+            return [protocol.TextContent(type="text", text="huts, see beside")], reply
+        preface = "Wardens write {what} they like:\n" if kind == "preface" else ""
+        return [protocol.TextContent(type="text", text=f"{preface}{json.dumps(reply)}")]
 
+    return server
+
+
+async def main(kind: str) -> None:
+    server = hut_server(kind)
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())
 

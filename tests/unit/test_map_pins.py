@@ -1,3 +1,4 @@
+import copy
 import json
 import re
 
@@ -6,7 +7,6 @@ from mcp.types import Tool
 
 from agent.mcp.amap.install import PACKAGE_FILES
 from agent.mcp.amap.tools import CATALOGUE
-from agent.mcp.map_server import schema_hash
 
 LOCK = (PACKAGE_FILES / "package-lock.json").read_text("utf-8")
 PACKAGES = {name: entry for name, entry in json.loads(LOCK)["packages"].items() if name}
@@ -33,7 +33,7 @@ def test_every_package_is_checked_by_its_hash(name: str) -> None:
 
 
 def as_tools() -> list[Tool]:
-    return [Tool(**tool) for tool in CATALOGUE.tools]
+    return [Tool(**copy.deepcopy(tool)) for tool in CATALOGUE.tools]
 
 
 def test_there_are_twelve_expected_tools() -> None:
@@ -41,26 +41,30 @@ def test_there_are_twelve_expected_tools() -> None:
     assert CATALOGUE.problem(as_tools()) is None
 
 
-def test_a_new_a_missing_and_a_changed_tool_are_named() -> None:
+def test_a_missing_and_a_changed_tool_are_named() -> None:
     tools = as_tools()[1:]
     tools[0].inputSchema = {"type": "object", "properties": {}}
-    tools.append(Tool(name="maps_new", inputSchema={"type": "object"}))
     problem = CATALOGUE.problem(tools) or ""
     assert "missing maps_regeocode" in problem
-    assert "unknown maps_new" in problem
     assert "changed maps_geo" in problem
 
 
-def test_a_promise_of_another_form_of_replies_is_a_change() -> None:
+def test_a_tool_that_requires_more_than_we_send_is_a_change() -> None:
     tools = as_tools()
+    schema = tools[1].inputSchema
+    tools[1].inputSchema = {**schema, "required": [*schema["required"], "region"]}
+    assert "changed maps_geo" in (CATALOGUE.problem(tools) or "")
+
+
+def test_what_we_do_not_use_is_no_change() -> None:
+    tools = [*as_tools(), Tool(name="maps_new", inputSchema={"type": "object"})]
     tools[1].outputSchema = {"type": "object", "required": ["x"]}
-    assert CATALOGUE.problem(tools) == (
-        f"the map server's tools are not the expected ones: changed {tools[1].name}"
-    )
+    tools[1].inputSchema["properties"]["region"] = {"type": "string"}
+    assert CATALOGUE.problem(tools) is None
+    assert "maps_new" not in {tool.name for tool in CATALOGUE.own_copies(tools)}
 
 
 def test_other_words_in_a_description_are_no_change() -> None:
-    schema = CATALOGUE.tools[0]["inputSchema"]
-    other = json.loads(json.dumps(schema))
-    other["properties"]["location"]["description"] = "lng,lat"
-    assert schema_hash(schema) == schema_hash(other)
+    tools = as_tools()
+    tools[0].inputSchema["properties"]["location"]["description"] = "lng,lat"
+    assert CATALOGUE.problem(tools) is None

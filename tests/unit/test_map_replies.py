@@ -8,7 +8,7 @@ from agent.core.errors import MalformedReply
 from agent.mcp.amap.records import PRESENTATION, AmapReader
 from agent.mcp.records import LARGEST, LONGEST, MapOptions, MapRecords, MapResult, compacted
 from agent.mcp.servers import amap_server
-from agent.mcp.stdio import Lines
+from agent.mcp.transports import Lines
 from agent.settings import Settings
 
 AMAP = amap_server(Settings())

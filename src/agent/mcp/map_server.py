@@ -6,7 +6,6 @@ Its limits are here, too: pace, place searches a day, pauses that it imposed.
 import asyncio
 import contextlib
 import functools
-import hashlib
 import json
 import logging
 import math
@@ -173,6 +172,18 @@ class ServerCommand:
 
 
 @dataclass(frozen=True)
+class ServerAddress:
+    """Describe a server that others run, by streamable HTTP; the headers may hold a key."""
+
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """Return the address without what follows its path, which may hold a key."""
+        return f"ServerAddress({self.url.partition('?')[0]})"
+
+
+@dataclass(frozen=True)
 class Catalogue:
     """Hold the tools a server is expected to have, with our own copy of their descriptions."""
 
@@ -189,11 +200,6 @@ class Catalogue:
         """Return the names of the tools."""
         return frozenset(tool["name"] for tool in self.tools)
 
-    @functools.cached_property
-    def hashes(self) -> dict[str, str]:
-        """Return the hash of each tool's schema by its name."""
-        return {tool["name"]: schema_hash(tool["inputSchema"]) for tool in self.tools}
-
     def arguments(self, tool: str) -> tuple[frozenset[str], frozenset[str]]:
         """Return the arguments a tool has, and those it requires; none of an unknown tool."""
         schemas = [entry["inputSchema"] for entry in self.tools if entry["name"] == tool]
@@ -207,13 +213,18 @@ class Catalogue:
         return [Tool(**tool) for tool in self.tools if tool["name"] in names]
 
     def problem(self, listed: Sequence[Tool]) -> str | None:
-        """Return what differs from the expected tools in one line; None if nothing does."""
-        # A promised form of replies would be checked by the library, whose errors have no type.
-        hashes = {tool.name: tool.outputSchema or schema_hash(tool.inputSchema) for tool in listed}
+        """Return what lacks of the expected tools in one line; None if nothing does.
+
+        Further tools are offered to nobody and further arguments are not sent: they are no matter.
+        """
+        schemas = {tool.name: tool.inputSchema for tool in listed}
         differences = {
-            "missing": sorted(self.hashes.keys() - hashes.keys()),
-            "unknown": sorted(hashes.keys() - self.hashes.keys()),
-            "changed": sorted(n for n, h in self.hashes.items() if hashes.get(n, h) != h),
+            "missing": sorted(self.names - schemas.keys()),
+            "changed": sorted(
+                tool["name"]
+                for tool in self.tools
+                if not takes(schemas.get(tool["name"], tool["inputSchema"]), tool["inputSchema"])
+            ),
         }
         parts = [f"{kind} {', '.join(names)[:200]}" for kind, names in differences.items() if names]
         if not parts:
@@ -221,17 +232,12 @@ class Catalogue:
         return f"the map server's tools are not the expected ones: {'; '.join(parts)}"
 
 
-def schema_hash(schema: dict[str, Any]) -> str:
-    """Return the same text for equal schemas; descriptions do not count, a model reads ours."""
-    plain = {
-        "type": schema.get("type"),
-        "required": sorted(schema.get("required") or ()),
-        "properties": {
-            name: property.get("type")
-            for name, property in (schema.get("properties") or {}).items()
-        },
-    }
-    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:16]
+def takes(schema: Mapping[str, Any], expected: Mapping[str, Any]) -> bool:
+    """Return whether a tool takes the arguments that we send; descriptions do not count."""
+    has, sent = schema.get("properties") or {}, expected.get("properties") or {}
+    types = all(n in has and has[n].get("type") == each.get("type") for n, each in sent.items())
+    required, ours = (set(each.get("required") or ()) for each in (schema, expected))
+    return types and required <= ours
 
 
 class RecordReader(Protocol):
@@ -331,23 +337,30 @@ class Prefetch:
             self._result.open_for_tools = False
 
 
+def behind_preface(text: str) -> str:
+    """Return a reply from the first line on that begins an object."""
+    return text if text.startswith("{") else text[text.find("\n{") + 1 :]
+
+
 def _failed(provider: str, text: str) -> ProviderError:
     return ProviderRefused(provider, text[:300] or "failed without a word", code="map_failed")
 
 
 @dataclass(frozen=True)
 class MapServer:
-    """Describe one map server: its command, its tools, the reader of its replies.
+    """Describe one map server: how it is started or reached, its tools, the reader of its replies.
 
     The defaults do for a server without peculiarities: arguments by the catalogue, errors as they
     are, no prefetch, no quota, every tool for every question.
     """
 
     presentation: Presentation
-    command: Callable[[], ServerCommand]
-    """Return the process to start; may install it first, so it blocks."""
+    command: Callable[[], ServerCommand | ServerAddress]
+    """Return the process to start, or the address to reach; may install first, so it blocks."""
     catalogue: Catalogue
     reader: Callable[[MapRecords], RecordReader]
+    read_object: Callable[[str], str] = str
+    """Return the JSON in a reply of text: `behind_preface` where words stand before it."""
     read_error: Callable[[str, str], ProviderError] | None = None
     """Return the error for (tool, text) of a failed call."""
     clean_reply: Callable[[dict[str, Any]], dict[str, Any]] = dict
@@ -379,7 +392,7 @@ class MapServer:
 
     def parse(self, text: str) -> dict[str, Any]:
         """Return a reply, or raise MalformedReply (`map_malformed`, `map_too_large`)."""
-        return self.clean_reply(json_object(text, self.provider))
+        return self.clean_reply(json_object(self.read_object(text), self.provider))
 
     def arguments(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments as the tool takes them, or raise ProviderRefused."""

@@ -238,7 +238,9 @@ def misread(provider: str, problem: str) -> MalformedReply:
 
 
 def text_of(result: CallToolResult) -> str:
-    """Return all text blocks together."""
+    """Return the object that a reply holds beside its text, as JSON; else all text blocks."""
+    if result.structuredContent is not None and not result.isError:
+        return json.dumps(result.structuredContent, ensure_ascii=False)
     return "\n".join(block.text for block in result.content if isinstance(block, TextContent))
 
 

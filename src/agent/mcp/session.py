@@ -22,6 +22,7 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 import anyio
+import httpx
 from mcp import ClientSession, McpError
 from mcp.types import CONNECTION_CLOSED, CallToolResult, ListToolsResult, Tool
 
@@ -34,9 +35,15 @@ from agent.core.errors import (
 )
 from agent.core.redaction import scrub
 from agent.core.strings import one_line
-from agent.mcp.map_server import MapServer
+from agent.mcp.map_server import MapServer, ServerAddress, ServerCommand
 from agent.mcp.records import NOT_SET_UP
-from agent.mcp.stdio import TOO_LARGE, ServerProcess, run_server
+from agent.mcp.transports import (
+    TOO_LARGE,
+    RemoteServer,
+    ServerProcess,
+    reach_server,
+    run_server,
+)
 
 T = TypeVar("T")
 
@@ -104,6 +111,17 @@ def owner_loop() -> OwnerLoop:
 log = logging.getLogger(__name__)
 _REQUEST_TIMEOUT = 408
 _STDERR_WAIT = 0.5
+_REFUSED = (401, 403)
+
+
+AnyServer = ServerProcess | RemoteServer
+
+
+def _opened(
+    command: ServerCommand | ServerAddress,
+) -> contextlib.AbstractAsyncContextManager[AnyServer]:
+    """Start a server, or reach one that others run."""
+    return reach_server(command) if isinstance(command, ServerAddress) else run_server(command)
 
 
 class ConnectionLost(Exception):
@@ -130,7 +148,6 @@ class Connection:
         self._used = 0.0
         self._task: asyncio.Task[None] | None = None
         self._session: ClientSession | None = None
-        self._process: ServerProcess | None = None
 
     def run(self, context: contextvars.Context) -> None:
         """Open it in a task of its own, free of the caller's context."""
@@ -199,9 +216,9 @@ class Connection:
         try:
             async with asyncio.timeout(self._limits.resolve):
                 command = await asyncio.to_thread(self._entry.command)
-            async with run_server(command) as server:
-                self._process, self.pid = server, server.pid
-                log.info("map server %d started: %r", server.pid, command)
+            async with _opened(command) as server:
+                self.pid = server.pid
+                log.info("map server %s started: %r", server.pid or "", command)
                 async with ClientSession(server.read, server.write) as session:
                     await self._serve(server, session)
         except (Exception, asyncio.CancelledError) as error:
@@ -217,7 +234,7 @@ class Connection:
             if self.pid is not None:
                 log.info("map server %d ended: %s", self.pid, self._reason)
 
-    async def _serve(self, server: ServerProcess, session: ClientSession) -> None:
+    async def _serve(self, server: AnyServer, session: ClientSession) -> None:
         await self._start(server, session)
         self._session = session
         self._used = asyncio.get_running_loop().time()
@@ -225,7 +242,7 @@ class Connection:
             self.ready.set_result(None)
         await self._until_over(server)
 
-    async def _start(self, server: ServerProcess, session: ClientSession) -> None:
+    async def _start(self, server: AnyServer, session: ClientSession) -> None:
         async def greet() -> None:
             greeting = await session.initialize()
             self.server_version = f"{greeting.serverInfo.name} {greeting.serverInfo.version}"
@@ -249,7 +266,7 @@ class Connection:
         if problem := self._entry.catalogue.problem(self.tools):
             raise MalformedReply(self._entry.provider, problem, code="map_contract")
 
-    async def _why_not(self, server: ServerProcess, message: str = "") -> str:
+    async def _why_not(self, server: AnyServer, message: str = "") -> str:
         if not server.gone.is_set():
             return message or f"did not answer within {self._limits.start:g} s of its start"
         with contextlib.suppress(TimeoutError):
@@ -258,7 +275,7 @@ class Connection:
         words = server.last_words()
         return f"ended at its start: {words}" if words else "ended at its start without a word"
 
-    async def _until_over(self, server: ServerProcess) -> None:
+    async def _until_over(self, server: AnyServer) -> None:
         """Wait until it is stopped, dead, or unused for a while."""
         waiters = [asyncio.ensure_future(e.wait()) for e in (server.gone, self._stop)]
         loop = asyncio.get_running_loop()
@@ -281,6 +298,8 @@ class Connection:
         problem = error
         while isinstance(problem, BaseExceptionGroup):
             problem = problem.exceptions[0]
+        if isinstance(problem, httpx.HTTPError):
+            problem = _of_http(self._entry.provider, problem)
         if not isinstance(problem, AgentError):
             text = one_line(scrub(f"{type(problem).__name__}: {problem}"), longest=300)
             if isinstance(problem, TimeoutError):
@@ -340,6 +359,11 @@ class SupervisedSession:
         """Return the running server's process id."""
         connection = self._connection
         return connection.pid if connection and connection.alive else None
+
+    @property
+    def running(self) -> bool:
+        """Return whether there is a connection."""
+        return self._connection is not None and self._connection.alive
 
     @property
     def problem(self) -> str | None:
@@ -449,6 +473,17 @@ class SupervisedSession:
         if connection is not None:
             connection.stop("closed")
             await connection.ended()
+
+
+def _of_http(provider: str, error: httpx.HTTPError) -> ProviderError:
+    """Return the failure of a server that is reached by HTTP."""
+    if not isinstance(error, httpx.HTTPStatusError):
+        text = one_line(scrub(f"{type(error).__name__}: {error}"), longest=300)
+        return ProviderUnavailable(provider, f"map server: {text}", code="map_network")
+    status = error.response.status_code
+    if status in _REFUSED:
+        return ProviderRefused(provider, f"map server: HTTP {status}", code="map_key_invalid")
+    return _down(provider, f"HTTP {status}")
 
 
 def _down(provider: str, reason: str) -> ProviderUnavailable:

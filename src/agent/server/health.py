@@ -60,7 +60,7 @@ def _map(settings: Settings) -> dict[str, Any]:
     if services is None:
         return {"state": "not started", "code": None}
     session = services.maps.session
-    if session.pid is not None:
+    if session.running:
         return {"state": "running", "code": None}
     failed = session.problem
     return {"state": "failed" if failed else "not started", "code": failed}

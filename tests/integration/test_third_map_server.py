@@ -2,7 +2,8 @@
 
 import sys
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,16 @@ from langchain_core.messages import ToolCall, ToolMessage
 
 from agent.core.budget import Meter
 from agent.core.calls import Calls
-from agent.core.errors import MalformedReply, ProviderError, ProviderRefused, ProviderUnavailable
+from agent.core.errors import ProviderError, ProviderRefused, ProviderUnavailable
 from agent.evidence.types import Location
 from agent.mcp.map import MapClient, build_map_client
-from agent.mcp.map_server import Catalogue, MapServer, ServerCommand
+from agent.mcp.map_server import (
+    Catalogue,
+    MapServer,
+    ServerAddress,
+    ServerCommand,
+    behind_preface,
+)
 from agent.mcp.records import (
     MapOptions,
     MapRecords,
@@ -28,6 +35,7 @@ from agent.mcp.records import (
 from agent.settings import Settings
 from agent.texts import Language, table
 from tests.support.hut_server import PROVIDER, TOOLS
+from tests.support.hut_service import hut_address
 from tests.support.map_fixtures import meter
 
 SCRIPT = Path(__file__).parents[1] / "support" / "hut_server.py"
@@ -70,18 +78,23 @@ def hut_server(kind: str = "usual") -> MapServer:
         command=lambda: ServerCommand(sys.executable, (str(SCRIPT), kind), {}),
         catalogue=Catalogue(TOOLS),
         reader=HutReader,
+        read_object=behind_preface,
         read_error=hut_error,
         qps=1000,
     )
 
 
 @asynccontextmanager
-async def hut_map(kind: str = "usual") -> AsyncIterator[MapClient]:
-    built = build_map_client(Settings(), Calls(), server=hut_server(kind))
+async def entry_map(entry: MapServer) -> AsyncIterator[MapClient]:
+    built = build_map_client(Settings(), Calls(), server=entry)
     try:
         yield built
     finally:
         await built.aclose()
+
+
+def hut_map(kind: str = "usual") -> AbstractAsyncContextManager[MapClient]:
+    return entry_map(hut_server(kind))
 
 
 async def call(
@@ -150,12 +163,53 @@ async def test_wrong_arguments_are_refused_in_its_name() -> None:
             assert (caught.value.provider, caught.value.code) == (PROVIDER, "map_bad_request")
 
 
-async def test_an_extra_tool_is_refused() -> None:
+async def test_an_extra_tool_is_offered_to_nobody() -> None:
     async with hut_map("extra") as maps:
-        with pytest.raises(MalformedReply, match="unknown burn_hut") as caught:
+        message = await call(maps, MapResult(), "burn_hut")
+    assert message.status == "error"
+    assert "there are: find_huts, hut_record" in str(message.content)
+
+
+@pytest.mark.parametrize("kind", ["preface", "structured"])
+async def test_its_objects_are_read_wherever_they_stand(kind: str) -> None:
+    result = MapResult(intent="nearby")
+    async with hut_map(kind) as maps:
+        await call(maps, result, "find_huts", valley="Lauterbrunnen")
+    assert [place["id"] for place in result.places] == ["huts:h7", "huts:h9"]
+
+
+async def test_it_may_be_reached_by_http_with_headers_of_its_own() -> None:
+    result, asked = MapResult(intent="nearby"), list[str]()
+    with hut_address("key-of-huts", asked) as url:
+        address = ServerAddress(url, {"X-Key": "key-of-huts"})
+        entry = replace(hut_server(), command=lambda: address)
+        async with entry_map(entry) as maps:
+            await call(maps, result, "find_huts", valley="Lauterbrunnen")
+            health = await maps.health()
+            assert maps.session.running
+    assert [place["name"] for place in result.places] == ["Upper Hut", "Lower Hut"]
+    assert health["works"]
+    assert "key-of-huts" not in repr(address)
+    assert {"POST"} <= set(asked)
+
+
+async def test_a_refused_key_of_a_server_reached_by_http_is_told() -> None:
+    with hut_address("another", []) as url:
+        entry = replace(hut_server(), command=lambda: ServerAddress(url, {"X-Key": "wrong"}))
+        async with entry_map(entry) as maps:
+            with pytest.raises(ProviderRefused) as caught:
+                await maps.session.ready()
+    assert (caught.value.provider, caught.value.code) == (PROVIDER, "map_key_invalid")
+
+
+async def test_a_server_that_nobody_runs_is_a_matter_of_the_network() -> None:
+    with hut_address("", []) as url:
+        pass
+    entry = replace(hut_server(), command=lambda: ServerAddress(url))
+    async with entry_map(entry) as maps:
+        with pytest.raises(ProviderUnavailable) as caught:
             await maps.session.ready()
-        assert maps.session.pid is None
-    assert (caught.value.provider, caught.value.code) == (PROVIDER, "map_contract")
+    assert (caught.value.provider, caught.value.code) == (PROVIDER, "map_network")
 
 
 async def test_a_server_that_ends_at_its_start_is_named() -> None:

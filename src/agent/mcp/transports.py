@@ -1,7 +1,7 @@
-"""Speak the stdio transport with an MCP server whose process we own.
+"""Speak with an MCP server: over stdio with one whose process we own, over HTTP with others.
 
-The SDK's own transport hides the process id, copies quadratically when a line is huge, waits
-seconds before it kills, and logs a traceback for every line of noise.
+The SDK's own transport over stdio hides the process id, copies quadratically when a line is huge,
+waits seconds before it kills, and logs a traceback for every line of noise.
 """
 
 import asyncio
@@ -16,15 +16,20 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 import anyio
+import httpx
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 from mcp.types import PARSE_ERROR, ErrorData, JSONRPCError, JSONRPCMessage
 
 from agent.core.outside import parse_json
+from agent.core.proxies import proxy_for
 from agent.core.redaction import scrub
-from agent.mcp.map_server import ServerCommand
+from agent.mcp.map_server import ServerAddress, ServerCommand
 
 log = logging.getLogger(__name__)
+# httpx logs every URL at INFO, which may hold a key.
+logging.getLogger("httpx").setLevel(logging.WARNING)
 LINE_LIMIT = 4 << 20
 """Bytes of one message; a longer one is answered with TOO_LARGE in its place."""
 TOO_LARGE = -32099
@@ -225,3 +230,37 @@ def _too_large(head: bytes, tail: bytes, size: int) -> bytes:
 def _error(request: int, code: int, message: str) -> JSONRPCMessage:
     error = ErrorData(code=code, message=message)
     return JSONRPCMessage(JSONRPCError(jsonrpc="2.0", id=request, error=error))
+
+
+_CONNECT_SECONDS, _READ_SECONDS = 10.0, 300.0
+
+
+@dataclass
+class RemoteServer:
+    """Hold the streams to a server that has no process here."""
+
+    read: Incoming
+    write: Outgoing
+    gone: asyncio.Event = field(default_factory=asyncio.Event)
+    """Never set: a connection that breaks ends the task that holds it."""
+    pid: None = None
+
+    async def exited(self) -> None:
+        """Wait for nothing."""
+
+    def last_words(self) -> str:
+        """Return nothing."""
+        return ""
+
+
+@asynccontextmanager
+async def reach_server(address: ServerAddress) -> AsyncIterator[RemoteServer]:
+    """Open the streams to a server; calls have limits of their own."""
+    client = httpx.AsyncClient(
+        headers=dict(address.headers),
+        timeout=httpx.Timeout(_CONNECT_SECONDS, read=_READ_SECONDS),
+        proxy=proxy_for(address.url),
+        trust_env=False,
+    )
+    async with client, streamable_http_client(address.url, http_client=client) as (read, write, _):
+        yield RemoteServer(read, write)

@@ -1,0 +1,54 @@
+"""Serve the huts over streamable HTTP on loopback, for whoever has the key."""
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import uvicorn
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
+from starlette.routing import Mount
+from starlette.types import Receive, Scope, Send
+
+from tests.support.hut_server import hut_server
+
+
+@contextlib.contextmanager
+def hut_address(key: str, asked: list[str]) -> Iterator[str]:
+    """Yield the address; the methods of requests go to `asked`."""
+    manager = StreamableHTTPSessionManager(hut_server("structured"), json_response=True)
+
+    async def huts(scope: Scope, receive: Receive, send: Send) -> None:
+        asked.append(scope["method"])
+        if dict(scope["headers"]).get(b"x-key", b"").decode() != key:
+            await PlainTextResponse("no", 401)(scope, receive, send)
+        else:
+            await manager.handle_request(scope, receive, send)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: Any) -> AsyncIterator[None]:
+        async with manager.run():
+            yield
+
+    app = Starlette(routes=[Mount("/mcp", app=huts)], lifespan=lifespan)
+    config = uvicorn.Config(app, port=0, log_level="error", ws="none")
+    server, ready = uvicorn.Server(config), threading.Event()
+    started = server.startup
+
+    async def startup(sockets: Any = None) -> None:
+        await started(sockets)
+        ready.set()
+
+    server.startup = startup  # type: ignore[method-assign]
+    thread = threading.Thread(target=lambda: asyncio.run(server.serve()))
+    thread.start()
+    try:
+        assert ready.wait(30)
+        port = server.servers[0].sockets[0].getsockname()[1]
+        yield f"http://127.0.0.1:{port}/mcp/"
+    finally:
+        server.should_exit = True
+        thread.join(30)
