@@ -2,6 +2,7 @@
 
 import json
 
+from agent.texts import say
 from tests.support.command_line import KEYS, NO_MAP, Cli, cli_fixture
 
 __all__ = ["cli_fixture"]
@@ -17,7 +18,7 @@ def test_the_object_has_the_bare_answer_and_whether_there_is_one(cli: Cli) -> No
     assert list(found)[: len(KEYS)] == KEYS
     assert found["assistant"] == "team_answer"
     assert (found["final_answer"], found["answered"], found["verified"]) == ("", False, False)
-    assert "没有找到可以确认的答案" in found["answer"]
+    assert say("team_answer.answer.none", "zh") in found["answer"]
     others = cli.ask("--offline", *NO_MAP, "钠离子电池是什么？")
     assert (others["final_answer"], others["answered"], others["verified"]) == (None, None, None)
 

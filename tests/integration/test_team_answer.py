@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk
 from agent.core.errors import InputError, NothingFound
 from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import block, task_of
-from agent.texts import say
+from agent.texts import Language, say
 from tests.support.deep_lab import Web
 from tests.support.lab import answer_of, told
 from tests.support.team_lab import EN, ZH, Rule, Team, code, gives, says, team_laboratory
@@ -80,15 +80,15 @@ async def test_what_streams_is_what_is_stored_and_nothing_else_streams() -> None
     assert len(pieces) > 2
 
 
-@pytest.mark.parametrize(("question", "words"), [(ZH, "没有找到可以确认的答案"), (EN, "No answer")])
+@pytest.mark.parametrize(("question", "language"), [(ZH, "zh"), (EN, "en")])
 async def test_no_answer_is_an_honest_result_that_says_what_was_tried(
-    question: str, words: str
+    question: str, language: Language
 ) -> None:
     nothing = Team(team_verifier=gives(outcome="not_found", answer="1987"))
     async with team_laboratory(nothing) as lab:
         state = await lab.ask(question)
     text, kept = str(answer_of(state).text), told(state)
-    assert text.startswith(f"**{words}")
+    assert text.startswith(say("team_answer.answer.none", language))
     assert "1987" not in text.splitlines()[0]
     assert question in text
     assert question not in "".join(s["text"] for s in kept["checks"]["statements"])
@@ -206,6 +206,7 @@ async def test_people_read_capitals_and_the_bare_answer_is_normalised() -> None:
     async with team_laboratory(Team(answer="Tim Cook，Jony Ive")) as lab:
         state = await lab.ask("Who leads Apple, and who led its design?")
     assert answer_of(state).text.startswith("**Answer: Tim Cook, Jony Ive**")
+    assert told(state)["final_answer"] == "Tim Cook, Jony Ive"
     assert state["final_answer"] == "tim cook, jony ive"
 
 

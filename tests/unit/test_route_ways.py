@@ -123,6 +123,17 @@ def test_a_way_that_is_cited_without_its_length_and_time_is_shown(
     assert (shown == []) is is_told
 
 
+def test_a_report_lists_no_way_that_it_does_not_cite() -> None:
+    """Four of the eight ways below a plan of two days were none of the plan's."""
+    amap = entered("maps_direction_transit_integrated", TRANSIT, "transit")
+    (route,) = amap.records.result.routes
+    assert record_sections([route], [], "en", text="Stay near the lake.", is_report=True) == []
+    cited = record_sections(
+        [route], [], "en", cited=[route["source"]], text="Take metro line 1.", is_report=True
+    )
+    assert cited != [], "it is cited and not told"
+
+
 def test_a_train_is_a_ride_too() -> None:
     train = {
         "name": "G7349",

@@ -5,6 +5,7 @@ import random
 import pytest
 
 from agent.assistants.team_answer.answer_form import (
+    as_written,
     formatted,
     presentable,
     same_answer,
@@ -117,6 +118,39 @@ def test_people_read_the_answer_with_its_capitals() -> None:
     assert presentable("“Tim Cook，Jony Ive”") == "Tim Cook, Jony Ive"
 
 
+@pytest.mark.parametrize(
+    ("answer", "requirement", "read", "compared"),
+    [
+        ("22,503 km²", "", "22,503 km²", "22503 km²"),
+        ("22,503", "", "22,503", "22503"),
+        ("-1,234.0", "", "-1,234", "-1234"),
+        ("22,503", "digits only", "22503", "22503"),
+        ("22,503", "只写数字", "22503", "22503"),
+        ("1,234.56 km", "one decimal", "1,234.6 km", "1234.6 km"),
+        ("$0.023 per GB", "", "$0.023 per GB", "$0.023 per gb"),
+    ],
+)
+def test_people_read_separators_and_capitals_that_a_comparison_leaves_out(
+    answer: str, requirement: str, read: str, compared: str
+) -> None:
+    assert (presentable(answer, requirement), formatted(answer, requirement)) == (read, compared)
+
+
+@pytest.mark.parametrize(
+    ("answer", "text", "written"),
+    [
+        ("22503 km²", "The difference is 22,503 km².", "22,503 km²"),
+        ("2503", "The difference is 22,503 km².", "2503"),
+        ("1987", "It opened in 1987 for 1,987,000 dollars.", "1987"),
+        ("22503", "22503 of 1,200", "22503"),
+    ],
+)
+def test_an_answer_has_the_separators_that_its_explanation_has(
+    answer: str, text: str, written: str
+) -> None:
+    assert as_written(answer, text) == written
+
+
 def test_applying_the_rules_again_changes_nothing() -> None:
     letters = "0123456789,，;；. .-\"'“”「」aBÀÉİ北京:/\t\n\u0301\u212a"
     chance = random.Random(4)
@@ -160,7 +194,8 @@ def test_another_form_is_kept_and_another_answer_is_not(
         ("2.00", "保留两位小数", "2.00"),
         ("2.509", "round to two decimals", "2.51"),
         ("3.0", "精确到十分位", "3.0"),
-        ("6,650 km", "", "6650 km"),
+        ("6,650 km", "", "6,650 km"),
+        ("6,650 km", "digits only", "6650 km"),
         ("6.1 公里", "", "6.1公里"),
         ("237.86 米", "保留一位小数", "237.9米"),
         ("6,650 km", "with a thousands separator", "6,650 km"),

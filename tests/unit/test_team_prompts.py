@@ -35,6 +35,7 @@ from agent.assistants.team_answer.verified import (
 from agent.core.errors import InputError
 from agent.evidence.types import Source
 from agent.prompts import render
+from agent.texts import say
 from tests.support.cpu_time import takes_less
 from tests.support.prompt_blocks import BLOCKS as ALL
 
@@ -178,8 +179,28 @@ def test_a_repeated_calculation_is_shown_once_and_named_alike() -> None:
     assert calculation_numbers(names, pool) == {"c0": 1, "c1": 1, "c2": 1, "c3": 2}
     assert calculation_numbers(["c0", "c2"], pool) == {"c0": 1, "c2": 1}
     section = calculation_section(names, pool, "en")
-    assert section.count("```python") == 2
+    assert section.count("```python") == 1, "a bare sum is a formula, no program"
     assert "Result: 45 16341 44.7401384012" in section
+    assert section.endswith("**Calculation 2**\n\n9 × 5 = 45")
+
+
+def test_a_calculation_that_does_not_lead_to_the_answer_is_not_shown() -> None:
+    wrong = "print('60,000 * 0.05 * 3 =', 60000 * 0.05 * 3)"
+    pool = [
+        evidence("c0", asked=wrong, text="60,000 * 0.05 * 3 = 9000.0"),
+        evidence("c1", asked="59950 * 0.4", text="23980.0"),
+        evidence("c2", asked="23980 + 15000", text="38980"),
+    ]
+    explanation = "It costs 38,980 dollars[^s0-0, c2]. The 9,000 of [^c0] counts three increments."
+    given = said(answer="$38,980", evidence=["c0", "c1", "c2"], explanation=explanation)
+    kept = settled(given, state(evidence_pool=pool))
+    assert kept.evidence == ["c1", "c2", "s0-0"]
+    assert kept.explanation == "It costs 38,980 dollars[^s0-0]（计算 2）."
+    section = calculation_section(kept.evidence, pool, "en")
+    assert "59,950 × 0.4 = 23,980" in section
+    assert "23,980 + 15,000 = 38,980" in section
+    yes = said(answer="Yes", evidence=["c0", "c1"])
+    assert settled(yes, state(evidence_pool=pool)).evidence == ["c0", "c1"], "nothing tells them"
 
 
 @pytest.mark.parametrize(
@@ -379,7 +400,7 @@ def test_the_prompt_that_settles_stays_within_the_limit() -> None:
 
 def test_the_headline_and_what_was_tried_do_nothing_but_show_their_words() -> None:
     assert headline("a*b [x](https://evil.example)", "answer", "en") == "**Answer: a\\*b x**"
-    assert headline("", "not_found", "zh") == "**没有找到可以确认的答案。**"
+    assert headline("", "not_found", "zh") == say("team_answer.answer.none", "zh")
     pool = [evidence("s0", asked="![x](https://evil.example/p.png)"), evidence("c0", failed=True)]
     told = tried([*pool, evidence("s1", cached=True)], "en")
     assert "evil.example" not in told

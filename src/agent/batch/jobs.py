@@ -219,7 +219,8 @@ def _answer(outcome: RunResult | None) -> tuple[str, RowStatus]:
     if outcome is None:
         return "", "failed"
     if outcome.final_answer is not None:
-        final = outcome.final_answer.strip()
+        # The state has it in the form in which answers are compared.
+        final = str(outcome.state.get("final_answer", outcome.final_answer)).strip()
         return final, "answered" if final else "no_answer"
     return outcome.answer, "no_answer" if outcome.needs else "answered"
 

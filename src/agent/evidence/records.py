@@ -5,7 +5,7 @@ Names stay as listed, with an English one in brackets where the map has it.
 
 import json
 import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from importlib.resources import files
 from typing import Any
@@ -350,7 +350,8 @@ def weather_texts(weather: Weather, language: Language) -> list[str]:
 
 
 _ROUNDED = 0.05
-"""Within which a distance or a time is the same one."""
+_STEP: Mapping[str, float] = {"metre": 50, "second": 60}
+"""Within which, as a share or so much, a distance or a time is the same one."""
 
 
 def record_sections(
@@ -361,13 +362,16 @@ def record_sections(
     cited: Container[str] = (),
     days: Sequence[str] = (),
     text: str = "",
+    is_report: bool = False,
 ) -> list[str]:
     """Return routes and weather as code prints them, but what the text cites and states.
 
-    A forecast is one line, about the `days` that were asked for.
+    A forecast is one line, about the `days` that were asked for. A report's plan joins few of the
+    places that were measured: of it only the routes that the text cites.
     """
     sections, stated = [], figures(text) if cited else []
-    once = {r["id"]: r for r in routes if r["source"] not in cited or not _tells(stated, r)}
+    untold = [r for r in routes if r["source"] not in cited or not _tells(stated, r)]
+    once = {r["id"]: r for r in untold if not is_report or r["source"] in cited}
     if once:
         lines = [f"- {route_text(r, language)} [^{r['source']}]" for r in once.values()]
         sections.append("\n".join([say("answer.routes", language), *lines]))
@@ -393,7 +397,7 @@ def _states(stated: Iterable[Figure], kind: str, amount: float | None, unit: int
         return True
     bare = (amount, amount / unit)
     return any(
-        abs(float(f.amount) - amount) <= _ROUNDED * amount
+        abs(float(f.amount) - amount) <= max(_ROUNDED * amount, _STEP[kind])
         if f.kind == kind
         else not f.kind and any(abs(float(f.bare) - n) <= _ROUNDED * n for n in bare)
         for f in stated

@@ -189,14 +189,14 @@ class Draft:
         """Return a whole marked text with its citations numbered."""
         return self.citer.feed(marked) + self.citer.flush()
 
-    def record_sections(self) -> list[str]:
+    def record_sections(self, *, is_report: bool = False) -> list[str]:
         """Return the map's routes and weather as sections."""
         state, cited = self.state, {source["id"] for source in self.citer.used}
         text = " ".join(one.plain for one in statements(self.body, LINKED))
         routes, weather = state.get("routes", []), state.get("weather", [])
         days = days_forecast(self.turn, weather)
         sections = record_sections(
-            routes, weather, self.language, cited=cited, days=days, text=text
+            routes, weather, self.language, cited=cited, days=days, text=text, is_report=is_report
         )
         return [self.cited(section) for section in sections]
 

@@ -183,7 +183,7 @@ class _Report:
 
     def sections(self) -> list[str]:
         read = self.draft.by_code(self.whole.coverage(self.draft.language))
-        return [*self.draft.record_sections(), self._calculations(), read]
+        return [*self.draft.record_sections(is_report=True), self._calculations(), read]
 
     def _calculations(self) -> str:
         """Return the cited calculations whole; the list of sources has the first line of each."""

@@ -288,7 +288,7 @@ class _Dossier:
         draft = self.draft
         figures = draft.cited(figure_section(figures_of(self.results), draft.language))
         read = draft.by_code(self.state.get("documents_read", ""))
-        sections = [figures, *draft.record_sections(), read]
+        sections = [figures, *draft.record_sections(is_report=True), read]
         # It counts what is cited, so that it comes last.
         consulted = consulted_section(self.state, draft.citer.used, draft.language)
         return [*sections, consulted]

@@ -1,8 +1,9 @@
 """The form of an answer, by rules; applying them again changes nothing.
 
-1 NFC, surrounding quotes off · 2 digit groups out of a bare number or a number with its unit · 3 an
-integral number as an integer · 4 lower case, unless the requirement shows capitals · 5 one space
-after `,` and `;`. What the requirement itself shows (digit groups, decimals, capitals) is kept.
+For people: 1 NFC, surrounding quotes off · 2 the decimals asked for, an integral number as an
+integer · 3 one space before a unit, and after `,` and `;`. To be compared, besides: 4 digit groups
+out of a bare number or a number with its unit · 5 lower case. What the requirement itself shows
+(digit groups, decimals, capitals) is kept.
 """
 
 import re
@@ -13,11 +14,13 @@ from agent.core.patterns import PIECE
 from agent.evidence.figures import figures
 
 _QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "「": "」", "『": "』", "`": "`"}
-_GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
-_NUMBER = re.compile(r"([+-]?)(0|[1-9][0-9]*)(?:\.([0-9]+))?")
+_GROUPED = re.compile(r"(?<![0-9.,])[0-9]{1,3}(?:,[0-9]{3})+(?![0-9,])")
+_ANY_NUMBER = r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?"
+_NUMBER = re.compile(r"([+-]?)(0|[1-9][0-9]*|[1-9][0-9]{0,2}(?:,[0-9]{3})+)(?:\.([0-9]+))?")
 _SEPARATOR = re.compile(
     r"(?<![0-9.,])[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|\s*(?P<mark>[,，;；])[\s,，]*(?=\S)|\s*[，；]\s*$"
 )
+_DIGITS = re.compile(r"(?<![0-9.,])[0-9]{4,}(?![0-9,])")
 _SPACES = re.compile(r"\s+")
 _SENTENCE = re.compile(r"(?:^|[.!?。！？]\s+)[\"'“‘]?([A-Z])(?=[a-z]*[\s,.;!?]|[a-z]*$)")
 _EXAMPLE = re.compile(
@@ -30,9 +33,8 @@ _SHOWS_GROUPS = re.compile(
 _SHOWS_DECIMALS = re.compile(
     r"[0-9]\.[0-9]|decimal|tenth|hundredth|小数|保留.{0,3}位|精确到|十分位|百分位", re.IGNORECASE
 )
-_WITH_UNIT = re.compile(
-    r"([+-]?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?)\s*([^\W\d_]{1,12}(?:/[^\W\d_]{1,6})?|[%℃°])"
-)
+_DIGITS_ONLY = re.compile(r"digits|separator|comma|数字|数位|逗号|分隔", re.IGNORECASE)
+_WITH_UNIT = re.compile(rf"([+-]?{_ANY_NUMBER})\s*([^\W\d_]{{1,12}}(?:/[^\W\d_]{{1,6}})?|[%℃°])")
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _WORD = re.compile(r"[0-9]+(?:\.[0-9]+)?|[^\W\d_\u3400-\u9fff]+|[\u3400-\u9fff]")
 _DOUBT = re.compile(
@@ -52,42 +54,54 @@ _ISO_DATE = re.compile(r"YYYY-MM-DD", re.IGNORECASE)
 def formatted(answer: str, requirement: str = "") -> str:
     """Return the answer as it is compared: all rules. Empty stays empty."""
     form = presentable(answer, requirement)
+    if not _SHOWS_GROUPS.search(requirement):
+        form = _without_groups(form)
     if shows_capitals(requirement):
         return form
     return unicodedata.normalize("NFC", form.lower())
 
 
 def presentable(answer: str, requirement: str = "") -> str:
-    """Return the answer as people read it: every rule but lower case."""
+    """Return the answer as people read it: every rule but lower case, digit groups as written."""
     bare = _without_quotes(_SPACES.sub(" ", unicodedata.normalize("NFC", answer)).strip())
-    if _GROUPED.fullmatch(bare):
-        if _SHOWS_GROUPS.search(requirement):
-            return bare
-        bare = bare.replace(",", "")
+    if _DIGITS_ONLY.search(requirement) and not _SHOWS_GROUPS.search(requirement):
+        bare = _without_groups(bare)
     bare = _with_decimals(bare, requirement)
     if number := _NUMBER.fullmatch(bare):
         return _plain(number, keep=bool(_SHOWS_DECIMALS.search(requirement)))
     if measured := _WITH_UNIT.fullmatch(bare):
-        return _with_unit(measured, keep_groups=bool(_SHOWS_GROUPS.search(requirement)))
+        space = " " if measured[2][0].isascii() and measured[2][0].isalpha() else ""
+        return f"{measured[1]}{space}{measured[2]}"
     return _with_spaces(bare)
+
+
+def as_written(answer: str, text: str) -> str:
+    """Return an answer with the digit groups that the same numbers have in a text.
+
+    >>> as_written("22503 km²", "the difference is 22,503 km².")
+    '22,503 km²'
+    """
+    written = {match[0].replace(",", ""): match[0] for match in _GROUPED.finditer(text)}
+    return _DIGITS.sub(lambda match: written.get(match[0], match[0]), answer)
+
+
+def _without_groups(text: str) -> str:
+    """Return a bare number, or a number with its unit, without digit groups."""
+    is_number = _NUMBER.fullmatch(text) or _WITH_UNIT.fullmatch(text)
+    return _GROUPED.sub(lambda match: match[0].replace(",", ""), text) if is_number else text
 
 
 def _with_decimals(text: str, requirement: str) -> str:
     """Return a text with one number rounded half up to the decimals asked for, if any are."""
-    decimals, numbers = _DECIMALS.search(requirement), re.findall(r"\d+(?:\.\d+)?", text)
+    decimals, numbers = _DECIMALS.search(requirement), re.findall(_ANY_NUMBER, text)
     if not decimals or len(numbers) != 1:
         return text
     word = decimals[1].casefold()
     places = Decimal(1).scaleb(-(_COUNTED.get(word) or int(word)))
     exact = Context(prec=len(text) + _MOST_DECIMALS, rounding=ROUND_HALF_UP)
-    return text.replace(numbers[0], f"{Decimal(numbers[0]).quantize(places, context=exact):f}")
-
-
-def _with_unit(match: re.Match[str], *, keep_groups: bool) -> str:
-    """Return a number with its unit: no digit groups, one space before a unit in letters."""
-    number = match[1] if keep_groups else match[1].replace(",", "")
-    space = " " if match[2][0].isascii() and match[2][0].isalpha() else ""
-    return f"{number}{space}{match[2]}"
+    rounded = Decimal(numbers[0].replace(",", "")).quantize(places, context=exact)
+    comma = "," if "," in numbers[0] else ""
+    return text.replace(numbers[0], f"{rounded:{comma}f}")
 
 
 def unmet(answer: str, requirement: str) -> bool:
@@ -168,7 +182,7 @@ def _without_quotes(text: str) -> str:
 
 def _plain(number: re.Match[str], *, keep: bool) -> str:
     """Return `12.0` as `12`, `3.75` as it is; with `keep` nothing is taken off."""
-    sign, whole, fraction = number[1], number[2], number[3]
+    sign, whole, fraction = number.groups()
     if keep or (fraction and fraction.strip("0")):
         return number[0]
     return f"{'-' if sign == '-' and whole != '0' else ''}{whole}"

@@ -20,7 +20,13 @@ from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import context_limit, room_of
 from agent.assistants.common.whole_documents import WholeDocuments
 from agent.assistants.common.writer import MessageParts, refuse_if_all_failed, write_message
-from agent.assistants.team_answer.answer_form import formatted, presentable, same_answer, unmet
+from agent.assistants.team_answer.answer_form import (
+    as_written,
+    formatted,
+    presentable,
+    same_answer,
+    unmet,
+)
 from agent.assistants.team_answer.documents import page_texts, with_documents
 from agent.assistants.team_answer.evidence_view import lookups
 from agent.assistants.team_answer.state import (
@@ -45,6 +51,7 @@ from agent.configuration import Configuration
 from agent.core.progress import event
 from agent.core.strings import cut_to_tokens
 from agent.evidence.citations import cited_ids, inert
+from agent.evidence.claims.formulas import grouped, written_sum
 from agent.evidence.markdown import fenced
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap
@@ -110,12 +117,14 @@ def calculation_section(
 
 
 def _calculation(number: int, evidence: ToolEvidence, language: Language) -> str:
-    program = evidence["asked"].strip()
+    """Return a program with its result; of a bare sum the formula alone."""
+    head = say("team_answer.answer.calculated", language, number=str(number))
+    program, text = evidence["asked"].strip(), inert(rounded(evidence["text"])[:_RESULT])
+    if formula := written_sum(program):
+        return f"{head}\n\n{formula} = {grouped(text.strip())}"
     lines = program[:_SHOWN_CHARACTERS].rstrip().splitlines()[:_SHOWN_LINES]
     if "\n".join(lines) != program:
         lines.append(say("team_answer.answer.cut", language))
-    text = inert(rounded(evidence["text"])[:_RESULT])
-    head = say("team_answer.answer.calculated", language, number=str(number))
     result = say("team_answer.answer.result", language, text=text)
     return "\n".join([head, "", fenced("\n".join(lines), "python"), "", result])
 
@@ -139,7 +148,7 @@ async def format_answer(
     # Read once for an answer that would be called verified: what fails goes back to the team.
     if verified and not state.get("objected") and (said := await _refuted(draft, answer, body)):
         return _objection(state, draft, said)
-    told: dict[str, Any] = {"final_answer": final, "answered": bool(final), "outcome": outcome}
+    told: dict[str, Any] = {"final_answer": answer, "answered": bool(final), "outcome": outcome}
     told["verified"] = verified
     checks = _checks(state, verified) | {"documents_whole": len(whole.read)}
     draft.conclude = partial(
@@ -195,7 +204,10 @@ async def _in_both_forms(state: TeamState, draft: Draft) -> tuple[str, str]:
     if state.get("outcome") == "premise_false":
         return bare, bare
     requirement = state["analysis"]["format_requirement"]
-    return presentable(bare, requirement), formatted(bare, requirement)
+    shown = presentable(bare, requirement)
+    if not requirement:
+        shown = as_written(shown, state.get("explanation", ""))
+    return shown, formatted(bare, requirement)
 
 
 async def _refuted(draft: Draft, answer: str, body: str) -> str:

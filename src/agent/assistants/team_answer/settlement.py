@@ -1,15 +1,17 @@
 """An answer as far as it can be shown: what it rests on was issued in this turn."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 from agent.assistants.team_answer.evidence_view import known_sources, lookups
-from agent.assistants.team_answer.state import AnswerOutcome, TeamState
-from agent.assistants.team_answer.tools import calculation_numbers
+from agent.assistants.team_answer.state import AnswerOutcome, TeamState, ToolEvidence
+from agent.assistants.team_answer.tools import calculation_numbers, rounded
 from agent.assistants.team_answer.verdict import Settled, without_signals
 from agent.evidence.citations import MARKER
+from agent.evidence.figures import Figure, figures, same
+from agent.evidence.language import sentence_spans
 from agent.evidence.queries import clean_text
 from agent.texts import say
 
@@ -47,6 +49,8 @@ def settled(reply: Settled, state: TeamState) -> SynthesizedAnswer:
     # Unknown markers of the explanation are removed and counted where it is cited.
     evidence = dict.fromkeys([*ids, *issued_ids(_marker_ids(explanation), state)[0]])
     answer = clean_text(MARKER.sub("", without_signals(reply.answer)), _MAX_ANSWER)
+    idle = idle_calculations(answer, evidence, lookups(state))
+    evidence = dict.fromkeys(name for name in evidence if name not in idle)
     outcome = _OUTCOMES.get(reply.outcome.strip().lower(), "not_found")
     claimed = outcome != "not_found" and bool(answer) and not _NO_ANSWER.fullmatch(answer)
     is_answer = claimed and bool(evidence)
@@ -58,12 +62,53 @@ def settled(reply: Settled, state: TeamState) -> SynthesizedAnswer:
     return SynthesizedAnswer(
         outcome=outcome if is_answer else "not_found",
         answer=answer if is_answer else "",
-        explanation=_BRACKET.sub(partial(_with_lookups_named, references), explanation),
+        explanation=_BRACKET.sub(
+            partial(_with_lookups_named, references), _without(idle, explanation)
+        ),
         evidence=list(evidence) if is_answer else [],
         unknown=unknown,
         unsupported=claimed and not evidence,
         contested=is_answer and reply.contested,
     )
+
+
+def idle_calculations(
+    answer: str, names: Collection[str], pool: Sequence[ToolEvidence]
+) -> set[str]:
+    """Return those of these calculations that do not lead to the answer, where others do.
+
+    One leads there by a result that the answer has, or that such a calculation goes on with.
+    """
+    left = [each for each in pool if each["kind"] == "code" and each["id"] in names]
+    stated = [figure for figure in figures(answer) if figure.telling]
+    leading = [each for each in left if _has_any(figures(rounded(each["text"])), stated)]
+    if not leading:
+        return set()
+    while leading:
+        left = [each for each in left if each not in leading]
+        used = figures("\n".join(each["asked"] for each in leading))
+        leading = [each for each in left if _has_any(_results(each), used)]
+    return {each["id"] for each in left}
+
+
+def _results(calculation: ToolEvidence) -> list[Figure]:
+    """Return what a program has printed that does not stand in it."""
+    own = figures(calculation["asked"])
+    return [f for f in figures(rounded(calculation["text"])) if not _has_any([f], own)]
+
+
+def _has_any(found: Sequence[Figure], wanted: Sequence[Figure]) -> bool:
+    return any(same(one, other) for one in wanted for other in found)
+
+
+def _without(idle: Collection[str], explanation: str) -> str:
+    """Return an explanation without the sentences that rest on idle calculations alone."""
+    kept = explanation
+    for begin, end in sentence_spans(explanation):
+        names = [*named_ids(_marker_ids(explanation[begin:end]))]
+        if names and all(name in idle for name in names):
+            kept = kept.replace(explanation[begin:end], "", 1).strip()
+    return kept
 
 
 def issued_ids(names: Sequence[str], state: TeamState) -> tuple[list[str], int]:

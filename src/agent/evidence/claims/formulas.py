@@ -26,6 +26,10 @@ _OPERATIONS: dict[type[ast.operator], Callable[[Decimal, Decimal], Decimal]] = {
 }
 
 
+_PRINTED = re.compile(r"print\(((?:[^()]|\([^()]*\))+)\)")
+_SIGN = re.compile(r"(?<=[\d)])\s*([-+*/])\s*")
+_WRITTEN_SIGNS = {"-": "−", "+": "+", "*": "×", "/": "÷"}
+_LONG_NUMBER = re.compile(r"(?<![\d.,])[1-9]\d{4,}(?![\d,])")
 _BETWEEN = re.compile(r"[;；、]|,(?!\d{3}(?!\d))(?![^()]*\))")
 
 
@@ -80,6 +84,26 @@ def terms_of(formula: str) -> list[Decimal]:
 def is_sum(formula: str) -> bool:
     """Return whether anything is worked out."""
     return bool(re.search(r"[-+*/]|days", _plain(formula)))
+
+
+def written_sum(program: str) -> str:
+    """Return a program that is one sum of numbers as people write it; else nothing.
+
+    >>> written_sum("print(82103 - 59600*0.5)")
+    '82,103 − 59,600 × 0.5'
+    """
+    if len(program) > 2 * _LONGEST:
+        return ""
+    bare = _PRINTED.fullmatch(program.strip())
+    text = (bare[1] if bare else program).strip()
+    if not is_sum(text) or value_of(text) is None or "=" in text:
+        return ""
+    return _SIGN.sub(lambda match: f" {_WRITTEN_SIGNS[match[1]]} ", grouped(text))
+
+
+def grouped(text: str) -> str:
+    """Return a text with commas between the thousands of numbers of five digits and more."""
+    return _LONG_NUMBER.sub(lambda match: f"{int(match[0]):,}", text)
 
 
 def _plain(formula: str) -> str:
