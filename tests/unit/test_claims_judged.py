@@ -347,6 +347,7 @@ CAFE = cast(Place, {
 })  # fmt: skip
 OF_A_PLACE = Evidence({"w0-0": Record(["甲咖啡 | ★4.5 | ¥40 | 306 m | 08:00-22:00"], CAFE)})
 WRONG = ("人均60元", "评分4.9", "距您800米", "08:00-23:00营业")
+RIGHT = ("人均40元", "评分4.5", "距您306米", "08:00-22:00营业")
 UNKNOWN = f"甲咖啡有免费轮椅[1]({URL})。"
 
 
@@ -392,12 +393,14 @@ class Spent:
 
 
 @pytest.mark.parametrize("judge", [None, fails, never, without_budget])
-async def test_where_nobody_judges_only_a_place_s_own_record_accuses(judge: Ask | None) -> None:
+async def test_where_nobody_judges_only_a_place_s_own_record_is_written(judge: Ask | None) -> None:
     told = [f"甲咖啡{words}[1]({URL})。" for words in WRONG]
     done = await checked("".join([*told, UNKNOWN]), judge, seconds=0.01, rests_on=OF_A_PLACE)
-    assert done.text.partition("\n\n")[0].count("‡") == len(WRONG)
+    right = [f"甲咖啡{words}[1]({URL})。" for words in RIGHT]
+    assert done.text.startswith("".join([*right, UNKNOWN]))
+    assert "‡" not in done.text
     assert "†" not in done.text
-    assert (done.counts["marked"], done.counts["unchecked"]) == (len(WRONG), 1)
+    assert (done.counts["revised"], done.counts["unchecked"]) == (len(WRONG), 1)
     right = f"甲咖啡人均40元，评分4.5，08:00-22:00营业[1]({URL})。"
     done = await checked(right, judge, seconds=0.01, rests_on=OF_A_PLACE)
     assert done.counts["unchecked"] == done.counts["total"] == 1
@@ -448,3 +451,52 @@ def test_a_text_whose_check_broke_says_that_nobody_checked_it() -> None:
     done = unchecked("前\n\n正文。\n\n后", "正文。", [], "zh")
     assert done.text == f"前\n\n正文。\n\n{say('answer.not_checked', 'zh')}\n\n后"
     assert done.text[slice(*done.extent)] == "正文。"
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("1人¥30、毎日08:00–22:00", "1人¥40、毎日08:00–22:00"),
+        ("★4.5, 30 Yuan pro Kopf", "★4.5, 40 Yuan pro Kopf"),
+        ("424 m、★4.5", "306 m、★4.5"),
+        ("It is 0.8 km away", "It is 0.31 km away"),
+        ("人均６０元", "人均40元"),
+    ],
+)
+async def test_what_a_record_knows_is_written_where_the_judge_has_no_words_of_its_own(
+    text: str, right: str
+) -> None:
+    wrong = next(span for span in ("¥30", "30 Yuan", "424 m", "0.8 km", "６０元") if span in text)
+    says = "¥40" if "m" not in wrong else "306 m"
+    reader = Reader(甲咖啡={"v": "x", "p": ["1.1"], "bad": [wrong], "says": says})
+    body = f"甲咖啡：{text}[1]({URL})。"
+    done = await checked(body, reader, rests_on=OF_A_PLACE)
+    assert done.text.startswith(f"甲咖啡：{right}[1]({URL})。")
+    assert (done.counts["revised"], len(reader.batches)) == (1, 1)
+
+
+async def test_a_price_of_several_people_is_not_taken_for_a_place_s_own() -> None:
+    reader = Reader(甲咖啡={"v": "x", "p": ["1.1"], "bad": ["90元"], "says": "¥40"})
+    done = await checked(f"甲咖啡两个人90元[1]({URL})。", reader, rests_on=OF_A_PLACE)
+    assert "90元‡" in done.text
+
+
+async def test_a_wrong_sum_is_written_right_wherever_it_stands() -> None:
+    """Somebody saved "260 yuan" in a summary that no passage had, 600 - 320 being 280."""
+    known = Evidence({"w0-0": Record(["甲 600 元；乙 320 元。"])})
+    reader = Reader(省下={"v": "c", "p": ["1.1"], "calc": "600-320"}, 合算={"v": "o"})
+    body = f"甲更贵，选乙省下260元[1]({URL}260)。\n\n省260元，合算。"
+    done = await checked(body, reader, rests_on=known)
+    assert done.text.startswith(f"甲更贵，选乙省下280元[1]({URL}260)。\n\n省280元，合算。")
+    assert done.counts["revised"] == 2
+
+
+async def test_a_figure_that_a_wording_changes_is_changed_where_it_is_told_again() -> None:
+    fix: dict[str, object] = {
+        "v": "x", "p": ["1.1"], "bad": ["80元"], "says": "60 元", "fix": "故宫票价是60元 [1]。",
+    }  # fmt: skip
+    reader = Reader(票价是80={**fix}, 票价是60=SUPPORTED, 先去={"v": "o"}, 颐和园={"v": "o"})
+    body = f"先去80元的故宫[1]({URL})。\n\n故宫票价是80元[1]({URL})。\n\n颐和园也要80元。"
+    done = await checked(body, reader)
+    assert done.text.startswith(f"先去60元的故宫[1]({URL})。\n\n故宫票价是60元[1]({URL})。")
+    assert "颐和园也要80元。" in done.text

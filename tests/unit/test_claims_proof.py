@@ -10,7 +10,7 @@ import pytest
 from evals.claims.__main__ import always_right, load, nobody, outcomes
 
 from agent.evidence.claims.corrected import corrected, counts, rows
-from agent.evidence.claims.formulas import value_of
+from agent.evidence.claims.formulas import rewritten, value_of
 from agent.evidence.claims.judging import (
     Ruling,
     Rulings,
@@ -22,6 +22,7 @@ from agent.evidence.claims.judging import (
 from agent.evidence.claims.passages import Evidence, Passage, Record
 from agent.evidence.claims.proof import Outcome, proved, wrong_figures
 from agent.evidence.claims.statements import MARKED, Statement, statements
+from agent.evidence.figures import figures
 from agent.evidence.types import Place
 from agent.models.validation import schema_of
 from agent.texts import say
@@ -537,3 +538,22 @@ def test_a_visit_within_a_place_s_hours_is_not_taken_for_them(text: str, verdict
     one = statements(text, MARKED)[0]
     [outcome] = proved([one], {}, Evidence({"a0-0": record}))
     assert outcome.verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "written"),
+    [
+        ("5,990,000 元", "6490510", "6,490,510 元"),
+        ("1.200 Euro", "2340", "2.340 Euro"),
+        ("4.9", "4.5", "4.5"),
+        ("1.2 km", "0.306", "0.31 km"),
+        ("３０元", "40", "40元"),
+        ("3.5万元", "4", "4.0万元"),
+        ("二百六十元", "280", ""),
+    ],
+)
+def test_a_right_number_is_written_as_the_wrong_one_was(
+    text: str, number: str, written: str
+) -> None:
+    [figure] = figures(text)
+    assert rewritten(figure, Decimal(number)) == written

@@ -22,12 +22,22 @@ from agent.evidence.claims.corrected import (
     counts,
     renumbered,
     rows,
+    settled,
     signs,
 )
 from agent.evidence.claims.judging import BATCH, Ruling, batches, second_looks
 from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.places import without_invented_places
-from agent.evidence.claims.proof import LEAVES_OUT, Outcome, proved, revised, wrong_figures
+from agent.evidence.claims.proof import (
+    LEAVES_OUT,
+    Outcome,
+    WrongFigure,
+    exchanged,
+    proved,
+    repeating,
+    revised,
+    wrong_figures,
+)
 from agent.evidence.claims.rewording import following, reworded
 from agent.evidence.claims.statements import (
     Key,
@@ -113,8 +123,8 @@ class ClaimCheck:
         self._again: dict[Key, Ruling] = {}
         """On wordings, and on the sentences behind them."""
         self._exact: dict[Key, tuple[str, ...]] = {}
-        self._wrong: Sequence[str] = ()
-        """Figures of the text before it was revised that were no results of their sums."""
+        self._wrong: Sequence[WrongFigure] = ()
+        """Figures that were shown to be wrong in the text before it was revised."""
         self._decisive: Sequence[str] = ()
         """Passages that have decided any statement, before the text was revised."""
         self._leaning = set[Key]()
@@ -333,7 +343,9 @@ class ClaimCheck:
             return
         places = [at for at, one in enumerate(self.statements) if one.key in rulings]
         found = await self._proved([self.statements[at] for at in places], rulings, evidence)
-        failing = {at: one for at, one in zip(places, found, strict=True) if one.fails}
+        failing = {
+            at: one for at, one in zip(places, found, strict=True) if self._settled(at, one).fails
+        }
         known = {at: outcome.fix for at, outcome in failing.items() if outcome.fix}
         bare = [(self.statements[at], failing[at]) for at in failing if at not in known]
 
@@ -392,6 +404,14 @@ class ClaimCheck:
         for at, outcome in zip(lean, outcomes, strict=True):
             if outcome.fails:
                 self.outcomes[at] = outcome
+        anew = [(self.statements[at], wordings[at]) for at in changed]
+        self.outcomes = await compute(
+            lambda: _with_others_alike(self.statements, self.outcomes, anew, evidence),
+            otherwise=lambda: self.outcomes,
+        )
+
+    def _settled(self, at: int, outcome: Outcome) -> Outcome:
+        return settled(self.statements[at], outcome, self.notation)
 
     @property
     def text(self) -> str:
@@ -428,6 +448,7 @@ class ClaimCheck:
 
         `targets` are where links of sources lead by now.
         """
+        self.outcomes = [self._settled(at, one) for at, one in enumerate(self.outcomes)]
         begins = streamed.index(self.body or self.quoted)
         closing = streamed[begins + len(self.body) :]
         listed = references(resolved(self._cited, targets), self.language)
@@ -454,6 +475,17 @@ class ClaimCheck:
             missing=sum(outcome.fails for outcome in self.outcomes),
             rejected=len(self.rejected),
         )
+
+
+def _with_others_alike(
+    statements: Sequence[Statement],
+    outcomes: Sequence[Outcome],
+    new: Sequence[tuple[Statement, Statement | None]],
+    evidence: Evidence,
+) -> list[Outcome]:
+    """Return the outcomes; what a new wording has changed is changed wherever it is told."""
+    wrong = (exchanged(before, after, evidence) for before, after in new if after)
+    return repeating(statements, outcomes, evidence, [one for one in wrong if one])
 
 
 def unchecked(streamed: str, body: str, used: list[Source], language: Language) -> Checked:

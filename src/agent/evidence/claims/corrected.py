@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agent.core.strings import json_bytes
@@ -102,11 +102,32 @@ def _as_it_should_stand(statement: Statement, outcome: Outcome, notation: Notati
     if not outcome.fails:
         return text
     sign = CONTRADICTED if outcome.verdict == "contradicted" else MARK
-    for at in sorted(
-        {_end_of(span, text, statement, notation) for span in outcome.spans}, reverse=True
-    ):
+    text, spans = _with_right_figures(text, outcome, notation)
+    for at in sorted({_end_of(span, text, statement, notation) for span in spans}, reverse=True):
         text = text[:at] + sign + text[at:]
     return text
+
+
+def settled(statement: Statement, outcome: Outcome, notation: Notation) -> Outcome:
+    """Return an outcome as revised where code knows what is right for all that is wrong."""
+    if not outcome.fails or not outcome.right:
+        return outcome
+    text, spans = _with_right_figures(statement.text, outcome, notation)
+    return outcome if spans else replace(outcome, revised=text)
+
+
+def _with_right_figures(text: str, outcome: Outcome, notation: Notation) -> tuple[str, list[str]]:
+    """Return a text with the figures that code knows, and the words that are still at fault."""
+    spans = list(outcome.spans)
+    for wrong, right in outcome.right:
+        figure, written, at = re.compile(rf"(?<![\d.,]){re.escape(wrong)}(?!\d)"), "", 0
+        for cited in notation.pattern.finditer(text):
+            written += figure.sub(right, text[at : cited.start()]) + cited[0]
+            at = cited.end()
+        written += figure.sub(right, text[at:])
+        spans = [span for span in spans if written == text or wrong not in span]
+        text = written
+    return text, spans
 
 
 def _end_of(span: str, text: str, statement: Statement, notation: Notation) -> int:

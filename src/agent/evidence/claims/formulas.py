@@ -195,3 +195,37 @@ def _half_step(said: Decimal, share: Decimal) -> Decimal:
     written, last = (Decimal(1).scaleb(n.adjusted() - len(n.as_tuple().digits) + 1)
                      for n in (said, said.normalize()))  # fmt: skip
     return max(written / 2, min(last, share))
+
+
+_TOKEN = re.compile(r"\d+(?:[.,]\d+)*")
+_MOST_APART, _MOST_PLACES, _ROUNDED = 8, 2, Decimal("0.005")
+
+
+def rewritten(figure: Figure, number: Decimal) -> str:
+    """Return a figure's words with another number in them, grouped and as exact as it is written.
+
+    Empty where that is no plain number in digits.
+    """
+    tokens = _TOKEN.findall(figure.text)
+    if len(tokens) != 1 or figure.date or number < 0 or figure.value <= 0:
+        return ""
+    [token] = tokens
+    for group, mark in ((",", "."), (".", ",")):
+        whole, _, rest = token.replace(group, "").partition(mark)
+        if mark not in rest and Decimal(f"{whole}.{rest or 0}") == figure.value:
+            places = next((p for p in range(len(rest), _MOST_PLACES)
+                           if abs(round(number, p) - number) <= number * _ROUNDED),
+                          max(len(rest), _MOST_PLACES))  # fmt: skip
+            written = f"{number:{',' * (group in token)}.{places}f}"
+            written = written.translate(str.maketrans(",.", group + mark))
+            return figure.text.replace(token, written)
+    return ""
+
+
+def right_result(figure: Figure, result: Decimal) -> str:
+    """Return a wrong result of a sum as it should read, in the unit in which it is written."""
+    forms = [form for factor in _FACTORS for form in (result * factor, result / factor)]
+    said = figure.value
+    near = (form for form in forms if said / _MOST_APART < form < said * _MOST_APART)
+    best = min(near, key=lambda form: max(form / said, said / form), default=None)
+    return rewritten(figure, best) if best is not None else ""

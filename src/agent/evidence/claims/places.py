@@ -11,15 +11,16 @@ from agent.evidence.figures import figures, same
 from agent.evidence.language import words
 from agent.evidence.mentions import mentioned
 
-_FROM = re.compile(
+ORIGIN = re.compile(
     r"(?:距离?|离)[^\d，。；,;|]{1,30}?(?=约|\d)|[·|]\s*[^\d·|]{1,30}?\s(?=\d[\d.]*\s?k?m\b)"
     r"|\b(?:from|near)\s+(?:the\s+)?[^\d,.;|]{1,40}"
 )
+"""What something is said to be far from."""
 
 
 def without_origins(text: str) -> str:
     """Return a text with what follows "far from" blanked, of the same length."""
-    return _FROM.sub(lambda match: " " * len(match[0]), text)
+    return ORIGIN.sub(lambda match: " " * len(match[0]), text)
 
 
 @dataclass(frozen=True)

@@ -11,19 +11,19 @@ from agent.evidence.claims.formulas import (
     is_plain,
     is_sum,
     parts_of,
+    right_result,
     tells,
     terms_of,
     value_of,
     values_of,
 )
 from agent.evidence.claims.judging import Ruling, without_numbers
+from agent.evidence.claims.own_record import otherwise, right_figures
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
 from agent.evidence.claims.statements import Statement
 from agent.evidence.figures import Figure, distinct, figures, same
-from agent.evidence.hours import opening_hours
 from agent.evidence.language import fold
 from agent.evidence.mentions import mentioned
-from agent.evidence.types import Place
 
 Verdict = Literal["supported", "computed", "own", "missing", "contradicted", "unchecked"]
 _MOST_FIGURES, _MOST_SOUND, _LONG_SPAN = 40, 400, 8
@@ -46,6 +46,8 @@ class Outcome:
     """The judge's wording, with its numbers for citations; "-" leaves the statement out."""
     value: str = ""
     """What a sum gives, where the text tells another."""
+    right: tuple[tuple[str, str], ...] = ()
+    """Figures that are wrong, each with what code knows to be right in its place."""
     revised: str | None = None
     """The wording that took the statement's place; empty where it was left out."""
 
@@ -54,15 +56,27 @@ class Outcome:
         return self.verdict in ("missing", "contradicted") and self.revised is None
 
 
+@dataclass(frozen=True)
+class WrongFigure:
+    """Hold a figure that was shown to be wrong, and what is right where that is known.
+
+    It is wrong of what `sources` tell, without them wherever it stands.
+    """
+
+    text: str
+    right: str = ""
+    sources: frozenset[str] = frozenset()
+
+
 def proved(
     statements: Sequence[Statement],
     rulings: Mapping[int, Ruling],
     evidence: Evidence,
-    wrong: Sequence[str] = (),
+    wrong: Sequence[WrongFigure] = (),
 ) -> list[Outcome]:
     """Return each statement's outcome by its ruling; sums may use what is borne out elsewhere.
 
-    What a sum has shown to be wrong, here or before (`wrong`), is wrong wherever it stands.
+    What was shown to be wrong, here or before (`wrong`), is wrong wherever it stands.
     """
     outcomes = [Outcome("unchecked")] * len(statements)
     sound = list[Figure]()
@@ -75,36 +89,97 @@ def proved(
             if outcome.verdict in ("supported", "computed"):
                 sound = distinct([*sound, *figures(statement.said)[:_MOST_FIGURES]])[:_MOST_SOUND]
     outcomes = [
-        _by_record(statement, evidence) or outcome if outcome.verdict == "unchecked" else outcome
+        _by_record(statement, evidence) or outcome
+        if outcome.verdict == "unchecked"
+        else _with_own_record(statement, outcome, evidence)
         for statement, outcome in zip(statements, outcomes, strict=True)
     ]
     wrong = [*wrong, *wrong_figures(outcomes, evidence)]
-    outcomes = [
-        _repeating(statement, wrong) or outcome if outcome.verdict in _NOT_PROVED else outcome
-        for statement, outcome in zip(statements, outcomes, strict=True)
-    ]
-    return _with_sources(statements, outcomes, evidence)
+    return _with_sources(statements, repeating(statements, outcomes, evidence, wrong), evidence)
 
 
 _NOT_PROVED = ("own", "unchecked")
 _LEAST_DIGITS = 3
 
 
-def wrong_figures(outcomes: Iterable[Outcome], evidence: Evidence) -> list[str]:
-    """Return the figures that are no results of their sums and that no passage has."""
-    spans = [span for one in outcomes if one.value and one.fails for span in one.spans]
+def wrong_figures(outcomes: Iterable[Outcome], evidence: Evidence) -> list[WrongFigure]:
+    """Return the figures that are no results of their sums, nor what a place's record has."""
+    found = list[WrongFigure]()
+    for one in outcomes:
+        right = dict(one.right)
+        if one.value and one.fails:
+            stated = [figure for span in one.spans for figure in figures(span)]
+            found += [
+                WrongFigure(figure.text, right.get(figure.text, ""))
+                for figure in stated
+                if sum(map(str.isdigit, figure.text)) >= _LEAST_DIGITS and not evidence.has(figure)
+            ]
+        elif one.fails:
+            sources = frozenset(passage.source for passage in one.passages)
+            found += [WrongFigure(text, better, sources) for text, better in right.items()]
+    return found
+
+
+def repeating(
+    statements: Sequence[Statement],
+    outcomes: Sequence[Outcome],
+    evidence: Evidence,
+    wrong: Sequence[WrongFigure],
+) -> list[Outcome]:
+    """Return the outcomes; what nobody has borne out fails where it tells a wrong figure again."""
     return [
-        figure.text
-        for span in spans
-        for figure in figures(span)
-        if sum(map(str.isdigit, figure.text)) >= _LEAST_DIGITS and not evidence.has(figure)
+        _repeating(statement, evidence, wrong) or outcome
+        if wrong and outcome.verdict in _NOT_PROVED
+        else outcome
+        for statement, outcome in zip(statements, outcomes, strict=True)
     ]
 
 
-def _repeating(statement: Statement, wrong: Iterable[str]) -> Outcome | None:
-    stated = {figure.text for figure in figures(statement.plain)}
-    told = next((text for text in wrong if text in stated), None)
-    return Outcome("missing", (told,)) if told else None
+def _repeating(
+    statement: Statement, evidence: Evidence, wrong: Iterable[WrongFigure]
+) -> Outcome | None:
+    stated = {figure.text: figure for figure in figures(statement.plain)}
+    for one in wrong:
+        figure = stated.get(one.text)
+        if figure and (not one.sources or _is_about(statement, figure, one.sources, evidence)):
+            right = ((one.text, one.right),) if one.right else ()
+            passages = tuple(p for p in evidence.passages if p.source in one.sources)
+            return Outcome("missing", (one.text,), passages[:1], right=right)
+    return None
+
+
+def _is_about(
+    statement: Statement, figure: Figure, sources: frozenset[str], evidence: Evidence
+) -> bool:
+    """Return whether a statement tells a figure of what some sources are about, not by another."""
+    places = [evidence.records[name].place for name in sources if name in evidence.records]
+    names = mentioned([place for place in places if place], statement.said)
+    told = (KNOWN, *statement.cited)
+    others = [f for p in evidence.passages if p.source in told for f in p.figures]
+    is_of_it = bool(names) or bool(sources & set(statement.cited))
+    return is_of_it and not any(same(figure, other) for other in others)
+
+
+def _by_record(statement: Statement, evidence: Evidence) -> Outcome | None:
+    """Return a contradiction by the record of the one place that a statement cites."""
+    if not (found := otherwise(statement, evidence)):
+        return None
+    passage = next(p for p in evidence.passages if p.source == statement.cited[0])
+    spans = tuple(figure.text for figure, _, _ in found)
+    right = tuple((figure.text, figure_there) for figure, _, figure_there in found if figure_there)
+    return Outcome("contradicted", spans, (passage,), found[0][1], right=right)
+
+
+def _with_own_record(statement: Statement, outcome: Outcome, evidence: Evidence) -> Outcome:
+    """Return an outcome with what the record of a cited place has for the accused figures."""
+    if not outcome.fails or outcome.right:
+        return outcome
+    named = [passage.source for passage in outcome.passages if passage.source in statement.cited]
+    places = [evidence.records[name].place for name in dict.fromkeys(named or statement.cited)
+              if name in evidence.records]  # fmt: skip
+    if len(places) != 1 or (place := places[0]) is None:
+        return outcome
+    return replace(outcome, right=tuple(right_figures(outcome.spans, statement, place)))
 
 
 def _with_sources(
@@ -117,107 +192,6 @@ def _with_sources(
             outcome = replace(outcome, cite=_sources(outcome.passages, evidence) or None)
         found.append(outcome)
     return found
-
-
-def _by_record(statement: Statement, evidence: Evidence) -> Outcome | None:
-    """Return a contradiction by the record of the one place that a statement cites."""
-    found = _otherwise(statement, evidence)
-    places = [record.place for record in evidence.records.values() if record.place]
-    own = {place["id"] for place in places if place["source"] in statement.cited}
-    # Where another place is named, nobody can tell whose the figure is.
-    if found is None or mentioned(places, statement.said).keys() - own:
-        return None
-    figure, value = found
-    passage = next(p for p in evidence.passages if p.source == statement.cited[0])
-    return Outcome("contradicted", (figure.text,), (passage,), value)
-
-
-_NOT_PLAIN = re.compile(
-    r"[×*+=÷→~≈]|或|合计|一共|总共|共计|总价|[一-十]个?人|[两几]位|剩|每|/|比|差|多|少|贵|便宜|约|左右|以[内上下]|起|建议|可以|到达|出发|步行"
-    r"|骑|假设|\b(?:total|together|each|for (?:two|three|four)|than|cheaper|difference|between|per"
-    r"|walk|on foot|arrive|leaves?|left|start|about|around|roughly|under|over|up to|from"
-    r"|at (?:least|most)|or|if|say|assum\w*"
-    r"|zu (?:zweit|dritt|viert|fünft|sechst)|zwei|drei|vier"
-    r"|insgesamt|zusammen|etwa|rund|deux|trois|quatre|ensemble|environ"
-    r"|dos|tres|cuatro|juntos|unos|unas|двоих|троих|вместе|всего|около)\b",
-    re.IGNORECASE,
-)
-"""What makes a figure another one than the record's: a sum, a comparison, a plan, a hedge."""
-_RATING = re.compile(
-    r"(?:★\s?|评分(?:为|是)?[:：]?\s?|\brat(?:ed|ing)(?: of| is)?:?\s)\Z", re.IGNORECASE
-)
-_NEAR_RATING = 12
-_HOURS = re.compile(r"\s*(?:[-–—~至到]|to)\s*")
-_ENDS = re.compile(
-    r"关门|打烊|闭馆|开门|开馆|营业|开放|\b(?:open|opens|close|closes|closing)\b", re.I
-)
-
-
-def _otherwise(statement: Statement, evidence: Evidence) -> tuple[Figure, str] | None:
-    """Return the figure of a statement that the record of the one place it cites has otherwise.
-
-    With it comes the record's own figure. A price, a rating, a distance or opening hours count,
-    in a sentence that says nothing but facts of this place.
-    """
-    place = _only_place(statement, evidence)
-    stated = figures(statement.plain)
-    # A figure for several people, or one of two sums of money, may have been worked out.
-    if (
-        place is None
-        or _NOT_PLAIN.search(fold(statement.said))
-        or any(figure.kind == "person" for figure in stated)
-    ):
-        return None
-    known = [*evidence.question_figures]
-    told = (KNOWN, *statement.cited)
-    known += [f for p in evidence.passages if p.source in told for f in p.figures]
-    for figure, value in _fields(stated, statement.plain, place):
-        own = figures(value)
-        if own and _in_digits(figure) and not any(same(figure, other) for other in [*own, *known]):
-            return figure, value
-    return None
-
-
-def _only_place(statement: Statement, evidence: Evidence) -> Place | None:
-    records = [evidence.records[name] for name in statement.cited if name in evidence.records]
-    return records[0].place if len(records) == len(statement.cited) == 1 else None
-
-
-def _fields(stated: list[Figure], text: str, place: Place) -> Iterator[tuple[Figure, str]]:
-    """Yield the figures that a field of the record decides, with what the field says."""
-    hours = [figure for figure in stated if figure.clock is not None]
-    joined = len(hours) == 2 and bool(_HOURS.fullmatch(text, hours[0].end, hours[1].start))
-    joined = joined and not _is_visit(hours, place)
-    lengths = [figure for figure in stated if figure.kind == "metre"]
-    sums = [figure for figure in stated if figure.is_money]
-    for figure in stated:
-        if figure.is_money and len(sums) == 1 and not figure.per and place["cost"] is not None:
-            # "Zu dritt 120 Yuan": of several people, in whatever language that is said.
-            if not _is_several_times(float(figure.value * figure.scale), place["cost"]):
-                yield figure, f"¥{place['cost']:g}"
-        elif _RATING.search(text, max(0, figure.start - _NEAR_RATING), figure.start):
-            if place["rating"] is not None:
-                yield figure, f"{place['rating']:g}"
-        elif figure.kind == "metre" and len(lengths) == 1 and place["distance_m"] is not None:
-            yield figure, f"{place['distance_m']} m"
-        elif figure.clock is not None and place["open_time"] and (joined or _ENDS.search(text)):
-            yield figure, place["open_time"]
-
-
-def _is_several_times(total: float, price: float) -> bool:
-    """Return whether a sum is a price times a small whole number."""
-    times = total / price if price else 0.0
-    return 2 <= times <= _MOST_PEOPLE and abs(times - round(times)) < 1e-6
-
-
-_MOST_PEOPLE = 20
-
-
-def _is_visit(hours: Sequence[Figure], place: Place) -> bool:
-    """Return whether a stretch of time lies within a place's hours, as that of a visit does."""
-    begins, ends = (figure.clock or 0 for figure in hours)
-    opened = opening_hours(place["open_time"] or "") or ()
-    return any(each.start <= begins < ends <= each.end for each in opened)
 
 
 def _assumed(statements: Sequence[Statement], rulings: Mapping[int, Ruling]) -> list[Figure]:
@@ -545,11 +519,11 @@ def _computed(
         for figure in own
         if not values_of([figure]) & set(terms) and _states(figure, statement.plain)
     ]
-    untold = [
-        f"{formula} = {round(result, 4).normalize():,f}"
+    untold = {
+        f"{formula} = {round(result, 4).normalize():,f}": result
         for formula, result in results.items()
         if not any(tells(figure, result, statement.plain) for figure in rest)
-    ]
+    }
     if not rest or not untold:
         parts = [part for formula in formulas for part in parts_of(formula)]
         others = [
@@ -568,7 +542,9 @@ def _computed(
     rest = [f for f in rest if not any(tells(f, n, statement.plain) for n in results.values())]
     strange = [figure for figure in rest if not _stands(figure, known, evidence)] or rest
     if len(strange) == 1 and not (strange[0].date or strange[0].clock is not None):
-        return Outcome("missing", (strange[0].text,), passages, value=untold[0])
+        right = right_result(strange[0], next(iter(untold.values())))
+        return Outcome("missing", (strange[0].text,), passages, value=next(iter(untold)),
+                       right=((strange[0].text, right),) if right else ())  # fmt: skip
     return Outcome("unchecked", passages=passages)
 
 
@@ -579,3 +555,15 @@ def revised(outcome: Outcome, again: Outcome | None, wording: str) -> Outcome:
     if again is None or again.verdict not in ("supported", "computed", "own"):
         return outcome
     return replace(outcome, revised=wording, passages=again.passages or outcome.passages)
+
+
+def exchanged(before: Statement, after: Statement, evidence: Evidence) -> WrongFigure | None:
+    """Return the one figure that a new wording has in the place of another, as wrong."""
+    told = (KNOWN, *before.cited, *after.cited)
+    there = [f for p in evidence.passages if p.source in told for f in p.figures]
+    old, new = figures(before.plain), figures(after.plain)
+    gone = distinct(f for f in old if not any(same(f, other) for other in [*new, *there]))
+    come = distinct(f for f in new if not any(same(f, other) for other in old))
+    if len(gone) != 1 or len(come) != 1 or gone[0].kind != come[0].kind:
+        return None
+    return WrongFigure(gone[0].text, come[0].text, frozenset((*before.cited, *after.cited)))

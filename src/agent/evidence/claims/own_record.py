@@ -1,0 +1,173 @@
+"""Hold a place's price, rating, distance and hours against its own record, and write what it has.
+
+This is the one thing that code knows by itself: it needs no judge.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
+
+from agent.evidence.claims.formulas import rewritten
+from agent.evidence.claims.passages import KNOWN, Evidence
+from agent.evidence.claims.places import ORIGIN
+from agent.evidence.claims.statements import Statement
+from agent.evidence.figures import Figure, figures, same
+from agent.evidence.hours import Opening, opening_hours
+from agent.evidence.language import fold
+from agent.evidence.mentions import mentioned
+from agent.evidence.types import Place
+
+_NOT_PLAIN = re.compile(
+    r"[×*+=÷→~≈]|或|合计|一共|总共|共计|总价|[一-十]个?人|[两几]位|剩|每|/|比|差|多|少|贵|便宜|约|左右|以[内上下]|起|建议|可以|到达|出发|步行"
+    r"|骑|假设|\b(?:total|together|each|for (?:two|three|four)|than|cheaper|difference|between|per"
+    r"|walk|on foot|arrive|leaves?|left|start|about|around|roughly|under|over|up to|from"
+    r"|at (?:least|most)|or|if|say|assum\w*"
+    r"|zu (?:zweit|dritt|viert|fünft|sechst)|zwei|drei|vier"
+    r"|insgesamt|zusammen|etwa|rund|deux|trois|quatre|ensemble|environ"
+    r"|dos|tres|cuatro|juntos|unos|unas|двоих|троих|вместе|всего|около)\b",
+    re.IGNORECASE,
+)
+"""What makes a figure another one than the record's: a sum, a comparison, a plan, a hedge."""
+_RATING = re.compile(
+    r"(?:★\s?|评分(?:为|是)?[:：]?\s?|\brat(?:ed|ing)(?: of| is)?:?\s)\Z", re.IGNORECASE
+)
+_NEAR_RATING, _MOST_PEOPLE = 12, 20
+_HOURS = re.compile(r"\s*(?:[-–—~至到]|to)\s*")
+_ENDS = re.compile(
+    r"关门|打烊|闭馆|开门|开馆|营业|开放|\b(?:open|opens|close|closes|closing)\b", re.I
+)
+_A_HEAD = re.compile(r"/\s?(?:人|位|person|head)|每[人位]|(?:per|a) (?:person|head)", re.IGNORECASE)
+_SIGN_OF_ONE = re.compile(r"[\s★¥$€£]*")
+
+Otherwise = tuple[Figure, str, str]
+"""A figure of a statement, what the record's field says, and the figure as it should read."""
+
+
+def otherwise(statement: Statement, evidence: Evidence) -> list[Otherwise]:
+    """Return the figures that the record of the one place that a statement cites has otherwise.
+
+    Only in a sentence that says nothing but facts of this place.
+    """
+    place = _only_place(statement, evidence)
+    stated = figures(statement.plain)
+    # A figure for several people, or one of two sums of money, may have been worked out.
+    if (
+        place is None
+        or _may_be_another(statement)
+        or any(figure.kind == "person" for figure in stated)
+    ):
+        return []
+    # Where another place is named, nobody can tell whose the figure is.
+    places = [record.place for record in evidence.records.values() if record.place]
+    own = {other["id"] for other in places if other["source"] in statement.cited}
+    if mentioned(places, statement.said).keys() - own:
+        return []
+    known = [*evidence.question_figures]
+    told = (KNOWN, *statement.cited)
+    known += [f for p in evidence.passages if p.source in told for f in p.figures]
+    return [
+        (figure, value, right)
+        for figure, value, right in _fields(stated, statement.plain, place)
+        if (fields := figures(value)) and any(char.isdigit() for char in figure.text)
+        if not any(same(figure, other) for other in [*fields, *known])
+    ]
+
+
+def right_figures(
+    spans: Iterable[str], statement: Statement, place: Place
+) -> Iterator[tuple[str, str]]:
+    """Yield the figures that accused words are, each with what the place's record has for it."""
+    if _may_be_another(statement):
+        return
+    for figure, value, right in _fields(figures(statement.plain), statement.plain, place):
+        is_accused = any(
+            figure.text in span and _SIGN_OF_ONE.fullmatch(span.replace(figure.text, "", 1))
+            for span in spans
+        )
+        if right and is_accused and not any(same(figure, other) for other in figures(value)):
+            yield figure.text, right
+
+
+def _may_be_another(statement: Statement) -> bool:
+    return _NOT_PLAIN.search(_A_HEAD.sub("", fold(statement.said))) is not None
+
+
+def _only_place(statement: Statement, evidence: Evidence) -> Place | None:
+    records = [evidence.records[name] for name in statement.cited if name in evidence.records]
+    return records[0].place if len(records) == len(statement.cited) == 1 else None
+
+
+def _fields(stated: list[Figure], text: str, place: Place) -> Iterator[Otherwise]:
+    """Yield the figures that a field of the record decides, what it says, and how they read."""
+    hours = [figure for figure in stated if figure.clock is not None]
+    joined = len(hours) == 2 and bool(_HOURS.fullmatch(text, hours[0].end, hours[1].start))
+    opened = opening_hours(place["open_time"] or "") or ()
+    joined = joined and not _is_visit(hours, opened)
+    lengths = [figure for figure in stated if figure.kind == "metre"]
+    sums = [figure for figure in stated if figure.is_money]
+    cost, rating, metres = place["cost"], place["rating"], place["distance_m"]
+    for figure in stated:
+        if figure.is_money and len(sums) == 1 and not _is_of_several(figure) and cost is not None:
+            # "Zu dritt 120 Yuan": of several people, in whatever language that is said.
+            if not _is_several_times(float(figure.amount), cost):
+                is_yuan = figure.kind == "yuan"
+                right = rewritten(figure, Decimal(f"{cost:g}") / figure.scale) if is_yuan else ""
+                yield figure, f"¥{cost:g}", right
+        elif _RATING.search(text, max(0, figure.start - _NEAR_RATING), figure.start):
+            if rating is not None:
+                yield figure, f"{rating:g}", rewritten(figure, Decimal(f"{rating:g}"))
+        elif figure.kind == "metre" and len(lengths) == 1 and metres is not None:
+            if _is_from_elsewhere(text, place):
+                continue
+            yield figure, f"{metres} m", rewritten(figure, Decimal(metres) / figure.scale)
+        elif figure.clock is not None and place["open_time"] and (joined or _ENDS.search(text)):
+            at = hours.index(figure) if joined else None
+            yield figure, place["open_time"], _time(figure, opened, at)
+
+
+def _is_of_several(figure: Figure) -> bool:
+    return bool(figure.per) and figure.per != ("person", Decimal(1))
+
+
+def _is_from_elsewhere(text: str, place: Place) -> bool:
+    """Return whether a distance is not, or not only, the one that the record has."""
+    origin = fold(place.get("distance_from") or "")
+    told = ORIGIN.findall(fold(text)) if origin else []
+    return bool(place.get("further")) or any(origin not in each for each in told)
+
+
+def _time(figure: Figure, opened: Sequence[Opening], at: int | None) -> str:
+    """Return the time at which a place opens (0) or closes (1), as the figure is written.
+
+    The nearer of the two where nothing tells which; none where the days differ.
+    """
+    bounds = [*{(each.start, each.end) for each in opened}]
+    if len(bounds) != 1 or figure.clock is None:
+        return ""
+    [both] = bounds
+    minute = both[at] if at is not None else min(both, key=lambda n: abs(n - (figure.clock or 0)))
+    return _as_written(figure, minute)
+
+
+_WRITTEN_TIME = re.compile(r"(\d{1,2}):\d\d")
+_HOUR, _DAY = 60, 1440
+
+
+def _as_written(figure: Figure, minute: int) -> str:
+    match = _WRITTEN_TIME.fullmatch(figure.text)
+    hour, rest = divmod(minute, _HOUR)
+    if match is None or int(match[1]) * _HOUR > (figure.clock or 0) or minute > _DAY:
+        return ""
+    return f"{hour:0{len(match[1])}d}:{rest:02d}"
+
+
+def _is_several_times(total: float, price: float) -> bool:
+    """Return whether a sum is a price times a small whole number."""
+    times = total / price if price else 0.0
+    return 2 <= times <= _MOST_PEOPLE and abs(times - round(times)) < 1e-6
+
+
+def _is_visit(hours: Sequence[Figure], opened: Sequence[Opening]) -> bool:
+    """Return whether a stretch of time lies within a place's hours, as that of a visit does."""
+    begins, ends = (figure.clock or 0 for figure in hours)
+    return any(each.start <= begins < ends <= each.end for each in opened)
