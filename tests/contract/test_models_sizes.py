@@ -26,7 +26,7 @@ from agent.models.probe import probe
 from agent.models.types import ModelRequest
 from agent.models.validation import schema_of
 from agent.sample.model.request import FunctionCall, ModelReply
-from agent.sample.services import openai
+from agent.sample.services.loopback import RefusedRequest
 from tests.support.scripted import ASK, Scripted, client_for, maps_geo, meter
 from tests.support.standin import Speed
 from tests.support.standins import GeminiService, OpenAIService, Rules
@@ -61,7 +61,7 @@ class Small(OpenAIService):
             about = f"request ({size} tokens) exceeds the available context size"
             told = f"{about} ({self._window} tokens)"
             text = told if self._words == "n_ctx" else "prompt is too long"
-            raise openai.RefusedRequest(text, 400, "exceed_context_size_error")
+            raise RefusedRequest(text, 400, "exceed_context_size_error")
 
     async def _list(self, request: web.Request) -> web.StreamResponse:
         meta = {"meta": {"n_ctx": self._window}} if self._listed else {}

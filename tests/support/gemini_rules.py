@@ -6,6 +6,7 @@ from typing import Any
 
 from agent.models.catalogue import GOOGLE_MODELS
 from agent.sample.services import gemini
+from agent.sample.services.loopback import RefusedRequest
 
 _TOP = {
     "contents", "systemInstruction", "tools", "toolConfig", "safetySettings",
@@ -17,18 +18,18 @@ _SAMPLING = ("temperature", "topP", "topK")
 def check(body: Any, model: str) -> None:
     """Raise RefusedRequest for what the real service answers with 400."""
     if not isinstance(body, Mapping):
-        raise gemini.RefusedRequest("Invalid JSON payload received.")
+        raise RefusedRequest("Invalid JSON payload received.")
     for name in body:
         if name not in _TOP:
-            raise gemini.RefusedRequest(f'Invalid JSON payload received. Unknown name "{name}"')
+            raise RefusedRequest(f'Invalid JSON payload received. Unknown name "{name}"')
     contents = body.get("contents")
     if not isinstance(contents, list) or not contents:
-        raise gemini.RefusedRequest("contents is not specified")
+        raise RefusedRequest("contents is not specified")
     for content in contents:
         if not content.get("parts"):
-            raise gemini.RefusedRequest("contents.parts must not be empty.")
+            raise RefusedRequest("contents.parts must not be empty.")
     if contents[-1].get("role") == "model":
-        raise gemini.RefusedRequest("Please ensure that the last turn is a user turn.")
+        raise RefusedRequest("Please ensure that the last turn is a user turn.")
     _check_generation(body.get("generationConfig") or {}, model)
     _check_tools(body)
     _check_calls(contents)
@@ -37,22 +38,20 @@ def check(body: Any, model: str) -> None:
 def _check_generation(config: Mapping[str, Any], model: str) -> None:
     for name in _SAMPLING:
         if name in config:
-            raise gemini.RefusedRequest(f"{name} is not supported by {model}.")
+            raise RefusedRequest(f"{name} is not supported by {model}.")
     thinking = config.get("thinkingConfig") or config.get("thinking_config") or {}
     level = thinking.get("thinkingLevel") or thinking.get("thinking_level")
     budget = thinking.get("thinkingBudget", thinking.get("thinking_budget"))
     if level and budget is not None:
-        raise gemini.RefusedRequest(
-            "You can only set only one of thinking budget and thinking level."
-        )
+        raise RefusedRequest("You can only set only one of thinking budget and thinking level.")
     if budget is not None and model.startswith("gemini-4"):
-        raise gemini.RefusedRequest(f"Thinking budget is not supported by {model}.")
+        raise RefusedRequest(f"Thinking budget is not supported by {model}.")
     entry = GOOGLE_MODELS.get(model)
     if level and entry and str(level).lower() not in entry.thinking:
-        raise gemini.RefusedRequest(f"Thinking level {level} is not supported for this model.")
+        raise RefusedRequest(f"Thinking level {level} is not supported for this model.")
     schema = config.get("responseJsonSchema") or config.get("responseSchema")
     if schema is not None and config.get("responseMimeType") != "application/json":
-        raise gemini.RefusedRequest("responseSchema needs responseMimeType application/json")
+        raise RefusedRequest("responseSchema needs responseMimeType application/json")
 
 
 def _check_tools(body: Mapping[str, Any]) -> None:
@@ -61,7 +60,7 @@ def _check_tools(body: Mapping[str, Any]) -> None:
     mixed = "functionDeclarations" in kinds and len(kinds) > 1
     config = body.get("toolConfig") or {}
     if mixed and not config.get("includeServerSideToolInvocations"):
-        raise gemini.RefusedRequest(
+        raise RefusedRequest(
             "Built-in tools and function calling cannot be combined in this request."
         )
 
@@ -74,7 +73,7 @@ def _check_calls(contents: Sequence[Mapping[str, Any]]) -> None:
         if not results and not calls:
             continue
         if len(results) != len(calls):
-            raise gemini.RefusedRequest(
+            raise RefusedRequest(
                 "Please ensure that the number of function response parts is equal to the number "
                 "of function call parts of the function call turn."
             )
@@ -82,10 +81,10 @@ def _check_calls(contents: Sequence[Mapping[str, Any]]) -> None:
         if {(r.get("id"), r.get("name")) for r in results} != call_names or None in {
             i for i, _ in call_names
         }:
-            raise gemini.RefusedRequest(
+            raise RefusedRequest(
                 "Function response id and name must match those of the function call."
             )
         if not any(p.get("thoughtSignature") for p in before["parts"] if "functionCall" in p):
-            raise gemini.RefusedRequest(
+            raise RefusedRequest(
                 "Function call is missing a thought_signature in functionCall parts."
             )

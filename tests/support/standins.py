@@ -23,7 +23,7 @@ from agent.sample.services import (
     scholar,
     search,
 )
-from agent.sample.services.loopback import Service
+from agent.sample.services.loopback import RefusedRequest, Service
 from tests.support import gemini_rules
 from tests.support.standin import FaultyEvent, Standin, StreamingStandin
 
@@ -92,14 +92,14 @@ class OpenAIService(StreamingStandin, openai.OpenAIService):
         kind = (body.get("response_format") or {}).get("type")
         text = " ".join(str(message.get("content")) for message in messages).lower()
         if kind == "json_object" and "json" not in text:
-            raise openai.RefusedRequest(
+            raise RefusedRequest(
                 "Prompt must contain the word 'json' to use 'response_format' json_object"
             )
         call_ids: set[str] = set()
         for message in messages:
             call_ids |= {call["id"] for call in message.get("tool_calls") or []}
             if message["role"] == "tool" and message.get("tool_call_id") not in call_ids:
-                raise openai.RefusedRequest("A tool message must answer a tool call")
+                raise RefusedRequest("A tool message must answer a tool call")
         self._check_rules(body, kind)
 
     def shape(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -111,18 +111,18 @@ class OpenAIService(StreamingStandin, openai.OpenAIService):
     def _check_rules(self, body: Any, kind: str | None) -> None:
         for is_meant, status, words in self.rules.refuses:
             if is_meant(body):
-                raise openai.RefusedRequest(words, status)
+                raise RefusedRequest(words, status)
         if (kind == "json_schema" and self.rules.no_json_schema) or (
             kind == "json_object" and self.rules.no_json_object
         ):
-            raise openai.RefusedRequest("This response_format type is unavailable now")
+            raise RefusedRequest("This response_format type is unavailable now")
         forced = body.get("tool_choice") not in (None, "auto", "none")
         if self.rules.no_forced_tool and forced:
-            raise openai.RefusedRequest("tool_choice is not supported while thinking")
+            raise RefusedRequest("tool_choice is not supported while thinking")
         calls = [message for message in body["messages"] if message.get("tool_calls")]
         if self.rules.reasoning_back and not all(m.get("reasoning_content") for m in calls):
             text = "The reasoning_content in the thinking mode must be passed back"
-            raise openai.RefusedRequest(text)
+            raise RefusedRequest(text)
 
     def write(self, answer: ModelReply) -> dict[str, Any]:
         thoughts = {"reasoning_content": "thinking about it"}
@@ -182,11 +182,10 @@ class TavilyService(Standin, search.TavilyService):
         super().__init__(**options)
         self._keyless = keyless
 
-    def refusal(self, request: web.Request) -> web.Response | None:
+    def check_key(self, request: web.Request) -> None:
         keyless = request.headers.get("X-Tavily-Access-Mode") == "keyless"
-        if self._keyless and keyless and "Authorization" not in request.headers:
-            return None
-        return super().refusal(request)
+        if not (self._keyless and keyless and "Authorization" not in request.headers):
+            super().check_key(request)
 
     def refuse_keyless(self, seconds: float, times: int | None = 1) -> None:
         """Use the keyless allowance up for so many seconds."""
@@ -310,8 +309,7 @@ class MineruService(Standin, mineru.MineruService):
         return web.json_response({"task_id": task, "status": "pending", **urls}, status=202)
 
     async def _state(self, request: web.Request) -> web.Response:
-        if refusal := self.unauthorized(request):
-            return refusal
+        self.check_key(request)
         task = request.match_info["id"]
         if task not in self._tasks:
             return web.json_response({"detail": "No such task"}, status=404)
@@ -321,8 +319,7 @@ class MineruService(Standin, mineru.MineruService):
         return web.json_response({"task_id": task, "status": status})
 
     async def _result(self, request: web.Request) -> web.Response:
-        if refusal := self.unauthorized(request):
-            return refusal
+        self.check_key(request)
         _, reply = self._tasks.pop(request.match_info["id"], (0, None))
         if reply is None:
             return web.json_response({"detail": "No such task"}, status=404)

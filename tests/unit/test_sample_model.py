@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from agent.evidence.citations import cited_ids
+from agent.evidence.claims.judging import Rulings
 from agent.prompts import Raw, element
-from agent.sample.model.minimum import MINIMUM, plain_map_task
+from agent.sample.model.minimum import PLAIN_TEXTS, REPLIES, plain_map_task
 from agent.sample.model.reply import SampleModel, least
 from agent.sample.model.request import ModelReply, ModelTurn, PastMessage, Tool, ToolResult
 from agent.texts import Language, say
@@ -26,7 +27,7 @@ def reply(turn: ModelTurn) -> ModelReply:
     return SampleModel().respond(turn)
 
 
-@pytest.mark.parametrize("name", sorted(MINIMUM))
+@pytest.mark.parametrize("name", sorted({*REPLIES, *PLAIN_TEXTS}))
 @pytest.mark.parametrize("language", ["zh", "en"])
 def test_every_task_survives_blocks_that_are_empty_or_hostile(
     name: str, language: Language
@@ -94,7 +95,7 @@ def test_a_task_that_the_model_knows_fits_a_schema_that_has_grown_or_shrunk() ->
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", sorted(MINIMUM))
+@pytest.mark.parametrize("name", sorted({*REPLIES, *PLAIN_TEXTS}))
 def test_no_task_breaks_on_a_schema_that_it_has_never_seen(name: str) -> None:
     schema = {"type": "object", "required": ["new"], "properties": {"new": {"type": "array"}}}
     answer = reply(replace(ask(name, question="王府井的历史", query="王府井"), schema=schema))
@@ -251,6 +252,6 @@ def test_a_team_quotes_the_nearest_sentence_and_agrees_on_no_answer() -> None:
 
 
 def test_nothing_is_judged() -> None:
-    assert reply(ask("claim_check", question="x", statements="1 苏堤长2.8公里。")).json == {
-        "rulings": []
-    }
+    asked = ask("claim_check", question="x", statements="1 苏堤长2.8公里。")
+    turn = replace(asked, schema=Rulings.model_json_schema())
+    assert Rulings.model_validate(reply(turn).json).rulings == []

@@ -118,19 +118,6 @@ class NamedSpot:
 
 
 @dataclass(frozen=True)
-class Area:
-    key: str
-    name: str
-    name_en: str
-    aliases: tuple[str, ...]
-    city: str
-    province: str
-    citycode: str
-    lng: float
-    lat: float
-
-
-@dataclass(frozen=True)
 class SamplePage:
     """Hold a short text; `subjects` name what it is about (zh, en), `topics` its aspects."""
 
@@ -150,26 +137,13 @@ class SamplePage:
 
 
 @dataclass(frozen=True)
-class SampleWeatherDay:
-    """Hold sample weather `offset` days from today; degrees Celsius."""
-
-    offset: int
-    dayweather: str
-    nightweather: str
-    daytemp: int
-    nighttemp: int
-    daywind: str
-    nightwind: str
-    daypower: str
-    nightpower: str
-
-
-@dataclass(frozen=True)
 class CityWeather:
+    """Hold the sample weather of a city; `offset` of a day counts from today."""
+
     city: str
     province: str
     adcode: str
-    days: tuple[SampleWeatherDay, ...]
+    days: tuple[dict[str, Any], ...]
 
 
 @dataclass(frozen=True)
@@ -192,7 +166,6 @@ JsonRow = dict[str, Any]
 
 @dataclass(frozen=True)
 class Sample:
-    areas: tuple[Area, ...]
     places: tuple[SamplePlace, ...]
     anchors: tuple[NamedSpot, ...]
     pages: tuple[SamplePage, ...]
@@ -207,11 +180,10 @@ def load_sample() -> Sample:
     kinds = _read("kinds.json")
     sheets = read_sheets("places_")
     return Sample(
-        areas=tuple(Area(**frozen(sheet["area"])) for sheet in sheets),
         places=tuple(_place(row, s["area"], cities, kinds) for s in sheets for row in s["places"]),
         anchors=tuple(_anchor(row, cities) for row in _read("anchors.json")["anchors"]),
         pages=tuple(SamplePage(**frozen(r)) for s in read_sheets("pages_") for r in s["pages"]),
-        weather=tuple(_weather(row) for row in _read("weather.json")["weather"]),
+        weather=tuple(CityWeather(**frozen(row)) for row in _read("weather.json")["weather"]),
         cities=cities,
     )
 
@@ -243,11 +215,6 @@ def _city(row: JsonRow) -> City:
 def _anchor(row: JsonRow, cities: tuple[City, ...]) -> NamedSpot:
     city = _city_named(row["city"], cities)
     return NamedSpot(**frozen(row), province=city.province, citycode=city.citycode)
-
-
-def _weather(row: JsonRow) -> CityWeather:
-    days = tuple(SampleWeatherDay(**day) for day in row["days"])
-    return CityWeather(row["city"], row["province"], row["adcode"], days)
 
 
 def _place(row: JsonRow, area: JsonRow, cities: tuple[City, ...], kinds: JsonRow) -> SamplePlace:

@@ -103,11 +103,6 @@ def web_research(turn: ModelTurn) -> ModelReply:
     )
 
 
-def amap_research(turn: ModelTurn) -> ModelReply:
-    """Leave it at what the map has brought."""
-    return ModelReply(text=say("sample.enough", language_of(turn)))
-
-
 def reflection(_turn: ModelTurn) -> ModelReply:
     """Reply that it is enough."""
     return ModelReply(json={"is_sufficient": True, "knowledge_gap": "", "follow_up_queries": []})
@@ -118,16 +113,6 @@ def answer(turn: ModelTurn) -> ModelReply:
     tags = ("routes", "weather", "places")
     rows = [row for tag in tags for row in records(block(turn.user, tag))[:RECORDS]]
     return _quoted(turn, block(turn.user, "question"), _all_sentences(turn.user), rows)
-
-
-def claim_check(_turn: ModelTurn) -> ModelReply:
-    """Judge nothing."""
-    return ModelReply(json={"rulings": []})
-
-
-def revise(_turn: ModelTurn) -> ModelReply:
-    """Leave a draft as it is."""
-    return ModelReply(json={"edits": [], "inserts": []})
 
 
 def deep_plan(turn: ModelTurn) -> ModelReply:
@@ -182,16 +167,6 @@ def wish_tasks(turn: ModelTurn) -> ModelReply:
     wishes = [line.removeprefix("- ") for line in lines(turn.user, "wishes")]
     tasks = [{"id": f"W{n}", "query": wish, "dep": []} for n, wish in enumerate(wishes, 1)]
     return ModelReply(json={"tasks": tasks[: number(turn.user, "limit", 1)]})
-
-
-def execute_decide(turn: ModelTurn) -> ModelReply:
-    """Use no special tool."""
-    return ModelReply(text=say("sample.no_tool", language_of(turn)))
-
-
-def rewrite_headings(_turn: ModelTurn) -> ModelReply:
-    """Ask nothing besides."""
-    return ModelReply(json={"questions": []})
 
 
 def dossier(turn: ModelTurn) -> ModelReply:
@@ -288,12 +263,21 @@ def _quoted(
     return ModelReply(text="\n\n".join(parts))
 
 
-MINIMUM: dict[str, Callable[[ModelTurn], ModelReply]] = {
+REPLIES: dict[str, Callable[[ModelTurn], ModelReply]] = {
     reply.__name__: reply
     for reply in (
-        *(generate_query, web_research, amap_research, reflection, answer),
-        *(claim_check, revise, deep_plan, deep_explore, deep_compress, deep_report),
-        *(plan_tasks, wish_tasks, execute_decide, rewrite_headings, dossier),
+        *(generate_query, web_research, reflection, answer),
+        *(deep_plan, deep_explore, deep_compress, deep_report),
+        *(plan_tasks, wish_tasks, dossier),
         *(team_analyze, team_select, team_researcher, team_verifier, team_synthesize),
     )
 }
+PLAIN_TEXTS = {"amap_research": "sample.enough", "execute_decide": "sample.no_tool"}
+"""The tasks for which one sentence of ours does, by its key in the texts."""
+
+
+def minimal_reply(task: str, turn: ModelTurn) -> ModelReply | None:
+    """Return the reply to a task; None where the least that its schema allows does."""
+    if task in PLAIN_TEXTS:
+        return ModelReply(text=say(PLAIN_TEXTS[task], language_of(turn)))
+    return REPLIES[task](turn) if task in REPLIES else None

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from agent.sample.model.minimum import MINIMUM
+from agent.sample.model.minimum import minimal_reply
 from agent.sample.model.recorded import recorded, recordings
 from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import block, language_of, task_of
@@ -24,9 +24,7 @@ class SampleModel:
     def respond(self, turn: ModelTurn) -> ModelReply:
         """Return the reply to a request; for an unknown task, the schema's honest minimum."""
         tagged, task = replace(turn, user=_tagged_text(turn)), task_of(turn)
-        answer = recorded(tagged)
-        if answer is None and task in MINIMUM:
-            answer = MINIMUM[task](tagged)
+        answer = recorded(tagged) or minimal_reply(task, tagged)
         if answer is None:
             answer = ModelReply(text=say("sample.needs_model", language_of(turn)))
             if turn.schema is not None:

@@ -4,7 +4,7 @@ The real map server is pointed here. Empty values are `[]` and numbers are text,
 them; questions outside the sample get Amap's own "nothing" (ENGINE_RESPONSE_DATA_ERROR, no pois).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timedelta, timezone
 from typing import Any
 
@@ -21,68 +21,65 @@ _WORDS = {"walking": "步行", "bicycling": "骑行", "driving": "行驶"}
 _KNOWN_WITHIN_M = 60_000
 _SHANGHAI = timezone(timedelta(hours=8))
 LngLat = tuple[float, float]
+AmapReply = dict[str, Any]
 
 
-def poi_of(place: SamplePlace, metres: float | None = None) -> dict[str, Any]:
+def _poi(place: SamplePlace, metres: float | None = None) -> AmapReply:
     """Return a place as searches and details return it."""
-    extra: dict[str, Any] = {
+    names = ("id", "name", "type", "typecode", "adcode", "citycode")
+    extra: AmapReply = {
         "rating": f"{place.rating:.1f}" if place.rating is not None else [],
         "cost": f"{place.cost:.2f}" if place.cost is not None else [],
     }
     if place.open_time:
         extra |= {"open_time": place.open_time, "opentime2": place.open_time}
     return {
-        "id": place.id,
-        "parent": [],
-        "name": place.name,
+        **{key: [] for key in ("parent", "biz_type", "business_area", "photos")},
+        **{name: getattr(place, name) for name in names},
         "alias": place.name_en or [],
-        "type": place.type,
-        "typecode": place.typecode,
-        "biz_type": [],
         "address": place.address or [],
-        "location": f"{place.lng:.6f},{place.lat:.6f}",
+        "location": _text((place.lng, place.lat)),
         "tel": place.tel or [],
         "distance": str(round(metres)) if metres is not None else [],
-        "business_area": [],
         "pname": place.province,
         "cityname": place.city,
         "adname": place.district,
-        "adcode": place.adcode,
-        "citycode": place.citycode,
         "biz_ext": extra,
-        "photos": [],
     }
 
 
-def geocode_of(anchor: NamedSpot) -> dict[str, Any]:
+def _pois(pois: Sequence[AmapReply]) -> AmapReply:
+    suggestion: AmapReply = {"keywords": [], "cities": []}
+    return {"count": str(len(pois)), "suggestion": suggestion, "pois": pois[:_PAGE]}
+
+
+def _spot(anchor: NamedSpot) -> AmapReply:
     """Return a named spot as the geocoder returns it."""
+    empty: AmapReply = {"name": [], "type": []}
     return {
+        **{key: [] for key in ("township", "street", "number")},
+        **dict.fromkeys(("neighborhood", "building"), empty),
         "formatted_address": f"{anchor.province}{anchor.city}{anchor.district}{anchor.name}",
         "country": "中国",
         "province": anchor.province,
         "citycode": anchor.citycode or [],
         "city": anchor.city or [],
         "district": anchor.district or [],
-        "township": [],
-        "neighborhood": {"name": [], "type": []},
-        "building": {"name": [], "type": []},
         "adcode": anchor.adcode,
-        "street": [],
-        "number": [],
-        "location": f"{anchor.lng:.6f},{anchor.lat:.6f}",
+        "location": _text((anchor.lng, anchor.lat)),
         "level": anchor.level,
     }
 
 
-def regeocode_at(lng: float, lat: float) -> dict[str, Any]:
+def _district_at(lng: float, lat: float) -> AmapReply:
     """Return the nearest district the sample knows; far from all of them every field is empty."""
     districts = [(city, part) for city in load_sample().cities for part in city.districts]
     metres, (city, part) = min(
         ((distance_m((lng, lat), (d.lng, d.lat)), (c, d)) for c, d in districts),
         key=lambda pair: pair[0],
     )
-    empty: dict[str, Any] = {"province": [], "city": [], "district": [], "adcode": []}
     if metres > _KNOWN_WITHIN_M:
+        empty: AmapReply = {key: [] for key in ("province", "city", "district", "adcode")}
         return {"formatted_address": [], "addressComponent": empty}
     component = {
         "country": "中国",
@@ -103,30 +100,17 @@ def today() -> date:
     return datetime.now(_SHANGHAI).date()
 
 
-def weather_of(name: str) -> dict[str, Any] | None:
+def _forecast(name: str) -> AmapReply | None:
     """Return four days of a sample city from today, or None."""
     city = find_city(name)
     forecast = next((w for w in load_sample().weather if city and w.city == city.name), None)
     if forecast is None:
         return None
-    begins = today()
-    casts = []
+    begins, casts = today(), []
     for day in forecast.days:
-        on = begins + timedelta(days=day.offset)
-        casts.append(
-            {
-                "date": on.isoformat(),
-                "week": str(on.isoweekday()),
-                "dayweather": day.dayweather,
-                "nightweather": day.nightweather,
-                "daytemp": str(day.daytemp),
-                "nighttemp": str(day.nighttemp),
-                "daywind": day.daywind,
-                "nightwind": day.nightwind,
-                "daypower": day.daypower,
-                "nightpower": day.nightpower,
-            }
-        )
+        on = begins + timedelta(days=day["offset"])
+        values = {name: str(value) for name, value in day.items() if name != "offset"}
+        casts.append({"date": on.isoformat(), "week": str(on.isoweekday()), **values})
     return {
         "city": forecast.city,
         "adcode": forecast.adcode,
@@ -136,29 +120,27 @@ def weather_of(name: str) -> dict[str, Any] | None:
     }
 
 
-def travel(start: LngLat, end: LngLat, kind: str) -> tuple[int, int, list[dict[str, Any]]]:
+def _way(start: LngLat, end: LngLat, kind: str) -> tuple[int, int, list[AmapReply]]:
     """Return metres, seconds and steps of a way that the sample guesses from the straight line."""
     metres = round(distance_m(start, end) * _DETOUR[kind])
     seconds = round(metres / _METRES_A_SECOND[kind])
     step = {
+        **{key: [] for key in ("orientation", "action")},
         "instruction": f"沿示例道路{_WORDS.get(kind, '行进')}{metres}米到达目的地",
-        "orientation": [],
         "road": "示例道路",
         "distance": str(metres),
         "duration": str(seconds),
-        "polyline": f"{start[0]:.6f},{start[1]:.6f};{end[0]:.6f},{end[1]:.6f}",
-        "action": [],
+        "polyline": f"{_text(start)};{_text(end)}",
         "assistant_action": "到达目的地",
     }
     return metres, seconds, [step]
 
 
-def transit_of(start: LngLat, end: LngLat) -> dict[str, Any]:
+def _bus(start: LngLat, end: LngLat) -> AmapReply:
     """Return one way by a bus line of the sample, with a walk to it."""
-    metres, seconds, _ = travel(start, end, "transit")
-    walk, walk_seconds, steps = travel(start, (start[0] + 0.002, start[1]), "walking")
+    metres, seconds, _ = _way(start, end, "transit")
+    walk, walk_seconds, steps = _way(start, (start[0] + 0.002, start[1]), "walking")
     ends = {"origin": _text(start), "destination": _text(end)}
-    walking = {**ends, "distance": str(walk), "duration": str(walk_seconds), "steps": steps}
     line = {
         "name": "示例公交线路",
         "id": "SAMPLE-LINE",
@@ -169,11 +151,10 @@ def transit_of(start: LngLat, end: LngLat) -> dict[str, Any]:
         "via_num": "0",
         "via_stops": [],
     }
-    segment = {
-        "walking": walking,
+    segment: AmapReply = {
+        "walking": {**ends, "distance": str(walk), "duration": str(walk_seconds), "steps": steps},
         "bus": {"buslines": [line]},
-        "entrance": {"name": [], "location": []},
-        "exit": {"name": [], "location": []},
+        **{key: {"name": [], "location": []} for key in ("entrance", "exit")},
         "railway": {"name": [], "trip": [], "spaces": []},
         "taxi": [],
     }
@@ -202,8 +183,6 @@ _CODES = {
     "ENGINE_RESPONSE_DATA_ERROR": "30001",
 }
 _WALKING_RANGE_M = 100_000
-
-AmapReply = dict[str, Any]
 
 
 class AmapError(Exception):
@@ -255,11 +234,11 @@ def _geocode(query: Mapping[str, str]) -> AmapReply:
     anchor = find_anchor(_required(query, "address"), query.get("city") or None)
     if anchor is None:
         raise AmapError("ENGINE_RESPONSE_DATA_ERROR")
-    return {"count": "1", "geocodes": [geocode_of(anchor)]}
+    return {"count": "1", "geocodes": [_spot(anchor)]}
 
 
 def _regeocode(query: Mapping[str, str]) -> AmapReply:
-    return {"regeocode": regeocode_at(*_point(query, "location"))}
+    return {"regeocode": _district_at(*_point(query, "location"))}
 
 
 def _text_search(query: Mapping[str, str]) -> AmapReply:
@@ -267,9 +246,7 @@ def _text_search(query: Mapping[str, str]) -> AmapReply:
     places = places_in(city, words) if city is None or find_city(city) else []
     if city and query.get("citylimit") != "true":
         places = [*places, *(place for place in places_in(None, words) if place not in places)]
-    pois = [poi_of(place) for place in places[:_PAGE]]
-    suggestion: AmapReply = {"keywords": [], "cities": []}
-    return {"count": str(len(places)), "suggestion": suggestion, "pois": pois}
+    return _pois([_poi(place) for place in places])
 
 
 def _around(query: Mapping[str, str]) -> AmapReply:
@@ -279,21 +256,16 @@ def _around(query: Mapping[str, str]) -> AmapReply:
     except ValueError:
         raise AmapError("INVALID_PARAMS") from None
     places = places_near(lng, lat, min(radius, 50_000), query.get("keywords", ""))
-    pois = [poi_of(place, metres) for place, metres in places[:_PAGE]]
-    return {
-        "count": str(len(places)),
-        "suggestion": {"keywords": [], "cities": []},
-        "pois": pois,
-    }
+    return _pois([_poi(place, metres) for place, metres in places])
 
 
 def _detail(query: Mapping[str, str]) -> AmapReply:
     place = place_by_id(_required(query, "id"))
-    return {"count": "1" if place else "0", "pois": [poi_of(place)] if place else []}
+    return {"count": "1" if place else "0", "pois": [_poi(place)] if place else []}
 
 
 def _weather(query: Mapping[str, str]) -> AmapReply:
-    forecast = weather_of(_required(query, "city"))
+    forecast = _forecast(_required(query, "city"))
     return {"count": "1" if forecast else "0", "forecasts": [forecast] if forecast else []}
 
 
@@ -311,9 +283,9 @@ def _distance(query: Mapping[str, str]) -> AmapReply:
         start = parse_lnglat(text)
         if start is None:
             raise AmapError("INVALID_PARAMS")
-        metres, seconds, _ = travel(start, end, kind)
-        one = {"origin_id": str(number), "dest_id": "1"}
-        results.append({**one, "distance": str(metres), "duration": str(seconds)})
+        metres, seconds, _ = _way(start, end, kind)
+        way = {"distance": str(metres), "duration": str(seconds)}
+        results.append({"origin_id": str(number), "dest_id": "1", **way})
     return {"results": results}
 
 
@@ -328,7 +300,7 @@ def _driving(query: Mapping[str, str]) -> AmapReply:
 def _transit(query: Mapping[str, str]) -> AmapReply:
     start, end = _point(query, "origin"), _point(query, "destination")
     _required(query, "city")
-    return {"count": "1", "route": {**_ends(query), **transit_of(start, end)}}
+    return {"count": "1", "route": {**_ends(query), **_bus(start, end)}}
 
 
 def _bicycling(query: Mapping[str, str]) -> AmapReply:
@@ -340,7 +312,7 @@ def _bicycling(query: Mapping[str, str]) -> AmapReply:
 
 def _route(query: Mapping[str, str], kind: str) -> AmapReply:
     start, end = _point(query, "origin"), _point(query, "destination")
-    metres, seconds, steps = travel(start, end, kind)
+    metres, seconds, steps = _way(start, end, kind)
     if kind != "driving" and metres > _WALKING_RANGE_M:
         raise AmapError("OVER_DIRECTION_RANGE")
     path = {"distance": str(metres), "duration": str(seconds), "steps": steps}

@@ -95,10 +95,8 @@ class SecService(Service):
             if (not forms or filing.form in forms)
             and wanted.issubset(terms(_search_text(company, filing)))
         ]
-        total = {"value": len(hits), "relation": "eq"}
-        return web.json_response(
-            {"took": 1, "timed_out": False, "hits": {"total": total, "hits": hits}}
-        )
+        found = {"total": {"value": len(hits), "relation": "eq"}, "hits": hits}
+        return web.json_response({"took": 1, "timed_out": False, "hits": found})
 
     async def _tickers(self, request: web.Request) -> web.Response:
         rows = {
@@ -110,23 +108,20 @@ class SecService(Service):
     async def _submissions(self, request: web.Request) -> web.Response:
         company = self._company(request)
         filings = sorted(company.filings, key=lambda filing: filing.filed, reverse=True)
-        recent = {
-            "accessionNumber": [filing.adsh for filing in filings],
-            "filingDate": [filing.filed for filing in filings],
-            "reportDate": [filing.period for filing in filings],
-            "form": [filing.form for filing in filings],
-            "primaryDocument": [filing.document for filing in filings],
-            "primaryDocDescription": [filing.form for filing in filings],
+        columns = {
+            "accessionNumber": "adsh",
+            "filingDate": "filed",
+            "reportDate": "period",
+            "form": "form",
+            "primaryDocument": "document",
+            "primaryDocDescription": "form",
         }
-        return web.json_response(
-            {
-                "cik": f"{company.cik:010d}",
-                "name": company.title,
-                "tickers": [company.ticker],
-                "sicDescription": company.industry,
-                "filings": {"recent": recent, "files": []},
-            }
-        )
+        recent = {
+            title: [getattr(filing, name) for filing in filings] for title, name in columns.items()
+        }
+        reply = {"cik": f"{company.cik:010d}", "name": company.title, "tickers": [company.ticker]}
+        listed = {"recent": recent, "files": []}
+        return web.json_response(reply | {"sicDescription": company.industry, "filings": listed})
 
     async def _concept(self, request: web.Request) -> web.Response:
         company, concept = self._company(request), request.match_info["concept"]
@@ -137,15 +132,9 @@ class SecService(Service):
             {**{n: v for n, v in row.items() if n != "adsh"}, "accn": row["adsh"]}
             for row in fact["values"]
         ]
+        reply = {"cik": company.cik, "taxonomy": "us-gaap", "tag": concept, "label": concept}
         return web.json_response(
-            {
-                "cik": company.cik,
-                "taxonomy": "us-gaap",
-                "tag": concept,
-                "label": concept,
-                "entityName": company.title,
-                "units": {fact["unit"]: values},
-            }
+            reply | {"entityName": company.title, "units": {fact["unit"]: values}}
         )
 
     def _company(self, request: web.Request) -> Company:

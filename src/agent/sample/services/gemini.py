@@ -5,6 +5,7 @@ import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from html import escape
 from typing import Any
 
 from aiohttp import web
@@ -21,26 +22,18 @@ from agent.sample.model.request import (
     ToolResult,
 )
 from agent.sample.records import load_sample
-from agent.sample.services.loopback import BODY, StreamingService
+from agent.sample.services.loopback import BODY, RefusedRequest, StreamingService
 from agent.sample.services.ranking import text_vector
 
 SIGNATURE = base64.b64encode(b"offline thought signature").decode()
-
-
-class RefusedRequest(Exception):
-    """Refuse a request that breaks a rule of the API, with an error body and this status."""
-
-    def __init__(self, message: str, status: int = 400, reason: str | None = None) -> None:
-        super().__init__(message)
-        self.message, self.status, self.reason = message, status, reason
 
 
 def parts_of(content: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
     return [part[kind] for part in content.get("parts") or () if kind in part]
 
 
-def read(body: Mapping[str, Any], model: str) -> ModelTurn:
-    """Return the request as a Turn."""
+def _turn(body: Mapping[str, Any], model: str) -> ModelTurn:
+    """Return what a request asks of the model."""
     contents = body["contents"]
     last = max(
         (i for i, c in enumerate(contents) if c.get("role") != "model" and _text(c)), default=-1
@@ -96,7 +89,7 @@ def _result(response: Any) -> str:
     return response if isinstance(response, str) else json.dumps(response, ensure_ascii=False)
 
 
-def write(answer: ModelReply, ids: Iterator[int]) -> dict[str, Any]:
+def _candidate(answer: ModelReply, ids: Iterator[int]) -> dict[str, Any]:
     """Return the answer as a candidate (parts, finishReason, groundingMetadata)."""
     candidate: dict[str, Any] = {"finishReason": answer.finish, "index": 0}
     parts: list[dict[str, Any]] = []
@@ -109,7 +102,7 @@ def write(answer: ModelReply, ids: Iterator[int]) -> dict[str, Any]:
         parts = [*([{"text": answer.text}] if answer.text else []), *parts]
     elif answer.grounded is not None:
         parts = [{"text": "".join(sentence.text for sentence in answer.grounded)}]
-        candidate["groundingMetadata"] = grounding_metadata([answer.grounded], answer.queries)
+        candidate["groundingMetadata"] = _grounding(answer.grounded, answer.queries)
     elif answer.json is not None:
         parts = [{"text": json.dumps(answer.json, ensure_ascii=False)}]
     elif answer.text is not None:
@@ -119,38 +112,28 @@ def write(answer: ModelReply, ids: Iterator[int]) -> dict[str, Any]:
     return candidate
 
 
-def grounding_metadata(
-    parts: Sequence[Iterable[GroundedSentence]], queries: Sequence[str] = ()
-) -> dict[str, Any]:
-    """Return the grounding metadata of parts made of sentences; offsets are UTF-8 bytes."""
+def _grounding(sentences: Iterable[GroundedSentence], queries: Sequence[str]) -> dict[str, Any]:
+    """Return the grounding metadata of a part made of sentences; offsets are UTF-8 bytes."""
     chunks: dict[str, dict[str, Any]] = {}
     supports: list[dict[str, Any]] = []
-    for index, sentences in enumerate(parts):
-        at = 0
-        for sentence in sentences:
-            start, at = at, at + len(sentence.text.encode("utf-8", "replace"))
-            if not sentence.pages:
-                continue
-            for page in sentence.pages:
-                chunks.setdefault(page.uri, {"web": {"uri": page.uri, "title": page.title}})
-            segment = {"partIndex": index, "startIndex": start, "endIndex": at}
-            supports.append(
-                {
-                    "segment": {k: v for k, v in segment.items() if v} | {"text": sentence.text},
-                    "groundingChunkIndices": [list(chunks).index(p.uri) for p in sentence.pages],
-                }
-            )
+    at = 0
+    for sentence in sentences:
+        start, at = at, at + len(sentence.text.encode("utf-8", "replace"))
+        if not sentence.pages:
+            continue
+        for page in sentence.pages:
+            chunks.setdefault(page.uri, {"web": {"uri": page.uri, "title": page.title}})
+        places = {"startIndex": start} if start else {}
+        segment = places | {"endIndex": at, "text": sentence.text}
+        indices = [list(chunks).index(page.uri) for page in sentence.pages]
+        supports.append({"segment": segment, "groundingChunkIndices": indices})
     metadata: dict[str, Any] = {"webSearchQueries": list(queries)}
     if queries:
-        chips = "".join(f'<a class="chip">{_escape(query)}</a>' for query in queries)
+        chips = "".join(f'<a class="chip">{escape(query)}</a>' for query in queries)
         metadata["searchEntryPoint"] = {"renderedContent": f'<div class="chips">{chips}</div>'}
     if chunks:
         metadata |= {"groundingChunks": list(chunks.values()), "groundingSupports": supports}
     return metadata
-
-
-def _escape(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def tokens(value: Any) -> int:
@@ -159,35 +142,24 @@ def tokens(value: Any) -> int:
     return -(-len(text.encode("utf-8", "replace")) // 4) if text else 0
 
 
-METHODS = ("embedContent", "batchEmbedContents")
-_BATCH = 100
-_FULL = 3072
-_TASKS = frozenset(
-    {
-        "RETRIEVAL_QUERY",
-        "RETRIEVAL_DOCUMENT",
-        "SEMANTIC_SIMILARITY",
-        "CLASSIFICATION",
-        "CLUSTERING",
-        "QUESTION_ANSWERING",
-        "FACT_VERIFICATION",
-        "CODE_RETRIEVAL_QUERY",
-    }
-)
+_GENERATE = ("generateContent", "streamGenerateContent")
+_BATCH, _FULL = 100, 3072
+_TASKS = (
+    "RETRIEVAL_QUERY", "RETRIEVAL_DOCUMENT", "SEMANTIC_SIMILARITY", "CLASSIFICATION", "CLUSTERING",
+    "QUESTION_ANSWERING", "FACT_VERIFICATION", "CODE_RETRIEVAL_QUERY",
+)  # fmt: skip
 _PREFIXES = ("task: search result | query: ", "title: none | text: ")
 
 
-def embed_reply(method: str, body: Any, model: str) -> dict[str, Any]:
-    """Return the reply; raises Refused for what the service answers with an error."""
+def _embedded(method: str, body: Any, model: str) -> dict[str, Any]:
+    """Return the vectors of one text or of several."""
     if not isinstance(body, Mapping):
         raise RefusedRequest("Invalid JSON payload received.")
     if method == "embedContent":
         return {"embedding": _vector(body, model)}
     requests = body.get("requests") or []
     if len(requests) > _BATCH:
-        raise RefusedRequest(
-            f"BatchEmbedContentsRequest.requests: at most {_BATCH} requests per batch"
-        )
+        raise RefusedRequest(f"BatchEmbedContentsRequest.requests: at most {_BATCH} a batch")
     for request in requests:
         if request.get("model", f"models/{model}") != f"models/{model}":
             raise RefusedRequest("all models must match the model of the batch")
@@ -224,14 +196,6 @@ STATUS = {
 TYPE = "type.googleapis.com/google.rpc."
 
 
-def _refuse(error: RefusedRequest) -> web.Response:
-    body = {"code": error.status, "message": error.message, "status": STATUS[error.status]}
-    if error.reason:
-        info = {"@type": f"{TYPE}ErrorInfo", "reason": error.reason, "domain": "googleapis.com"}
-        body["details"] = [info]
-    return web.json_response({"error": body}, status=error.status)
-
-
 class GeminiService(StreamingService):
     """Speak Gemini's protocol for a model. `key` None accepts any key, but not none at all."""
 
@@ -250,43 +214,38 @@ class GeminiService(StreamingService):
             self.app.router.add_get(f"/{version}/models/{{model}}", self._get)
             self.app.router.add_post(f"/{version}/models/{{model}}:{{method}}", self._call)
 
+    def refusal(self, error: RefusedRequest) -> Any:
+        body = {"code": error.status, "message": error.message, "status": STATUS[error.status]}
+        if error.reason:
+            info = {"@type": f"{TYPE}ErrorInfo", "reason": error.reason}
+            body["details"] = [info | {"domain": "googleapis.com"}]
+        return {"error": body}
+
     async def _list(self, request: web.Request) -> web.StreamResponse:
-        try:
-            self._check_key(request)
-        except RefusedRequest as error:
-            return _refuse(error)
+        self._check_key(request)
         return web.json_response({"models": [_model(name) for name in sorted(self.models)]})
 
     async def _get(self, request: web.Request) -> web.StreamResponse:
-        try:
-            return web.json_response(_model(self._checked_model(request)))
-        except RefusedRequest as error:
-            return _refuse(error)
+        return web.json_response(_model(self._checked_model(request)))
 
     async def _call(self, request: web.Request) -> web.StreamResponse:
         method, body = request.match_info["method"], request[BODY]
-        try:
-            model = self._checked_model(request)
-            if method == "countTokens":
-                return web.json_response({"totalTokens": tokens(body)})
-            if model in GOOGLE_EMBEDDINGS and method in METHODS:
-                return web.json_response(embed_reply(method, body, model))
-            if model in GOOGLE_EMBEDDINGS or method not in (
-                "generateContent",
-                "streamGenerateContent",
-            ):
-                raise RefusedRequest(f"unknown method {method}", 404)
-            self.check(body, model)
-        except RefusedRequest as error:
-            return _refuse(error)
-        answer = _answered(self.model, read(body, model), _since(body))
+        model = self._checked_model(request)
+        if method == "countTokens":
+            return web.json_response({"totalTokens": tokens(body)})
+        if model in GOOGLE_EMBEDDINGS and method in ("embedContent", "batchEmbedContents"):
+            return web.json_response(_embedded(method, body, model))
+        if model in GOOGLE_EMBEDDINGS or method not in _GENERATE:
+            raise RefusedRequest(f"unknown method {method}", 404)
+        self.check(body, model)
+        answer = _answered(self.model, _turn(body, model), _since(body))
         reply = GeminiReply(answer, model, tokens(body), self._ids)
         if method == "generateContent":
             return web.json_response(reply.whole())
         return await self.stream(request, reply)
 
     def check(self, body: Any, model: str) -> None:
-        """Raise Refused for a request that asks nothing."""
+        """Refuse a request that asks nothing."""
         if not isinstance(body, Mapping) or not body.get("contents"):
             raise RefusedRequest("contents is not specified")
 
@@ -337,7 +296,7 @@ class GeminiReply:
     ) -> None:
         self._model, self._prompt, self._written = model, prompt_tokens, 0
         self._id = f"response-{next(ids)}"
-        self.candidate = write(answer, ids)
+        self.candidate = _candidate(answer, ids)
         self._blocked = answer.finish == "PROMPT_BLOCKED"
         self._parts = (self.candidate.get("content") or {}).get("parts") or []
         self.text = "".join(part.get("text", "") for part in self._parts)
@@ -354,39 +313,29 @@ class GeminiReply:
         return self._body(candidate | ({"finishReason": finish} if finish else {}))
 
     def pieces(self, chunk_tokens: int) -> Iterable[str]:
-        return _pieces(self.text, chunk_tokens)
+        """Yield text in chunks of about so many tokens, never inside a character."""
+        piece, size = "", 0
+        for character in self.text:
+            piece, size = piece + character, size + len(character.encode("utf-8", "replace"))
+            if size >= chunk_tokens * 4:
+                yield piece
+                piece, size = "", 0
+        if piece:
+            yield piece
 
     def event(self, piece: str) -> bytes:
         return sse(self.chunk(piece))
 
     def end(self) -> Iterable[bytes]:
-        yield sse(self.last())
-
-    def last(self) -> dict[str, Any]:
-        if self._blocked or not self.text:
-            return self.whole()
-        return self._body(self.candidate | {"content": {"role": "model", "parts": [{"text": ""}]}})
+        empty = {"content": {"role": "model", "parts": [{"text": ""}]}}
+        nothing_sent = self._blocked or not self.text
+        yield sse(self.whole() if nothing_sent else self._body(self.candidate | empty))
 
     def _body(self, candidate: Mapping[str, Any] | None) -> dict[str, Any]:
-        usage = {
-            "promptTokenCount": self._prompt,
-            "candidatesTokenCount": self._written,
-            "totalTokenCount": self._prompt + self._written,
-        }
+        usage = {"promptTokenCount": self._prompt, "candidatesTokenCount": self._written}
+        usage["totalTokenCount"] = self._prompt + self._written
         body = {"usageMetadata": usage, "modelVersion": self._model, "responseId": self._id}
         return body | ({"candidates": [candidate]} if candidate else {})
-
-
-def _pieces(text: str, chunk_tokens: int) -> Iterable[str]:
-    """Yield text in chunks of about `chunk_tokens`, never inside a character."""
-    piece, size = "", 0
-    for character in text:
-        piece, size = piece + character, size + len(character.encode("utf-8", "replace"))
-        if size >= chunk_tokens * 4:
-            yield piece
-            piece, size = "", 0
-    if piece:
-        yield piece
 
 
 def sse(body: Mapping[str, Any]) -> bytes:
@@ -395,12 +344,11 @@ def sse(body: Mapping[str, Any]) -> bytes:
 
 
 def _model(name: str) -> dict[str, Any]:
+    methods = ["embedContent"] if name in GOOGLE_EMBEDDINGS else ["generateContent", "countTokens"]
     return {
         "name": f"models/{name}",
         "displayName": name,
         "inputTokenLimit": 1_048_576,
         "outputTokenLimit": 65_536,
-        "supportedGenerationMethods": (
-            ["embedContent"] if name in GOOGLE_EMBEDDINGS else ["generateContent", "countTokens"]
-        ),
+        "supportedGenerationMethods": methods,
     }

@@ -19,6 +19,14 @@ BODY: web.RequestKey[Any] = web.RequestKey("body", object)
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
+class RefusedRequest(Exception):
+    """Refuse a request, with this status and the word of the protocol for why."""
+
+    def __init__(self, message: str, status: int = 400, reason: str | None = None) -> None:
+        super().__init__(message)
+        self.message, self.status, self.reason = message, status, reason
+
+
 class Service:
     """Hold the routes of one service; mount its `app` with `serve`."""
 
@@ -31,6 +39,8 @@ class Service:
         request[BODY] = await _body(request)
         try:
             return await self.respond(request, handler)
+        except RefusedRequest as error:
+            return web.json_response(self.refusal(error), status=error.status)
         except (web.HTTPException, OSError):
             raise
         except Exception:
@@ -41,10 +51,17 @@ class Service:
         """Answer a request whose body has been read."""
         return await handler(request)
 
+    def refusal(self, error: RefusedRequest) -> Any:
+        """Return the body with which the protocol refuses a request."""
+        return {"detail": error.message}
 
-def has_bearer(request: web.Request, key: str | None) -> bool:
-    """Return True if a request bears the key; without a key everybody may come."""
-    return not key or request.headers.get("Authorization") == f"Bearer {key}"
+
+def check_bearer(
+    request: web.Request, key: str | None, message: str, reason: str | None = None
+) -> None:
+    """Refuse a request without the key as bearer; without a key everybody may come."""
+    if key and request.headers.get("Authorization") != f"Bearer {key}":
+        raise RefusedRequest(message, 401, reason)
 
 
 async def _body(request: web.Request) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 from aiohttp import web
 
 from agent.knowledge.markup import heading_level
-from agent.sample.services.loopback import BODY, Service, has_bearer
+from agent.sample.services.loopback import BODY, RefusedRequest, Service, check_bearer
 
 MAX_BYTES = 200 << 20
 
@@ -21,27 +21,18 @@ class MineruService(Service):
         self.key = key
         self.app.router.add_post("/v1/file_parse", self._parse)
 
-    def refusal(self, request: web.Request) -> web.Response | None:
-        """Return the refusal of a request, or None."""
-        if error := self.unauthorized(request):
-            return error
-        if request.content_type != "application/octet-stream":
-            return web.json_response({"detail": "Unsupported media type"}, status=415)
-        if request.content_length is None:
-            return web.json_response({"detail": "Content-Length is required"}, status=411)
-        if request.content_length > MAX_BYTES:
-            return web.json_response({"detail": "The file is too large"}, status=413)
-        return None
-
-    def unauthorized(self, request: web.Request) -> web.Response | None:
-        """Return the refusal of a wrong key, or None."""
-        if not has_bearer(request, self.key):
-            return web.json_response({"detail": "Invalid API key"}, status=401)
-        return None
+    def check_key(self, request: web.Request) -> None:
+        """Refuse a wrong key."""
+        check_bearer(request, self.key, "Invalid API key")
 
     async def _parse(self, request: web.Request) -> web.Response:
-        if refusal := self.refusal(request):
-            return refusal
+        self.check_key(request)
+        if request.content_type != "application/octet-stream":
+            raise RefusedRequest("Unsupported media type", 415)
+        if request.content_length is None:
+            raise RefusedRequest("Content-Length is required", 411)
+        if request.content_length > MAX_BYTES:
+            raise RefusedRequest("The file is too large", 413)
         task = uuid.uuid4().hex
         text = await asyncio.to_thread(self.read, request[BODY])
         name = request.query.get("filename", "file.pdf")

@@ -17,8 +17,13 @@ from agent.sample.model.request import (
     Tool,
     ToolResult,
 )
-from agent.sample.services.gemini import RefusedRequest, tokens
-from agent.sample.services.loopback import BODY, StreamingService, has_bearer
+from agent.sample.services.gemini import tokens
+from agent.sample.services.loopback import (
+    BODY,
+    RefusedRequest,
+    StreamingService,
+    check_bearer,
+)
 
 FINISHES = {"STOP": "stop", "MAX_TOKENS": "length", "SAFETY": "content_filter"}
 
@@ -43,11 +48,12 @@ class OpenAIService(StreamingService):
         self.app.router.add_get("/v1/models", self._list)
         self.app.router.add_post("/v1/chat/completions", self._complete)
 
+    def refusal(self, error: RefusedRequest) -> Any:
+        body = {"message": error.message, "type": "invalid_request_error", "code": error.reason}
+        return {"error": body}
+
     async def _list(self, request: web.Request) -> web.StreamResponse:
-        try:
-            self._check_key(request)
-        except RefusedRequest as error:
-            return _refuse(error)
+        self._check_key(request)
         models = [self.listed(name) for name in sorted(self.models or ())]
         return web.json_response({"object": "list", "data": models})
 
@@ -56,34 +62,45 @@ class OpenAIService(StreamingService):
         return {"id": name, "object": "model"}
 
     def _check_key(self, request: web.Request) -> None:
-        if not has_bearer(request, self.key):
-            raise RefusedRequest("Incorrect API key provided", 401, "invalid_api_key")
+        check_bearer(request, self.key, "Incorrect API key provided", "invalid_api_key")
 
     async def _complete(self, request: web.Request) -> web.StreamResponse:
         body = request[BODY]
-        try:
-            self._check_key(request)
-            self.check(body)
-            if self.models is not None and body["model"] not in self.models:
-                raise RefusedRequest(
-                    f"The model {body['model']} does not exist", 404, "model_not_found"
-                )
-        except RefusedRequest as error:
-            return _refuse(error)
-        answer = self.model.respond(read(body))
+        self._check_key(request)
+        self.check(body)
+        if self.models is not None and body["model"] not in self.models:
+            message = f"The model {body['model']} does not exist"
+            raise RefusedRequest(message, 404, "model_not_found")
+        answer = self.model.respond(_turn(body))
         reply = OpenAIReply(body, self.write(answer), answer, self.shape)
         if body.get("stream"):
             return await self.stream(request, reply)
         return web.json_response(reply.whole())
 
     def check(self, body: Any) -> None:
-        """Raise Refused for a request that asks nothing."""
+        """Refuse a request that asks nothing."""
         if not isinstance(body, Mapping) or not body.get("messages"):
             raise RefusedRequest("messages is required")
 
     def write(self, answer: ModelReply) -> dict[str, Any]:
         """Return the answer as an assistant message."""
-        return write(answer, self._ids)
+        text = answer.text
+        if answer.grounded is not None:
+            text = "".join(sentence.text for sentence in answer.grounded)
+        elif answer.json is not None:
+            text = json.dumps(answer.json, ensure_ascii=False)
+        message: dict[str, Any] = {"role": "assistant", "content": text or ""}
+        if answer.calls:
+            message["tool_calls"] = [self._call(call) for call in answer.calls]
+        return message
+
+    def _call(self, call: FunctionCall) -> dict[str, Any]:
+        function = {"name": call.name, "arguments": json.dumps(call.args)}
+        return {
+            "id": call.id or f"call-{next(self._ids)}",
+            "type": "function",
+            "function": function,
+        }
 
     def shape(self, body: dict[str, Any]) -> dict[str, Any]:
         """Return a reply's body, or a chunk's, as it is sent."""
@@ -130,8 +147,8 @@ class OpenAIReply:
         return {"usage": counts | {"total_tokens": prompt + completion}}
 
 
-def read(body: Mapping[str, Any]) -> ModelTurn:
-    """Return the request as a Turn; a schema told in words is read back from the system message."""
+def _turn(body: Mapping[str, Any]) -> ModelTurn:
+    """Return what a request asks; a schema told in words is read from the system message."""
     messages = body["messages"]
     system = "\n\n".join(_text(m) for m in messages if m["role"] == "system")
     last = max((i for i, m in enumerate(messages) if m["role"] == "user"), default=-1)
@@ -183,26 +200,6 @@ def _text(message: Mapping[str, Any]) -> str:
     return "".join(block.get("text", "") for block in content)
 
 
-def write(answer: ModelReply, ids: "itertools.count[int]") -> dict[str, Any]:
-    """Return the answer as an assistant message."""
-    text = answer.text
-    if answer.grounded is not None:
-        text = "".join(sentence.text for sentence in answer.grounded)
-    elif answer.json is not None:
-        text = json.dumps(answer.json, ensure_ascii=False)
-    message: dict[str, Any] = {"role": "assistant", "content": text or ""}
-    if answer.calls:
-        message["tool_calls"] = [
-            {
-                "id": call.id or f"call-{next(ids)}",
-                "type": "function",
-                "function": {"name": call.name, "arguments": json.dumps(call.args)},
-            }
-            for call in answer.calls
-        ]
-    return message
-
-
 def _envelope(body: Mapping[str, Any], kind: str) -> dict[str, Any]:
     return {"id": "chat-1", "object": kind, "created": 0, "model": body["model"]}
 
@@ -218,8 +215,3 @@ def chunk(
 def sse(body: Mapping[str, Any]) -> bytes:
     """Return a body as a server-sent event."""
     return f"data: {json.dumps(body)}\n\n".encode()
-
-
-def _refuse(error: RefusedRequest) -> web.Response:
-    body = {"message": error.message, "type": "invalid_request_error", "code": error.reason}
-    return web.json_response({"error": body}, status=error.status)

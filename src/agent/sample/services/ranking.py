@@ -13,7 +13,7 @@ from typing import Any
 from aiohttp import web
 
 from agent.knowledge.terms import query_terms, terms
-from agent.sample.services.loopback import BODY, Service, has_bearer
+from agent.sample.services.loopback import BODY, RefusedRequest, Service, check_bearer
 
 TEI_BATCH = 32
 TEI_BYTES = 2_000_000
@@ -67,42 +67,44 @@ class RankingService(Service):
         self.app.router.add_post("/v1/rerank", self._jina_rerank)
         self.app.router.add_post("/v1/embeddings", self._openai_embed)
 
+    def refusal(self, error: RefusedRequest) -> Any:
+        """Return an error as TEI, Jina or OpenAI writes it."""
+        if error.reason == "Jina":
+            return {"detail": error.message}
+        if error.reason in ("invalid_api_key", "invalid_request_error"):
+            error_body = {"message": error.message, "type": error.reason, "code": error.reason}
+            return {"error": error_body}
+        return {"error": error.message, "error_type": error.reason}
+
     async def _tei_rerank(self, request: web.Request) -> web.Response:
-        body = request[BODY]
-        if refusal := self._tei_refusal(request, body, "texts"):
-            return refusal
-        return web.json_response(_best_first(body["query"], body["texts"], "score"))
+        texts = self._tei_texts(request, "texts")
+        return web.json_response(_best_first(request[BODY]["query"], texts, "score"))
 
     async def _tei_embed(self, request: web.Request) -> web.Response:
-        body = request[BODY]
-        if refusal := self._tei_refusal(request, body, "inputs"):
-            return refusal
-        vectors = [text_vector(text, self._dimensions) for text in body["inputs"]]
-        return web.json_response([unit(v) for v in vectors] if body.get("normalize") else vectors)
+        texts = self._tei_texts(request, "inputs")
+        vectors = [text_vector(text, self._dimensions) for text in texts]
+        is_unit = request[BODY].get("normalize")
+        return web.json_response([unit(v) for v in vectors] if is_unit else vectors)
 
     async def _jina_rerank(self, request: web.Request) -> web.Response:
         body = request[BODY]
-        if not has_bearer(request, self._key):
-            return web.json_response({"detail": "Invalid API key"}, status=401)
+        check_bearer(request, self._key, "Invalid API key", "Jina")
         if not isinstance(body, dict) or not body.get("documents") or "query" not in body:
-            return web.json_response({"detail": "documents: field required"}, status=422)
+            raise RefusedRequest("documents: field required", 422, "Jina")
         rows = _best_first(body["query"], body["documents"], "relevance_score")
-        count = body.get("top_n") or len(rows)
+        rows = rows[: body.get("top_n") or len(rows)]
         usage = {"total_tokens": sum(map(len, body["documents"]))}
-        return web.json_response(
-            {"model": body.get("model"), "usage": usage, "results": rows[:count]}
-        )
+        return web.json_response({"model": body.get("model"), "usage": usage, "results": rows})
 
     async def _openai_embed(self, request: web.Request) -> web.Response:
         body = request[BODY]
-        if not has_bearer(request, self._key):
-            error = {"message": "Incorrect API key provided.", "code": "invalid_api_key"}
-            return web.json_response({"error": error}, status=401)
+        check_bearer(request, self._key, "Incorrect API key provided.", "invalid_api_key")
         inputs = body.get("input") if isinstance(body, dict) else None
         if not inputs or any(not text for text in inputs):
-            return _openai_refusal("'$.input' is invalid.")
+            raise RefusedRequest("'$.input' is invalid.", reason="invalid_request_error")
         if len(inputs) > self._inputs:
-            return _openai_refusal(f"batch size is invalid, it should be at most {self._inputs}.")
+            message = f"batch size is invalid, it should be at most {self._inputs}."
+            raise RefusedRequest(message, reason="invalid_request_error")
         size = body.get("dimensions") or self._dimensions
         # Not in order: only `index` says which text a vector belongs to.
         rows = [
@@ -111,35 +113,26 @@ class RankingService(Service):
         ]
         used = sum(max(1, len(text) // 4) for text in inputs)
         usage = {"prompt_tokens": used, "total_tokens": used}
-        return web.json_response(
-            {"object": "list", "model": body.get("model"), "data": rows, "usage": usage}
-        )
+        reply = {"object": "list", "model": body.get("model"), "data": rows, "usage": usage}
+        return web.json_response(reply)
 
-    def _tei_refusal(self, request: web.Request, body: Any, field: str) -> web.Response | None:
-        if not has_bearer(request, self._key):
-            return _tei_error("Unauthorized", "Unauthorized", 401)
+    def _tei_texts(self, request: web.Request, field: str) -> list[str]:
+        """Return the texts of a request; refuse what TEI refuses."""
+        body = request[BODY]
+        check_bearer(request, self._key, "Unauthorized", "Unauthorized")
         if (request.content_length or 0) > TEI_BYTES:
-            return _tei_error("length limit exceeded", "Validation", 413)
+            raise RefusedRequest("length limit exceeded", 413, "Validation")
         texts = body.get(field) if isinstance(body, dict) else None
         if not isinstance(texts, list) or not texts:
-            return _tei_error(f"`{field}` cannot be empty", "Validation", 413)
+            raise RefusedRequest(f"`{field}` cannot be empty", 413, "Validation")
         if len(texts) > self._batch:
             message = f"batch size {len(texts)} > maximum allowed batch size {self._batch}"
-            return _tei_error(message, "Validation", 422)
+            raise RefusedRequest(message, 422, "Validation")
         if not body.get("truncate") and any(len(text) > TEI_CHARACTERS for text in texts):
-            return _tei_error("`inputs` must have less than 512 tokens", "Validation", 413)
-        return None
+            raise RefusedRequest("`inputs` must have less than 512 tokens", 413, "Validation")
+        return texts
 
 
 def _best_first(query: str, texts: Sequence[str], name: str) -> list[dict[str, Any]]:
     rows = [{"index": at, name: likeness(query, text)} for at, text in enumerate(texts)]
     return sorted(rows, key=lambda row: -float(row[name]))
-
-
-def _tei_error(message: str, kind: str, status: int) -> web.Response:
-    return web.json_response({"error": message, "error_type": kind}, status=status)
-
-
-def _openai_refusal(message: str) -> web.Response:
-    error = {"message": message, "type": "invalid_request_error", "code": None}
-    return web.json_response({"error": error}, status=400)

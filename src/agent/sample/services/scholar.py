@@ -25,7 +25,7 @@ from aiohttp import web
 
 from agent.sample.corpus import search_records
 from agent.sample.records import frozen, read_sheets
-from agent.sample.services.loopback import Service, has_bearer
+from agent.sample.services.loopback import RefusedRequest, Service, check_bearer
 
 
 @dataclass(frozen=True)
@@ -150,14 +150,14 @@ class OpenAlexService(Service):
         self._key, self._papers = key, papers or papers_of("openalex")
         self.app.router.add_get("/works", self._works)
 
+    def refusal(self, error: RefusedRequest) -> Any:
+        return {"error": error.reason, "message": error.message}
+
     async def _works(self, request: web.Request) -> web.Response:
-        if not has_bearer(request, self._key):
-            error = {"error": "Invalid API key", "message": "API key is not valid"}
-            return web.json_response(error, status=401)
+        check_bearer(request, self._key, "API key is not valid", "Invalid API key")
         query = request.query.get("search", "")
         if not query:
-            error = {"error": "Invalid query parameters error.", "message": "search is empty"}
-            return web.json_response(error, status=400)
+            raise RefusedRequest("search is empty", reason="Invalid query parameters error.")
         size = int(request.query.get("per_page", "25"))
         works = [_work(paper) for paper in self._papers(query, size)]
         meta = {"count": len(works), "page": 1, "per_page": size}
@@ -176,14 +176,17 @@ class SemanticScholarService(Service):
         self._papers = papers or papers_of("semantic_scholar")
         self.app.router.add_get("/graph/v1/paper/search", self._search)
 
+    def refusal(self, error: RefusedRequest) -> Any:
+        return {error.reason: error.message}
+
     async def _search(self, request: web.Request) -> web.Response:
         request_key = request.headers.get("x-api-key")
         if request_key != self._key and not (request_key is None and self._keyless):
-            return web.json_response({"message": "Forbidden"}, status=403)
+            raise RefusedRequest("Forbidden", 403, "message")
         query = request.query.get("query", "")
         limit = int(request.query.get("limit", "100"))
         if not query or not 0 < limit <= 100:
-            return web.json_response({"error": "Unacceptable query params"}, status=400)
+            raise RefusedRequest("Unacceptable query params", reason="error")
         papers = [_scholarly(paper) for paper in self._papers(query, limit)]
         # No hit is a reply without `data`.
         data = {"data": papers} if papers else {}

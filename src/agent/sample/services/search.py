@@ -13,7 +13,7 @@ from aiohttp import web
 from agent.sample.corpus import search_pages
 from agent.sample.nearest import ranked, sentences
 from agent.sample.records import SamplePage, load_sample
-from agent.sample.services.loopback import BODY, Service, has_bearer
+from agent.sample.services.loopback import BODY, RefusedRequest, Service, check_bearer
 
 Pages = Callable[[str, int], Sequence[SamplePage]]
 KEY = "offline-search-key"
@@ -34,6 +34,14 @@ def newer(pages: Pages, query: str, limit: int, since: str) -> Sequence[SamplePa
     if not since:
         return pages(query, limit)
     return [page for page in pages(query, _MOST) if page.published >= since][:limit]
+
+
+def _asked(request: web.Request, name: str, message: str) -> dict[str, Any]:
+    """Return the body; refuse one without a query, which is called so."""
+    body = request[BODY]
+    if not isinstance(body, dict) or not body.get(name):
+        raise RefusedRequest(message)
+    return body
 
 
 def days_back(days: int) -> str:
@@ -57,19 +65,16 @@ class TavilyService(Service):
         self.app.router.add_post("/search", self._search)
         self.app.router.add_post("/extract", self._extract)
 
-    def refusal(self, request: web.Request) -> web.Response | None:
-        """Return the refusal of a wrong key, or None."""
-        if has_bearer(request, self._key):
-            return None
-        error = "Unauthorized: missing or invalid API key."
-        return web.json_response({"detail": {"error": error}}, status=401)
+    def refusal(self, error: RefusedRequest) -> Any:
+        return {"detail": {"error": error.message}}
+
+    def check_key(self, request: web.Request) -> None:
+        """Refuse a wrong key."""
+        check_bearer(request, self._key, "Unauthorized: missing or invalid API key.")
 
     async def _search(self, request: web.Request) -> web.Response:
-        if refusal := self.refusal(request):
-            return refusal
-        body = request[BODY]
-        if not isinstance(body, dict) or not body.get("query"):
-            return web.json_response({"detail": {"error": "Query is missing."}}, status=400)
+        self.check_key(request)
+        body = _asked(request, "query", "Query is missing.")
         full = bool(body.get("include_raw_content"))
         count = int(body.get("max_results", 5))
         pages = newer(self._pages, body["query"], count, _tavily_since(body))
@@ -83,37 +88,21 @@ class TavilyService(Service):
             }
             for index, page in enumerate(pages)
         ]
-        return web.json_response(
-            {
-                "query": body["query"],
-                "follow_up_questions": None,
-                "answer": None,
-                "images": [],
-                "results": results,
-                "response_time": 0.1,
-                "request_id": "offline",
-            }
-        )
+        rest: dict[str, Any] = {"answer": None, "images": [], "follow_up_questions": None}
+        rest |= {"response_time": 0.1, "request_id": "offline"}
+        return web.json_response({"query": body["query"], "results": results} | rest)
 
     async def _extract(self, request: web.Request) -> web.Response:
-        if refusal := self.refusal(request):
-            return refusal
+        self.check_key(request)
         urls = request[BODY].get("urls") if isinstance(request[BODY], dict) else None
         urls = [urls] if isinstance(urls, str) else urls or []
         if not 0 < len(urls) <= 20:
-            return web.json_response({"detail": {"error": "1 to 20 URLs."}}, status=400)
+            raise RefusedRequest("1 to 20 URLs.")
         texts = {url: self._text(url) for url in urls}
-        return web.json_response(
-            {
-                "results": [
-                    {"url": u, "raw_content": t, "images": []} for u, t in texts.items() if t
-                ],
-                "failed_results": [
-                    {"url": u, "error": "Failed to fetch url"} for u, t in texts.items() if not t
-                ],
-                "response_time": 0.1,
-            }
-        )
+        read = [{"url": u, "raw_content": t, "images": []} for u, t in texts.items() if t]
+        failed = [{"url": u, "error": "Failed to fetch url"} for u, t in texts.items() if not t]
+        reply = {"results": read, "failed_results": failed, "response_time": 0.1}
+        return web.json_response(reply)
 
     def _text(self, url: str) -> str | None:
         # Other pages than the sample's are looked up by the words that their address holds.
@@ -136,14 +125,13 @@ class SerperService(Service):
         self._key, self._pages = key, pages
         self.app.router.add_post("/search", self._search)
 
+    def refusal(self, error: RefusedRequest) -> Any:
+        return {"message": error.message, "statusCode": error.status}
+
     async def _search(self, request: web.Request) -> web.Response:
         if request.headers.get("X-API-KEY") != self._key:
-            refusal = {"message": "Unauthorized.", "statusCode": 403}
-            return web.json_response(refusal, status=403)
-        body = request[BODY]
-        if not isinstance(body, dict) or not body.get("q"):
-            error = {"message": "Missing query parameter", "statusCode": 400}
-            return web.json_response(error, status=400)
+            raise RefusedRequest("Unauthorized.", 403)
+        body = _asked(request, "q", "Missing query parameter")
         count, since = int(body.get("num", 10)), _serper_since(str(body.get("tbs")))
         organic = [
             {
@@ -156,14 +144,8 @@ class SerperService(Service):
             for index, page in enumerate(newer(self._pages, body["q"], count, since), 1)
         ]
         parameters = {"q": body["q"], "type": "search", "engine": "google"}
-        return web.json_response(
-            {
-                "searchParameters": parameters,
-                "organic": organic,
-                "relatedSearches": [],
-                "credits": 1,
-            }
-        )
+        reply = {"searchParameters": parameters, "organic": organic}
+        return web.json_response(reply | {"relatedSearches": [], "credits": 1})
 
 
 def _serper_since(range_: str) -> str:
@@ -183,25 +165,19 @@ class BochaService(Service):
         self._key, self._pages = key, pages
         self.app.router.add_post("/v1/web-search", self._search)
 
+    def refusal(self, error: RefusedRequest) -> Any:
+        return {"code": str(error.status), "message": error.message, "log_id": "offline"}
+
     async def _search(self, request: web.Request) -> web.Response:
-        if not has_bearer(request, self._key):
-            refusal = {"code": "401", "message": "Invalid API KEY", "log_id": "offline"}
-            return web.json_response(refusal, status=401)
-        body = request[BODY]
-        if not isinstance(body, dict) or not body.get("query"):
-            error = {"code": "400", "message": "Missing parameter query", "log_id": "offline"}
-            return web.json_response(error, status=400)
+        check_bearer(request, self._key, "Invalid API KEY")
+        body = _asked(request, "query", "Missing parameter query")
         count, since = int(body.get("count", 10)), _bocha_since(str(body.get("freshness")))
         pages = newer(self._pages, body["query"], count, since)
         summary = bool(body.get("summary"))
         value = [_bocha_page(index, page, summary) for index, page in enumerate(pages)]
-        web_pages = {
-            "totalEstimatedMatches": len(value),
-            "value": value,
-            "someResultsRemoved": False,
-        }
+        found = {"totalEstimatedMatches": len(value), "value": value, "someResultsRemoved": False}
         context = {"originalQuery": body["query"]}
-        reply = {"_type": "SearchResponse", "queryContext": context, "webPages": web_pages}
+        reply = {"_type": "SearchResponse", "queryContext": context, "webPages": found}
         return web.json_response({"code": 200, "log_id": "offline", "msg": None, "data": reply})
 
 
