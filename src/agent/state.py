@@ -125,6 +125,8 @@ class Turn(TypedDict):
     """Of code's own sentences."""
     answer_language: NotRequired[str]
     """The language to write in, as prompts name it: any."""
+    reader: NotRequired[Language]
+    """Of code's sentences in the answer, where that is not `language`."""
     today: str
     """ISO date where the place is that it is about; where none is known, where the user is."""
     now: NotRequired[str]
@@ -162,6 +164,11 @@ class Turn(TypedDict):
 def answer_language(turn: Turn) -> str:
     """Return how prompts name the language that this turn's reader is written to in."""
     return turn.get("answer_language") or language_name(turn["language"])
+
+
+def reader_language(turn: Turn) -> Language:
+    """Return the language of code's sentences in this turn's answer."""
+    return turn.get("reader", turn["language"])
 
 
 class PlannedQuery(Query):

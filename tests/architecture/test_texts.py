@@ -178,3 +178,25 @@ def test_a_text_is_given_its_values() -> None:
 def test_no_text_is_empty_but_the_space_that_chinese_does_without(language: str) -> None:
     empty = {key for key, text in texts(language).items() if not text}
     assert empty <= {"punctuation.space"}
+
+
+OF_ANSWERS = sorted({path.stem for path in (SOURCE / "agent/texts").glob("*.toml")} - {*LANGUAGES})
+
+
+@pytest.mark.parametrize("language", OF_ANSWERS)
+def test_a_language_of_answers_says_what_english_does_with_the_same_values(language: str) -> None:
+    own, english = texts(language), texts("en")
+    assert own.keys() <= english.keys()
+    values = {key: set(PLACEHOLDER.findall(text)) for key, text in own.items()}
+    assert values == {key: set(PLACEHOLDER.findall(english[key])) for key in own}
+    assert own.keys() >= {key for key in english if key.startswith(("answer.sources", "outing.c"))}
+
+
+@pytest.mark.parametrize("language", [*LANGUAGES, *OF_ANSWERS])
+@pytest.mark.parametrize("section", ["sources", "routes", "weather"])
+def test_the_page_knows_the_headings_that_it_shows_in_views_of_their_own(
+    section: str, language: str
+) -> None:
+    heading = texts(language)[f"answer.{section}"].strip("*")
+    named = (PAGE / "answer" / "answer_body.js").read_text("utf-8")
+    assert re.search(rf"[(:|\"]{re.escape(heading)}[)|\"]", re.sub(r"\[(\w)\w\]", r"\1", named))

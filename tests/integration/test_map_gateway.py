@@ -202,7 +202,10 @@ async def test_a_radius_widened_for_more_places_is_said(lab: MapLab) -> None:
     map_result = await lab.map_result(coffee)
     assert map_result.radius_m == 5000
     [gap] = map_result.gaps
-    assert (gap["code"], gap["message"]) == ("map_widened", "2.0 km 以内的太少，查到了 5.0 km 以内")
+    assert (gap["code"], gap["message"]) == (
+        "map_widened",
+        "三里屯 2.0 km 以内合适的地点太少，查到了 5.0 km 以内",
+    )
 
 
 async def test_near_me_is_the_users_position_in_the_maps_system(lab: MapLab) -> None:

@@ -7,6 +7,7 @@ import pytest
 from blockbuster import blockbuster_ctx
 from langgraph.checkpoint.memory import InMemorySaver
 
+from agent.evidence.references import strip_references
 from agent.graph import build_graph
 from agent.sample.model.text import block, task_of
 from agent.services import build_services
@@ -51,7 +52,7 @@ async def test_a_reply_beside_queries_is_not_the_answer(lab: Lab) -> None:
 @pytest.mark.parametrize(
     ("question", "tag", "language"),
     [
-        ("故宮入場料", "ja", "en"),
+        ("故宮入場料", "ja", "ja"),
         ("全聚德王府井店 open Monday?", "en", "en"),
         ("故宫 ticket price", "zh", "zh"),
         ("我附近哪裡有停車場？", "zh-Hant", "zh-Hant"),
@@ -64,6 +65,25 @@ async def test_code_says_its_own_in_the_language_that_the_model_read(
     scripted(lab, generate_query=[plan(question=question, language=tag, needs="place")])
     state = await lab.ask(question)
     assert str(answer_of(state).text).endswith(say("answer.needs_place", language))
+
+
+@pytest.mark.parametrize(
+    ("question", "tag"), [("Museen nahe Wangfujing?", "de"), ("왕푸징 근처 박물관", "ko")]
+)
+async def test_an_answer_has_headings_and_footers_in_its_own_language(
+    lab: Lab, question: str, tag: Language
+) -> None:
+    there = plan(nearby("王府井", "博物馆"), question=question, language=tag, outing={})
+    scripted(lab, generate_query=[there])
+    state = await lab.ask(question)
+    text = str(answer_of(state).text)
+    for key in ("answer.sources", "outing.columns.stop", "outing.stays_estimated"):
+        assert say(key, tag) in text
+        assert say(key, "en") not in text
+    credit = say("answer.map_data", tag, time="")
+    assert credit in text
+    assert strip_references(text).endswith("*")
+    assert state["turn"]["language"] == "en"
 
 
 async def test_a_place_written_in_other_letters_is_asked_about_on_its_own_clock(lab: Lab) -> None:

@@ -7,7 +7,13 @@ import pytest
 from agent.configuration import configure
 from agent.core.errors import ConfigurationError
 from agent.texts import Language, is_written_in, say, table
-from agent.texts.languages import language_name, language_of_setting, may_be, named_language
+from agent.texts.languages import (
+    language_name,
+    language_of_answer,
+    language_of_setting,
+    may_be,
+    named_language,
+)
 
 
 @pytest.mark.parametrize(
@@ -49,6 +55,24 @@ def test_a_setting_takes_any_tag_and_code_says_its_own_in_the_nearest(
     assert configure({"answer_language": tag}).answer_language == tag
     assert language_of_setting(tag, "任何问题") == own
     assert language_name(tag) == named
+
+
+@pytest.mark.parametrize(
+    ("tag", "question", "own"),
+    [
+        ("de-AT", "Museen in Peking?", "de"),
+        ("auto", "上野公園の近くで遊べる場所は？", "ja"),
+        ("auto", "경복궁 근처 카페", "ko"),
+        ("auto", "Museen in Peking?", "en"),
+        ("pt-BR", "museus em Pequim", "en"),
+        ("zh-TW", "故宫", "zh-Hant"),
+    ],
+)
+def test_an_answer_is_framed_in_its_own_language_where_there_are_texts(
+    tag: str, question: str, own: Language
+) -> None:
+    assert language_of_answer(tag, question) == own
+    assert say("answer.extractive", own)
 
 
 @pytest.mark.parametrize("tag", ["German", "z", "en_US", "zh-<b>", "en us", "autos-x"])

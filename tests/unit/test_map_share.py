@@ -13,6 +13,7 @@ from agent.core.errors import BudgetExceeded
 from agent.evidence.types import MapTask, Query
 from agent.nodes.routing import continue_to_research, evaluate_research
 from agent.state import PlannedMap, WrittenQuery
+from agent.texts import Language
 
 LIMITS = Limits(
     max_searches=9,
@@ -86,6 +87,26 @@ def test_a_keyword_that_was_planned_but_not_searched_may_be_asked_again() -> Non
     )  # fmt: skip
     assert queries[0]["map"] is not None
     assert queries[0]["map"]["keywords"] == ["小吃", "咖啡厅"]
+
+
+@pytest.mark.parametrize(
+    ("reader", "query", "place"),
+    [
+        ("zh-Hant", "西湖 停车场", "西湖"),
+        ("ja", "西湖 停车场", "西湖"),
+        ("en", "西湖 停车场", "West Lake"),
+        ("zh", "West Lake parking", "West Lake"),
+    ],
+)
+def test_a_place_is_told_by_its_own_name_to_who_reads_its_characters(
+    reader: Language, query: str, place: str
+) -> None:
+    """`距West Lake 1.0 km` stood in a Chinese answer: the model had written the place so."""
+    task = {"intent": "nearby", "place": "West Lake", "keywords": ["停车场"]}
+    wish = WrittenQuery.model_validate({"query": query, "map": task})
+    (planned,) = plan_queries([wish], Configuration(), None, reader=reader)
+    assert planned["map"] is not None
+    assert planned["map"]["place"] == place
 
 
 def test_each_query_keeps_its_own_keywords_and_none_is_searched_twice() -> None:

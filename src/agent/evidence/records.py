@@ -23,7 +23,7 @@ from agent.evidence.types import (
 )
 from agent.evidence.way_steps import step_text
 from agent.evidence.zones import CHINA
-from agent.texts import Language, in_script, say
+from agent.texts import Language, in_script, is_chinese, say
 
 _WORDS: dict[str, Any] = json.loads(
     files(__package__).joinpath("record_words.json").read_text(encoding="utf-8")
@@ -47,7 +47,7 @@ _MAIN_STEPS = 3
 def name_text(place: Place, language: Language) -> str:
     """Return the name as listed; for English readers followed by its English one, or its sound."""
     english = place.get("name_en") or place.get("name_pinyin")
-    if language == "en" and english:
+    if not is_chinese(language) and english:
         return f"{place['name']} ({english})"
     return in_script(place["name"], language)
 
@@ -55,7 +55,7 @@ def name_text(place: Place, language: Language) -> str:
 def map_name(place: Place, language: Language) -> str:
     """Return the name that a map shows: for English readers the English one, or its sound."""
     english = place.get("name_en") or place.get("name_pinyin")
-    return english if english and language == "en" else in_script(place["name"], language)
+    return english if english and not is_chinese(language) else in_script(place["name"], language)
 
 
 def with_pinyin(places: Iterable[Place]) -> list[Place]:
@@ -100,13 +100,13 @@ def district_in_english(name: str) -> str:
 def kind_text(place: Place, language: Language) -> str:
     """Return what the place is; in English where the table of Amap's categories has it."""
     kind = place["category"] or ""
-    return _KINDS.get(kind, kind) if language == "en" else in_script(kind, language)
+    return _KINDS.get(kind, kind) if not is_chinese(language) else in_script(kind, language)
 
 
 def hours_text(place: Place, language: Language) -> str:
     """Return when the place is open: "周一至周日 09:00-20:00", "daily 09:00–20:00"."""
     hours = place["open_time"] or ""
-    if language != "en" or not hours:
+    if is_chinese(language) or not hours:
         return in_script(hours, language)
     for pattern, words in _HOURS:
         hours = pattern.sub(words, hours)
@@ -244,7 +244,7 @@ def _journey_text(steps: Sequence[RouteStep], language: Language) -> str:
 
 def forecast_city(weather: Weather, language: Language) -> str:
     """Return the city of a forecast; for English readers by its English name, where it has one."""
-    return (weather.get("city_en") if language == "en" else None) or in_script(
+    return (weather.get("city_en") if not is_chinese(language) else None) or in_script(
         weather["city"], language
     )
 
@@ -295,14 +295,14 @@ def with_days_asked(weather: Weather, asked: Sequence[str]) -> Weather:
 
 
 def _skies(day: WeatherDay, language: Language) -> str:
-    words = _WORDS["sky"] if language == "en" else {}
+    words = _WORDS["sky"] if not is_chinese(language) else {}
     skies = dict.fromkeys((day["day"], day["night"]))
     return in_script("/".join(str(words.get(sky, sky)) for sky in skies if sky), language)
 
 
 def _wind(wind: str, language: Language) -> str:
     parts = _WIND.fullmatch(wind)
-    if language != "en" or parts is None:
+    if is_chinese(language) or parts is None:
         return in_script(wind, language)
     direction = _WORDS["wind"].get(parts[1], parts[1])
     return f"wind {direction}" + (f", force {parts[2]}" if parts[2] else "")

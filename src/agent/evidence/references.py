@@ -11,7 +11,7 @@ from agent.evidence.markdown import link_url, without_urls
 from agent.evidence.numbering import source_key
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Source
-from agent.texts import Language, say
+from agent.texts import Language, in_every_language, say
 
 _MAX_TITLE = 160
 _MAX_PATH = 60
@@ -19,7 +19,8 @@ _TOLD_TITLE = 50
 """Enough of a title to tell what a page is, and no more than a prompt should spend on it."""
 _MARKDOWN = re.compile(r"([\\\[\]`*_<>|~])")
 _TARGET = re.compile(r"\]\(([^()\s]+)\)")
-_LIST_BEGINS = re.compile(r"\n\n(?:\*\*[来來]源\*\*|\*\*Sources\*\*)\n\n(?=1\. )")
+_OWN_HEADINGS = "|".join(map(re.escape, [*in_every_language("answer.sources"), "**來源**"]))
+_LIST_BEGINS = re.compile(rf"\n\n(?:{_OWN_HEADINGS})\n\n(?=1\. )")
 _DOMAIN = re.compile(r"(?:[\w-]{1,63}\.){1,8}[a-z][a-z0-9-]{1,30}", re.IGNORECASE)
 _REDIRECTING = "vertexaisearch.cloud.google.com"
 

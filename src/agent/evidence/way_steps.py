@@ -6,7 +6,7 @@ from importlib.resources import files
 from typing import Any
 
 from agent.evidence.geo import distance_text
-from agent.texts import Language, say
+from agent.texts import Language, is_chinese, say
 
 _WORDS: dict[str, Any] = json.loads(
     files(__package__).joinpath("record_words.json").read_text(encoding="utf-8")
@@ -35,7 +35,7 @@ def step_text(instruction: str, language: Language) -> str:
     Names of roads stay as the map has them.
     """
     words = " ".join(instruction.split())
-    if language != "en":
+    if is_chinese(language):
         return words[:_LONGEST]
     if not _HAN.search(words) or _IS_ENGLISH.match(words):
         return words

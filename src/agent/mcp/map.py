@@ -32,7 +32,7 @@ from agent.mcp.servers import SERVERS, TellStep
 from agent.mcp.session import SessionLimits, SupervisedSession
 from agent.mcp.tools import BranchTools, branch_tools, subject_of
 from agent.settings import Settings
-from agent.texts import Language
+from agent.texts import Language, is_chinese
 
 _CACHE_SECONDS = 600.0
 """Of replies whose tool names no time, and of errors that say there is no such place."""
@@ -260,7 +260,7 @@ class MapClient:
     def _calling(self, meter: Meter, on_call: OnCall, language: Language = "zh") -> BranchCalls:
         async def call(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
             subject = subject_of(arguments)
-            subject = subject_in_english(subject) if language == "en" else subject
+            subject = subject_in_english(subject) if not is_chinese(language) else subject
             on_call(f"{tool} {subject}"[:120].strip())
             return await self._gateway.call(tool, arguments, meter=meter)
 

@@ -42,7 +42,7 @@ from agent.evidence.types import (
     Weather,
 )
 from agent.evidence.vocabulary import cities_in, city_in_english
-from agent.texts import Language, has, in_script, reason_of, say
+from agent.texts import Language, has, in_script, is_chinese, reason_of, say
 
 log = logging.getLogger(__name__)
 
@@ -377,7 +377,7 @@ class MapRecords:
                 for each in hours
             ]
         language = self.options.language
-        if language == "en":
+        if not is_chinese(language):
             place["category_en"], place["open_time_en"] = (
                 kind_text(place, "en"),
                 hours_text(place, "en"),
@@ -470,7 +470,7 @@ class MapRecords:
         if earlier := next((w for w in self.result.weather if w["city"] == city), None):
             return earlier
         language = self.options.language
-        if language == "en" and (english := city_in_english(city)):
+        if not is_chinese(language) and (english := city_in_english(city)):
             weather["city_en"] = english
         city = forecast_city(weather, language)
         title = say("map.forecast", language, city=city)
@@ -491,7 +491,7 @@ class MapRecords:
         return round(distance_m(here, (location["lng"], location["lat"])))
 
     def _source(self, title: str, url: str, facts: str) -> str:
-        language: Language = "en" if self.options.language == "en" else "zh"
+        language: Language = "zh" if is_chinese(self.options.language) else "en"
         script = self.options.language
         source = Source(
             id=f"{self.options.prefix}-{len(self.result.sources)}",

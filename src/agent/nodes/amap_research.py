@@ -41,7 +41,7 @@ from agent.mcp.records import (
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import ModelAnswer
 from agent.prompts import task_prompt
-from agent.state import AmapSearchState, Update
+from agent.state import AmapSearchState, Update, reader_language
 from agent.texts import say
 
 log = logging.getLogger(__name__)
@@ -105,7 +105,7 @@ def _branch(
     emit, prefix = runtime.stream_writer, f"a{state['id']}"
     options = MapOptions(
         prefix=prefix,
-        language=turn["language"],
+        language=reader_language(turn),
         near=turn["near"],
         keywords=configuration.map_keywords,
         details=configuration.map_details,

@@ -38,7 +38,7 @@ from agent.evidence.types import Gap, Outing, Place
 from agent.evidence.unsearched import asks, needs_word
 from agent.models.early import EarlyReply
 from agent.prompts import task_prompt
-from agent.state import OverallState, Update, answer_language
+from agent.state import OverallState, Update, answer_language, reader_language
 from agent.texts import say
 
 NODE = "finalize_answer"
@@ -109,7 +109,7 @@ def early_answer(
 
 def _told_by_code(state: OverallState) -> list[str]:
     """Return what code itself says of the matter: the planned day, and what could not be had."""
-    outing, language = state.get("outing"), state["turn"]["language"]
+    outing, language = state.get("outing"), reader_language(state["turn"])
     told = [day_lines(outing, language), outing_remarks(outing, language)] if outing else []
     return [*told, gap_lines(state.get("gaps", []), language, mapped=brought_by_map(state))]
 

@@ -24,8 +24,8 @@ from agent.evidence.outing.wish import settled
 from agent.evidence.records import with_pinyin
 from agent.evidence.types import Gap, LeftOut, Leg, Location, Outing, OutingWish, Place
 from agent.evidence.zones import CHINA, zone_of
-from agent.state import OverallState, Turn, Update
-from agent.texts import say
+from agent.state import OverallState, Turn, Update, reader_language
+from agent.texts import is_chinese, say
 
 log = logging.getLogger(__name__)
 NODE = "plan_outing"
@@ -45,7 +45,7 @@ async def plan_outing(
     meter = open_meter(turn, runtime.context or Configuration(), services, spent=state.get("usage"))
     emit, text = runtime.stream_writer, say("outing.name", turn["language"])
     emit(event("map_started", NODE, id=ID, text=text))
-    if turn["language"] == "en":
+    if not is_chinese(turn["language"]):
         places = await asyncio.to_thread(with_pinyin, places)
     wish, zone = await asyncio.to_thread(_wish, turn, places, services.now())
     wanted = _wanted(state, places)
@@ -86,7 +86,7 @@ def _candidates(state: OverallState) -> list[Place]:
     else:
         places = distinct_places(state.get("places", []))
     turn = state["turn"]
-    checked = judged(places, turn.get("constraints", {}), turn["language"])
+    checked = judged(places, turn.get("constraints", {}), reader_language(turn))
     return [place for place in checked if is_stop(place)]
 
 
@@ -149,7 +149,7 @@ class _Planner:
 
     def gap(self) -> Gap:
         """Return that no day came of it, with what speaks against the places that were found."""
-        language = self._turn["language"]
+        language = reader_language(self._turn)
         against = impossible(self._places, self._turn["outing"], near=self._near, language=language)
         if not against:
             return run_gap("outing.outing_too_few", language)
@@ -162,7 +162,7 @@ class _Planner:
 
     async def _planned(self, legs: Legs) -> Outing | None:
         """Return the plan over these ways; the search takes the processor for up to seconds."""
-        wish, language = self._turn["outing"], self._turn["language"]
+        wish, language = self._turn["outing"], reader_language(self._turn)
         return await compute(
             lambda: plan(
                 self._places, wish, legs, near=self._near, language=language, wanted=self._wanted

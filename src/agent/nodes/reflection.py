@@ -27,7 +27,14 @@ from agent.models.early import EarlyReply
 from agent.nodes.finalize_answer import early_answer
 from agent.nodes.routing import left_by_map
 from agent.prompts import task_prompt
-from agent.state import OverallState, PlannedQuery, Reflection, Update, answer_language
+from agent.state import (
+    OverallState,
+    PlannedQuery,
+    Reflection,
+    Update,
+    answer_language,
+    reader_language,
+)
 
 log = logging.getLogger(__name__)
 NODE = "reflection"
@@ -206,7 +213,9 @@ def _new_queries(
     ]
     near = state["turn"]["near"]
     searched = state.get("map_searched", [])
-    queries = drop_seen(plan_queries(written, configuration, near, searched=searched), texts)
+    reader = reader_language(state["turn"])
+    planned = plan_queries(written, configuration, near, reader=reader, searched=searched)
+    queries = drop_seen(planned, texts)
     if not _map_calls_left(state, configuration):
         queries = [Query(query=query["query"], map=None) for query in queries]
     return queries[: configuration.max_follow_up_queries]

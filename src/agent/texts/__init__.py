@@ -28,8 +28,11 @@ from agent.core.errors import (
 )
 from agent.core.strings import one_line
 
-Language = Literal["zh", "zh-Hant", "en"]
-"""Of code's own sentences; those in traditional characters are made of `zh` by OpenCC."""
+Language = Literal["zh", "zh-Hant", "en", "ar", "de", "es", "fr", "ja", "ko", "ru"]
+"""Of code's own sentences; those in traditional characters are made of `zh` by OpenCC.
+
+Others than these three have a few, those of an answer; the rest is said in English.
+"""
 
 _URL = re.compile(r"https?://[!-~]+")
 _HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
@@ -58,7 +61,12 @@ def detect_language(text: str) -> Language:
 
 def is_written_in(text: str, language: Language) -> bool:
     """Return whether a text is in the language, in whichever characters."""
-    return detect_language(text) == ("en" if language == "en" else "zh")
+    return detect_language(text) == ("zh" if is_chinese(language) else "en")
+
+
+def is_chinese(language: Language) -> bool:
+    """Return whether a map's Chinese words are its reader's own; all others get English ones."""
+    return language in ("zh", "zh-Hant")
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:
@@ -72,7 +80,9 @@ def count_noun(count: int, one: str, many: str = "") -> str:
 
 
 LANGUAGES: tuple[Language, ...] = ("zh", "en")
-"""Those with a file, which are the page's, too."""
+"""Those with all sentences, which are the page's, too."""
+OF_ANSWERS: tuple[Language, ...] = ("ar", "de", "es", "fr", "ja", "ko", "ru")
+"""Those with the sentences of an answer."""
 
 
 def say(key: str, language: Language, /, **values: object) -> str:
@@ -86,6 +96,11 @@ def say(key: str, language: Language, /, **values: object) -> str:
 def has(key: str) -> bool:
     """Tell a key that has a text from one that comes from elsewhere, such as an error's code."""
     return key in _TEXTS["en"]
+
+
+def in_every_language(key: str) -> list[str]:
+    """Return how a text reads in each language that has a file."""
+    return [texts[key] for texts in _TEXTS.values()]
 
 
 def table(name: str, language: Language) -> dict[str, str]:
@@ -111,6 +126,7 @@ def _texts(tables: Mapping[str, Any], begin: str = "") -> Iterator[tuple[str, st
 
 
 _TEXTS = {language: _load(language) for language in LANGUAGES}
+_TEXTS.update({language: {**_TEXTS["en"], **_load(language)} for language in OF_ANSWERS})
 
 
 def _texts_in(language: Language) -> Mapping[str, str]:

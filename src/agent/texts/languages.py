@@ -1,8 +1,9 @@
 """The language an answer is written in, as prompts name it: any that a model can write."""
 
 import re
+from typing import cast
 
-from agent.texts import Language, detect_language
+from agent.texts import OF_ANSWERS, Language, detect_language
 
 TAG = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,3}")
 """A BCP-47 tag of the usual kind: language, script, region."""
@@ -46,6 +47,14 @@ def language_of_setting(tag: str, question: str) -> Language:
         return "en"
     is_traditional = _TRADITIONAL_TAGS & set(others) and "hans" not in others
     return "zh-Hant" if is_traditional else "zh"
+
+
+def language_of_answer(tag: str, question: str) -> Language:
+    """Return the language of code's sentences in an answer, for a tag or for `auto`."""
+    if tag == "auto":
+        tag = next((script for script, letters in _SCRIPTS if letters.search(question)), tag)
+    primary = cast(Language, tag.split("-")[0].lower())
+    return primary if primary in OF_ANSWERS else language_of_setting(tag, question)
 
 
 def may_be(tag: str, text: str) -> bool:

@@ -39,7 +39,7 @@ from agent.evidence.records import (
 )
 from agent.evidence.references import SourceListFilter, resolved
 from agent.evidence.types import Constraints, Gap, Place, Source
-from agent.state import Gathered, Previous
+from agent.state import Gathered, Previous, reader_language
 from agent.texts import say
 
 _SHOWN_PLACES = 20
@@ -82,7 +82,7 @@ class Draft:
         self.state, self.configuration, self.services = state, configuration, services
         self.emit, self.node, self.assistant = emit, node, assistant
         self.meter = meter_of(state, configuration, services, answering=True)
-        self.turn, self.language = state["turn"], state["turn"]["language"]
+        self.turn, self.language = state["turn"], reader_language(state["turn"])
         self.previous = _judged_again(state)
         self.read = {source["id"]: source for source in read}
         gathered = [*state.get("sources_gathered", []), *self.previous["sources"]]

@@ -5,12 +5,14 @@ from collections.abc import Sequence
 
 from agent.configuration import Configuration
 from agent.evidence.geo import parse_lnglat
-from agent.evidence.intent import map_task_by_rules
+from agent.evidence.intent import extract_place, map_task_by_rules
 from agent.evidence.maps import valid_map_task
 from agent.evidence.types import MapTask, Point, Query
 from agent.state import WrittenQuery
+from agent.texts import Language
 
 _NEEDS_NO_PLACE = {"route", "distance"}
+_READ_HAN = ("zh", "zh-Hant", "ja")
 _MOST_KEYWORDS = 3
 """Of one map task."""
 
@@ -20,12 +22,14 @@ def plan_queries(
     configuration: Configuration,
     near: Point | None,
     *,
+    reader: Language = "en",
     searched: Sequence[MapTask] = (),
 ) -> list[Query]:
     """Return what a model wrote, with checked map tasks, each place and keyword once in a turn.
 
     A query for the map alone whose keywords an earlier query takes along is left out.
     `searched` are the tasks that the map has answered, with the keywords it was asked for.
+    Who reads Chinese characters reads a place's own name, also where the model wrote another.
     """
     answered: dict[tuple[object, ...], set[str]] = {}
     for task in searched:
@@ -34,6 +38,8 @@ def plan_queries(
     queries: list[Query] = []
     for each in written:
         proposal = _proposal(each, configuration)
+        if proposal and reader in _READ_HAN:
+            proposal = _by_own_name(proposal, each.query)
         fresh = _fresh(proposal, answered) if proposal and has_place(proposal, near) else None
         query = Query(query=each.query, map=_merge(fresh, tasks_at))
         if fresh and not query["map"] and not each.web:
@@ -42,6 +48,14 @@ def plan_queries(
             query["web"] = False
         queries.append(query)
     return queries
+
+
+def _by_own_name(task: MapTask, query: str) -> MapTask:
+    """Return the task with its place as the query names it: West Lake is 西湖 in `西湖 停车场`."""
+    place, named = task.get("place"), extract_place(query)
+    if not (place and place.isascii() and named) or named[0].isascii():
+        return task
+    return MapTask(**{**task, "place": named[0]})
 
 
 def lost_place(

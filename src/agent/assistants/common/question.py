@@ -20,8 +20,21 @@ from agent.evidence.outing.wish import meant_by, valid_day, valid_wish
 from agent.evidence.queries import clean_text, drop_seen, is_visible, shares_nothing
 from agent.evidence.types import Constraints, OutingWish, Query
 from agent.evidence.unsearched import is_courtesy, may_be_courtesy, may_be_sum
-from agent.state import Needs, Previous, SearchQueryList, Turn, WrittenQuery
-from agent.texts.languages import TAG, language_name, language_of_setting, may_be
+from agent.state import (
+    Needs,
+    Previous,
+    SearchQueryList,
+    Turn,
+    WrittenQuery,
+    reader_language,
+)
+from agent.texts.languages import (
+    TAG,
+    language_name,
+    language_of_answer,
+    language_of_setting,
+    may_be,
+)
 
 _LONGEST_QUESTION, _LONGEST_QUERY, _LONGEST_REPLY = 1000, 400, 300
 _LEAST_PLACES = 2
@@ -63,7 +76,8 @@ def asked(
     tag, stated = written.language, written.constraints
     plans = [each for each in written.query if is_visible(each.query)][: turn["count"]]
     plans = [each for each in plans if not shares_nothing(each.query, material, tag)]
-    queries = drop_seen(plan_queries(plans, configuration, turn["near"]), [])
+    reader = language_of_answer(tag, turn["question"]) if tag else reader_language(turn)
+    queries = drop_seen(plan_queries(plans, configuration, turn["near"], reader=reader), [])
     outing, replans = _outing(written, previous, configuration, any_query=bool(queries))
     keeps = bool(replans) and _adds_unknown(written, previous)
     # An earlier turn may have answered it.
@@ -132,6 +146,7 @@ def turn_of(turn: Turn, asked: Asked, configuration: Configuration) -> Turn:
     if asked.language and configuration.answer_language == "auto":
         read["answer_language"] = language_name(asked.language)
         read["language"] = language_of_setting(asked.language, asked.question)
+        read["reader"] = language_of_answer(asked.language, asked.question)
     return read
 
 

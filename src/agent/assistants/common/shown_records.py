@@ -16,7 +16,7 @@ from agent.evidence.records import (
 from agent.evidence.types import Anchor, Distance, Place, Source, Weather
 from agent.evidence.zones import CHINA, day_there, with_zone, zone_named
 from agent.state import Turn
-from agent.texts import Language
+from agent.texts import Language, is_chinese
 
 
 async def listed(
@@ -27,7 +27,7 @@ async def listed(
 
     def completed() -> list[Place]:
         complete = [with_zone(place) for place in in_order]
-        return with_pinyin(complete) if language == "en" else complete
+        return with_pinyin(complete) if not is_chinese(language) else complete
 
     return await asyncio.to_thread(completed) if in_order else []
 
@@ -41,7 +41,7 @@ async def forecasts_of(weather: Sequence[Weather], turn: Turn) -> list[Weather]:
         return []
     days = days_forecast(turn, weather)
     forecasts = [with_days_asked(each, days) for each in weather]
-    if turn["language"] != "en":
+    if is_chinese(turn["language"]):
         return forecasts
     return await asyncio.to_thread(lambda: [forecast_in_english(each) for each in forecasts])
 
@@ -55,7 +55,7 @@ def days_forecast(turn: Turn, weather: Sequence[Weather]) -> list[str]:
 
 async def readable(anchor: Anchor | None, language: Language) -> Anchor | None:
     """Return the centre as the message carries it; for English readers with its district's name."""
-    if not anchor or language != "en" or not (district := anchor.get("district")):
+    if not anchor or is_chinese(language) or not (district := anchor.get("district")):
         return anchor
     english = await asyncio.to_thread(district_in_english, district)
     return Anchor(**{**anchor, "district_en": english})

@@ -47,7 +47,12 @@ from agent.models.catalogue import parse
 from agent.runs.workspace_store import Room, room_of_turn
 from agent.state import AgentInput, Gathered, Previous, Turn, replaced
 from agent.texts import Language, detect_language, prepare, say
-from agent.texts.languages import language_name, language_of_setting, named_language
+from agent.texts.languages import (
+    language_name,
+    language_of_answer,
+    language_of_setting,
+    named_language,
+)
 
 _MOST_MINUTES = 14 * 60
 
@@ -76,6 +81,7 @@ async def open_turn(
         question=question,
         asked_as=question,
         language=language,
+        reader=language_of_answer(chosen, question),
         answer_language=named_language(question) if chosen == "auto" else language_name(chosen),
         today=local.date().isoformat(),
         now=_spoken(local, language),

@@ -29,7 +29,7 @@ from agent.mcp.records import (
     lnglat,
     text_or_none,
 )
-from agent.texts import Language, say
+from agent.texts import Language, in_script, say
 
 _SUFFIX = re.compile(
     r"(?:特别行政区|维吾尔自治区|壮族自治区|回族自治区|自治区|自治州|地区|新区|省|市|区|县|盟)$"
@@ -268,9 +268,10 @@ class AmapPrefetch(Prefetch):
     def _tell_widened(self, metres: int) -> None:
         """Note that few places lay within so many metres, so that farther ones are shown, too."""
         near, far = distance_text(metres), distance_text(self._result.radius_m)
-        message = say("map.widened", self._options.language, near=near, far=far)
+        language, place = self._options.language, self._result.centre_name or ""
+        message = say("map.widened", language, place=in_script(place, language), near=near, far=far)
         self._result.gaps.append(
-            Gap(query=self._query, provider=PROVIDER, code="map_widened", message=message)
+            Gap(query="", provider=PROVIDER, code="map_widened", message=message)
         )
 
     async def _located(self, place: str, city: str | None, *, wide: bool = False) -> ResolvedPlace:

@@ -39,7 +39,7 @@ from agent.mcp.records import (
     text_or_none,
     weather_lines,
 )
-from agent.texts import LANGUAGES, Language, say
+from agent.texts import LANGUAGES, Language, is_chinese, say
 
 
 def _in_all_languages(key: str) -> dict[Language, str]:
@@ -445,7 +445,7 @@ class AmapReader:
             return None
         for step in steps:
             words = step["instruction"]
-            english = in_english(words) if self._language == "en" else ""
+            english = in_english(words) if not is_chinese(self._language) else ""
             step["instruction"] = english or words or ride_text(step, self._language)
         located = [location_of(end) for end in ends]
         route = Route(

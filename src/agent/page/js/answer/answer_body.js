@@ -1,11 +1,13 @@
 /** The part of an answer's Markdown that is shown as its text; the rest has views of its own. */
 
-const SOURCES_BEGIN = /\n\n(?:\*\*[来來]源\*\*|\*\*Sources\*\*)\n\n(?=1\. )/g;
+// The headings of `texts/*.toml`, in every language of an answer.
+const SOURCES_BEGIN =
+  /\n\n\*\*(?:[来來]源|Sources|Quellen|Fuentes|Источники|المصادر|出典|출처)\*\*\n\n(?=1\. )/g;
 const GAPS_BEGIN = /\n\n(?:\*\*没有查到的\*\*|\*\*What could not be found\*\*)\n(?=- )/g;
-const ROUTES = section("路[线線]|Routes");
-const WEATHER = section("天[气氣]|Weather");
+const ROUTES = section("路[线線]|Routes|Wege|Trajets|Cómo llegar|Маршруты|الطريق|行き方|가는 길");
+const WEATHER = section("天[气氣]|Weather|Wetter|Météo|El tiempo|Погода|الطقس|天気|날씨");
 /** Names whose map data it is; the views of places, routes and weather say so themselves. */
-const CREDIT = /\n\n\*(?:(?:(?:地点)?数据|資料) © 高德地[图圖]|Data © Amap|Map data © AutoNavi)[^\n*]*\*(?=\n\n|$)/g;
+const CREDIT = /\n\n\*(?:[^\n*©]{0,20}© (?:高德地[图圖]|Amap|AutoNavi))[^\n*]*\*(?=\n\n|$)/g;
 const UNFINISHED_TAIL = [
   // A link, citation or image still being written.
   /!?\[[^\[\]\n]{0,400}(?:\](?:\([^\s()]{0,4000})?)?$/u,

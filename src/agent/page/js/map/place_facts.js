@@ -37,7 +37,7 @@ export function rating(place) {
 }
 
 /**
- * Tells "¥40/人", yuan per person, "¥8（单位不明）" where it is none, or "free"; empty where it is not known.
+ * Tells "¥40/人", yuan per person, "¥8" where it is none, or "free"; empty where it is not known.
  * @param {Pick<Place, "cost"|"per_head">} place
  * @param {Language} language
  */
