@@ -270,7 +270,7 @@ def _values(error: AgentError, language: Language) -> dict[str, str]:
         is_worded = has(f"faults.{error.fault}")
         fault = say(f"faults.{error.fault}", language, **error.values) if is_worded else ""
         # Without a text the problem is told in English.
-        advice = fault or (values["doctor"] if language != "en" else error.problem)
+        advice = fault or (values["doctor"] if is_chinese(language) else error.problem)
         return {**values, "variable": error.name, "advice": advice}
     if isinstance(error, BudgetExceeded):
         return {**values, "limit": f"{error.value:g}"}
