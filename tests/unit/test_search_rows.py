@@ -1,10 +1,14 @@
 """Results as models read them: each sentence once, what nobody can cite apart."""
 
+from dataclasses import replace
+
 from agent.assistants.common.search import SearchResult, remark_row, told_once
 from agent.assistants.common.tool_results import shown_result
+from agent.assistants.common.workspace import item_of_hit
 from agent.evidence.grounding import remarks_of
 from agent.evidence.types import Source
 from agent.search.hits import Hit
+from agent.texts import say
 
 FULL = "synchronous=NORMAL 在 WAL 模式下断电可能丢失最近提交的事务。"
 
@@ -29,11 +33,27 @@ def test_short_words_that_pages_share_are_no_repeated_sentence() -> None:
 
 def test_the_same_hit_again_is_above_and_another_excerpt_of_it_is_shown_f10() -> None:
     result = SearchResult("二", [page(0, FULL), page(1, "另一段摘要，说的是页数。")])
-    earlier = {"https://a.example/0": FULL, "https://a.example/1": "别的摘要，说的是检查点。"}
-    again = shown_result(result, 2000, "zh", earlier=earlier)
+    before = shown_result(SearchResult("一", [page(0, FULL)]), 2000, "zh")
+    again = shown_result(result, 2000, "zh", before=[before])
     assert again.count("（见上）") == 1
     assert FULL not in again
     assert "另一段摘要" in again
+
+
+def test_a_page_is_shown_once_and_then_only_what_another_query_finds_in_it() -> None:
+    parts = [f"{name}: {'words of this part '.strip()} {name * 3}. " * 20 for name in ("Ab", "Cd")]
+    hit = replace(page(0, "excerpt"), text="\n\n".join(parts))
+    item = replace(item_of_hit(hit, "Ab", "tavily"), id="w100-1")
+    first = shown_result(SearchResult("AbAbAb", [hit]), 4000, "en", items=[item])
+    assert "AbAbAb" in first
+    again = shown_result(SearchResult("CdCdCd", [hit]), 4000, "en", items=[item], before=[first])
+    assert again.count(say("tools.above", "en")) == 1
+    assert 'id="w100-1"' in again
+    assert "words of this part" not in again
+    one, *others = [passage.text for passage in item.passages]
+    more = shown_result(SearchResult("CdCdCd", [hit]), 4000, "en", items=[item], before=[one])
+    assert one not in more
+    assert others[-1] in more
 
 
 def test_what_a_search_says_without_a_source_is_a_remark_that_nobody_can_cite_f10() -> None:

@@ -1,6 +1,6 @@
 """Show a model what its calls have brought: hits with the words of pages, output of programs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from agent.assistants.common.search import (
     SearchResult,
@@ -12,6 +12,7 @@ from agent.assistants.common.search import (
 from agent.assistants.common.workspace import Item, choose
 from agent.core.strings import cut_to_shares, cut_to_tokens, valid_text
 from agent.evidence.markdown import link_url
+from agent.prompts import fence
 from agent.sandbox.programs import CodeResult
 from agent.texts import Language, say
 
@@ -27,20 +28,20 @@ def shown_result(
     *,
     items: Sequence[Item] = (),
     ids: Sequence[str] = (),
-    earlier: Mapping[str, str] | None = None,
+    before: Sequence[str] = (),
     **attributes: str,
 ) -> str:
     """Return the hits of one query as a model reads them, within about so many tokens.
 
     They are named by their `items` of the workspace, by `ids` or by their addresses. Of an item
-    that was opened the passages nearest to the query are shown, verbatim. `earlier` are the words
-    of addresses that the model has before it already.
+    that was opened the passages nearest to the query are shown, verbatim. What stands in `before`,
+    texts that the model has before it already, is not shown again.
     """
     if result.failure:
         failed = say("tools.failed", language, reason=result.failure)
         return result_element(result.query, [failed], **attributes)
     urls, names = [link_url(hit.url) for hit in result.hits], ids or [item.id for item in items]
-    told = told_once(names or urls, _words(result, items, earlier or {}, language), language)
+    told = told_once(names or urls, _words(result, items, before, language), language)
     told = told[: max(1, tokens // (_ROW + _LEAST))]
     texts = cut_to_shares([text for text, _ in told], tokens - _ROW * len(told))
     rows = [
@@ -56,16 +57,16 @@ def shown_result(
 
 
 def _words(
-    result: SearchResult, items: Sequence[Item], earlier: Mapping[str, str], language: Language
+    result: SearchResult, items: Sequence[Item], before: Sequence[str], language: Language
 ) -> list[str]:
     """Return what each hit says on the query: its page's passages, else the search's excerpt."""
     words = list[str]()
     for n, hit in enumerate(result.hits):
         item = items[n] if n < len(items) else None
         chosen = choose([item], [result.query], HIT_TOKENS) if item and hit.text else []
-        text = "\n".join(passage.text for passage in chosen) or hit.snippet
-        known = text and earlier.get(link_url(hit.url)) == hit.snippet and not chosen
-        words.append(say("tools.above", language) if known else text)
+        texts = [passage.text for passage in chosen] or [hit.snippet]
+        new = [text for text in texts if not any(fence(text) in shown for shown in before)]
+        words.append("\n".join(new) or say("tools.above", language))
     return words
 
 

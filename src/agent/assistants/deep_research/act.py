@@ -307,7 +307,7 @@ class _Step:
     ) -> dict[int, ToolMessage]:
         """Return the answers by the identity of the call; ask for a thought that is missing."""
         language, share = self.state["turn"]["language"], self._share(_count(outcomes))
-        earlier = {page["url"]: page["snippet"] for page in self.state.get("pages_found", [])}
+        before = [str(message.text) for message in topic_messages(self.state)]
         messages: dict[int, ToolMessage] = {}
         for call in self.message.tool_calls:
             asked = [say("deep_research.think_next", language)] if id(call) in asks else []
@@ -316,18 +316,18 @@ class _Step:
                 messages[id(call)] = ToolOutcome(call).message(text)
             for each in outcomes:
                 if each.call is call:
-                    shown = self._shown(each, share, earlier)
+                    shown = self._shown(each, share, before)
                     messages[id(call)] = each.message("\n".join([*shown, *asked]))
         return messages
 
-    def _shown(self, outcome: ToolOutcome, tokens: int, earlier: dict[str, str]) -> list[str]:
-        """Return an outcome as the model reads it; `earlier` is what it has before it."""
+    def _shown(self, outcome: ToolOutcome, tokens: int, before: list[str]) -> list[str]:
+        """Return an outcome as the model reads it, which has these texts before it."""
         language = self.state["turn"]["language"]
         parts = [outcome.hint] if outcome.hint else []
         for n, result in enumerate(outcome.results):
             items = outcome.items[n] if outcome.items else ()
-            parts.append(shown_result(result, tokens, language, items=items, earlier=earlier))
-            earlier |= {link_url(hit.url): hit.snippet for hit in result.hits}
+            parts.append(shown_result(result, tokens, language, items=items, before=before))
+            before.append(parts[-1])
         if outcome.text and not outcome.results:
             text = outcome.text if outcome.page else cut_to_tokens(outcome.text, tokens)
             name = f" [^{outcome.calculation['id']}]" if outcome.calculation else ""

@@ -101,10 +101,10 @@ async def _asked(
     turn, language = box.turn, box.language
     results = [(o, n, result) for o in outcomes for n, result in enumerate(o.results)]
     share = _RESULTS // max(1, len(results))
-    shown = [
-        shown_result(result, share, language, items=o.items[n] if o.items else ())
-        for o, n, result in results
-    ]
+    shown = list[str]()
+    for o, n, result in results:
+        items = o.items[n] if o.items else ()
+        shown.append(shown_result(result, share, language, items=items, before=shown))
     values = {
         "today": turn["today"],
         "question": cut_to_tokens(turn["question"], _RESULTS // 10),

@@ -1,5 +1,6 @@
 """The topics as a person reviews them before anything is searched."""
 
+import math
 from collections.abc import Sequence
 from typing import Any, Literal, NotRequired
 
@@ -40,7 +41,8 @@ from agent.state import Reviewed
 _LED = (Size(8000, 500), Size(25_000, 1000))
 _FOUND = (Size(4000, 500), Size(12_000, 1500))
 _WRITTEN = (Size(15_000, 1500), Size(60_000, 5000))
-_CHECKS = (5, 14)
+_CHECKS = (10, 16)
+"""A broad report of six topics took 33 calls: 14 of them checked it."""
 
 
 class ReviewedTopic(TypedDict):
@@ -58,8 +60,8 @@ class ReviewedTopics(Reviewed, total=False):
     """1 to `max_topics`, in the order in which they are looked into."""
 
 
-_MAP_CALLS = 5
-"""Of a topic, where the question is about places."""
+_SEARCHES, _MAP_CALLS = 3, 5
+"""Of a topic: two queries and what is open after them; where the question is about places."""
 _FIELDS = frozenset(ReviewedTopic.__annotations__)
 
 
@@ -105,7 +107,7 @@ def _cost(
     model = answer_model(state["turn"], configuration)
     return PlanCost(
         planned_calls(len(topics), configuration, model),
-        searches=2 * len(topics),
+        searches=_SEARCHES * len(topics) + 1,
         map_calls=_MAP_CALLS * len(topics) if offers_maps(state, configuration) else 0,
     )
 
@@ -117,11 +119,11 @@ def planned_calls(count: int, configuration: Configuration, model: str) -> list[
     """
     rounds = configuration.max_exploration_rounds
     web = (2 * count, 5 * count) if searched_by_google(configuration) else (0, 0)
-    led = (min(count + 1, rounds), min(2 * count + 2, rounds))
+    led = (min(count + 3, rounds), min(2 * count + 3, rounds))
     return [
         CallSizes(configuration.lead_model or model, _LED, led),
         CallSizes(configuration.research_model, WEB_CALL, web),
-        CallSizes(configuration.research_model, _FOUND, (count, 2 * count)),
+        CallSizes(configuration.research_model, _FOUND, (math.ceil(count * 4 / 3), 2 * count)),
         CallSizes(model, _WRITTEN, (2, 3)),
         CallSizes(configuration.judge_model or model, CHECKED, _CHECKS),
     ]

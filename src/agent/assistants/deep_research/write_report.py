@@ -403,7 +403,12 @@ def distance_lines(
 
 
 async def _walks(draft: Draft) -> Walks:
-    """Return the ways on foot between the places that the report may put into an order."""
+    """Return the ways on foot between the places that the report may put into an order.
+
+    Where the lead has measured the ways of its plan, no others are asked for.
+    """
+    if draft.state.get("routes"):
+        return {}
     places = draft.places[: min(_MEASURED, draft.meter.left("map_calls"))]
     if len(places) < _LEAST_MEASURED:
         return {}

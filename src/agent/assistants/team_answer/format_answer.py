@@ -57,6 +57,7 @@ from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import task_prompt
+from agent.state import reader_language
 from agent.texts import Language, say
 
 log = logging.getLogger(__name__)
@@ -278,13 +279,13 @@ def _own(state: TeamState, title: str) -> list[str]:
 
     The pages say no such lines.
     """
-    return [title, *_remarks(state, state["turn"]["language"]), *_calculations(state)]
+    return [title, *_remarks(state, reader_language(state["turn"])), *_calculations(state)]
 
 
 def _calculations(state: TeamState) -> list[str]:
     """Return how the text refers to the calculations that are shown below it."""
     count = len(shown_calculations(state.get("answer_evidence", []), lookups(state)))
-    language = state["turn"]["language"]
+    language = reader_language(state["turn"])
     return [
         say("team_answer.answer.calculation", language, number=str(n + 1)) for n in range(count)
     ]

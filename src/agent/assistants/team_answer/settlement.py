@@ -13,6 +13,7 @@ from agent.evidence.citations import MARKER
 from agent.evidence.figures import Figure, figures, same
 from agent.evidence.language import sentence_spans
 from agent.evidence.queries import clean_text
+from agent.state import reader_language
 from agent.texts import say
 
 _MAX_ANSWER = 2000
@@ -55,8 +56,9 @@ def settled(reply: Settled, state: TeamState) -> SynthesizedAnswer:
     claimed = outcome != "not_found" and bool(answer) and not _NO_ANSWER.fullmatch(answer)
     is_answer = claimed and bool(evidence)
     numbers = calculation_numbers(evidence if is_answer else (), lookups(state))
+    language = reader_language(state["turn"])
     references = {
-        name: say("team_answer.answer.calculation", state["turn"]["language"], number=str(number))
+        name: say("team_answer.answer.calculation", language, number=str(number))
         for name, number in numbers.items()
     }
     return SynthesizedAnswer(
