@@ -14,6 +14,7 @@ from agent.evidence.references import (
     resolved,
     strip_references,
     with_targets,
+    without_bare_list,
 )
 from agent.evidence.types import Source
 from tests.support.page_sources import source
@@ -225,3 +226,43 @@ def test_a_list_of_sources_that_the_model_writes_itself_is_dropped(
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_text_about_sources_is_no_list_of_them(text: str, size: int) -> None:
     assert _without_list(text, size) == text
+
+
+LISTED = [
+    source("w0-0", "http://www.upmc.fr/marie_curie.html", "Marie Curie - Physics - 1903"),
+    source("w0-1", "https://lifesciencehistory.com/x", "Vanity Fair, 1904"),
+    Source(**{**source("a0-0", "https://uri.amap.com/x", "上影"), "kind": "place"}),
+    Source(**{**source("a0-1", "https://uri.amap.com/y", "万达"), "kind": "place"}),
+]
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        "Web pages used:\n- upmc.fr\n- lifesciencehistory.com",
+        "**Nguồn tin**\n\n1. www.upmc.fr\n2. Vanity Fair, 1904",
+        "以上信息来自：upmc.fr、lifesciencehistory.com。",
+        "Mwy: [Marie Curie - Physics - 1903](http://www.upmc.fr/marie_curie.html) | Amap",
+        "- upmc.fr\n- https://lifesciencehistory.com/x",
+        "*Kilder – läst*\n[1] upmc.fr\n[2] lifesciencehistory.com\n",
+    ],
+)
+def test_last_lines_that_only_name_cited_pages_go_in_any_language(listed: str) -> None:
+    text = "One half went to Becquerel [1](http://www.upmc.fr/marie_curie.html)."
+    assert without_bare_list(f"{text}\n\n{listed}", LISTED) == text
+    assert without_bare_list(listed, LISTED) == listed
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "官网是：\n\n- upmc.fr[1](http://www.upmc.fr/x)\n- lifesciencehistory.com[2](u)",
+        "Its site is:\n\nupmc.fr",
+        "Of these:\n\n- upmc.fr for her life\n- lifesciencehistory.com",
+        "可以去：\n\n- 上影\n- 万达",
+        "Use one:\n\n- Node.js\n- Vue.js",
+        "Two halves, upmc.fr says.",
+    ],
+)
+def test_last_lines_that_say_more_than_names_of_cited_pages_stay(text: str) -> None:
+    assert without_bare_list(f"So.\n\n{text}", LISTED) == f"So.\n\n{text}"

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -132,7 +132,7 @@ _MAY_BE_FOOTNOTE = re.compile(
     r"\s{0,3}(?:\[(?:\^(?:[^\]\n]{0,60}(?:\](?::.*)?)?)?)?)?\Z", re.DOTALL
 )
 _RULE = re.compile(r"\s*(?:[-*_]\s*){3,}\Z")
-_BULLET = re.compile(r"\s*[-*+•]\s+(?=\S)")
+_BULLET = re.compile(r"\A\s*[-*+•]\s+(?=\S)")
 _ENDS_IN_URL = re.compile(r"https?://\S+\s*$")
 _BETWEEN_MARKS = " \t、，,；;。.()（）*_"
 _MAPS = ("高德地图", "高德", "amap", "google", "维基百科", "wikipedia")
@@ -193,6 +193,78 @@ def without_source_list(text: str) -> str:
     """Return a whole text of a model without the list of sources at its end."""
     own_list = SourceListFilter()
     return (own_list.feed(text) + own_list.flush()).rstrip()
+
+
+def without_bare_list(text: str, used: Sequence[Source]) -> str:
+    """Return an answer without its last lines where they only name cited sources, two or more.
+
+    In whatever language the line above tells what they are; the list by code says it again.
+    """
+    names = _names_of(used)
+    lines = text.rstrip().splitlines(keepends=True)
+    end, told = len(lines), 0
+    while end and (not lines[end - 1].strip() or _names_in(lines[end - 1], names)):
+        told += _names_in(lines[end - 1], names)
+        end -= 1
+    while end and not lines[end - 1].strip():
+        end -= 1
+    above = lines[end - 2].strip() if end > 1 else ""
+    if 0 < end < len(lines) and not above and _is_bare_head(lines[end - 1]):
+        end -= 1
+    return "".join(lines[:end]).rstrip() or text if told >= _FEWEST_NAMES else text
+
+
+_FEWEST_NAMES, _LONGEST_HEAD, _LONGEST_LINE = 2, 40, 400
+_LINK = re.compile(r"\[(?:\d{1,4}|([^\[\]\n]{1,200}))\]\([^()\s]{1,2000}\)")
+_ENDS_CITING = re.compile(r"\w\W{0,3}\[\d{1,4}\](?:\([^()\s]{1,2000}\))?\W*\Z")
+_APART = re.compile(r"[、；;|·]")
+_LOOSELY = re.compile(r"\s*[，,]\s*|\s+(?:[-–—&]|and|und|et|y|e|и)\s+")
+_NUMBER_ALONE = re.compile(r"\[?\^?(?:\d{1,3}|[a-z]\d{1,3}-\d{1,3})\]?[.)、:：]?")
+
+
+def _names_of(used: Iterable[Source]) -> frozenset[str]:
+    """Return how a list may name the pages that are cited; a place's name is no source's."""
+    names = {*_MAPS}
+    for page in used:
+        if page["kind"] == "page":
+            names |= {page["title"], page["url"], site_of(page), _site(page["url"])}
+    return frozenset(fold(name).strip(_DECORATION).removeprefix("www.") for name in names) - {""}
+
+
+def _names_in(line: str, names: Container[str]) -> int:
+    """Return how many sources a line names where it says nothing else, perhaps behind a colon.
+
+    A name with a citation behind it is an answer.
+    """
+    if len(line) > _LONGEST_LINE or _ENDS_CITING.search(line):
+        return 0
+    titled = _LINK.sub(lambda link: link[1] or "", _BULLET.sub("", line, count=1))
+    bare = fold(_ENTRY_NUMBER.sub("", titled))
+    bare = bare.strip(f"{_DECORATION}().（）。")
+    head, colon, rest = bare.partition(":")
+    behind = [rest] if colon and len(head) <= _LONGEST_HEAD else []
+    return next(filter(None, (_known(words, names) for words in (bare, *behind))), 0)
+
+
+def _known(words: str, names: Container[str]) -> int:
+    """Return how many names some words are; none where anything else is among them."""
+    found = 0
+    for part in map(_bare_name, _APART.split(words)):
+        told = [part] if part in names else [*map(_bare_name, _LOOSELY.split(part))]
+        if not all(name in names for name in told if name):
+            return 0
+        found += sum(map(bool, told))
+    return found
+
+
+def _bare_name(part: str) -> str:
+    name = part.strip(_DECORATION).removeprefix("www.")
+    return "" if _NUMBER_ALONE.fullmatch(name) else name
+
+
+def _is_bare_head(line: str) -> bool:
+    bare = line.strip(_DECORATION)
+    return len(bare) <= _LONGEST_HEAD and bare[-1:] not in tuple("。！？!?.") and "[" not in bare
 
 
 def _may_be_heading(begin: str) -> bool:

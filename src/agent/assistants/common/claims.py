@@ -47,7 +47,7 @@ from agent.evidence.claims.statements import (
     statements,
 )
 from agent.evidence.numbering import source_key
-from agent.evidence.references import references, resolved, with_targets
+from agent.evidence.references import references, resolved, with_targets, without_bare_list
 from agent.evidence.types import Source
 from agent.texts import Language, say
 
@@ -314,7 +314,8 @@ class ClaimCheck:
 
     def _decided(self, evidence: Evidence) -> tuple[str, list[str], list[Statement]] | None:
         """Return the text without invented places, their names, and what it states."""
-        text, names = without_invented_places(self.body, evidence, self.notation)
+        bare = without_bare_list(self.body, self._cited)
+        text, names = without_invented_places(bare, evidence, self.notation)
         if not evidence.records:
             # Thanks and sums rest on nothing that a judge could read: they state nothing.
             return text, names, []
