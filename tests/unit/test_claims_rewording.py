@@ -1,10 +1,15 @@
 """What fails is said anew: a wording adds nothing, and cites what bears it."""
 
+from dataclasses import replace
+
 import pytest
 
+from agent.evidence.claims.judging import statements_block
+from agent.evidence.claims.passages import KNOWN, Passage
 from agent.evidence.claims.proof import Outcome, revised
 from agent.evidence.claims.rewording import (
     Rewording,
+    as_borne,
     failing_block,
     following,
     reworded,
@@ -63,7 +68,12 @@ def test_a_price_for_one_person_is_a_price_a_person(text: str) -> None:
     [
         ("故宫门票60元。", "故宫门票60元[^w0-0]。"),
         ("Entry is 60 yuan.", "Entry is 60 yuan [^w0-0]."),
-        ("Entry is 60 yuan. [1]", "Entry is 60 yuan. [^w0-0]"),
+        ("Entry is 60 yuan. [1]", "Entry is 60 yuan [^w0-0]."),
+        ("门票60元。[1]", "门票60元[^w0-0]。"),
+        (
+            "Entry [1] is 60 yuan, on Monday 30. [1] [2]",
+            "Entry [^w0-0] is 60 yuan, on Monday 30 [^w0-0][^w1-0].",
+        ),
         ("你们是两个人 [0]。", "你们是两个人。"),
     ],
 )
@@ -74,6 +84,26 @@ def test_a_new_wording_cites_before_its_stop_and_nothing_for_what_the_reader_sai
     new = reworded(one, fix, PALACE, MARKED)
     assert new
     assert new.text == text
+
+
+def test_a_new_wording_cites_what_bears_it_and_nothing_where_the_reader_was_told_it() -> None:
+    """A walk of the plan got the record of a bridge for its source."""
+    one = statements("桥到堤300米[^w0-0]。", MARKED)[0]
+    new = reworded(one, "桥到堤550米。", PALACE, MARKED)
+    assert new
+    assert new.text == "桥到堤550米[^w0-0]。"
+    told = Outcome("supported", passages=(Passage("0.1", KNOWN, "桥到堤 550 米"),))
+    assert as_borne(new, told, MARKED) == "桥到堤550米。"
+    page = Outcome("supported", passages=(Passage("2.1", "w1-0", "550 米"),), cite=("w1-0",))
+    assert as_borne(new, page, MARKED) == "桥到堤550米[^w1-0]。"
+    assert as_borne(new, replace(page, cite=None), MARKED) == new.text
+
+
+def test_a_cell_in_other_words_is_shown_with_its_citation_once() -> None:
+    table = "| | price |\n|---|---|\n| Pro | $35 [^w0-0] |\n"
+    new = reworded(statements(table, MARKED)[0], "$25 [1]", PALACE, MARKED)
+    assert new
+    assert statements_block([new], PALACE, MARKED).splitlines()[-1] == "1a price: $25 [1]"
 
 
 def test_a_writer_is_told_what_a_sum_gives_and_may_say_it() -> None:

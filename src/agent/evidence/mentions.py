@@ -18,8 +18,18 @@ _SPACE = re.compile(r"\s+")
 _ITEM = re.compile(r"\s{0,12}(?:[-*+•|]\s|\d{1,3}[.)、])")
 _NUMBERED_ITEM = re.compile(r"\s{0,3}(?:\*\*)?(\d{1,3})[.)、]")
 _MASK = "\x00"
+ORIGIN = re.compile(
+    r"(?:距离?|离)[^\d，。；,;|]{1,30}?(?=约|\d)|[·|]\s*[^\d·|]{1,30}?\s(?=\d[\d.]*\s?k?m\b)"
+    r"|\b(?:from|near)\s+(?:the\s+)?[^\d,.;|]{1,40}"
+)
+"""What something is said to be far from."""
 _SHORT = 2
 _SHORTEST_LATIN = 3
+
+
+def without_origins(text: str) -> str:
+    """Return a text with what follows "far from" blanked, of the same length."""
+    return ORIGIN.sub(lambda match: " " * len(match[0]), text)
 
 
 def source_ids(place: Place) -> list[str]:

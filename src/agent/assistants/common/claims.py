@@ -24,6 +24,7 @@ from agent.evidence.claims.corrected import (
     rows,
     settled,
     signs,
+    without_unknown,
 )
 from agent.evidence.claims.judging import BATCH, Ruling, batches, second_looks
 from agent.evidence.claims.passages import Evidence
@@ -38,7 +39,7 @@ from agent.evidence.claims.proof import (
     revised,
     wrong_figures,
 )
-from agent.evidence.claims.rewording import following, reworded
+from agent.evidence.claims.rewording import as_borne, following, reworded
 from agent.evidence.claims.statements import (
     Key,
     Splitter,
@@ -396,7 +397,8 @@ class ClaimCheck:
         again = [new for new in wordings.values() if new]
         found = iter(await self._proved(again, self._again, evidence))
         for at, new in wordings.items():
-            words, outcome = (new.text, next(found)) if new else (LEAVES_OUT, None)
+            outcome = next(found) if new else None
+            words = as_borne(new, outcome, self.notation) if new and outcome else LEAVES_OUT
             self.outcomes[at] = revised(self.outcomes[at], outcome, words)
         changed = [at for at in wordings if not self.outcomes[at].fails]
         behind = {at + 1: following(self.statements, at, wordings[at]) for at in changed}
@@ -407,7 +409,12 @@ class ClaimCheck:
                 self.outcomes[at] = outcome
         anew = [(self.statements[at], wordings[at]) for at in changed]
         self.outcomes = await compute(
-            lambda: _with_others_alike(self.statements, self.outcomes, anew, evidence),
+            lambda: without_unknown(
+                self._text,
+                self.statements,
+                _with_others_alike(self.statements, self.outcomes, anew, evidence),
+                evidence,
+            ),
             otherwise=lambda: self.outcomes,
         )
 

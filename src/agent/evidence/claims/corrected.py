@@ -4,11 +4,20 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 from agent.core.strings import json_bytes
+from agent.evidence.claims.passages import Evidence
+from agent.evidence.claims.places import counted_down, is_known, item_name
 from agent.evidence.claims.proof import Outcome, span_in
-from agent.evidence.claims.statements import ITEM_MARK, LINKED, Notation, Statement
+from agent.evidence.claims.statements import (
+    ITEM_MARK,
+    LINKED,
+    Notation,
+    Statement,
+    is_table_rule,
+)
 from agent.evidence.language import LONGEST
 from agent.evidence.types import Source
 
@@ -41,15 +50,27 @@ def corrected(
 ) -> list[Part]:
     """Return the text in parts, each statement as it should stand."""
     parts, at = list[Part](), 0
+    gone = _lines_left_out(text, statements, outcomes)
+    numbers = counted_down(text, gone) if gone else []
+
+    def plain(start: int, end: int) -> Part:
+        piece = text[start:end]
+        for first, last, new in reversed(numbers):
+            if start <= first < end:
+                piece = piece[: first - start] + new + piece[last - start :]
+        return Part(piece)
+
     for statement, outcome in zip(statements, outcomes, strict=True):
-        begin, end = statement.start, statement.end
-        new = _as_it_should_stand(statement, outcome, notation)
-        if not new and outcome.revised == "":
-            begin, end = left_out(text, statement, at)
-        parts.append(Part(text[at:begin]))
-        parts.append(Part(new, statement, outcome))
+        begin, end, new = statement.start, statement.end, ""
+        if statement.line in gone:
+            begin, end = max(at, statement.line), max(at, gone[statement.line])
+        else:
+            new = _as_it_should_stand(statement, outcome, notation)
+            if not new and outcome.revised == "":
+                begin, end = left_out(text, statement, at)
+        parts += [plain(at, begin), Part(new, statement, outcome)]
         at = end
-    return [part for part in (*parts, Part(text[at:])) if part.text or part.statement]
+    return [part for part in (*parts, plain(at, len(text))) if part.text or part.statement]
 
 
 def left_out(text: str, statement: Statement, at: int = 0) -> tuple[int, int]:
@@ -62,6 +83,56 @@ def left_out(text: str, statement: Statement, at: int = 0) -> tuple[int, int]:
     while after < len(text) and text[after] == " ":
         after += 1
     return statement.start, after
+
+
+def _lines_left_out(
+    text: str, statements: Sequence[Statement], outcomes: Sequence[Outcome]
+) -> dict[int, int]:
+    """Return the lines of which nothing is left: where each begins, and where it ends."""
+    gone = dict[int, int]()
+    pairs = zip(statements, outcomes, strict=True)
+    for begin, group in groupby(pairs, key=lambda pair: pair[0].line):
+        of_line = [*group]
+        if all(outcome.revised == "" for _, outcome in of_line):
+            last = of_line[-1][0]
+            gone[begin] = text.find("\n", last.end) + 1 or len(text)
+            rest, at = "", begin
+            for one, _ in of_line:
+                rest, at = rest + text[at : one.start], one.end
+            rest = _MARK_OF_ITEM.sub("", rest + text[at : gone[begin]])
+            if last.kind != "cell" and rest.strip():
+                del gone[begin]
+    return gone
+
+
+def without_unknown(
+    text: str, statements: Sequence[Statement], outcomes: Sequence[Outcome], evidence: Evidence
+) -> list[Outcome]:
+    """Return the outcomes; an item or a row goes whole that says nothing borne out.
+
+    Only where nothing knows its name, and where others stand beside it.
+    """
+    found = [*outcomes]
+    for _, group in groupby(range(len(statements)), key=lambda at: statements[at].line):
+        places = [*group]
+        pairs = [(statements[at], outcomes[at]) for at in places]
+        first = pairs[0][0]
+        name = next((one.row for one, _ in pairs if one.row), "") or item_name(first)
+        goes = (
+            first.kind != "sentence"
+            and any(_is_nowhere(*pair) for pair in pairs)
+            and all(_is_nowhere(*pair) or pair[1].verdict == "own" for pair in pairs)
+            and bool(name)
+            and not is_known(name, evidence)
+            and _is_one_of_several(text, first)
+        )
+        for at in places if goes else ():
+            found[at] = replace(outcomes[at], revised="")
+    return found
+
+
+def _is_nowhere(statement: Statement, outcome: Outcome) -> bool:
+    return outcome.fails and outcome.verdict == "missing" and statement.plain in outcome.spans
 
 
 def _before(text: str, statement: Statement) -> str:
@@ -86,6 +157,9 @@ def _is_one_of_several(text: str, item: Statement) -> bool:
     depth = len(own) - len(own.lstrip())
     if any(line.strip() and len(line) - len(line.lstrip()) > depth for line in below):
         return False
+    if item.kind == "cell":
+        rows = below if any(map(is_table_rule, above)) else [*above, *below]
+        return any(line.startswith("|") for line in rows)
     marks = (_MARK_OF_ITEM.match(line) for line in (*above, *below))
     return any(mark and len(mark[0]) - len(mark[0].lstrip()) == depth for mark in marks)
 

@@ -9,12 +9,11 @@ from decimal import Decimal
 
 from agent.evidence.claims.formulas import rewritten
 from agent.evidence.claims.passages import KNOWN, Evidence
-from agent.evidence.claims.places import ORIGIN
 from agent.evidence.claims.statements import Statement
 from agent.evidence.figures import Figure, figures, same
 from agent.evidence.hours import Opening, opening_hours
 from agent.evidence.language import fold
-from agent.evidence.mentions import mentioned
+from agent.evidence.mentions import ORIGIN, mentioned
 from agent.evidence.types import Place
 
 _NOT_PLAIN = re.compile(

@@ -1,26 +1,15 @@
 """Recommend no place that nothing knows: such items of a list leave the answer, and are counted."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.statements import Notation, Statement, statements
 from agent.evidence.figures import figures, same
-from agent.evidence.language import words
-from agent.evidence.mentions import mentioned
-
-ORIGIN = re.compile(
-    r"(?:距离?|离)[^\d，。；,;|]{1,30}?(?=约|\d)|[·|]\s*[^\d·|]{1,30}?\s(?=\d[\d.]*\s?k?m\b)"
-    r"|\b(?:from|near)\s+(?:the\s+)?[^\d,.;|]{1,40}"
-)
-"""What something is said to be far from."""
-
-
-def without_origins(text: str) -> str:
-    """Return a text with what follows "far from" blanked, of the same length."""
-    return ORIGIN.sub(lambda match: " " * len(match[0]), text)
+from agent.evidence.language import fold, words
+from agent.evidence.mentions import mentioned, without_origins
 
 
 @dataclass(frozen=True)
@@ -74,9 +63,13 @@ def without_invented_places(
         for item in items
         if not is_known(text[item.start : item.end]) and _is_invented(item, evidence)
     ]
-    for item in reversed(invented):
-        text = text[: item.start] + _counted_down(text[item.start : item.end], text[item.end :])
-    return text, list(dict.fromkeys(item.name for item in invented))
+    cuts = [(item.start, item.end, "") for item in invented]
+    numbers = [edit for edit in counted_down(text, {start for start, _, _ in cuts})
+               if not any(start <= edit[0] < end for start, end, _ in cuts)]  # fmt: skip
+    kept, at = "", 0
+    for start, end, new in sorted([*cuts, *numbers]):
+        kept, at = kept + text[at:start] + new, max(at, end)
+    return kept + text[at:], list(dict.fromkeys(item.name for item in invented))
 
 
 def _items(text: str, notation: Notation) -> Iterator[_Item]:
@@ -86,16 +79,16 @@ def _items(text: str, notation: Notation) -> Iterator[_Item]:
         is_row = line[0].kind == "cell"
         if not (is_row or (sign and sign.end() == line[0].start)):
             continue
-        if name := line[0].row if is_row else _name(line[0].plain, line[0].text):
+        if name := line[0].row if is_row else item_name(line[0]):
             indent = len(sign[1]) if sign and not is_row else len(text)
             if len(name) > _LONGEST_NAME:
                 continue
             yield _Item(name, line, start, _end_of_item(text, line[0].start, indent))
 
 
-def _name(plain: str, text: str) -> str:
+def item_name(item: Statement) -> str:
     """Return the name that an item begins with."""
-    match = _BOLD.match(text) or _BEFORE_COLON.match(plain)
+    match = _BOLD.match(item.text) or _BEFORE_COLON.match(item.plain)
     return match[1].strip() if match else ""
 
 
@@ -113,9 +106,8 @@ def _end_of_item(text: str, at: int, indent: int) -> int:
 def _is_invented(item: _Item, evidence: Evidence) -> bool:
     """Return whether an item is a place's and no evidence knows the name, nor what it says."""
     base = _BRANCH.sub("", item.name).strip()
-    kind = _LATIN_PLACE if base.isascii() else _HAN_PLACE
-    named = kind.search(base) or _BRANCH_KIND.search(item.name)
-    if not named or _is_known(base, evidence):
+    named = _LATIN_PLACE.search(base) if base.isascii() else _HAN_PLACE.search(fold(base))
+    if not (named or _BRANCH_KIND.search(fold(item.name))) or is_known(base, evidence):
         return False
     stated = [figure for statement in item.statements for figure in figures(statement.plain)]
     cited = {name for statement in item.statements for name in statement.cited}
@@ -125,21 +117,26 @@ def _is_invented(item: _Item, evidence: Evidence) -> bool:
     return not foreign and not (stated and len(borne) == len(stated))
 
 
-def _is_known(base: str, evidence: Evidence) -> bool:
+def is_known(name: str, evidence: Evidence) -> bool:
     """Return whether half of a name's own words stand in some passage or in the question."""
+    base = fold(_BRANCH.sub("", name))
     own = words(_KINDS.sub(" ", base)) or words(base)
     return any(2 * len(own & p.words) >= len(own) for p in evidence.passages)
 
 
-def _counted_down(item: str, rest: str) -> str:
-    """Return what follows a removed item, the numbers of its list one less."""
-    removed = _SIGN.match(item)
-    if not removed or not removed[2]:
-        return rest
-    lines, number = rest.splitlines(keepends=True), int(removed[2])
-    for at, line in enumerate(lines):
+def counted_down(text: str, gone: Container[int]) -> list[tuple[int, int, str]]:
+    """Return where numbers of lists change when the items that begin at `gone` go, and to what."""
+    edits, at = list[tuple[int, int, str]](), 0
+    lists: dict[int, tuple[int, int]] = {}
+    """The next number of the list of each depth, and how many of its items are gone."""
+    for line in text.splitlines(keepends=True):
         sign = _SIGN.match(line)
-        if sign and sign[1] == removed[1] and sign[2] == str(number + 1):
-            lines[at] = line[: sign.start(2)] + str(number) + line[sign.end(2) :]
-            number += 1
-    return "".join(lines)
+        if sign and sign[2]:
+            number, depth = int(sign[2]), len(sign[1])
+            following, less = lists.get(depth, (0, 0))
+            less = (less if number == following else 0) + (at in gone)
+            if less and at not in gone:
+                edits.append((at + sign.start(2), at + sign.end(2), str(number - less)))
+            lists[depth] = (number + 1, less)
+        at += len(line)
+    return edits

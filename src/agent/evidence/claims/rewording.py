@@ -9,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator
 from agent.core.patterns import Linear
 from agent.evidence.claims.corrected import cited_anew
 from agent.evidence.claims.judging import needs_context, statements_block, with_citations
-from agent.evidence.claims.passages import Evidence, Passage
+from agent.evidence.claims.passages import KNOWN, Evidence, Passage
 from agent.evidence.claims.proof import LEAVES_OUT, Outcome, is_sound_fix
 from agent.evidence.claims.statements import CONTEXT, Notation, Splitter, Statement
 
@@ -91,13 +91,37 @@ def reworded(
     wording = _with_head(statement.text, with_citations(wording, evidence, notation))
     [*found] = Splitter(notation).split(wording)
     cited = tuple(dict.fromkeys(name for one in found for name in one.cited))
+    names: Sequence[str] = ()
     if not cited and statement.citations and not cites_told:
+        names = statement.cited[:1]
+    elif notation.pattern.sub("", statement.text).strip()[-1:] == statement.text[-1:]:
+        # Cited before its stop: the wording is, too.
+        wording, names = _without_last_citations(wording, notation)
+    if names:
         bare = replace(statement, text=wording, citations=(), cited=())
-        wording = cited_anew(bare, statement.cited[:1], notation)
+        wording = cited_anew(bare, names, notation)
     plain = " ".join(one.plain for one in found)
+    again = Splitter(notation).split(wording, statement.start)
+    citations = tuple(citation for one in again for citation in one.citations)
     return replace(
-        statement, text=wording, plain=plain, citations=(), cited=cited or statement.cited
+        statement, text=wording, plain=plain, citations=citations, cited=cited or statement.cited
     )
+
+
+def _without_last_citations(wording: str, notation: Notation) -> tuple[str, Sequence[str]]:
+    """Return a wording without the citations behind its stop, and what they name."""
+    bare, names = wording.rstrip(), list[str]()
+    while (found := [*notation.pattern.finditer(bare)]) and found[-1].end() == len(bare):
+        names = [*notation.read(found[-1])[:1], *names]
+        bare = bare[: found[-1].start()].rstrip()
+    return bare, names
+
+
+def as_borne(new: Statement, again: Outcome, notation: Notation) -> str:
+    """Return a new wording that cites what bears it; what was told to the reader needs nothing."""
+    sources = {passage.source for passage in again.passages}
+    names = () if sources == {KNOWN} else again.cite
+    return new.text if names is None else cited_anew(new, names, notation).rstrip()
 
 
 def _with_head(text: str, wording: str) -> str:
