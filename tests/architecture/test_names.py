@@ -1,9 +1,12 @@
-"""A public type's name means one thing in the whole tree."""
+"""A public type's name means one thing in the whole tree, and a function's says what it does."""
 
 import ast
 from collections.abc import Iterator
 
 from tests.architecture.tree import SOURCE, python_files, syntax
+
+VAGUE = frozenset({"run", "text", "read", "plain", "answer", "body", "work", "rest"})
+"""No public function of a module is called so: one would have to look up what comes of it."""
 
 
 def named_types(body: list[ast.stmt]) -> Iterator[str]:
@@ -25,3 +28,14 @@ def test_a_public_type_is_defined_in_one_module() -> None:
                 modules_of.setdefault(name, []).append(str(path.relative_to(SOURCE)))
     assert len(modules_of) > 500
     assert {name: where for name, where in modules_of.items() if len(where) > 1} == {}
+
+
+def test_the_functions_of_a_module_say_what_they_do() -> None:
+    functions = [
+        (str(path.relative_to(SOURCE)), node.name)
+        for path in python_files("src")
+        for node in syntax(path).body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    assert len(functions) > 2000
+    assert [(path, name) for path, name in functions if name in VAGUE] == []

@@ -21,7 +21,7 @@ from agent.evaluation.verdicts import parse_verdict
 from agent.evidence.constraints import valid_constraints
 from agent.evidence.grounding import ground
 from agent.evidence.maps import valid_map_task
-from agent.mcp import stdio
+from agent.mcp import transports
 from agent.mcp.amap.records import PRESENTATION, AmapReader
 from agent.mcp.amap.tools import clean_arguments
 from agent.mcp.records import MapOptions, MapRecords, MapResult
@@ -262,7 +262,7 @@ def test_rows_of_questions_and_answers_are_read_or_bad_lines(lines: list[bytes],
 @given(st.one_of(odd(LINES).map(sent), JSON.map(lambda text: text.encode("utf-8", "replace"))))
 def test_a_line_of_mcp_is_a_message_or_refused(line: bytes) -> None:
     can_be_kept(json.loads(refused_by(RefusedLine, lambda: message_of(line)) or "{}"))
-    stdio._message(line)
+    transports._message(line)
 
 
 @given(URLS)

@@ -40,7 +40,7 @@ from agent.evidence.types import Source
 from agent.export.html import html_page
 from agent.export.markdown import markdown_document
 from agent.models.thoughts import Thoughts
-from agent.search.hits import make_hit, only_known, plain
+from agent.search.hits import make_hit, only_known, plain_line
 from agent.search.rules import published_on
 from agent.texts import detect_language
 from tests.fuzz.odd import cut, pieces, texts
@@ -220,7 +220,7 @@ def test_an_address_is_a_safe_link_or_none(url: str, title: str) -> None:
 @given(MARKDOWN)
 def test_a_page_s_text_cannot_cite_and_is_one_line(text: str) -> None:
     assert cited_ids(only_known(text, ())) == []
-    assert "\n" not in plain(text, 200)
+    assert "\n" not in plain_line(text, 200)
     inert(text)
     strip_references(text)
     without_thoughts(text)

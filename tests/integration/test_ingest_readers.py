@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from reportlab.pdfgen.canvas import Canvas
 
-from agent.knowledge.formats import CannotRead, ReadEvent, read, read_table, text_of
+from agent.knowledge.formats import CannotRead, ReadEvent, read_events, read_table, text_of
 from agent.knowledge.readers import FileReaders, ReadLimits
 from tests.support import mixed_files
 
@@ -32,7 +32,7 @@ def test_bookmarks_are_the_headings_of_a_pdf(tmp_path: Path) -> None:
         canvas.drawString(60, 760, f"2 kilograms are the weight of number {page}.")
         canvas.showPage()
     canvas.save()
-    found = chunks(list(read(str(tmp_path / "a.pdf"), "pdf")))
+    found = chunks(list(read_events(str(tmp_path / "a.pdf"), "pdf")))
     assert [(headings, page) for _, headings, page in found] == [
         (("a", "1 Cells"), 1),
         (("a", "1 Cells", "2 Packs"), 2),
@@ -47,7 +47,7 @@ def test_without_bookmarks_numbered_lines_are_headings_over_the_pages(tmp_path: 
             canvas.drawString(60, 780 - 20 * at, line)
         canvas.showPage()
     canvas.save()
-    events = list(read(str(tmp_path / "a.pdf"), "pdf"))
+    events = list(read_events(str(tmp_path / "a.pdf"), "pdf"))
     assert events[0]["document"]["title"] == "a"
     assert [(headings[1:], text, page) for text, headings, page in chunks(events)] == [
         (("1 Introduction",), "We made cells.", 1),

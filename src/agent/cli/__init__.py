@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     _end_like_ctrl_c_on_termination()
     try:
         command = importlib.import_module(COMMANDS[arguments.command])
-        code: int = command.run(arguments)
+        code: int = command.run_command(arguments)
     except KeyboardInterrupt:
         return CANCELLED
     except BrokenPipeError:

@@ -157,7 +157,7 @@ def _resume_command(arguments: Namespace, answers: Path) -> str:
 _BAD_LINES_SHOWN = 20
 
 
-def run(arguments: Namespace) -> int:
+def run_command(arguments: Namespace) -> int:
     """Run the command; return 0 all done, 1 something left, 2 bad usage, 130 after Ctrl-C."""
     try:
         read_environment(offline=arguments.offline)

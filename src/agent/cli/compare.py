@@ -45,7 +45,7 @@ class File:
         return self.address + (say("punctuation.brackets", language, text=about) if about else "")
 
 
-def run(arguments: Namespace) -> int:
+def run_command(arguments: Namespace) -> int:
     """Run the command; return 0 compared, 2 where the files cannot be."""
     try:
         prepare(arguments)

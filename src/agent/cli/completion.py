@@ -7,7 +7,7 @@ from argcomplete.shell_integration import shellcode
 from agent.cli.console import ANSWERED
 
 
-def run(arguments: Namespace) -> int:
+def run_command(arguments: Namespace) -> int:
     """Print the script and return 0; `tanlu completion --help` says how each shell takes it."""
     print(shellcode(["tanlu"], shell=arguments.shell))  # noqa: T201
     return ANSWERED

@@ -22,7 +22,7 @@ _KNOWN = {name.upper(): field.annotation
           for name, field in model.model_fields.items()} | {KEY_NAME: SecretStr}  # fmt: skip
 
 
-def run(arguments: Namespace) -> int:
+def run_command(arguments: Namespace) -> int:
     """Run the command; return 0, or 2 for a key or value that cannot be used."""
     try:
         if arguments.action == "list":

@@ -375,7 +375,7 @@ _GROUPS = {
 """What the names of a group's checks begin with."""
 
 
-def run(arguments: Namespace) -> int:
+def run_command(arguments: Namespace) -> int:
     """Run the command; return 0 if what is configured works, 1 if something does not."""
     try:
         prepare(arguments)

@@ -108,7 +108,7 @@ _UNREAD = (
 )
 
 
-def run(arguments: Namespace) -> int:
+def run_command(arguments: Namespace) -> int:
     """Run the command; return 0 all files read, 1 some failed, 2 bad usage, 130 after Ctrl-C."""
     if arguments.sample:
         arguments.paths, arguments.offline = [str(sample_documents())], True

@@ -105,7 +105,7 @@ def _report_bad_lines(name: str, lines: Sequence[BadLine]) -> None:
         fail(f"{name}: {more} more lines are left out")
 
 
-def run(arguments: Namespace) -> int:
+def run_command(arguments: Namespace) -> int:
     """Run the command; return 0 all judged, 1 something left, 2 bad usage, 130 after Ctrl-C."""
     try:
         prepare(arguments)

@@ -10,7 +10,7 @@ from agent.core.errors import AgentError
 from agent.server.mcp_endpoint import serve_stdio
 
 
-def run(arguments: Namespace) -> int:
+def run_command(arguments: Namespace) -> int:
     """Run the command; return 0 when the client hangs up, 2 for unusable settings."""
     try:
         read_environment(offline=arguments.offline)

@@ -22,7 +22,7 @@ _SNIPPET = 240
 _STEP = 20
 
 
-def run(arguments: Namespace) -> int:
+def run_command(arguments: Namespace) -> int:
     """Run the command; return 0 with hits, 1 without, 2 bad usage."""
     try:
         prepare(arguments)

@@ -37,7 +37,7 @@ _QUIET = {
 }
 
 
-def run(arguments: Namespace) -> int:
+def run_command(arguments: Namespace) -> int:
     """Run the command; return 0 after Ctrl-C, 1 if it cannot start, 2 for a bad address."""
     language = reader_language()
     extra, packages = _NEEDED[arguments.engine]

@@ -41,7 +41,7 @@ class ThreadHolder(Protocol):
     async def delete(self, thread_id: str) -> None: ...
 
 
-def run(arguments: Namespace) -> int:
+def run_command(arguments: Namespace) -> int:
     """Run the command; return 0 done, 1 if a thread could not be deleted, 2 bad usage."""
     try:
         prepare(arguments)

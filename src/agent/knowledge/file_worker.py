@@ -11,7 +11,7 @@ import os
 import sys
 from typing import Any
 
-from agent.knowledge.formats import CannotRead, read
+from agent.knowledge.formats import CannotRead, read_events
 from agent.reading.confined import confine, end_in, peak_megabytes
 
 
@@ -31,7 +31,7 @@ def main() -> None:
 def _answer(request: dict[str, Any], seconds: int) -> None:
     end_in(seconds)
     try:
-        for event in read(request["path"], request["kind"], request["first"]):
+        for event in read_events(request["path"], request["kind"], request["first"]):
             _say(dict(event))
             end_in(seconds)
     except BrokenPipeError:

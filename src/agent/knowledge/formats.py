@@ -100,7 +100,7 @@ def kind_of(path: Path) -> str | None:
     return KINDS.get(path.suffix.lower())
 
 
-def read(path: str, kind: str, first: int = 1) -> Iterator[ReadEvent]:
+def read_events(path: str, kind: str, first: int = 1) -> Iterator[ReadEvent]:
     """Yield the events of a file; `first` is the page of a PDF to begin with. Raises CannotRead."""
     _check_kind(path, kind)
     if kind == "pdf":

@@ -111,7 +111,7 @@ def authorities() -> ssl.SSLContext:
 
 
 @asynccontextmanager
-async def answer(
+async def open_response(
     target: Target, headers: Mapping[str, str], context: ssl.SSLContext
 ) -> AsyncIterator[httpx.Response]:
     """Provide the response to a GET, its body unread and still encoded; raises ProviderError."""
@@ -378,7 +378,7 @@ class Fetcher:
         }
         context = await asyncio.to_thread(authorities)
         try:
-            async with answer(target, headers, context) as response:
+            async with open_response(target, headers, context) as response:
                 self._lookups.answered(target.host)
                 yield response
         except NoConnection:

@@ -27,7 +27,7 @@ from agent.core.proxies import proxy_environment
 from agent.evidence.queries import clean_text
 from agent.search.akshare_worker import NAMES, TABLES, find_company
 from agent.search.documents import Document, DocumentKind, FiledFigure, distinct, make_document
-from agent.search.hits import MAX_QUERY, plain
+from agent.search.hits import MAX_QUERY, plain_line
 
 TableRow = Mapping[str, Any]
 CompanyTables = Mapping[str, Sequence[TableRow]]
@@ -62,7 +62,7 @@ def company_documents(
     news = [_news(row) for row in tables.get(NEWS, ())]
     documents = distinct([*statements, *pages, *news])
     if documents and absent:
-        reasons = ", ".join(f"{table} ({plain(why, 80)})" for table, why in absent.items())
+        reasons = ", ".join(f"{table} ({plain_line(why, 80)})" for table, why in absent.items())
         documents[0]["text"] += f"\n未能取得 not available: {reasons}"
     return documents
 
@@ -75,7 +75,7 @@ def figures_of(
     `names` are parts of the names to take; all where it is empty.
     """
     parts = tuple(names)
-    dated = [(plain(str(row.get(period) or ""), 10), row) for row in rows]
+    dated = [(plain_line(str(row.get(period) or ""), 10), row) for row in rows]
     newest = [pair for pair in dated if pair[0]][:_PERIODS_SHOWN]
     year = next((pair for pair in dated if pair[0].endswith("12-31")), None)
     if year and year not in newest:
@@ -100,7 +100,7 @@ def _figure(column: str, value: Any, period: str, url: str) -> FiledFigure | Non
     unit = _unit(column, match[2], named[1] if named else None)
     if unit is None:
         return None
-    name = plain(column[: named.start()] if named else column, 60)
+    name = plain_line(column[: named.start()] if named else column, 60)
     return FiledFigure(name=name, value=match[1], unit=unit, period=period, url=url)
 
 
@@ -151,7 +151,7 @@ def _news(row: TableRow) -> Document | None:
         row.get("新闻标题"),
         row.get("新闻链接"),
         row.get("新闻内容"),
-        published=plain(row.get("发布时间"), 20),
+        published=plain_line(row.get("发布时间"), 20),
     )
 
 

@@ -46,11 +46,11 @@ def main() -> None:
             out.write(json.dumps(line, ensure_ascii=True).encode("ascii") + b"\n")
             out.flush()
 
-        answer(request, send)
+        send_tables(request, send)
     os._exit(0)
 
 
-def answer(request: Mapping[str, Any], send: Callable[..., None]) -> None:
+def send_tables(request: Mapping[str, Any], send: Callable[..., None]) -> None:
     """Find the query's company and send each of its tables."""
     try:
         library = __import__("akshare")

@@ -14,7 +14,7 @@ from agent.core.calls import Calls, Policy
 from agent.core.outside import parse_json
 from agent.evidence.markdown import canonical
 from agent.evidence.queries import clean_text
-from agent.search.hits import MAX_QUERY, Endpoint, TurnSearches, make_hit, plain
+from agent.search.hits import MAX_QUERY, Endpoint, TurnSearches, make_hit, plain_line
 from agent.search.http import SearchHttp
 
 DocumentKind = Literal["encyclopedia", "paper", "filing", "statement", "page"]
@@ -181,7 +181,7 @@ def passage(text: Any, limit: int = MAX_TEXT) -> str:
     """Return plain text in its paragraphs, without tags, hidden characters or markers."""
     if not isinstance(text, str):
         return ""
-    lines = (plain(_JATS.sub("", line), limit) for line in text[: 4 * limit].splitlines())
+    lines = (plain_line(_JATS.sub("", line), limit) for line in text[: 4 * limit].splitlines())
     return "\n".join(line for line in lines if line)[:limit].strip()
 
 

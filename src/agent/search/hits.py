@@ -224,11 +224,11 @@ def make_hit(
     if not link or "%" in host:  # a blank or the like in a host's name
         return None
     return Hit(
-        title=plain(title, 200) or host,
+        title=plain_line(title, 200) or host,
         url=link,
-        snippet=plain(snippet, MAX_SNIPPET),
-        site=plain(site, 80) or host.removeprefix("www."),
-        published=plain(published, 40) or None,
+        snippet=plain_line(snippet, MAX_SNIPPET),
+        site=plain_line(site, 80) or host.removeprefix("www."),
+        published=plain_line(published, 40) or None,
     )
 
 
@@ -239,7 +239,7 @@ def _with_scheme(url: str) -> str:
     return f"https://{url}" if url.lower().startswith("www.") else url
 
 
-def plain(text: Any, limit: int) -> str:
+def plain_line(text: Any, limit: int) -> str:
     """Return one line without emphasis tags, entities, hidden characters or citation markers.
 
     A page could write our markers to have itself cited under another source's name.

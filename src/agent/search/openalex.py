@@ -10,7 +10,7 @@ from agent.search.documents import (
     make_document,
     whole_number,
 )
-from agent.search.hits import fields, plain, rows, rows_of
+from agent.search.hits import fields, plain_line, rows, rows_of
 
 _MAX_WORDS = 2000
 _MAX_AUTHORS = 12
@@ -53,7 +53,7 @@ def _paper(work: Any) -> Document | None:
         work.get("display_name"),
         f"https://doi.org/{doi}" if doi else work.get("id"),
         abstract_of(work.get("abstract_inverted_index")),
-        published=plain(published, 10),
+        published=plain_line(published, 10),
         authors=_authors(work),
         year=whole_number(work.get("publication_year")),
         doi=doi,
@@ -79,7 +79,7 @@ def abstract_of(index: Any) -> str:
 
 def _authors(work: Any) -> list[str]:
     names = [
-        plain(fields(row.get("author")).get("display_name"), 80)
+        plain_line(fields(row.get("author")).get("display_name"), 80)
         for row in rows(work.get("authorships"))[:_MAX_AUTHORS]
     ]
     return [name for name in names if name]

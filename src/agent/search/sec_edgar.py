@@ -20,7 +20,7 @@ from agent.core.errors import AgentError, MalformedReply, ProviderError, Provide
 from agent.core.faults import contained
 from agent.evidence.queries import clean_text
 from agent.search.documents import Document, FiledFigure, SourceEndpoint, distinct, make_document
-from agent.search.hits import MAX_QUERY, fields, plain, rows_of
+from agent.search.hits import MAX_QUERY, fields, plain_line, rows_of
 from agent.search.http import Json, SearchHttp
 from agent.search.sec_facts import IFRS, US_GAAP, as_text, current, filing_url, read_figures
 
@@ -126,9 +126,9 @@ def read_registrants(reply: Mapping[str, Any]) -> Registrants:
     listed = []
     for value in reply.values():
         row = fields(value)
-        cik, title = row.get("cik_str"), plain(row.get("title"), 120)
+        cik, title = row.get("cik_str"), plain_line(row.get("title"), 120)
         if isinstance(cik, int) and 0 < cik < 10**10 and title:
-            listed.append(Registrant(cik, plain(row.get("ticker"), 12), title))
+            listed.append(Registrant(cik, plain_line(row.get("ticker"), 12), title))
     return Registrants(listed)
 
 
@@ -379,20 +379,20 @@ def _noting(document: Document, note: str) -> Document:
 def _hit_document(hit: Mapping[str, Any], company: Registrant | None) -> Document | None:
     """Return a hit of the full-text search as a document; `_id` is `accession:file`."""
     source = fields(hit.get("_source"))
-    adsh, _, file = plain(hit.get("_id"), 200).partition(":")
+    adsh, _, file = plain_line(hit.get("_id"), 200).partition(":")
     ciks, names = source.get("ciks"), source.get("display_names")
     first = ciks[0] if isinstance(ciks, list) and ciks else None
     if not adsh or not isinstance(first, str) or not first.isdigit():
         return None
-    named = plain(names[0] if isinstance(names, list) and names else "", 120)
+    named = plain_line(names[0] if isinstance(names, list) and names else "", 120)
     owner = company.title if company else named.partition("  (CIK")[0].partition(" (CIK")[0]
-    kind = plain(source.get("file_type") or source.get("form"), 20)
+    kind = plain_line(source.get("file_type") or source.get("form"), 20)
     return _filing(
         owner or f"CIK {first}",
         kind,
         filing_url(int(first), adsh, file),
-        filed=plain(source.get("file_date"), 10),
-        period=plain(source.get("period_ending"), 10),
+        filed=plain_line(source.get("file_date"), 10),
+        period=plain_line(source.get("period_ending"), 10),
     )
 
 
@@ -403,8 +403,8 @@ def _recent(recent: Mapping[str, Any], company: Registrant) -> list[Document | N
     filings = []
     for adsh, form, filed, period, document in zip(*columns, strict=False):
         if isinstance(adsh, str) and form in FORMS:
-            url = filing_url(company.cik, adsh, plain(document, 200))
-            dates = {"filed": plain(filed, 10), "period": plain(period, 10)}
+            url = filing_url(company.cik, adsh, plain_line(document, 200))
+            dates = {"filed": plain_line(filed, 10), "period": plain_line(period, 10)}
             filings.append(_filing(company.title, form, url, **dates))
     return filings
 

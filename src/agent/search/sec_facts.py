@@ -9,7 +9,7 @@ from datetime import date
 from typing import Any, NamedTuple
 
 from agent.search.documents import FiledFigure
-from agent.search.hits import fields, plain, rows
+from agent.search.hits import fields, plain_line, rows
 
 US_GAAP: Mapping[str, str] = {
     "Revenues": "Revenues",
@@ -108,8 +108,10 @@ def _values(reply: Mapping[str, Any]) -> list[_Value]:
                 continue
             end, form, filed, adsh = map(str, texts)
             start = row.get("start") if _is_text(row.get("start")) else None
-            part = plain(row.get("fp"), 4)
-            values.append(_Value(end, start, value, plain(unit, 20), year, part, form, filed, adsh))
+            part = plain_line(row.get("fp"), 4)
+            values.append(
+                _Value(end, start, value, plain_line(unit, 20), year, part, form, filed, adsh)
+            )
     return values
 
 

@@ -12,7 +12,7 @@ from agent.search.documents import (
     make_document,
     whole_number,
 )
-from agent.search.hits import fields, plain, rows, rows_of
+from agent.search.hits import fields, plain_line, rows, rows_of
 from agent.search.http import error_message
 
 _MAX_AUTHORS = 12
@@ -65,14 +65,16 @@ _KEY = "SEMANTIC_SCHOLAR_API_KEY"
 
 def _paper(row: Any) -> Document | None:
     doi = doi_of(fields(row.get("externalIds")).get("DOI"))
-    authors = [plain(author.get("name"), 80) for author in rows(row.get("authors"))[:_MAX_AUTHORS]]
+    authors = [
+        plain_line(author.get("name"), 80) for author in rows(row.get("authors"))[:_MAX_AUTHORS]
+    ]
     return make_document(
         "semantic_scholar",
         "paper",
         row.get("title"),
         f"https://doi.org/{doi}" if doi else row.get("url"),
         row.get("abstract"),
-        published=plain(row.get("publicationDate"), 10),
+        published=plain_line(row.get("publicationDate"), 10),
         authors=[name for name in authors if name],
         year=whole_number(row.get("year")),
         doi=doi,

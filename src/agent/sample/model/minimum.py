@@ -108,7 +108,7 @@ def reflection(_turn: ModelTurn) -> ModelReply:
     return ModelReply(json={"is_sufficient": True, "knowledge_gap": "", "follow_up_queries": []})
 
 
-def answer(turn: ModelTurn) -> ModelReply:
+def quoted_answer(turn: ModelTurn) -> ModelReply:
     """Return the map's records as they are, and the sentences nearest to the question."""
     tags = ("routes", "weather", "places")
     rows = [row for tag in tags for row in records(block(turn.user, tag))[:RECORDS]]
@@ -263,10 +263,10 @@ def _quoted(
     return ModelReply(text="\n\n".join(parts))
 
 
-REPLIES: dict[str, Callable[[ModelTurn], ModelReply]] = {
+REPLIES: dict[str, Callable[[ModelTurn], ModelReply]] = {"answer": quoted_answer} | {
     reply.__name__: reply
     for reply in (
-        *(generate_query, web_research, reflection, answer),
+        *(generate_query, web_research, reflection),
         *(deep_plan, deep_explore, deep_compress, deep_report),
         *(plan_tasks, wish_tasks, dossier),
         *(team_analyze, team_select, team_researcher, team_verifier, team_synthesize),
