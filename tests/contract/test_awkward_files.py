@@ -77,6 +77,7 @@ READ: list[tuple[str, bytes, tuple[str, ...], str]] = [
     ("cut_in_page_2.pdf", WHOLE[:SECOND], ("wordone",),
      "page 2 could not be read; page 3 has no text"),
     ("eof_glued.pdf", WHOLE.rstrip().replace(b"\n%%EOF", b"%%EOF"), ("wordthree",), ""),
+    ("paper.txt", pdf(["wordnamed"]), ("wordnamed",), "read as pdf"),
     ("junk_before.pdf", b"junk\r\n\r\n" + WHOLE, ("wordthree",), ""),
     ("half_scan.pdf", pdf(["wordone", "wordtwo", None]), ("wordtwo",), "page 3 has no text"),
     ("scans.pdf", pdf([None, "wordtwo", None, None, None]), ("wordtwo",),
@@ -98,7 +99,6 @@ READ: list[tuple[str, bytes, tuple[str, ...], str]] = [
 # name, bytes, code
 NAMED: list[tuple[str, bytes, str]] = [
     ("web.pdf", b"\n<!DOCTYPE html><html><body>words</body></html>", "page_is_html"),
-    ("paper.txt", WHOLE, "page_is_pdf"),
     ("picture.txt", b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4, "page_encoding"),
     ("picture.csv", b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4, "page_encoding"),
     ("zero.pdf", b"", "page_empty"),
@@ -148,33 +148,6 @@ async def test_a_file_that_cannot_be_read_is_named_with_its_reason(
     assert {result.path.removeprefix("docs/"): result.code for result in report.failed} == {
         name: code for name, _, code in NAMED
     }
-
-
-OTHER = (
-    "yaml",
-    "xml",
-    "json",
-    "jsonl",
-    "rst",
-    "tex",
-    "org",
-    "srt",
-    "eml",
-    "rtf",
-    "odt",
-    "xls",
-    "py",
-)
-
-
-async def test_files_of_a_kind_that_is_not_read_are_left_out_by_their_names(bench: Bench) -> None:
-    names = [*(f"words.{kind}" for kind in OTHER), "no_extension"]
-    for name in names:
-        bench.write(name, b"words of a kind that nobody reads")
-    left = (await bench.ingest()).of("left_out")
-    assert {result.path.removeprefix("docs/"): result.code for result in left} == dict.fromkeys(
-        names, "page_kind"
-    )
 
 
 async def test_what_a_page_runs_or_hides_in_its_head_is_not_indexed(bench: Bench) -> None:

@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 from reportlab.pdfgen.canvas import Canvas
 
-from agent.knowledge.formats import CannotRead, ReadEvent, read_events, read_table, text_of
+from agent.knowledge.file_events import ReadEvent
+from agent.knowledge.formats import read_events, text_of
 from agent.knowledge.readers import FileReaders, ReadLimits
+from agent.knowledge.tables import read_table
+from agent.reading.parts import CannotRead
 from tests.support import mixed_files
 
 

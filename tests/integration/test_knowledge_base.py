@@ -12,9 +12,10 @@ from agent.core.budget import Budget, Limits
 from agent.core.calls import Calls
 from agent.core.errors import BudgetExceeded, ConfigurationError, ProviderRefused
 from agent.knowledge.base import build_knowledge, own_meter
-from agent.knowledge.formats import CannotRead, ReadEvent
+from agent.knowledge.file_events import ReadEvent
 from agent.knowledge.readers import FileReaders
 from agent.knowledge.types import KnownDocument, Scope
+from agent.reading.parts import CannotRead
 from agent.sample.services.loopback import serve
 from agent.settings import Settings
 from tests.support import mixed_files

@@ -16,12 +16,13 @@ from agent.core.errors import BudgetExceeded, ProviderError, ProviderRefused
 from agent.core.faults import contained
 from agent.knowledge.embeddings import build_embedder
 from agent.knowledge.files import CollectionWriter, Destination, FileRegister, HashedFile, Tools
-from agent.knowledge.formats import FAILURES, CannotRead
+from agent.knowledge.formats import FAILURES
 from agent.knowledge.ingest import NOT_REMEMBERED, Ingest, IngestListener, IngestPlan
 from agent.knowledge.mineru import MinerU
 from agent.knowledge.readers import FileReaders, ReadLimits
 from agent.knowledge.sqlite import FILE_NAME, SqliteKnowledgeStore
 from agent.knowledge.types import Collected, KnowledgeHit, KnowledgeStore, KnownDocument, Scope
+from agent.reading.parts import CannotRead
 from agent.settings import Settings
 
 log = logging.getLogger(__name__)

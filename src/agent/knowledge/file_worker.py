@@ -11,8 +11,9 @@ import os
 import sys
 from typing import Any
 
-from agent.knowledge.formats import CannotRead, read_events
+from agent.knowledge.formats import read_events
 from agent.reading.confined import confine, end_in, peak_megabytes
+from agent.reading.parts import CannotRead
 
 
 def main() -> None:

@@ -20,12 +20,14 @@ from typing import Any, Literal
 from agent.core.budget import Meter
 from agent.core.errors import BudgetExceeded, ProviderError
 from agent.knowledge.embeddings import BatchEmbedder
-from agent.knowledge.formats import FAILURES, UNREAD, CannotRead, ReadEvent, title_of
+from agent.knowledge.file_events import UNREAD, ReadEvent, title_of
+from agent.knowledge.formats import FAILURES
 from agent.knowledge.mineru import MAX_BYTES as MINERU_BYTES
 from agent.knowledge.mineru import MinerU, place_on_pages
 from agent.knowledge.readers import FileReaders
 from agent.knowledge.split import Stretch
 from agent.knowledge.types import Chunk, KnowledgeStore, KnownDocument
+from agent.reading.parts import CannotRead
 from agent.runs.sql import SqliteFile
 
 FILE_NAME = "knowledge-files.sqlite"

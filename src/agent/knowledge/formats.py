@@ -7,10 +7,8 @@ Runs in the process that reads files (`file_worker`), which may be killed at any
 """
 
 import contextlib
-import csv
-import io
 import logging
-import os
+import mimetypes
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -18,21 +16,25 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from typing_extensions import TypedDict
-
 from agent.core.strings import valid_text
-from agent.evidence.markdown import link_url
+from agent.knowledge.file_events import ReadEvent, batches, note_on, one_document, title_of
 from agent.knowledge.markup import (
     MAX_HEADING,
     front_title,
     heading_level,
+    line_blocks,
     markdown_blocks,
     plain_blocks,
 )
-from agent.knowledge.split import Block, Sections, Stretch, pack_units, split
-from agent.reading.encoding import Encoding, UnknownEncoding, encoding_of, encoding_of_file
+from agent.knowledge.split import Block, Sections, split
+from agent.knowledge.tables import read_table
+from agent.reading import office, text_formats
+from agent.reading.encoding import UnknownEncoding, encoding_of
 from agent.reading.extract import page_text
+from agent.reading.office import OLE, package_kind
+from agent.reading.parts import CannotRead, FilePart
 from agent.reading.pdf import BROKEN, open_pdf
+from agent.reading.sheets import read_xlsx
 
 KINDS: Mapping[str, str] = {
     ".pdf": "pdf",
@@ -40,36 +42,36 @@ KINDS: Mapping[str, str] = {
     ".html": "html", ".htm": "html", ".xhtml": "html",
     ".txt": "text", ".text": "text",
     ".csv": "csv", ".tsv": "csv",
+    ".docx": "docx", ".docm": "docx", ".dotx": "docx",
+    ".xlsx": "xlsx", ".xlsm": "xlsx", ".xltx": "xlsx",
+    ".pptx": "pptx", ".pptm": "pptx", ".ppsx": "pptx",
+    ".odt": "odf", ".ods": "odf", ".odp": "odf",
+    ".epub": "epub", ".rtf": "rtf", ".eml": "mail", ".mht": "mail", ".mhtml": "mail",
+    ".json": "json", ".geojson": "json", ".ipynb": "json",
+    ".jsonl": "json_lines", ".ndjson": "json_lines",
+    ".xml": "xml", ".kml": "xml", ".gpx": "xml",
+    ".srt": "subtitles", ".vtt": "subtitles",
+    ".rst": "rst", ".org": "org", ".tex": "tex",
 }  # fmt: skip
-MAX_BYTES: Mapping[str, int] = {
-    "pdf": 1 << 30,
-    "csv": 1 << 30,
-    "markdown": 32 << 20,
-    "text": 32 << 20,
-    "html": 16 << 20,
-}
+"""Any other file that is text is read as lines."""
+_OLD: Mapping[str, str] = {
+    ".doc": "text", ".wps": "text", ".rtf": "text", ".xls": "csv", ".et": "csv",
+    ".ppt": "text", ".dps": "text", ".msg": "text",
+}  # fmt: skip
+"""Endings of old Office; programs write web pages, RTF and tables of text under them, too."""
+_LARGE = 32 << 20
+MAX_BYTES: Mapping[str, int] = defaultdict(
+    lambda: _LARGE,
+    {
+        "pdf": 1 << 30,
+        "csv": 1 << 30,
+        "html": 16 << 20,
+        **dict.fromkeys(("docx", "xlsx", "pptx", "odf", "epub"), 256 << 20),
+    },
+)
 """A file beyond these is too large."""
-_BATCH = 64
 _MOST_BAD = 0.1
 _HEAD = 1024
-
-
-class ReadEvent(TypedDict, total=False):
-    """Hold one of: a document begins, stretches of it, a page is done, the file cannot be read."""
-
-    document: dict[str, Any]
-    """title, url, layer, metadata; `row` where a file holds many documents."""
-    chunks: list[tuple[str, tuple[str, ...], int | None]]
-    page: int
-    unread: str
-    """Why this page gave no text, as a predicate: key of UNREAD."""
-    failed: str
-    """A code of FAILURES."""
-    note: str
-
-
-class CannotRead(Exception):
-    """Refuse a file, with a code of FAILURES."""
 
 
 FAILURES: Mapping[str, str] = {
@@ -80,7 +82,8 @@ FAILURES: Mapping[str, str] = {
     "page_kind": "this type of file is not read",
     "page_encoding": "it is no text in an encoding that is known; save it as UTF-8",
     "page_is_html": "it is a web page under another name; name it .html",
-    "page_is_pdf": "it is a PDF under another name; name it .pdf",
+    "page_is_pdf": "it is a PDF under another name; --retry reads it",
+    "page_old_office": "it is a file of old Office; save it as .docx, .xlsx, .pptx or .eml",
     "too_large": "it is too large",
     "timeout": "it took too long",
     "file_unreadable": "it cannot be opened",
@@ -88,67 +91,74 @@ FAILURES: Mapping[str, str] = {
 }
 
 
-UNREAD: Mapping[str, tuple[str, str]] = {
-    "blank": ("has no text", "have no text"),
-    "broken": ("could not be read", "could not be read"),
-}
-"""Of one page, of several."""
-
-
 def kind_of(path: Path) -> str | None:
-    """Return the kind a file's name says; None for one that is not read."""
-    return KINDS.get(path.suffix.lower())
+    """Return the kind of a file, by its content where that is plain, else by its name.
+
+    None for one that is not read: pictures, sounds, programs, archives. Blocks.
+    """
+    ending = path.suffix.lower()
+    named = KINDS.get(ending)
+    try:
+        with open(path, "rb") as file:
+            head = file.read(_HEAD)
+            if head.startswith(b"PK\x03\x04"):
+                file.seek(0)
+                return package_kind(file) or (named if named in _READERS_OF_FILES else None)
+    except OSError:
+        return named
+    if head.startswith(b"%PDF-"):
+        return "pdf"
+    if head.startswith(b"{\\rtf"):
+        return "rtf"
+    if head.startswith(OLE):
+        return "ole" if named in _READERS_OF_FILES or ending in _OLD else None
+    is_picture = (mimetypes.guess_type(path.name)[0] or "").startswith("image/")
+    if named is None and not is_picture and _is_text(head):
+        is_page = _without_mark(head).startswith(_HTML)
+        return "html" if is_page else _OLD.get(ending, "lines")
+    return named
+
+
+def _is_text(head: bytes) -> bool:
+    """Tell whether a file without an ending that is known may be text."""
+    try:
+        return bool(head) and (b"\x00" not in head or bool(encoding_of(head)))
+    except UnknownEncoding:
+        return False
 
 
 def read_events(path: str, kind: str, first: int = 1) -> Iterator[ReadEvent]:
     """Yield the events of a file; `first` is the page of a PDF to begin with. Raises CannotRead."""
-    _check_kind(path, kind)
+    _refuse_page(path, kind)
     if kind == "pdf":
         yield from read_pdf(path, first)
     elif kind == "csv":
         yield from read_table(path)
+    elif kind in _READERS_OF_FILES:
+        with open(path, "rb") as file:
+            yield from _part_events(_READERS_OF_FILES[kind](file), title_of(path))
     else:
         with open(path, "rb") as file:
             body = file.read(MAX_BYTES[kind] + 1)
         yield from _READERS[kind](body, title_of(path))
+    named = KINDS.get(Path(path).suffix.lower())
+    if named and named != kind:
+        yield ReadEvent(note=f"its name says otherwise, but it was read as {kind}")
 
 
-def title_of(path: str) -> str:
-    """Return a file's name as a title."""
-    stem = valid_text(os.fsencode(Path(path).stem).decode("utf-8", "replace"))
-    return " ".join(re.sub(r"[_]+", " ", stem).split()) or "untitled"
-
-
-def one_document(title: str, pieces: Iterable[Stretch]) -> Iterator[ReadEvent]:
-    """Yield a file that is one text."""
-    yield ReadEvent(document={"title": title, "url": None, "layer": "upper", "metadata": {}})
-    yield from batches(pieces)
-
-
-def batches(pieces: Iterable[Stretch]) -> Iterator[ReadEvent]:
-    """Yield stretches as events, without those of only spaces."""
-    waiting: list[tuple[str, tuple[str, ...], int | None]] = []
-    for piece in pieces:
-        waiting.append((piece.text, piece.headings, piece.page))
-        if len(waiting) >= _BATCH:
-            yield ReadEvent(chunks=waiting)
-            waiting = []
-    if waiting:
-        yield ReadEvent(chunks=waiting)
-
-
-def _check_kind(path: str, kind: str) -> None:
-    """Raise CannotRead for a file whose first bytes say that its name is another kind's."""
+def _refuse_page(path: str, kind: str) -> None:
+    """Raise CannotRead for a web page named .pdf: mostly a site's word that there is no PDF."""
     with open(path, "rb") as file:
         head = file.read(_HEAD)
-    if b"%PDF-" in head:
-        if kind != "pdf" and head.startswith(b"%PDF-"):
-            raise CannotRead("page_is_pdf")
-    elif kind == "pdf" and head.lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith(_HTML):
+    if kind == "pdf" and b"%PDF-" not in head and _without_mark(head).startswith(_HTML):
         raise CannotRead("page_is_html")
 
 
-_HTML = (b"<!doctype html", b"<html", b"<head", b"<body", b"<?xml")
+def _without_mark(head: bytes) -> bytes:
+    return head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+
+
+_HTML = (b"<!doctype html", b"<html", b"<head", b"<body")
 
 
 def text_of(body: bytes) -> tuple[str, str]:
@@ -166,12 +176,7 @@ def text_of(body: bytes) -> tuple[str, str]:
     bad = text.count("\ufffd")
     if bad > len(text) * _MOST_BAD:
         raise CannotRead("page_encoding")
-    return valid_text(text.removeprefix("\ufeff")), _note_on(encoding, bad)
-
-
-def _note_on(encoding: Encoding, bad: int) -> str:
-    guess = f"read as {encoding.name}" if encoding.name else ""
-    return "; ".join(filter(None, (guess, f"{bad} characters could not be read" if bad else "")))
+    return valid_text(text.removeprefix("\ufeff")), note_on(encoding, bad)
 
 
 def _noted(events: Iterator[ReadEvent], note: str) -> Iterator[ReadEvent]:
@@ -215,162 +220,78 @@ def _read_html(body: bytes, name: str) -> Iterator[ReadEvent]:
     yield from markdown_events(valid_text(page.text), valid_text(page.title), name)
 
 
-_READERS = {"markdown": _read_markdown, "text": _read_text, "html": _read_html}
+_BodyReader = Callable[[bytes, str], Iterator[ReadEvent]]
+"""Take a file's bytes and its name."""
 
 
-_NAMES = (
-    "organization_name", "company_name", "company", "name", "org_name",
-    "公司名称", "企业名称", "公司", "名称", "公司简称", "简称",
-)  # fmt: skip
-_COMPANY_COLUMNS = """
-short_description description full_description industries industry category_list
-category_groups_list founded_on founded_date founded_year headquarters_location headquarters
-homepage_url website cb_url crunchbase_url employee_count number_of_employees total_funding
-total_funding_usd last_funding_type operating_status company_type legal_name stock_symbol
-founders num_funding_rounds
-简介 公司简介 行业 所属行业 成立日期 成立时间 总部 官网 员工人数 融资总额
-主营业务 经营范围 法定代表人 注册资本 股票代码
-"""
-_OF_COMPANIES = frozenset(_COMPANY_COLUMNS.split())
-_ADDRESSES = ("homepage_url", "website", "官网", "cb_url", "crunchbase_url", "url")
-_NEEDED = 2
-"""Columns besides the name that make a table one of companies."""
-_MAX_FIELD, _MAX_FIELDS = 20_000, 200
-_CUT = "row {number} was cut, maybe others, too; does a quotation mark in it never end?"
-_MAX_METADATA = 1_000
-_PROBE = 1 << 20
-_DELIMITERS = ",\t;|"
+def _part_events(parts: Iterable[FilePart], name: str) -> Iterator[ReadEvent]:
+    """Yield a document that comes in parts; its title is the one it says, else its file's name."""
+    sections, blocks, page = Sections(name), list[Block](), None
+    length = flushed = 0
+    for number, part in enumerate(parts):
+        if not number:
+            title = " ".join(valid_text(part.title).split())[:300] or name
+            sections = Sections(title)
+            about: dict[str, Any] = {"title": title, "url": None, "layer": "upper", "metadata": {}}
+            yield ReadEvent(document=about)
+        if part.note:
+            yield ReadEvent(note=valid_text(part.note))
+        if part.page != page or length - flushed > _AT_ONCE:
+            yield from batches(split(blocks, sections, page=page))
+            blocks, page, flushed = [], part.page, length
+        text = valid_text(part.text)
+        blocks.extend(line_blocks(text) if part.lines else markdown_blocks(text))
+        length += len(text)
+        if length > _MAX_CHARS:
+            yield ReadEvent(note=f"only its first {_MAX_CHARS // 1_000_000} million characters")
+            break
+    yield from batches(split(blocks, sections, page=page))
 
 
-def read_table(path: str) -> Iterator[ReadEvent]:
-    """Yield a row of companies has layer base and its fields as metadata; raises CannotRead."""
-    csv.field_size_limit(1 << 22)
-    with open(path, "rb") as file:
-        encoding = _encoding_of(file)
-        probe = file.read(_PROBE).decode(encoding.codec, "replace")
-        file.seek(0)
-        text = io.TextIOWrapper(file, encoding=encoding.codec, errors="replace", newline="")
-        try:
-            rows = _Rows(csv.reader(text, delimiter=_delimiter(probe, path)))
-            yield from _events(rows, path)
-            if note := _note_on(encoding, rows.bad):
-                yield ReadEvent(note=note)
-            if rows.cut:
-                yield ReadEvent(note=_CUT.format(number=rows.cut))
-        except csv.Error:
-            raise CannotRead("page_unreadable") from None
+_AT_ONCE = 64_000
+"""Characters of one page or sheet after which what was read of it is given."""
 
 
-class _Rows:
-    """Hold rows, the first that does not fit into what is kept of one, and unread characters."""
+def _of_text(reader: Callable[[str], Iterable[FilePart]]) -> _BodyReader:
+    def events(body: bytes, name: str) -> Iterator[ReadEvent]:
+        text, note = text_of(body)
+        return _noted(_part_events(reader(text), name), note)
 
-    def __init__(self, rows: Iterator[list[str]]) -> None:
-        self._rows = enumerate(rows, 1)
-        self.cut = 0
-        self.bad = 0
-
-    def __iter__(self) -> "_Rows":
-        return self
-
-    def __next__(self) -> list[str]:
-        number, row = next(self._rows)
-        if not self.cut and (len(row) > _MAX_FIELDS or max(map(len, row), default=0) > _MAX_FIELD):
-            self.cut = number
-        self.bad += sum(cell.count("\ufffd") for cell in row)
-        return row
+    return events
 
 
-def _events(rows: Iterator[list[str]], path: str) -> Iterator[ReadEvent]:
-    header = next((row for row in rows if any(cell.strip() for cell in row)), [])
-    columns = [valid_text(cell).strip() for cell in header][:_MAX_FIELDS]
-    name = _name_column(columns)
-    if name is None:
-        yield from _plain_table(columns, rows, title_of(path))
-    else:
-        yield from _companies(columns, name, rows)
+def _of_bytes(reader: Callable[[bytes], Iterable[FilePart]]) -> _BodyReader:
+    def events(body: bytes, name: str) -> Iterator[ReadEvent]:
+        if not body.strip(b"\x00 \t\r\n"):
+            raise CannotRead("page_empty")
+        return _part_events(reader(body), name)
+
+    return events
 
 
-def _name_column(columns: list[str]) -> int | None:
-    """Return the column of the company's name; None for any other table."""
-    keys = [_key(column) for column in columns]
-    if len(_OF_COMPANIES.intersection(keys)) < _NEEDED:
-        return None
-    return next((keys.index(name) for name in _NAMES if name in keys), None)
-
-
-def _key(column: str) -> str:
-    return re.sub(r"[\s\-]+", "_", column.strip().casefold())
-
-
-def _companies(columns: list[str], name: int, rows: Iterator[list[str]]) -> Iterator[ReadEvent]:
-    for number, row in enumerate(rows, 1):
-        cells = [valid_text(cell).strip()[:_MAX_FIELD] for cell in row[:_MAX_FIELDS]]
-        if len(cells) <= name or not cells[name]:
-            continue
-        fields = {
-            column: cell for column, cell in zip(columns, cells, strict=False) if cell and column
-        }
-        title = " ".join(cells[name].split())[:300]
-        metadata = {column: cell[:_MAX_METADATA] for column, cell in fields.items()}
-        document = {"title": title, "url": _address(fields), "layer": "base", "metadata": metadata}
-        yield ReadEvent(document={**document, "row": number})
-        lines = [Block(f"{column}: {cell}") for column, cell in fields.items()]
-        yield from batches(Stretch(_lines(text), (title,)) for text in pack_units(lines))
-
-
-def _lines(text: str) -> str:
-    return text.replace("\n\n", "\n")
-
-
-def _address(fields: Mapping[str, str]) -> str | None:
-    by_key = {_key(column): cell for column, cell in fields.items()}
-    for key in _ADDRESSES:
-        value = by_key.get(key, "")
-        if value and (url := link_url(value if "://" in value else f"https://{value}")):
-            return url
-    return None
-
-
-def _plain_table(columns: list[str], rows: Iterator[list[str]], title: str) -> Iterator[ReadEvent]:
-    """Yield rows as lines of `column: value`, as many as fit into a stretch, never cut."""
-    document: dict[str, Any] = {"title": title, "url": None, "layer": "base", "metadata": {}}
-    yield ReadEvent(document=document)
-    lines = (Block(line, table=True) for line in _rows_as_lines(columns, rows))
-    waiting: list[Block] = []
-    for line in lines:
-        waiting.append(line)
-        if len(waiting) >= 256:
-            yield from batches(Stretch(_lines(text), (title,)) for text in pack_units(waiting))
-            waiting = []
-    yield from batches(Stretch(_lines(text), (title,)) for text in pack_units(waiting))
-
-
-def _rows_as_lines(columns: list[str], rows: Iterator[list[str]]) -> Iterator[str]:
-    for row in rows:
-        cells = [" ".join(valid_text(cell).split())[:_MAX_FIELD] for cell in row[:_MAX_FIELDS]]
-        named = zip([*columns, *[""] * len(cells)], cells, strict=False)
-        parts = [f"{column}: {cell}" if column else cell for column, cell in named if cell]
-        if parts:
-            yield "; ".join(parts)
-
-
-def _encoding_of(file: BinaryIO) -> Encoding:
-    if not file.read(_PROBE).strip():
-        raise CannotRead("page_empty")
-    file.seek(0)
-    try:
-        return encoding_of_file(file)
-    except UnknownEncoding:
-        raise CannotRead("page_encoding") from None
-
-
-def _delimiter(text: str, path: str) -> str:
-    """Return the one that the first lines have most often, where they have it equally often."""
-    if Path(path).suffix.lower() == ".tsv":
-        return "\t"
-    lines = [line for line in text.splitlines()[:20] if line.strip()]
-    first = lines[0] if lines else ""
-    return max(_DELIMITERS, key=first.count)
+_READERS: Mapping[str, _BodyReader] = {
+    "markdown": _read_markdown,
+    "text": _read_text,
+    "html": _read_html,
+    "rtf": _of_bytes(text_formats.read_rtf),
+    "mail": _of_bytes(text_formats.read_mail),
+    "xml": _of_bytes(text_formats.read_xml),
+    "json": _of_text(text_formats.read_json),
+    "json_lines": _of_text(text_formats.read_json_lines),
+    "subtitles": _of_text(text_formats.read_subtitles),
+    "rst": _of_text(text_formats.read_rst),
+    "org": _of_text(text_formats.read_org),
+    "tex": _of_text(text_formats.read_tex),
+    "lines": _of_text(text_formats.read_lines),
+}
+_READERS_OF_FILES: Mapping[str, Callable[[BinaryIO], Iterable[FilePart]]] = {
+    "docx": office.read_docx,
+    "xlsx": read_xlsx,
+    "pptx": office.read_pptx,
+    "odf": office.read_odf,
+    "epub": office.read_epub,
+    "ole": office.refuse_ole,
+}
 
 
 _FORGET = 50

@@ -16,9 +16,10 @@ from agent.core.budget import Meter
 from agent.core.errors import InputError
 from agent.core.strings import valid_text
 from agent.knowledge.files import CollectionWriter, Destination, FileEntry, HashedFile, Tools
-from agent.knowledge.formats import FAILURES, MAX_BYTES, CannotRead, kind_of
+from agent.knowledge.formats import FAILURES, MAX_BYTES, kind_of
 from agent.knowledge.readers import FileReaders, ReadLimits
 from agent.knowledge.types import Scope
+from agent.reading.parts import CannotRead
 
 FileOutcome = Literal["read", "unchanged", "same", "failed", "left_out", "gone", "removed"]
 """`same`: another file has this content; `left_out`: a type that is not read, in a folder;

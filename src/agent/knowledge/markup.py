@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from agent.core.patterns import Linear, piece
-from agent.knowledge.split import Block
+from agent.knowledge.split import SIZE, Block
 
 MAX_HEADING = 200
 _ATX = Linear(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
@@ -19,7 +19,8 @@ _LINK = re.compile(r"!?\[([^\[\]]*)\]\((?:[^()\s]|\([^()]*\))*(?:\s+[\"'][^\"']*
 _HTML_TABLE = Linear(r"(?s)<table[\s/>].*?</table>", ignore_case=True)
 _HTML_ROW = Linear(r"(?s)<tr(?:[\s/][^>]*)?>(.*?)</tr>", ignore_case=True)
 _HTML_CELL = Linear(r"(?s)<t[dh](?:[\s/][^>]*)?>(.*?)</t[dh]>", ignore_case=True)
-_TAG = re.compile(r"<[^<>]{1,200}>")
+_TAG = re.compile(r"</?[A-Za-z][^<>]{0,200}>")
+"""Of HTML; `< 5 MPa and >` is none."""
 
 _NUMBERED = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,3})[.、]?\s+(\S.*)")
 _CHAPTER = re.compile(r"第[一二三四五六七八九十百\d]{1,4}([章篇部节条])\s*\S{0,40}")
@@ -125,6 +126,19 @@ def _table_of_html(match: "re.Match[str]") -> str:
     if lines:
         lines.insert(1, "|" + " --- |" * len(rows[0]))
     return "\n\n" + "\n".join(lines) + "\n\n"
+
+
+def line_blocks(text: str) -> Iterator[Block]:
+    """Yield lines as they stand, as many as fit, broken off at a blank line where there is one."""
+    waiting, length = list[str](), 0
+    for line in text.splitlines():
+        for part in [line[at : at + SIZE] for at in range(0, len(line), SIZE)] or [""]:
+            if waiting and (length + len(part) > SIZE or (not part and length > SIZE // 2)):
+                yield Block("\n".join(waiting), table=True)
+                waiting, length = [], 0
+            waiting.append(part)
+            length += len(part) + 1
+    yield Block("\n".join(waiting), table=True)
 
 
 def plain_blocks(text: str, level_of: LevelOf | None = None) -> Iterator[Block]:

@@ -9,8 +9,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Self
 
-from agent.knowledge.formats import CannotRead, ReadEvent
+from agent.knowledge.file_events import ReadEvent
 from agent.reading.confined import environment
+from agent.reading.parts import CannotRead
 
 log = logging.getLogger(__name__)
 _LINE = 32 << 20

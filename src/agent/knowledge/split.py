@@ -115,8 +115,8 @@ def pack_units(blocks: Sequence[Block]) -> Iterator[str]:
 
 def _units(blocks: Sequence[Block]) -> Iterator[_Unit]:
     for block in blocks:
-        text = block.text.strip()
-        if not text:
+        text = block.text.strip("\n") if block.table else block.text.strip()
+        if not text.strip():
             continue
         if len(text) <= SIZE:
             yield _Unit(text, "\n\n", block.table)

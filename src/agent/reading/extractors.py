@@ -4,6 +4,7 @@ import io
 import logging
 import re
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -75,7 +76,7 @@ def whole_html(markup: str) -> ExtractedPage:
             text.begin(element.tag)
             text.add(element.text)
         else:
-            text.end(element.tag)
+            text.end(element.tag, element.get)
             text.add(element.tail)
     text.close()
     return ExtractedPage(_html_title(tree), text.whole() or " ".join(tree.text_content().split()))
@@ -100,6 +101,10 @@ class _MarkdownText:
         self._mark = ""
         self._rows: list[list[str]] = []
         """The cells of the rows under way, tables within tables."""
+        self._spans: dict[int, tuple[int, str]] = {}
+        """Columns of the outermost table → rows below that a cell reaches into, and its words."""
+        self._counts: list[int | None] = []
+        """Items of the lists under way; None for lists without numbers."""
         self._is_head = False
 
     def add(self, words: str | None) -> None:
@@ -109,28 +114,35 @@ class _MarkdownText:
     def begin(self, tag: str) -> None:
         if tag in _LINES:
             self.close()
-            self._mark = _HEADINGS.get(tag, "- " if tag == "li" else "")
-        if tag == "table" and not self._rows:
+            self._mark = _HEADINGS.get(tag) or (self._bullet() if tag == "li" else self._mark)
+        if tag in ("ol", "ul"):
+            self._counts.append(0 if tag == "ol" else None)
+        elif tag == "table" and not self._rows:
             self._is_head = True
+            self._spans.clear()
         elif tag == "tr":
             self._rows.append([])
         elif tag in ("td", "th"):
             self._words.append(" ")
 
-    def end(self, tag: str) -> None:
+    def end(self, tag: str, attribute: Callable[[str], str | None]) -> None:
         if tag in ("td", "th") and self._rows:
-            self._rows[-1].append(self._taken().replace("|", "\\|"))
+            self._end_cell(_span(attribute("colspan")), _span(attribute("rowspan")))
         elif tag == "tr" and self._rows:
             self._end_row(self._rows.pop())
         elif tag in _LINES:
             self.close()
+            self._mark = "" if tag in ("li", *_HEADINGS) else self._mark
+        if tag in ("ol", "ul") and self._counts:
+            self._counts.pop()
 
     def close(self) -> None:
         """End the line under way; within a row it only ends a word."""
         if self._rows:
             self._words.append(" ")
         elif words := self._taken():
-            self._lines.append(("item" if self._mark == "- " else "", self._mark + words))
+            is_item = self._mark != "" and not self._mark.startswith("#")
+            self._lines.append(("item" if is_item else "", self._mark + words))
             self._mark = ""
 
     def whole(self) -> str:
@@ -145,7 +157,32 @@ class _MarkdownText:
         self._words.clear()
         return words
 
+    def _bullet(self) -> str:
+        if not self._counts or self._counts[-1] is None:
+            return "- "
+        self._counts[-1] += 1
+        return f"{self._counts[-1]}. "
+
+    def _end_cell(self, columns: int, rows: int) -> None:
+        """A cell over several rows stands in each of them, so that each row says what it is of."""
+        cells, words = self._rows[-1], self._taken().replace("|", "\\|")
+        is_outer = len(self._rows) == 1
+        if is_outer:
+            self._repeat_above(cells)
+            if rows > 1:
+                self._spans[len(cells)] = (rows - 1, words[:_MOST_LABEL])
+        cells += [words, *[""] * (columns - 1)]
+
+    def _repeat_above(self, cells: list[str]) -> None:
+        while above := self._spans.pop(at := len(cells), None):
+            left, words = above
+            if left > 1:
+                self._spans[at] = (left - 1, words)
+            cells.append(words)
+
     def _end_row(self, cells: list[str]) -> None:
+        if not self._rows:
+            self._repeat_above(cells)
         if self._rows:
             # A table within a cell is words of the cell.
             self._words.append(" ".join(cells))
@@ -155,6 +192,15 @@ class _MarkdownText:
             if self._is_head:
                 self._lines.append(("row", "|" + "---|" * len(cells)))
                 self._is_head = False
+
+
+def _span(said: str | None) -> int:
+    """Return the columns or rows that a cell says it takes, within reason."""
+    is_number = said is not None and said.isdecimal() and len(said) < 5
+    return max(1, min(int(said or 1), _MOST_SPAN)) if is_number else 1
+
+
+_MOST_SPAN, _MOST_LABEL = 200, 200
 
 
 def _main_text(tree: Any) -> str:

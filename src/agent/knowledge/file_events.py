@@ -1,0 +1,64 @@
+"""Hold what reading a file yields, one event after the other."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from typing_extensions import TypedDict
+
+from agent.core.strings import valid_text
+from agent.knowledge.split import Stretch
+from agent.reading.encoding import Encoding
+
+_BATCH = 64
+
+
+class ReadEvent(TypedDict, total=False):
+    """Hold one of: a document begins, stretches of it, a page is done, the file cannot be read."""
+
+    document: dict[str, Any]
+    """title, url, layer, metadata; `row` where a file holds many documents."""
+    chunks: list[tuple[str, tuple[str, ...], int | None]]
+    page: int
+    unread: str
+    """Why this page gave no text, as a predicate: key of UNREAD."""
+    failed: str
+    """A code of FAILURES."""
+    note: str
+
+
+UNREAD: Mapping[str, tuple[str, str]] = {
+    "blank": ("has no text", "have no text"),
+    "broken": ("could not be read", "could not be read"),
+}
+"""Of one page, of several."""
+
+
+def title_of(path: str) -> str:
+    """Return a file's name as a title."""
+    stem = valid_text(os.fsencode(Path(path).stem).decode("utf-8", "replace"))
+    return " ".join(stem.replace("_", " ").split()) or "untitled"
+
+
+def one_document(title: str, pieces: Iterable[Stretch]) -> Iterator[ReadEvent]:
+    """Yield a file that is one text."""
+    yield ReadEvent(document={"title": title, "url": None, "layer": "upper", "metadata": {}})
+    yield from batches(pieces)
+
+
+def batches(pieces: Iterable[Stretch]) -> Iterator[ReadEvent]:
+    """Yield stretches as events, without those of only spaces."""
+    waiting: list[tuple[str, tuple[str, ...], int | None]] = []
+    for piece in pieces:
+        waiting.append((piece.text, piece.headings, piece.page))
+        if len(waiting) >= _BATCH:
+            yield ReadEvent(chunks=waiting)
+            waiting = []
+    if waiting:
+        yield ReadEvent(chunks=waiting)
+
+
+def note_on(encoding: Encoding, bad: int) -> str:
+    guess = f"read as {encoding.name}" if encoding.name else ""
+    return "; ".join(filter(None, (guess, f"{bad} characters could not be read" if bad else "")))

@@ -1,0 +1,116 @@
+"""Read Excel's workbooks: a table a sheet, its cells as Excel shows them."""
+
+import datetime
+import warnings
+import zipfile
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from agent.core.patterns import Linear
+from agent.reading.office import open_package, pictures_note
+from agent.reading.parts import FilePart, table_parts
+
+_WHOLE = 16 << 20
+"""Bytes of sheets that are held in memory, which merged cells and comments need."""
+_NO_VALUE = (b"</f></c>", b"</f><v></v>", b"</f><v/>", b"</f><v />")
+_TOKEN = Linear(r'"[^"]*"|\[[^\]]*\]|\\.|[_*].|[0#?][0#?.,]*|.')
+
+
+def read_xlsx(file: BinaryIO) -> Iterator[FilePart]:
+    """Yield the sheets in order, hidden ones too; large ones without merged cells and comments."""
+    import openpyxl  # type: ignore[import-untyped]
+
+    package = open_package(file)
+    sheets = [each for each in package.infolist() if each.filename.startswith("xl/worksheets/")]
+    is_large = sum(each.file_size for each in sheets) > _WHOLE
+    with warnings.catch_warnings():
+        # It tells of what it does not write back: macros, validations.
+        warnings.simplefilter("ignore")
+        book = openpyxl.load_workbook(file, read_only=is_large, data_only=True, keep_links=False)
+        for sheet in book.worksheets:
+            yield FilePart(f"# {sheet.title}")
+            if is_large:
+                sheet.reset_dimensions()
+                yield from table_parts([_shown(cell) for cell in row] for row in sheet.rows)
+            else:
+                yield from table_parts(_rows(sheet))
+    yield from _notes(package, sheets, is_large=is_large)
+
+
+def _notes(
+    package: zipfile.ZipFile, sheets: list[zipfile.ZipInfo], *, is_large: bool
+) -> Iterator[FilePart]:
+    lost = sum(package.read(each).count(end) for each in sheets for end in _NO_VALUE)
+    if lost:
+        formulas = f"{lost} formula{'s' * (lost != 1)}"
+        yield FilePart(note=f"{formulas} without a value; open it in Excel and save it")
+    if is_large:
+        yield FilePart(note="its merged cells and comments were not read, it is large")
+    yield pictures_note(package)
+
+
+def _rows(sheet: Any) -> Iterator[list[str]]:
+    """Yield rows; a cell merged over several rows stands in each of them."""
+    merged = {
+        (row, area.min_col): (area.min_row, area.min_col)
+        for area in sheet.merged_cells.ranges
+        for row in range(area.min_row + 1, min(area.max_row, sheet.max_row) + 1)
+    }
+    for row in sheet.iter_rows():
+        cells = (
+            sheet.cell(*merged[place]) if (place := (cell.row, cell.column)) in merged else cell
+            for cell in row
+        )
+        yield [_shown(cell) for cell in cells]
+
+
+def _shown(cell: Any) -> str:
+    text = shown_value(cell.value, cell.number_format or "") if cell.value is not None else ""
+    comment = getattr(cell, "comment", None)
+    return f"{text} [{comment.text.strip()}]".strip() if comment else text
+
+
+def shown_value(value: Any, form: str) -> str:
+    """Return a cell's value as Excel shows it: dates in ISO, numbers with decimals, % and unit.
+
+    >>> shown_value(0.155, "0.0%"), shown_value(1234.5, '"¥"#,##0.00'), shown_value(3, "General")
+    ('15.5%', '¥1,234.50', '3')
+    """
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, datetime.datetime):
+        has_time = value.time() != datetime.time()
+        return value.isoformat(" ", "seconds") if has_time else value.date().isoformat()
+    if isinstance(value, int | float):
+        return _number(value, form.partition(";")[0])
+    return str(value)
+
+
+def _number(value: float, form: str) -> str:
+    tokens = [match[0] for match in _TOKEN.finditer(form)]
+    digits = next((at for at, token in enumerate(tokens) if token[0] in "0#?"), None)
+    plain = f"{value:.15g}" if abs(value) < 1e15 else f"{value:.0f}"
+    is_other = {"E", "e", "/"} & set(tokens) or sum(token[0] in "0#?" for token in tokens) != 1
+    if digits is None or is_other or tokens[digits].endswith(","):
+        return plain
+    before, after = ("".join(map(_literal, t)) for t in (tokens[:digits], tokens[digits + 1 :]))
+    whole, _, fraction = tokens[digits].partition(".")
+    share = 100 * value if "%" in tokens else value
+    text = f"{abs(share):{',' if ',' in whole else ''}.{len(fraction)}f}"
+    if "," not in whole:
+        text = text.zfill(whole.count("0") + len(fraction) + bool(fraction))
+    if "#" in fraction:
+        least = len(fraction.rstrip("#?"))
+        kept = text.rstrip("0")
+        at = text.index(".") + 1 + least
+        text = kept if len(kept) > at else text[:at]
+    return f"{'-' if value < 0 else ''}{before}{text.rstrip('.')}{after}".strip()
+
+
+def _literal(token: str) -> str:
+    """Return what a part of a number's format shows besides digits."""
+    if token.startswith("[$"):
+        return token[2:-1].partition("-")[0]
+    if token[0] in "[_*":
+        return ""
+    return token[1:] if token[0] == "\\" else token.strip('"')

@@ -1,0 +1,250 @@
+"""Read files of text in a form of their own: mail, RTF, JSON, XML, subtitles, markup, code."""
+
+import email
+import email.policy
+from collections.abc import Iterator
+from email.message import EmailMessage
+from itertools import chain, groupby
+from typing import Any
+
+from agent.core.outside import parse_json
+from agent.core.patterns import Linear
+from agent.reading.extract import page_text
+from agent.reading.extractors import whole_html
+from agent.reading.parts import CannotRead, FilePart
+
+_HEADS = ("From", "To", "Cc", "Date", "Subject")
+
+
+def read_mail(body: bytes) -> Iterator[FilePart]:
+    """Yield a message's head, its text, and the names of what is attached to it."""
+    message: Any = email.message_from_bytes(body, policy=email.policy.default)
+    heads = [(name, " ".join(str(message[name] or "").split())) for name in _HEADS]
+    if not any(value for _, value in heads):
+        raise CannotRead("page_unreadable")
+    yield FilePart("\n".join(f"{name}: {value}" for name, value in heads if value), lines=True,
+               title=dict(heads)["Subject"])  # fmt: skip
+    text = message.get_body(("plain", "html"))
+    if text is not None and (words := _words(text)).strip():
+        is_html = text.get_content_subtype() == "html"
+        yield FilePart(whole_html(words).text) if is_html else FilePart(words, lines=True)
+    attached = [each.get_filename() or each.get_content_type() for each in _attached(message)]
+    if attached:
+        yield FilePart(f"Attachments: {', '.join(attached)}", lines=True)
+        yield FilePart(note=f"what is attached was not read: {', '.join(attached)[:300]}")
+
+
+def _words(part: EmailMessage) -> str:
+    """Return a part's text, in whatever character set it says or is in."""
+    raw = part.get_payload(decode=True)
+    return page_text(raw if isinstance(raw, bytes) else b"", str(part["Content-Type"] or ""))
+
+
+def _attached(message: EmailMessage) -> Iterator[EmailMessage]:
+    """Yield the parts that a reader sees as files."""
+    for part in message.walk():
+        if part.get_content_disposition() == "attachment" or part.get_filename():
+            yield part
+
+
+def read_rtf(body: bytes) -> Iterator[FilePart]:
+    """Yield the text of RTF; cells of a row stand between bars."""
+    from striprtf.striprtf import rtf_to_text
+
+    if not body.lstrip().startswith(b"{\\rtf"):
+        raise CannotRead("page_unreadable")
+    text = str(rtf_to_text(body.decode("latin-1"), errors="replace"))  # type: ignore[no-untyped-call]
+    yield FilePart("\n\n".join(filter(None, map(str.strip, text.splitlines()))))
+    if b"\\pict" in body:
+        yield FilePart(note="pictures in it not read")
+
+
+def read_json(text: str) -> Iterator[FilePart]:
+    """Yield a line for each value under its path; of objects in a list a line for each object."""
+    try:
+        value = parse_json(text)
+    except ValueError:
+        yield FilePart(text, lines=True, note="it is no whole JSON and was read as lines")
+        return
+    if isinstance(value, dict) and isinstance(value.get("cells"), list):
+        yield from map(_notebook_cell, value["cells"])
+    else:
+        yield FilePart("\n".join(value_lines(value)), lines=True)
+
+
+def _notebook_cell(cell: Any) -> FilePart:
+    if not isinstance(cell, dict):
+        return FilePart()
+    source = cell.get("source", "")
+    text = "".join(map(str, source)) if isinstance(source, list) else str(source)
+    return FilePart(text, lines=cell.get("cell_type") != "markdown")
+
+
+def read_json_lines(text: str) -> Iterator[FilePart]:
+    """Yield a line for each record; a line that is no JSON stays as it is."""
+    lines, bad = list[str](), 0
+    for line in filter(str.strip, text.splitlines()):
+        try:
+            lines.append("; ".join(value_lines(parse_json(line))))
+        except ValueError:
+            lines.append(line)
+            bad += 1
+    yield FilePart("\n".join(lines), lines=True, note=f"{bad} lines are no JSON" if bad else "")
+
+
+def value_lines(value: Any, path: str = "") -> Iterator[str]:
+    """Yield a line for each value of JSON under its path.
+
+    >>> list(value_lines({"a": {"b": 1}, "c": [{"d": 2, "e": [3, 4]}]}))
+    ['a.b: 1', 'c[1] d: 2; e: 3, 4']
+    """
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from value_lines(inner, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list) and any(isinstance(each, dict | list) for each in value):
+        for number, inner in enumerate(value, 1):
+            record = "; ".join(value_lines(inner))
+            yield f"{path}[{number}] {record}" if path else record
+    else:
+        words = ", ".join(map(_scalar, value)) if isinstance(value, list) else _scalar(value)
+        yield f"{path}: {words}" if path else words
+
+
+def _scalar(value: Any) -> str:
+    return value if isinstance(value, str) else "null" if value is None else str(value)
+
+
+def read_xml(body: bytes) -> Iterator[FilePart]:
+    """Yield a line for each record of XML with the names of its elements; prose as it stands.
+
+    Entities that the file defines are not replaced, and nothing is fetched for it.
+    """
+    from lxml import etree  # type: ignore[import-untyped]
+
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, remove_comments=True,
+                             remove_pis=True)  # fmt: skip
+    try:
+        root = etree.fromstring(body, parser)
+    except etree.XMLSyntaxError:
+        yield FilePart(page_text(body, "text/plain"), lines=True, note="it is no whole XML")
+        return
+    yield FilePart("\n".join(_element_lines(root)), lines=True)
+
+
+def _element_lines(element: Any) -> Iterator[str]:
+    """Yield an element as one line where nothing in it has parts of its own, else its parts."""
+    children = [child for child in element if isinstance(child.tag, str)]
+    has_prose = bool((element.text or "").strip() and children)
+    if has_prose or any((child.tail or "").strip() for child in children):
+        yield " ".join("".join(element.itertext()).split())
+    elif any(len(child) for child in children):
+        if own := _fields(element):
+            yield f"{_local(element)}: {'; '.join(own)}"
+        for child in children:
+            yield from _element_lines(child)
+    else:
+        fields = list(chain(_fields(element), *map(_child_fields, children)))
+        if fields:
+            yield f"{_local(element)}: {'; '.join(fields)}"
+
+
+def _child_fields(child: Any) -> list[str]:
+    return [f"{_local(child)}: {field}" for field in _fields(child)]
+
+
+def _fields(element: Any) -> list[str]:
+    """Return an element's attributes and its own text."""
+    fields = [f"{name.rpartition('}')[2]}={value}" for name, value in element.attrib.items()]
+    return [*fields, *filter(None, [" ".join((element.text or "").split())])]
+
+
+def _local(element: Any) -> str:
+    return str(element.tag).rpartition("}")[2]
+
+
+def read_subtitles(text: str) -> Iterator[FilePart]:
+    """Yield a line for each subtitle, after the time at which it is shown."""
+    lines = list[str]()
+    for is_blank, cue in groupby(text.splitlines(), key=lambda line: not line.strip()):
+        begin, _, words = ("" if is_blank else "\n".join(cue)).partition(" --> ")
+        if words:
+            time = begin.split("\n")[-1].replace(",", ".").strip()
+            lines.append(f"{time} {' '.join(words.split(chr(10))[1:])}".strip())
+    yield FilePart("\n".join(lines) or text, lines=True)
+
+
+_ORG = Linear(r"(\*{1,8})[ \t]+(?:(?:TODO|DONE)[ \t]+)?(\S.*)")
+_TEX = Linear(r"\s*\\(part|chapter|(?:sub){0,2}section)\*?(?:\[[^\]]*\])?\{([^}]*)\}.*")
+_TEX_LEVELS = {"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4}
+_TITLE = Linear(r"(?i)\s*(?:#\+title:|\\title\{)\s*([^}]*)\}?\s*")
+
+
+def read_org(text: str) -> Iterator[FilePart]:
+    """Yield a text of Org: stars are headings."""
+    yield FilePart(title=_said_title(text))
+    yield FilePart("\n".join(map(_org_line, text.splitlines())))
+
+
+def _org_line(line: str) -> str:
+    if match := _ORG.fullmatch(line):
+        return f"{'#' * min(len(match[1]), 6)} {match[2]}"
+    return line.replace("+", "|") if line.startswith("|-") else line
+
+
+def read_tex(text: str) -> Iterator[FilePart]:
+    """Yield the text of LaTeX with its sections as headings, without comments and preamble."""
+    yield FilePart(title=_said_title(text))
+    body = text.partition("\\begin{document}")[2] or text
+    lines = (line.replace("\\%", "\0").partition("%")[0].replace("\0", "%")
+             for line in body.partition("\\end{document}")[0].splitlines())  # fmt: skip
+    yield FilePart("\n".join(map(_tex_line, lines)))
+
+
+def _tex_line(line: str) -> str:
+    match = _TEX.fullmatch(line)
+    return f"{'#' * _TEX_LEVELS[match[1]]} {match[2]}" if match else line
+
+
+def _said_title(text: str) -> str:
+    titles = (match[1] for line in text.splitlines() if (match := _TITLE.fullmatch(line)))
+    return next(titles, "").strip()
+
+
+def read_rst(text: str) -> Iterator[FilePart]:
+    """Yield a text of reStructuredText: lines that are underlined are headings."""
+    lines, out = text.splitlines(), list[str]()
+    styles: list[str] = []
+    for at, line in enumerate(lines):
+        below = lines[at + 1] if at + 1 < len(lines) else ""
+        above = lines[at - 1] if at else ""
+        if _is_rule(line) and ((out and out[-1].startswith("#")) or _underlines(below, at, lines)):
+            continue
+        if line.strip() and not _is_rule(line) and _is_rule(below) and _reaches(below, line):
+            style = below[0] * (2 if _is_rule(above) and above[:1] == below[:1] else 1)
+            if style not in styles:
+                styles.append(style)
+            out.append(f"{'#' * min(styles.index(style) + 1, 6)} {line.strip()}")
+        else:
+            out.append(line)
+    yield FilePart("\n".join(out))
+
+
+def _underlines(title: str, at: int, lines: list[str]) -> bool:
+    """Tell whether this rule stands over a title that another one underlines."""
+    below = lines[at + 2] if at + 2 < len(lines) else ""
+    return bool(title.strip()) and _is_rule(below) and below.strip() == lines[at].strip()
+
+
+def _is_rule(line: str) -> bool:
+    kept = line.rstrip()
+    return len(kept) > 1 and kept == kept[0] * len(kept) and kept[0] in "=-`:.'\"~^_*+#<>"
+
+
+def _reaches(rule: str, title: str) -> bool:
+    """Tell whether a rule is as long as its title; Han characters count once or twice."""
+    return len(rule.rstrip()) >= len(title.strip())
+
+
+def read_lines(text: str) -> Iterator[FilePart]:
+    """Yield code, settings and logs as they stand."""
+    yield FilePart(text, lines=True)
