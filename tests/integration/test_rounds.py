@@ -62,10 +62,19 @@ def judged(lab: DeepLab) -> list[str]:
     return [line for turn in turns for line in lines(turn.user, "statements")]
 
 
-async def test_where_nothing_fails_nothing_is_revised() -> None:
-    async with lab_of(f"# 报告\n\n{RIGHT}[^t0-0]。") as lab:
+async def test_where_nothing_fails_the_text_is_read_once_for_what_it_lacks() -> None:
+    hole = edits(inserts=(("1", f"{MENDED}[^t0-2]。"),))
+    async with lab_of(f"# 报告\n\n{RIGHT}[^t0-0]。", revise=hole) as lab:
         state = await lab.ask(ZH)
-        assert lab.llm.asked(PHASE) == []
+        [asked] = lab.llm.asked(PHASE)
+    assert "failed" not in asked.user
+    assert f"{RIGHT}[1](" in str(answer_of(state).text)
+    assert f"{MENDED}[2](" in str(answer_of(state).text)
+
+
+async def test_a_revision_without_edits_leaves_the_draft_as_it_is() -> None:
+    async with lab_of(f"# 报告\n\n{RIGHT}[^t0-0]。", revise=edits()) as lab:
+        state = await lab.ask(ZH)
     assert "revision" not in told(state)["checks"]
     assert RIGHT in str(answer_of(state).text)
 

@@ -14,6 +14,7 @@ from agent.evidence.claims.revision import (
     applied,
     faults_block,
     numbered_draft,
+    with_echoes,
 )
 from agent.evidence.claims.statements import MARKED, statements
 
@@ -154,3 +155,36 @@ def test_a_sum_is_told_with_its_value_and_where_else_the_figure_stands() -> None
     assert lines[0].startswith("1: missing: 61,000")
     assert "  the sum gives: 48500+13500 = 62,000" in lines
     assert "  said in 2 too" in lines
+
+
+def test_a_figure_that_is_mended_is_mended_wherever_nobody_bore_it_out() -> None:
+    text = (
+        "Our estimate: 48,500 + 13,500 = 61,000 euros [^o1-0].\n\n"
+        "| Press | Sum |\n|---|---|\n| New | 61,000 euros |\n\n"
+        "So 61,000 euros are needed [^o1-0]. The bank was told 61,000."
+    )
+    found = statements(text, MARKED)
+    rulings = [{"v": "c", "p": ["2.1"], "calc": "48500+13500"}, *[{"v": "o"}] * 3]
+    ruled = {at: Ruling.model_validate(each) for at, each in enumerate(rulings)}
+    outcomes = proved(found, ruled, KNOWN)
+    mended = "Our estimate: 48,500 + 13,500 = 62,000 euros [^o1-0]."
+    asked = Revision(edits=[Edit(id="1", text=mended), Edit(id="4", text="The bank knows.")])
+    every = with_echoes(asked, found, outcomes, KNOWN, MARKED)
+    done = applied(text, found, every, str).text
+    assert "61,000" not in done
+    assert "| New | 62,000 euros |" in done
+    assert "So 62,000 euros are needed [^o1-0]. The bank knows." in done
+
+
+def test_a_figure_that_a_passage_has_is_mended_only_where_it_was_at_fault() -> None:
+    text = "The press costs 52,000 euros [^o0-0].\n\nThe seller said 52,000 euros [^o0-0]."
+    found = statements(text, MARKED)
+    fault = {"v": "x", "p": ["2.1"], "bad": ["52,000 euros"], "says": "costs 48,500 euros"}
+    outcomes = proved(found, {0: Ruling.model_validate(fault)}, KNOWN)
+    asked = Revision(edits=[Edit(id="1", text="The press costs 48,500 euros [^o1-0].")])
+    assert with_echoes(asked, found, outcomes, KNOWN, MARKED) == asked
+
+
+def test_an_edit_is_known_by_the_other_names_that_models_give_its_number() -> None:
+    said = {"edits": [{"statement": 3, "text": "a"}, {"number": "⟨4⟩", "text": "b"}]}
+    assert [edit.id for edit in Revision.model_validate(said).edits] == ["3", "4"]

@@ -34,6 +34,7 @@ from agent.evidence.claims.revision import (
     faults_block,
     numbered_draft,
     passage_line,
+    with_echoes,
 )
 from agent.evidence.claims.statements import Statement
 from agent.evidence.types import Source
@@ -179,11 +180,15 @@ class _Rounds:
     async def _revised(
         self, claims: ClaimCheck, evidence: Evidence, signs: "_Signs"
     ) -> Revised | None:
-        """Return the text with a model's edits; None where there is nothing to revise, or none."""
+        """Return the text with a model's edits; None where it has none, or nothing was judged.
+
+        It is asked where nothing fails, too: no check finds what a text leaves out, or advises
+        against its own figures.
+        """
+        if all(outcome.verdict == "unchecked" for outcome in claims.outcomes):
+            return None
         strangers = self._strangers(claims.statements)
         failing = sum(outcome.fails for outcome in claims.outcomes)
-        if not (failing or strangers or self.asked.differences):
-            return None
         signs.say(lambda: event("revising", self.draft.node, id="revision", count=failing))
         faults = await compute(
             lambda: faults_block(claims.statements, claims.outcomes, strangers, evidence),
@@ -193,14 +198,20 @@ class _Rounds:
         revision = await revising.asked_for()
         if not (revision.edits or revision.inserts):
             return None
+        mended = await compute(
+            lambda: with_echoes(
+                revision, claims.statements, claims.outcomes, evidence, claims.notation
+            ),
+            otherwise=lambda: revision,
+        )
         self.draft.allow(revising.citable)
         revised = await compute(
-            lambda: applied(claims.text, claims.statements, revision, self._clean),
+            lambda: applied(claims.text, claims.statements, mended, self._clean),
             otherwise=lambda: None,
         )
         self.draft.revision = {
             "failed": failing,
-            "edits": len(revision.edits),
+            "edits": len(mended.edits),
             "inserts": len(revision.inserts),
             "looks": len(revising.seen),
         }
@@ -291,7 +302,9 @@ class _Revising:
             "today": draft.turn["today"],
             "question": cut_to_tokens(draft.turn["question"], _QUESTION),
             "differences": "\n".join(asked.differences),
-            "plan": cut_to_tokens("\n".join(f"- {head}" for head in asked.plan), _PLAN),
+            "plan": cut_to_tokens(
+                "\n".join(f"- {head.removeprefix('- ')}" for head in asked.plan), _PLAN
+            ),
             "draft": text,
             "failed": _within(self.faults, _FAULTS),
             "lookups": "\n".join(f"{name}: {what}" for name, what in tools.items()),

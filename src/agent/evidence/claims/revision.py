@@ -8,18 +8,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
+from agent.core.patterns import Linear
 from agent.evidence.claims.corrected import left_out
 from agent.evidence.claims.judging import with_citations
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
 from agent.evidence.claims.proof import Outcome
 from agent.evidence.claims.rewording import passages_of
 from agent.evidence.claims.statements import ITEM, MARKED, Notation, Statement
-from agent.evidence.figures import figures
+from agent.evidence.figures import Figure, figures
 
 _LONGEST, _LONGEST_LOOK, _SHORT = 6000, 600, 2
 _SIGNS = " \t\n⟨⟩<>[]().:"
+_NUMBER = Linear(r"\d(?:[\d.,]*\d)?")
 BEGINNING = "0"
 """The place before the first statement."""
 
@@ -39,7 +41,7 @@ _Name = Annotated[str, BeforeValidator(_name)]
 class Edit(BaseModel):
     """A statement or a cell in other words; no words take it out."""
 
-    id: _Name = ""
+    id: _Name = Field("", validation_alias=AliasChoices("id", "statement", "number"))
     text: _Text = ""
 
 
@@ -61,6 +63,8 @@ class Look(BaseModel):
 class Revision(BaseModel):
     """What a writer changes of a text; what is right has no edit."""
 
+    review: _Text = ""
+    """What a strict reader would miss: whoever has written it down first mends it."""
     edits: list[Edit] = []
     inserts: list[Insert] = []
 
@@ -75,7 +79,8 @@ class Revision(BaseModel):
         edits = [*(edit for edit in self.edits if edit.id not in named), *later.edits]
         known = {insert.text for insert in self.inserts}
         new = [insert for insert in later.inserts if insert.text not in known]
-        return Revision(edits=edits, inserts=[*self.inserts, *new])
+        review = self.review or later.review
+        return Revision(review=review, edits=edits, inserts=[*self.inserts, *new])
 
 
 class RevisionWithLooks(Revision):
@@ -142,7 +147,7 @@ def faults_block(
         lines = [f"{name}: cites {one}, which is no source" for one in strangers.get(at, ())]
         if outcome.fails:
             lines += _accused(statement, outcome, evidence)
-            lines += _elsewhere(statement, outcome, statements, evidence)
+            lines += _elsewhere(statement, outcome, statements, outcomes)
         elif outcome.cite:
             marks = "".join(f"[^{one}]" for one in outcome.cite)
             lines.append(f"{name}: moved: borne out by {marks}")
@@ -169,17 +174,68 @@ def _proposal(outcome: Outcome, evidence: Evidence) -> str:
 
 
 def _elsewhere(
-    statement: Statement, outcome: Outcome, statements: Sequence[Statement], evidence: Evidence
+    statement: Statement,
+    outcome: Outcome,
+    statements: Sequence[Statement],
+    outcomes: Sequence[Outcome],
 ) -> list[str]:
-    """Return which other statements have a figure that fails and stands nowhere, as a line."""
-    failing = [figure for span in outcome.spans for figure in figures(span)]
-    told = [one.text for one in failing if len(one.text) > _SHORT and not evidence.has(one)]
+    """Return which other statements have a figure that fails, and have it from no source."""
+    told = _at_fault(outcome)
     names = [
         other.name
-        for other in statements
-        if other is not statement and any(text in other.plain for text in told)
+        for other, its in zip(statements, outcomes, strict=True)
+        if other is not statement and its.verdict not in _PROVED and told & _figures(other.plain)
     ]
     return [f"  said in {', '.join(names)} too"] if names else []
+
+
+_PROVED = ("supported", "computed")
+
+
+def _at_fault(outcome: Outcome) -> set[str]:
+    every = (text for span in outcome.spans for text in _figures(span))
+    return {text for text in every if len(text) > _SHORT}
+
+
+def _figures(text: str) -> set[str]:
+    return {*map(_bare, figures(text))}
+
+
+def _bare(figure: Figure) -> str:
+    """Return a figure as it is written: a date or a time whole, a number without its unit."""
+    number = None if figure.date or figure.clock is not None else _NUMBER.search(figure.text)
+    return number[0] if number else figure.text
+
+
+def with_echoes(
+    revision: Revision,
+    statements: Sequence[Statement],
+    outcomes: Sequence[Outcome],
+    evidence: Evidence,
+    notation: Notation,
+) -> Revision:
+    """Return a revision that corrects a figure wherever it stands and no passage has borne it out.
+
+    That is one in whose place its statement has got one other: who mends a table seldom thinks of
+    the conclusion. Where a source has it, it may be another thing's.
+    """
+    edits, mended = {edit.id: edit.text for edit in revision.edits}, dict[str, str]()
+    known = {text for passage in evidence.passages for text in map(_bare, passage.figures)}
+    for statement, outcome in zip(statements, outcomes, strict=True):
+        if outcome.fails and (words := edits.get(statement.name)):
+            before, after = _figures(statement.plain), _figures(MARKED.pattern.sub("", words))
+            wrong, right = (_at_fault(outcome) & before) - after - known, after - before
+            if len(wrong) == len(right) == 1:
+                mended[wrong.pop()] = right.pop()
+    echoes = list[Edit]()
+    for statement, outcome in zip(statements, outcomes, strict=True):
+        told = mended.keys() & _figures(statement.plain)
+        if told and statement.name not in edits and outcome.verdict not in _PROVED:
+            words = with_ids(statement.text, notation)
+            for text in told:
+                words = words.replace(text, mended[text])
+            echoes.append(Edit(id=statement.name, text=words))
+    return revision.model_copy(update={"edits": [*revision.edits, *echoes]})
 
 
 def applied(
