@@ -4,7 +4,7 @@ import pytest
 
 from agent.evidence.claims.judging import Ruling
 from agent.evidence.claims.passages import Evidence, Record
-from agent.evidence.claims.proof import proved
+from agent.evidence.claims.proof import WrongFigure, proved
 from agent.evidence.claims.revision import (
     Edit,
     Insert,
@@ -12,9 +12,9 @@ from agent.evidence.claims.revision import (
     Revision,
     RevisionWithLooks,
     applied,
+    corrections,
     faults_block,
     numbered_draft,
-    with_echoes,
 )
 from agent.evidence.claims.statements import MARKED, statements
 
@@ -157,32 +157,28 @@ def test_a_sum_is_told_with_its_value_and_where_else_the_figure_stands() -> None
     assert "  said in 2 too" in lines
 
 
-def test_a_figure_that_is_mended_is_mended_wherever_nobody_bore_it_out() -> None:
-    text = (
-        "Our estimate: 48,500 + 13,500 = 61,000 euros [^o1-0].\n\n"
-        "| Press | Sum |\n|---|---|\n| New | 61,000 euros |\n\n"
-        "So 61,000 euros are needed [^o1-0]. The bank was told 61,000."
-    )
+def test_a_figure_that_an_edit_has_corrected_is_wrong_wherever_nobody_bore_it_out() -> None:
+    told = "A press of 61,000 euros is offered [^o1-0].\n\n"
+    text = f"{told}| Press | Sum |\n|---|---|\n| New | 61,000 euros |\n\nSo ask for 61,000 euros."
     found = statements(text, MARKED)
-    rulings = [{"v": "c", "p": ["2.1"], "calc": "48500+13500"}, *[{"v": "o"}] * 3]
-    ruled = {at: Ruling.model_validate(each) for at, each in enumerate(rulings)}
-    outcomes = proved(found, ruled, KNOWN)
-    mended = "Our estimate: 48,500 + 13,500 = 62,000 euros [^o1-0]."
-    asked = Revision(edits=[Edit(id="1", text=mended), Edit(id="4", text="The bank knows.")])
-    every = with_echoes(asked, found, outcomes, KNOWN, MARKED)
-    done = applied(text, found, every, str).text
-    assert "61,000" not in done
-    assert "| New | 62,000 euros |" in done
-    assert "So 62,000 euros are needed [^o1-0]. The bank knows." in done
+    fault = {"v": "n", "bad": ["61,000 euros"]}
+    outcomes = proved(found, {0: Ruling.model_validate(fault)}, KNOWN)
+    asked = Revision(edits=[Edit(id="1", text="A press of 48,500 euros is offered [^o1-0].")])
+    wrong = corrections(asked, found, outcomes, KNOWN)
+    assert wrong == [WrongFigure("61,000 euros", "48,500 euros")]
+    again = proved(found[1:], {1: Ruling(v="o")}, KNOWN, wrong)
+    assert [one.right for one in again] == [(("61,000 euros", "48,500 euros"),)] * 2
 
 
-def test_a_figure_that_a_passage_has_is_mended_only_where_it_was_at_fault() -> None:
-    text = "The press costs 52,000 euros [^o0-0].\n\nThe seller said 52,000 euros [^o0-0]."
+def test_a_figure_that_a_passage_has_is_wrong_only_of_the_same_source() -> None:
+    text = "The press costs 52,000 euros [^o1-0].\n\nSo 52,000 euros it is."
     found = statements(text, MARKED)
     fault = {"v": "x", "p": ["2.1"], "bad": ["52,000 euros"], "says": "costs 48,500 euros"}
     outcomes = proved(found, {0: Ruling.model_validate(fault)}, KNOWN)
     asked = Revision(edits=[Edit(id="1", text="The press costs 48,500 euros [^o1-0].")])
-    assert with_echoes(asked, found, outcomes, KNOWN, MARKED) == asked
+    wrong = corrections(asked, found, outcomes, KNOWN)
+    assert [one.sources for one in wrong] == [frozenset({"o1-0"})]
+    assert not any(one.right for one in proved(found[1:], {}, KNOWN, wrong))
 
 
 def test_an_edit_is_known_by_the_other_names_that_models_give_its_number() -> None:

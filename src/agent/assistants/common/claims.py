@@ -272,10 +272,11 @@ class ClaimCheck:
         new: Sequence[tuple[int, int]],
         gone: Sequence[int],
         written: Sequence[tuple[str, Sequence[str]]] = (),
+        wrong: Sequence[WrongFigure] = (),
     ) -> None:
         """Take up a revised text: what is known of its statements is asked no more.
 
-        `written` are new words with the ids that they cite.
+        `written` are new words with the ids that they cite, `wrong` figures that were corrected.
 
         Asked again are those at the places that are new, those that failed, and each statement
         behind a new one or one that is gone, with the words before it.
@@ -295,7 +296,7 @@ class ClaimCheck:
         fresh = {one.key for one, is_it in zip(found, is_new, strict=True) if is_it}
         forgotten = failed | fresh | self._leaning
         if (evidence := await self.evidence) is not None:
-            self._wrong = wrong_figures(self.outcomes, evidence)
+            self._wrong = [*wrong, *wrong_figures(self.outcomes, evidence)]
         self._decisive = list(dict.fromkeys(p for r in self._rulings.values() for p in r.p))
         self.cites = ()
         for one, is_it in zip(found, is_new, strict=True):

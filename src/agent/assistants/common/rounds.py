@@ -9,7 +9,7 @@ judged again; what fails after all this is marked.
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol, Self
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
@@ -31,10 +31,10 @@ from agent.evidence.claims.revision import (
     Revision,
     RevisionWithLooks,
     applied,
+    corrections,
     faults_block,
     numbered_draft,
     passage_line,
-    with_echoes,
 )
 from agent.evidence.claims.statements import Statement
 from agent.evidence.types import Source
@@ -152,14 +152,18 @@ class _Rounds:
             claims.told = lambda judged, total: signs.say(lambda: self._told(judged, total, 1))
             evidence = await claims.judged(text, draft.tell_late, longer=False)
             claims.mends = True
+            # What fails after the revision is said anew by itself, or taken out.
+            claims.reviser = reviser
             if draft.late.is_set() or evidence is None:
-                claims.reviser, claims.told = reviser, lambda judged, total: None
+                claims.told = lambda judged, total: None
                 return text
             revised = await self._revised(claims, evidence, signs)
             claims.told = lambda judged, total: draft.emit(self._told(judged, total, 2))
             if revised is None:
                 return text
-            await claims.revise(revised.text, revised.new, revised.gone, self.written)
+            await claims.revise(
+                revised.text, revised.new, revised.gone, self.written, revised.wrong
+            )
             return revised.text
 
     async def _drafted(self, pieces: AsyncIterator[str], signs: "_Signs") -> str:
@@ -198,20 +202,17 @@ class _Rounds:
         revision = await revising.asked_for()
         if not (revision.edits or revision.inserts):
             return None
-        mended = await compute(
-            lambda: with_echoes(
-                revision, claims.statements, claims.outcomes, evidence, claims.notation
-            ),
-            otherwise=lambda: revision,
-        )
         self.draft.allow(revising.citable)
         revised = await compute(
-            lambda: applied(claims.text, claims.statements, mended, self._clean),
+            lambda: replace(
+                applied(claims.text, claims.statements, revision, self._clean),
+                wrong=corrections(revision, claims.statements, claims.outcomes, evidence),
+            ),
             otherwise=lambda: None,
         )
         self.draft.revision = {
             "failed": failing,
-            "edits": len(mended.edits),
+            "edits": len(revision.edits),
             "inserts": len(revision.inserts),
             "looks": len(revising.seen),
         }

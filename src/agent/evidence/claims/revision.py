@@ -5,23 +5,21 @@ stand elsewhere, too, is new all the same.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
-from agent.core.patterns import Linear
 from agent.evidence.claims.corrected import left_out
 from agent.evidence.claims.judging import with_citations
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
-from agent.evidence.claims.proof import Outcome
+from agent.evidence.claims.proof import Outcome, WrongFigure, exchanged
 from agent.evidence.claims.rewording import passages_of
-from agent.evidence.claims.statements import ITEM, MARKED, Notation, Statement
-from agent.evidence.figures import Figure, figures
+from agent.evidence.claims.statements import ITEM, MARKED, Notation, Splitter, Statement
+from agent.evidence.figures import figures
 
 _LONGEST, _LONGEST_LOOK, _SHORT = 6000, 600, 2
 _SIGNS = " \t\n⟨⟩<>[]().:"
-_NUMBER = Linear(r"\d(?:[\d.,]*\d)?")
 BEGINNING = "0"
 """The place before the first statement."""
 
@@ -102,6 +100,8 @@ class Revised:
     new: list[tuple[int, int]] = field(default_factory=list)
     gone: list[int] = field(default_factory=list)
     """Where statements were taken out."""
+    wrong: Sequence[WrongFigure] = ()
+    """Figures that were corrected."""
 
 
 def numbered_draft(text: str, statements: Sequence[Statement], notation: Notation) -> str:
@@ -198,44 +198,29 @@ def _at_fault(outcome: Outcome) -> set[str]:
 
 
 def _figures(text: str) -> set[str]:
-    return {*map(_bare, figures(text))}
+    return {figure.text for figure in figures(text)}
 
 
-def _bare(figure: Figure) -> str:
-    """Return a figure as it is written: a date or a time whole, a number without its unit."""
-    number = None if figure.date or figure.clock is not None else _NUMBER.search(figure.text)
-    return number[0] if number else figure.text
-
-
-def with_echoes(
+def corrections(
     revision: Revision,
     statements: Sequence[Statement],
     outcomes: Sequence[Outcome],
     evidence: Evidence,
-    notation: Notation,
-) -> Revision:
-    """Return a revision that corrects a figure wherever it stands and no passage has borne it out.
+) -> list[WrongFigure]:
+    """Return the figures that edits have put others in the place of, with those.
 
-    That is one in whose place its statement has got one other: who mends a table seldom thinks of
-    the conclusion. Where a source has it, it may be another thing's.
+    Who mends a table seldom thinks of the conclusion. A figure that no passage has is wrong
+    wherever it stands, another one may be right of something else.
     """
-    edits, mended = {edit.id: edit.text for edit in revision.edits}, dict[str, str]()
-    known = {text for passage in evidence.passages for text in map(_bare, passage.figures)}
+    edits, found = {edit.id: edit.text for edit in revision.edits}, list[WrongFigure]()
     for statement, outcome in zip(statements, outcomes, strict=True):
-        if outcome.fails and (words := edits.get(statement.name)):
-            before, after = _figures(statement.plain), _figures(MARKED.pattern.sub("", words))
-            wrong, right = (_at_fault(outcome) & before) - after - known, after - before
-            if len(wrong) == len(right) == 1:
-                mended[wrong.pop()] = right.pop()
-    echoes = list[Edit]()
-    for statement, outcome in zip(statements, outcomes, strict=True):
-        told = mended.keys() & _figures(statement.plain)
-        if told and statement.name not in edits and outcome.verdict not in _PROVED:
-            words = with_ids(statement.text, notation)
-            for text in told:
-                words = words.replace(text, mended[text])
-            echoes.append(Edit(id=statement.name, text=words))
-    return revision.model_copy(update={"edits": [*revision.edits, *echoes]})
+        words = edits.get(statement.name, "")
+        if outcome.fails and words:
+            plain = " ".join(one.plain for one in Splitter(MARKED).split(words))
+            if one := exchanged(statement, replace(statement, plain=plain), evidence):
+                known = any(evidence.has(figure) for figure in figures(one.text))
+                found.append(one if known else replace(one, sources=frozenset()))
+    return found
 
 
 def applied(
