@@ -180,6 +180,8 @@ def test_a_sum_counts_where_its_terms_are_known_and_its_value_is_told(
         ("-" * 110 + "1", None),
         ("9" * 200, None),
         ("days(2026-02-30,2026-03-01)", None),
+        ("2026-02-30+1", None),
+        ("2027-01-01-2026-12-31", Decimal(1)),
         ("", None),
     ],
 )

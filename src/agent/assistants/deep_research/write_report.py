@@ -206,7 +206,7 @@ class _Report:
             self.material,
             part="report",
             asked=self.asked(),
-            look=self.looks,
+            look=self.looks if self.read or self.looks.scope or self.looks.web else None,
         )
         async for piece in rounds:
             yield piece

@@ -8,12 +8,14 @@ from contextlib import suppress
 from datetime import date
 from decimal import Decimal, InvalidOperation
 
-from agent.evidence.figures import Figure
+from agent.evidence.figures import Date, Figure
 from agent.evidence.language import with_places
 
 _LONGEST, _DEEPEST, _HOUR = 120, 12, 60
 _WRITTEN = re.compile(r"[\d\s.+\-*/()]+")
 _DAYS = re.compile(r"days\(\s*(\d{4})-(\d\d?)-(\d\d?)\s*,\s*(\d{4})-(\d\d?)-(\d\d?)\s*\)")
+_DAY = re.compile(r"(?<!\d)(\d{4})-(\d\d?)-(\d\d?)(?!\d)")
+_FIRST_DAY, _LAST_DAY = date(1900, 1, 1).toordinal(), date(2199, 12, 31).toordinal()
 _CLOCK = re.compile(r"(?<![\d:])(\d\d?):(\d\d)(?![\d:])")
 _GROUPS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
@@ -47,7 +49,7 @@ def formulas_of(written: str) -> list[str]:
 def value_of(formula: str) -> Decimal | None:
     """Return the value of a sum of numbers with + - * / ( ) and days(a,b); else None.
 
-    A time, 6:24, counts its minutes.
+    A time, 6:24, counts its minutes; a day, 2026-11-06, all days before it: see `day_of`.
 
     >>> value_of("(61-44)/44*100").quantize(Decimal("0.1"))
     Decimal('38.6')
@@ -56,7 +58,7 @@ def value_of(formula: str) -> Decimal | None:
     if not formula or len(formula) > _LONGEST or "**" in formula:
         return None
     try:
-        formula = _CLOCK.sub(_minutes, _DAYS.sub(_days, formula))
+        formula = _in_numbers(formula)
         if not _WRITTEN.fullmatch(formula):
             return None
         return _value(ast.parse(formula, mode="eval").body, _DEEPEST)
@@ -64,11 +66,28 @@ def value_of(formula: str) -> Decimal | None:
         return None
 
 
+def day_of(formula: str, value: Decimal) -> date | None:
+    """Return the day that a sum with a day in it gives; else None.
+
+    >>> day_of("2026-11-06+30", value_of("2026-11-06+30"))
+    datetime.date(2026, 12, 6)
+    """
+    is_one = bool(days_in(formula)) and value == int(value)
+    return date.fromordinal(int(value)) if is_one and _FIRST_DAY <= value <= _LAST_DAY else None
+
+
+def days_in(formula: str) -> list[tuple[int, int, int]]:
+    """Return the days of a sum that are terms of it, as year, month and day."""
+    found = _DAY.findall(_DAYS.sub("", _plain(formula)))
+    return [(int(year), int(month), int(day)) for year, month, day in found]
+
+
 def parts_of(formula: str) -> list[Decimal]:
     """Return the values of a sum and of all that it is put together from."""
-    text, values = _CLOCK.sub(_minutes, _plain(formula)), list[Decimal]()
-    if len(text) > _LONGEST or "**" in text or not _WRITTEN.fullmatch(text):
-        return [value] if (value := value_of(formula)) is not None else []
+    values, text = list[Decimal](), _plain(formula)
+    if (value := value_of(formula)) is None or _DAY.search(text):
+        return [] if value is None else [value]
+    text = _CLOCK.sub(_minutes, text)
     for node in ast.walk(ast.parse(text, mode="eval")):
         if isinstance(node, ast.BinOp):
             with suppress(ValueError, ArithmeticError, InvalidOperation):
@@ -78,7 +97,8 @@ def parts_of(formula: str) -> list[Decimal]:
 
 def terms_of(formula: str) -> list[Decimal]:
     """Return the numbers that a sum is made of; days have none."""
-    return [Decimal(number) for number in _NUMBER.findall(_DAYS.sub("", _plain(formula)))]
+    rest = _DAY.sub("", _DAYS.sub("", _plain(formula)))
+    return [Decimal(number) for number in _NUMBER.findall(rest)]
 
 
 def is_sum(formula: str) -> bool:
@@ -109,6 +129,14 @@ def grouped(text: str) -> str:
 def _plain(formula: str) -> str:
     text = with_places(formula[: 2 * _LONGEST])[0].translate(_SIGNS).split("=")[0]
     return _GROUPS.sub("", text).replace("%", "").strip()
+
+
+def _in_numbers(formula: str) -> str:
+    return _CLOCK.sub(_minutes, _DAY.sub(_ordinal, _DAYS.sub(_days, formula)))
+
+
+def _ordinal(match: re.Match[str]) -> str:
+    return f"({date(*map(int, match.groups())).toordinal()})"
 
 
 def _days(match: re.Match[str]) -> str:
@@ -173,7 +201,7 @@ def is_plain(term: Decimal) -> bool:
 def tells(figure: Figure, result: Decimal, text: str) -> bool:
     """Return whether a figure is the result, rounded as it is written, in whatever unit."""
     if figure.date:
-        return result in figure.date
+        return result in figure.date or _is_day(figure.date, result)
     if figure.clock is not None:
         return result in (Decimal(figure.clock), Decimal(figure.clock) / _HOUR)
     near = text[max(0, figure.start - _BEFORE) : figure.end + _BEFORE]
@@ -184,6 +212,14 @@ def tells(figure: Figure, result: Decimal, text: str) -> bool:
         for value in (abs(result) * factor, abs(result) / factor)
         for said in (abs(figure.bare), abs(figure.value))
     )
+
+
+def _is_day(told: Date, result: Decimal) -> bool:
+    if not _FIRST_DAY <= result <= _LAST_DAY or result != int(result):
+        return False
+    day = date.fromordinal(int(result))
+    parts = zip(told, (day.year, day.month, day.day), strict=True)
+    return all(one in (None, other) for one, other in parts)
 
 
 def _half_step(said: Decimal, share: Decimal) -> Decimal:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from agent.evidence.claims.formulas import (
+    day_of,
+    days_in,
     forms_of,
     formulas_of,
     is_plain,
@@ -21,7 +23,7 @@ from agent.evidence.claims.judging import Ruling, without_numbers
 from agent.evidence.claims.own_record import otherwise, right_figures
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
 from agent.evidence.claims.statements import Statement
-from agent.evidence.figures import Figure, distinct, figures, same
+from agent.evidence.figures import Date, Figure, distinct, figures, same
 from agent.evidence.language import fold
 from agent.evidence.mentions import mentioned
 
@@ -79,15 +81,15 @@ def proved(
     What was shown to be wrong, here or before (`wrong`), is wrong wherever it stands.
     """
     outcomes = [Outcome("unchecked")] * len(statements)
-    sound = list[Figure]()
-    assumed = _assumed(statements, rulings)
+    known = _Known(_assumed(statements, rulings), _shown(statements))
     for _ in range(2):
         for place, statement in enumerate(statements):
             if outcomes[place].verdict != "unchecked" or place not in rulings:
                 continue
-            outcomes[place] = outcome = _proved(statement, rulings[place], evidence, sound, assumed)
+            outcomes[place] = outcome = _proved(statement, rulings[place], evidence, known)
             if outcome.verdict in ("supported", "computed"):
-                sound = distinct([*sound, *figures(statement.said)[:_MOST_FIGURES]])[:_MOST_SOUND]
+                told = figures(statement.said)[:_MOST_FIGURES]
+                known.sound = distinct([*known.sound, *told])[:_MOST_SOUND]
     outcomes = [
         _by_record(statement, evidence) or outcome
         if outcome.verdict == "unchecked"
@@ -96,6 +98,17 @@ def proved(
     ]
     wrong = [*wrong, *wrong_figures(outcomes, evidence)]
     return _with_sources(statements, repeating(statements, outcomes, evidence, wrong), evidence)
+
+
+@dataclass
+class _Known:
+    """Hold the figures of an answer that its other statements may use."""
+
+    assumed: Sequence[Figure]
+    shown: Sequence[Figure]
+    """What right sums give that the text shows: it may be told without them."""
+    sound: Sequence[Figure] = ()
+    """Of statements that are borne out."""
 
 
 _NOT_PROVED = ("own", "unchecked")
@@ -195,11 +208,14 @@ def _with_sources(
 
 
 def _assumed(statements: Sequence[Statement], rulings: Mapping[int, Ruling]) -> list[Figure]:
-    """Return the figures that need no source: of what the answer calls its own, and of sums."""
+    """Return the figures of what the answer calls its own: as terms they need no source."""
     own = (statements[at] for at, ruling in rulings.items() if _letter(ruling) == "o")
-    found = [f for one in own for f in figures(one.said)[:_MOST_FIGURES]]
-    shown = [f for one in statements for f in _right_results(one.plain[:_LONGEST_SUM])]
-    return distinct([*found, *shown])[:_MOST_SOUND]
+    found = (f for one in own for f in figures(one.said)[:_MOST_FIGURES])
+    return distinct(found)[:_MOST_SOUND]
+
+
+def _shown(statements: Sequence[Statement]) -> list[Figure]:
+    return distinct(f for one in statements for f in _right_results(one.plain[:_LONGEST_SUM]))
 
 
 def _right_results(text: str) -> Iterator[Figure]:
@@ -224,8 +240,7 @@ def _proved(
     statement: Statement,
     ruling: Ruling,
     evidence: Evidence,
-    sound: Sequence[Figure],
-    assumed: Sequence[Figure],
+    known: _Known,
 ) -> Outcome:
     named = (evidence.by_name.get(name.strip("[] ")) for name in ruling.p)
     passages = tuple(passage for passage in named if passage)
@@ -233,11 +248,13 @@ def _proved(
     if letter == "o":
         return Outcome("own")
     if letter == "c":
-        if invented := _invented(statement, passages, evidence, [*sound, *assumed]):
+        if invented := _invented(
+            statement, passages, evidence, [*known.sound, *known.assumed, *known.shown]
+        ):
             return Outcome("missing", (invented,), passages)
-        return _computed(statement, ruling, passages, evidence, sound)
+        return _computed(statement, ruling, passages, evidence, known)
     if letter == "s":
-        return _supported(statement, passages, evidence, sound)
+        return _supported(statement, passages, evidence, known.sound)
     spans = tuple(span for words in ruling.bad if (span := span_in(words, statement.plain)))
     fix = ruling.fix if is_sound_fix(ruling.fix, statement, passages) else ""
     if letter == "x" and spans and (told := _contradicted(ruling, spans, passages, fix)):
@@ -495,7 +512,7 @@ def _computed(
     ruling: Ruling,
     passages: tuple[Passage, ...],
     evidence: Evidence,
-    sound: Sequence[Figure],
+    known: _Known,
 ) -> Outcome:
     """Return a sum as computed where its terms are known and its value is told.
 
@@ -505,22 +522,24 @@ def _computed(
     results = {formula: value for formula in formulas if (value := value_of(formula)) is not None}
     if len(results) < len(formulas) or not any(map(is_sum, results)):
         return Outcome("unchecked", passages=passages)
-    known = [*(f for p in passages for f in p.figures), *evidence.question_figures, *sound]
+    stand = [*(f for p in passages for f in p.figures), *evidence.question_figures, *known.sound]
     own = distinct(figures(statement.plain))[:_MOST_FIGURES]
-    values = values_of([*known, *own, *figures(statement.said)])
+    values = values_of([*stand, *own, *figures(statement.said)])
     terms = [term for formula in formulas for term in terms_of(formula)]
     if not all(
         is_plain(term) or any(n in values or evidence.has_number(n) for n in forms_of(term))
         for term in terms
     ):
         return Outcome("unchecked", passages=passages)
+    days = [day for formula in formulas for day in days_in(formula)]
     rest = [
         figure
         for figure in own
-        if not values_of([figure]) & set(terms) and _states(figure, statement.plain)
+        if not (_is_among(figure.date, days) if figure.date else values_of([figure]) & set(terms))
+        and _states(figure, statement.plain)
     ]
     untold = {
-        f"{formula} = {round(result, 4).normalize():,f}": result
+        f"{formula} = {day_of(formula, result) or f'{round(result, 4).normalize():,f}'}": result
         for formula, result in results.items()
         if not any(tells(figure, result, statement.plain) for figure in rest)
     }
@@ -530,7 +549,7 @@ def _computed(
             figure
             for figure in rest
             if not any(tells(figure, part, statement.plain) for part in parts)
-            and not _stands(figure, known, evidence)
+            and not _stands(figure, [*stand, *known.shown], evidence)
             and figure.text not in _results_in(statement.plain)
         ]
         # What is no term and no part of the sum stands somewhere, or is the writer's own.
@@ -540,12 +559,20 @@ def _computed(
         return Outcome("computed", passages=passages)
     # Of a range, one end may be right.
     rest = [f for f in rest if not any(tells(f, n, statement.plain) for n in results.values())]
-    strange = [figure for figure in rest if not _stands(figure, known, evidence)] or rest
-    if len(strange) == 1 and not (strange[0].date or strange[0].clock is not None):
+    strange = [figure for figure in rest if not _stands(figure, stand, evidence)] or rest
+    is_day = all(day_of(formula, result) for formula, result in results.items())
+    if len(strange) == 1 and is_day == bool(strange[0].date) and strange[0].clock is None:
         right = right_result(strange[0], next(iter(untold.values())))
         return Outcome("missing", (strange[0].text,), passages, value=next(iter(untold)),
                        right=((strange[0].text, right),) if right else ())  # fmt: skip
     return Outcome("unchecked", passages=passages)
+
+
+def _is_among(told: Date, days: Iterable[tuple[int, int, int]]) -> bool:
+    """Return whether a date, as far as it is told, is one of some days."""
+    return any(
+        all(part in (None, other) for part, other in zip(told, day, strict=True)) for day in days
+    )
 
 
 def revised(outcome: Outcome, again: Outcome | None, wording: str) -> Outcome:

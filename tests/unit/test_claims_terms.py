@@ -1,0 +1,47 @@
+"""The last day of a term, and the result of a shown sum, are worked out and not only believed."""
+
+import pytest
+
+from agent.evidence.claims.judging import Ruling
+from agent.evidence.claims.proof import proved
+from agent.evidence.claims.statements import MARKED, statements
+from tests.unit.test_claims_proof import evidence, judge
+
+TERMS = evidence(
+    w0_0="Site test, 6 November 2026. To be repeated within thirty days.",
+    w1_0="The exhibition opens on 1 February 2027. Treatment takes six weeks.",
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "calc", "verdict", "value"),
+    [
+        ("It is due by 6 December 2026[^w0-0].", "2026-11-06+30", "computed", ""),
+        ("12 月 6 日前要重做[^w0-0]。", "2026-11-06+30", "computed", ""),
+        ("It is due by 8 December[^w0-0].", "2026-11-06+30", "missing", "2026-12-06"),
+        (
+            "Six weeks before 1 February 2027 is 28 December 2026[^w1-0].",
+            "2027-02-01-6*7", "missing", "2026-12-21",
+        ),
+        ("It is due 30 days after 6 November[^w0-0].", "2026-11-06+30", "computed", ""),
+        ("Both days, 8 and 9 December, would do[^w0-0].", "2026-11-06+30", "unchecked", ""),
+    ],
+)  # fmt: skip
+def test_the_last_day_of_a_term_is_proved_from_the_day_it_runs_from(
+    text: str, calc: str, verdict: str, value: str
+) -> None:
+    _, outcome = judge(text, TERMS, v="c", p=["1.1", "2.1"], calc=calc)
+    assert outcome.verdict == verdict
+    assert outcome.value.endswith(value)
+    assert bool(outcome.value) == bool(value)
+
+
+def test_the_result_of_a_sum_that_is_shown_later_is_known_in_the_summary() -> None:
+    text = "Both cost 153.2 in all, 6 less than 159.2.\n\nOur sum: 152 + 1.2 = 153.2 [^w0-0]."
+    known = evidence(w0_0="Two for 152, training 1.2; the other offer is 159.2.")
+    rulings = [
+        Ruling(v="c", p=["1.1"], calc="159.2-153.2"),
+        Ruling(v="c", p=["1.1"], calc="152+1.2"),
+    ]
+    found = proved(statements(text, MARKED), dict(enumerate(rulings)), known)
+    assert [one.verdict for one in found] == ["computed", "computed"]
