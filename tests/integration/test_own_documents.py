@@ -217,6 +217,33 @@ async def test_deep_research_searches_them_with_a_tool_and_reports_what_they_say
         assert "search_documents" not in {tool.name for tool in offered}
 
 
+async def test_a_search_of_deep_research_takes_no_number_of_own_documents_outside(
+    knowledge: MemoryKnowledge,
+) -> None:
+    from agent.assistants.deep_research.graph import build_graph as deep_graph
+
+    knowledge.put("合同", "检修合同编号 HT-2026-0173，金额 5,990,000 元。")
+
+    def explore(turn: ModelTurn) -> ModelReply:
+        if "tavily_search" not in done_calls(turn):
+            calls = (think(), search("HT-2026-0173 检修 违约", "桥面检修 周期"))
+            return ModelReply(calls=calls)
+        return ModelReply(calls=(think("够了"), end(shown_urls(turn)[:1])))
+
+    async with deep_laboratory(Researcher("检修", deep_explore=explore)) as lab:
+        services: Any = With(lab.services, knowledge=lambda: knowledge)
+        graph = deep_graph(lambda: services).compile(checkpointer=InMemorySaver())
+        where: Any = {"configurable": {"thread_id": "t"}}
+        asked: Any = {"messages": QUESTION, "collections": ["own"]}
+        await graph.ainvoke(asked, where, context=DeepConfiguration(max_topics=1))
+        [told] = [r for turn in lab.llm.asked("deep_explore")[1:2] for r in turn.tool_results
+                  if r.name == "tavily_search"]  # fmt: skip
+        sent = str([request.body for request in lab.tavily.requests])
+    assert say("tools.inside", "zh", words="HT-2026-0173") in told.text
+    assert "0173" not in sent
+    assert "桥面检修" in sent
+
+
 @pytest.mark.parametrize("size", ["small", "large"])
 async def test_deep_research_asks_own_documents_alone_where_the_question_wants_it(
     knowledge: MemoryKnowledge, size: str
@@ -332,10 +359,13 @@ async def test_a_team_has_what_contradicts_itself_before_it_and_compares_once(
 ) -> None:
     from agent.assistants.team_answer.graph import build_graph as team_graph
 
-    knowledge.put("通知", "桥面改为每两年检修一次。")
+    # The longer one comes second.
+    knowledge.put(
+        "通知", "桥面改为每两年检修一次，由养护科安排，检修前三天在桥头贴出公告，封闭半幅车道。"
+    )
     pair = {
-        "about": "检修", "first": "o1-0", "first_words": "每三年检修一次",
-        "second": "o0-0", "second_words": "每两年检修一次",
+        "about": "检修", "first": "o0-0", "first_words": "每三年检修一次",
+        "second": "o1-0", "second_words": "每两年检修一次",
     }  # fmt: skip
     team = Team(
         team_researcher=reads_whole,
@@ -349,7 +379,7 @@ async def test_a_team_has_what_contradicts_itself_before_it_and_compares_once(
         await graph.ainvoke(asked, lab.where(), context=lab.configured())
         seen = [*lab.llm.asked("team_researcher"), *lab.llm.asked("team_verifier")]
         compared = lab.llm.asked("own_differences")
-    both = "检修: “每三年检修一次” [^o1-0] ≠ “每两年检修一次” [^o0-0]"
+    both = "检修: “每三年检修一次” [^o0-0] ≠ “每两年检修一次” [^o1-0]"
     assert [block(turn.user, "differences").strip() for turn in seen] == [both] * len(seen)
     assert (len(compared), len(seen) > 1) == (1, True)
 

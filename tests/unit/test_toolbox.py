@@ -7,6 +7,7 @@ import pytest
 from langchain_core.messages import AIMessage, ToolCall, ToolMessage
 from langchain_core.tools import BaseTool, tool
 
+from agent.assistants.common.inside_words import KeptInside, inside_words
 from agent.assistants.common.services import Services
 from agent.assistants.common.tool_results import shown_result
 from agent.assistants.common.toolbox import (
@@ -280,3 +281,54 @@ def test_numbers_go_on_behind_those_of_the_turn() -> None:
 )
 def test_queries_are_read_tolerantly(arguments: dict[str, Any], queries: list[str]) -> None:
     assert queries_of(call("search", **arguments), 5) == queries
+
+
+OWN = (
+    "Contract HT-2026-017 with Ferry Line. Anna Berg signs for 5,990,000 by 2026-12-06; mail "
+    "anna@berg.example. ISO 9001, EN 12845. Site Test: on the site, a test. 沈老师负责针剂。"
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "named"),
+    [
+        ("permit HT-2026-017", ["HT-2026-017"]),
+        ("loan 5,990,000 interest", ["5990000"]),
+        ("who is anna@berg.example", ["anna@berg.example"]),
+        ("anna berg ferry line insurance", ["anna berg", "ferry line"]),
+        ("四年级 沈老师 蜂 过敏", ["沈老师"]),
+        ("site test of pumps", []),
+        ("EN 12845 retest", []),
+        ("weather 2026-12-06", []),
+        ("HT-2026-018", []),
+        ("insurance of loans", []),
+    ],
+)
+def test_what_stands_in_own_documents_alone_is_named(query: str, named: list[str]) -> None:
+    assert inside_words(query, [OWN], ["What does it cost?"]) == named
+    assert inside_words(query, [OWN], [query]) == [], "the question says it as well"
+
+
+async def test_a_query_with_words_of_own_documents_is_not_sent_and_the_model_is_told() -> None:
+    service = OneSearch()
+    inside = KeptInside([OWN], ["What does it cost?"])
+    queries = ["HT-2026-017 permit", "permits"]
+    policy = searching(service, queries=5, inside=inside)
+    [both] = await outcomes_of(box(policy), call("search", queries=queries))
+    assert service.asked == ["permits"]
+    refusal = say("tools.inside", "en", words="HT-2026-017")
+    assert refusal in shown_result(both.results[0], 500, "en")
+    assert not both.gaps, "the reader lacks nothing"
+
+
+async def test_a_name_of_two_words_may_be_asked_for_again_and_a_number_never() -> None:
+    refused = [ToolMessage(say("tools.inside", "en", words=words), tool_call_id="1")
+               for words in ("Ferry Line", "HT-2026-017")]  # fmt: skip
+    inside = KeptInside([OWN], [], refused)
+    assert not await inside.refusal("Ferry Line fares", "en")
+    assert await inside.refusal("HT-2026-017", "en")
+    shown = [ToolMessage(OWN, tool_call_id="1")]
+    assert await KeptInside([OWN], [], shown).refusal("Ferry Line fares", "en"), "no refusal yet"
+    assert await inside.without("permit HT-2026-017 for 沈老师 and Ferry Line") == (
+        "permit for and Ferry Line"
+    )

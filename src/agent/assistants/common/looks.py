@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from agent.assistants.common.inside_words import KeptInside
 from agent.assistants.common.own_documents import SEARCH_DOCUMENTS, search_own
 from agent.assistants.common.page_opener import PageOpener
 from agent.assistants.common.rounds import Looked
@@ -41,6 +42,8 @@ class Looks:
     workspace: Workspace
     scope: Scope | None = None
     """Own documents that the text was not shown whole."""
+    inside: KeptInside | None = None
+    """What no query may take outside."""
     web: Sequence[SearchProvider] = field(default=(), init=False)
     """Nothing outside is asked where there are none."""
     _searched: int = field(default=_FIRST, init=False)
@@ -89,6 +92,9 @@ class Looks:
         return Looked("\n".join(lines) or failure, found.sources, texts)
 
     async def _found(self, asked: str) -> Looked:
+        language = self.turn["language"]
+        if self.inside and (refusal := await self.inside.refusal(asked, language)):
+            return Looked(refusal)
         pages = PageOpener(
             self.services, self.meter, _PAGES,
             parallel=self.configuration.max_parallel_reads, known=await self.workspace.items(),

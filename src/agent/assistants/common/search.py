@@ -53,6 +53,8 @@ class SearchResult:
     """Sentences of the search itself that no page bears: what it did not find, and asides."""
     failure: str = ""
     """Why there are no hits, in the user's language; empty where the search itself worked."""
+    is_refused: bool = False
+    """Whether it was never sent."""
 
 
 def providers_of(

@@ -39,6 +39,7 @@ def shown_result(
     """
     if result.failure:
         failed = say("tools.failed", language, reason=result.failure)
+        failed = result.failure if result.is_refused else failed
         return result_element(result.query, [failed], **attributes)
     urls, names = [link_url(hit.url) for hit in result.hits], ids or [item.id for item in items]
     told = told_once(names or urls, _words(result, items, before, language), language)

@@ -22,6 +22,7 @@ from agent.assistants.common.document_tools import (
     open_own,
 )
 from agent.assistants.common.gaps import gap_of
+from agent.assistants.common.inside_words import KeptInside
 from agent.assistants.common.literals import results_among, without_numbers
 from agent.assistants.common.own_documents import (
     SEARCH_DOCUMENTS,
@@ -111,6 +112,8 @@ class ToolPolicy:
     runner: CodeRunner | None = None
     unfounded: Callable[[str], Awaitable[list[str]]] | None = None
     """Returns the numbers of a program that stand nowhere; its result cannot be cited then."""
+    inside: KeptInside | None = None
+    """What no query may take outside."""
     told: Mapping[str, Any] = field(default_factory=dict)
     """What every progress event carries besides, such as who speaks."""
 
@@ -393,6 +396,9 @@ class Toolbox:
         if isinstance(services, AgentError):
             gap = gap_of(query, services, "web", self.language)
             return SearchResult(query, gaps=[gap], failure=gap["message"])
+        inside = self.policy.inside
+        if inside is not None and (refusal := await inside.refusal(query, self.language)):
+            return SearchResult(query, failure=refusal, is_refused=True)
         self.tell("search_started", name, query)
         result = await ask_providers(
             query, services, turn=self.turn, model=self.configuration.research_model,

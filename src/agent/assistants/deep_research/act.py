@@ -10,6 +10,7 @@ from langgraph.runtime import Runtime
 
 from agent.assistants.common.document_tools import OPEN_DOCUMENT
 from agent.assistants.common.gaps import brought_by_map
+from agent.assistants.common.inside_words import KeptInside, public_texts
 from agent.assistants.common.literals import unfounded
 from agent.assistants.common.own_documents import SEARCH_DOCUMENTS, own_scope
 from agent.assistants.common.page_opener import PageOpener
@@ -24,6 +25,7 @@ from agent.assistants.common.toolbox import (
     Toolbox,
     ToolOutcome,
     ToolPolicy,
+    is_calculation,
     next_numbers,
 )
 from agent.assistants.common.turn import meter_of, own_limit, room_of
@@ -92,7 +94,7 @@ NODE = "act"
 
 _LEAST_TOKENS = 200
 _MAX_TOKENS = 6000
-_NEED_OWN = {SEARCH_DOCUMENTS, OPEN_DOCUMENT, CODE, EXPLORE}
+_NEED_OWN = {SEARCH_DOCUMENTS, OPEN_DOCUMENT, CODE, EXPLORE, SEARCH}
 _NOT_LOOKING = (THINK, EXPLORE, CHANGE, END)
 
 
@@ -236,6 +238,7 @@ class _Step:
         """Return what makes the calls of this step, with what the thread has shown."""
         state, configuration = self.state, self.configuration
         previous, items = state["previous"], await self.workspace.items()
+        own = await self._own()
         self.read = {canonical(item.url) for item in items if item.text}
         self.opener = PageOpener(
             self.services, self.meter, reads_left(state, configuration),
@@ -248,7 +251,8 @@ class _Step:
             reads=reads_left(state, configuration),
             page_tokens=min(PAGE_TOKENS, self._share(calls)),
             scope=self.scope,
-            names_of_own=(await self._own()).names,
+            names_of_own=own.names,
+            inside=self._inside(own, items),
             maps=bool(self._map_names()),
             runner=self.runner,
             unfounded=self._unfounded,
@@ -280,6 +284,14 @@ class _Step:
         turn = self.state["turn"]
         tokens = own_limit(turn, self.configuration)
         return await read_whole(self.scope, self.services, turn["language"], tokens=tokens)
+
+    def _inside(self, own: WholeDocuments, items: Sequence[Item]) -> KeptInside | None:
+        """Return what no query may take outside; None without own documents."""
+        sources = [s for s in self.state.get("sources_gathered", []) if s["kind"] == "document"]
+        found = (q for s in sources if not is_calculation(s) for q in s["quotes"])
+        texts = [*own.texts.values(), *found]
+        public, before = public_texts(self.state, items), topic_messages(self.state)
+        return KeptInside(texts, public, before) if texts else None
 
     async def _unfounded(self, program: str) -> list[str]:
         """Return the numbers of a program that neither sources, question nor notes have.

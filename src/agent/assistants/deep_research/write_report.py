@@ -14,6 +14,7 @@ from agent.assistants.common.differences import differences_among
 from agent.assistants.common.draft import Draft
 from agent.assistants.common.excerpts import excerpt_lines, sentences_by_id, sentences_of
 from agent.assistants.common.gaps import gap_lines, run_gap
+from agent.assistants.common.inside_words import KeptInside, public_texts
 from agent.assistants.common.looks import Looks
 from agent.assistants.common.material import chosen, page_elements, without_shown
 from agent.assistants.common.own_documents import own_scope
@@ -110,6 +111,7 @@ async def write_report(
     looks = Looks(
         services, configuration, draft.turn, draft.meter, workspace,
         scope=rest_of(scope, whole) if scope and whole.unread else None,
+        inside=KeptInside([*whole.texts.values()], public_texts(state, read)),
     )  # fmt: skip
     report = _Report(draft, state, list(between.values()), whole, differences, looks, read)
     if not report.has_evidence:

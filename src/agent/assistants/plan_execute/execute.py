@@ -21,10 +21,13 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.gaps import TASK_GAPS, gap_of, run_gap
+from agent.assistants.common.inside_words import KeptInside, public_texts
+from agent.assistants.common.own_documents import own_scope
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.steering import dropped, new_wishes
 from agent.assistants.common.toolbox import Known
-from agent.assistants.common.turn import meter_of, room_of
+from agent.assistants.common.turn import meter_of, own_limit, room_of
+from agent.assistants.common.whole_documents import read_whole
 from agent.assistants.common.workspace import Workspace
 from agent.assistants.plan_execute.decide import (
     SEARCHES,
@@ -147,6 +150,7 @@ async def execute(
     working = _Working(
         state, configuration, services, meter, runtime.stream_writer, workspace=workspace,
         executor=executor, off=off,
+        shared=Shared(inside=await _inside(state, services, configuration, runtime)),
     )  # fmt: skip
     language = state["turn"]["language"]
     tasks, ended = await working.all_tasks(state["tasks"])
@@ -173,6 +177,22 @@ async def execute(
         wishes=working.wishes,
         usage=meter.usage,
     )
+
+
+async def _inside(
+    state: PlanState,
+    services: Services,
+    configuration: Configuration,
+    runtime: Runtime[Configuration],
+) -> KeptInside | None:
+    """Return what no query may take outside; None where the planner read no own documents."""
+    scope = own_scope(state.get("readable", []), state["owner"], runtime)
+    if scope is None or not state.get("documents_wanted"):
+        return None
+    turn = state["turn"]
+    limit = own_limit(turn, configuration)
+    whole = await read_whole(scope, services, turn["language"], tokens=limit)
+    return KeptInside([*whole.texts.values()], public_texts(state, ()))
 
 
 def _untouched(tasks: Sequence[Task]) -> PlanUpdate:

@@ -9,6 +9,7 @@ from typing import Any
 from langchain_core.tools import BaseTool
 
 from agent.assistants.common.gaps import run_gap
+from agent.assistants.common.inside_words import KeptInside
 from agent.assistants.common.services import Services
 from agent.assistants.common.toolbox import Known, Toolbox, ToolPolicy
 from agent.assistants.common.workspace import Workspace
@@ -48,6 +49,8 @@ class Shared:
 
     flights: SingleFlight = field(default_factory=SingleFlight)
     """Equal searches at the same time."""
+    inside: KeptInside | None = None
+    """What no query may take outside."""
     papers_told: set[str] = field(default_factory=set)
     """Papers whose download was told already, by their URLs."""
 
@@ -158,7 +161,12 @@ def sources_off(services: Services, configuration: Configuration) -> dict[str, s
 
 
 async def ask_source(run: ExecutorRun, source: str, query: str) -> tuple[Any, list[Gap]]:
-    """Return the raw result of a source, or the gaps where it failed."""
+    """Return the raw result of a source, or the gaps where it failed.
+
+    Nobody words the query of a task anew: what own documents alone have is left out of it.
+    """
+    if run.shared.inside is not None and not (query := await run.shared.inside.without(query)):
+        return [], []
     began = run.tell_searching(source, query)
     value: Any = []
     gaps: list[Gap] = []

@@ -13,6 +13,7 @@ from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.draft import Draft
 from agent.assistants.common.excerpts import excerpt_lines, sentences_of
 from agent.assistants.common.gaps import TASK_GAPS, gap_lines, readers_gaps, run_gap
+from agent.assistants.common.inside_words import KeptInside, public_texts
 from agent.assistants.common.looks import Looks
 from agent.assistants.common.own_documents import own_scope
 from agent.assistants.common.previous import previous_lines
@@ -184,6 +185,7 @@ async def write_dossier(
     looks = Looks(
         services, configuration, state["turn"], draft.meter, workspace,
         scope=await _rest(own, whole, services),
+        inside=KeptInside([*whole.texts.values()], public_texts(state, items.values())),
     )  # fmt: skip
     dossier = _Dossier(draft, state, whole, items, looks)
     parts = MessageParts(

@@ -9,6 +9,7 @@ from langchain_core.messages import AIMessage, AnyMessage
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.conversation import prompt_tokens
+from agent.assistants.common.inside_words import KeptInside, public_texts
 from agent.assistants.common.page_opener import PageOpener
 from agent.assistants.common.reading import PAGE_TOKENS, OpenedPage, partly_read
 from agent.assistants.common.search import SearchResult, offers_map
@@ -23,7 +24,8 @@ from agent.assistants.common.toolbox import (
     next_numbers,
 )
 from agent.assistants.common.turn import context_limit, meter_of, room_of
-from agent.assistants.common.workspace import choose, item_of_hit, runs
+from agent.assistants.common.whole_documents import WholeDocuments
+from agent.assistants.common.workspace import Item, choose, item_of_hit, runs
 from agent.assistants.team_answer.documents import searched_scope, with_documents
 from agent.assistants.team_answer.evidence_view import known_sources
 from agent.assistants.team_answer.state import (
@@ -163,6 +165,7 @@ async def _toolbox(
         },
         reads=left,
         page_tokens=PAGE_TOKENS * 3 // 4,
+        inside=_inside(state, whole, read),
         scope=searched_scope(state, runtime, whole),
         maps=offers_map(state, configuration),
         runner=await services.code_runner(),
@@ -187,6 +190,13 @@ async def _toolbox(
         services, configuration, state["turn"], meter, runtime.stream_writer, policy, known,
         workspace, opener, next_numbers([each["id"] for each in pool]),
     )  # fmt: skip
+
+
+def _inside(state: TeamState, whole: WholeDocuments, read: Sequence[Item]) -> KeptInside | None:
+    """Return what no query may take outside; None without own documents."""
+    sources = [s for s in known_sources(state) if s["kind"] == "document"]
+    own = [*whole.texts.values(), *(quote for source in sources for quote in source["quotes"])]
+    return KeptInside(own, public_texts(state, read), state["pending"]) if own else None
 
 
 def _speaker(state: TeamState) -> Speaker:
@@ -248,7 +258,7 @@ class _Recorder:
 
     def _settle_search(self, outcome: ToolOutcome, result: SearchResult) -> None:
         if result.failure:
-            outcome.fail(self._failure(outcome, result))
+            outcome.fail(result.failure if result.is_refused else self._failure(outcome, result))
             return
         ids = self.register.add_hits(outcome.id, result)
         outcome.source_ids = list(dict.fromkeys(ids))
