@@ -13,13 +13,15 @@ import httpx
 import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.errors import AuthenticationError
+from openai import AsyncOpenAI, BadRequestError
+from openai import AuthenticationError as OpenAIKeyError
 
 from tests.support.command_line import EN, NO_MAP, Cli, cli_fixture
 from tests.support.command_line import KEYS as FIELDS
 from tests.support.dev_server import DevServer, clean_environment, dev_server
 from tests.support.javascript import NEEDS_NODE, NODE, javascript_fixture
 from tests.support.mcp_client import HEADERS, connected, message, structured
-from tests.support.two_owners import ALICE, KEYS
+from tests.support.two_owners import ALICE, BOB, KEYS
 
 __all__ = ["cli_fixture", "javascript_fixture"]
 
@@ -79,6 +81,45 @@ async def test_an_mcp_client(place: tuple[DevServer, str]) -> None:
     assert first["thread_id"] == second["thread_id"]
     async with get_client(url=server.url, api_key=key or None) as client:
         assert await client.threads.get(first["thread_id"])
+
+
+async def test_openai_s_client(place: tuple[DevServer, str]) -> None:
+    server, key = place
+    async with AsyncOpenAI(base_url=f"{server.url}/v1", api_key=key or "any") as client:
+        reply = await client.chat.completions.create(
+            model="agent", messages=[{"role": "user", "content": EN}]
+        )
+    assert "](http" in (reply.choices[0].message.content or "")
+    thread_id = (reply.model_extra or {})["tanlu"]["thread_id"]
+    async with get_client(url=server.url, api_key=key or None) as client:
+        assert await client.threads.get(thread_id)
+
+
+async def test_a_thread_and_a_response_of_another_owner_are_none_for_openai_s_client(
+    keyed: DevServer,
+) -> None:
+    url = f"{keyed.url}/v1"
+    async with (
+        AsyncOpenAI(base_url=url, api_key=ALICE, max_retries=0) as alice,
+        AsyncOpenAI(base_url=url, api_key=BOB, max_retries=0) as bob,
+    ):
+        first = await alice.responses.create(model="agent", input=EN)
+        with pytest.raises(BadRequestError, match="there is no such response"):
+            await bob.responses.create(model="agent", input=EN, previous_response_id=first.id)
+        mine = {"thread_id": (first.metadata or {})["thread_id"]}
+        asked: Any = [{"role": "user", "content": EN}]
+        with pytest.raises(BadRequestError, match="there is no such thread"):
+            await bob.chat.completions.create(model="agent", messages=asked, metadata=mine)
+        # The same conversation, word by word, is another owner's, and so another thread.
+        said: Any = [*asked, {"role": "assistant", "content": first.output_text}, *asked]
+        reply = await bob.chat.completions.create(model="agent", messages=said)
+    assert (reply.model_extra or {})["tanlu"]["thread_id"] != mine["thread_id"]
+
+
+async def test_a_wrong_key_is_an_authentication_error_of_openai_s_client(keyed: DevServer) -> None:
+    async with AsyncOpenAI(base_url=f"{keyed.url}/v1", api_key=WRONG, max_retries=0) as client:
+        with pytest.raises(OpenAIKeyError, match="this key is not known"):
+            await client.models.list()
 
 
 def test_the_command_line(place: tuple[DevServer, str], cli: Cli) -> None:

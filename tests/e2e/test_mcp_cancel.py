@@ -1,10 +1,11 @@
-"""Cancelling a call at `/mcp` cancels its run: a stand-in of the models counts what was asked."""
+"""Cancelling at `/mcp`, or hanging up at `/v1`, cancels the run: the models count their calls."""
 
 import asyncio
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 
+import httpx
 import pytest
 from langgraph_sdk import get_client
 from mcp import ClientSession, McpError
@@ -54,11 +55,11 @@ async def until(true: Callable[[], bool], *, seconds: float = 120) -> None:
             await asyncio.sleep(0.05)
 
 
-async def last_run_ends(server: DevServer) -> str:
+async def last_run_ends(server: DevServer, over: str = "mcp") -> str:
     """The status in which the newest run ends."""
     async with get_client(url=server.url) as client, asyncio.timeout(120):
         (thread,) = await client.threads.search(
-            metadata={"asked_over": "mcp"}, limit=1, sort_by="created_at", sort_order="desc"
+            metadata={"asked_over": over}, limit=1, sort_by="created_at", sort_order="desc"
         )
         while True:
             (run,) = await client.runs.list(thread["thread_id"])
@@ -112,6 +113,24 @@ async def test_a_dropped_connection_cancels_the_run(
     asking.cancel()
     await asyncio.wait([asking])
     assert await last_run_ends(server) == "interrupted"
+    await assert_nothing_more_is_asked(server, gemini)
+
+
+@pytest.mark.parametrize("stream", [True, False])
+async def test_a_client_of_openai_s_api_that_hangs_up_cancels_its_run(
+    server: DevServer, gemini: GeminiService, stream: bool
+) -> None:
+    body = {"model": "agent", "messages": [{"role": "user", "content": EN}], "stream": stream}
+
+    async def ask() -> None:
+        async with httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=60) as http:
+            await http.post("/v1/chat/completions", json=body)
+
+    asking = asyncio.create_task(ask())
+    await until(lambda: len(gemini.requests) >= 2)
+    asking.cancel()
+    await asyncio.wait([asking])
+    assert await last_run_ends(server, "openai") == "interrupted"
     await assert_nothing_more_is_asked(server, gemini)
 
 

@@ -1,8 +1,10 @@
-"""Stands in for the server's own API behind `/mcp`: one assistant, whose run goes by a script."""
+"""Stand in for the server behind `/mcp` and `/v1`: one assistant, whose run goes by a script."""
 
 import asyncio
 from collections.abc import AsyncIterator
 from typing import Any, NamedTuple, Self
+
+import pytest
 
 from agent.core.budget import no_usage
 from tests.unit.export_samples import place, source
@@ -41,6 +43,17 @@ def answered(**kept: Any) -> Part:
     return Part("values", {"messages": messages})
 
 
+class Engine:
+    """A server that rules what this process itself asks of it."""
+
+    rules_its_own_calls = True
+
+
+def use_stand_in(patch: pytest.MonkeyPatch) -> None:
+    """Take the stand-in for the server that is loaded, whichever tests ran before."""
+    patch.setattr("agent.runs.engine._engine", Engine())
+
+
 class ServerApi:
     """The parts of a LangGraph client that a call uses; `script` is what a run's stream gives."""
 
@@ -50,6 +63,7 @@ class ServerApi:
         self.found: list[dict[str, Any]] = [assistant("agent", "system")]
         self.sent: dict[str, Any] = {}
         self.cancelled: list[str] = []
+        self.noted: dict[str, Any] = {}
         self.hangs = False
         self._ended: dict[str, Any] = {}
 
@@ -69,6 +83,9 @@ class ServerApi:
         if given:
             self.sent = options
         return {"thread_id": THREAD, "run_id": "run-1"}
+
+    async def update(self, thread_id: str, *, metadata: dict[str, Any]) -> None:
+        self.noted |= metadata
 
     async def join_stream(self, *_: str, **__: Any) -> AsyncIterator[Part]:
         for part in self.script:

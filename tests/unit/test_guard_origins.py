@@ -42,6 +42,15 @@ async def test_the_log_names_the_origin_that_was_refused_and_where_to_add_it(
     assert line.endswith("to let its pages in, add http://localhost:5173 to TANLU_CORS_ORIGINS")
 
 
+async def test_a_program_s_window_that_says_it_is_a_file_can_be_let_in(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TANLU_CORS_ORIGINS", "file://")
+    assert (await ask("POST", headers={"origin": "file://"})).status_code == 200
+    for other in ("null", "file://evil.example", "file:///"):
+        assert (await ask("POST", headers={"origin": other})).status_code == 403
+
+
 @pytest.mark.parametrize(
     "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"]
 )

@@ -10,18 +10,19 @@ import jsonschema
 import pytest
 from mcp.types import INVALID_PARAMS, PARSE_ERROR
 
-from agent.server import mcp_call, mcp_endpoint
+from agent.server import assistant_call, mcp_endpoint
 from agent.server.mcp_call import CallProgress
 from agent.server.mcp_endpoint import McpEndpoint
 from agent.server.mcp_tools import output_schema
 from tests.support.mcp_client import HEADERS, events, message
-from tests.unit.server_api_samples import THREAD, Part, ServerApi, answered, assistant
+from tests.unit.server_api_samples import THREAD, Part, ServerApi, answered, assistant, use_stand_in
 
 SESSION = {**HEADERS, "mcp-session-id": "s-1"}
 
 
 @asynccontextmanager
 async def serving(api: ServerApi, patch: pytest.MonkeyPatch) -> AsyncIterator[httpx.AsyncClient]:
+    use_stand_in(patch)
     patch.setattr(mcp_endpoint, "client_for", lambda request: api)
     endpoint = McpEndpoint()
     transport = httpx.ASGITransport(endpoint)
@@ -78,7 +79,7 @@ async def test_a_run_is_durable_resumable_and_gets_only_what_was_said(
 async def test_a_run_without_an_answer_is_one_line(
     monkeypatch: pytest.MonkeyPatch, ends: Part | Exception, said: str
 ) -> None:
-    monkeypatch.setattr(mcp_call, "_AWAY_SECONDS", 0.0)
+    monkeypatch.setattr(assistant_call, "_AWAY_SECONDS", 0.0)
     result = await call(ServerApi(ends), monkeypatch)
     (block,) = result["content"]
     assert result["isError"]

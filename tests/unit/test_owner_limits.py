@@ -13,7 +13,7 @@ from agent.core.errors import AgentError
 from agent.core.telemetry import STEP, Cost, NodeStep, tell
 from agent.engines.langgraph.app import LangGraphServer
 from agent.runs import engine
-from agent.server import mcp_call
+from agent.server import assistant_call
 from agent.server.auth import authorization, owner_limits
 from agent.server.auth.api_keys import access
 from agent.server.auth.owner_limits import OwnerLimits, TooMany, language_of
@@ -252,10 +252,10 @@ async def test_over_mcp_an_open_server_asks_once_whichever_engine_it_has(
     monkeypatch.setattr(server, "rules_its_own_calls", ruled)
     paced = limits(tanlu_runs_per_minute=1)
     await paced.admit("")
-    monkeypatch.setattr(mcp_call, "owner_limits", lambda: paced)
+    monkeypatch.setattr(assistant_call, "owner_limits", lambda: paced)
     nothing: Any = None
-    call = mcp_call.Call(nothing, nothing, nothing, lambda: False)
-    question = mcp_call.CallArguments("西湖在哪", None, {}, {})
-    expected = (AttributeError, "graph_id") if ruled else (AgentError, "一分钟最多可提 1 个问题")
+    call = assistant_call.Call(nothing, nothing, nothing, lambda: False, metadata={})
+    question = assistant_call.CallArguments("西湖在哪", None, {}, {})
+    expected = (AttributeError, "threads") if ruled else (AgentError, "一分钟最多可提 1 个问题")
     with pytest.raises(expected[0], match=expected[1]):
         await call.answer(question)

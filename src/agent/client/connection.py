@@ -21,6 +21,23 @@ from agent.models.connections import tls
 
 KEY_NAME = "TANLU_API_KEY"
 TOO_MANY = 429
+_NOT_AS_IT_IS = (400, 409, 413, 422)
+
+
+class LimitReached(AgentError):
+    """Report a limit of the server for its caller; there is room in `retry_after` seconds."""
+
+    code = "server_limit"
+
+    def __init__(self, message: str, retry_after: float) -> None:
+        self.retry_after = retry_after
+        super().__init__(message)
+
+
+class NotAccepted(AgentError):
+    """Report a request that a server cannot take as it is, in its own words."""
+
+    code = "not_accepted"
 
 
 @asynccontextmanager
@@ -54,9 +71,11 @@ def refusal(url: str, error: httpx.HTTPError) -> AgentError:
             problem = "does not accept it" if os.environ.get(KEY_NAME) else "wants a key"
             return ConfigurationError(KEY_NAME, f"{url} {problem} ({status})")
         if status == TOO_MANY:
-            return AgentError(f"{url}: {_detail(error)}", code="server_limit")
+            return LimitReached(f"{url}: {_detail(error)}", retry_after(error))
         if status == 404:
             return AgentError(f"{url} is not an assistant server (404)")
+        if status in _NOT_AS_IT_IS:
+            return NotAccepted(f"{url} answered {status}: {_detail(error)}")
         return AgentError(f"{url} answered {status}: {error}")
     if isinstance(error, httpx.TimeoutException):
         return AgentError(f"{url} did not answer in time")
@@ -100,7 +119,7 @@ def run_error(failure: Any) -> AgentError:
     """Return a run's failure as ours; servers send {error, message}.
 
     A wrong setting of the server is a ConfigurationError, a full disk has the code `store_failed`:
-    every other run there would meet them, too.
+    every other run there would meet them, too. An input that cannot be used has the code `input`.
     """
     kind = failure.get("error") if isinstance(failure, Mapping) else None
     if isinstance(failure, Mapping):
@@ -109,7 +128,8 @@ def run_error(failure: Any) -> AgentError:
     if kind == ConfigurationError.__name__:
         name, _, problem = message.partition(": ")
         return ConfigurationError(name, problem or "cannot be used")
-    return AgentError(message, code=StoreFailed.code if kind == StoreFailed.__name__ else None)
+    coded = {error.__name__: error.code for error in (InputError, StoreFailed)}
+    return AgentError(message, code=coded.get(str(kind)))
 
 
 def checked_settings(

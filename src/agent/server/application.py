@@ -22,6 +22,7 @@ from agent.server.auth.owner_limits import owner_limits
 from agent.server.health import settings_or_reason
 from agent.server.mcp_endpoint import McpEndpoint
 from agent.server.metrics import counting, metrics
+from agent.server.openai_api import openai_routes
 from agent.server.page_routes import page_routes
 from agent.services import close_process_services
 
@@ -150,5 +151,6 @@ def routes() -> list[BaseRoute]:
         Route("/metrics", metrics),
         Route("/mcp", _mcp),
         Route("/mcp/", _mcp),
+        *openai_routes(),
         *page_routes(rate_limit),
     ]

@@ -36,8 +36,9 @@ from agent.client.run_result import Pause
 from agent.core.errors import AgentError, InputError
 from agent.core.outside import parse_json
 from agent.runs.threads import Threads, open_threads
+from agent.server.assistant_call import Call, pause_refusal, read_arguments
 from agent.server.auth.api_keys import access, client_for, identify
-from agent.server.mcp_call import Call, CallProgress, ToolServer, pause_refusal, read_arguments
+from agent.server.mcp_call import CallProgress, ToolServer
 from agent.server.mcp_stdio import answering_stdio
 from agent.server.mcp_tools import AssistantTool, ToolList, assistant_tool, result_of
 from agent.services import close_process_services
@@ -128,8 +129,11 @@ class McpEndpoint(ToolServer):
             offered = tools[params.name]
             arguments, stop = read_arguments(params.arguments or {}, offered), self._stop()
             progress = CallProgress(self.notify(), arguments.language)
-            call = Call(client, offered, progress, lambda: stop.cancel_called)
-            return result_of(await call.answer(arguments))
+            metadata = {"asked_over": "mcp"}
+            call = Call(client, offered, progress, lambda: stop.cancel_called, metadata=metadata)
+            follower = await call.begin(arguments)
+            async with progress.running():
+                return result_of(await call.finish(follower))
 
     def _request(self) -> Request:
         """Return the HTTP request that the present message came with."""

@@ -187,7 +187,7 @@ def _host(text: str) -> Host:
 
 
 def _origin(text: str) -> str:
-    origin = parse_origin(text.removesuffix("/"))
+    origin = parse_origin(text) or parse_origin(text.removesuffix("/"))
     if origin is None:
         problem = f"{text!r} must be an origin such as https://studio.example.org"
         raise ConfigurationError("TANLU_CORS_ORIGINS", problem)

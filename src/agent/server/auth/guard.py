@@ -145,6 +145,8 @@ _PROXYS_OWN = re.compile(
     r"|x-((url-)?scheme|host|varnish)|front-end-https|(cf|cdn|fastly|fly|tailscale)-.+"
 )
 """Headers that proxies, load balancers and tunnels add, and programs on the same machine do not."""
+_OPENAIS = "/v1/"
+"""Below it clients of OpenAI's API ask, who read errors in its shape."""
 _KEY_NEEDED = "a key is needed: x-api-key or Authorization: Bearer"
 _BEARER = {"www-authenticate": "Bearer"}
 _KEY_UNKNOWN = "this key is not known here: x-api-key or Authorization: Bearer"
@@ -400,5 +402,9 @@ async def _refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) 
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": 1008, "reason": refusal.detail})
         return
-    answer = JSONResponse({"detail": refusal.detail}, refusal.status, refusal.headers)
+    body: dict[str, object] = {"detail": refusal.detail}
+    if _path(scope).startswith(_OPENAIS):
+        kind = "server_error" if refusal.status >= 500 else "invalid_request_error"
+        body["error"] = {"message": refusal.detail, "type": kind, "param": None, "code": None}
+    answer = JSONResponse(body, refusal.status, refusal.headers)
     await answer(scope, receive, send)

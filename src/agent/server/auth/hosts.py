@@ -8,6 +8,7 @@ _HOST = re.compile(
     r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9_.-]+))(?::(?P<port>\d{1,5}))?"
 )
 _ORIGIN = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<host>[^/?#@\\\s]+)")
+_OF_FILES = "file://"
 _PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 
 
@@ -69,8 +70,10 @@ def parse_host(text: str) -> Host | None:
 def parse_origin(text: str) -> Origin | None:
     """Parse an `Origin` header; None for `null` and whatever is not scheme://host[:port].
 
-    A default port is dropped, as browsers do.
+    A default port is dropped, as browsers do. Programs built on a browser may send `file://`.
     """
+    if text == _OF_FILES:
+        return Origin("file", Host(""))
     match = _ORIGIN.fullmatch(text)
     host = parse_host(match["host"]) if match else None
     if not match or not host:

@@ -1,0 +1,262 @@
+"""Read what clients of OpenAI's API send to `/v1/chat/completions` and `/v1/responses`.
+
+What only shapes a model's writing (temperature, max_tokens, the client's own tools) is of no use
+to an assistant that looks things up, and is left aside: clients send it with every question. What
+would change what the reply is, and cannot be given, is refused in words.
+"""
+
+import hashlib
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, Field, ValidationError
+
+from agent.assistants.common.conversation import KEPT_MESSAGES
+from agent.core.errors import ConfigurationError, InputError
+from agent.models.thoughts import Thoughts
+
+SaidBy = Literal["user", "assistant"]
+_ROLES: Mapping[str, SaidBy] = {"user": "user", "assistant": "assistant"}
+_TEXTS = ("text", "input_text", "output_text")
+_RESPONSE = "resp_"
+_MOST_WITH_QUESTION = 22_000
+"""Characters of a question with what was said before; an input may have 24,000 of all kinds."""
+_LONGEST: Mapping[SaidBy, int] = {"user": 2_000, "assistant": 4_000}
+"""Of an earlier message, as much as the next turn reads of it."""
+_EFFORTS = {
+    "none": (1, 1), "minimal": (1, 1), "low": (1, 1), "high": (5, 10), "xhigh": (5, 10),
+}  # fmt: skip
+"""Searches at first and rounds of them, as front ends of LangGraph have it for low and high."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """Hold one message of a conversation as plain text."""
+
+    role: SaidBy
+    text: str
+
+
+@dataclass(frozen=True)
+class ClientQuestion:
+    """Hold what a client asks, by whichever of the two routes."""
+
+    model: str
+    question: str
+    earlier: Sequence[Said] = ()
+    """What was said before, the oldest first."""
+    thread_id: str = ""
+    """The client's own, which it may have made up."""
+    previous: str = ""
+    """The response that the question follows up."""
+    stream: bool = False
+    include_usage: bool = False
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    """Of ours, by the names that the tools of MCP have for them."""
+    effort: tuple[int, int] | None = None
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+
+class _Message(BaseModel):
+    type: str = "message"
+    role: str = ""
+    content: Any = None
+
+
+class _Body(BaseModel):
+    """Read what both routes have in common; other fields are left aside."""
+
+    model: str = Field(min_length=1)
+    stream: bool | None = None
+    user: str | None = None
+    metadata: dict[str, Any] | None = None
+    tools: list[Any] | None = None
+    tool_choice: Any = None
+    tanlu: dict[str, Any] | None = None
+
+    def refuse_tools(self) -> None:
+        """Raise InputError where the reply would have to be a call of the client's tool."""
+        if self.tool_choice not in (None, "auto", "none"):
+            raise InputError(
+                "tool_choice", "the assistants call no tools of yours; leave it out, or auto"
+            )
+
+    def asked(self, messages: Sequence[_Message], **more: Any) -> ClientQuestion:
+        """Return what is asked; the last message has to be the user's."""
+        self.refuse_tools()
+        metadata = {str(name): str(value) for name, value in (self.metadata or {}).items()}
+        arguments = dict(self.tanlu or {})
+        named = metadata.pop("thread_id", None) or arguments.pop("thread_id", None)
+        if self.user:
+            metadata["user"] = self.user
+        if not messages or messages[-1].role != "user":
+            raise InputError("messages", "the last one must be the user's question")
+        said = [Said(_ROLES[m.role], _text(m)) for m in messages if m.role in _ROLES]
+        return ClientQuestion(
+            model=self.model,
+            question=_question(messages[-1]),
+            earlier=said[:-1],
+            thread_id=_uuid(named) if named else "",
+            stream=bool(self.stream),
+            arguments=arguments,
+            metadata=metadata,
+            **more,
+        )
+
+
+class _StreamOptions(BaseModel):
+    include_usage: bool | None = None
+
+
+class _Format(BaseModel):
+    type: str = "text"
+
+
+class _Chat(_Body):
+    messages: list[_Message]
+    stream_options: _StreamOptions | None = None
+    n: int | None = None
+    reasoning_effort: str | None = None
+    response_format: _Format | None = None
+
+
+class _Reasoning(BaseModel):
+    effort: str | None = None
+
+
+class _TextOptions(BaseModel):
+    format: _Format | None = None
+
+
+class _Response(_Body):
+    input: str | list[_Message]
+    previous_response_id: str | None = None
+    conversation: Any = None
+    background: bool | None = None
+    reasoning: _Reasoning | None = None
+    text: _TextOptions | None = None
+
+
+def read_chat(body: Any) -> ClientQuestion:
+    """Return what is asked of `/v1/chat/completions`; raise InputError naming the field."""
+    chat = _read(_Chat, body)
+    if chat.n not in (None, 1):
+        raise InputError("n", "one answer is given to a question")
+    _refuse_format("response_format", chat.response_format)
+    options = chat.stream_options
+    return chat.asked(
+        chat.messages,
+        include_usage=bool(options and options.include_usage),
+        effort=_EFFORTS.get(chat.reasoning_effort or ""),
+    )
+
+
+def read_response(body: Any) -> ClientQuestion:
+    """Return what is asked of `/v1/responses`; raise InputError naming the field."""
+    response = _read(_Response, body)
+    if response.background:
+        raise InputError("background", "is not served; ask with stream, or on LangGraph's own API")
+    if response.conversation:
+        raise InputError("conversation", "is not served; follow up by previous_response_id")
+    _refuse_format("text.format", response.text.format if response.text else None)
+    given = response.input
+    items = [_Message(role="user", content=given)] if isinstance(given, str) else given
+    effort = response.reasoning.effort if response.reasoning else None
+    return response.asked(
+        [item for item in items if item.type == "message"],
+        previous=response.previous_response_id or "",
+        effort=_EFFORTS.get(effort or ""),
+    )
+
+
+B = TypeVar("B", bound=BaseModel)
+
+
+def _read(kind: type[B], body: Any) -> B:
+    try:
+        return kind.model_validate(body)
+    except ValidationError as error:
+        problem = ConfigurationError.of(error)
+        raise InputError(problem.name, problem.problem) from None
+
+
+def _refuse_format(name: str, format: _Format | None) -> None:
+    if format and format.type != "text":
+        raise InputError(name, "answers are Markdown with citations; leave it out")
+
+
+def _uuid(value: Any) -> str:
+    """Return a thread's id, a UUID everywhere: anything else could be part of a path."""
+    try:
+        return str(uuid.UUID(value))
+    except (ValueError, AttributeError, TypeError):
+        raise InputError("thread_id", "must be a UUID") from None
+
+
+def thread_of_response(response_id: str) -> str:
+    """Return the thread of one of our responses; raise InputError for any other id."""
+    try:
+        return str(uuid.UUID(hex=response_id.removeprefix(_RESPONSE)[:32]))
+    except ValueError:
+        raise InputError("previous_response_id", "there is no such response") from None
+
+
+def response_id(thread_id: str) -> str:
+    """Return an id for the next response on a thread, which is to be found in it again."""
+    return f"{_RESPONSE}{uuid.UUID(thread_id).hex}{uuid.uuid4().hex[:16]}"
+
+
+def _question(message: _Message) -> str:
+    parts = message.content if isinstance(message.content, list) else []
+    others = {str(part.get("type")) for part in parts if isinstance(part, Mapping)} - {*_TEXTS}
+    if others:
+        problem = f"{', '.join(sorted(others))}: attachments are not read; please ask in words"
+        raise InputError("messages", problem)
+    return _text(message)
+
+
+def _text(message: _Message) -> str:
+    content = message.content
+    if isinstance(content, list):
+        texts = (part.get("text") for part in content if isinstance(part, Mapping))
+        content = "\n".join(text for text in texts if isinstance(text, str))
+    text = content if isinstance(content, str) else ""
+    return _without_thoughts(text) if message.role == "assistant" else text
+
+
+def _without_thoughts(text: str) -> str:
+    """Return an answer without the progress of its run, which some clients write into it."""
+    thoughts, said = Thoughts(), ""
+    for withdrawn, piece in (thoughts.feed(text), thoughts.finish(cut=False)):
+        said = piece if withdrawn else said + piece
+    return said
+
+
+def conversation_key(model: str, said: Sequence[Said]) -> str:
+    """Return what a conversation is found by once more, however its spaces are; "" for none."""
+    if not said:
+        return ""
+    digest = hashlib.sha256(model.encode())
+    for message in said:
+        digest.update(f"\n{message.role}:{' '.join(message.text.split())}".encode())
+    return digest.hexdigest()
+
+
+def history(question: str, earlier: Sequence[Said]) -> list[dict[str, str]]:
+    """Return the messages of a run that begins a thread with what was said elsewhere."""
+    fitting = list(islice(_fitting(earlier, _MOST_WITH_QUESTION - len(question)), KEPT_MESSAGES))
+    return [*reversed(fitting), {"role": "user", "content": question}]
+
+
+def _fitting(earlier: Sequence[Said], room: int) -> Iterator[dict[str, str]]:
+    """Yield the last messages, the newest first, as long as there is room."""
+    for message in reversed(earlier):
+        text = message.text[: _LONGEST[message.role]].strip()
+        room -= len(text)
+        if room < 0:
+            return
+        if text:
+            yield {"role": message.role, "content": text}
