@@ -75,7 +75,7 @@ async def test_the_second_one_is_the_second_of_the_list_wherever_its_source_stan
 ) -> None:
     """What is praised first is cited first; the reader counts the items of the list."""
     first, follow_up = "王府井附近有什么书店", "第二家几点关门？"
-    listed = "最推荐涵芬楼书店[^a0-1]。\n\n1. 王府井书店[^a0-0]\n2. 涵芬楼书店[^a0-1]"
+    listed = "最推荐涵芬楼书店[^a0-1]。\n\n1. 街边报亭\n2. 王府井书店[^a0-0]\n3. 涵芬楼书店[^a0-1]"
     llm = scripted(
         lab,
         generate_query=[plan(nearby("王府井", "书店"), question=first), plan(question=follow_up)],
@@ -85,8 +85,8 @@ async def test_the_second_one_is_the_second_of_the_list_wherever_its_source_stan
     await lab.ask(follow_up)
     names = {place["number"]: place["name"] for place in shown["places"]}
     lines = [line_of(llm.prompts("generate_query")[-1], names[number]) for number in (1, 2)]
-    assert lines[0].endswith("no. 2, 1 on the map")
-    assert lines[1].endswith("no. 1, 2 on the map")
+    assert lines[0].endswith(" | no. 3")
+    assert lines[1].endswith(" | no. 2")
 
 
 SOURCES = {

@@ -35,6 +35,13 @@ def source(name: str, url: str, **more: Any) -> Source:
     return Source(**{**row, **more})  # type: ignore[typeddict-item]
 
 
+def told(text: str, places: list[Place]) -> OverallState:
+    answer = AIMessage(
+        text, id="m1", additional_kwargs={"sources": [*map(stands_for, places)], "places": places}
+    )
+    return OverallState(messages=[HumanMessage("问"), answer, HumanMessage("再问")])
+
+
 def thread(previous: Previous | None = None, *, answer: str = "m1", **kwargs: Any) -> OverallState:
     told = AIMessage("…", id=answer, additional_kwargs=kwargs)
     state = OverallState(messages=[HumanMessage("问"), told, HumanMessage("再问")])
@@ -129,7 +136,9 @@ def test_where_the_user_is_and_what_was_demanded_live_on_from_the_beginning_of_a
 
 
 def shop(name: str, number: int) -> Place:
-    return record(name, rating=4.5, id=f"amap:{name}", source=f"a0-{number}", number=number)
+    return record(
+        name, rating=4.5, id=f"amap:{name}", source=f"a0-{number}", number=number, mentioned=True
+    )
 
 
 def stands_for(place: Place) -> Source:
@@ -157,7 +166,7 @@ def test_three_turns_of_places_and_sources_are_known_with_their_numbers() -> Non
     assert [urls[0] for urls in cited] == [f"https://{n}.example" for n in (4, 3, 2)]
     assert len(ids) == 9, "a page and two places of each turn"
     shown = shown_lines(previous, {}, "zh", 2000)
-    assert shown.count("no. 1, 2 on the map") == 3 == shown.count("no. 2, 3 on the map")
+    assert shown.count("| no. 1\n") == 3 == f"{shown}\n".count("| no. 2\n")
     assert shown.index("店4b") < shown.index("店3a") < shown.index("店2b")
     assert [p["name"] for p in listed_last(previous)] == ["店4a", "店4b"]
 
@@ -170,11 +179,18 @@ def test_a_place_has_the_number_that_the_answers_own_list_gives_it(sign: str) ->
     ]
     answer = "\n".join(["最近的是丙店。", "", *items])
     places = [shop(name, number) for number, name in enumerate(["丙店", "甲店", "乙店"], 1)]
-    previous = carried(Knowledge([], [], places, []), TURN, answer=answer, limit=100_000)
+    previous = previous_of(told(answer, places))
     shown = [
         line.rsplit(" | ", 1)[-1] for line in shown_lines(previous, {}, "zh", 2000).splitlines()
     ]
-    assert shown[-3:] == ["not in the list, 1 on the map", "no. 1, 2 on the map", "no. 3"]
+    assert shown[-3:] == ["no. 1", "no. 3", "pin 1"]
+
+
+def test_a_place_that_the_answer_did_not_name_has_its_pin_and_no_place_in_its_list() -> None:
+    unnamed = Place(**{**shop("丙店", 9), "mentioned": False})
+    previous = turn_of([shop("甲店", 1), unnamed], [], None)
+    shown = shown_lines(previous, {}, "zh", 2000).splitlines()
+    assert [line.rsplit(" | ", 1)[-1] for line in shown[-2:]] == ["no. 1", "pin 9"]
 
 
 def test_a_turn_that_shows_nothing_ages_no_other() -> None:
@@ -189,7 +205,7 @@ def test_a_place_that_two_answers_listed_has_its_facts_once_and_both_its_numbers
     second = turn_of([shop("乙", 7)], [], first)
     shown = shown_lines(second, {}, "zh", 2000).splitlines()
     assert [line.rsplit(" | ", 1)[-1] for line in shown if "乙" in line] == [
-        "no. 1, 7 on the map",
+        "no. 1",
         "no. 2",
     ]
     facts = [line.count(" | ") for line in shown if "乙" in line]

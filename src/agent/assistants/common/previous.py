@@ -110,14 +110,15 @@ def shown_lines(
     for at, turn in enumerate(turns_of(previous)):
         lines = list[str]()
         for position, shown in enumerate(turn["places"], 1):
-            no = shown.get("listed", position)
             place = by_id.get(shown["id"])
+            # "The second one" is counted in the answer's list; what it did not name has its pin.
+            is_named = place is None or place["mentioned"]
+            no = shown.get("listed", position if is_named else 0)
             source = again.get(shown["id"]) or (place["source"] if place else "")
             new = shown["id"] not in told and not (brief and at)
             facts = place_facts(place, language) if place and new else shown["name"]
-            on_map = f", {shown['number']} on the map" if shown["number"] not in (0, no) else ""
-            facts = f"[^{source}] {facts}" if source else facts
-            lines.append(f"{facts} | {f'no. {no}' if no else 'not in the list'}{on_map}")
+            number = f"no. {no}" if no else f"pin {shown['number']}"
+            lines.append(f"{f'[^{source}] ' if source else ''}{facts} | {number}")
             told.add(shown["id"])
         if lines:
             parts.append("\n".join([f"“{turn['question']}”:" if turn["question"] else "", *lines]))
@@ -157,13 +158,6 @@ def planned_before(previous: Previous, language: Language) -> str:
         LeftOut(**{**left, "source": ids.get(left["place"], "")}) for left in outing["left_out"]
     ]
     return day_lines(Outing(**{**outing, "stops": stops, "left_out": left_out}), language)
-
-
-def planned_places(previous: Previous) -> list[str]:
-    """Return the ids of the places that the day planned last was made of."""
-    outing = previous.get("outing")
-    of_plan = [*outing["stops"], *outing["left_out"]] if outing else []
-    return [each["place"] for each in of_plan if "place" in each]
 
 
 def previous_lines(
@@ -263,6 +257,8 @@ class Knowledge:
     """The sentences of the answer that cite a source, by its id."""
     names: Mapping[str, str] = field(default_factory=dict)
     """Names of positions ("lng,lat") that calls of the map located."""
+    listed: Mapping[str, int] = field(default_factory=dict)
+    """The numbers that places have in the answer's own list, by their ids."""
     earlier: Previous = field(default_factory=lambda: NO_PREVIOUS)
     """What the turns before it left."""
 
@@ -270,9 +266,6 @@ class Knowledge:
 def carried(knowledge: Knowledge, turn: Turn, *, answer: str, limit: int) -> Previous:
     """Return what the next turn begins with: at most `limit` bytes as JSON."""
     previous = _kept(knowledge, turn["question"], turn.get("zone", ""), limit)
-    if numbers := list_numbers(knowledge.places, answer):
-        for shown in previous["turns"][0]["places"]:
-            shown["listed"] = numbers.get(shown["id"], 0)
     previous["answer"], previous["near"] = answer, turn["near"]
     previous["utc_offset"] = turn.get("utc_offset")
     previous["constraints"] = turn.get("constraints", {})
@@ -298,6 +291,8 @@ def _kept(knowledge: Knowledge, question: str, zone: str, limit: int) -> Previou
     first = _first_ids([*knowledge.cited, *every.values()])
     choice = _Choice(room, {name: every[name] for name in first.values()})
     own = _shown(question, knowledge.places, [first[s["id"]] for s in knowledge.cited], zone)
+    for place in own["places"] if knowledge.listed else ():
+        place["listed"] = knowledge.listed.get(place["id"], 0)
     shows = bool(own["places"] or own["cited"]) and room.takes(own)
     choice.add(first[s["id"]] for s in knowledge.cited)
     for each in every.values():
@@ -585,9 +580,10 @@ def _with_answer(earlier: Previous, answer: AIMessage, question: str) -> Previou
     except ValidationError:
         return earlier
     places = in_list_order(shown, str(answer.text))
+    numbers = list_numbers(places, str(answer.text))
     # Its ids are of its own turn: the same one is another source's in the next.
     own = _renamed(sources, places, [], {s["id"]: s["id"] for s in sources}, prefix="m0")
-    knowledge = Knowledge(own["sources"], [], own["places"], [], earlier=earlier)
+    knowledge = Knowledge(own["sources"], [], own["places"], [], listed=numbers, earlier=earlier)
     previous = _kept(knowledge, question, "", _READ_OFF)
     outing = outing or earlier.get("outing")
     return Previous(**{**previous, "outing": outing}) if outing else previous

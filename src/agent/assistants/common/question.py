@@ -10,7 +10,7 @@ from typing import Any, cast, get_args
 
 from agent.assistants.common.map_tasks import lost_place, map_task, plan_queries
 from agent.assistants.common.own_documents import asks_for_no_others
-from agent.assistants.common.previous import listed_last, planned_places
+from agent.assistants.common.previous import listed_last
 from agent.configuration import Configuration
 from agent.evidence.constraints import valid_constraints
 from agent.evidence.geo import parse_lnglat
@@ -160,7 +160,7 @@ def _outing(
     if wanted is None and written.reply and not any_query:
         return None, []
     stated = wanted or {}
-    changes, planned = stated.get("changes", []), planned_places(previous)
+    changes, planned = stated.get("changes", []), _planned(previous)
     again = not any_query or (planned and changes)
     replans = _shown(previous, changes) if again else []
     base = previous.get("outing") if not set(planned).isdisjoint(replans) else None
@@ -173,7 +173,7 @@ def _shown(previous: Previous, changes: Sequence[Mapping[str, Any]] = ()) -> lis
     They are those of the last list that its answer named; of the day that was planned before it
     where that is changed, or where the list has none to visit.
     """
-    listed, planned = listed_last(previous), planned_places(previous)
+    listed, planned = listed_last(previous), _planned(previous)
     named = [place for place in listed if place["mentioned"]]
     listed = named if sum(map(is_stop, named)) >= _LEAST_PLACES else listed
     ids = [place["id"] for place in listed]
@@ -182,6 +182,13 @@ def _shown(previous: Previous, changes: Sequence[Mapping[str, Any]] = ()) -> lis
     elif planned and sum(map(is_stop, listed)) < _LEAST_PLACES:
         ids = planned
     return ids if len(ids) >= _LEAST_PLACES else []
+
+
+def _planned(previous: Previous) -> list[str]:
+    """Return the ids of the places that the day planned last was made of."""
+    outing = previous.get("outing")
+    of_plan = [*outing["stops"], *outing["left_out"]] if outing else []
+    return [each["place"] for each in of_plan if "place" in each]
 
 
 def _changed_day(previous: Previous, changes: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -39,7 +39,7 @@ from agent.core.faults import await_or_else, or_else
 from agent.core.processor import compute
 from agent.core.progress import event
 from agent.core.telemetry import STEP, RunEnd, tell_end
-from agent.evidence.mentions import in_list_order
+from agent.evidence.mentions import in_list_order, list_numbers
 from agent.evidence.records import (
     attribution,
 )
@@ -199,7 +199,8 @@ async def _closing(
     messages = cast(Mapping[str, Any], state).get("messages", [])
     earlier = or_else("earlier answers", lambda: lightened(messages), list[AIMessage])
     as_listed = or_else("the list", lambda: in_list_order(places, checked.text), lambda: places)
-    previous = _carried(draft, parts, cited, as_listed, answer=message.id or "")
+    numbers = or_else("its numbers", lambda: list_numbers(places, checked.text), dict[str, int])
+    previous = _carried(draft, parts, cited, as_listed, numbers=numbers, answer=message.id or "")
     return Closing(
         messages=[*earlier, message],
         sources_gathered=replaced(_with_numbers(_gathered(draft, cited), cited)),
@@ -225,6 +226,7 @@ async def _carried(
     cited: Sequence[Source],
     places: Sequence[Place],
     *,
+    numbers: Mapping[str, int],
     answer: str,
 ) -> Previous:
     """Return what this turn leaves to the next one, with what those before it showed."""
@@ -232,7 +234,7 @@ async def _carried(
     citing = draft.claims.citing if draft.claims else {}
     knowledge = Knowledge(
         cited, gathered, places, parts.notes, draft.texts, citing, parts.located,
-        earlier=draft.state.get("previous") or NO_PREVIOUS,
+        listed=numbers, earlier=draft.state.get("previous") or NO_PREVIOUS,
     )  # fmt: skip
     limit = draft.configuration.max_previous_bytes
     # Long pages are gone through for what bears the answer.
