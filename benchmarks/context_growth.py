@@ -21,18 +21,10 @@ from unittest.mock import patch
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.runtime import Runtime
-from tests.support.deep_lab import (
-    Web,
-    change,
-    compress,
-    deep_laboratory,
-    end,
-    planning,
-    search,
-    think,
-)
+from tests.support.deep_lab import change, compress, deep_laboratory, end, planning, search, think
 from tests.support.deep_lab import report as written
 from tests.support.deep_lab import shown_urls as shown
+from tests.support.long_lab import Web
 
 from agent.assistants.deep_research.compress_topic import Compression
 from agent.assistants.deep_research.state import DeepConfiguration, DeepState, DeepUpdate

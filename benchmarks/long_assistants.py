@@ -27,7 +27,7 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 from aiohttp.typedefs import Middleware
-from tests.support.deep_lab import Web
+from tests.support.long_lab import Web
 from tests.support.plan_knowledge import With
 from tests.support.plan_lab import ZH, Planner, plan_process, running_world
 from tests.support.played import text_of

@@ -18,18 +18,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from aiohttp import web
-from tests.support.deep_lab import (
-    Web,
-    change,
-    compress,
-    done_calls,
-    end,
-    no_edits,
-    no_verdicts,
-    search,
-    shown_urls,
-    think,
-)
+from tests.support.deep_lab import change, compress, done_calls, end, search, shown_urls, think
+from tests.support.long_lab import Web, no_edits, no_verdicts
 from tests.support.programs import REPOSITORY, Program
 from tests.support.standin import Speed
 from tests.support.standins import GeminiService, TavilyService

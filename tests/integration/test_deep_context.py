@@ -7,15 +7,9 @@ import pytest
 
 from agent.core.strings import estimated_tokens
 from agent.sample.model.request import ModelReply, ModelTurn
-from tests.support.deep_lab import (
-    ZH,
-    Researcher,
-    Web,
-    deep_laboratory,
-    search,
-    think,
-)
+from tests.support.deep_lab import ZH, Researcher, deep_laboratory, search, think
 from tests.support.lab import told
+from tests.support.long_lab import Web
 
 TOPICS = tuple(f"子题{letter}" for letter in "甲乙丙丁戊己庚辛壬癸")
 LIMIT = 8000

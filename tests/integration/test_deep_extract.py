@@ -9,7 +9,7 @@ from agent.sample.services.search import KEY
 from agent.search.http import SearchHttp
 from agent.search.web import WebSearch
 from agent.settings import Settings
-from tests.support.deep_lab import Web
+from tests.support.long_lab import Web
 from tests.support.memory_reply_cache import MemoryReplyCache
 from tests.support.search_scripts import ScriptedModels, meter
 from tests.support.standins import TavilyService

@@ -20,7 +20,6 @@ from tests.support.deep_lab import (
     ZH,
     DeepLab,
     Researcher,
-    Web,
     change,
     deep_laboratory,
     done_calls,
@@ -31,6 +30,7 @@ from tests.support.deep_lab import (
     think,
 )
 from tests.support.lab import answer_of, told
+from tests.support.long_lab import Web
 from tests.support.plan_knowledge import MemoryKnowledge, With
 
 FACT = "2025年电芯成本为417元/千瓦时"

@@ -12,7 +12,6 @@ from tests.support.deep_lab import (
     ZH,
     DeepLab,
     Researcher,
-    Web,
     change,
     deep_laboratory,
     done_calls,
@@ -23,6 +22,7 @@ from tests.support.deep_lab import (
 )
 from tests.support.faults import refuse_tools
 from tests.support.lab import answer_of, told
+from tests.support.long_lab import Web
 
 Rule = Callable[[ModelTurn], ModelReply]
 

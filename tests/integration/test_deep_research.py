@@ -17,7 +17,6 @@ from tests.support.deep_lab import (
     ZH,
     DeepLab,
     Researcher,
-    Web,
     change,
     compress,
     deep_laboratory,
@@ -29,6 +28,7 @@ from tests.support.deep_lab import (
     think,
 )
 from tests.support.lab import answer_of, told
+from tests.support.long_lab import Web
 
 GIVEN: Any = {"messages": ZH}
 

@@ -24,9 +24,10 @@ from agent.sample.services.loopback import Service, serve
 from agent.sample.services.search import KEY
 from agent.services import build_services
 from agent.settings import Settings
-from tests.support.deep_lab import MODEL_KEY, ZH, Researcher, Web
+from tests.support.deep_lab import ZH, Researcher
 from tests.support.faults import at, settled
 from tests.support.lab import answer_of, told
+from tests.support.long_lab import MODEL_KEY, Web
 from tests.support.map_fixtures import until
 from tests.support.standin import Fault
 from tests.support.standins import GeminiService, TavilyService

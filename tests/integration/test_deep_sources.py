@@ -28,7 +28,6 @@ from tests.support.deep_lab import (
     ZH,
     DeepLab,
     Researcher,
-    Web,
     change,
     compress,
     deep_laboratory,
@@ -40,6 +39,7 @@ from tests.support.deep_lab import (
     think,
 )
 from tests.support.lab import answer_of, laboratory, told
+from tests.support.long_lab import Web
 from tests.support.standins import SerperService
 
 PLACE = "杭州西湖附近有什么好玩的"

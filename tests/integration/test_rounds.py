@@ -12,8 +12,9 @@ from agent.core.progress import event
 from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import block, lines
 from agent.texts import say
-from tests.support.deep_lab import ZH, DeepLab, Researcher, Rule, deep_laboratory
+from tests.support.deep_lab import ZH, DeepLab, Researcher, deep_laboratory
 from tests.support.lab import answer_of, told
+from tests.support.long_lab import Rule
 
 RIGHT, WRONG, MENDED = "成本为40美元/千瓦时", "成本降到999美元", "成本在第2页为42美元/千瓦时"
 DRAFT = f"# 报告\n\n{RIGHT}[^t0-0]。{WRONG}[^t0-1]。"

@@ -3,7 +3,8 @@
 import pytest
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from tests.support.deep_lab import Researcher, Web, deep_laboratory
+from tests.support.deep_lab import Researcher, deep_laboratory
+from tests.support.long_lab import Web
 
 pytestmark = pytest.mark.node
 REPORTS, MOST = 10, 3_000_000

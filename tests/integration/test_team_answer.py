@@ -9,9 +9,9 @@ from agent.core.errors import InputError, NothingFound
 from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import block, task_of
 from agent.texts import Language, say
-from tests.support.deep_lab import Web
 from tests.support.lab import answer_of, told
-from tests.support.team_lab import EN, ZH, Rule, Team, code, gives, says, team_laboratory
+from tests.support.long_lab import Rule, Web
+from tests.support.team_lab import EN, ZH, Team, code, gives, says, team_laboratory
 
 FAILS = ModelReply(finish="PROMPT_BLOCKED")
 EVENTS = [

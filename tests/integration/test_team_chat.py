@@ -8,8 +8,8 @@ from agent.core.errors import ConfigurationError
 from agent.core.strings import estimated_tokens
 from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import block, lines
-from tests.support.deep_lab import Web
 from tests.support.lab import told
+from tests.support.long_lab import Web
 from tests.support.team_lab import (
     EN,
     ENGINES,

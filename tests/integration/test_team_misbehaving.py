@@ -14,10 +14,10 @@ from agent.sample.model.text import block
 from agent.texts import say
 from tests.support.faults import at, refuse_tools
 from tests.support.lab import answer_of, told
+from tests.support.long_lab import Rule
 from tests.support.team_lab import (
     ENGINES,
     ZH,
-    Rule,
     Team,
     agrees,
     bocha,

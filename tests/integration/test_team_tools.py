@@ -14,7 +14,7 @@ from agent.core.strings import estimated_tokens
 from agent.sample.records import SamplePage
 from agent.sandbox.programs import CodeResult
 from agent.texts import say
-from tests.support.deep_lab import page
+from tests.support.long_lab import page
 from tests.support.map_fixtures import until
 from tests.support.reading import LICENCE, TERMS, LinkedPages
 from tests.support.team_lab import TeamLab, team_laboratory

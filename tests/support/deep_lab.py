@@ -1,69 +1,32 @@
 """A deep research in one process: scripted models and a search of made-up pages on loopback."""
 
 import re
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent.assistants.common.services import Services
-from agent.assistants.deep_research.graph import CompiledDeep, build_graph
+from agent.assistants.deep_research.graph import build_graph
 from agent.assistants.deep_research.state import DeepConfiguration
 from agent.runs.reply_cache import ReplyCache
 from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
-from agent.sample.model.text import block, task_of
-from agent.sample.records import SamplePage
+from agent.sample.model.text import block
 from agent.sample.services.loopback import serve
 from agent.sample.services.search import KEY
 from agent.services import build_services
 from agent.settings import Settings
+from tests.support.long_lab import MODEL_KEY, LongLab, ModelByTask, Rule, Web, says_json
 from tests.support.standins import GeminiService, TavilyService
 
 ZH = "钠离子电池的成本、安全与应用前景"
 EN = "What do sodium-ion batteries cost, and how safe are they?"
-MODEL_KEY = "AIza-canary-0123456789abcdef"
-Rule = Callable[[ModelTurn], ModelReply]
 _TOPIC = re.compile(r"<topic [^>]*>(.*?)</topic>", re.DOTALL)
 _ID = re.compile(r'(?:id="|\[\^)(w\d+-\d+)')
 _NTH, _MOST = re.compile(r"\[\^t(\d+)-(\d+)\]"), 7
 _URL = re.compile(r'url="([^"]+)"')
-
-
-def page(number: int, query: str, text: str) -> SamplePage:
-    """A page that a search of the query returns."""
-    slug = "-".join(str(ord(letter)) for letter in query[:6])
-    return SamplePage(
-        id=f"{slug}-{number}",
-        url=f"https://pages.example/{slug}/{number}",
-        title=f"{query} {number}",
-        text=text,
-        site="pages.example",
-        published="2026-10-01",
-        language="zh",
-        subjects=(),
-        topics=(),
-    )
-
-
-@dataclass
-class Web:
-    """Pages for any query; `text` writes each one's, and every page is found by its address."""
-
-    text: Callable[[str, int], str] = lambda query, number: (
-        f"{query}的第{number}页。2025年成本为{40 + number}美元/千瓦时，同比下降{number}.5%。"
-    )
-    count: int = 4
-    known: dict[str, SamplePage] = field(default_factory=dict)
-
-    def __call__(self, query: str, limit: int) -> Sequence[SamplePage]:
-        if limit == 50:  # an address in words: the stand-in looks a page up to extract it
-            return list(self.known.values())
-        made = [page(n, query, self.text(query, n)) for n in range(min(self.count, limit))]
-        self.known.update({each.url: each for each in made})
-        return made
 
 
 def think(text: str = "还缺成本数据，下一步搜索。") -> FunctionCall:
@@ -96,21 +59,6 @@ def done_calls(turn: ModelTurn) -> list[str]:
     return [call.name for past in turn.history for call in past.calls]
 
 
-def no_verdicts(_turn: ModelTurn) -> ModelReply:
-    """Return that no sentence of an answer was judged."""
-    return ModelReply(json={"rulings": []})
-
-
-def no_wordings(_turn: ModelTurn) -> ModelReply:
-    """Return that no sentence was said anew."""
-    return ModelReply(json={"wordings": []})
-
-
-def no_edits(_turn: ModelTurn) -> ModelReply:
-    """Return that a draft stays as it is."""
-    return ModelReply(json={"edits": [], "inserts": []})
-
-
 def page_ids(text: str) -> list[str]:
     """The ids of the workspace that a text shows, in order."""
     return list(dict.fromkeys(re.findall(r"\bw\d{3}-\d\d\b", text)))
@@ -129,33 +77,24 @@ def as_shown(turn: ModelTurn, text: str) -> str:
     return _NTH.sub(shown, text)
 
 
-class Researcher:
+class Researcher(ModelByTask):
     """Explores `topics` one after another as told to, compresses and reports faithfully."""
 
     def __init__(self, *topics: str, rounds: int = 1, **rules: Rule) -> None:
         self.topics, self.rounds = topics or ("成本", "安全", "应用"), rounds
         planned = self.topics if topics or "deep_explore" not in rules else ()
-        self.rules: dict[str, Rule] = {
+        defaults: dict[str, Rule] = {
             "deep_plan": planning(*planned),
             "deep_explore": self.explore,
             "deep_compress": compress,
-            "deep_review": lambda turn: ModelReply(json={"missing": "", "topics": []}),
+            "deep_review": says_json(missing="", topics=[]),
             "deep_report": report,
-            "own_differences": lambda turn: ModelReply(json={"differences": []}),
-            "claim_check": no_verdicts,
-            "claim_revise": no_wordings,
-            "revise": no_edits,
-            **rules,
         }
-        self.turns: list[ModelTurn] = []
+        super().__init__(**defaults | rules)
 
     def respond(self, turn: ModelTurn) -> ModelReply:
-        self.turns.append(turn)
-        reply = self.rules[task_of(turn)](turn)
+        reply = super().respond(turn)
         return replace(reply, text=as_shown(turn, reply.text)) if reply.text else reply
-
-    def asked(self, task: str) -> list[ModelTurn]:
-        return [turn for turn in self.turns if task_of(turn) == task]
 
     def explore(self, turn: ModelTurn) -> ModelReply:
         topic = block(turn.user, "topic")
@@ -177,7 +116,7 @@ class Researcher:
 def planning(*topics: str) -> Rule:
     """Plans these topics."""
     rows = [{"name": topic, "what_to_find": f"{topic}的数字"} for topic in topics]
-    return lambda turn: ModelReply(json={"topics": rows})
+    return says_json(topics=rows)
 
 
 def compress(turn: ModelTurn) -> ModelReply:
@@ -203,34 +142,23 @@ def report(turn: ModelTurn) -> ModelReply:
     return ModelReply(text=f"# 报告\n\n## 摘要\n\n见下。\n\n{body}\n\n## 结论\n\n如上。")
 
 
-@dataclass
-class DeepLab:
-    """The graph, its services, and the stand-ins."""
+@dataclass(kw_only=True)
+class DeepLab(LongLab):
+    """The graph, its services, and the stand-ins.
 
-    services: Services
-    graph: CompiledDeep
+    Small topics are compressed, too, and pages are read when their topic is closed.
+    """
+
     llm: Any
     tavily: TavilyService
     gemini: GeminiService
     web: Web
+    question, configuration = ZH, DeepConfiguration
 
-    async def ask(self, question: Any = ZH, thread: str = "t", **context: Any) -> dict[str, Any]:
-        """The state after a run; None goes on with the thread.
-
-        Small topics are compressed, too, and pages are read when their topic is closed.
-        """
-        context = {"small_topic_tokens": 0, "max_page_reads": 0, **context}
-        given: Any = None if question is None else {"messages": question}
-        state: dict[str, Any] = await self.graph.ainvoke(
-            given, self.where(thread), context=self.configured(**context)
+    async def ask(self, *given: Any, **context: Any) -> dict[str, Any]:
+        return await super().ask(
+            *given, **{"small_topic_tokens": 0, "max_page_reads": 0, **context}
         )
-        return state
-
-    def where(self, thread: str = "t") -> Any:
-        return {"configurable": {"thread_id": thread}}
-
-    def configured(self, **context: Any) -> DeepConfiguration:
-        return DeepConfiguration(**context)
 
     def calls(self, path: str) -> list[Any]:
         """The bodies of the requests to the search service's path."""
@@ -260,4 +188,6 @@ async def deep_laboratory(
         services = build_services(Settings(**{**where, **settings}), reply_cache=kept)
         stack.push_async_callback(services.aclose)
         graph = build_graph(lambda: services).compile(checkpointer=saver or InMemorySaver())
-        yield DeepLab(services, graph, llm, tavily, gemini, web)
+        yield DeepLab(
+            services=services, graph=graph, llm=llm, tavily=tavily, gemini=gemini, web=web
+        )

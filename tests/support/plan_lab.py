@@ -3,7 +3,7 @@
 import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +16,14 @@ from agent.core.concurrency import Lazy
 from agent.runs.reply_cache import ReplyCache
 from agent.runs.workspace_store import WorkspaceStore
 from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
-from agent.sample.model.text import block, lines, task_of
+from agent.sample.model.text import block, lines
 from agent.sample.services.loopback import Service, serve
 from agent.sample.services.search import KEY
 from agent.search.document_sources import DocumentSources
 from agent.services import build_papers, build_reader, build_services
 from agent.settings import Settings
-from tests.support.deep_lab import MODEL_KEY, Web, no_edits, no_verdicts, no_wordings
 from tests.support.faults import impatient
+from tests.support.long_lab import MODEL_KEY, LongLab, ModelByTask, Rule, Web, says_json
 from tests.support.plan_knowledge import MemoryKnowledge, With
 from tests.support.plan_sources import HOST, PAGES, PaperPages, articles, companies, papers
 from tests.support.standins import (
@@ -38,12 +38,11 @@ from tests.support.standins import (
 ZH = "青岚公司钠离子电池的技术路线与同行相比如何"
 EN = "How does Qinglan's sodium battery technology compare with its peers?"
 CONTACT = "Plan Lab lab@example.org"
-Rule = Callable[[ModelTurn], ModelReply]
 _TASK = re.compile(r'<task id="([^"]+)" query="([^"]*)">(.*?)</task>', re.DOTALL)
 _MARKED = re.compile(r"\[\^([\w-]+)\]")
 
 
-class Planner:
+class Planner(ModelByTask):
     """Plans `tasks` and writes faithfully from what it gets.
 
     A task is a query, a query and dependencies, or all its keys but the id.
@@ -52,26 +51,14 @@ class Planner:
     def __init__(self, *tasks: str | tuple[str, list[str]] | dict[str, Any], **rules: Rule) -> None:
         self.own_documents = self.only_words = ""
         self.tasks = tasks or ("青岚公司 钠离子电池 技术路线", "钠离子电池 同行 比较")
-        self.rules: dict[str, Rule] = {
-            "claim_check": no_verdicts,
-            "claim_revise": no_wordings,
-            "revise": no_edits,
+        defaults: dict[str, Rule] = {
             "plan_tasks": self.plan,
-            "task_queries": lambda turn: ModelReply(json={"queries": []}),
+            "task_queries": says_json(queries=[]),
             "execute_decide": lambda turn: ModelReply(text="不需要。"),
             "rewrite_headings": rewrite,
-            "own_differences": lambda turn: ModelReply(json={"differences": []}),
             "dossier": dossier,
-            **rules,
         }
-        self.turns: list[ModelTurn] = []
-
-    def respond(self, turn: ModelTurn) -> ModelReply:
-        self.turns.append(turn)
-        return self.rules[task_of(turn)](turn)
-
-    def asked(self, task: str) -> list[ModelTurn]:
-        return [turn for turn in self.turns if task_of(turn) == task]
+        super().__init__(**defaults | rules)
 
     def plan(self, turn: ModelTurn) -> ModelReply:
         tasks = [{"id": f"T{n}", **_keys(t)} for n, t in enumerate(self.tasks, 1)]
@@ -206,47 +193,16 @@ def running_world(
         yield World(**given, urls=urls)
 
 
-@dataclass
-class PlanLab:
+@dataclass(kw_only=True)
+class PlanLab(LongLab):
     """The graph, its services, and the world around them."""
 
-    services: Any
-    graph: Any
     world: World
-    context: dict[str, Any] = field(default_factory=dict)
-    """What every run is configured with unless it says otherwise."""
+    question, configuration, durability = ZH, PlanConfiguration, "sync"
 
     @property
     def llm(self) -> Any:
         return self.world.llm
-
-    async def ask(
-        self,
-        question: Any = ZH,
-        thread: str = "t",
-        *,
-        inputs: dict[str, Any] | None = None,
-        **context: Any,
-    ) -> dict[str, Any]:
-        """The state after a run; None goes on with the thread, `inputs` are further keys."""
-        given: Any = None if question is None else {"messages": question, **(inputs or {})}
-        state: dict[str, Any] = await self.graph.ainvoke(
-            given, self.where(thread), context=self.configured(**context), durability="sync"
-        )
-        return state
-
-    async def events(
-        self, question: Any = ZH, thread: str = "t", **context: Any
-    ) -> list[dict[str, Any]]:
-        """The custom events of a run, in order."""
-        given: Any = None if question is None else {"messages": question}
-        found = self.graph.astream(
-            given, self.where(thread), context=self.configured(**context), stream_mode="custom"
-        )
-        return [told async for told in found]
-
-    def where(self, thread: str = "t") -> dict[str, Any]:
-        return {"configurable": {"thread_id": thread}}
 
     def configured(self, **context: Any) -> PlanConfiguration:
         return PlanConfiguration(**{"geo_routing": "never", **self.context, **context})
@@ -277,7 +233,7 @@ async def plan_process(
         held = services.knowledge() if real else knowledge or MemoryKnowledge()
         given: Any = With(services, knowledge=Lazy(lambda: held))
         graph = build_graph(lambda: given).compile(checkpointer=saver or InMemorySaver())
-        yield PlanLab(given, graph, world)
+        yield PlanLab(services=given, graph=graph, world=world)
 
 
 def _impatient(built: Services, world: World) -> Services:

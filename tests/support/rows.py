@@ -1,6 +1,7 @@
-"""Labelled examples of rules: rows of JSONL, each with its label and where it comes from."""
+"""Data of tests: rows of JSONL, each with its label or kind, and tables of TOML."""
 
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -11,3 +12,8 @@ def rows(name: str) -> list[dict[str, Any]]:
     """Return the rows of `name.jsonl`."""
     lines = (FOLDER / f"{name}.jsonl").read_text("utf-8").splitlines()
     return [json.loads(line) for line in lines]
+
+
+def tables(name: str) -> dict[str, Any]:
+    """Return the tables of `name.toml`."""
+    return tomllib.loads((FOLDER / f"{name}.toml").read_text("utf-8"))

@@ -1,33 +1,31 @@
 """A discussion in one process: scripted members, and a search of made-up pages on loopback."""
 
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent.assistants.common.services import Services
 from agent.assistants.team_answer.state import TeamConfiguration
 from agent.mcp.map import build_map_client
 from agent.runs.reply_cache import ReplyCache
 from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
-from agent.sample.model.text import block, elements, lines, task_of
+from agent.sample.model.text import block, elements, lines
 from agent.sample.services.loopback import serve
 from agent.sample.services.search import KEY
 from agent.services import build_services
 from agent.settings import Settings
-from tests.support.deep_lab import MODEL_KEY, Web, no_verdicts, no_wordings
 from tests.support.faults import impatient
+from tests.support.long_lab import MODEL_KEY, LongLab, ModelByTask, Rule, Web
 from tests.support.standins import AmapService, BochaService, GeminiService, SerperService
 
 ZH = "青岚大桥是哪一年通车的？"
 EN = "In which year did the Qinglan bridge open?"
 ENGINES = ["native", "autogen"]
 """What the tests of behaviour run with."""
-Rule = Callable[[ModelTurn], ModelReply]
 _RESULT = re.compile(r'[<‹]result id=["”]([^"”]+)')
 _MARKED = re.compile(r"\[\^([\w-]+)\]")
 
@@ -116,14 +114,12 @@ def searching(turn: ModelTurn, query: str) -> ModelReply | None:
     return ModelReply(calls=(FunctionCall(names[0], {"query": query}),))
 
 
-class Team:
+class Team(ModelByTask):
     """Answers for every member; any rule can be replaced by its task's name."""
 
     def __init__(self, answer: str = "1987年", **rules: Rule) -> None:
         self.answer = answer
-        self.rules: dict[str, Rule] = {
-            "claim_check": no_verdicts,
-            "claim_revise": no_wordings,
+        defaults: dict[str, Rule] = {
             "team_analyze": self.analyze,
             "team_select": lambda turn: ModelReply(text=lines(turn.user, "candidates")[0]),
             "team_researcher": self.researcher,
@@ -131,16 +127,8 @@ class Team:
             "team_verifier": self.verifier,
             "team_synthesize": self.synthesize,
             "team_format": lambda turn: ModelReply(json={"answer": block(turn.user, "answer")}),
-            **rules,
         }
-        self.turns: list[ModelTurn] = []
-
-    def respond(self, turn: ModelTurn) -> ModelReply:
-        self.turns.append(turn)
-        return self.rules[task_of(turn)](turn)
-
-    def asked(self, task: str) -> list[ModelTurn]:
-        return [turn for turn in self.turns if task_of(turn) == task]
+        super().__init__(**defaults | rules)
 
     def analyze(self, turn: ModelTurn) -> ModelReply:
         required = block(turn.user, "format_requirement")
@@ -181,54 +169,20 @@ def _mark(turn: ModelTurn) -> str:
     return "".join(f"[^{name}]" for name in shown_ids(turn)[:1])
 
 
-@dataclass
-class TeamLab:
+@dataclass(kw_only=True)
+class TeamLab(LongLab):
     """The graph, its services, and the stand-ins."""
 
-    services: Services
-    graph: Any
     llm: Any
     serper: SerperService
     bocha: BochaService
     gemini: GeminiService
     amap: AmapService
     web: Web
-    context: dict[str, Any] = field(default_factory=dict)
-    """What every run is configured with unless it says otherwise."""
+    question, configuration = ZH, TeamConfiguration
 
-    async def ask(
-        self,
-        question: Any = ZH,
-        thread: str = "t",
-        *,
-        inputs: dict[str, Any] | None = None,
-        **context: Any,
-    ) -> dict[str, Any]:
-        """The state after a run; None goes on with the thread, `inputs` are further keys."""
-        given: Any = None if question is None else {"messages": question, **(inputs or {})}
-        state: dict[str, Any] = await self.graph.ainvoke(
-            given, self.where(thread), context=self.configured(**context)
-        )
-        return state
-
-    async def events(
-        self, question: Any = ZH, thread: str = "t", **context: Any
-    ) -> list[dict[str, Any]]:
-        """The custom events of a run, in order."""
-        given: Any = None if question is None else {"messages": question}
-        found = self.graph.astream(
-            given,
-            self.where(thread),
-            context=self.configured(**context),
-            stream_mode="custom",
-        )
-        return [told async for told in found]
-
-    def where(self, thread: str = "t") -> dict[str, Any]:
-        return {"configurable": {"thread_id": thread}, "recursion_limit": 500}
-
-    def configured(self, **context: Any) -> TeamConfiguration:
-        return TeamConfiguration(**{**self.context, **context})
+    def where(self, thread: str = "t") -> Any:
+        return super().where(thread) | {"recursion_limit": 500}
 
     def queries(self) -> list[str]:
         """What was sent to the search services, in order of service and arrival."""
@@ -272,7 +226,8 @@ async def team_laboratory(
         stack.push_async_callback(services.aclose)
         graph = build_graph(lambda: services).compile(checkpointer=saver or InMemorySaver())
         context = {"chat_engine": engine, **({} if amap else {"geo_routing": "never"})}
-        yield TeamLab(services, graph, llm, *standins, web, context)
+        named = dict(zip(("serper", "bocha", "gemini", "amap"), standins, strict=True))
+        yield TeamLab(services=services, graph=graph, llm=llm, web=web, context=context, **named)
 
 
 def _endpoints(urls: list[str], *, amap: bool) -> dict[str, Any]:
