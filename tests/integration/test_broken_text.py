@@ -1,5 +1,6 @@
 """Every service's every text is broken: each assistant answers, and what it leaves is valid."""
 
+import io
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,6 +16,7 @@ from agent.core.errors import AgentError
 from agent.core.strings import valid_json
 from agent.export.pdf import pdf_document
 from agent.graph import build_graph
+from agent.reading.office import read_docx
 from agent.runs.reply_cache import ReplyCache
 from agent.runs.sql import Place
 from agent.runs.threads import open_saver
@@ -66,7 +68,15 @@ def assert_valid(state: dict[str, Any]) -> None:
                 made.write(outcome.finished())
             assert caught.value.code == "nothing_to_draw"
             continue
+        if name.startswith("sources.") and not outcome.sources:
+            with pytest.raises(AgentError, match=r".") as caught:
+                made.write(outcome.finished())
+            assert caught.value.code == "no_sources"
+            continue
         text = made.write(outcome.finished())
+        if isinstance(text, bytes):
+            assert list(read_docx(io.BytesIO(text)))
+            continue
         text.encode()
         assert valid_json(text) == text
     assert pdf_document(outcome.finished()).startswith(b"%PDF")

@@ -1,10 +1,12 @@
 """Answers as files, and Google's suggestions: which answer, whose, and under which name."""
 
 import json
+from io import BytesIO
 from typing import Any, Self
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
+import docx
 import httpx
 import pytest
 
@@ -21,7 +23,10 @@ THREAD = "5f0d3fd3-6bbf-4b8e-9d3c-0f3a3f7f3b11"
 RUNS = f"/app/runs/{THREAD}"
 QUESTION, LATER = "王府井附近\n适合遛娃的好去处?", "Coffee near the Bund"
 CHIPS = '<style>.a{color:red}</style><div class="a"><a href="https://google.com/s?q=1">q</a></div>'
-FORMATS = ["places.geojson", "places.gpx", "report.html", "answer.md"]
+FORMATS = [
+    "places.geojson", "places.gpx", "report.html", "answer.md", "answer.docx", "sources.bib",
+    "sources.ris",
+]  # fmt: skip
 SAVED = "2026-11-21T12:00:00+00:00"
 
 
@@ -94,7 +99,14 @@ async def test_the_last_answer_is_what_the_command_line_writes(
     assert kinds == [
         "application/geo+json", "application/gpx+xml",
         "text/html; charset=utf-8", "text/markdown; charset=utf-8",
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+        "application/x-bibtex; charset=utf-8",
+        "application/x-research-info-systems; charset=utf-8",
     ]  # fmt: skip
+    word = docx.Document(BytesIO(written["answer.docx"].content))
+    assert "Two cafés." in [paragraph.text for paragraph in word.paragraphs]
+    assert "遛娃指南" in written["sources.bib"].text
+    assert "遛娃指南" in written["sources.ris"].text
 
 
 async def test_an_earlier_answer_is_taken_whole_with_its_own_question_and_anchor(

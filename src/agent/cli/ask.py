@@ -277,6 +277,9 @@ _FORMATS = {
     "markdown": "markdown.markdown_document",
     "html": "html.html_page",
     "pdf": "pdf.pdf_document",
+    "docx": "word.word_document",
+    "bibtex": "bibliography.bibtex",
+    "ris": "bibliography.ris",
 }
 """The options that save an answer, and who writes it in `agent.export`, imported when needed."""
 

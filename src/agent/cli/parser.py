@@ -335,6 +335,9 @@ def _declare_saves(ask: argparse.ArgumentParser) -> None:
     ask.add_argument("--html", metavar="FILE", help="save answer, sources and map as one page")
     ask.add_argument("--markdown", metavar="FILE", help="save answer and sources as Markdown")
     ask.add_argument("--pdf", metavar="FILE", help="save the same as PDF (needs tanlu[pdf])")
+    ask.add_argument("--docx", metavar="FILE", help="save the same for Word")
+    ask.add_argument("--bibtex", metavar="FILE", help="save the sources as BibTeX")
+    ask.add_argument("--ris", metavar="FILE", help="save them as RIS: Zotero, EndNote, NoteExpress")
     ask.add_argument("--ics", metavar="FILE",
                      help="plan a day over the places and save it for a calendar")  # fmt: skip
     ask.add_argument("--pocket-map", metavar="FILE",

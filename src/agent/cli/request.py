@@ -65,7 +65,7 @@ def read_request(arguments: Namespace) -> AskRequest:
     url = server_url(arguments.url, offline=arguments.offline)
     if url is None:
         check_assistant(arguments.assistant)
-    for option in ("html", "markdown", "pdf", "geojson", "gpx", "ics", "pocket_map", "log_file"):
+    for option in (*_FILES, "ics", "pocket_map", "log_file"):
         writable(f"--{option.replace('_', '-')}", getattr(arguments, option))
     pocket_map = Path(arguments.pocket_map or "").suffix.lower()
     if arguments.pocket_map and pocket_map not in (".svg", ".pdf"):
@@ -227,9 +227,11 @@ def _check_review(arguments: Namespace, context: Mapping[str, Any], *, has_quest
         refuse_review(context, by, local=arguments.url is None)
 
 
+_FILES = ("html", "markdown", "pdf", "docx", "bibtex", "ris", "geojson", "gpx")
+
+
 def _saves(arguments: Namespace) -> bool:
-    files = (arguments.html, arguments.markdown, arguments.pdf, arguments.geojson, arguments.gpx)
-    return any(file is not None for file in files)
+    return any(getattr(arguments, option) is not None for option in _FILES)
 
 
 def _pdf_extra(option: str) -> None:

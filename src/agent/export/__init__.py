@@ -1,4 +1,4 @@
-"""Export a finished answer as a file: GeoJSON, HTML, GPX, Markdown."""
+"""Export a finished answer as a file: a page, Word, Markdown, PDF, GeoJSON, GPX, BibTeX, RIS."""
 
 from agent.core.errors import AgentError
 

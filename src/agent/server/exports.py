@@ -1,4 +1,4 @@
-"""Export a thread's answer: GeoJSON, GPX, a page of its own, PDF, Markdown; and its suggestions."""
+"""Export a thread's answer as a file of each kind, its sources, and its suggestions."""
 
 import re
 import uuid
@@ -17,6 +17,7 @@ from agent.core.errors import AgentError
 from agent.core.faults import contained
 from agent.core.processor import in_turns
 from agent.export import EXPORT_FAILED, export_failed
+from agent.export.bibliography import bibtex, ris
 from agent.export.finished import FinishedAnswer
 from agent.export.geojson import answer_geojson
 from agent.export.gpx import answer_gpx
@@ -57,6 +58,12 @@ class _Format:
     policy: str = "default-src 'none'; frame-ancestors 'none'"
 
 
+def _word(answer: FinishedAnswer) -> bytes:
+    from agent.export.word import word_document
+
+    return word_document(answer)
+
+
 def _pdf(answer: FinishedAnswer) -> bytes:
     try:
         from agent.export.pdf import pdf_document
@@ -65,6 +72,7 @@ def _pdf(answer: FinishedAnswer) -> bytes:
     return pdf_document(answer)
 
 
+_WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 EXPORTS: Final[Mapping[str, _Format]] = {
     "places.geojson": _Format(answer_geojson, "application/geo+json"),
     "places.gpx": _Format(answer_gpx, "application/gpx+xml"),
@@ -75,6 +83,9 @@ EXPORTS: Final[Mapping[str, _Format]] = {
     "outing.svg": _Format(pocket_map, "image/svg+xml"),
     "report.pdf": _Format(_pdf, "application/pdf"),
     "answer.md": _Format(markdown_document, "text/markdown; charset=utf-8"),
+    "answer.docx": _Format(_word, _WORD),
+    "sources.bib": _Format(bibtex, "application/x-bibtex; charset=utf-8"),
+    "sources.ris": _Format(ris, "application/x-research-info-systems; charset=utf-8"),
 }
 """By the last part of the address."""
 

@@ -10,8 +10,10 @@ const say = translator("page.answer_footer");
 const MOST_QUERIES = 4;
 const OF_PLACES = new Set(["geojson", "gpx"]);
 const OF_OUTING = new Set(["ics", "pocket"]);
+const OF_SOURCES = new Set(["bibtex", "ris"]);
 const FILES = /** @type {const} */ ([
-  ["pdf", "report.pdf"], ["markdown", "answer.md"], ["html", "report.html"],
+  ["pdf", "report.pdf"], ["docx", "answer.docx"], ["markdown", "answer.md"], ["html", "report.html"],
+  ["bibtex", "sources.bib"], ["ris", "sources.ris"],
   ["geojson", "places.geojson"], ["gpx", "places.gpx"], ["ics", "outing.ics"], ["pocket", "outing.svg"],
 ]);
 
@@ -130,7 +132,8 @@ function tool(sign, name, onclick) {
 function fileLinks(answer, threadId, messageId, { pdf }) {
   const isOnMap = answer.places.length > 0 || answer.routes.some(({ ends }) => ends?.length);
   const files = FILES.filter(([kind]) => (isOnMap || !OF_PLACES.has(kind)) &&
-    (answer.outing || !OF_OUTING.has(kind)) && (pdf || kind !== "pdf"));
+    (answer.outing || !OF_OUTING.has(kind)) && (answer.sources.length || !OF_SOURCES.has(kind)) &&
+    (pdf || kind !== "pdf"));
   return files.map(([kind, name]) => {
     const href = runAddress(threadId, name, messageId);
     const opens = kind === "html" ? { target: "_blank", rel: "noopener" } : { download: "" };

@@ -1,0 +1,350 @@
+"""Export a finished answer as a document of Word: text, links, tables, sources."""
+
+import contextlib
+import datetime
+import io
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import unquote
+
+import docx
+from docx.enum.style import WD_STYLE_TYPE
+from docx.opc.constants import RELATIONSHIP_TYPE
+from docx.oxml import OxmlElement
+from docx.oxml.ns import qn
+from docx.shared import Pt
+from docx.text.paragraph import Paragraph
+from markdown_it.token import Token
+from markdown_it.tree import SyntaxTreeNode
+
+from agent.core.patterns import Linear
+from agent.core.processor import breathe
+from agent.core.strings import one_line, valid_text
+from agent.evidence.markdown import open_url
+from agent.evidence.records import china_time
+from agent.evidence.references import site_of, strip_references
+from agent.evidence.types import Source
+from agent.export.finished import (
+    FinishedAnswer,
+    by_mention,
+    checked_sentences,
+    column_title,
+    credit,
+    place_cell,
+    place_columns,
+    statement_line,
+    without_notice,
+    without_title,
+)
+from agent.export.markdown import answer_parser
+from agent.texts import Language, say
+
+_NOT_IN_XML = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF])
+_FONTS: Mapping[str, tuple[str, str]] = {
+    "zh": ("Microsoft YaHei", "zh-CN"),
+    "zh-Hant": ("Microsoft JhengHei", "zh-TW"),
+    "ja": ("Yu Gothic", "ja-JP"),
+    "ko": ("Malgun Gothic", "ko-KR"),
+}
+"""Of East Asian characters, whose forms differ; a system without the font takes its own."""
+_SMALL = Pt(9)
+_DEEPEST = 3
+
+
+def word_document(answer: FinishedAnswer) -> bytes:
+    """Return the whole file. Word lays it out, with fonts that have the letters of all scripts."""
+    writer = _Writer(answer)
+    language = answer.language
+    text = without_title(without_notice(answer.answer, answer.notice), answer.question)
+    writer.line(" ".join(answer.question.split()), style="Title")
+    writer.line(china_time(answer.generated_at, language), style="Caption")
+    writer.line(answer.notice, style="Quote")
+    writer.markdown(strip_references(text) if answer.sources else text)
+    writer.line(statement_line(answer), style="Caption")
+    if checked := checked_sentences(answer):
+        writer.line(say("export.checked.title", language), style="Heading 1")
+        for one in checked:
+            writer.line(f"{one.text} — {one.verdict}", style="List Bullet")
+    writer.places()
+    if answer.sources:
+        writer.line(say("export.sources", language), style="Heading 1")
+        for index, source in enumerate(answer.sources, start=1):
+            writer.source(index, source)
+    return writer.saved()
+
+
+class _Writer:
+    """Put the blocks of one answer into a document."""
+
+    def __init__(self, answer: FinishedAnswer) -> None:
+        self._answer = answer
+        self._language: Language = answer.language
+        self._document = docx.Document()
+        self._numbers = {str(source.get("number") or index)
+                         for index, source in enumerate(answer.sources, start=1)}  # fmt: skip
+        _set_fonts(self._document, answer)
+        about = self._document.core_properties
+        about.title, about.author = _clean(" ".join(answer.question.split()))[:250], "Tanlu"
+        about.comments = ""
+        with contextlib.suppress(ValueError):
+            about.created = about.modified = datetime.datetime.fromisoformat(answer.generated_at)
+        footer = self._document.sections[0].footer.paragraphs[0]
+        footer.add_run(f"{say('export.made_by', self._language)} · ").font.size = _SMALL
+        _add_page_number(footer)
+
+    def saved(self) -> bytes:
+        buffer = io.BytesIO()
+        self._document.save(buffer)
+        return buffer.getvalue()
+
+    def line(self, text: str, *, style: str) -> None:
+        """Add a paragraph of plain text; none for none."""
+        if text:
+            paragraph = self._document.add_paragraph(_clean(text), style=style)
+            _set_direction(paragraph)
+
+    def markdown(self, text: str) -> None:
+        """Add the blocks of the answer's Markdown."""
+        tree = SyntaxTreeNode(answer_parser().parse(text))
+        for node in tree.children:
+            self._block(node, 0)
+
+    def places(self) -> None:
+        """Add the table of places, whose names lead to the map."""
+        places = by_mention(self._answer.places)
+        if not places:
+            return
+        self.line(say("export.places", self._language), style="Heading 1")
+        keys = place_columns(places)
+        titles = ["", *(column_title(key, places, self._language) for key in keys)]
+        rows = [titles] + [
+            [str(place.get("number") or ""),
+             *(place_cell(key, place, places, self._language) for key in keys)]
+            for place in places
+        ]  # fmt: skip
+        for row, cells in enumerate(self._table_cells(len(rows), len(titles))):
+            for column, paragraph in enumerate(cells):
+                url = open_url(places[row - 1]["url"]) if row and column == 1 else None
+                self._add_text(paragraph, rows[row][column], url=url, bold=not row)
+                _set_direction(paragraph)
+        self.line(credit(places, self._language), style="Caption")
+
+    def source(self, index: int, source: Source) -> None:
+        """Add a source under its number, with an address that can be read on paper."""
+        number, url = str(source.get("number") or index), open_url(source["url"])
+        paragraph = self._document.add_paragraph(f"[{number}] ")
+        _add_bookmark(paragraph, f"source-{number}", index)
+        self._add_text(paragraph, one_line(source["title"]) or one_line(source["url"]), url=url)
+        about = [site_of(source), source.get("published") or ""]
+        if source.get("unresolved"):
+            about.append(say("export.unresolved", self._language))
+        elif url:
+            about.append(one_line(unquote(url)))
+        paragraph.add_run().add_break()
+        words = _clean(" · ".join(dict.fromkeys(filter(None, about))))
+        paragraph.add_run(words).font.size = _SMALL
+        _set_direction(paragraph)
+
+    def _block(self, node: SyntaxTreeNode, level: int) -> None:
+        breathe()
+        match node.type:
+            case "heading":
+                self._paragraph(node, f"Heading {min(int(node.tag[1]), 4)}")
+            case "paragraph":
+                self._paragraph(node, "Normal")
+            case "bullet_list" | "ordered_list":
+                self._list(node, min(level + 1, _DEEPEST))
+            case "blockquote":
+                for child in node.children:
+                    is_text = child.type == "paragraph"
+                    self._paragraph(child, "Quote") if is_text else self._block(child, level)
+            case "table":
+                self._table(node)
+            case "fence" | "code_block":
+                run = self._document.add_paragraph().add_run(_clean(node.content.rstrip()))
+                run.font.name, run.font.size = "Consolas", _SMALL
+            case "hr":
+                self._document.add_paragraph()
+            case _:
+                self.line(node.content, style="Normal")
+
+    def _paragraph(self, node: SyntaxTreeNode, style: str) -> Paragraph:
+        paragraph = self._document.add_paragraph(style=style)
+        self._inline(paragraph, node)
+        return paragraph
+
+    def _list(self, node: SyntaxTreeNode, level: int) -> None:
+        is_ordered = node.type == "ordered_list"
+        deeper = f" {level}" if level > 1 else ""
+        style = f"List {'Number' if is_ordered else 'Bullet'}{deeper}"
+        number = self._new_numbers(style, int(str(node.attrs.get("start", 1)))) if is_ordered else 0
+        for item in node.children:
+            for place, child in enumerate(item.children):
+                if child.type != "paragraph":
+                    self._block(child, level)
+                elif place:
+                    self._paragraph(child, f"List Continue{deeper}")
+                else:
+                    paragraph = self._paragraph(child, style)
+                    if number:
+                        _number_paragraph(paragraph, number)
+
+    def _new_numbers(self, style: str, start: int) -> int:
+        """Return numbers that begin anew: Word would count on from the list before."""
+        numbering: Any = self._document.part.numbering_part.element
+        element: Any = self._document.styles[style].element
+        known = numbering.num_having_numId(element.pPr.numPr.numId.val)
+        number = numbering.add_num(known.abstractNumId.val)
+        number.add_lvlOverride(ilvl=0).add_startOverride(start)
+        return int(number.numId)
+
+    def _table(self, node: SyntaxTreeNode) -> None:
+        rows = [row for part in node.children for row in part.children]
+        columns = len(rows[0].children)
+        for row, cells in zip(rows, self._table_cells(len(rows), columns), strict=True):
+            for cell, paragraph in zip(row.children, cells, strict=False):
+                self._inline(paragraph, cell, bold=row is rows[0])
+
+    def _table_cells(self, rows: int, columns: int) -> Iterator[list[Paragraph]]:
+        """Add a table and yield the paragraphs of its rows; its head is repeated on each page."""
+        table = self._document.add_table(rows, columns, style="Table Grid")
+        for number, row in enumerate(table.rows):
+            breathe()
+            if not number:
+                row._tr.get_or_add_trPr().append(OxmlElement("w:tblHeader"))
+            yield [cell.paragraphs[0] for cell in row.cells]
+        self._document.add_paragraph()
+
+    def _inline(self, paragraph: Paragraph, node: SyntaxTreeNode, *, bold: bool = False) -> None:
+        tokens = [token for child in node.children for token in child.to_tokens()]
+        self._add_tokens(paragraph, [c for token in tokens for c in token.children or []], bold)
+        _set_direction(paragraph)
+
+    def _add_tokens(self, paragraph: Paragraph, tokens: Sequence[Token], bold: bool) -> None:
+        url, cited, styles = None, "", ["strong"] if bold else []
+        for place, token in enumerate(tokens):
+            kind, _, edge = token.type.rpartition("_")
+            if token.type == "link_open":
+                url = open_url(str(token.attrGet("href") or ""))
+                words = tokens[place + 1].content
+                cited = words if words.isdigit() else ""
+            elif token.type == "link_close":
+                url, cited = None, ""
+            elif kind in ("strong", "em"):
+                (styles.append if edge == "open" else styles.remove)(kind)
+            elif token.type == "hardbreak":
+                paragraph.add_run().add_break()
+            else:
+                text = " " if token.type == "softbreak" else token.content
+                style: dict[str, Any] = {
+                    "bold": "strong" in styles, "italic": "em" in styles,
+                    "is_code": token.type == "code_inline",
+                }  # fmt: skip
+                if cited:
+                    self._add_text(paragraph, f"[{cited}]", url=url, cited=cited, **style)
+                else:
+                    for part, number in self._with_bare_citations(
+                        "" if url or style["is_code"] else text, text
+                    ):
+                        self._add_text(paragraph, part, url=url, cited=number, **style)
+
+    def _with_bare_citations(self, searched: str, text: str) -> Iterator[tuple[str, str]]:
+        """Yield the parts of a text; a number of a source without address stands as `[2]` in it."""
+        begin = 0
+        for match in _BARE.finditer(searched):
+            if match[1] in self._numbers:
+                yield text[begin : match.start()], ""
+                yield match[0], match[1]
+                begin = match.end()
+        yield text[begin:], ""
+
+    def _add_text(
+        self, paragraph: Paragraph, text: str, *, url: str | None = None, cited: str = "",
+        bold: bool = False, italic: bool = False, is_code: bool = False,
+    ) -> None:  # fmt: skip
+        if not text:
+            return
+        run = paragraph.add_run(_clean(text))
+        run.bold, run.italic = bold or None, italic or None
+        run.font.superscript = True if cited else None
+        if is_code:
+            run.font.name = "Consolas"
+        if not url and cited not in self._numbers:
+            return
+        link: Any = OxmlElement("w:hyperlink")
+        if url:
+            relation = paragraph.part.relate_to(url, RELATIONSHIP_TYPE.HYPERLINK, is_external=True)
+            link.set(qn("r:id"), relation)
+        else:
+            # A document of one's own has no address: its entry in the list of sources.
+            link.set(qn("w:anchor"), f"source-{cited}")
+        run.font.color.rgb = _LINK
+        run._r.addprevious(link)
+        link.append(run._r)
+
+
+_BARE = Linear(r"\[(\d{1,4})\]")
+_LINK = docx.shared.RGBColor(0x0B, 0x57, 0xD0)
+
+
+def _clean(text: str) -> str:
+    """Return the text without the characters that XML cannot hold."""
+    return valid_text(text).translate(_NOT_IN_XML)
+
+
+def _set_fonts(document: Any, answer: FinishedAnswer) -> None:
+    """Say which forms Han characters have, which Word else takes from its own language."""
+    font, tag = _FONTS[_script_of(answer)]
+    styles = [style for style in document.styles if style.type == WD_STYLE_TYPE.PARAGRAPH]
+    for style in styles:
+        fonts = style.element.get_or_add_rPr().get_or_add_rFonts()
+        for theme in ("w:eastAsiaTheme", "w:cstheme"):
+            fonts.attrib.pop(qn(theme), None)
+        fonts.set(qn("w:eastAsia"), font)
+        fonts.set(qn("w:cs"), "Arial")
+    for language in document.styles.element.iter(qn("w:lang")):
+        language.set(qn("w:eastAsia"), tag)
+
+
+def _script_of(answer: FinishedAnswer) -> str:
+    """Return the key of the fonts for an answer; kana and Hangul show themselves."""
+    if answer.language in _FONTS:
+        return answer.language
+    names = [unicodedata.name(each, "") for each in answer.answer[:2000] if each >= "\u3040"]
+    if any(name.startswith(("HIRAGANA", "KATAKANA")) for name in names):
+        return "ja"
+    return "ko" if any(name.startswith("HANGUL") for name in names) else "zh"
+
+
+def _set_direction(paragraph: Paragraph) -> None:
+    """Turn a paragraph whose first letter is Arabic or Hebrew: it begins at the right."""
+    directions = map(unicodedata.bidirectional, paragraph.text[:500])
+    if next((each for each in directions if each in ("L", "R", "AL")), "L") == "L":
+        return
+    paragraph._p.get_or_add_pPr().insert_element_before(
+        OxmlElement("w:bidi"), "w:adjustRightInd", "w:snapToGrid", "w:spacing", "w:ind",
+        "w:contextualSpacing", "w:jc", "w:rPr", "w:sectPr",
+    )  # fmt: skip
+    for run in paragraph._p.iter(qn("w:r")):
+        run.get_or_add_rPr().append(OxmlElement("w:rtl"))
+
+
+def _number_paragraph(paragraph: Paragraph, number: int) -> None:
+    properties = paragraph._p.get_or_add_pPr().get_or_add_numPr()
+    properties.get_or_add_numId().val = number
+
+
+def _add_bookmark(paragraph: Paragraph, name: str, number: int) -> None:
+    for tag in ("w:bookmarkStart", "w:bookmarkEnd"):
+        mark: Any = OxmlElement(tag)
+        mark.set(qn("w:id"), str(number))
+        if tag == "w:bookmarkStart":
+            mark.set(qn("w:name"), name)
+        paragraph._p.append(mark)
+
+
+def _add_page_number(paragraph: Paragraph) -> None:
+    field: Any = OxmlElement("w:fldSimple")
+    field.set(qn("w:instr"), "PAGE")
+    paragraph._p.append(field)

@@ -1,0 +1,160 @@
+"""An answer as a document of Word: read back by the library, and by our own reader."""
+
+import io
+import zipfile
+from typing import Any
+
+import docx
+import pytest
+
+from agent.export.word import word_document
+from agent.reading.office import read_docx
+from agent.texts import say
+from tests.unit.export_samples import HOSTILE, NOTICE, answer, place, source
+
+REPORT = f"""> {NOTICE}
+
+# 报告
+
+**步行街**适合*带孩子*[1](https://example.com/a)，`code`。
+
+1. 一
+2. 二
+   - 其中之一
+
+间隔
+
+1. 重新
+
+| 项目 | 价格 |
+|---|---|
+| 门票 | 25元[2](https://example.com/b) |
+
+> 引文
+
+```
+a  = 1
+b  = 2
+```
+
+**没有查到的**
+- 停车场价格
+
+**来源**
+
+1. [遛娃指南](https://example.com/a)
+2. [儿童乐园](https://example.com/b)"""
+
+
+def written(**changed: Any) -> Any:
+    return docx.Document(io.BytesIO(word_document(answer(**changed))))
+
+
+def body(**changed: Any) -> str:
+    """The XML of the document's body."""
+    with zipfile.ZipFile(io.BytesIO(word_document(answer(**changed)))) as package:
+        return package.read("word/document.xml").decode()
+
+
+def test_a_report_has_its_headings_lists_tables_and_its_sources_once() -> None:
+    document = written(answer=REPORT, sources=[source(), source(2, "https://example.com/b")])
+    shown = [(each.style.name, each.text) for each in document.paragraphs if each.text]
+    assert shown[:4] == [
+        ("Title", "王府井附近适合遛娃的好去处"), ("Caption", "2026-11-21 19:41（北京时间）"),
+        ("Quote", NOTICE), ("Heading 1", "报告"),
+    ]  # fmt: skip
+    assert ("Normal", "步行街适合带孩子[1]，code。") in shown
+    items = ("一", "二", "其中之一", "重新", "停车场价格")
+    assert [name for name, text in shown if text in items] == [
+        "List Number", "List Number", "List Bullet 2", "List Number", "List Bullet",
+    ]  # fmt: skip
+    assert ("Quote", "引文") in shown
+    assert ("Normal", "a  = 1\nb  = 2") in shown
+    assert [[cell.text for cell in row.cells] for row in document.tables[0].rows] == [
+        ["项目", "价格"], ["门票", "25元[2]"],
+    ]  # fmt: skip
+    texts = [text for _, text in shown]
+    assert texts.count(say("export.sources", "zh")) == 1
+    assert "[1] 遛娃指南\nexample.com · https://example.com/a" in texts
+
+
+def test_a_list_begins_with_its_own_number() -> None:
+    numbers = [each._p.pPr.numPr.numId.val for each in written(answer=REPORT).paragraphs
+               if each.style.name == "List Number"]  # fmt: skip
+    assert len(set(numbers)) == 2
+    assert 'w:startOverride w:val="4"' in numbering("4. d\n5. e")
+
+
+def numbering(text: str) -> str:
+    with zipfile.ZipFile(io.BytesIO(word_document(answer(answer=text)))) as package:
+        return package.read("word/numbering.xml").decode()
+
+
+def test_a_citation_is_a_link_and_one_of_an_own_document_leads_to_the_list_of_sources() -> None:
+    own = {**source(2, ""), "kind": "document"}
+    document = written(answer="a[1](https://example.com/a) b[2] c[7]", sources=[source(), own])
+    (paragraph,) = [each for each in document.paragraphs if each.text.startswith("a")]
+    links = {link.text: (link.address, link.fragment) for link in paragraph.hyperlinks}
+    assert links == {"[1]": ("https://example.com/a", ""), "[2]": ("", "source-2")}
+    assert 'w:name="source-1"' in body()
+
+
+def test_places_are_a_table_whose_names_lead_to_the_map() -> None:
+    document = written(places=[place(1), place(2, "书店")])
+    rows = document.tables[-1].rows
+    assert [cell.text for cell in rows[1].cells][:2] == ["", "儿童乐园"]
+    (link,) = rows[1].cells[1].paragraphs[0].hyperlinks
+    assert link.url == place(1)["url"]
+    assert "w:tblHeader" in rows[0]._tr.xml
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "font", "tag"),
+    [
+        ("zh", "正文", "Microsoft YaHei", "zh-CN"),
+        ("zh-Hant", "正體", "Microsoft JhengHei", "zh-TW"),
+        ("en", "これは本文です", "Yu Gothic", "ja-JP"),
+        ("en", "본문입니다", "Malgun Gothic", "ko-KR"),
+        ("en", "text with 王府井", "Microsoft YaHei", "zh-CN"),
+    ],
+)
+def test_han_characters_have_the_forms_of_the_answer_s_language(
+    language: str, text: str, font: str, tag: str
+) -> None:
+    with zipfile.ZipFile(
+        io.BytesIO(word_document(answer(answer=text, language=language)))
+    ) as package:
+        styles = package.read("word/styles.xml").decode()
+    assert f'w:eastAsia="{font}"' in styles
+    assert f'w:eastAsia="{tag}"' in styles
+
+
+def test_what_begins_at_the_right_is_written_from_there() -> None:
+    xml = body(answer="مرحبا بالعالم[1](https://example.com/a)\n\nLatin", language="en", places=[])
+    right, _, left = xml.partition("Latin")
+    assert right.count("<w:bidi/>") == 1
+    assert right.count("<w:rtl/>") == 2
+    assert "<w:rtl/>" not in left
+
+
+@pytest.mark.parametrize(
+    "hostile", [HOSTILE, "]]>&<w:p/>", "a\x00b\x0b\ufffe\ud800", "![x](http://a/b)"]
+)
+def test_hostile_text_is_only_text(hostile: str) -> None:
+    document = written(
+        question=f"q {hostile}",
+        answer=f"text {hostile}",
+        notice="",
+        places=[place(1, hostile)],
+        sources=[source(1, "javascript:alert(1)", hostile)],
+    )
+    assert any(each.text.startswith("text ") for each in document.paragraphs)
+    with zipfile.ZipFile(io.BytesIO(word_document(answer(answer=hostile)))) as package:
+        assert not [name for name in package.namelist() if "media" in name]
+
+
+def test_our_own_reader_reads_it_again() -> None:
+    parts = list(read_docx(io.BytesIO(word_document(answer(answer=REPORT)))))
+    assert parts[0].title == "王府井附近适合遛娃的好去处"
+    assert "| 门票 | 25元[2] |" in parts[0].text
+    assert "1. 一\n2. 二" in parts[0].text
