@@ -45,3 +45,28 @@ def test_the_result_of_a_sum_that_is_shown_later_is_known_in_the_summary() -> No
     ]
     found = proved(statements(text, MARKED), dict(enumerate(rulings)), known)
     assert [one.verdict for one in found] == ["computed", "computed"]
+
+
+def test_a_sum_of_another_part_of_the_text_is_known_where_a_part_is_proved_alone() -> None:
+    text = "A pair is 2 × 76 = 152, in all 153.2.\n\nOur sum: 152 + 1.2 = 153.2 [^w0-0]."
+    known = evidence(w0_0="One for 76, training 1.2.")
+    every = statements(text, MARKED)
+    ruled = {0: Ruling(v="c", p=["1.1"], calc="2*76")}
+    assert proved(every[:1], ruled, known)[0].verdict == "missing"
+    assert proved(every[:1], ruled, known, among=every)[0].verdict == "computed"
+
+
+def test_a_number_with_groups_behind_the_first_word_is_no_name() -> None:
+    known = evidence(w0_0="5,280 and 2,400 bottles are out.")
+    _, outcome = judge("With 7,860 bottles out it is large.", known, v="c", calc="5280+2400")
+    assert outcome.verdict == "missing"
+
+
+def test_what_stands_in_the_clauses_before_a_formula_is_no_term_of_it() -> None:
+    text = "It costs a third less, 153.2 in place of 230, and three units weigh 3 × 780 = 2,340 kg."
+    known = evidence(w0_0="Each weighs 780 kg; the other costs 230.")
+    _, outcome = judge(text, known, v="c", p=["1.1"], calc="3*780")
+    assert outcome.spans == ("153.2",)
+    every = statements(f"{text}\n\nUnits 76 each, 2 × 76 + 1.2 = 153.2.", MARKED)
+    ruled = {0: Ruling(v="c", p=["1.1"], calc="3*780")}
+    assert proved(every, ruled, known)[0].verdict == "computed"

@@ -329,7 +329,7 @@ class ClaimCheck:
     ) -> list[Outcome]:
         by_place = {at: rulings[one.key] for at, one in enumerate(found) if one.key in rulings}
         return await compute(
-            lambda: proved(found, by_place, evidence, self._wrong),
+            lambda: proved(found, by_place, evidence, self._wrong, among=self.statements),
             otherwise=lambda: [Outcome("unchecked")] * len(found),
         )
 
@@ -345,10 +345,9 @@ class ClaimCheck:
         if not mends:
             return
         places = [at for at, one in enumerate(self.statements) if one.key in rulings]
-        found = await self._proved([self.statements[at] for at in places], rulings, evidence)
-        failing = {
-            at: one for at, one in zip(places, found, strict=True) if self._settled(at, one).fails
-        }
+        # Sums and assumptions of other statements bear these, too.
+        found = await self._proved(self.statements, self._rulings, evidence)
+        failing = {at: found[at] for at in places if self._settled(at, found[at]).fails}
         known = {at: outcome.fix for at, outcome in failing.items() if outcome.fix}
         bare = [(self.statements[at], failing[at]) for at in failing if at not in known]
 

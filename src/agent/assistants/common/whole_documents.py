@@ -31,8 +31,8 @@ from agent.texts import Language, say
 S = TypeVar("S", bound=Gathered)
 _MOST_CHARACTERS = 4
 """Characters that a token has at most, in any language."""
-_NAMED = 20
-"""Documents that are named among those not read."""
+_NAMED, _TOLD = 20, 3
+"""Documents that are named among those not read: to a model, and to the reader."""
 _TITLE = 80
 
 
@@ -96,10 +96,10 @@ class WholeDocuments:
         counts = {"read": str(len(self.read)), "total": str(total)}
         if not self.unread:
             return say("documents.read", language, **counts)
-        titles = [title_of(document) for document in self.unread[:_NAMED]]
-        if len(self.unread) > _NAMED:
-            titles.append("…")
-        names = say("punctuation.comma", language).join(titles)
+        titles = [title_of(document) for document in self.unread]
+        names = say("punctuation.comma", language).join(titles[:_TOLD])
+        if (left := len(titles) - _TOLD) > 0:
+            names = say("documents.and_more", language, names=names, count=str(left))
         return say("documents.read_partly", language, **counts, names=names)
 
 

@@ -218,8 +218,14 @@ def _is_day(told: Date, result: Decimal) -> bool:
     if not _FIRST_DAY <= result <= _LAST_DAY or result != int(result):
         return False
     day = date.fromordinal(int(result))
-    parts = zip(told, (day.year, day.month, day.day), strict=True)
-    return all(one in (None, other) for one, other in parts)
+    return is_one_of(told, [(day.year, day.month, day.day)])
+
+
+def is_one_of(told: Date, days: Iterable[tuple[int, int, int]]) -> bool:
+    """Return whether a date, as far as it is told, is one of some days."""
+    return any(
+        all(part in (None, other) for part, other in zip(told, day, strict=True)) for day in days
+    )
 
 
 def _half_step(said: Decimal, share: Decimal) -> Decimal:

@@ -10,6 +10,7 @@ from agent.evidence.claims.formulas import (
     days_in,
     forms_of,
     formulas_of,
+    is_one_of,
     is_plain,
     is_sum,
     parts_of,
@@ -23,7 +24,7 @@ from agent.evidence.claims.judging import Ruling, without_numbers
 from agent.evidence.claims.own_record import otherwise, right_figures
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
 from agent.evidence.claims.statements import Statement
-from agent.evidence.figures import Date, Figure, distinct, figures, same
+from agent.evidence.figures import Figure, distinct, figures, same
 from agent.evidence.language import fold
 from agent.evidence.mentions import mentioned
 
@@ -75,13 +76,17 @@ def proved(
     rulings: Mapping[int, Ruling],
     evidence: Evidence,
     wrong: Sequence[WrongFigure] = (),
+    *,
+    among: Sequence[Statement] = (),
 ) -> list[Outcome]:
     """Return each statement's outcome by its ruling; sums may use what is borne out elsewhere.
+
+    `among` are the statements of the text whose sums are known, too.
 
     What was shown to be wrong, here or before (`wrong`), is wrong wherever it stands.
     """
     outcomes = [Outcome("unchecked")] * len(statements)
-    known = _Known(_assumed(statements, rulings), _shown(statements))
+    known = _Known(_assumed(statements, rulings), _shown([*statements, *among]))
     for _ in range(2):
         for place, statement in enumerate(statements):
             if outcomes[place].verdict != "unchecked" or place not in rulings:
@@ -373,7 +378,8 @@ def _states(figure: Figure, text: str) -> bool:
     if figure.date or figure.clock is not None:
         return True
     before = text[max(0, figure.start - _BEFORE_NAME) : figure.start]
-    if not figure.kind and (_A_NAME.search(before) or _GROUPED.fullmatch(figure.text)):
+    is_name = _A_NAME.search(before) and "," not in figure.text
+    if not figure.kind and (is_name or _GROUPED.fullmatch(figure.text)):
         return False
     most = _SMALL if _in_digits(figure) else _DOZEN
     if not figure.kind and abs(figure.value) <= most and "." not in figure.text:
@@ -460,7 +466,7 @@ def is_sound_fix(
 
 _EQUALS = re.compile(r"[=＝≈]")
 _OPERATED = re.compile(r"\d[^=＝≈;；:：]{0,30}?(?:[×*÷/+−]|\s[-–]\s)[^=＝≈;；:：]{0,30}?\d")
-_PARTS = re.compile(r"[;；:：]")
+_PARTS = re.compile(r"[;；:：，]|,\s")
 _NO_TERM = re.compile(r"[^\d.,+\-*/()×÷−–]")
 _ASSUMES = re.compile(
     r"assum|suppos|假设|假定|设为|暂按|[若按][^，。；]{0,12}[计算]|\b(?:if|say|taking)\b",
@@ -535,7 +541,7 @@ def _computed(
     rest = [
         figure
         for figure in own
-        if not (_is_among(figure.date, days) if figure.date else values_of([figure]) & set(terms))
+        if not (is_one_of(figure.date, days) if figure.date else values_of([figure]) & set(terms))
         and _states(figure, statement.plain)
     ]
     untold = {
@@ -566,13 +572,6 @@ def _computed(
         return Outcome("missing", (strange[0].text,), passages, value=next(iter(untold)),
                        right=((strange[0].text, right),) if right else ())  # fmt: skip
     return Outcome("unchecked", passages=passages)
-
-
-def _is_among(told: Date, days: Iterable[tuple[int, int, int]]) -> bool:
-    """Return whether a date, as far as it is told, is one of some days."""
-    return any(
-        all(part in (None, other) for part, other in zip(told, day, strict=True)) for day in days
-    )
 
 
 def revised(outcome: Outcome, again: Outcome | None, wording: str) -> Outcome:
