@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from itertools import groupby
 from typing import Any
 
 import pytest
@@ -179,6 +180,8 @@ async def test_draft_and_revision_begin_alike_and_the_revision_stays_small() -> 
         await lab.ask(ZH)
         [draft], [revision] = lab.llm.asked("deep_report"), lab.llm.asked(PHASE)
     assert draft.system == revision.system
+    ids = [line.partition("]")[0] for line in lines(revision.user, "sources")]
+    assert len(list(groupby(ids))) == len(set(ids)) > 1, "a page's passages stand together"
     size = len(re.findall("[\u3000-\u9fff\uff00-\uffef]", revision.user)) / 1.5
     assert size < 20_000
 

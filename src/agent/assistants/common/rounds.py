@@ -24,7 +24,7 @@ from agent.core.processor import compute
 from agent.core.progress import SECONDS_BETWEEN_SIGNS, Emit, ProgressEvent, event
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.citations import NOT_FOUND, cited_ids, ids_in, inert
-from agent.evidence.claims.passages import Evidence
+from agent.evidence.claims.passages import Evidence, Passage
 from agent.evidence.claims.revision import (
     Look,
     Revised,
@@ -319,22 +319,26 @@ class _Revising:
         return [system, HumanMessage(render("revise", language, sources=sources, **values))]
 
     def _sources(self, tokens: int, *, but_documents: bool) -> str:
-        """Return the passages nearest to what is asked, each heading its share of the room."""
+        """Return the passages nearest to what is asked, each heading its share of the room.
+
+        In the order of the sources, and each source's in its own.
+        """
         draft, asked = self.rounds.draft, self.rounds.asked
         wanted = [draft.turn["question"], *asked.plan, *asked.differences]
-        lines: dict[str, str] = {}
+        kept: dict[str, Passage] = {}
         for at, words in enumerate(wanted):
             share = max(0, tokens) // (len(wanted) - at)
             for passage in self.evidence.best(Statement(0, 0, words, words), share):
                 source = draft.sources.get(passage.source)
                 is_shown = but_documents and source and source["kind"] == "document"
-                if source is None or passage.name in lines or is_shown:
+                if source is None or passage.name in kept or is_shown:
                     continue
                 if passage.tokens + _PER_LINE > tokens:
                     break
                 tokens -= passage.tokens + _PER_LINE
-                lines[passage.name] = passage_line(passage)
-        return "\n".join(lines.values())
+                kept[passage.name] = passage
+        in_order = sorted(kept.values(), key=lambda each: [*map(int, each.name.split("."))])
+        return "\n".join(map(passage_line, in_order))
 
 
 class _Signs:

@@ -79,6 +79,7 @@ from agent.core.errors import AgentError
 from agent.core.processor import compute
 from agent.core.progress import Emit, event
 from agent.core.strings import cut_to_tokens
+from agent.evidence.citations import MARKER
 from agent.evidence.markdown import canonical, link_url
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Gap
@@ -143,7 +144,7 @@ class _Step:
         allowed = [call for call, ruling in zip(calls, rulings, strict=True) if ruling is None]
         moved = [call for call, ruling in zip(calls, rulings, strict=True) if ruling == MOVED]
         for thought in self._thoughts(allowed):
-            self.emit(event("thought", NODE, text=thought))
+            self.emit(event("thought", NODE, text=MARKER.sub("", thought)))
         looking = [call for call in allowed if call["name"] not in _NOT_LOOKING]
         box = await self._toolbox(len(looking))
         outcomes = box.planned(looking)
