@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from agent.core.patterns import Linear
 from agent.evidence.constraints import check, valid_constraints
-from agent.evidence.hours import opening_hours
+from agent.evidence.hours import all_year, weekly_hours
 from agent.evidence.intent import detect_location_query
 from agent.evidence.types import Constraints, Place
 
@@ -33,7 +33,7 @@ def report(folder: Path) -> Iterator[str]:
         "景点": _rows(folder / "attraction.jsonl"),
     }
     hours = [row["营业时间"] for row in records["餐馆"] if row.get("营业时间")]
-    read = sum(opening_hours(text) is not None for text in hours)
+    read = sum(all_year(weekly_hours(text)) is not None for text in hours)
     yield f"opening hours read        {read:>6} of {len(hours):<6}{read / len(hours):>7.1%}"
     yield from _demands(turns, records)
 

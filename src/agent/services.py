@@ -12,7 +12,7 @@ from agent.core.shared_limits import SharedLimits
 from agent.core.tracing import Tracing
 from agent.knowledge.base import build_knowledge
 from agent.knowledge.rerank import RerankClient
-from agent.mcp.map import build_map_client
+from agent.mcp.map import build_maps
 from agent.models.client import ModelClient
 from agent.reading.fetch import Fetcher, FetchLimits, page_cache
 from agent.reading.guard import AddressGuard
@@ -57,7 +57,7 @@ def build_services(
         mode=settings.mode,
         models=models,
         web=web,
-        maps=build_map_client(used, calls, redirect=sample.amap_url if sample else None),
+        maps=build_maps(used, calls, redirect=sample.amap_url if sample else None),
         library=Lazy(lambda: DocumentSources(used, calls, web)),
         reader=Lazy(lambda: build_reader(used, calls, hosts, origins=origins)),
         papers=Lazy(lambda: build_papers(used, calls, hosts, origins=origins)),

@@ -109,6 +109,8 @@ class Settings(AccessSettings, RetentionSettings):
     model_reply_characters: int = Field(400_000, ge=20_000, le=10_000_000)
     """Of one reply with its thoughts: three times what the longest needs; one of more runs away."""
 
+    map_servers: str = "amap,osm"
+    """Comma-separated, the first that covers a place is asked: Amap in China, osm elsewhere."""
     amap_maps_api_key: SecretStr | None = None
     amap_qps: float = Field(2.5, gt=0, le=1000)
     amap_daily_search_limit: int = Field(0, ge=0)
@@ -116,6 +118,13 @@ class Settings(AccessSettings, RetentionSettings):
     amap_mcp_command: Annotated[list[str] | None, NoDecode] = None
     amap_mcp_env: str = ""
     """Comma-separated names of further variables the map server's process gets."""
+    nominatim_base_url: str = "https://nominatim.openstreetmap.org"
+    overpass_base_url: str = "https://overpass-api.de/api/interpreter"
+    osrm_base_url: str = "https://routing.openstreetmap.de/routed-{profile}"
+    """{profile} is foot, bike or car."""
+    open_meteo_base_url: str = "https://api.open-meteo.com"
+    osm_qps: float = Field(1, gt=0, le=1000)
+    """Calls a second to each of the four; the public ones allow one."""
     map_start_seconds: float = Field(20, gt=0, le=600)
     map_call_seconds: float = Field(15, gt=0, le=600)
     map_idle_seconds: float = Field(300, gt=0)

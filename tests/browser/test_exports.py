@@ -81,9 +81,16 @@ def test_the_report_opens_in_a_tab_and_needs_nothing_else(page: Page) -> None:
 def test_an_answer_without_places_offers_no_file_of_places(page: Page) -> None:
     unfold(page, 1)
     last = part(page, "exports").last
-    expect(last.get_by_role("link")).to_have_text([
-        "PDF", "Word", "Markdown", "网页（含地图）", "BibTeX", "RIS",
-    ])
+    expect(last.get_by_role("link")).to_have_text(
+        [
+            "PDF",
+            "Word",
+            "Markdown",
+            "网页（含地图）",
+            "BibTeX",
+            "RIS",
+        ]
+    )
     with page.expect_download() as download:
         last.get_by_role("link", name="Markdown").click()
     text = Path(download.value.path()).read_text("utf-8")

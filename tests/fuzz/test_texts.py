@@ -24,7 +24,7 @@ from agent.evidence.claims.statements import MARKED, statements
 from agent.evidence.constraints import openness
 from agent.evidence.figures import figures, same
 from agent.evidence.geo import parse_lnglat
-from agent.evidence.hours import opening_hours
+from agent.evidence.hours import all_year, weekly_hours
 from agent.evidence.intent import (
     detect_location_query,
     extract_place,
@@ -182,7 +182,7 @@ def test_an_answer_is_put_into_its_form(text: str, other: str, requirement: str)
 
 @given(HOURS)
 def test_opening_hours_are_read_or_not(text: str) -> None:
-    hours = opening_hours(text)
+    hours = all_year(weekly_hours(text))
     for each in hours or []:
         assert 0 <= each.start < 24 * 60
     for until in (None, "22:00"):

@@ -177,11 +177,11 @@ async def test_no_key_is_in_any_trace_of_any_failure(
     async with open_town(town, folder) as ask:
         await every_failure(ask)
         used = ask.services
-        held = [used, used.settings, used.models, used.web, used.maps, used.maps.session]
+        held = [used, used.settings, used.models, used.web, used.maps, used.maps.clients[0].session]
         town.texts += [f"{thing!r} {thing}" for thing in (*held, used.calls, ask.graph)]
         vendors = vars(used.models)["_vendors"].values()
         town.texts += [repr(vars(vendor)) for vendor in vendors]
-        town.texts.append(str(await ask.services.maps.health()))
+        town.texts.append(str(await ask.services.maps.clients[0].health()))
     assert town.saw_keys()
     found = [text[max(0, at_ - 300) : at_ + 60] for text in (*town.texts, caplog.text)
              if (at_ := text.find(MARK)) >= 0]  # fmt: skip

@@ -16,7 +16,7 @@ from langchain_core.messages import AIMessageChunk
 from agent.configuration import configure
 from agent.core.errors import NothingFound
 from agent.graph import build_graph
-from agent.mcp.map import build_map_client
+from agent.mcp.map import build_maps
 from agent.settings import Settings
 from agent.texts import say
 from tests.support.faults import STAGES, Ended, at, children, ended, impatient_laboratory, turn_at
@@ -215,7 +215,7 @@ async def test_a_missing_map_server_is_a_gap_that_names_doctor_and_doctor_names_
 ):
     async with closing_leaves_nothing(amap_mcp_command=["no-such-map"]) as lab:
         result = await ended(lab, ZH)
-        health = await lab.services.maps.health()
+        health = await lab.services.maps.clients[0].health()
     answered_with_gap(result, "map_server_down")
     assert any("tanlu doctor" in gap["message"] for gap in result.gaps)
     assert "no-such-map" in health["message"]
@@ -231,7 +231,7 @@ async def test_an_answer_that_found_nothing_says_that_the_map_could_not_be_asked
 
 async def test_a_missing_map_key_is_a_gap_that_names_the_variable() -> None:
     async with closing_leaves_nothing() as lab:
-        maps = build_map_client(Settings(amap_maps_api_key=None), lab.services.calls)
+        maps = build_maps(Settings(amap_maps_api_key=None), lab.services.calls)
         services = replace(lab.services, maps=maps)
         result = await ended(Lab(services, build_graph(lambda: services).compile()), ZH)
         assert children() == []
@@ -277,11 +277,11 @@ async def test_a_map_server_killed_mid_call_costs_nothing_but_a_restart() -> Non
         lab.amap.latency = lambda request, body: 3600
         running = asyncio.create_task(ended(lab, ZH, servers=2))
         await until(lambda: bool(lab.amap.requests))
-        pid = lab.services.maps.session.pid
+        pid = lab.services.maps.clients[0].session.pid
         assert pid is not None
         lab.amap.latency = None
         os.kill(pid, signal.SIGKILL)
         result = await running
-        assert lab.services.maps.session.starts == 2
+        assert lab.services.maps.clients[0].session.starts == 2
     assert result.gaps == []
     assert any(place["mentioned"] for place in result.kept["places"])

@@ -32,7 +32,7 @@ async def test_changed_descriptions_never_reach_a_model_and_the_tools_still_work
     lab.amap.fail("status", status=200, times=None, body=pois("天安门"),
                   match=lambda request, body: request.path == "/v3/place/detail")  # fmt: skip
     state = await lab.ask(ZH)
-    listed = await lab.services.maps.session.list_tools()
+    listed = await lab.services.maps.clients[0].session.list_tools()
     assert all(tool.description == WORDS for tool in listed.tools), "the server did say it"
     offered = [tool for turn in lab.gemini.turns for tool in turn.tools]
     assert "maps_geo" in {tool.name for tool in offered}
@@ -43,7 +43,7 @@ async def test_changed_descriptions_never_reach_a_model_and_the_tools_still_work
 
 
 async def test_whoever_loads_the_tools_gets_them_as_they_were_pinned(lab: Lab) -> None:
-    tools = await load_amap_mcp_tools(lab.services.maps.session)
+    tools = await load_amap_mcp_tools(lab.services.maps.clients[0].session)
     pinned = {tool["name"]: tool for tool in CATALOGUE.tools}
     assert {tool.name for tool in tools} == set(pinned)
     for tool in tools:

@@ -193,7 +193,7 @@ async def test_the_users_position_lives_on_in_the_thread(lab: Lab) -> None:
 
 async def test_the_users_position_is_told_with_its_district(lab: Lab) -> None:
     llm = scripted(lab)
-    assert (await lab.services.maps.health())["works"]
+    assert (await lab.services.maps.clients[0].health())["works"]
     here = {"lng": 116.41, "lat": 39.91}
     state = await lab.ask("附近有什么适合散步的地方", user_location=here)
     (prompt,) = llm.prompts("generate_query")

@@ -23,7 +23,7 @@ from agent.core.hosts import Hosts
 from agent.graph import build_graph
 from agent.knowledge.base import build_knowledge
 from agent.knowledge.rerank import RerankClient
-from agent.mcp.map import build_map_client
+from agent.mcp.map import build_maps
 from agent.models.client import ModelClient
 from agent.runs.reply_cache import ReplyCache
 from agent.runs.threads import open_saver
@@ -82,7 +82,7 @@ async def process(world: World, folder: Path) -> AsyncIterator[Any]:
     settings, reply_cache = world.sample.settings, ReplyCache(folder)
     calls = Calls(reply_cache=reply_cache)
     models = ModelClient(settings, calls)
-    maps = build_map_client(settings, calls, redirect=world.sample.amap_url)
+    maps = build_maps(settings, calls, redirect=world.sample.amap_url)
     searches = WebSearch(settings, models, calls)
     code, origins, hosts = CodeSandbox(settings), world.sample.origins, Hosts(0)
     services = Services(

@@ -60,7 +60,7 @@ async def test_two_runs_on_one_thread_at_once_do_not_mix(lab: Lab) -> None:
 
 async def test_thirty_runs_at_once_share_one_map_server_and_all_answer(lab: Lab) -> None:
     states = await asyncio.gather(*(lab.ask(ZH, f"t{n}") for n in range(30)))
-    assert lab.services.maps.session.starts == 1
+    assert lab.services.maps.clients[0].session.starts == 1
     assert len(children()) == 1
     assert all(told(state)["checks"]["cited"] for state in states)
     assert all(told(state)["gaps"] == [] for state in states)
@@ -95,7 +95,7 @@ async def test_a_cancelled_run_asks_nothing_more(lab: Lab, point: int) -> None:
 
 async def every_service_has_caught_up(lab: Lab) -> None:
     """What was on its way when the run was cancelled has been noted."""
-    sample, maps = lab.services.sample, lab.services.maps.session
+    sample, maps = lab.services.sample, lab.services.maps.clients[0].session
     if maps.pid is not None:
         # It takes its calls one after another: what it was told before has been asked by then.
         await maps.call_tool("maps_weather", {"city": "北京"})

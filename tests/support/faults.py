@@ -50,7 +50,8 @@ def impatient(built: Services) -> Services:
     """The same services, with everything retried at once."""
     models = ImpatientModels(built.settings, built.calls)
     web = WebSearch(built.settings, models, built.calls)
-    for patient in (*vars(web)["_hits"].values(), vars(built.maps)["_gateway"]):
+    gateways = (vars(client)["_gateway"] for client in built.maps.clients)
+    for patient in (*vars(web)["_hits"].values(), *gateways):
         vars(patient)["_policy"] = replace(vars(patient)["_policy"], base_delay=0.005)
     return replace(built, models=models, web=web)
 

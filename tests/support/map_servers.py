@@ -66,7 +66,9 @@ def tools(fault: str) -> list[dict[str, Any]]:
     if fault == "tool_missing":
         return listed[1:]
     if fault == "schema_changed":
-        listed[0]["inputSchema"]["properties"]["surprise"] = {"type": "string"}
+        schema = listed[0]["inputSchema"]
+        schema["properties"]["surprise"] = {"type": "string"}
+        schema["required"] = [*schema.get("required", []), "surprise"]
     return listed
 
 

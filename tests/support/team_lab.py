@@ -10,7 +10,7 @@ from typing import Any
 from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.assistants.team_answer.state import TeamConfiguration
-from agent.mcp.map import build_map_client
+from agent.mcp.map import build_maps
 from agent.runs.reply_cache import ReplyCache
 from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
 from agent.sample.model.text import block, elements, lines
@@ -221,7 +221,7 @@ async def team_laboratory(
         kept = ReplyCache(reply_cache) if reply_cache else None
         services = impatient(build_services(used, reply_cache=kept))
         if amap:
-            maps = build_map_client(used, services.calls, redirect=urls[3])
+            maps = build_maps(used, services.calls, redirect=urls[3])
             services = replace(services, maps=maps)
         stack.push_async_callback(services.aclose)
         graph = build_graph(lambda: services).compile(checkpointer=saver or InMemorySaver())

@@ -10,7 +10,7 @@ from agent.evidence.constraints import (
     judged,
     valid_constraints,
 )
-from agent.evidence.hours import opening_hours
+from agent.evidence.hours import all_year, weekly_hours
 from agent.evidence.records import place_lines, verdict_texts
 from agent.evidence.types import Constraints, Place
 from agent.export.markdown import place_table
@@ -243,7 +243,7 @@ def test_a_time_without_a_day_has_to_fit_every_day_on_which_a_place_opens() -> N
     assert outcome(afternoon, open_time="周二至周日 09:00-17:00")[0] == "satisfied"
     assert outcome(afternoon, open_time="周一 09:00-12:00；周二 09:00-17:00")[0] == "unknown"
     assert outcome(afternoon, open_time="17:30-22:00")[0] == "violated"
-    assert opening_hours("周一闭馆") is None
+    assert all_year(weekly_hours("周一闭馆")) is None
 
 
 @pytest.mark.parametrize(

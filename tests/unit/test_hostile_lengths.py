@@ -20,7 +20,7 @@ from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.proof import proved
 from agent.evidence.claims.statements import MARKED, is_table_rule, statements
 from agent.evidence.geo import parse_lnglat
-from agent.evidence.hours import opening_hours
+from agent.evidence.hours import weekly_hours
 from agent.evidence.intent import detect_location_query
 from agent.evidence.mentions import mentioned
 from agent.evidence.places import extract_place, place_before_near, route_ends, shaped_place
@@ -71,7 +71,7 @@ CASES: list[tuple[Callable[[str], Any], str, str]] = [
     (route_ends, "从a", " "),
     (route_ends, "from a", " "),
     (shaped_place, "", "路"),
-    (opening_hours, "", "("),
+    (weekly_hours, "", "("),
     (parse_lnglat, "", " "),
     (lambda text: same_search(text, "x"), "", "("),
     (named, "", " "),

@@ -6,7 +6,8 @@ import pytest
 
 from agent.core.errors import MalformedReply
 from agent.mcp.amap.records import PRESENTATION, AmapReader
-from agent.mcp.records import LARGEST, LONGEST, MapOptions, MapRecords, MapResult, compacted
+from agent.mcp.map_server import LARGEST
+from agent.mcp.records import LONGEST, MapOptions, MapRecords, MapResult, compacted
 from agent.mcp.servers import amap_server
 from agent.mcp.transports import Lines
 from agent.settings import Settings

@@ -16,8 +16,8 @@ async def ready() -> tuple[int, dict[str, Any]]:
 
 
 def started(patch: pytest.MonkeyPatch, pid: int | None, problem: str | None) -> None:
-    session = SimpleNamespace(pid=pid, problem=problem)
-    running = SimpleNamespace(maps=SimpleNamespace(session=session))
+    maps = SimpleNamespace(running=pid is not None, problem=problem)
+    running = SimpleNamespace(maps=maps)
     patch.setattr(services, "_current", running)
 
 

@@ -27,6 +27,7 @@ log = logging.getLogger(__name__)
 State = Literal["ok", "missing", "broken", "off"]
 _SAMPLE = "sample data: "
 _TIANANMEN: Final = Point(lng=116.3974, lat=39.9087)
+_HELSINKI: Final = Point(lng=24.9414, lat=60.1709)
 LONGEST_MODEL_CHECK = 180.0
 """Seconds for three questions to a model, which a slow one needs."""
 LONGEST_CHECK = 60.0
@@ -245,36 +246,44 @@ def _variables(configuration: Configuration) -> dict[str, list[str]]:
 
 
 async def _map(services: Any, settings: Settings) -> list[Check]:
-    if settings.mode == "online" and settings.amap_maps_api_key is None:
-        return [check("map server", "off", "not tried: AMAP_MAPS_API_KEY is not set")]
-    report: Mapping[str, Any] = await services.maps.health()
+    """Check each map, side by side."""
+    checks = (_map_server(services, one, settings) for one in services.maps.clients)
+    return list(await asyncio.gather(*checks))
+
+
+async def _map_server(services: Any, client: Any, settings: Settings) -> Check:
+    provider = client.provider
+    name = "map server" if provider == "amap" else f"map server {provider}"
+    if settings.mode == "online" and client.server.missing:
+        return check(name, "off", f"not tried: {client.server.missing} is not set")
+    report: Mapping[str, Any] = await client.health()
     if report["works"]:
-        return [_of_sample(services, await _asked_map(services, str(report["message"])))]
+        return _of_sample(services, await _asked_map(client, name, str(report["message"])))
     # Without a key for it, a map that cannot start is something missing, not something broken.
     state: State = "broken" if settings.mode == "online" else "missing"
     suggestion = advice(_MAP_ADVICE[code]) if (code := str(report["code"])) in _MAP_ADVICE else ""
-    return [check("map server", state, str(report["message"] or "did not start"), suggestion)]
+    return check(name, state, str(report["message"] or "did not start"), suggestion)
 
 
-async def _asked_map(services: Any, started: str) -> Check:
+async def _asked_map(client: Any, name: str, started: str) -> Check:
     """Ask the map what stands at one position: a server that starts may have a wrong key."""
     from agent.core.budget import unlimited_meter
     from agent.mcp.records import MapOptions
 
-    language = reader_language()
-    result = await services.maps.map_result(
+    near = _HELSINKI if client.server.covers is None else _TIANANMEN
+    result = await client.map_result(
         {"intent": "regeo"},
         "",
-        options=MapOptions(prefix="here", language=language, near=_TIANANMEN),
+        options=MapOptions(prefix="here", language=reader_language(), near=near),
         meter=unlimited_meter("doctor"),
         on_call=lambda call: None,
     )
     if result.gaps:
         code = result.gaps[0]["code"]
-        suggestion = advice("amap") if code.startswith("map_key") else ""
-        return check("map server", "broken", result.gaps[0]["message"], suggestion)
+        suggestion = advice("amap") if code == "map_key_invalid" and name == "map server" else ""
+        return check(name, "broken", result.gaps[0]["message"], suggestion)
     names = ", ".join(place["name"] for place in result.places[:1])
-    return check("map server", "ok", f"started: {started}; answers: {names}")
+    return check(name, "ok", f"started: {started}; answers: {names}")
 
 
 async def _search(services: Any, configuration: Configuration) -> list[Check]:

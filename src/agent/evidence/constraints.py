@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, cast, get_args
 
-from agent.evidence.hours import DAY_MINUTES, EVERY_DAY, Hours, Opening, weekly_hours
+from agent.evidence.hours import DAY_MINUTES, EVERY_DAY, Hours, Opening, hours_of
 from agent.evidence.places import is_area
 from agent.evidence.queries import clean_text
 from agent.evidence.records import cost_words, hours_text, kind_text
@@ -312,7 +312,7 @@ def _open(place: Place, constraints: Constraints, language: Language) -> PlaceVe
     ruled_out = [] if days else constraints.get("not_on", [])
     if not (at or days or until or ruled_out):
         return None
-    seasons = weekly_hours(place["open_time"] or "")
+    seasons = hours_of(place)
     constraint = "open_at" if at else "open_until" if until else "open_on" if days else "not_on"
     names = [say(f"records.weekdays.{day}", language) for day in days or ruled_out]
     if ruled_out:

@@ -1,14 +1,21 @@
-"""Read the opening hours that a record states, in the ways in which maps of China write them.
+"""Read the opening hours that a record states: as maps of China write them, and OpenStreetMap.
 
 Nothing is guessed: where any of a text cannot be read, its hours are unknown.
 """
 
+import itertools
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+
+import opening_hours
 
 from agent.core.patterns import piece
+from agent.evidence.types import Place
+from agent.texts import Language, say
 
 DAY_MINUTES = 24 * 60
 EVERY_DAY = frozenset(range(1, 8))
@@ -113,9 +120,8 @@ def weekly_hours(text: str) -> list[Hours]:
         return [None]
 
 
-def opening_hours(text: str) -> list[Opening] | None:
+def all_year(seasons: Sequence[Hours]) -> list[Opening] | None:
     """Return the weekly hours that hold all year; None where any of it cannot be read."""
-    seasons = weekly_hours(text)
     return list(seasons[0]) if len(seasons) == 1 and seasons[0] is not None else None
 
 
@@ -329,3 +335,111 @@ def _minutes(words: str) -> int:
     if hour == 12 and half == "a":
         hour = 0
     return hour * 60 + minute
+
+
+_WEEKS = 52
+_LEAST_WEEKS = 4
+"""That hours hold in a year; those of fewer are exceptions, such as the days before a holiday."""
+_MOST_SPANS = 6000
+"""Of a year."""
+
+
+def osm_hours(text: str, day: date) -> list[Hours]:
+    """Return the weekly hours of a text in OpenStreetMap's syntax over the year from a day on.
+
+    Several where seasons differ. Public holidays do not count, as in what else is read here.
+    """
+    monday = datetime.combine(day - timedelta(days=day.weekday()), datetime.min.time())
+    weeks: list[set[tuple[int, int, int]]] = [set() for _ in range(_WEEKS)]
+    unknown = set[int]()
+    end = monday + timedelta(weeks=_WEEKS)
+    try:
+        spans = list(
+            itertools.islice(
+                opening_hours.OpeningHours(text[:_LONGEST]).intervals(monday, end), _MOST_SPANS
+            )
+        )
+    except Exception:  # noqa: BLE001 - its errors have no base that its types tell
+        return [None]
+    for start, stop, state, _ in spans if len(spans) < _MOST_SPANS else ():
+        if state == opening_hours.State.UNKNOWN:
+            unknown.update(
+                range((start - monday).days // 7, (min(stop, end) - monday).days // 7 + 1)
+            )
+        elif state == opening_hours.State.OPEN:
+            for begins, ends in _by_day(start, min(stop, end)):
+                minute = begins.hour * 60 + begins.minute
+                length = round((ends - begins).total_seconds()) // 60
+                span = (begins.isoweekday(), minute, minute + length)
+                weeks[(begins - monday).days // 7].add(span)
+    patterns = Counter(None if at in unknown else frozenset(week) for at, week in enumerate(weeks))
+    usual = [week for week, count in patterns.items() if count >= _LEAST_WEEKS]
+    return [None if week is None else _of_week(week) for week in usual] or [None]
+
+
+def _by_day(start: datetime, end: datetime) -> Iterator[tuple[datetime, datetime]]:
+    """Yield what is open for more than a day in parts that end at midnight."""
+    while end - start > timedelta(days=1):
+        midnight = datetime.combine(start.date() + timedelta(days=1), datetime.min.time())
+        yield start, midnight
+        start = midnight
+    yield start, end
+
+
+def _of_week(week: frozenset[tuple[int, int, int]]) -> list[Opening]:
+    """Return the hours of a week, days of the same ones together."""
+    days: dict[tuple[int, int], set[int]] = {}
+    for weekday, start, end in sorted(week):
+        days.setdefault((start, end), set()).add(weekday)
+    return [Opening(frozenset(on), *span) for span, on in days.items()]
+
+
+def hours_of(place: Place) -> list[Hours]:
+    """Return the weekly hours of a place, for each of its seasons, whatever its map's syntax."""
+    if text := place.get("hours_osm"):
+        return osm_hours(text, datetime.fromisoformat(place["fetched_at"]).date())
+    return weekly_hours(place["open_time"] or "")
+
+
+def yearly_hours(place: Place) -> list[Opening] | None:
+    """Return the hours of a place that hold all year; None where they are not known."""
+    return all_year(hours_of(place))
+
+
+def hours_words(seasons: Sequence[Hours], language: Language) -> str:
+    """Return hours that hold all year in words: "周一至周五 08:00–18:00"; empty for others."""
+    if len(seasons) != 1 or seasons[0] is None:
+        return ""
+    if not seasons[0]:
+        return say("records.hours.closed", language)
+    spans: dict[frozenset[int], list[str]] = {}
+    for each in sorted(seasons[0], key=lambda each: (min(each.days), each.start)):
+        whole = each.end - each.start == DAY_MINUTES
+        clock = f"{_clock(each.start)}–{_clock(each.end)}"
+        text = say("records.hours.always", language) if whole else clock
+        spans.setdefault(each.days, []).append(text)
+    parts = [f"{_days_words(days, language)} {', '.join(clocks)}" for days, clocks in spans.items()]
+    return say("punctuation.semicolon", language).join(parts)
+
+
+def _clock(minutes: int) -> str:
+    hour = minutes // 60 if minutes <= DAY_MINUTES else minutes // 60 - 24
+    return f"{hour:02}:{minutes % 60:02}"
+
+
+def _days_words(days: frozenset[int], language: Language) -> str:
+    """Return weekdays in words, runs of them with their ends."""
+    if days == EVERY_DAY:
+        return say("records.hours.daily", language)
+    runs: list[list[int]] = []
+    for day in sorted(days):
+        if runs and runs[-1][-1] == day - 1:
+            runs[-1].append(day)
+        else:
+            runs.append([day])
+    names = [
+        [say(f"records.weekdays.{day}", language) for day in dict.fromkeys((run[0], run[-1]))]
+        for run in runs
+    ]
+    joined = (say("records.hours.to", language).join(ends) for ends in names)
+    return say("records.hours.and", language).join(joined)

@@ -103,7 +103,7 @@ class PlaceVerdict(TypedDict):
 
 
 class OpeningHours(TypedDict):
-    """Hours of some ISO weekdays, in minutes since midnight in China; `end` may pass 1440."""
+    """Hours of some ISO weekdays, in minutes since midnight there; `end` may pass 1440."""
 
     days: list[int]
     start: int
@@ -121,7 +121,7 @@ class Place(TypedDict):
     """A point of interest as the map knows it; unknown facts are None, never guessed."""
 
     id: str
-    """`amap:B0…`"""
+    """`amap:B0…`, `osm:node/…`: the map's name, then its own id."""
     name: str
     name_en: NotRequired[str]
     """Its English name, where the map lists one."""
@@ -149,6 +149,8 @@ class Place(TypedDict):
     """Yuan, per person unless `per_head` says otherwise."""
     per_head: NotRequired[bool]
     open_time: str | None
+    hours_osm: NotRequired[str]
+    """The same in OpenStreetMap's syntax, where its record has it."""
     opening: NotRequired[list[OpeningHours]]
     """The same as figures; absent where any of it cannot be read."""
     zone: NotRequired[str]
@@ -208,7 +210,9 @@ class Route(TypedDict):
     source: str
     fetched_at: str
     ends: NotRequired[list["Anchor"]]
-    """The two, with their positions; the map gives no line between them."""
+    """The two, with their positions."""
+    line: NotRequired[list[list[float]]]
+    """The way as the map draws it: [lng, lat], WGS-84; absent where it gives none."""
 
 
 class Leg(TypedDict):
@@ -330,6 +334,8 @@ class MapTask(TypedDict):
     intent: MapIntent
     place: NotRequired[str | None]
     city: NotRequired[str | None]
+    country: NotRequired[str | None]
+    """Two letters, ISO 3166, of the country that the place is in."""
     keywords: NotRequired[list[str]]
     """At most three."""
     radius_m: NotRequired[int]

@@ -13,6 +13,21 @@ CHINA = timezone(timedelta(hours=8), "Asia/Shanghai")
 _IN_CHINA = frozenset({"Asia/Shanghai", "Asia/Urumqi"})
 """Xinjiang's own time is no official one: hours are stated in Beijing's there, too."""
 
+_CHINESE = {
+    **dict.fromkeys(_IN_CHINA, "cn"),
+    "Asia/Hong_Kong": "hk",
+    "Asia/Macau": "mo",
+    "Asia/Taipei": "tw",
+}
+
+
+def country_at(point: Point) -> str:
+    """Return the country of a WGS-84 position where it is one of China's codes, else "".
+
+    It is called in a thread, as `zone_at` is.
+    """
+    return _CHINESE.get(tzfpy.get_tz(point["lng"], point["lat"]), "")
+
 
 def zone_at(point: Point) -> tzinfo:
     """Return the zone of a WGS-84 position.

@@ -1,4 +1,4 @@
-"""Answer for the map: one server, one gateway, the records of each branch."""
+"""Answer for the maps: a client for each server, the one that covers a place is asked."""
 
 import asyncio
 import logging
@@ -14,9 +14,12 @@ from agent.core.calls import Calls, Policy
 from agent.core.concurrency import BoundedCache, SingleFlight
 from agent.core.errors import AgentError, BudgetExceeded, ProviderError
 from agent.core.redaction import scrub
+from agent.evidence.geo import parse_lnglat
 from agent.evidence.types import Leg, Location, MapTask, Point
 from agent.evidence.vocabulary import limiting_cities, subject_in_english
-from agent.mcp.map_server import DailySearches, MapServer, NamedStop, Pauses, window_pace
+from agent.evidence.zones import country_at
+from agent.mcp.map_server import DailySearches, MapServer, NamedStop, Pauses, Ways, window_pace
+from agent.mcp.prefetch import means_here
 from agent.mcp.records import (
     NOT_FOUND,
     NOT_SET_UP,
@@ -28,7 +31,7 @@ from agent.mcp.records import (
     OnCall,
     text_of,
 )
-from agent.mcp.servers import SERVERS, TellStep
+from agent.mcp.servers import SERVERS, TellStep, map_names
 from agent.mcp.session import SessionLimits, SupervisedSession
 from agent.mcp.tools import BranchTools, branch_tools, subject_of
 from agent.settings import Settings
@@ -37,6 +40,8 @@ from agent.texts import Language, is_chinese
 _CACHE_SECONDS = 600.0
 """Of replies whose tool names no time, and of errors that say there is no such place."""
 _CACHED = 2000
+_ELSEWHERE = frozenset({NOT_FOUND, "map_not_covered"})
+"""Codes of a place that another map may know."""
 
 log = logging.getLogger(__name__)
 # Longer than the session's own limits together, which say better what went wrong.
@@ -69,7 +74,8 @@ class Gateway:
     ) -> None:
         self._server, self._session, self._calls, self._now = server, session, calls, now
         self._policy = replace(policy, provider=server.provider)
-        self._pace = window_pace(qps)
+        names = {server.provider, *server.service_of.values()}
+        self._paces = {name: window_pace(qps) for name in names}
         self._daily = daily or DailySearches(0, server.quota)
         self._cache = cache or BoundedCache(_CACHED, seconds=_CACHE_SECONDS)
         self._pauses = Pauses(server.quota)
@@ -125,7 +131,8 @@ class Gateway:
         self._pauses.check(tool)
         # A start takes long enough to bring calls paced before it too close together.
         await self._session.ready()
-        await asyncio.sleep(await self._calls.book(self._server.provider, self._pace))
+        name = self._server.service_of.get(tool, self._server.provider)
+        await asyncio.sleep(await self._calls.book(name, self._paces[name]))
         await self._daily.spend(tool)
         return self._read(tool, await self._session.call_tool(tool, dict(cleaned)))
 
@@ -142,7 +149,7 @@ class Gateway:
 
 
 class MapClient:
-    """Answer map questions of all runs of a process."""
+    """Answer map questions of all runs of a process, by one server."""
 
     def __init__(
         self,
@@ -152,16 +159,132 @@ class MapClient:
         *,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self._server, self.session, self._gateway, self._now = server, session, gateway, now
+        self.server, self.session, self._gateway, self._now = server, session, gateway, now
+
+    @property
+    def provider(self) -> str:
+        """Return the name of the map."""
+        return self.server.provider
 
     async def map_result(
         self, task: MapTask, query: str, *, options: MapOptions, meter: Meter, on_call: OnCall
     ) -> MapResult:
         """Fetch in code what the task needs; failures are gaps."""
-        result = MapResult(intent=task["intent"])
+        result = MapResult(intent=task["intent"], provider=self.provider)
         records = self._records(result, options, query)
         call = self._calling(meter, on_call, options.language)
-        await self._server.prefetch(task, query, records, call).run()
+        await self.server.prefetch(task, query, records, call).run()
+        return result
+
+    async def look_up_more(
+        self,
+        result: MapResult,
+        task: MapTask,
+        query: str,
+        *,
+        options: MapOptions,
+        meter: Meter,
+        on_call: OnCall,
+    ) -> None:
+        """Look up further hits, until `options.details` + `options.more` places are known.
+
+        To be called when the model has what it asked for: these calls are the first to go.
+        """
+        records = self._records(result, options, query)
+        call = self._calling(meter, on_call, options.language)
+        missing = options.details + options.more - len(result.places)
+        await self.server.prefetch(task, query, records, call).more(min(missing, call.left()))
+
+    async def tools(
+        self, result: MapResult, query: str, *, options: MapOptions, meter: Meter, on_call: OnCall
+    ) -> BranchTools:
+        """Return the tools a model may call; raise ProviderError if the server cannot be had."""
+        records = self._records(result, options, query)
+        call = self._calling(meter, on_call, options.language)
+        return await branch_tools(self.session, records, query, call)
+
+    def ways(self, meter: Meter, on_call: OnCall) -> tuple[Ways, BranchCalls] | None:
+        """Return what measures ways, with the calls it may make; None where nothing does."""
+        ways = self.server.ways
+        return (ways, self._calling(meter, on_call)) if ways else None
+
+    async def health(self) -> dict[str, Any]:
+        """Return {provider, configured, works, message, …} for `doctor`; never raise."""
+        report: dict[str, Any] = {
+            "provider": self.server.provider,
+            "configured": True,
+            "works": False,
+            "tools": 0,
+            "server": None,
+            "code": None,
+        }
+        try:
+            catalogue = await self.session.list_tools()
+            report |= {"works": True, "tools": len(catalogue.tools)}
+            report["server"] = await self.session.server_version()
+            report["message"] = f"{report['server']}, {report['tools']} tools as expected"
+        except AgentError as error:
+            configured = error.code not in ("map_key_missing", "map_no_node")
+            report |= {"code": error.code, "message": str(error), "configured": configured}
+        return report
+
+    async def aclose(self) -> None:
+        """End the server; callable from any loop."""
+        await self.session.aclose()
+
+    def _records(self, result: MapResult, options: MapOptions, query: str) -> MapRecords:
+        presentation = self.server.presentation
+        # What a question names there are cities of China.
+        cities = limiting_cities(query) if self.server.crs == "GCJ-02" else []
+        return MapRecords(result, options, presentation=presentation, cities=cities, now=self._now)
+
+    def _calling(self, meter: Meter, on_call: OnCall, language: Language = "zh") -> BranchCalls:
+        async def call(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+            subject = subject_of(arguments)
+            subject = subject_in_english(subject) if not is_chinese(language) else subject
+            on_call(f"{tool} {subject}"[:120].strip())
+            return await self._gateway.call(tool, arguments, meter=meter)
+
+        return BranchCalls(call, left=lambda: meter.left("map_calls"))
+
+
+class Maps:
+    """Ask the map that covers a place: the first of `clients` that does, and has what it needs."""
+
+    def __init__(self, clients: Sequence[MapClient]) -> None:
+        self.clients = list(clients)
+
+    def of(self, provider: str) -> MapClient:
+        """Return the client of a map by its name; the first one for another name."""
+        return next((one for one in self.clients if one.provider == provider), self.clients[0])
+
+    def covering(self, country: str | None) -> list[MapClient]:
+        """Return the clients that know a country, best first; all where it is not known.
+
+        One that lacks a key stands behind those that do not.
+        """
+        fit = [
+            client
+            for client in self.clients
+            if country is None or client.server.covers is None or country in client.server.covers
+        ]
+        return sorted(fit or self.clients[:1], key=lambda client: bool(client.server.missing))
+
+    async def map_result(
+        self, task: MapTask, query: str, *, options: MapOptions, meter: Meter, on_call: OnCall
+    ) -> MapResult:
+        """Fetch in code what the task needs; failures are gaps.
+
+        Where nobody knows the country, a map that does not know the place leaves it to the next.
+        """
+        country = await _country(task, options.near)
+        result = MapResult(intent=task["intent"])
+        for client in self.covering(country):
+            result = await client.map_result(
+                task, query, options=options, meter=meter, on_call=on_call
+            )
+            if result.complete or not any(gap["code"] in _ELSEWHERE for gap in result.gaps):
+                break
         return result
 
     async def district(self, near: Point, language: Language, *, meter: Meter) -> str:
@@ -185,86 +308,100 @@ class MapClient:
         meter: Meter,
         on_call: OnCall,
     ) -> None:
-        """Look up further hits, until `options.details` + `options.more` places are known.
-
-        To be called when the model has what it asked for: these calls are the first to go.
-        """
-        records = self._records(result, options, query)
-        call = self._calling(meter, on_call, options.language)
-        missing = options.details + options.more - len(result.places)
-        await self._server.prefetch(task, query, records, call).more(min(missing, call.left()))
+        """Look up further hits of the map that gave the result; see `MapClient.look_up_more`."""
+        await self.of(result.provider).look_up_more(
+            result, task, query, options=options, meter=meter, on_call=on_call
+        )
 
     async def tools(
         self, result: MapResult, query: str, *, options: MapOptions, meter: Meter, on_call: OnCall
     ) -> BranchTools:
-        """Return the tools a model may call; raise ProviderError if the server cannot be had."""
-        records = self._records(result, options, query)
-        call = self._calling(meter, on_call, options.language)
-        return await branch_tools(self.session, records, query, call)
+        """Return the tools a model may call: those of the map that gave the result, else of all.
+
+        Raise ProviderError if no server can be had.
+        """
+        clients = [self.of(result.provider)] if result.provider else self._set_up()
+        offered, failed = list[BranchTools](), list[ProviderError]()
+        for client in clients:
+            try:
+                offered.append(
+                    await client.tools(result, query, options=options, meter=meter, on_call=on_call)
+                )
+            except ProviderError as error:
+                failed.append(error)
+        if not offered:
+            raise failed[0]
+        return BranchTools([tool for branch in offered for tool in branch.tools])
+
+    def _set_up(self) -> list[MapClient]:
+        """Return the clients that lack nothing; the first one where all lack something."""
+        return [one for one in self.clients if not one.server.missing] or self.clients[:1]
 
     async def walks_from(
         self, start: Location, points: Sequence[Location], *, meter: Meter, on_call: OnCall
     ) -> dict[int, Leg]:
         """Return the ways on foot from one point to others, as far as they are measured."""
-        ways = self._server.ways
-        return await ways.from_one(start, points, self._calling(meter, on_call)) if ways else {}
+        measuring = self._measuring([start, *points], meter, on_call)
+        return await measuring[0].from_one(start, points, measuring[1]) if measuring else {}
 
     async def walks(
         self, points: Sequence[Location], *, meter: Meter, on_call: OnCall
     ) -> dict[tuple[int, int], Leg]:
         """Return the ways on foot between points, by their indices, as far as they are measured."""
-        ways = self._server.ways
-        return await ways.on_foot(points, self._calling(meter, on_call)) if ways else {}
+        measuring = self._measuring(points, meter, on_call)
+        return await measuring[0].on_foot(points, measuring[1]) if measuring else {}
 
     async def ride(
         self, start: Location, end: Location, city: str, *, meter: Meter, on_call: OnCall
     ) -> Leg | None:
         """Return the way by bus and train; None where the map does not tell."""
-        ways = self._server.ways
-        call = self._calling(meter, on_call)
-        return await ways.by_transit(start, end, city, call) if ways else None
+        measuring = self._measuring([start, end], meter, on_call)
+        return await measuring[0].by_transit(start, end, city, measuring[1]) if measuring else None
 
     def stops_link(self, stops: Sequence[NamedStop]) -> str:
         """Return the address of a map of the stops; empty where the map has none."""
-        return self._server.ways.link(stops) if self._server.ways else ""
+        client = self._of_datum([location for _, location in stops])
+        return client.server.ways.link(stops) if client and client.server.ways else ""
 
-    async def health(self) -> dict[str, Any]:
-        """Return {provider, configured, works, message, …} for `doctor`; never raise."""
-        report: dict[str, Any] = {
-            "provider": self._server.provider,
-            "configured": True,
-            "works": False,
-            "tools": 0,
-            "server": None,
-            "code": None,
-        }
-        try:
-            catalogue = await self.session.list_tools()
-            report |= {"works": True, "tools": len(catalogue.tools)}
-            report["server"] = await self.session.server_version()
-            report["message"] = f"{report['server']}, {report['tools']} tools as expected"
-        except AgentError as error:
-            configured = error.code not in ("map_key_missing", "map_no_node")
-            report |= {"code": error.code, "message": str(error), "configured": configured}
-        return report
+    def _of_datum(self, points: Sequence[Location]) -> MapClient | None:
+        """Return the client in whose datum all points are: a map measures its own places."""
+        datums = {point["crs"] for point in points}
+        return next((one for one in self._set_up() if datums == {one.server.crs}), None)
+
+    def _measuring(
+        self, points: Sequence[Location], meter: Meter, on_call: OnCall
+    ) -> tuple[Ways, BranchCalls] | None:
+        client = self._of_datum(points)
+        return client.ways(meter, on_call) if client else None
+
+    @property
+    def running(self) -> bool:
+        """Return whether one of the servers runs."""
+        return any(client.session.running for client in self.clients)
+
+    @property
+    def problem(self) -> str | None:
+        """Return the code of the last failure of a server that has not worked since."""
+        return next((one.session.problem for one in self.clients if one.session.problem), None)
 
     async def aclose(self) -> None:
-        """End the server; callable from any loop."""
-        await self.session.aclose()
+        """End the servers; callable from any loop."""
+        await asyncio.gather(*(client.aclose() for client in self.clients))
 
-    def _records(self, result: MapResult, options: MapOptions, query: str) -> MapRecords:
-        presentation = self._server.presentation
-        cities = limiting_cities(query)
-        return MapRecords(result, options, presentation=presentation, cities=cities, now=self._now)
 
-    def _calling(self, meter: Meter, on_call: OnCall, language: Language = "zh") -> BranchCalls:
-        async def call(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-            subject = subject_of(arguments)
-            subject = subject_in_english(subject) if not is_chinese(language) else subject
-            on_call(f"{tool} {subject}"[:120].strip())
-            return await self._gateway.call(tool, arguments, meter=meter)
-
-        return BranchCalls(call, left=lambda: meter.left("map_calls"))
+async def _country(task: MapTask, near: Point | None) -> str | None:
+    """Return the country of a task, as told or by the position; "" is any but China."""
+    if country := task.get("country"):
+        return country
+    ends = (task.get("place"), task.get("city"), task.get("origin"), task.get("destination"))
+    named = [name for name in ends if name]
+    position = next((point for name in named if (point := parse_lnglat(name))), None)
+    if position is None and near and all(map(means_here, named)):
+        position = (near["lng"], near["lat"])
+    if position is None:
+        return None
+    lng, lat = position
+    return await asyncio.to_thread(country_at, Point(lng=lng, lat=lat))
 
 
 def build_map_client(
@@ -296,3 +433,23 @@ def build_map_client(
     )
     gateway = Gateway(server, session, calls, qps=server.qps, daily=daily)
     return MapClient(server, session, gateway)
+
+
+def build_maps(
+    settings: Settings, calls: Calls, *, redirect: str | None = None, notify: TellStep | None = None
+) -> Maps:
+    """Return the maps of MAP_SERVERS; nothing is started before the first call.
+
+    With a `redirect`, the sample's, there is only the map that it stands for.
+    """
+    names = ["amap"] if redirect else map_names(settings)
+    return Maps(
+        [
+            build_map_client(
+                settings,
+                calls,
+                server=SERVERS[name](settings, redirect=redirect, notify=notify),
+            )
+            for name in names
+        ]
+    )

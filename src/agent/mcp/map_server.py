@@ -22,25 +22,20 @@ from mcp.types import Tool
 
 from agent.core.concurrency import SlidingWindow
 from agent.core.errors import (
-    AgentError,
-    BudgetExceeded,
+    MalformedReply,
     ProviderError,
     ProviderRefused,
     RateLimited,
 )
-from agent.core.faults import contained
+from agent.core.outside import parse_json
 from agent.core.private_files import private_database
 from agent.core.shared_limits import SharedLimits
-from agent.evidence.types import Leg, Location, MapIntent, MapTask
+from agent.evidence.types import Crs, Leg, Location, MapIntent, MapTask
+from agent.mcp.prefetch import Prefetch
 from agent.mcp.records import (
-    POINTLESS_TO_GO_ON,
     BranchCalls,
     MapRecords,
-    MapResult,
     Presentation,
-    json_object,
-    map_gap,
-    misread,
 )
 
 log = logging.getLogger(__name__)
@@ -210,7 +205,12 @@ class Catalogue:
     def own_copies(self, listed: Sequence[Tool]) -> list[Tool]:
         """Return the expected tools that the server lists, as they stand here."""
         names = {tool.name for tool in listed}
-        return [Tool(**tool) for tool in self.tools if tool["name"] in names]
+        return [tool for tool in self.own_tools() if tool.name in names]
+
+    def own_tools(self) -> list[Tool]:
+        """Return the expected tools as they stand here, without the form of their replies."""
+        bare = ({k: v for k, v in tool.items() if k != "outputSchema"} for tool in self.tools)
+        return [Tool(**tool) for tool in bare]
 
     def problem(self, listed: Sequence[Tool]) -> str | None:
         """Return what lacks of the expected tools in one line; None if nothing does.
@@ -278,63 +278,22 @@ class Ways(Protocol):
         ...
 
 
-def drop_budget_gaps(result: MapResult) -> None:
-    """Log a spent budget instead of telling it, where the branch has records all the same."""
-    spent = [gap for gap in result.gaps if gap["code"] == "budget_max_map_calls"]
-    if spent and result.sources:
-        log.info("map: the calls of %r are spent, after %d records", spent[0]["query"],
-                 len(result.sources))  # fmt: skip
-        result.gaps[:] = [gap for gap in result.gaps if gap not in spent]
+LARGEST = 1 << 20
+"""Characters of one reply."""
 
 
-class Prefetch:
-    """Fetch into the records before a model is asked; without a plan of its own, nothing."""
-
-    def __init__(self, task: MapTask, query: str, records: MapRecords, call: BranchCalls) -> None:
-        self._task, self._query, self._records, self._call = task, query, records, call
-        self._options, self._result = records.options, records.result
-
-    async def run(self) -> None:
-        """Carry out the plan; a failed source becomes a gap, what is there already stays."""
-        try:
-            with contained(self._records.provider, misread):
-                await self._plan()
-        except (ProviderError, BudgetExceeded) as error:
-            self._gap(error)
-        result = self._result
-        drop_budget_gaps(result)
-        result.complete = bool(result.places or result.routes or result.weather)
-        log.info(
-            "map: %s: %d places of %d hits, %d routes, %d forecasts, %d gaps",
-            self._task["intent"], len(result.places), len(result.places) + len(result.hits),
-            len(result.routes), len(result.weather), len(result.gaps),
-        )  # fmt: skip
-
-    async def more(self, count: int) -> None:
-        """Look up `count` further hits; failures are gaps."""
-
-    async def _plan(self) -> None:
-        """Call the tools that the task needs."""
-
-    def _about(self, error: AgentError) -> str:
-        """Return the words of the task that an error is about."""
-        return self._query
-
-    def _gap(self, error: AgentError) -> None:
-        """Add the gap of a failed call; a spent budget is told once."""
-        codes = {gap["code"] for gap in self._result.gaps}
-        if not (error.code in codes and error.code.startswith("budget_")):
-            self._result.gaps.append(
-                map_gap(
-                    error,
-                    self._query,
-                    self._options.language,
-                    self._about(error),
-                    provider=self._records.provider,
-                )
-            )
-        if error.code in POINTLESS_TO_GO_ON:
-            self._result.open_for_tools = False
+def json_object(text: str, provider: str) -> dict[str, Any]:
+    """Return the object, or raise MalformedReply (`map_malformed`, `map_too_large`)."""
+    if len(text) > LARGEST:
+        problem = f"a reply of {len(text)} characters is too large"
+        raise MalformedReply(provider, problem, code="map_too_large")
+    try:
+        reply = parse_json(text)
+    except ValueError:
+        reply = None
+    if not isinstance(reply, dict):
+        raise MalformedReply(provider, "the reply is no JSON object", code="map_malformed")
+    return reply
 
 
 def behind_preface(text: str) -> str:
@@ -375,8 +334,18 @@ class MapServer:
     """None where the ways of an outing are only estimated."""
     key_variable: str = ""
     """The variable of its key: a server that names it when it starts misses the key."""
+    missing: str = ""
+    """The variable without which it cannot be asked, where that is not set."""
+    own: bool = False
+    """Its program is ours, so that its tools are known before it starts."""
+    crs: Crs = "WGS-84"
+    """The datum of its positions."""
+    covers: frozenset[str] | None = None
+    """Codes of the countries that it knows; None is the whole world."""
     qps: float = 2.5
-    """Calls a second."""
+    """Calls a second; of each service where `service_of` names several."""
+    service_of: Mapping[str, str] = field(default_factory=dict)
+    """The service that answers a tool, where a server stands before several."""
     quota: DailyQuota | None = None
     daily_limit: int = 0
     """Our own limit of the quota's calls; 0 leaves it to the service."""

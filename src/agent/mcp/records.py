@@ -6,17 +6,16 @@ import re
 import unicodedata
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 from mcp.types import CallToolResult, TextContent
 from typing_extensions import TypedDict
 
 from agent.core.errors import AgentError, MalformedReply
-from agent.core.outside import parse_json
 from agent.core.progress import Spot, SpotRole
 from agent.evidence.geo import distance_m, distance_text, duration_text, wgs84_of
-from agent.evidence.hours import opening_hours
+from agent.evidence.hours import yearly_hours
 from agent.evidence.records import (
     cost_words,
     day_text,
@@ -46,7 +45,7 @@ from agent.texts import Language, has, in_script, is_chinese, reason_of, say
 
 log = logging.getLogger(__name__)
 
-REMARKS = ("map_widened", "map_ambiguous")
+REMARKS = ("map_widened", "map_ambiguous", "map_no_timetables")
 """Codes of gaps that tell how was searched; nothing failed."""
 FITTING = 2
 """Places that are to meet a question's demands."""
@@ -129,6 +128,8 @@ class MapResult:
     open_for_tools: bool = True
     """False where the server itself cannot be had, so that asking a model is pointless."""
     intent: MapIntent | None = None
+    provider: str = ""
+    """The map that was asked; empty where a model may turn to any."""
     hits: list[MapHit] = field(default_factory=list)
     """Hits of the searches besides `places`, best first."""
     searches: list[MapSearch] = field(default_factory=list)
@@ -185,22 +186,29 @@ def _code(error: AgentError) -> str:
     return error.code if of_model else _SAME.get(error.code, error.code)
 
 
+def map_title(provider: str, language: Language) -> str:
+    """Return a map's name as readers know it; its name in ids where nobody has written one."""
+    key = f"map.names.{provider}"
+    return say(key, language) if has(key) else provider
+
+
 def map_message(error: AgentError, language: Language, about: str = "") -> str:
     """Return one line for people; of a refused key with the service's own word for it."""
     code = _code(error)
     provider = getattr(error, "provider", _DEFAULT_PROVIDER)
-    key = f"map.errors.{code}"
-    if provider != _DEFAULT_PROVIDER and has(f"map.other_errors.{code}"):
-        key = f"map.other_errors.{code}"
+    keys = (f"map.errors_of.{provider}.{code}", f"map.other_errors.{code}")
+    own = next((key for key in keys if has(key)), "") if provider != _DEFAULT_PROVIDER else ""
+    key = own or f"map.errors.{code}"
     # A map's branch asks a model, too: what failed there is not the map.
     if provider.startswith("model:") or not has(key):
         return say("map.unwritten", language, reason=reason_of(error, language))
-    text = say(key, language, about=about, map=provider)
+    name = map_title(provider, language)
+    text = say(key, language, about=about, map=name)
     words = service_words(error.message) if error.code == "map_key_invalid" else []
     if not words:
         return text
     refusal = "map.refusal" if provider == _DEFAULT_PROVIDER else "map.other_refusal"
-    return say(refusal, language, text=text, reply=words[0], map=provider)
+    return say(refusal, language, text=text, reply=words[0], map=name)
 
 
 def map_gap(
@@ -221,8 +229,6 @@ def map_gap(
     )
 
 
-LARGEST = 1 << 20
-"""Characters of one reply."""
 LONGEST = 4000
 """Characters of a reply as a model reads it."""
 _ENDS: tuple[SpotRole, ...] = ("origin", "destination")
@@ -242,20 +248,6 @@ def text_of(result: CallToolResult) -> str:
     if result.structuredContent is not None and not result.isError:
         return json.dumps(result.structuredContent, ensure_ascii=False)
     return "\n".join(block.text for block in result.content if isinstance(block, TextContent))
-
-
-def json_object(text: str, provider: str) -> dict[str, Any]:
-    """Return the object, or raise MalformedReply (`map_malformed`, `map_too_large`)."""
-    if len(text) > LARGEST:
-        problem = f"a reply of {len(text)} characters is too large"
-        raise MalformedReply(provider, problem, code="map_too_large")
-    try:
-        reply = parse_json(text)
-    except ValueError:
-        reply = None
-    if not isinstance(reply, dict):
-        raise MalformedReply(provider, "the reply is no JSON object", code="map_malformed")
-    return reply
 
 
 def text_or_none(value: Any) -> str | None:
@@ -371,7 +363,7 @@ class MapRecords:
         place["keywords"], place["distance_m"] = list(keywords), metres
         place["distance_from"] = self.result.centre_name if metres is not None else None
         place["fetched_at"] = self._time()
-        if hours := opening_hours(place["open_time"] or ""):
+        if hours := yearly_hours(place):
             place["opening"] = [
                 OpeningHours(days=sorted(each.days), start=each.start, end=each.end)
                 for each in hours
@@ -464,8 +456,8 @@ class MapRecords:
         )
         return route
 
-    def add_weather(self, weather: Weather, url: str) -> Weather:
-        """Complete and enter a forecast, once per city."""
+    def add_weather(self, weather: Weather, url: str, *, by: str = "") -> Weather:
+        """Complete and enter a forecast, once per city; `by` another service than the map's."""
         city = weather["city"]
         if earlier := next((w for w in self.result.weather if w["city"] == city), None):
             return earlier
@@ -476,7 +468,7 @@ class MapRecords:
         title = say("map.forecast", language, city=city)
         days = (day_text(day, language) for day in weather["days"])
         facts = f"{city} {' · '.join(days)}"
-        weather["source"] = self._source(title, url, facts)
+        weather["source"] = self._source(title, url, facts, by)
         weather["fetched_at"] = self._time()
         self.result.weather.append(weather)
         return weather
@@ -490,7 +482,7 @@ class MapRecords:
         here = (centre["lng"], centre["lat"])
         return round(distance_m(here, (location["lng"], location["lat"])))
 
-    def _source(self, title: str, url: str, facts: str) -> str:
+    def _source(self, title: str, url: str, facts: str, by: str = "") -> str:
         language: Language = "zh" if is_chinese(self.options.language) else "en"
         script = self.options.language
         source = Source(
@@ -498,11 +490,15 @@ class MapRecords:
             kind="place",
             title=in_script(f"{self.presentation.label.get(language, '')}{title}", script),
             url=url,
-            provider=in_script(self.presentation.names[language], script),
+            provider=by or in_script(self.presentation.names[language], script),
             quotes=[facts],
         )
         self.result.sources.append(source)
         return source["id"]
+
+    def today(self) -> date:
+        """Return the day (UTC) on which the records are fetched."""
+        return self._now().astimezone(UTC).date()
 
     def _time(self) -> str:
         return self._now().astimezone(UTC).isoformat(timespec="seconds")

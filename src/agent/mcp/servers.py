@@ -31,6 +31,10 @@ from agent.mcp.amap.tools import (
 )
 from agent.mcp.amap.ways import AmapWays
 from agent.mcp.map_server import MapServer, ServerCommand
+from agent.mcp.osm import records as osm_records
+from agent.mcp.osm import tools as osm_tools
+from agent.mcp.osm.prefetch import OsmPrefetch
+from agent.mcp.osm.services import CONTACT, PUBLIC, lacks_contact
 from agent.settings import Settings
 
 __all__ = ["PHOTO_HOSTS", "SERVERS", "TellStep", "amap_command", "amap_server", "death_signal"]
@@ -38,11 +42,14 @@ SAMPLE_KEY = "sample"
 _REDIRECT = Path(__file__).parents[1] / "sample" / "services" / "amap_redirect.cjs"
 _NEEDED = (
     "PATH", "HOME", "USER", "LANG", "LC_ALL", "TERM", "TZ", "NODE_EXTRA_CA_CERTS",
+    "SSL_CERT_FILE", "SSL_CERT_DIR",
     "SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "USERPROFILE", "APPDATA", "PATHEXT", "COMSPEC",
 )  # fmt: skip
 
 
 KEY_VARIABLE = "AMAP_MAPS_API_KEY"
+CHINA = frozenset({"cn", "hk", "mo", "tw"})
+"""What Amap knows."""
 
 
 def amap_server(
@@ -63,6 +70,9 @@ def amap_server(
         prefetch=AmapPrefetch,
         ways=AmapWays(),
         key_variable=KEY_VARIABLE,
+        missing="" if redirect or settings.amap_maps_api_key else KEY_VARIABLE,
+        crs="GCJ-02",
+        covers=CHINA,
         qps=settings.amap_qps,
         quota=QUOTA,
         daily_limit=0 if redirect else settings.amap_daily_search_limit,
@@ -143,5 +153,67 @@ def death_signal() -> tuple[str, ...]:
     return prefix if works.returncode == 0 else ()
 
 
-SERVERS: dict[str, Callable[..., MapServer]] = {PROVIDER: amap_server}
+def osm_server(
+    settings: Settings, *, redirect: str | None = None, notify: TellStep | None = None
+) -> MapServer:
+    """Return the entry of our own OpenStreetMap server, which needs no key; see `amap_server`."""
+    environment = _osm_environment(settings)
+    lacks = lacks_contact(environment, settings.tanlu_contact)
+    return MapServer(
+        presentation=osm_records.PRESENTATION,
+        command=lambda: _osm_command(environment, lacks=lacks),
+        catalogue=osm_tools.CATALOGUE,
+        reader=osm_records.OsmReader,
+        read_error=osm_tools.failure,
+        cache_seconds=osm_tools.CACHE_SECONDS,
+        tools_by_intent=osm_tools.TOOLS_BY_INTENT,
+        prefetch=OsmPrefetch,
+        ways=osm_records.OsmWays(),
+        key_variable=CONTACT,
+        missing=CONTACT if lacks else "",
+        own=True,
+        qps=settings.osm_qps,
+        service_of=osm_tools.SERVICE_OF,
+    )
+
+
+def _osm_environment(settings: Settings) -> dict[str, str]:
+    """Return what our server is told: where the services are, and whom they may turn to."""
+    addresses = {name: str(getattr(settings, name.lower())).rstrip("/") for name in PUBLIC}
+    environment = {name: os.environ[name] for name in _NEEDED if name in os.environ}
+    contact = settings.tanlu_contact or ""
+    return {**environment, **addresses, CONTACT: contact, "OSM_QPS": str(settings.osm_qps)}
+
+
+def _osm_command(environment: dict[str, str], *, lacks: bool) -> ServerCommand:
+    """Return our own server under this Python; raise ProviderRefused (`map_key_missing`)."""
+    if lacks:
+        raise ProviderRefused(osm_tools.PROVIDER, f"{CONTACT} is not set", code="map_key_missing")
+    try:
+        proxies = proxy_environment()
+    except ConfigurationError as error:
+        raise ProviderUnavailable(osm_tools.PROVIDER, error.message, code="map_network") from None
+    path = os.pathsep.join(filter(None, sys.path))
+    command = [sys.executable, "-m", "agent.mcp.osm"]
+    return _supervised(command, {**environment, **proxies, "PYTHONPATH": path})
+
+
+SERVERS: dict[str, Callable[..., MapServer]] = {
+    PROVIDER: amap_server,
+    osm_tools.PROVIDER: osm_server,
+}
 """By provider; the name stands in ids, errors, gaps and keys of requests."""
+
+
+def map_names(settings: Settings) -> list[str]:
+    """Return the servers of MAP_SERVERS in their order; raise ConfigurationError for another."""
+    names = [name.strip() for name in settings.map_servers.split(",") if name.strip()]
+    if unknown := [name for name in names if name not in SERVERS]:
+        known = ", ".join(SERVERS)
+        raise ConfigurationError("MAP_SERVERS", f"knows no {unknown[0]!r}; there are: {known}")
+    return list(dict.fromkeys(names)) or [PROVIDER]
+
+
+def is_set_up(settings: Settings) -> bool:
+    """Return whether one of the servers of MAP_SERVERS lacks nothing."""
+    return not all(SERVERS[name](settings).missing for name in map_names(settings))

@@ -15,7 +15,7 @@ from mcp.types import CallToolResult, ListToolsResult, TextContent
 from agent.core.errors import AgentError, BudgetExceeded, ProviderError
 from agent.core.faults import contained
 from agent.core.redaction import scrub
-from agent.mcp.map_server import drop_budget_gaps
+from agent.mcp.prefetch import drop_budget_gaps
 from agent.mcp.records import (
     POINTLESS_TO_GO_ON,
     CallTool,
@@ -55,8 +55,11 @@ class _PinnedSession:
         self._session = session
 
     async def list_tools(self, cursor: str | None = None) -> ListToolsResult:
+        catalogue = self._session.server.catalogue
+        if self._session.server.own:
+            return ListToolsResult(tools=catalogue.own_tools())
         listed = await self._session.list_tools(cursor=cursor)
-        pinned = self._session.server.catalogue.own_copies(listed.tools)
+        pinned = catalogue.own_copies(listed.tools)
         return ListToolsResult(tools=pinned, nextCursor=listed.nextCursor)
 
     async def call_tool(self, *args: Any, **options: Any) -> CallToolResult:

@@ -7,6 +7,7 @@ from starlette.responses import JSONResponse
 
 from agent.assistants.common.services import no_model
 from agent.core.errors import ConfigurationError
+from agent.mcp.servers import is_set_up
 from agent.server.auth.api_keys import access
 from agent.services import started_services
 from agent.settings import Settings, read_settings
@@ -54,13 +55,12 @@ def readiness() -> dict[str, Any]:
 
 def _map(settings: Settings) -> dict[str, Any]:
     """Return the state of the map, which does not decide: the web works without a map."""
-    if settings.mode == "online" and settings.amap_maps_api_key is None:
+    if settings.mode == "online" and not is_set_up(settings):
         return {"state": "off", "code": "map_key_missing"}
     services = started_services()
     if services is None:
         return {"state": "not started", "code": None}
-    session = services.maps.session
-    if session.running:
+    if services.maps.running:
         return {"state": "running", "code": None}
-    failed = session.problem
+    failed = services.maps.problem
     return {"state": "failed" if failed else "not started", "code": failed}

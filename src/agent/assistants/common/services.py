@@ -14,7 +14,7 @@ from agent.core.hosts import Hosts
 from agent.core.tracing import Tracing
 from agent.knowledge.base import KnowledgeBase
 from agent.knowledge.rerank import RerankClient
-from agent.mcp.map import MapClient
+from agent.mcp.map import Maps
 from agent.models.client import ModelClient
 from agent.reading.papers import PaperStore
 from agent.reading.reader import Reader
@@ -52,7 +52,7 @@ class Services:
     mode: str
     models: ModelClient
     web: WebSearch
-    maps: MapClient
+    maps: Maps
     library: Lazy[DocumentSources]
     reader: Lazy[Reader]
     papers: Lazy[PaperStore]

@@ -11,7 +11,7 @@ from agent.evidence.claims.formulas import rewritten
 from agent.evidence.claims.passages import KNOWN, Evidence
 from agent.evidence.claims.statements import Statement
 from agent.evidence.figures import Figure, figures, same
-from agent.evidence.hours import Opening, opening_hours
+from agent.evidence.hours import Opening, yearly_hours
 from agent.evidence.language import fold
 from agent.evidence.mentions import ORIGIN, mentioned
 from agent.evidence.types import Place
@@ -100,7 +100,7 @@ def _fields(stated: list[Figure], text: str, place: Place) -> Iterator[Otherwise
     """Yield the figures that a field of the record decides, what it says, and how they read."""
     hours = [figure for figure in stated if figure.clock is not None]
     joined = len(hours) == 2 and bool(_HOURS.fullmatch(text, hours[0].end, hours[1].start))
-    opened = opening_hours(place["open_time"] or "") or ()
+    opened = yearly_hours(place) or ()
     joined = joined and not _is_visit(hours, opened)
     lengths = [figure for figure in stated if figure.kind == "metre"]
     sums = [figure for figure in stated if figure.is_money]

@@ -15,7 +15,7 @@ from typing import Literal
 
 from agent.core.processor import breathe
 from agent.evidence.geo import distance_m, distance_text
-from agent.evidence.hours import Opening, opening_hours
+from agent.evidence.hours import Opening, yearly_hours
 from agent.evidence.records import hours_text, name_text
 from agent.evidence.types import (
     LeftOut,
@@ -365,7 +365,7 @@ class _Planner:
                 self._leave_out(place, "unfit", text=verdict["text"])
                 return None
         minutes = stay(place)
-        hours = opening_hours(place["open_time"] or "")
+        hours = yearly_hours(place)
         opened = _opened(hours, self._weekday)
         if not opened:
             self._leave_out(place, "closed", **self._when(place))
@@ -448,7 +448,7 @@ class _Planner:
                 stop["source"] = place["source"]
                 if before is not None:
                     stop["leg"] = self._leg(before, place["id"])
-                if opening_hours(place["open_time"] or "") is None:
+                if yearly_hours(place) is None:
                     stop["hours_unknown"] = True
                 before = place["id"]
             if step.meal:

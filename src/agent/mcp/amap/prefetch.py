@@ -3,19 +3,27 @@
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from agent.core.errors import AgentError, ProviderError, ProviderRefused
 from agent.evidence.constraints import fitting, name_suits
-from agent.evidence.geo import distance_m, distance_text, parse_lnglat, wgs84_to_gcj02
-from agent.evidence.types import Gap, Location, MapTask, Point, TravelMode
+from agent.evidence.geo import distance_m, parse_lnglat, wgs84_to_gcj02
+from agent.evidence.types import Location, MapIntent, MapTask, Point, TravelMode
 from agent.evidence.vocabulary import chinese_keyword
 from agent.mcp.amap.install import PROVIDER
 from agent.mcp.amap.records import AmapReader, PlaceHits, hit_of, interleaved, location_of, records
 from agent.mcp.amap.tools import RADIUS_M, ROUTE_TOOLS
-from agent.mcp.map_server import Prefetch
+from agent.mcp.prefetch import (
+    DEFAULT_RADIUS_M,
+    FEW,
+    WALKABLE_M,
+    WIDER,
+    Prefetch,
+    means_here,
+    one_line_of,
+)
 from agent.mcp.records import (
     CALLS_FOR_TOOLS,
     FITTING,
@@ -25,11 +33,10 @@ from agent.mcp.records import (
     CallTool,
     MapHit,
     MapRecords,
-    MapSearch,
     lnglat,
     text_or_none,
 )
-from agent.texts import Language, in_script, say
+from agent.texts import Language, say
 
 _SUFFIX = re.compile(
     r"(?:特别行政区|维吾尔自治区|壮族自治区|回族自治区|自治区|自治州|地区|新区|省|市|区|县|盟)$"
@@ -81,12 +88,6 @@ log = logging.getLogger(__name__)
 
 _WIDE = frozenset({"国家", "省", "市", "区县", "直辖市", "地级市", "县级市"})
 _VILLAGES = frozenset({"村庄", "乡镇", "村", "乡", "镇"})
-_HERE_WORDS = frozenset(
-    {
-        "我的位置", "我这里", "我这儿", "这里", "这儿", "附近", "当前位置", "此处", "here", "me",
-        "my location", "current location", "near me",
-    }
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -114,11 +115,6 @@ def here(near: Point, language: Language) -> ResolvedPlace:
     lng, lat = wgs84_to_gcj02(near["lng"], near["lat"])
     location = Location(lng=round(lng, 6), lat=round(lat, 6), crs="GCJ-02")
     return ResolvedPlace(say("map.here", language), location)
-
-
-def means_here(place: str | None) -> bool:
-    """Return whether the words only say "where I am"."""
-    return (place or "").strip().casefold() in _HERE_WORDS
 
 
 async def find_anchor(
@@ -215,10 +211,6 @@ def _refused(place: str, code: str) -> ProviderRefused:
     return ProviderRefused(PROVIDER, f"{place}: {code.removeprefix('map_')}", code=code)
 
 
-DEFAULT_RADIUS_M = 2000
-_WIDER = 2.5
-_FEW = 3
-_WALKABLE_M = 1500
 _FITTING_AT_ONCE, _FITTING_ROUNDS = 4, 3
 """Look-ups at once for places that meet a question's demands, and how often."""
 _UNMET_ROUNDS = 3
@@ -232,12 +224,10 @@ class AmapPrefetch(Prefetch):
     def __init__(self, task: MapTask, query: str, records: MapRecords, call: BranchCalls) -> None:
         super().__init__(task, query, records, call)
         self._reader = AmapReader(records)
-        self._place = _text(task.get("place"))
-        self._city = chinese_city(_text(task.get("city")))
-        self._unknown_end: str | None = None
+        self._city = chinese_city(self._city)
 
-    async def _plan(self) -> None:
-        plan = {
+    def _plans(self) -> Mapping[MapIntent, Callable[[], Awaitable[None]]]:
+        return {
             "nearby": self._nearby,
             "area": self._area,
             "poi": self._poi,
@@ -245,8 +235,7 @@ class AmapPrefetch(Prefetch):
             "distance": self._route,
             "weather": self._weather,
             "regeo": self._regeo,
-        }[self._task["intent"]]
-        await plan()
+        }
 
     async def _nearby(self) -> None:
         anchor = await self._centre()
@@ -256,34 +245,20 @@ class AmapPrefetch(Prefetch):
         result.radius_m = min(max(radius, RADIUS_M[0]), RADIUS_M[1])
         words = self._keywords() or [""]
         searches = await self._around(anchor, words)
-        if sum(map(len, searches)) < _FEW and result.radius_m < RADIUS_M[1]:
+        if sum(map(len, searches)) < FEW and result.radius_m < RADIUS_M[1]:
             radius = result.radius_m
-            result.radius_m = min(int(radius * _WIDER), RADIUS_M[1])
+            result.radius_m = min(int(radius * WIDER), RADIUS_M[1])
             wider = await self._around(anchor, words)
             if sum(map(len, wider)) > sum(map(len, searches)):
                 self._tell_widened(radius)
             searches = wider if any(wider) else searches
         await self._look_up(searches, words)
 
-    def _tell_widened(self, metres: int) -> None:
-        """Note that few places lay within so many metres, so that farther ones are shown, too."""
-        near, far = distance_text(metres), distance_text(self._result.radius_m)
-        language, place = self._options.language, self._result.centre_name or ""
-        message = say("map.widened", language, place=in_script(place, language), near=near, far=far)
-        self._result.gaps.append(
-            Gap(query="", provider=PROVIDER, code="map_widened", message=message)
-        )
-
     async def _located(self, place: str, city: str | None, *, wide: bool = False) -> ResolvedPlace:
         """Return a place; that other cities have one of its name is told."""
         anchor = await find_anchor(self._call, place, city, wide=wide)
         if anchor.others and anchor.city:
-            others = say("punctuation.comma", self._options.language).join(anchor.others[:3])
-            values = {"place": place, "city": anchor.city, "others": others}
-            message = say("map.ambiguous", self._options.language, **values)
-            self._result.gaps.append(
-                Gap(query=self._query, provider=PROVIDER, code="map_ambiguous", message=message)
-            )
+            self._tell_ambiguous(place, anchor.city, anchor.others)
         return anchor
 
     async def _centre(self) -> ResolvedPlace:
@@ -291,7 +266,7 @@ class AmapPrefetch(Prefetch):
         if near and (not self._place or means_here(self._place)):
             return here(near, self._options.language)
         if not self._place:
-            raise _no_place()
+            raise self._no_place()
         return await self._located(self._place, self._city)
 
     async def _around(self, anchor: ResolvedPlace, words: Sequence[str]) -> list[PlaceHits]:
@@ -336,7 +311,7 @@ class AmapPrefetch(Prefetch):
         start, end = await self._ends()
         a, b = start.location, end.location
         straight = distance_m((a["lng"], a["lat"]), (b["lng"], b["lat"]))
-        usual: TravelMode = "walking" if straight < _WALKABLE_M else "driving"
+        usual: TravelMode = "walking" if straight < WALKABLE_M else "driving"
         mode: TravelMode = self._task.get("mode") or usual
         tool = ROUTE_TOOLS[mode]
         arguments = {"origin": start.text, "destination": end.text}
@@ -358,11 +333,11 @@ class AmapPrefetch(Prefetch):
             raise ProviderRefused(PROVIDER, "no way between the two", code="map_no_route")
 
     async def _ends(self) -> tuple[ResolvedPlace, ResolvedPlace]:
-        origin = _text(self._task.get("origin"))
-        destination = _text(self._task.get("destination")) or self._place
+        origin = one_line_of(self._task.get("origin"))
+        destination = one_line_of(self._task.get("destination")) or self._place
         near = self._options.near
         if destination is None or (origin is None and near is None):
-            raise _no_place()
+            raise self._no_place()
 
         async def end(text: str | None) -> ResolvedPlace:
             if near and (text is None or means_here(text)):
@@ -392,7 +367,7 @@ class AmapPrefetch(Prefetch):
     async def _city_here(self) -> str:
         near = self._options.near
         if near is None:
-            raise _no_place()
+            raise self._no_place()
         place = await self._call(
             "maps_regeocode", {"location": here(near, self._options.language).text}
         )
@@ -427,12 +402,6 @@ class AmapPrefetch(Prefetch):
             if answered is not None:
                 self._note_search(word, where, len(answered), radius)
         return [answered or [] for answered in hits]
-
-    def _note_search(self, words: str, where: str, hits: int, radius_m: int | None = None) -> None:
-        named = self._named_keywords().get(words, words)
-        search = MapSearch(keyword=named, words=words, where=where, radius_m=radius_m, hits=hits)
-        narrower = [s for s in self._result.searches if (s["words"], s["where"]) != (words, where)]
-        self._result.searches[:] = [*narrower, search]
 
     async def _look_up(
         self, searches: list[PlaceHits], words: Sequence[str], *, limit: int | None = None
@@ -529,29 +498,8 @@ class AmapPrefetch(Prefetch):
         here, there = (centre["lng"], centre["lat"]), (location["lng"], location["lat"])
         return (named in own or own in named) and distance_m(here, there) < _ITSELF_M
 
-    def _keywords(self) -> list[str]:
-        """Return the words to search for, as the map lists such places."""
-        return list(self._named_keywords())[: self._options.keywords]
-
-    def _named_keywords(self) -> dict[str, str]:
-        """Return each word to search for with the task's own word for it."""
-        plain = [" ".join(word.split()) for word in self._task.get("keywords") or []]
-        named: dict[str, str] = {}
-        for word in filter(None, plain):
-            named.setdefault(chinese_keyword(word), word)
-        return named
-
-    def _about(self, error: AgentError) -> str:
-        # In the words of whoever asked, which are not always those of the map.
-        asked = list(self._named_keywords().values())[: self._options.keywords]
-        words = [self._place or self._city, *asked]
-        about = words[0] or " ".join(word for word in words if word) or self._query
-        about = self._unknown_end or about
-        if error.code == "map_no_results":
-            about = " ".join(word for word in words if word) or self._query
-        if self._task["intent"] in ("route", "distance") and error.code == "map_no_route":
-            about = f"{self._task.get('origin') or ''} → {self._task.get('destination') or ''}"
-        return about
+    def _listed(self, keyword: str) -> str:
+        return chinese_keyword(keyword)
 
 
 async def _all_of(
@@ -568,11 +516,3 @@ async def _all_of(
 
 def _folded(name: str) -> str:
     return "".join(name.casefold().split())
-
-
-def _text(text: str | None) -> str | None:
-    return " ".join(text.split()) or None if text else None
-
-
-def _no_place() -> ProviderRefused:
-    return ProviderRefused(PROVIDER, "no place is named", code="map_needs_place")

@@ -1,0 +1,258 @@
+"""Make the calls of our OpenStreetMap server before a model runs: one sequence per intent."""
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agent.core.errors import ProviderRefused
+from agent.core.outside import finite
+from agent.evidence.constraints import fitting
+from agent.evidence.geo import distance_m, parse_lnglat
+from agent.evidence.types import Location, MapIntent, MapTask, TravelMode
+from agent.mcp.osm.records import OsmReader, location_of, name_of, objects
+from agent.mcp.osm.tools import MODES
+from agent.mcp.prefetch import (
+    DEFAULT_RADIUS_M,
+    FEW,
+    WALKABLE_M,
+    WIDER,
+    Prefetch,
+    means_here,
+    one_line_of,
+)
+from agent.mcp.records import FITTING, BranchCalls, MapHit, MapRecords, lnglat, text_or_none
+from agent.texts import say
+
+log = logging.getLogger(__name__)
+_RADIUS_M = (100, 10_000)
+_ENTERED, _MOST_ENTERED = 8, 20
+"""Places of a search that are entered, and where demands are to be met: each is whole already."""
+_TOO_WIDE = frozenset({"place=country", "place=state", "place=continent", "place=ocean"})
+_SIGHTS = "sights"
+_RIDES = 5000
+"""Metres up to which a way by bus is shown as one on foot, where there are no timetables."""
+
+
+@dataclass(frozen=True)
+class OsmSpot:
+    """Hold a position with its name, and the record it is of, where it has one."""
+
+    name: str
+    location: Location
+    row: Mapping[str, Any]
+
+    @property
+    def text(self) -> str:
+        """Return "lng,lat" as the tools take it."""
+        return lnglat(self.location)
+
+
+class OsmPrefetch(Prefetch):
+    """Make a fixed sequence of calls for each intent; places come whole with a search."""
+
+    def __init__(self, task: MapTask, query: str, records: MapRecords, call: BranchCalls) -> None:
+        super().__init__(task, query, records, call)
+        self._reader, self._language = OsmReader(records), records.options.language
+
+    def _plans(self) -> Mapping[MapIntent, Callable[[], Awaitable[None]]]:
+        return {
+            "nearby": self._nearby,
+            "area": self._area,
+            "poi": self._poi,
+            "route": self._route,
+            "distance": self._route,
+            "weather": self._weather,
+            "regeo": self._regeo,
+        }
+
+    async def _nearby(self) -> None:
+        spot = await self._centre()
+        if _is_wide(spot.row):
+            return await self._around_area(spot)
+        result = self._result
+        self._records.set_centre(spot.name, spot.location, text_or_none(spot.row.get("district")))
+        radius = self._task.get("radius_m") or DEFAULT_RADIUS_M
+        result.radius_m = min(max(radius, _RADIUS_M[0]), _RADIUS_M[1])
+        rows = await self._searched(spot)
+        if len(rows) < FEW and result.radius_m < _RADIUS_M[1]:
+            near = result.radius_m
+            result.radius_m = min(int(near * WIDER), _RADIUS_M[1])
+            wider = await self._searched(spot)
+            if len(wider) > len(rows):
+                self._tell_widened(near)
+                rows = wider
+        return self._enter(rows)
+
+    async def _searched(self, spot: OsmSpot) -> list[dict[str, Any]]:
+        result = self._result
+        where = {"location": spot.text, "radius_m": result.radius_m}
+        reply = await self._call("osm_nearby", {"kinds": self._kinds(), **where})
+        rows = [row for row in objects(reply, "places") if row.get("id") != spot.row.get("id")]
+        self._note_kinds(rows, spot.name, result.radius_m)
+        return rows
+
+    async def _area(self) -> None:
+        if not (self._place or self._city):
+            raise self._no_place()
+        await self._around_area(await self._located(self._place or self._city or "", self._city))
+
+    async def _around_area(self, spot: OsmSpot) -> None:
+        """Search within a district or a city; around what is neither."""
+        if spot.row.get("tag") in _TOO_WIDE or not spot.row.get("bbox"):
+            raise self._refused(f"{spot.name}: too wide", "map_place_too_wide")
+        reply = await self._call("osm_nearby", {"kinds": self._kinds(), "bbox": spot.row["bbox"]})
+        rows = objects(reply, "places")
+        self._note_kinds(rows, spot.name, None)
+        self._enter(rows)
+
+    async def _poi(self) -> None:
+        name = self._place or next(iter(self._keywords()), None) or self._query
+        rows = await self._geocoded(name, self._city)
+        self._note_search(name, self._city or "", len(rows))
+        first = str(rows[0].get("name") or "").casefold()
+        exact = bool(first) and (first in name.casefold() or name.casefold() in first)
+        for row in rows[: 1 if exact else self._options.details]:
+            self._reader.add_place(row, [name])
+
+    async def _route(self) -> None:
+        start, end = await self._end("origin"), await self._end("destination")
+        a, b = start.location, end.location
+        straight = distance_m((a["lng"], a["lat"]), (b["lng"], b["lat"]))
+        usual: TravelMode = "walking" if straight < WALKABLE_M else "driving"
+        mode: TravelMode = self._task.get("mode") or usual
+        if mode not in MODES:
+            mode = "walking" if straight < _RIDES else "driving"
+            message = say(f"map.no_timetables.{mode}", self._language)
+            self._remark("map_no_timetables", message)
+        arguments = {"origin": start.text, "destination": end.text, "mode": mode}
+        reply = await self._call("osm_route", arguments)
+        names, ends = (start.name, end.name), (start.text, end.text)
+        if self._reader.add_route(reply, mode, ends, names) is None:
+            raise self._refused("no way between the two", "map_no_route")
+
+    async def _end(self, which: str) -> OsmSpot:
+        text = one_line_of(str(self._task.get(which) or ""))
+        text = text or (self._place if which == "destination" else None)
+        if self._options.near and (means_here(text) or (text is None and which == "origin")):
+            return self._here()
+        if text is None:
+            raise self._no_place()
+        try:
+            return await self._located(text, self._city)
+        except ProviderRefused:
+            self._unknown_end = text
+            raise
+
+    async def _weather(self) -> None:
+        near = self._options.near
+        name = self._city or self._place
+        spot = self._here() if near and not name else await self._located(name or "", None)
+        if spot.name == say("map.here", self._language):
+            reply = await self._call("osm_reverse", {"location": spot.text, **self._naming()})
+            row = next(iter(objects(reply, "places")), {})
+            spot = OsmSpot(text_or_none(row.get("city")) or spot.name, spot.location, row)
+        reply = await self._call("osm_weather", {"location": spot.text})
+        if self._reader.add_weather(reply, spot.name) is None:
+            raise self._refused(f"{spot.name}: no forecast", "map_place_not_found")
+
+    async def _regeo(self) -> None:
+        spot = await self._centre()
+        reply = await self._call("osm_reverse", {"location": spot.text, **self._naming()})
+        for row in objects(reply, "places")[:1]:
+            parts = [text_or_none(row.get(part)) for part in ("district", "city", "country")]
+            name = ", ".join(dict.fromkeys(part for part in parts if part))
+            told = {key: row.get(key) for key in ("id", "address", "city", "district")}
+            position = dict(zip(("lng", "lat"), spot.text.split(","), strict=True))
+            self._reader.add_place({**told, **position, "name": name or row.get("name")})
+
+    async def _centre(self) -> OsmSpot:
+        if self._options.near and (not self._place or means_here(self._place)):
+            return self._here()
+        if not (self._place or self._city):
+            raise self._no_place()
+        return await self._located(self._place or self._city or "", self._city)
+
+    def _here(self) -> OsmSpot:
+        near = self._options.near
+        assert near is not None
+        location = Location(lng=round(near["lng"], 6), lat=round(near["lat"], 6), crs="WGS-84")
+        return OsmSpot(say("map.here", self._language), location, {})
+
+    async def _located(self, place: str, city: str | None) -> OsmSpot:
+        """Return a place by its name, or a position as it is."""
+        if not place:
+            raise self._no_place()
+        if point := parse_lnglat(place):
+            return OsmSpot(place, Location(lng=point[0], lat=point[1], crs="WGS-84"), {})
+        rows = await self._geocoded(place, city)
+        row, location = rows[0], location_of(rows[0])
+        if location is None:
+            raise self._refused(f"{place}: no position", "map_place_not_found")
+        towns = [text_or_none(each.get("city")) for each in rows if _same_name(each, row)]
+        others = list(dict.fromkeys(town for town in towns if town and town != towns[0]))
+        if others and towns[0] and not city and not row.get("is_area"):
+            self._tell_ambiguous(place, towns[0], others)
+        return OsmSpot(name_of(row, self._language) or place, location, row)
+
+    async def _geocoded(self, place: str, city: str | None) -> list[dict[str, Any]]:
+        named = city is None or city.casefold() in place.casefold()
+        asked = {"query": place if named else f"{place}, {city}", **self._naming()}
+        if country := self._task.get("country"):
+            asked["countries"] = country
+        rows = objects(await self._call("osm_geocode", asked), "places")
+        if not rows:
+            raise self._refused(f"{place}: not found", "map_place_not_found")
+        return rows
+
+    def _naming(self) -> dict[str, str]:
+        return {"language": self._language.split("-")[0]}
+
+    def _kinds(self) -> str:
+        return "|".join(self._keywords() or [_SIGHTS])
+
+    def _note_kinds(
+        self, rows: Sequence[Mapping[str, Any]], where: str, radius_m: int | None
+    ) -> None:
+        for word in self._keywords() or [_SIGHTS]:
+            hits = sum(word in (row.get("kinds") or []) for row in rows)
+            self._note_search(word, where, hits, radius_m)
+
+    def _enter(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Enter the best places of each kind; where demands are to be met, until some meet them."""
+        queues = [
+            [row for row in rows if word in (row.get("kinds") or [])]
+            for word in self._keywords() or [_SIGHTS]
+        ]
+        ranked: dict[str, Mapping[str, Any]] = {}
+        for place in range(max(map(len, queues), default=0)):
+            for queue in queues:
+                if place < len(queue):
+                    ranked.setdefault(str(queue[place].get("id")), queue[place])
+        if not ranked:
+            raise self._refused("no results", "map_no_results")
+        result, options = self._result, self._options
+        for row in ranked.values():
+            demands = options.constraints
+            lacks = demands and fitting(result.places, demands, options.language) < FITTING
+            kinds = [str(kind) for kind in row.get("kinds") or []]
+            if len(result.places) < (_MOST_ENTERED if lacks else _ENTERED):
+                self._reader.add_place(row, kinds)
+            else:
+                result.hits.append(self._hit(row, kinds))
+        if not result.places:
+            self._gap(self._refused("nothing usable", "map_no_results"))
+
+    def _hit(self, row: Mapping[str, Any], kinds: list[str]) -> MapHit:
+        name, address = name_of(row, self._language), text_or_none(row.get("address"))
+        return MapHit(id=str(row.get("id")), name=name, address=address, keywords=kinds)
+
+
+def _is_wide(row: Mapping[str, Any]) -> bool:
+    """Return whether a place is a city or a district, around whose middle nobody is."""
+    sides = [finite(side) for side in str(row.get("bbox") or "").split(",")]
+    return bool(row.get("is_area")) and len(sides) == 4 and None not in sides
+
+
+def _same_name(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return str(one.get("name")).casefold() == str(other.get("name")).casefold()

@@ -1,0 +1,306 @@
+"""Read the replies of our OpenStreetMap server as records of a branch; measure ways with it."""
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from agent.core.errors import BudgetExceeded, ProviderError
+from agent.core.outside import finite
+from agent.evidence.hours import hours_words, osm_hours
+from agent.evidence.types import (
+    Anchor,
+    Leg,
+    Location,
+    Place,
+    Route,
+    RouteStep,
+    TravelMode,
+    Weather,
+    WeatherDay,
+)
+from agent.mcp.map_server import NamedStop
+from agent.mcp.osm.kinds import kind_words
+from agent.mcp.osm.tools import MODES, PROVIDER
+from agent.mcp.records import (
+    BranchCalls,
+    MapRecords,
+    Presentation,
+    compacted,
+    lnglat,
+    new_place,
+    place_line,
+    route_line,
+    text_or_none,
+    weather_lines,
+)
+from agent.texts import LANGUAGES, Language, has, is_chinese, say
+
+log = logging.getLogger(__name__)
+PRESENTATION = Presentation(provider=PROVIDER, names=dict.fromkeys(LANGUAGES, "OpenStreetMap"))
+_SITE, _FORECASTS = "https://www.openstreetmap.org", "https://open-meteo.com/"
+_ENGINES = {"walking": "foot", "bicycling": "bike", "driving": "car"}
+_MOST_STEPS = 12
+_SKIES = {
+    0: "晴", 1: "晴", 2: "多云", 3: "阴", 45: "雾", 48: "雾", 51: "小雨", 53: "小雨", 55: "中雨",
+    56: "冻雨", 57: "冻雨", 61: "小雨", 63: "中雨", 65: "大雨", 66: "冻雨", 67: "冻雨", 71: "小雪",
+    73: "中雪", 75: "大雪", 77: "小雪", 80: "阵雨", 81: "阵雨", 82: "强阵雨", 85: "阵雪",
+    86: "阵雪", 95: "雷阵雨", 96: "雷阵雨并伴有冰雹", 99: "雷阵雨并伴有冰雹",
+}  # fmt: skip
+"""Weather codes of the WMO, in the words that forecasts have here."""
+_DIRECTIONS = ("北", "东北", "东", "东南", "南", "西南", "西", "西北")
+_BEAUFORT = (1, 6, 12, 20, 29, 39, 50, 62, 75, 89, 103, 118)
+"""Kilometres an hour from which on a wind has the next force."""
+
+
+def objects(reply: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    """Return the objects of a list field."""
+    items = reply.get(name)
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+
+
+def location_of(row: Mapping[str, Any]) -> Location | None:
+    """Return the position of a place; None for one beyond all degrees."""
+    lng, lat = finite(row.get("lng")), finite(row.get("lat"))
+    if lng is None or lat is None or abs(lng) > 180 or abs(lat) > 90:
+        return None
+    return Location(lng=round(lng, 6), lat=round(lat, 6), crs="WGS-84")
+
+
+def name_of(row: Mapping[str, Any], language: Language) -> str:
+    """Return a place's name for a reader of Chinese with the local one beside, else the local one.
+
+    What has none is called by its kind.
+    """
+    names = row.get("names")
+    chinese = text_or_none(names.get("zh")) if isinstance(names, dict) else None
+    local = text_or_none(row.get("name"))
+    if is_chinese(language) and chinese and chinese != local:
+        return f"{chinese} ({local})" if local else chinese
+    return local or kind_words(str(row.get("tag") or ""), language)
+
+
+def link(kind_and_number: str) -> str:
+    """Return the page of a place: `node/123`."""
+    return f"{_SITE}/{kind_and_number}"
+
+
+def way_link(mode: str, start: Location, end: Location) -> str:
+    """Return the page of a way."""
+    ends = ";".join(f"{one['lat']:.5f},{one['lng']:.5f}" for one in (start, end))
+    engine = f"fossgis_osrm_{_ENGINES.get(mode, 'foot')}"
+    return f"{_SITE}/directions?{urlencode({'engine': engine, 'route': ends}, safe=',;')}"
+
+
+class OsmReader:
+    """Enter the server's replies into the records of a branch."""
+
+    def __init__(self, records: MapRecords) -> None:
+        self.records = records
+        result, self._language = records.result, records.options.language
+        self._names = {**result.names}
+        self._names |= {lnglat(place["location"]): place["name"] for place in result.places}
+        if result.centre and result.centre_name:
+            self._names[lnglat(result.centre)] = result.centre_name
+
+    def read(self, tool: str, arguments: Mapping[str, Any], reply: dict[str, Any]) -> str:
+        """Enter the records of a model's call; return the reply as the model reads it."""
+        lines = self._lines(tool, arguments, reply)
+        left_out = ("line", "bbox", "names", "kinds", "places" if lines else "")
+        return compacted(lines, None if lines else reply, leave_out=left_out)
+
+    def _lines(self, tool: str, arguments: Mapping[str, Any], reply: dict[str, Any]) -> list[str]:
+        language, result = self._language, self.records.result
+        if tool == "osm_weather":
+            position = str(arguments.get("location"))
+            weather = self.add_weather(reply, self._names.get(position, position))
+            return weather_lines(weather, language) if weather else []
+        if tool == "osm_route" and result.intent in ("route", "distance", None):
+            ends = [str(arguments.get(end)) for end in ("origin", "destination")]
+            route = self.add_route(
+                reply, arguments.get("mode"), ends, [self._names.get(end, end) for end in ends]
+            )
+            return [route_line(route, language)] if route else []
+        rows = objects(reply, "places")
+        if tool == "osm_geocode" and rows and (location := location_of(rows[0])):
+            result.names[lnglat(location)] = str(arguments.get("query"))
+        places = [self.add_place(row) for row in rows]
+        return [place_line(place, language) for place in places if place]
+
+    def add_place(self, row: Mapping[str, Any], keywords: Sequence[str] = ()) -> Place | None:
+        """Enter a place; return None where it has no position, no name or is too far."""
+        location, identity = location_of(row), text_or_none(row.get("id"))
+        name = name_of(row, self._language)
+        if location is None or identity is None or not name:
+            return None
+        hours = text_or_none(row.get("hours"))
+        weeks = osm_hours(hours or "", self.records.today())
+        place = new_place(
+            id=f"{PROVIDER}:{identity}",
+            name=name,
+            location=location,
+            url=link(identity),
+            address=text_or_none(row.get("address")),
+            category=self._kind(row),
+            district=text_or_none(row.get("district")),
+            city=text_or_none(row.get("city")),
+            cost=0.0 if row.get("fee") == "no" else None,
+            open_time=hours_words(weeks, self._language) or hours,
+        )
+        if hours:
+            place["hours_osm"] = hours
+        names = row.get("names")
+        english = text_or_none(names.get("en")) if isinstance(names, dict) else None
+        if english and english != place["name"]:
+            place["name_en"] = english
+        if phone := text_or_none(row.get("phone")):
+            place["phone"] = phone
+        return self.records.add_place(place, keywords)
+
+    def _kind(self, row: Mapping[str, Any]) -> str:
+        words = kind_words(str(row.get("tag") or ""), self._language)
+        cuisine = (text_or_none(row.get("cuisine")) or "").replace("_", " ").replace(";", ", ")
+        brackets = say("punctuation.brackets", self._language, text=cuisine) if cuisine else ""
+        return f"{words}{brackets}"
+
+    def add_route(
+        self, reply: Mapping[str, Any], mode: Any, ends: Sequence[str], names: Sequence[str]
+    ) -> Route | None:
+        """Enter a way between two "lng,lat"; return None where there is none."""
+        way = reply.get("route")
+        known = way if isinstance(way, dict) else {}
+        metres, seconds = finite(known.get("distance_m")), finite(known.get("duration_s"))
+        pairs = [[finite(part) for part in end.split(",")] for end in ends]
+        located = [location_of(dict(zip(("lng", "lat"), pair, strict=False))) for pair in pairs]
+        start, end = located
+        if metres is None or start is None or end is None or mode not in MODES:
+            return None
+        way_mode: TravelMode = mode
+        route = Route(
+            id=f"{PROVIDER}:{mode}:{ends[0]}:{ends[1]}",
+            mode=way_mode,
+            origin=names[0],
+            destination=names[1],
+            distance_m=round(metres),
+            duration_s=round(seconds) if seconds else None,
+            steps=self._steps(known),
+            url=way_link(mode, start, end),
+            source="",
+            fetched_at="",
+            ends=[
+                Anchor(name=name, wgs84={"lng": at["lng"], "lat": at["lat"]}, location=at)
+                for name, at in zip(names, (start, end), strict=True)
+            ],
+        )
+        line = known.get("line")
+        if isinstance(line, list) and len(line) > 1:
+            route["line"] = line
+        return self.records.add_route(route)
+
+    def _steps(self, way: Mapping[str, Any]) -> list[RouteStep]:
+        steps = list[RouteStep]()
+        for step in objects(way, "steps")[:_MOST_STEPS]:
+            key = f"map.osm_steps.{step.get('turn') or step.get('kind')}".replace(" ", "_")
+            turn = say(key if has(key) else "map.osm_steps.on", self._language)
+            road, metres = text_or_none(step.get("road")), finite(step.get("distance_m"))
+            text = say("map.osm_steps.road", self._language, turn=turn, road=road) if road else turn
+            if step.get("kind") in ("depart", "arrive"):
+                text = road or say(f"map.osm_steps.{step['kind']}", self._language)
+            steps.append(RouteStep(instruction=text, distance_m=round(metres) if metres else None))
+        return steps
+
+    def add_weather(self, reply: Mapping[str, Any], city: str) -> Weather | None:
+        """Enter the forecast of a town; return None where there is none."""
+        days = [day for row in objects(reply, "days") if (day := _day(row))]
+        if not days:
+            return None
+        weather = Weather(
+            id=f"{PROVIDER}:weather:{city}", city=city, days=days, source="", fetched_at=""
+        )
+        if zone := text_or_none(reply.get("zone")):
+            weather["zone"] = zone
+        return self.records.add_weather(weather, _FORECASTS, by="Open-Meteo")
+
+
+def _day(row: Mapping[str, Any]) -> WeatherDay | None:
+    low, high = finite(row.get("temperature_2m_min")), finite(row.get("temperature_2m_max"))
+    code, date = finite(row.get("weather_code")), text_or_none(row.get("date"))
+    if date is None:
+        return None
+    sky = _SKIES.get(round(code), "") if code is not None else ""
+    return WeatherDay(
+        date=date,
+        day=sky,
+        night=sky,
+        high_c=round(high) if high is not None else None,
+        low_c=round(low) if low is not None else None,
+        wind=_wind(finite(row.get("wind_speed_10m_max")), row.get("wind_direction_10m_dominant")),
+    )
+
+
+def _wind(speed: float | None, degrees: Any) -> str | None:
+    """Return a wind as forecasts here word it: 西北风 4 级."""
+    direction = finite(degrees)
+    if speed is None or direction is None:
+        return None
+    force = sum(speed >= limit for limit in _BEAUFORT)
+    return f"{_DIRECTIONS[round(direction / 45) % 8]}风 {force} 级"
+
+
+class OsmWays:
+    """Measure by the matrix of the router, which takes many positions at once."""
+
+    async def from_one(
+        self, start: Location, points: Sequence[Location], call: BranchCalls
+    ) -> dict[int, Leg]:
+        """Return the ways on foot from one point to others, by their indices: one call."""
+        legs = await self._measured([start], points, call)
+        return {to: leg for (_, to), leg in legs.items()}
+
+    async def on_foot(
+        self, points: Sequence[Location], call: BranchCalls
+    ) -> dict[tuple[int, int], Leg]:
+        """Return the ways between points by their indices: one call."""
+        legs = await self._measured(points, points, call)
+        return {ends: leg for ends, leg in legs.items() if ends[0] != ends[1]}
+
+    async def by_transit(
+        self, start: Location, end: Location, city: str, call: BranchCalls
+    ) -> Leg | None:
+        """Return nothing: OpenStreetMap has no timetables."""
+        return await asyncio.sleep(0, None)
+
+    def link(self, stops: Sequence[NamedStop]) -> str:
+        """Return the page of the way over all stops, on foot."""
+        route = ";".join(f"{at['lat']:.5f},{at['lng']:.5f}" for _, at in stops)
+        query = urlencode({"engine": "fossgis_osrm_foot", "route": route}, safe=",;")
+        return f"{_SITE}/directions?{query}"
+
+    async def _measured(
+        self, origins: Sequence[Location], destinations: Sequence[Location], call: BranchCalls
+    ) -> dict[tuple[int, int], Leg]:
+        if not origins or not destinations:
+            return {}
+        ends = {
+            "origins": "|".join(map(lnglat, origins)),
+            "destinations": "|".join(map(lnglat, destinations)),
+        }
+        try:
+            reply = await call("osm_matrix", {**ends, "mode": "walking"})
+        except (ProviderError, BudgetExceeded) as error:
+            log.info("map: ways on foot are not measured: %s", error)
+            return {}
+        legs: dict[tuple[int, int], Leg] = {}
+        for row in objects(reply, "ways"):
+            at, to = finite(row.get("origin")), finite(row.get("destination"))
+            metres, seconds = finite(row.get("distance_m")), finite(row.get("duration_s"))
+            if at is None or to is None or metres is None or not seconds:
+                continue
+            legs[round(at), round(to)] = Leg(
+                mode="walking",
+                distance_m=round(metres),
+                duration_s=round(seconds),
+                estimated=False,
+            )
+        return legs

@@ -1,0 +1,168 @@
+"""Fetch what a task needs before a model is asked: what the plans of all map servers share."""
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+from agent.core.errors import AgentError, BudgetExceeded, ProviderError, ProviderRefused
+from agent.core.faults import contained
+from agent.evidence.geo import distance_text
+from agent.evidence.types import Gap, MapIntent, MapTask
+from agent.mcp.records import (
+    POINTLESS_TO_GO_ON,
+    BranchCalls,
+    MapRecords,
+    MapResult,
+    MapSearch,
+    map_gap,
+    misread,
+)
+from agent.texts import in_script, say
+
+log = logging.getLogger(__name__)
+_HERE_WORDS = frozenset(
+    {
+        "我的位置", "我这里", "我这儿", "这里", "这儿", "附近", "当前位置", "此处", "here", "me",
+        "my location", "current location", "near me",
+    }
+)  # fmt: skip
+DEFAULT_RADIUS_M = 2000
+WIDER = 2.5
+"""Times the radius, where few places lie within it."""
+FEW = 3
+WALKABLE_M = 1500
+"""Up to which a way is one on foot unless something else is asked for."""
+
+
+def means_here(place: str | None) -> bool:
+    """Return whether the words only say "where I am"."""
+    return (place or "").strip().casefold() in _HERE_WORDS
+
+
+def one_line_of(text: str | None) -> str | None:
+    """Return a text of a task without superfluous blanks; None where nothing is left."""
+    return " ".join(text.split()) or None if text else None
+
+
+def drop_budget_gaps(result: MapResult) -> None:
+    """Log a spent budget instead of telling it, where the branch has records all the same."""
+    spent = [gap for gap in result.gaps if gap["code"] == "budget_max_map_calls"]
+    if spent and result.sources:
+        log.info("map: the calls of %r are spent, after %d records", spent[0]["query"],
+                 len(result.sources))  # fmt: skip
+        result.gaps[:] = [gap for gap in result.gaps if gap not in spent]
+
+
+class Prefetch:
+    """Fetch into the records before a model is asked; without a plan of its own, nothing."""
+
+    def __init__(self, task: MapTask, query: str, records: MapRecords, call: BranchCalls) -> None:
+        self._task, self._query, self._records, self._call = task, query, records, call
+        self._options, self._result = records.options, records.result
+        self._place, self._city = one_line_of(task.get("place")), one_line_of(task.get("city"))
+        self._unknown_end: str | None = None
+
+    async def run(self) -> None:
+        """Carry out the plan; a failed source becomes a gap, what is there already stays."""
+        try:
+            with contained(self._records.provider, misread):
+                await self._plan()
+        except (ProviderError, BudgetExceeded) as error:
+            self._gap(error)
+        result = self._result
+        drop_budget_gaps(result)
+        result.complete = bool(result.places or result.routes or result.weather)
+        log.info(
+            "map: %s: %d places of %d hits, %d routes, %d forecasts, %d gaps",
+            self._task["intent"], len(result.places), len(result.places) + len(result.hits),
+            len(result.routes), len(result.weather), len(result.gaps),
+        )  # fmt: skip
+
+    async def more(self, count: int) -> None:
+        """Look up `count` further hits; failures are gaps."""
+
+    def _plans(self) -> Mapping[MapIntent, Callable[[], Awaitable[None]]]:
+        """Return how each intent is carried out; nothing is done for one that is missing."""
+        return {}
+
+    async def _plan(self) -> None:
+        """Call the tools that the task needs."""
+        if plan := self._plans().get(self._task["intent"]):
+            await plan()
+
+    def _refused(self, reason: str, code: str) -> ProviderRefused:
+        return ProviderRefused(self._records.provider, reason, code=code)
+
+    def _no_place(self) -> ProviderRefused:
+        return self._refused("no place is named", "map_needs_place")
+
+    def _remark(self, code: str, message: str, *, query: str | None = None) -> None:
+        """Note something of how was searched."""
+        query, provider = self._query if query is None else query, self._records.provider
+        self._result.gaps.append(Gap(query=query, provider=provider, code=code, message=message))
+
+    def _tell_widened(self, metres: int) -> None:
+        """Note that few places lay within so many metres, so that farther ones are shown, too."""
+        near, far = distance_text(metres), distance_text(self._result.radius_m)
+        language, place = self._options.language, self._result.centre_name or ""
+        message = say("map.widened", language, place=in_script(place, language), near=near, far=far)
+        self._remark("map_widened", message, query="")
+
+    def _tell_ambiguous(self, place: str, city: str, others: Sequence[str]) -> None:
+        """Note that other cities have a place of this name, too."""
+        language = self._options.language
+        names = say("punctuation.comma", language).join(others[:3])
+        values = {"place": place, "city": city, "others": names}
+        self._remark("map_ambiguous", say("map.ambiguous", language, **values))
+
+    def _note_search(self, words: str, where: str, hits: int, radius_m: int | None = None) -> None:
+        named = self._named_keywords().get(words, words)
+        search = MapSearch(keyword=named, words=words, where=where, radius_m=radius_m, hits=hits)
+        narrower = [s for s in self._result.searches if (s["words"], s["where"]) != (words, where)]
+        self._result.searches[:] = [*narrower, search]
+
+    def _listed(self, keyword: str) -> str:
+        """Return a keyword as the map lists such places."""
+        return keyword
+
+    def _keywords(self) -> list[str]:
+        """Return the words to search for, as the map lists such places."""
+        return list(self._named_keywords())[: self._options.keywords]
+
+    def _named_keywords(self) -> dict[str, str]:
+        """Return each word to search for with the task's own word for it."""
+        plain = [" ".join(word.split()) for word in self._task.get("keywords") or []]
+        named: dict[str, str] = {}
+        for word in filter(None, plain):
+            named.setdefault(self._listed(word), word)
+        return named
+
+    def _about(self, error: AgentError) -> str:
+        """Return the words of the task that an error is about.
+
+        They are those of whoever asked, which are not always those of the map.
+        """
+        asked = list(self._named_keywords().values())[: self._options.keywords]
+        words = [self._place or self._city, *asked]
+        about = words[0] or " ".join(word for word in words if word) or self._query
+        about = self._unknown_end or about
+        if error.code == "map_no_results":
+            about = " ".join(word for word in words if word) or self._query
+        if self._task["intent"] in ("route", "distance") and error.code == "map_no_route":
+            about = f"{self._task.get('origin') or ''} → {self._task.get('destination') or ''}"
+        return about
+
+    def _gap(self, error: AgentError) -> None:
+        """Add the gap of a failed call; a spent budget is told once."""
+        codes = {gap["code"] for gap in self._result.gaps}
+        if not (error.code in codes and error.code.startswith("budget_")):
+            self._result.gaps.append(
+                map_gap(
+                    error,
+                    self._query,
+                    self._options.language,
+                    self._about(error),
+                    provider=self._records.provider,
+                )
+            )
+        if error.code in POINTLESS_TO_GO_ON:
+            self._result.open_for_tools = False

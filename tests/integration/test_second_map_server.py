@@ -1,0 +1,262 @@
+"""OpenStreetMap, the second map: our own server, before stand-ins of the services it asks."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from langchain_core.messages import ToolCall, ToolMessage
+
+from agent.core.calls import Calls
+from agent.core.errors import ProviderRefused
+from agent.evidence.types import MapTask
+from agent.mcp.map import Maps, build_maps
+from agent.mcp.osm.services import PUBLIC
+from agent.mcp.records import MapOptions, MapResult
+from agent.settings import Settings
+from agent.texts import say
+from tests.support.map_fixtures import meter
+from tests.support.osm_service import OsmLab, extract_elements, osm_service, osm_settings
+
+STATION = "Seestadt Hauptbahnhof"
+HERE = {"lng": 13.406, "lat": 52.521}
+
+
+@dataclass
+class World:
+    """The maps before the stand-in."""
+
+    lab: OsmLab
+    maps: Maps
+
+    async def result(self, task: dict[str, Any], language: str = "en", **more: Any) -> MapResult:
+        options = MapOptions(prefix="a0", language=language, **more)  # type: ignore[arg-type]
+        asked = MapTask(**task)  # type: ignore[typeddict-item]
+        return await self.maps.map_result(
+            asked, "q", options=options, meter=meter(), on_call=lambda call: None
+        )
+
+    async def call(self, result: MapResult, name: str, **arguments: Any) -> ToolMessage:
+        """Make a model's call."""
+        options = MapOptions(prefix="a0", language="en")
+        tools = await self.maps.tools(
+            result, "q", options=options, meter=meter(), on_call=lambda call: None
+        )
+        return await tools.call(ToolCall(name=name, args=arguments, id="c", type="tool_call"))
+
+
+@asynccontextmanager
+async def osm_world(elements: Any = None, **settings: Any) -> AsyncIterator[World]:
+    with osm_service(elements) as lab:
+        maps = build_maps(osm_settings(lab, **settings), Calls())
+        try:
+            yield World(lab, maps)
+        finally:
+            await maps.aclose()
+
+
+@pytest.fixture(name="world")
+async def world_fixture() -> AsyncIterator[World]:
+    async with osm_world() as world:
+        yield world
+
+
+async def test_kinds_around_a_place_are_one_search_whose_records_are_whole(world: World) -> None:
+    task = {"intent": "nearby", "place": STATION, "keywords": ["cafe", "playground"]}
+    result = await world.result(task)
+    first = result.places[0]
+    assert [place["name"] for place in result.places[:3]] == [
+        "Café Morgenrot", "playground", "Zum Anker",
+    ]  # fmt: skip
+    assert (first["id"], first["name_en"], first["category"]) == (
+        "osm:node/11", "Dawn Café", "cafe",
+    )  # fmt: skip
+    assert first["location"] == {"lng": 13.407, "lat": 52.5215, "crs": "WGS-84"}
+    assert first["wgs84"] == {"lng": 13.407, "lat": 52.5215}
+    assert (first["rating"], first["cost"]) == (None, None)
+    assert first["open_time"] == "Mon–Fri 07:30–19:00; Sat 08:30–17:00"
+    assert first["opening"][1] == {"days": [6], "start": 510, "end": 1020}
+    assert first["distance_m"] == 88
+    assert {source["provider"] for source in result.sources} == {"OpenStreetMap"}
+    assert len(world.lab.asked("/overpass")) == 1
+    assert (result.provider, result.complete, result.gaps) == ("osm", True, [])
+
+
+async def test_names_and_kinds_are_in_the_reader_s_language_the_local_name_beside(
+    world: World,
+) -> None:
+    result = await world.result(
+        {"intent": "nearby", "place": "湖城中央车站", "keywords": ["咖啡馆"]}, "zh"
+    )
+    first = result.places[0]
+    assert first["name"] == "朝霞咖啡馆 (Café Morgenrot)"
+    assert first["category"] == "咖啡馆"
+    assert first["open_time"] == "周一至周五 07:30–19:00；周六 08:30–17:00"
+
+
+async def test_a_kind_that_has_no_tag_is_looked_for_in_names_and_cuisines(world: World) -> None:
+    result = await world.result({"intent": "nearby", "place": STATION, "keywords": ["vegan"]})
+    assert [place["name"] for place in result.places] == ["Gartenküche"]
+
+
+async def test_few_hits_widen_the_search_and_that_is_told(world: World) -> None:
+    task = {"intent": "nearby", "place": STATION, "keywords": ["pharmacy"], "radius_m": 500}
+    result = await world.result(task)
+    assert [place["name"] for place in result.places] == ["Mühlen-Apotheke"]
+    assert [gap["code"] for gap in result.gaps] == ["map_widened"]
+
+
+async def test_a_district_is_searched_within_its_bounds(world: World) -> None:
+    for intent in ("area", "nearby"):
+        result = await world.result(
+            {"intent": intent, "place": "Mill Quarter", "keywords": ["pharmacy", "cafe"]}
+        )
+        assert [place["name"] for place in result.places] == ["Mühlen-Apotheke"]
+
+
+async def test_a_named_place_comes_with_one_request(world: World) -> None:
+    result = await world.result({"intent": "poi", "place": "Museum of Rivers", "city": "Lake City"})
+    assert [(p["name"], p["cost"]) for p in result.places] == [("Museum der Flüsse", 0.0)]
+    assert len(world.lab.service.requests) == 1
+
+
+async def test_of_two_places_of_a_name_the_other_s_city_is_told(world: World) -> None:
+    task = {"intent": "nearby", "place": "Café Morgenrot", "keywords": ["museum"]}
+    result = await world.result(task)
+    assert [gap["code"] for gap in result.gaps if "Nordhaven" in gap["message"]] == [
+        "map_ambiguous"
+    ]
+    result = await world.result({**task, "country": "fi"})
+    assert [place["name_en"] for place in result.places] == ["Sea Museum"]
+
+
+async def test_a_way_has_its_line_and_steps(world: World) -> None:
+    ends = {"origin": STATION, "destination": "Museum der Flüsse"}
+    for mode, profile in (("walking", "foot"), ("bicycling", "bike"), ("driving", "car")):
+        [route] = (await world.result({"intent": "route", "mode": mode, **ends})).routes
+        assert (route["mode"], route["distance_m"]) == (mode, 602)
+        assert route["line"] == [[13.406, 52.521], [13.403, 52.521], [13.4, 52.519]]
+        assert route["steps"][1]["instruction"] == "turn left into Uferweg"
+        assert f"fossgis_osrm_{profile}" in route["url"]
+
+
+async def test_that_there_are_no_timetables_is_said_before_the_way_on_foot(world: World) -> None:
+    task = {"intent": "route", "origin": STATION, "destination": "Uferpark", "mode": "transit"}
+    result = await world.result(task)
+    assert [route["mode"] for route in result.routes] == ["walking"]
+    assert [gap["message"] for gap in result.gaps] == [say("map.no_timetables.walking", "en")]
+
+
+async def test_a_forecast_is_open_meteo_s_and_on_the_clock_there(world: World) -> None:
+    result = await world.result({"intent": "weather", "city": "Seestadt"}, "zh")
+    [weather] = result.weather
+    assert (weather["city"], weather["zone"]) == ("湖城 (Seestadt)", "Europe/Berlin")
+    day = weather["days"][0]
+    assert (day["day"], day["low_c"], day["high_c"], day["wind"]) == ("阴", -1, 5, "西北风 4 级")
+    assert [source["provider"] for source in result.sources] == ["Open-Meteo"]
+
+
+async def test_a_position_has_a_district_and_things_around_it(world: World) -> None:
+    assert await world.maps.district(HERE, "en", meter=meter()) == "Seestadt, DE"  # type: ignore[arg-type]
+    result = await world.result({"intent": "nearby", "keywords": ["park"]}, near=HERE)
+    assert [place["name"] for place in result.places] == ["Uferpark"]
+    assert result.places[0]["distance_from"] == say("map.here", "en")
+
+
+async def test_an_unknown_place_is_a_gap_in_the_words_asked(world: World) -> None:
+    result = await world.result({"intent": "nearby", "place": "Nowhere Hall", "keywords": ["bar"]})
+    assert [(gap["provider"], gap["code"]) for gap in result.gaps] == [
+        ("osm", "map_place_not_found")
+    ]
+    assert "Nowhere Hall" in result.gaps[0]["message"]
+
+
+async def test_walks_are_measured_on_the_way_in_one_request(world: World) -> None:
+    task = {"intent": "nearby", "place": STATION, "keywords": ["cafe"]}
+    result = await world.result(task)
+    points = [place["location"] for place in result.places]
+    legs = await world.maps.walks(points, meter=meter(), on_call=lambda call: None)
+    assert len(legs) == len(points) * (len(points) - 1)
+    from_one = await world.maps.walks_from(
+        points[0], points[1:], meter=meter(), on_call=lambda call: None
+    )
+    assert from_one[0]["distance_m"] == legs[0, 1]["distance_m"]
+    assert len(world.lab.asked("/osrm")) == 2
+
+
+async def test_a_model_s_calls_bring_records_and_ids_stand_for_positions(world: World) -> None:
+    result = MapResult()
+    found = await world.call(result, "osm_nearby", location="13.406,52.521", kinds="cafe|museum")
+    assert str(found.content).startswith("[^a0-0] ")
+    way = await world.call(
+        result, "osm_route", origin="osm:node/11", destination="way/19", mode="walking"
+    )
+    assert way.status == "success"
+    assert "Museum der Flüsse" in str(way.content)
+    wrong = await world.call(result, "osm_route", origin="x", destination="y", mode="flying")
+    assert wrong.status == "error"
+
+
+async def test_tools_are_offered_before_the_server_starts(world: World) -> None:
+    tools = await world.maps.tools(
+        MapResult(), "q", options=MapOptions("a0", "en"), meter=meter(), on_call=lambda call: None
+    )
+    assert {tool.name for tool in tools.tools} >= {"osm_nearby", "osm_route", "osm_weather"}
+    assert not world.maps.running
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [(429, "map_rate"), (403, "map_key_invalid"), (504, "map_busy"), (400, "map_bad_request")],
+)
+async def test_a_refusal_of_a_service_is_told_by_what_it_means(
+    world: World, status: int, code: str
+) -> None:
+    world.lab.service.fail("status", status=status, times=None, body={"error": "no"})
+    result = await world.result({"intent": "nearby", "place": STATION, "keywords": ["cafe"]})
+    assert [(gap["provider"], gap["code"]) for gap in result.gaps] == [("osm", code)]
+    assert "osm" not in result.gaps[0]["message"].split()
+
+
+async def test_requests_name_the_program_and_whom_to_turn_to() -> None:
+    async with osm_world(tanlu_contact="maps@example.org") as world:
+        await world.result({"intent": "poi", "place": "Uferpark"})
+        [request] = world.lab.service.requests
+    assert request.headers["User-Agent"].startswith("tanlu/")
+    assert "maps@example.org" in request.headers["User-Agent"]
+
+
+async def test_the_public_services_are_not_asked_by_nobody_in_particular() -> None:
+    maps = build_maps(Settings(map_servers="osm"), Calls())
+    with pytest.raises(ProviderRefused) as caught:
+        await maps.clients[0].session.ready()
+    result = await maps.map_result(
+        MapTask(intent="poi", place="Louvre"), "q",
+        options=MapOptions("a0", "en"), meter=meter(), on_call=lambda call: None,
+    )  # fmt: skip
+    assert caught.value.code == "map_key_missing"
+    assert "TANLU_CONTACT" in result.gaps[0]["message"]
+    assert set(maps.clients[0].server.service_of.values()) == {
+        "nominatim", "overpass", "osrm", "open-meteo",
+    }  # fmt: skip
+    assert all(url.startswith("https://") for url in PUBLIC.values())
+
+
+async def test_ten_questions_at_once_about_one_place_ask_each_service_once(world: World) -> None:
+    task = {"intent": "nearby", "place": STATION, "keywords": ["cafe"]}
+    results = await asyncio.gather(*(world.result(task) for _ in range(10)))
+    assert {len(result.places) for result in results} == {4}
+    assert len(world.lab.service.requests) == 2
+
+
+async def test_places_of_a_real_extract_are_found_with_their_hours() -> None:
+    async with osm_world(extract_elements()) as world:
+        result = await world.result(
+            {"intent": "area", "place": "Helsinki", "keywords": ["cafe", "museum", "pharmacy"]}
+        )
+        ekberg = await world.result({"intent": "poi", "place": "Ekberg", "city": "Helsinki"})
+    assert len(result.places) == 8
+    assert sum("opening" in place for place in result.places) >= 6
+    assert ekberg.places[0]["opening"]
