@@ -126,7 +126,8 @@ def _text(name: str, value: Any) -> str:
 def _points(name: str, text: str) -> str:
     points = [parse_lnglat(part) for part in text.split("|")]
     if not points or None in points:
-        raise _bad(f'{name} must be "longitude,latitude" in degrees, not "{text[:60]}"')
+        said = f'"longitude,latitude" in degrees or the id of a place, not "{text[:60]}"'
+        raise _bad(f"{name} must be {said}")
     return "|".join(f"{point[0]:.6f},{point[1]:.6f}" for point in points if point)
 
 
