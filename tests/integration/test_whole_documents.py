@@ -1,11 +1,13 @@
 """Own documents that a question names: read whole, never filtered; nothing else where so wanted."""
 
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from agent.assistants.common.whole_documents import WholeDocuments
 from agent.core.errors import ProviderUnavailable
+from agent.knowledge.types import KnownDocument
 from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import block
 from agent.texts import say
@@ -75,6 +77,8 @@ async def test_only_own_documents_means_that_nothing_outside_hears_of_it(
     assert all(f'title="{name}"' in shown(lab) for name in FILES)
     assert {source["kind"] for source in told(state)["sources"]} == {"document"}
     assert told(state)["gaps"] == []
+    # That all were read is said; a table of one row would say it again.
+    assert say("plan_execute.consulted_head", "zh") not in str(answer_of(state).text)
 
 
 async def test_the_review_says_that_nothing_outside_is_searched(lab: PlanLab) -> None:
@@ -168,3 +172,11 @@ async def test_a_document_cannot_cite_for_us_or_open_our_tags(lab: PlanLab) -> N
     (line,) = [row for row in lab.llm.asked("dossier")[0].user.splitlines() if "见" in row]
     assert "[^o0-0]" not in line.partition("]")[2]
     assert "<task>" not in line
+
+
+def test_a_reader_is_told_three_of_the_documents_not_read_and_how_many_more() -> None:
+    unread = [cast(KnownDocument, {"title": f"File {n}", "path": f"{n}.txt"}) for n in range(11)]
+    said = WholeDocuments(unread=unread).coverage("en")
+    names = "File 0, File 1, File 2 and 8 more"
+    assert said == f"Read whole: 0 of 11 of your documents; not whole: {names}."
+    assert WholeDocuments(unread=unread[:3]).coverage("en").endswith("File 0, File 1, File 2.")

@@ -61,7 +61,7 @@ from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import task_prompt
 from agent.search.documents import Document
 from agent.search.hits import beginning, only_known
-from agent.state import Turn
+from agent.state import Turn, reader_language
 from agent.texts import Language, reason_of
 
 _TITLE = 200
@@ -194,7 +194,7 @@ async def search_info(
         pre_questions=targets,
         passages=passages,
         whole_documents=[document["id"] for document in whole.read],
-        documents_read=whole.coverage(state["turn"]["language"]),
+        documents_read=whole.coverage(reader_language(state["turn"])),
         differences=differences,
         sources_gathered=sources_of(chosen, state["turn"]["language"]),
         gaps=gaps,

@@ -104,11 +104,17 @@ def consulted_section(state: PlanState, used: Sequence[Source], language: Langua
 
 
 def consulted_rows(state: PlanState, used: Sequence[Source], language: Language) -> list[str]:
-    """Return a row for each source: name, kind, distinct documents found, and cited."""
+    """Return a row for each source: name, kind, distinct documents found, and cited.
+
+    None where there is but the reader's own documents: how many were read is told anyway.
+    """
     by_source: dict[tuple[str, str], set[str]] = {}
     for name, kind, key in _consulted_documents(state, language):
         by_source.setdefault((name, kind), set()).add(key)
     cited = {_key(source) for source in used}
+    own = say("plan_execute.kinds.document", language)
+    if all(kind == own for _, kind in by_source):
+        return []
     return [
         f"| {cell(name)} | {kind} | {len(keys)} | {len(keys & cited)} |"
         for (name, kind), keys in by_source.items()
