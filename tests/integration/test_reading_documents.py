@@ -25,6 +25,7 @@ from agent.runs.reply_cache import ReplyCache
 from agent.sample.records import load_sample
 from agent.services import build_services
 from agent.settings import read_settings
+from tests.support import office_files as files
 from tests.support.reading import Outside, assembled, outside_fixture, simple_pdf  # noqa: F401
 from tests.support.scripted import meter
 
@@ -54,6 +55,45 @@ async def test_an_article_says_where_it_is_from(outside: Outside) -> None:
     assert (article.url, article.final_url) == (asked, outside.url("/a"))
     assert (article.title, article.kind, article.partial) == ("Guide", "html", False)
     assert "灵隐寺 75 元" in article.text
+
+
+OFFICE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "title", "words"),
+    [
+        (files.word(), OFFICE, "Lease wordtitle", "| 研发部 worddept | 101 |"),
+        (files.workbook(), "application/octet-stream", "", "| 研发部 worddept | ¥1,234.50 |"),
+        (files.slides(), "application/zip-compressed", "", None),
+        (b"{\\rtf1 wordrtf}", "application/msword", "", "wordrtf"),
+        ('[{"站": "一"}, {"站": "二"}]'.encode(), "application/json", "", "站: 一\n站: 二"),
+    ],
+)
+async def test_a_document_of_office_behind_an_address_is_read(
+    outside: Outside, body: bytes, kind: str, title: str, words: str | None
+) -> None:
+    if words is None:
+        assert await refusal(outside, body, kind) == "page_kind"
+        return
+    article = await outside.reader().read(outside.put("/a", body, kind), meter=meter())
+    assert article.title == title
+    assert words in article.text
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "code"),
+    [
+        (files.OLE + bytes(600), "application/msword", "page_kind"),
+        (files.package({"a.txt": "words"}), "application/octet-stream", "page_kind"),
+        (files.word()[:9_000], OFFICE, "page_kind"),
+        (files.open_document("text", "", "<manifest:encryption-data/>"), OFFICE, "page_encrypted"),
+    ],
+)
+async def test_a_document_of_office_that_cannot_be_read_says_why(
+    outside: Outside, body: bytes, kind: str, code: str
+) -> None:
+    assert await refusal(outside, body, kind) == code
 
 
 async def test_a_large_page_is_read_up_to_what_is_kept(outside: Outside) -> None:

@@ -12,6 +12,7 @@ from agent.core.errors import MalformedReply, ProviderRefused
 from agent.reading.extract import kind_of, page_text
 from agent.reading.extractors import html_text, whole_html
 from agent.reading.fetch import Body, Robots
+from tests.support import office_files as files
 
 
 def unpacked(encoding: str, sent: bytes, *, limit: int = 1000, step: int = 7) -> bytes:
@@ -92,6 +93,13 @@ def test_one_bad_byte_does_not_change_the_encoding_of_a_page() -> None:
         (b"%PDF-1.4", "text/html", "pdf"),
         (b"words", "text/plain", "text"),
         (b"words", "", "text"),
+        (b"PK\x03\x04", "application/octet-stream", "package"),
+        (b"{\\rtf1", "application/msword", "rtf"),
+        (files.OLE, "application/msword", "ole"),
+        (b"a\tb", "application/vnd.ms-excel", "text"),
+        (b"<table>", "application/vnd.ms-excel", "html"),
+        (b"{}", "application/json; charset=utf-8", "json"),
+        (b"<rss/>", "application/rss+xml", "xml"),
     ],
 )
 def test_a_documents_kind_is_seen(body: bytes, content_type: str, kind: str) -> None:
@@ -102,7 +110,6 @@ def test_a_documents_kind_is_seen(body: bytes, content_type: str, kind: str) -> 
     ("body", "content_type", "code"),
     [
         (b"\x89PNG", "image/png", "page_kind"),
-        (b"PK\x03\x04", "application/octet-stream", "page_kind"),
         (b"<html>sorry", "application/pdf", "page_unreadable"),
     ],
 )

@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from agent.core.strings import valid_text
 from agent.knowledge.file_events import ReadEvent, batches, note_on, one_document, title_of
@@ -28,13 +28,12 @@ from agent.knowledge.markup import (
 )
 from agent.knowledge.split import Block, Sections, split
 from agent.knowledge.tables import read_table
-from agent.reading import office, text_formats
 from agent.reading.encoding import UnknownEncoding, encoding_of
 from agent.reading.extract import page_text
-from agent.reading.office import OLE, package_kind
-from agent.reading.parts import CannotRead, FilePart
+from agent.reading.formats import OF_BYTES, OF_FILES, OF_TEXT
+from agent.reading.office import package_kind
+from agent.reading.parts import OLE, CannotRead, FilePart
 from agent.reading.pdf import BROKEN, open_pdf
-from agent.reading.sheets import read_xlsx
 
 KINDS: Mapping[str, str] = {
     ".pdf": "pdf",
@@ -103,7 +102,7 @@ def kind_of(path: Path) -> str | None:
             head = file.read(_HEAD)
             if head.startswith(b"PK\x03\x04"):
                 file.seek(0)
-                return package_kind(file) or (named if named in _READERS_OF_FILES else None)
+                return package_kind(file) or (named if named in OF_FILES else None)
     except OSError:
         return named
     if head.startswith(b"%PDF-"):
@@ -111,7 +110,7 @@ def kind_of(path: Path) -> str | None:
     if head.startswith(b"{\\rtf"):
         return "rtf"
     if head.startswith(OLE):
-        return "ole" if named in _READERS_OF_FILES or ending in _OLD else None
+        return "ole" if named in OF_FILES or ending in _OLD else None
     is_picture = (mimetypes.guess_type(path.name)[0] or "").startswith("image/")
     if named is None and not is_picture and _is_text(head):
         is_page = _without_mark(head).startswith(_HTML)
@@ -134,9 +133,9 @@ def read_events(path: str, kind: str, first: int = 1) -> Iterator[ReadEvent]:
         yield from read_pdf(path, first)
     elif kind == "csv":
         yield from read_table(path)
-    elif kind in _READERS_OF_FILES:
+    elif kind in OF_FILES:
         with open(path, "rb") as file:
-            yield from _part_events(_READERS_OF_FILES[kind](file), title_of(path))
+            yield from _part_events(OF_FILES[kind](file), title_of(path))
     else:
         with open(path, "rb") as file:
             body = file.read(MAX_BYTES[kind] + 1)
@@ -273,24 +272,8 @@ _READERS: Mapping[str, _BodyReader] = {
     "markdown": _read_markdown,
     "text": _read_text,
     "html": _read_html,
-    "rtf": _of_bytes(text_formats.read_rtf),
-    "mail": _of_bytes(text_formats.read_mail),
-    "xml": _of_bytes(text_formats.read_xml),
-    "json": _of_text(text_formats.read_json),
-    "json_lines": _of_text(text_formats.read_json_lines),
-    "subtitles": _of_text(text_formats.read_subtitles),
-    "rst": _of_text(text_formats.read_rst),
-    "org": _of_text(text_formats.read_org),
-    "tex": _of_text(text_formats.read_tex),
-    "lines": _of_text(text_formats.read_lines),
-}
-_READERS_OF_FILES: Mapping[str, Callable[[BinaryIO], Iterable[FilePart]]] = {
-    "docx": office.read_docx,
-    "xlsx": read_xlsx,
-    "pptx": office.read_pptx,
-    "odf": office.read_odf,
-    "epub": office.read_epub,
-    "ole": office.refuse_ole,
+    **{kind: _of_bytes(reader) for kind, reader in OF_BYTES.items()},
+    **{kind: _of_text(reader) for kind, reader in OF_TEXT.items()},
 }
 
 

@@ -8,12 +8,14 @@ import asyncio
 import codecs
 import re
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from agent.core.errors import ProviderRefused, ProviderUnavailable
 from agent.core.strings import valid_text
 from agent.reading.encoding import UnknownEncoding, encoding_of
 from agent.reading.extractors import ExtractedPage
+from agent.reading.parts import OLE
 from agent.reading.workers import Workers
 
 _BOMS = (
@@ -87,7 +89,26 @@ HTML = ("text/html", "application/xhtml+xml")
 PDF = ("application/pdf", "application/x-pdf")
 PLAIN = ("text/plain", "text/markdown", "text/x-markdown", "text/csv")
 UNKNOWN = ("application/octet-stream", "binary/octet-stream")
-KINDS = (*HTML, *PDF, *PLAIN, *UNKNOWN)
+_OPEN, _OFFICE = (
+    "application/vnd.oasis.opendocument",
+    "application/vnd.openxmlformats-officedocument",
+)
+DOCUMENTS: Mapping[str, str] = {
+    f"{_OFFICE}.wordprocessingml.document": "package",
+    f"{_OFFICE}.spreadsheetml.sheet": "package",
+    f"{_OFFICE}.presentationml.presentation": "package",
+    f"{_OPEN}.text": "package", f"{_OPEN}.spreadsheet": "package",
+    f"{_OPEN}.presentation": "package",
+    "application/epub+zip": "package",
+    "application/msword": "ole", "application/vnd.ms-excel": "ole",
+    "application/vnd.ms-powerpoint": "ole",
+    "application/rtf": "rtf", "text/rtf": "rtf",
+    "application/json": "json", "application/geo+json": "json", "application/ld+json": "json",
+    "application/xml": "xml", "text/xml": "xml", "application/rss+xml": "xml",
+    "application/atom+xml": "xml",
+}  # fmt: skip
+"""Content type → kind of the reader in `reading.formats`; sites mix up those of Office."""
+KINDS = (*HTML, *PDF, *PLAIN, *UNKNOWN, *DOCUMENTS)
 MAX_MARKUP = 1_000_000
 """Characters of HTML that are looked at; more of it takes its reader longer than it has."""
 
@@ -96,6 +117,7 @@ _MESSAGES = {
     "page_encrypted": "the document needs a password",
     "page_too_complex": "the document needs more memory than it gets",
     "page_empty": "there is no text in it",
+    "page_kind": "it is not a kind of file that is read",
     "timeout": "the document was not read in its time",
 }
 
@@ -120,7 +142,7 @@ class Extractor:
         self._workers = Workers(command)
 
     async def extract(self, body: bytes, content_type: str) -> tuple[ExtractedPage, str]:
-        """Return the text and the kind (html, pdf, text) of a body.
+        """Return the text and the kind (html, pdf, text, or one of `reading.formats`) of a body.
 
         Raises ProviderRefused: page_kind, page_empty, page_unreadable, page_encrypted,
         page_too_complex; ProviderUnavailable timeout.
@@ -131,7 +153,7 @@ class Extractor:
         elif kind == "html":
             extracted = await self._html(body, content_type)
         else:
-            extracted = await self._workers.read("pdf", body, seconds=self._limits.seconds)
+            extracted = await self._workers.read(kind, body, seconds=self._limits.seconds)
         return self._accept(extracted), kind
 
     async def _html(self, body: bytes, content_type: str) -> ExtractedPage:
@@ -161,10 +183,18 @@ def kind_of(body: bytes, content_type: str) -> str:
     head = body[:1024].lstrip()
     if head.startswith(b"%PDF-"):
         return "pdf"
+    if head.startswith((b"PK\x03\x04", b"{\\rtf")):
+        return "package" if head.startswith(b"PK") else "rtf"
     if media_type in PDF:
         raise ProviderRefused("reader", _MESSAGES["page_unreadable"], code="page_unreadable")
     if media_type in HTML or (media_type in (*UNKNOWN, "") and head[:1] == b"<"):
         return "html"
+    kind = DOCUMENTS.get(media_type)
+    if kind == "ole" and not body.startswith(OLE):
+        # Sites call tables of HTML or tabs Excel's.
+        return "html" if head[:1] == b"<" else "text"
+    if kind:
+        return kind
     if media_type in PLAIN or (media_type == "" and b"\x00" not in head):
         return "text"
     raise ProviderRefused("reader", f"{media_type[:80]} is not read", code="page_kind")

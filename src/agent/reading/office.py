@@ -15,8 +15,6 @@ from agent.reading.extract import page_text
 from agent.reading.extractors import whole_html
 from agent.reading.parts import CannotRead, FilePart, table_parts
 
-OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-"""How files of Office before 2007 begin, and those of today that have a password."""
 _UNPACKED, _MEMBERS = 256 << 20, 20_000
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp", ".emf", ".wmf")
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"

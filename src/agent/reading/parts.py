@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+"""How files of Office before 2007 begin, and those of today that have a password."""
 MAX_CELLS, MAX_CELL = 200, 20_000
 """Cells of a row and characters of a cell that are kept."""
 _ROWS = 200

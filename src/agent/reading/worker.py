@@ -62,7 +62,11 @@ def _read_safely(kind: str, body: bytes, seconds: int, max_chars: int) -> Extrac
 def _read(kind: str, body: bytes, seconds: int, max_chars: int) -> ExtractedPage:
     if kind == "html":
         return html_text(body.decode("utf-8", "replace"))
-    return pdf_text(body, max_chars=max_chars, seconds=seconds * _RESERVE)
+    if kind == "pdf":
+        return pdf_text(body, max_chars=max_chars, seconds=seconds * _RESERVE)
+    from agent.reading.formats import document_text
+
+    return document_text(kind, body, max_chars=max_chars)
 
 
 if __name__ == "__main__":
