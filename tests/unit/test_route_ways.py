@@ -10,7 +10,7 @@ from agent.evidence.types import Leg, Place
 from agent.evidence.way_steps import step_text
 from agent.mcp.amap.records import AmapReader
 from agent.mcp.amap.tools import TOOLS_BY_INTENT, clean_arguments
-from agent.texts import Language
+from agent.texts import Language, say
 from tests.unit.test_map_places import DETAIL, reader
 
 ENDS = {"origin": "120.212600,30.291100", "destination": "120.148732,30.242834"}
@@ -272,3 +272,15 @@ def test_a_position_that_a_model_rounds_is_the_known_place_beside_it() -> None:
     far = {"origin": "120.2167,30.2911", "destination": "120.1487,30.2428"}
     AmapReader(amap.records).read("maps_direction_walking", far, WALK)
     assert [route["origin"] for route in amap.records.result.routes] == ["甲"]
+
+
+def test_a_section_has_steps_only_in_the_languages_that_steps_are_told_in() -> None:
+    amap = entered("maps_direction_walking", WALK, "walking")
+    (route,) = amap.records.result.routes
+    (german,) = record_sections([route], [], "de")
+    (english,) = record_sections([route], [], "en")
+    assert "第0路" in english
+    assert "第0路" not in german
+    assert say("records.modes.walking", "de") in german
+    transit = entered("maps_direction_transit_integrated", TRANSIT, "transit").records.result.routes
+    assert "龙翔桥" in record_sections(transit, [], "de")[0]

@@ -193,14 +193,14 @@ def _verdict_texts(verdicts: Iterable[PlaceVerdict], language: Language) -> list
     return [say(f"constraints.marks.{v['verdict']}", language, text=v["text"]) for v in verdicts]
 
 
-def route_text(route: Route, language: Language) -> str:
-    """Return the mode, the ends, the distance, the duration, and the way itself."""
+def route_text(route: Route, language: Language, *, steps: bool = True) -> str:
+    """Return the mode, the ends, the distance, the duration, and the way; by choice without it."""
     mode = say(f"records.modes.{route['mode']}", language)
     ends = in_script(f"{route['origin']} → {route['destination']}", language)
     facts = (
         distance_text(route["distance_m"]),
         duration_text(route["duration_s"], language),
-        way_text(route["steps"], language),
+        way_text(route["steps"], language) if steps else "",
     )
     return " · ".join(
         [f"{mode}{say('punctuation.colon', language)}{ends}", *(fact for fact in facts if fact)]
@@ -209,13 +209,17 @@ def route_text(route: Route, language: Language) -> str:
 
 def way_text(steps: Sequence[RouteStep], language: Language) -> str:
     """Return the lines, stops and transfers of a ride; of another way its first three steps."""
-    if any("line" in step for step in steps):
+    if _is_ride(steps):
         return _journey_text(steps, language)
     parts = [step_text(step["instruction"], language) for step in steps]
     parts = [part for part in parts if part]
     more = " …" if len(parts) > _MAIN_STEPS else ""
     way = say("punctuation.semicolon", language).join(parts[:_MAIN_STEPS]) + more
     return in_script(way, language)
+
+
+def _is_ride(steps: Sequence[RouteStep]) -> bool:
+    return any("line" in step for step in steps)
 
 
 def ride_text(step: RouteStep, language: Language) -> str:
@@ -373,7 +377,12 @@ def record_sections(
     untold = [r for r in routes if r["source"] not in cited or not _tells(stated, r)]
     once = {r["id"]: r for r in untold if not is_report or r["source"] in cited}
     if once:
-        lines = [f"- {route_text(r, language)} [^{r['source']}]" for r in once.values()]
+        # Steps are told in Chinese and English; the link has them, too.
+        has_steps = language == "en" or is_chinese(language)
+        lines = [
+            f"- {route_text(r, language, steps=has_steps or _is_ride(r['steps']))} [^{r['source']}]"
+            for r in once.values()
+        ]
         sections.append("\n".join([say("answer.routes", language), *lines]))
     told = {_city(w) for w in weather if w["source"] in cited and _tells_of(stated, w, days)}
     if rest := [w for w in one_a_city(weather) if _city(w) not in told]:
