@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from agent.sample.records import is_chinese
+from agent.core.strings import has_han
 
 FOLDER = Path(__file__).parents[1] / "src" / "agent" / "sample" / "data" / "papers"
 _WIDTH, _HEIGHT, _MARGIN = 595, 842, 64
@@ -34,7 +34,7 @@ _CHINESE = (
 
 def pdf(source: str) -> bytes:
     """Return a document of A4 pages with the title in its metadata."""
-    chinese = is_chinese(source)
+    chinese = has_han(source)
     title = source.partition("\n")[0].lstrip("# ").strip()
     pages = [_content(part, chinese) for part in re.split(r"^---$", source, flags=re.MULTILINE)]
     numbers = [5 + 2 * n for n in range(len(pages))]

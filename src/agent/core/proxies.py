@@ -6,7 +6,6 @@ around a value do not count.
 
 import ipaddress
 import os
-import re
 import urllib.request
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,7 +17,6 @@ from agent.core.redaction import hide
 
 _SCHEMES = ("http", "https", "socks5", "socks5h")
 _VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
-_BLANK = re.compile(r"\s")
 
 
 def proxy_for(url: str) -> str | None:
@@ -52,7 +50,7 @@ def _usable(value: str, variable: str) -> str:
     proxy = value if "://" in value else f"http://{value}"
     try:
         parts = urlsplit(proxy)
-        is_address = parts.hostname and (parts.port or True) and not _BLANK.search(proxy)
+        is_address = parts.hostname and (parts.port or True) and not any(map(str.isspace, proxy))
     except ValueError:
         raise ConfigurationError(variable, "is no address of a proxy") from None
     hide(parts.password)

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from string import ascii_letters, digits, punctuation
 from typing import Any
 
@@ -14,6 +14,21 @@ _INVALID = re.compile(
 _LINE_ENDS = "\x0b\x0c\x1c\x1d\x1e\x85"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _OPEN_BRACKET = re.compile(r"[(（\[【][^)）\]】]*$")
+
+
+def has_han(text: str) -> bool:
+    """Return whether a Chinese character stands in a text."""
+    return any("\u3400" <= char <= "\u9fff" for char in text)
+
+
+def word_set(text: str) -> frozenset[str]:
+    """Return the words between the blanks of a list of words."""
+    return frozenset(text.split())
+
+
+def has_any(text: str, words: Iterable[str]) -> bool:
+    """Return whether one of the words stands in a text, within longer words too."""
+    return any(word in text for word in words)
 
 
 def valid_text(text: str) -> str:

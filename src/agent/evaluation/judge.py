@@ -50,7 +50,9 @@ class ShortVerdict(BaseModel):
     @field_validator("verdict", mode="before")
     @classmethod
     def _fold(cls, value: object) -> object:
-        return re.sub(r"[\s-]+", "_", value.strip().lower()) if isinstance(value, str) else value
+        return (
+            "_".join(value.lower().replace("-", " ").split()) if isinstance(value, str) else value
+        )
 
 
 class CriterionScore(BaseModel):

@@ -84,7 +84,7 @@ def read_marker(content: str, letters: frozenset[str]) -> list[str] | None:
 
 def _squashed(name: str) -> str:
     """Return an id without what parts it: `w0-1`, `w01` and `*w0.1` are one."""
-    return re.sub(r"[^a-z0-9]", "", name.lower())
+    return "".join(char for char in name.lower() if char.isascii() and char.isalnum())
 
 
 def _letters(name: str) -> str:

@@ -14,6 +14,7 @@ from datetime import date, datetime, timedelta
 import opening_hours
 
 from agent.core.patterns import piece
+from agent.core.strings import has_any
 from agent.evidence.types import Place
 from agent.texts import Language, say
 
@@ -87,7 +88,7 @@ _TOKEN = re.compile(
     r"|(?P<word>[a-z]+|[^\W\d_])",
     re.IGNORECASE,
 )
-_EXCEPTIONS = re.compile("非营业时段")
+_EXCEPTIONS = "非营业时段"
 """What follows are dates of one year."""
 _DASHES = re.compile(r"[-~]{2,}|[‐‑‒–—―─~〜]+")
 _NO_MATTER = re.compile(r"[\s,，、;；:。.!/|&+-]*")
@@ -95,8 +96,8 @@ _TIME = re.compile(
     rf"((?:(?:{_PART})\s*:?\s*){{0,2}})(\d{{1,2}})(?:[:点时](半|\d{{1,2}})?)?\D*?(?:([ap])\.?m)?$",
     re.IGNORECASE,
 )
-_LATER_PARTS = re.compile("下午|傍晚|晚|夜")
-_NEXT_DAY = re.compile("次日|翌日|第二天")
+_LATER_PARTS = ("下午", "傍晚", "晚", "夜")
+_NEXT_DAY = ("次日", "翌日", "第二天")
 _NAMED_DAYS = {
     name: at for at, name in enumerate(("mon", "tue", "wed", "thu", "fri", "sat", "sun"), 1)
 }
@@ -115,7 +116,7 @@ def weekly_hours(text: str) -> list[Hours]:
     try:
         if ".." in plain:
             raise ValueError("the text is cut")
-        return _Reader().read(piece(_EXCEPTIONS.split(plain)[0]).casefold())
+        return _Reader().read(piece(plain.split(_EXCEPTIONS)[0]).casefold())
     except ValueError:
         return [None]
 
@@ -285,9 +286,9 @@ def _days(kind: str, words: str, named: set[int]) -> set[int]:
 
 def _item_days(words: str) -> set[int]:
     """Return the weekdays of one item of a list: 周一至周五, 六日, weekends, 节假日 (none)."""
-    if re.search("工作日|weekday", words):
+    if has_any(words, ("工作日", "weekday")):
         return {1, 2, 3, 4, 5}
-    if re.search("周末|双休日|weekend", words):
+    if has_any(words, ("周末", "双休日", "weekend")):
         return {6, 7}
     ends = [] if "假" in words else list(_numbers(words))
     if not re.search(_TO, words):
@@ -314,7 +315,7 @@ def _span(words: str) -> tuple[int, int]:
     start, end = _minutes(first), _minutes(last)
     if ":" not in words and not re.search(r"[点时]|[ap]\.?m|n(?:igh|oo)", words):
         raise ValueError(words)
-    if _NEXT_DAY.search(last) or end <= start:
+    if has_any(last, _NEXT_DAY) or end <= start:
         end += DAY_MINUTES
     if start >= DAY_MINUTES or end > start + _LATEST:
         raise ValueError(words)
@@ -330,7 +331,9 @@ def _minutes(words: str) -> int:
     minute = 30 if rest == "半" else int(rest)
     if hour > _LATEST // 60 or minute > 59:
         raise ValueError(words)
-    if hour < 12 and (half == "p" or (_LATER_PARTS.search(part) and not _NEXT_DAY.search(part))):
+    if hour < 12 and (
+        half == "p" or (has_any(part, _LATER_PARTS) and not has_any(part, _NEXT_DAY))
+    ):
         hour += 12
     if hour == 12 and half == "a":
         hour = 0

@@ -6,15 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
+from agent.core.strings import has_han
 from agent.evidence.language import fold
 from agent.evidence.references import strip_references
 from agent.evidence.types import Place
 
 # It begins where a run of blanks does: one that no bracket follows is not looked through again.
 _BRANCH = re.compile(r"(?<!\s)\s*[(\[【][^()\[\]【】]*[)\]】]\s*$")
-_HAN_RUN = re.compile(r"[\u3400-\u9fff]")
 _LINK = re.compile(r"\]\([^()\s]*\)")
-_SPACE = re.compile(r"\s+")
 _ITEM = re.compile(r"\s{0,12}(?:[-*+•|]\s|(?:\*\*)?\d{1,3}[.)、])")
 _NUMBERED_ITEM = re.compile(r"\s{0,3}(?:\*\*)?(\d{1,3})[.)、]")
 _MASK = "\x00"
@@ -97,7 +96,7 @@ def _take(text: str, name: str) -> tuple[str, int | None]:
     if name not in text:
         return text, None
     pattern = re.escape(name)
-    if not _HAN_RUN.search(name):
+    if not has_han(name):
         if len(name) < _SHORTEST_LATIN:
             return text, None
         pattern = rf"(?<![a-z0-9]){pattern}(?![a-z0-9])"
@@ -111,7 +110,7 @@ def _plain(text: str) -> str:
     """Fold for comparison: width, case, brackets; spaces stay between Latin words only."""
     folded = fold(text).replace("·", "")
     folded = folded.translate(str.maketrans("【】[]「」《》", "()()()()"))
-    spaced = _SPACE.sub(" ", folded).strip()
+    spaced = " ".join(folded.split())
     return re.sub(r"(?<![a-z0-9.,!?]) | (?![a-z0-9])", "", spaced)
 
 

@@ -204,7 +204,7 @@ def _of_han(match: re.Match[str]) -> str | None:
         return _plain(
             Decimal(_TENS.get(text) or _MYRIADS.get(text) or _TENS[text[0]] * _MYRIADS["万"])
         )
-    value = chinese_number(re.sub(r"\s", "", text))
+    value = chinese_number("".join(text.split()))
     return None if value is None else _plain(value)
 
 
@@ -348,7 +348,7 @@ def _whole(match: re.Match[str]) -> str | None:
 
 
 def _tokens(words: str) -> list[str]:
-    return [word for word in re.split(r"[\s-]+", words.lower()) if word and word != "and"]
+    return [word for word in words.lower().replace("-", " ").split() if word != "and"]
 
 
 def english_number(words: str) -> Decimal | None:

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from agent.core.patterns import Linear, piece
+from agent.core.strings import has_any
 from agent.evidence.vocabulary import CITY, city_in, landmark_in, without_activities
 
 _HAN = "\u4e00-\u9fff"
@@ -104,7 +105,7 @@ _THE = r"(?:the\s+)?"
 _AFTER_EN = (
     r"(?=\s+(?:by|on|in|via|at|around|before|after|and|with|today|tomorrow|now)\b|[?.,!;]|$)"
 )
-_NO_NAME = re.compile("怎么|我")
+_NO_NAME = ("怎么", "我")
 # Each names `origin` and `destination`; the first that fits counts.
 _WAYS = tuple(
     re.compile(pattern, re.IGNORECASE)
@@ -142,7 +143,7 @@ def route_ends(text: str) -> Ends | None:
             # Before 从 stand words of politeness; in 从化 it is a part of the name.
             if len(behind := origin.rpartition("从")[2]) > 1:
                 origin = behind
-            if not _NO_NAME.search(origin):
+            if not has_any(origin, _NO_NAME):
                 rest = text.replace(origin, " ").replace(destination, " ")
                 return Ends(origin, destination, rest)
     return None

@@ -36,7 +36,6 @@ _INVISIBLE = re.compile(
     "\U000e0000-\U000e007f\ud800-\udfff]"
 )
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]")
-_SPACE = re.compile(r"\s+")
 
 
 def normalised_query(text: str, *, operators: bool = True) -> str:
@@ -117,7 +116,7 @@ def clean_text(text: str, limit: int) -> str:
     (in which instructions can hide) are removed; runs of white space become one space.
     """
     visible = _INVISIBLE.sub("", _CONTROL.sub("", text))
-    return _SPACE.sub(" ", unicodedata.normalize("NFC", visible)).strip()[:limit].rstrip()
+    return " ".join(unicodedata.normalize("NFC", visible).split())[:limit].rstrip()
 
 
 def is_visible(text: str) -> bool:

@@ -10,6 +10,7 @@ from datetime import date, datetime
 from importlib.resources import files
 from typing import Any
 
+from agent.core.strings import has_han
 from agent.evidence.figures import Figure, figures
 from agent.evidence.geo import distance_text, duration_text
 from agent.evidence.types import (
@@ -40,7 +41,6 @@ _TO_WEEKDAY = re.compile(r"(?<=[a-z])\s*(?:至|到|[-~])\s*(?=(?:Mon|Tue|Wed|Thu
 _WORD_END = re.compile(r"(?<=[a-z])(?=\d)")
 _WIND = re.compile(r"(\S+)风(?: (\S+) 级)?")
 _BRANCH = re.compile(r"\s*[(（\[【].*$")
-_HAN = re.compile(r"[\u3400-\u9fff]")
 _MAIN_STEPS = 3
 
 
@@ -68,7 +68,7 @@ def with_pinyin(places: Iterable[Place]) -> list[Place]:
         if place["district"]:
             place = Place(**{**place, "district_en": district_in_english(place["district"])})
         base = _BRANCH.sub("", place["name"])
-        if place.get("name_en") or not _HAN.search(base):
+        if place.get("name_en") or not has_han(base):
             return place
         sound = " ".join(" ".join(_syllables(base, toned=True)).split())
         return Place(**{**place, "name_pinyin": sound[:1].upper() + sound[1:]})
@@ -88,7 +88,7 @@ def district_in_english(name: str) -> str:
 
     Loads the dictionary of `with_pinyin`.
     """
-    if not _HAN.search(name):
+    if not has_han(name):
         return name
     suffix = next((each for each in _DISTRICTS if name.endswith(each) and name != each), "")
     first, *others = _syllables(name.removesuffix(suffix))

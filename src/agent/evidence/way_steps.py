@@ -5,6 +5,7 @@ import re
 from importlib.resources import files
 from typing import Any
 
+from agent.core.strings import has_han
 from agent.evidence.geo import distance_text
 from agent.texts import Language, is_chinese, say
 
@@ -22,7 +23,6 @@ _STEP = re.compile(
 )
 _ON_FOOT = re.compile(r"(?:行走|行驶|骑行|步行)$")
 _INTO = re.compile(r"(?P<turn>.+?)进入(?P<road>.+)")
-_HAN = re.compile(r"[\u3400-\u9fff]")
 _IS_ENGLISH = re.compile(r"[A-Za-z]+ ")
 _LONGEST = 60
 """Characters of a step in the map's own words."""
@@ -37,7 +37,7 @@ def step_text(instruction: str, language: Language) -> str:
     words = " ".join(instruction.split())
     if is_chinese(language):
         return words[:_LONGEST]
-    if not _HAN.search(words) or _IS_ENGLISH.match(words):
+    if not has_han(words) or _IS_ENGLISH.match(words):
         return words
     if english := in_english(words):
         return english

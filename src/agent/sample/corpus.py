@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Protocol, TypeVar
 
+from agent.core.strings import has_han
 from agent.evidence.geo import distance_m
 from agent.knowledge.terms import query_terms, terms
 from agent.sample.records import (
@@ -17,7 +18,6 @@ from agent.sample.records import (
     SamplePage,
     SamplePlace,
     has,
-    is_chinese,
     key,
     load_sample,
     phrase,
@@ -94,7 +94,7 @@ def search_pages(query: str, language: str | None = None, limit: int = 8) -> lis
 
     Pages in the query's own language stand before equals.
     """
-    own = "zh" if is_chinese(query) else "en"
+    own = "zh" if has_han(query) else "en"
     pages = [page for page in load_sample().pages if language in (None, page.language)]
     pages.sort(key=lambda page: (page.language != own, page.id))
     return search_records(query, pages, limit)
@@ -171,7 +171,7 @@ def _fitting_part(pool: list[SamplePlace], part: str) -> list[SamplePlace]:
     Otherwise any of its words will do, within the areas and cities it names.
     """
     words = part.split()
-    if len(words) == 1 or not is_chinese(part):
+    if len(words) == 1 or not has_han(part):
         if direct := [place for place in pool if _answers(place, part)]:
             return direct
         phrases = segments(part, _vocabulary())

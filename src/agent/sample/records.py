@@ -10,7 +10,8 @@ from functools import cache, cached_property
 from importlib import resources
 from typing import Any
 
-_CJK = re.compile("[\u3400-\u9fff]")
+from agent.core.strings import has_han
+
 _LATIN_WORD = re.compile(r"[a-z0-9]+")
 
 
@@ -29,13 +30,9 @@ def has(words: str, part: str) -> bool:
     """Tell whether the normal form `part` is in `words`; Latin text only as whole words."""
     if not part:
         return False
-    if _CJK.search(part):
+    if has_han(part):
         return part in words
     return re.search(rf"(?<![a-z0-9]){re.escape(part)}(?![a-z0-9])", words) is not None
-
-
-def is_chinese(text: str) -> bool:
-    return _CJK.search(text) is not None
 
 
 def segments(text: str, vocabulary: Collection[str]) -> list[str]:

@@ -18,7 +18,6 @@ from typing import Any
 _CODE = re.compile(r"(?<!\d)([034689]\d{5})(?!\d)")
 _MARK = re.compile(r"^\[[^\]]*\]")
 """What a list puts before a name, which nobody says."""
-_SPACE = re.compile(r"\s+")
 _PERIODS = ("报告期", "日期")
 _MOST_ROWS = 5000
 _MOST_TEXT = 2000
@@ -76,11 +75,11 @@ def send_tables(request: Mapping[str, Any], send: Callable[..., None]) -> None:
 
 def find_company(query: str, names: Iterable[Sequence[str]]) -> list[str] | None:
     """Return [code, name] of a query's company: by its code, else by the longest name in it."""
-    listed = {code: _SPACE.sub("", name) for code, name in names}
+    listed = {code: "".join(name.split()) for code, name in names}
     for code in _CODE.findall(query):
         if code in listed or not listed:
             return [code, listed.get(code, code)]
-    bare_query = _SPACE.sub("", query)
+    bare_query = "".join(query.split())
     # Two characters are also parts of words, unless they are all that is asked.
     fitting = [
         (len(bare), code)

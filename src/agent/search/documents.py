@@ -188,7 +188,9 @@ def passage(text: Any, limit: int = MAX_TEXT) -> str:
 def doi_of(value: Any) -> str | None:
     """Return a DOI without its address, in lower case."""
     bare = _DOI.sub("", value.strip()).lower() if isinstance(value, str) else ""
-    return bare if bare.startswith("10.") and "/" in bare and not re.search(r"\s", bare) else None
+    return (
+        bare if bare.startswith("10.") and "/" in bare and not any(map(str.isspace, bare)) else None
+    )
 
 
 def link_of(value: Any) -> str | None:

@@ -18,6 +18,7 @@ from agent.core.calls import Calls, Policy
 from agent.core.concurrency import SingleFlight
 from agent.core.errors import AgentError, MalformedReply, ProviderError, ProviderRefused
 from agent.core.faults import contained
+from agent.core.strings import word_set
 from agent.evidence.queries import clean_text
 from agent.search.documents import Document, FiledFigure, SourceEndpoint, distinct, make_document
 from agent.search.hits import MAX_QUERY, fields, plain_line, rows_of
@@ -29,30 +30,21 @@ _CIK = re.compile(r"\bCIK[\s:#]*0*(\d{1,10})\b", re.IGNORECASE)
 _MARKED = re.compile(r"(?:\$|\b(?:NASDAQ|NYSE|AMEX)\s*:\s*)([A-Za-z]{1,5}(?:[.-][A-Za-z])?)\b")
 _BRACKETED = re.compile(r"[(（]([A-Z]{1,5}(?:[.-][A-Z])?)[)）]")
 _CAPITALS = re.compile(r"[A-Z]{2,5}(?:-[A-Z])?")
-_LEGAL = frozenset(
-    re.findall(
-        r"\S+",
-        "inc corp corporation co company companies ltd limited plc llc lp sa nv ag se the trust "
-        "holding holdings group international class new de adr ads com",
-    )
+_LEGAL = word_set(
+    "inc corp corporation co company companies ltd limited plc llc lp sa nv ag se the trust "
+    "holding holdings group international class new de adr ads com"
 )
 # Written in capitals, and none of them the company that trades under it.
-_NO_TICKERS = frozenset(
-    re.findall(
-        r"\S+",
-        "AI AR CEO CFO CN DNA EBIT EPS ESG EU EV EVS FCF FY GAAP GDP GPU IFRS IP IPO IT LFP LNG ML "
-        "PE PV QA RD RNA ROE SEC UK US USA USD VR",
-    )
+_NO_TICKERS = word_set(
+    "AI AR CEO CFO CN DNA EBIT EPS ESG EU EV EVS FCF FY GAAP GDP GPU IFRS IP IPO IT LFP LNG ML "
+    "PE PV QA RD RNA ROE SEC UK US USA USD VR"
 )
-_FILLER = frozenset(
-    re.findall(
-        r"\S+",
-        "a about all an and annual any are as at by compare company company's current did do does "
-        "edgar filed filing filings financial figures fiscal for form from give has have how in is "
-        "it its last latest me most of on or over quarterly recent report reports results revenue "
-        "revenues sec show statement statements tell than that the their this to was were what "
-        "when where which who why with year 8-k 10-k 10-q 20-f 6-k",
-    )
+_FILLER = word_set(
+    "a about all an and annual any are as at by compare company company's current did do does "
+    "edgar filed filing filings financial figures fiscal for form from give has have how in is "
+    "it its last latest me most of on or over quarterly recent report reports results revenue "
+    "revenues sec show statement statements tell than that the their this to was were what "
+    "when where which who why with year 8-k 10-k 10-q 20-f 6-k"
 )
 _FEW = 3
 """Words of a query up to which a small letter says nothing about a name."""

@@ -1,7 +1,6 @@
 """Gaps: what a failure cost a run, and the one line of it that a reader is told."""
 
 import logging
-import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
@@ -10,6 +9,7 @@ from agent.core.errors import AgentError, ConfigurationError, KeyRefused
 from agent.core.strings import cut_at_break
 from agent.evidence.citations import inert
 from agent.evidence.grounding import says_not_found
+from agent.evidence.language import sentence_spans, words
 from agent.evidence.types import Gap, Query, Source
 from agent.models.catalogue import current, parse
 from agent.search.hits import LABELS, since_text
@@ -53,7 +53,6 @@ _ALWAYS_SAID = {
 }  # fmt: skip
 _IN_LINE, _LONGEST_NOTE = 2, 160
 _SAID, _SAID_MISSING, _ENOUGH_WORDS, _LEAST_WORDS = 0.6, 0.25, 5, 3
-_SENTENCES = re.compile(r"(?<=[。！？])|(?<=[.!?])\s+|\n+")
 
 
 def gap_lines(gaps: Sequence[Gap], language: Language, *, mapped: bool = True) -> str:
@@ -136,7 +135,7 @@ def reader_note(
     `verdict` is what a model that read all evidence says is missing: "" is nothing. A failure of
     the map is told beside it, with its cause where it brought nothing (not `mapped`).
     """
-    tells_of_none = refuses or any(map(says_not_found, _SENTENCES.split(text)))
+    tells_of_none = refuses or any(map(says_not_found, _sentences(text)))
     untold = [
         gap
         for gap in readers_gaps(gaps)
@@ -208,11 +207,9 @@ def _says_not_found(text: str, missing: str, share: float = _SAID_MISSING) -> bo
 
     `share` of the words of what is missing have to stand in that sentence.
     """
-    about = _words(missing)
-    sentences = (
-        _words(sentence) for sentence in _SENTENCES.split(text) if says_not_found(sentence)
-    )
-    return any(len(about & words) >= share * len(about) for words in sentences)
+    about = words(missing)
+    said = (words(sentence) for sentence in _sentences(text) if says_not_found(sentence))
+    return any(len(about & one) >= share * len(about) for one in said)
 
 
 def _repeats(text: str, note: str) -> bool:
@@ -220,17 +217,14 @@ def _repeats(text: str, note: str) -> bool:
 
     A report of a thousand words has most words of any note somewhere.
     """
-    words = _words(note)
-    long = len(words) >= _ENOUGH_WORDS
-    parts = text.split("\n\n") if long else _SENTENCES.split(text)
-    most = max(_LEAST_WORDS, _SAID * len(words))
-    return any(len(words & _words(part)) >= most for part in parts)
+    about = words(note)
+    parts = text.split("\n\n") if len(about) >= _ENOUGH_WORDS else _sentences(text)
+    most = max(_LEAST_WORDS, _SAID * len(about))
+    return any(len(about & words(part)) >= most for part in parts)
 
 
-def _words(text: str) -> set[str]:
-    """Return words of four letters or more, and the pairs of signs of what is not Latin."""
-    latin, other = re.findall(r"[a-z0-9]{4,}", text.casefold()), re.sub(r"[\W0-9A-Za-z]", "", text)
-    return {*latin, *(other[at : at + 2] for at in range(len(other) - 1))}
+def _sentences(text: str) -> list[str]:
+    return [text[start:end] for start, end in sentence_spans(text)]
 
 
 def gap_of(query: str, error: AgentError, part: str, language: Language) -> Gap:

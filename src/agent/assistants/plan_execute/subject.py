@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from agent.assistants.plan_execute.state import Task
+from agent.core.strings import has_han
 from agent.evidence.queries import clean_text, drop_seen
 from agent.evidence.types import Query
 from agent.knowledge.terms import query_terms, shared_terms
@@ -12,7 +13,6 @@ from agent.texts import detect_language
 MAX_QUERY, MAX_QUERIES, MAX_COMPANY = 300, 3, 200
 _BETWEEN_COMPANIES = re.compile("[;；、\n]")
 _BETWEEN_NAMES = re.compile(r"[/／|｜()（）]")
-_HAN = re.compile(r"[\u3400-\u9fff]")
 
 
 def companies_of(company: str) -> list[tuple[str, ...]]:
@@ -26,12 +26,12 @@ def companies_of(company: str) -> list[tuple[str, ...]]:
 
 def latin_name(names: Sequence[str]) -> str:
     """Return the name by which the SEC knows a company; empty where there is none."""
-    return next((name for name in names if not _HAN.search(name) and not name.isdigit()), "")
+    return next((name for name in names if not has_han(name) and not name.isdigit()), "")
 
 
 def listed_name(names: Sequence[str]) -> str:
     """Return the name by which a Chinese exchange knows a company: Chinese, else its code."""
-    chinese = (name for name in names if _HAN.search(name))
+    chinese = (name for name in names if has_han(name))
     return next(chinese, next((name for name in names if name.isdigit()), names[0]))
 
 

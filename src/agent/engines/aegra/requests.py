@@ -17,7 +17,7 @@ from agent.runs.engine import RunRequest
 from agent.server.http import read_body, replay
 
 _RUNS = re.compile(r"(/threads/[^/]+)?/runs(/stream|/wait|/crons|/crons/[^/]+)?/?")
-_SEARCH = re.compile(r"/threads/search/?")
+_SEARCH = ("/threads/search", "/threads/search/")
 _DURABILITY = ("durability", "checkpoint_during")
 _BODY: ContextVar[bytes] = ContextVar("body", default=b"")
 """Of the request as it was sent; Aegra shows a rule only the fields that it knows."""
@@ -31,7 +31,7 @@ class AsLangGraphTakesThem:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = str(scope.get("path", ""))
-        if not (_RUNS.fullmatch(path) or _SEARCH.fullmatch(path)) or not _changes(scope):
+        if not (_RUNS.fullmatch(path) or path in _SEARCH) or not _changes(scope):
             await self._app(scope, receive, send)
             return
         body = adapted(path, sent := await read_body(receive))
@@ -51,7 +51,7 @@ def adapted(path: str, body: bytes) -> bytes:
     """Return the body as Aegra is to see it; one that is no JSON object stays as it is."""
     if not (request := _object(body)):
         return body
-    if _SEARCH.fullmatch(path):
+    if path in _SEARCH:
         changed = {name: value for name, value in request.items() if name != "select"}
     else:
         changed = _as_run(request)

@@ -5,7 +5,6 @@ are whole minutes since midnight.
 """
 
 import math
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -14,6 +13,7 @@ from statistics import median
 from typing import Literal
 
 from agent.core.processor import breathe
+from agent.core.strings import has_any
 from agent.evidence.geo import distance_m, distance_text
 from agent.evidence.hours import Opening, yearly_hours
 from agent.evidence.records import hours_text, name_text
@@ -225,29 +225,38 @@ _TOO_FAR_M = 30_000
 _WALKING, _RIDING, _WAITING_S = 1.25, 5.0, 600
 """Metres a second on foot and in a bus or train, and seconds to reach and await that."""
 _DETOUR = 1.3
-_NO_STOP = re.compile(
-    r"停车|地铁|轻轨|公交|火车站|高铁|机场|码头|汽车站|厕所|酒店|宾馆|旅馆|民宿|医院|诊所|药|银行"
-    r"|加油|充电|出租|售票|咨询|派出所|公司|住宅|写字楼|地名|出入口"
-)
-_NO_MEAL = re.compile(r"咖啡|茶|甜品|冷饮|糕饼|面包|蛋糕|酒吧|酒馆|小吃街|步行街|市场")
-_MEAL = re.compile(r"餐|菜|火锅|酒楼|饭|食府|面馆|烤鸭|小吃|料理|老字号|牛扒|烧烤|海鲜")
-_MINUTES = (
-    (re.compile(r"主题公园|迪士尼|环球影城"), 300),
-    (re.compile(r"动物园|海洋|水族|植物园"), 150),
-    (re.compile(r"博物|美术馆|科技馆|展览|纪念馆|天文馆|故宫|剧院|剧场|影|音乐厅|游乐"), 120),
-    (re.compile(r"风景|景点|名胜|寺|庙|观|塔|宫|园林|古镇|遗产"), 90),
-    (re.compile(r"专营|礼品|专卖|旗舰店|书店|便利|超市|咖啡|甜品|糕饼|冷饮|茶餐厅"), 45),
-)
+_NO_STOP = (
+    "停车", "地铁", "轻轨", "公交", "火车站", "高铁", "机场", "码头", "汽车站", "厕所", "酒店",
+    "宾馆", "旅馆", "民宿", "医院", "诊所", "药", "银行", "加油", "充电", "出租", "售票", "咨询",
+    "派出所", "公司", "住宅", "写字楼", "地名", "出入口",
+)  # fmt: skip
+_NO_MEAL = (
+    "咖啡", "茶", "甜品", "冷饮", "糕饼", "面包", "蛋糕", "酒吧", "酒馆", "小吃街", "步行街",
+    "市场",
+)  # fmt: skip
+_MEAL = (
+    "餐", "菜", "火锅", "酒楼", "饭", "食府", "面馆", "烤鸭", "小吃", "料理", "老字号", "牛扒",
+    "烧烤", "海鲜",
+)  # fmt: skip
+_MINUTES = {
+    300: ("主题公园", "迪士尼", "环球影城"),
+    150: ("动物园", "海洋", "水族", "植物园"),
+    120: ("博物", "美术馆", "科技馆", "展览", "纪念馆", "天文馆", "故宫", "剧院", "剧场", "影",
+          "音乐厅", "游乐"),
+    90: ("风景", "景点", "名胜", "寺", "庙", "观", "塔", "宫", "园林", "古镇", "遗产"),
+    45: ("专营", "礼品", "专卖", "旗舰店", "书店", "便利", "超市", "咖啡", "甜品", "糕饼", "冷饮",
+         "茶餐厅"),
+}  # fmt: skip
 _MINUTES_ELSE = 60
 _WORTH, _WORTH_WANTED = 1000, 100_000
 """Of a visit: one that is wanted is worth more than all others together."""
-_EVENING = re.compile(r"酒吧|夜店|夜总会|酒馆")
+_EVENING = ("酒吧", "夜店", "夜总会", "酒馆")
 _EVENING_BEGINS = 18 * 60
 
 
 def is_stop(place: Place) -> bool:
     """Return whether one goes there for its own sake: not to a car park, a station, a hotel."""
-    return not _NO_STOP.search(place["category"] or "")
+    return not has_any(place["category"] or "", _NO_STOP)
 
 
 def minutes_of(clock: str) -> int:
@@ -390,7 +399,7 @@ class _Planner:
         first = max(first, self._begins, minutes_of(wish.get("not_before", {}).get(id, "00:00")))
         if id in wish.get("not_after", {}):
             last = min(last, minutes_of(wish["not_after"][id]))
-        if _EVENING.search(f"{place['category']}"):
+        if has_any(place["category"] or "", _EVENING):
             first = max(first, _EVENING_BEGINS)
         last = min(last, self._ends - minutes)
         if is_meal(place):
@@ -469,7 +478,7 @@ class _Planner:
 def is_meal(place: Place) -> bool:
     """Return whether one has lunch or dinner there."""
     kind = place["category"] or ""
-    return bool(_MEAL.search(kind)) and not _NO_MEAL.search(kind)
+    return has_any(kind, _MEAL) and not has_any(kind, _NO_MEAL)
 
 
 def stay(place: Place) -> int:
@@ -477,7 +486,7 @@ def stay(place: Place) -> int:
     if is_meal(place):
         return _MINUTES_ELSE
     about = f"{place['category'] or ''} {place['name']}"
-    return next((minutes for words, minutes in _MINUTES if words.search(about)), _MINUTES_ELSE)
+    return next((m for m, words in _MINUTES.items() if has_any(about, words)), _MINUTES_ELSE)
 
 
 def _opened(hours: Sequence[Opening] | None, weekday: int) -> list[tuple[int, int]]:

@@ -92,7 +92,6 @@ def sample_papers() -> tuple[SamplePaper, ...]:
 KEY = "offline-scholar-key"
 _CONTACT = re.compile(r"@|https?://|\(.*[a-z]{4}.*\)")
 """What names itself: generic agents are refused."""
-_WORD = re.compile(r"\S+")
 Articles = Callable[[str, str, int], Sequence[SampleArticle]]
 """(query, language, limit)"""
 Papers = Callable[[str, int], Sequence[SamplePaper]]
@@ -196,7 +195,7 @@ class SemanticScholarService(Service):
 def inverted_index(text: str) -> dict[str, list[int]] | None:
     """Return a text as {word: [places]}."""
     index: dict[str, list[int]] = {}
-    for place, word in enumerate(_WORD.findall(text)):
+    for place, word in enumerate(text.split()):
         index.setdefault(word, []).append(place)
     return index or None
 
