@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from pypdf import PdfReader
 
+from agent.core.errors import AgentError
 from agent.evidence.constraints import judged
 from agent.export.pdf import pdf_document
 from tests.unit.export_samples import NOTICE, answer, place, source
@@ -191,6 +192,22 @@ def test_a_source_of_endless_words_takes_a_few_lines_and_its_link_leads_there() 
     reader = read(answer="甲[1](https://example.com/a)", sources=[endless], places=[])
     assert len(reader.pages) == 1
     assert addresses(reader) >= {endless["url"]}
+
+
+def test_korean_is_printed_in_its_own_font() -> None:
+    reader = read(
+        answer="부산에서 가장 오래된 시장은 국제시장입니다.", language="en", notice="", places=[]
+    )
+    assert "국제시장" in text_of(reader)
+    assert "/HYSMyeongJo-Medium" in fonts_of(reader)
+
+
+@pytest.mark.parametrize("text", ["السوق القديم في دبي", "ตลาดเก่าในกรุงเทพ"])
+def test_an_answer_in_letters_that_no_font_has_is_refused_with_the_way_out(text: str) -> None:
+    with pytest.raises(AgentError) as caught:
+        read(answer=text, language="en", notice="", places=[])
+    assert caught.value.code == "no_letters"
+    assert ".docx" in str(caught.value)
 
 
 def test_a_character_that_no_font_has_is_a_box() -> None:

@@ -24,6 +24,7 @@ from reportlab.pdfbase.cidfonts import UnicodeCIDFont
 from reportlab.pdfbase.pdfmetrics import registerFont, registerFontFamily
 from reportlab.platypus import Paragraph, SimpleDocTemplate, Spacer, Table, TableStyle
 
+from agent.core.errors import AgentError
 from agent.core.processor import breathe
 from agent.core.strings import one_line
 from agent.evidence.markdown import open_url
@@ -44,7 +45,7 @@ from agent.export.outing import outing_of, stop_pins
 from agent.export.svg_map import HEIGHT, WIDTH, Box, Label, Pin, frame_of, place_label
 from agent.texts import Language, say
 
-LATIN, CHINESE, FIXED = "Helvetica", "STSong-Light", "Courier"
+LATIN, CHINESE, KOREAN, FIXED = "Helvetica", "STSong-Light", "HYSMyeongJo-Medium", "Courier"
 LINK_COLOUR = "#0b57d0"
 _LATIN_END = 0x250
 _UNPRINTABLE = "□"
@@ -52,10 +53,11 @@ _STYLES = {"strong": "Bold", "em": "Oblique"}
 
 
 def register_fonts() -> None:
-    """Register the Chinese font that every PDF reader brings; it has a single weight."""
-    registerFont(UnicodeCIDFont(CHINESE))
-    same = dict.fromkeys(("normal", "bold", "italic", "boldItalic"), CHINESE)
-    registerFontFamily(CHINESE, **same)
+    """Register the fonts of Han and Hangul that every PDF reader brings, of a single weight."""
+    for font in (CHINESE, KOREAN):
+        registerFont(UnicodeCIDFont(font))
+        same = dict.fromkeys(("normal", "bold", "italic", "boldItalic"), font)
+        registerFontFamily(font, **same)
 
 
 def inline_markup(tokens: Sequence[Token], language: Language, *, bold: bool = False) -> list[str]:
@@ -145,7 +147,7 @@ def _printable(character: str) -> str:
     """Return the character, a space for what is unseen, a box for what neither font has."""
     if character.isspace() or not character.isprintable():
         return " "
-    if _encodes(character, "cp1252") or _encodes(character, "gbk"):
+    if any(_encodes(character, encoding) for encoding in ("cp1252", "gbk", "cp949")):
         return character
     return _UNPRINTABLE
 
@@ -153,7 +155,9 @@ def _printable(character: str) -> str:
 def _font(character: str, language: Language, latin: str) -> str:
     """Return the font of a character; quotation marks and dashes are wide in Chinese only."""
     narrow = language == "en" or ord(character) < _LATIN_END
-    return latin if narrow and _encodes(character, "cp1252") else CHINESE
+    if narrow and _encodes(character, "cp1252"):
+        return latin
+    return CHINESE if character == _UNPRINTABLE or _encodes(character, "gbk") else KOREAN
 
 
 def _encodes(character: str, encoding: str) -> bool:
@@ -173,11 +177,19 @@ _DEEPEST = 6
 _MOST_COLUMNS, _MOST_ROWS = 8, 200
 _SIZES = {1: 17.0, 2: 14.0, 3: 12.0}
 _BODY, _SMALL = 10.5, 8.5
+_SAMPLE, _MOST_BOXES = 5_000, 0.2
 _GREY, _LINE = "#5f6368", "#c8ccd0"
 
 
 def pdf_document(answer: FinishedAnswer) -> bytes:
-    """Return the whole file; what no font has is printed as a box."""
+    """Return the whole file; what no font has is printed as a box.
+
+    Raises AgentError (`no_letters`) for an answer in a script of which no font is brought along:
+    a page of boxes would be taken for a fault of whoever prints it.
+    """
+    letters = "".join(filter(str.isalpha, answer.answer[:_SAMPLE]))
+    if printable_text(letters).count(_UNPRINTABLE) > _MOST_BOXES * len(letters):
+        raise AgentError(say("export.no_letters", answer.language), code="no_letters")
     register_fonts()
     page = _Page(answer.language)
     title = printable_text(" ".join(answer.question.split()))
