@@ -8,6 +8,7 @@ from agent.evidence.markdown import link_url
 from agent.evidence.numbering import carry_over
 from agent.evidence.references import (
     SourceListFilter,
+    numbered_pages,
     provenance_lines,
     references,
     renumber_for_prompt,
@@ -151,6 +152,14 @@ def test_a_page_that_two_searches_found_is_told_once_with_both_its_ids() -> None
                source("w1-3", "https://www.a.org/x/", "X")]  # fmt: skip
     lines = provenance_lines(sources, ["one[^w0-0], two[^w1-0], three[^w1-3]"])
     assert lines.splitlines() == ["w0-0 = w1-3 a.org · X", "w1-0 a.org · Y"]
+
+
+def test_who_cites_nothing_reads_one_short_number_a_page() -> None:
+    sources = [source("w0-0", "https://a.org/x", "X"), source("w1-0", "https://a.org/y", "Y"),
+               source("w1-3", "https://www.a.org/x/", "X")]  # fmt: skip
+    texts, lines = numbered_pages(sources, ["one[^w1-0], two[^w0-0]", "three[^w1-3], own[^d0-1]"])
+    assert texts == "one[1], two[2]\n\nthree[2], own[^d0-1]"
+    assert lines.splitlines() == ["1 a.org · Y", "2 a.org · X"]
 
 
 def test_a_writer_sees_what_a_page_calls_itself_without_its_addresses() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from agent.evidence.citations import MARKER
 from agent.evidence.language import fold
 from agent.evidence.markdown import link_url, without_urls
 from agent.evidence.numbering import source_key
@@ -64,6 +65,28 @@ def site_of(source: Source) -> str:
     return source.get("site") or _site(source["url"]) or source["title"]
 
 
+def numbered_pages(sources: Iterable[Source], texts: Iterable[str]) -> tuple[str, str]:
+    """Return marked texts with a number a page for its ids, and a line for each page.
+
+    For who reads them and cites nothing: it is shorter, and a page that several searches found
+    is one.
+    """
+    pages = {source["id"]: source for source in sources if source["kind"] == "page"}
+    numbers: dict[str, int] = {}
+    lines = list[str]()
+
+    def numbered(marker: re.Match[str]) -> str:
+        if (page := pages.get(marker[1])) is None:
+            return marker[0]
+        key = source_key(page)
+        if key not in numbers:
+            numbers[key] = len(numbers) + 1
+            lines.append(f"{numbers[key]} {_about(page)}")
+        return f"[{numbers[key]}]"
+
+    return MARKER.sub(numbered, "\n\n".join(texts)), "\n".join(lines)
+
+
 def provenance_lines(sources: Iterable[Source], texts: Iterable[str]) -> str:
     """Return a line for each page that the marked texts cite: `w0-0 a.org · Title · 2026-04`.
 
@@ -73,10 +96,14 @@ def provenance_lines(sources: Iterable[Source], texts: Iterable[str]) -> str:
     for source in sources:
         if source["kind"] == "page" and f"[^{source['id']}]" in marked:
             key = source_key(source)
-            told = [site_of(source), _told_title(source), source.get("published")]
-            about.setdefault(key, " · ".join(filter(None, told)))
+            about.setdefault(key, _about(source))
             ids.setdefault(key, []).append(source["id"])
     return "\n".join(f"{' = '.join(dict.fromkeys(ids[key]))} {about[key]}" for key in ids)
+
+
+def _about(page: Source) -> str:
+    told = [site_of(page), _told_title(page), page.get("published")]
+    return " · ".join(filter(None, told))
 
 
 def _told_title(source: Source) -> str:

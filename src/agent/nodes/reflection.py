@@ -19,7 +19,7 @@ from agent.core.progress import event
 from agent.evidence.constraints import judged
 from agent.evidence.queries import drop_seen, same_search
 from agent.evidence.records import place_lines, route_lines, weather_lines
-from agent.evidence.references import provenance_lines
+from agent.evidence.references import numbered_pages
 from agent.evidence.types import Query
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.client import ModelClient
@@ -175,6 +175,8 @@ def _material(state: OverallState, configuration: Configuration) -> dict[str, st
     previous = state.get("previous") or NO_PREVIOUS
     places = judged(distinct_places(state.get("places", [])), turn.get("constraints", {}), language)
     share = configuration.context_token_limit // _PREVIOUS_SHARE
+    gathered, found = state.get("sources_gathered", []), state.get("web_research_result", [])
+    findings, sources = numbered_pages(gathered, found)
     again = {place["id"]: place["source"] for place in places[:_SHOWN_PLACES]}
     return {
         "today": turn.get("now", turn["today"]),
@@ -184,10 +186,8 @@ def _material(state: OverallState, configuration: Configuration) -> dict[str, st
         "asked": "\n".join(dict.fromkeys(q["query"] for q in state.get("queries", []))),
         "previous_sources": previous_lines(previous, share, turn["question"], brief=True),
         "previous_places": shown_lines(previous, again, language, share, brief=True),
-        "findings": "\n\n".join(state.get("web_research_result", [])),
-        "sources": provenance_lines(
-            state.get("sources_gathered", []), state.get("web_research_result", [])
-        ),
+        "findings": findings,
+        "sources": sources,
         "places": place_lines(places[:_SHOWN_PLACES], language),
         "routes": route_lines(state.get("routes", []), language),
         "weather": weather_lines(state.get("weather", []), language),
