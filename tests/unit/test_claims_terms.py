@@ -70,3 +70,12 @@ def test_what_stands_in_the_clauses_before_a_formula_is_no_term_of_it() -> None:
     every = statements(f"{text}\n\nUnits 76 each, 2 × 76 + 1.2 = 153.2.", MARKED)
     ruled = {0: Ruling(v="c", p=["1.1"], calc="3*780")}
     assert proved(every, ruled, known)[0].verdict == "computed"
+
+
+def test_what_a_judge_s_own_sum_gives_of_numbers_that_stand_is_a_term_of_other_sums() -> None:
+    text = "All are 215 pupils [^w0-0].\n\nMeals: 215 × 18 = 3,870 yuan [^w0-0]."
+    known = evidence(w0_0="Classes: 43, 41, 44, 42, 45. A meal is 18 yuan.")
+    meals = Ruling(v="c", p=["1.1"], calc="215*18")
+    for calc, verdict in (("43+41+44+42+45", "computed"), ("43+41+44+42+44", "missing")):
+        ruled = {0: Ruling(v="c", calc=f"{calc}; 45/40"), 1: meals}
+        assert proved(statements(text, MARKED), ruled, known)[1].verdict == verdict

@@ -1,7 +1,7 @@
 """Take a judge's ruling only as far as code can show it: prove quotes, figures and sums."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -23,6 +23,13 @@ from agent.evidence.claims.formulas import (
 from agent.evidence.claims.judging import Ruling, without_numbers
 from agent.evidence.claims.own_record import otherwise, right_figures
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
+from agent.evidence.claims.shown_sums import (
+    KnownFigures,
+    invented_term,
+    results_in,
+    shown_results,
+    worked_out,
+)
 from agent.evidence.claims.statements import Statement
 from agent.evidence.figures import Figure, distinct, figures, same
 from agent.evidence.language import fold
@@ -86,7 +93,12 @@ def proved(
     What was shown to be wrong, here or before (`wrong`), is wrong wherever it stands.
     """
     outcomes = [Outcome("unchecked")] * len(statements)
-    known = _Known(_assumed(statements, rulings), _shown([*statements, *among]))
+    own = (statements[at] for at, ruling in rulings.items() if _letter(ruling) == "o")
+    known = KnownFigures(
+        distinct(f for one in own for f in figures(one.said)[:_MOST_FIGURES])[:_MOST_SOUND],
+        shown_results([*statements, *among]),
+        worked_out(rulings.values(), evidence),
+    )
     for _ in range(2):
         for place, statement in enumerate(statements):
             if outcomes[place].verdict != "unchecked" or place not in rulings:
@@ -103,17 +115,6 @@ def proved(
     ]
     wrong = [*wrong, *wrong_figures(outcomes, evidence)]
     return _with_sources(statements, repeating(statements, outcomes, evidence, wrong), evidence)
-
-
-@dataclass
-class _Known:
-    """Hold the figures of an answer that its other statements may use."""
-
-    assumed: Sequence[Figure]
-    shown: Sequence[Figure]
-    """What right sums give that the text shows: it may be told without them."""
-    sound: Sequence[Figure] = ()
-    """Of statements that are borne out."""
 
 
 _NOT_PROVED = ("own", "unchecked")
@@ -212,31 +213,6 @@ def _with_sources(
     return found
 
 
-def _assumed(statements: Sequence[Statement], rulings: Mapping[int, Ruling]) -> list[Figure]:
-    """Return the figures of what the answer calls its own: as terms they need no source."""
-    own = (statements[at] for at, ruling in rulings.items() if _letter(ruling) == "o")
-    found = (f for one in own for f in figures(one.said)[:_MOST_FIGURES])
-    return distinct(found)[:_MOST_SOUND]
-
-
-def _shown(statements: Sequence[Statement]) -> list[Figure]:
-    return distinct(f for one in statements for f in _right_results(one.plain[:_LONGEST_SUM]))
-
-
-def _right_results(text: str) -> Iterator[Figure]:
-    """Yield the results of sums that a text shows and that are right: later ones may use them."""
-    begin = 0
-    for sign in _EQUALS.finditer(text):
-        begin += max(
-            (part.end() for part in _PARTS.finditer(text[begin : sign.start()])), default=0
-        )
-        result = value_of(_NO_TERM.sub("", text[begin : sign.start()]))
-        begin = sign.end()
-        if result is not None:
-            told = figures(text[begin:])[:1]
-            yield from (figure for figure in told if tells(figure, result, text))
-
-
 def _letter(ruling: Ruling) -> str:
     return ruling.v.strip().lower()[:1]
 
@@ -245,7 +221,7 @@ def _proved(
     statement: Statement,
     ruling: Ruling,
     evidence: Evidence,
-    known: _Known,
+    known: KnownFigures,
 ) -> Outcome:
     named = (evidence.by_name.get(name.strip("[] ")) for name in ruling.p)
     passages = tuple(passage for passage in named if passage)
@@ -253,9 +229,7 @@ def _proved(
     if letter == "o":
         return Outcome("own")
     if letter == "c":
-        if invented := _invented(
-            statement, passages, evidence, [*known.sound, *known.assumed, *known.shown]
-        ):
+        if invented := invented_term(statement, passages, evidence, known):
             return Outcome("missing", (invented,), passages)
         return _computed(statement, ruling, passages, evidence, known)
     if letter == "s":
@@ -464,61 +438,12 @@ def is_sound_fix(
     return len(words) <= 2 * len(statement.plain) + _LONGER and not any(strange)
 
 
-_EQUALS = re.compile(r"[=＝≈]")
-_OPERATED = re.compile(r"\d[^=＝≈;；:：]{0,30}?(?:[×*÷/+−]|\s[-–]\s)[^=＝≈;；:：]{0,30}?\d")
-_PARTS = re.compile(r"[;；:：，]|,\s")
-_NO_TERM = re.compile(r"[^\d.,+\-*/()×÷−–]")
-_ASSUMES = re.compile(
-    r"assum|suppos|假设|假定|设为|暂按|[若按][^，。；]{0,12}[计算]|\b(?:if|say|taking)\b",
-    re.IGNORECASE,
-)
-_LONGEST_SUM = 600
-
-
-def _invented(
-    statement: Statement,
-    passages: Iterable[Passage],
-    evidence: Evidence,
-    known: Sequence[Figure],
-) -> str:
-    """Return a number of a shown formula that nothing has: no source, question or assumption."""
-    text = statement.plain[:_LONGEST_SUM]
-    if _ASSUMES.search(text):
-        return ""
-    stated = [*known, *(f for p in passages for f in p.figures), *evidence.question_figures]
-    values = values_of([*stated, *figures(f"{statement.row} {statement.head}")])
-    begin = 0
-    for sign in _EQUALS.finditer(text):
-        begin += max(
-            (part.end() for part in _PARTS.finditer(text[begin : sign.start()])), default=0
-        )
-        if _OPERATED.search(text, begin, sign.start()):
-            for figure in figures(text[begin : sign.start()]):
-                if figure.date is None and figure.clock is None:
-                    forms = [n for value in values_of([figure]) for n in forms_of(value)]
-                    is_known = any(
-                        is_plain(n) or n in values or evidence.has_number(n) for n in forms
-                    )
-                    if not is_known:
-                        return figure.text
-        # What a sum gives is a term of the next one.
-        begin = sign.end()
-        values |= values_of(figures(text[begin:])[:1])
-    return ""
-
-
-def _results_in(text: str) -> set[str]:
-    """Return the figures behind the signs of equality: results of sums that the text shows."""
-    behind = _EQUALS.split(text[:_LONGEST_SUM])[1:]
-    return {figure.text for part in behind for figure in figures(part)[:1]}
-
-
 def _computed(
     statement: Statement,
     ruling: Ruling,
     passages: tuple[Passage, ...],
     evidence: Evidence,
-    known: _Known,
+    known: KnownFigures,
 ) -> Outcome:
     """Return a sum as computed where its terms are known and its value is told.
 
@@ -556,7 +481,7 @@ def _computed(
             for figure in rest
             if not any(tells(figure, part, statement.plain) for part in parts)
             and not _stands(figure, [*stand, *known.shown], evidence)
-            and figure.text not in _results_in(statement.plain)
+            and figure.text not in results_in(statement.plain)
         ]
         # What is no term and no part of the sum stands somewhere, or is the writer's own.
         is_own = len(others) == 1 and _must_stand(others[0], statement.plain)

@@ -1,0 +1,119 @@
+"""The sums that a text shows or a judge names, and what they lend to its other statements."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from agent.evidence.claims.formulas import (
+    forms_of,
+    formulas_of,
+    is_plain,
+    tells,
+    terms_of,
+    value_of,
+    values_of,
+)
+from agent.evidence.claims.judging import Ruling
+from agent.evidence.claims.passages import Evidence, Passage
+from agent.evidence.claims.statements import Statement
+from agent.evidence.figures import Figure, distinct, figures
+
+_EQUALS = re.compile(r"[=＝≈]")
+_OPERATED = re.compile(r"\d[^=＝≈;；:：]{0,30}?(?:[×*÷/+−]|\s[-–]\s)[^=＝≈;；:：]{0,30}?\d")
+_PARTS = re.compile(r"[;；:：，]|,\s")
+_NO_TERM = re.compile(r"[^\d.,+\-*/()×÷−–]")
+_ASSUMES = re.compile(
+    r"assum|suppos|假设|假定|设为|暂按|[若按][^，。；]{0,12}[计算]|\b(?:if|say|taking)\b",
+    re.IGNORECASE,
+)
+_LONGEST_SUM = 600
+
+
+@dataclass
+class KnownFigures:
+    """Hold the figures of an answer that its other statements may use."""
+
+    assumed: Sequence[Figure]
+    shown: Sequence[Figure]
+    """What right sums give that the text shows: it may be told without them."""
+    worked: set[Decimal]
+    """What sums give that a judge names, of numbers that stand: it may be a term of others."""
+    sound: Sequence[Figure] = ()
+    """Of statements that are borne out."""
+
+
+def worked_out(rulings: Iterable[Ruling], evidence: Evidence) -> set[Decimal]:
+    """Return what the sums give that a judge names, of numbers that stand in the evidence."""
+    every = (formula for one in rulings for formula in formulas_of(one.calc))
+    values = ((formula, value_of(formula)) for formula in every)
+    return {
+        value
+        for formula, value in values
+        if value is not None
+        and all(
+            is_plain(term) or any(map(evidence.has_number, forms_of(term)))
+            for term in terms_of(formula)
+        )
+    }
+
+
+def shown_results(statements: Sequence[Statement]) -> list[Figure]:
+    """Return the results of right sums that statements show."""
+    return distinct(f for one in statements for f in _right_results(one.plain[:_LONGEST_SUM]))
+
+
+def _right_results(text: str) -> Iterator[Figure]:
+    """Yield the results of sums that a text shows and that are right: later ones may use them."""
+    for begin, end, behind in _left_sides(text):
+        result = value_of(_NO_TERM.sub("", text[begin:end]))
+        if result is not None:
+            told = figures(text[behind:])[:1]
+            yield from (figure for figure in told if tells(figure, result, text))
+
+
+def _left_sides(text: str) -> Iterator[tuple[int, int, int]]:
+    """Yield where what is left of each sign of equality begins and ends, and where its right does.
+
+    What stands in clauses before it is no term of it.
+    """
+    begin = 0
+    for sign in _EQUALS.finditer(text):
+        parts = _PARTS.finditer(text[begin : sign.start()])
+        begin += max((part.end() for part in parts), default=0)
+        yield begin, sign.start(), sign.end()
+        begin = sign.end()
+
+
+def invented_term(
+    statement: Statement,
+    passages: Iterable[Passage],
+    evidence: Evidence,
+    known: KnownFigures,
+) -> str:
+    """Return a number of a shown formula that nothing has: no source, question or assumption."""
+    text = statement.plain[:_LONGEST_SUM]
+    if _ASSUMES.search(text):
+        return ""
+    stated = [*known.sound, *known.assumed, *known.shown, *evidence.question_figures]
+    stated += [f for p in passages for f in p.figures]
+    values = values_of([*stated, *figures(f"{statement.row} {statement.head}")]) | known.worked
+    for begin, end, behind in _left_sides(text):
+        if _OPERATED.search(text, begin, end):
+            for figure in figures(text[begin:end]):
+                if figure.date is None and figure.clock is None:
+                    forms = [n for value in values_of([figure]) for n in forms_of(value)]
+                    is_known = any(
+                        is_plain(n) or n in values or evidence.has_number(n) for n in forms
+                    )
+                    if not is_known:
+                        return figure.text
+        # What a sum gives is a term of the next one.
+        values |= values_of(figures(text[behind:])[:1])
+    return ""
+
+
+def results_in(text: str) -> set[str]:
+    """Return the figures behind the signs of equality: results of sums that the text shows."""
+    behind = _EQUALS.split(text[:_LONGEST_SUM])[1:]
+    return {figure.text for part in behind for figure in figures(part)[:1]}
