@@ -21,6 +21,7 @@ from agent.knowledge.types import Scope
 from agent.runs.engine import OWNER
 from agent.runs.reply_cache import ReplyCache
 from agent.runs.run_log import RunLog
+from agent.runs.shares import Shares
 from agent.runs.sql import ThreadSize
 from agent.runs.threads import Saver
 from agent.runs.workspace_store import WorkspaceStore
@@ -55,18 +56,20 @@ class StoredThreads(Protocol):
 
 
 class ThreadRemains:
-    """Hold what threads have outside their own rows: paid replies, all they read, their papers."""
+    """Hold what threads have outside their rows: paid replies, what they read, papers, shares."""
 
     def __init__(
         self,
         threads: StoredThreads,
         reply_cache: ReplyCache,
         workspace: WorkspaceStore,
+        shares: Shares,
         *,
         papers: Path,
         knowledge: Callable[[], KnowledgeBase],
     ) -> None:
         self._threads, self._reply_cache, self._workspace = threads, reply_cache, workspace
+        self._shares = shares
         self._papers, self._knowledge = papers, knowledge
 
     async def forget(self, thread_id: str, values: Mapping[str, Any] | None = None) -> None:
@@ -77,6 +80,7 @@ class ThreadRemains:
         if turn_id := (values.get("turn") or {}).get("id"):
             await self._reply_cache.forget(turn_id)
         await self._workspace.forget(thread_id)
+        await self._shares.forget(thread_id)
         if mine := set(_papers(values)):
             await self._remove_papers(mine - await self._cited_by_others(thread_id))
 

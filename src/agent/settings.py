@@ -67,7 +67,9 @@ class AccessSettings(_Variables):
     tanlu_daily_usd: float = Field(0, ge=0, le=1_000_000)
     """What an owner's runs may cost a day (UTC) before no further one is begun."""
     tanlu_audit_log: Path | None = None
-    """A file that gets a line for each run, sign-in, export and deletion."""
+    """A file that gets a line for each run, sign-in, export, share and deletion."""
+    tanlu_sharing: Literal["auto", "on", "off"] = "auto"
+    """Whether an owner may share an answer with whoever has its address; auto: without keys."""
     tanlu_header_seconds: float = Field(10, gt=0, le=600)
     """For the head of a request; a connection that takes longer is closed."""
     tanlu_waiting_connections: int = Field(256, ge=1, le=100_000)

@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.support.browser import BROWSER, Page, Visits, expect
@@ -131,6 +132,25 @@ def test_the_copied_link_opens_the_thread(visit: Visits, thread: str) -> None:
     expect(footer.get_by_role("status")).to_have_text("已复制")
     address = page.evaluate("navigator.clipboard.readText()")
     assert address == f"{person.url}/app?thread={thread}"
+
+
+def test_a_shared_answer_is_read_without_a_script_and_its_sharing_is_ended_beside_it(
+    visit: Visits, thread: str
+) -> None:
+    person = visit(permissions=["clipboard-read", "clipboard-write"])
+    page = person.tab(f"/app?thread={thread}")
+    footer = part(page, "exports").first
+    footer.get_by_role("button", name="分享这个回答").click()
+    status = footer.get_by_role("status")
+    expect(status).to_contain_text("有链接的人")
+    address = page.evaluate("navigator.clipboard.readText()")
+    assert address.startswith(f"{person.url}/shared/")
+    read = httpx.get(address, trust_env=False, timeout=60)
+    assert "<script" not in read.text
+    assert thread not in read.text
+    footer.get_by_role("button", name="结束分享").click()
+    expect(status).to_have_text("已结束分享")
+    assert httpx.get(address, trust_env=False, timeout=60).status_code == 404
 
 
 def test_without_a_clipboard_the_link_can_be_copied_by_hand(visit: Visits, thread: str) -> None:

@@ -20,6 +20,7 @@ OPEN = {
     ("GET", "/"), ("GET", "/ok"),
     ("GET", "/app"), ("GET", "/app/"), ("GET", "/app/config.json"),
     ("GET", "/app/files/{hash}/{name}"), ("GET", "/app/files/{hash}/{name:path}"),
+    ("GET", "/shared/{token}"),
     ("POST", "/app/sign-in"), ("POST", "/app/sign-out"), ("POST", "/app/csp-report"),
 }  # fmt: skip
 """What anybody may ask. A new route is not among them unless somebody writes it down here."""

@@ -41,7 +41,7 @@ class House:
         settings = Settings(tanlu_data_dir=folder)
         self.knowledge: KnowledgeBase = build_knowledge(settings, Calls())
         self.evidence = ThreadRemains(
-            threads.saver, threads.reply_cache, threads.workspace,
+            threads.saver, threads.reply_cache, threads.workspace, threads.shares,
             papers=folder / "papers", knowledge=lambda: self.knowledge,
         )  # fmt: skip
         self.archive = ThreadArchive(threads.saver, threads.runs, self.evidence)
@@ -121,7 +121,13 @@ async def test_a_deletion_takes_all_of_a_thread_and_nothing_of_others(house: Hou
         await house.threads.reply_cache.save(f"turn-{question}", "key", "paid")
     for thread in (gone, kept):
         await house.read(thread)
+    one, two = [
+        (await house.threads.shares.put(thread, "m1", "<p>é \x00</p>", days=1)).token
+        for thread in (gone, kept)
+    ]
     await house.archive.delete(gone)
+    assert await house.threads.shares.page(one) is None
+    assert str(await house.threads.shares.page(two)).startswith("<p>é")
     assert [row.thread_id for row in await house.archive.summaries(limit=10)] == [kept]
     assert await house.threads.reply_cache.load("turn-one", "key") is None
     assert await house.threads.reply_cache.load("turn-two", "key") == "paid"

@@ -26,6 +26,7 @@ COMMANDS = {
     "ingest": "agent.cli.ingest",
     "search": "agent.cli.search",
     "threads": "agent.cli.threads",
+    "share": "agent.cli.share",
     "doctor": "agent.cli.doctor",
     "config": "agent.cli.config",
     "completion": "agent.cli.completion",

@@ -211,6 +211,7 @@ _TANLU_EPILOG = """examples:
   tanlu ingest ~/reports --collection reports
   tanlu search "钠离子电池 能量密度"
   tanlu threads list
+  tanlu share THREAD
   tanlu serve --open
   tanlu doctor
   tanlu config set GEMINI_API_KEY"""
@@ -378,6 +379,27 @@ def _declare_threads(chosen: "argparse._SubParsersAction[argparse.ArgumentParser
     threads.add_argument("--json", action="store_true", help="print one JSON object")
 
 
+def _declare_share(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    share = chosen.add_parser(
+        "share",
+        help="give an answer an address that others can read",
+        description="Share an answer of a server's thread as a page that needs no key, until its "
+        "end date: whoever has the address reads it. What the answer shows is on the page, quotes "
+        "of your own documents among it; the rest of the thread is not.",
+    )
+    share.add_argument("thread", metavar="THREAD", help="whose last answer (tanlu threads list)")
+    share.add_argument("--message", metavar="ID", help="another answer of the thread")
+    share.add_argument("--days", type=_positive, default=30, metavar="N",
+                       help="how long, 365 at most (default: 30)")  # fmt: skip
+    share.add_argument("--list", action="store_true", help="show what of the thread is shared")
+    share.add_argument("--withdraw", action="store_true",
+                       help="end it now: of --message, or of the whole thread")  # fmt: skip
+    share.add_argument("--url", default="http://127.0.0.1:2024", metavar="SERVER",
+                       help="where the thread is (key: TANLU_API_KEY; default: "
+                       "http://127.0.0.1:2024)")  # fmt: skip
+    share.add_argument("--json", action="store_true", help="print one JSON object")
+
+
 def _declare_serve(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     serve = chosen.add_parser(
         "serve",
@@ -449,6 +471,7 @@ _DECLARED = {
     "ingest": declare_ingest,
     "search": declare_search,
     "threads": _declare_threads,
+    "share": _declare_share,
     "doctor": _declare_doctor,
     "config": _declare_config,
     "completion": _declare_completion,

@@ -124,7 +124,12 @@ async def _opened(arguments: Namespace) -> AsyncIterator[ThreadHolder]:
 
         papers = settings.tanlu_data_dir / "papers"
         evidence = ThreadRemains(
-            threads.saver, threads.reply_cache, threads.workspace, papers=papers, knowledge=base
+            threads.saver,
+            threads.reply_cache,
+            threads.workspace,
+            threads.shares,
+            papers=papers,
+            knowledge=base,
         )
         archive = ThreadArchive(threads.saver, threads.runs, evidence)
         yield LocalThreads(archive, arguments.owner)

@@ -71,21 +71,22 @@ def refusal(url: str, error: httpx.HTTPError) -> AgentError:
             problem = "does not accept it" if os.environ.get(KEY_NAME) else "wants a key"
             return ConfigurationError(KEY_NAME, f"{url} {problem} ({status})")
         if status == TOO_MANY:
-            return LimitReached(f"{url}: {_detail(error)}", retry_after(error))
+            return LimitReached(f"{url}: {words_of(error)}", retry_after(error))
         if status == 404:
             return AgentError(f"{url} is not an assistant server (404)")
         if status in _NOT_AS_IT_IS:
-            return NotAccepted(f"{url} answered {status}: {_detail(error)}")
+            return NotAccepted(f"{url} answered {status}: {words_of(error)}")
         return AgentError(f"{url} answered {status}: {error}")
     if isinstance(error, httpx.TimeoutException):
         return AgentError(f"{url} did not answer in time")
     return AgentError(f"{url} cannot be reached: {str(error) or type(error).__name__}")
 
 
-def _detail(error: httpx.HTTPStatusError) -> str:
+def words_of(error: httpx.HTTPError) -> str:
     """Return a server's own words."""
     with contextlib.suppress(ValueError, KeyError, TypeError):
-        return str(parse_json(error.response.content)["detail"])
+        if isinstance(error, httpx.HTTPStatusError):
+            return str(parse_json(error.response.content)["detail"])
     return str(error)
 
 

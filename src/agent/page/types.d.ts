@@ -36,6 +36,17 @@ interface Config extends PublicConfig, ProgressWords {
   starting: InLanguages<string>;
   /** Whether answers can be had as PDF. */
   pdf: boolean;
+  /** Whether an answer may be shared with whoever has its address. */
+  sharing: boolean;
+}
+
+/** A shared answer; its path is below the page's own folder. */
+interface Share {
+  path: string;
+  message: string;
+  ends_at: string;
+  this_machine_only: boolean;
+  shows_position: boolean;
 }
 
 interface Tiles {
@@ -358,5 +369,5 @@ type Attributes = {
 type IconName =
   "menu" | "new" | "close" | "send" | "stop" | "down" | "person" | "pin" | "again" | "remove" | "up" |
   "settings" | "rename" | "route" | "weather" | "deep_research" | "team_answer" | "plan_execute" |
-  "documents" | "copy" | "share" | "export" |
+  "documents" | "copy" | "share" | "public" | "export" |
   "kind-page" | "kind-place" | "kind-paper" | "kind-filing" | "kind-document";

@@ -26,6 +26,7 @@ from agent.core.errors import AgentError, StoreFailed
 from agent.core.redaction import hide
 from agent.runs.reply_cache import ReplyCache
 from agent.runs.run_log import AcceptedRun, End, RunLog
+from agent.runs.shares import Shares
 from agent.runs.sql import Place
 from agent.runs.sqlite_saver import ThreadSaver, open_folder
 from agent.runs.workspace_store import WorkspaceStore
@@ -145,6 +146,7 @@ class Threads:
     runs: RunLog
     reply_cache: ReplyCache
     workspace: WorkspaceStore
+    shares: Shares
 
 
 @asynccontextmanager
@@ -154,11 +156,12 @@ async def open_threads(settings: Settings) -> AsyncIterator[Threads]:
     async with contextlib.AsyncExitStack() as stack:
         saver = await stack.enter_async_context(open_saver(where))
         runs, reply_cache = RunLog(where, "cli"), ReplyCache(where)
-        workspace = WorkspaceStore(where)
+        workspace, shares = WorkspaceStore(where), Shares(where)
         stack.push_async_callback(runs.aclose)
         stack.push_async_callback(reply_cache.aclose)
         stack.push_async_callback(workspace.aclose)
-        yield Threads(saver, runs, reply_cache, workspace)
+        stack.push_async_callback(shares.aclose)
+        yield Threads(saver, runs, reply_cache, workspace, shares)
 
 
 async def last_run(settings: Settings) -> AcceptedRun | None:

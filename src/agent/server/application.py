@@ -24,6 +24,7 @@ from agent.server.mcp_endpoint import McpEndpoint
 from agent.server.metrics import counting, metrics
 from agent.server.openai_api import openai_routes
 from agent.server.page_routes import page_routes
+from agent.server.sharing import close_shares, share_routes
 from agent.services import close_process_services
 
 log = logging.getLogger(__name__)
@@ -130,6 +131,7 @@ async def serving(
             async with owner_limits().running(), recovery, _mcp.running():
                 yield
     finally:
+        await close_shares()
         if not closes_later:
             await close_process_services()
 
@@ -152,5 +154,6 @@ def routes() -> list[BaseRoute]:
         Route("/mcp", _mcp),
         Route("/mcp/", _mcp),
         *openai_routes(),
+        *share_routes(),
         *page_routes(rate_limit),
     ]

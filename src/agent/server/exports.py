@@ -106,7 +106,7 @@ def export(name: str) -> Callable[[Request], Awaitable[Response]]:
         owner = identify(request.headers, access()) or ""
         what = {"file": name, "thread": request.path_params["thread_id"]}
         try:
-            answer = await _answer(request)
+            answer = (await answer_of(request, request.query_params.get("message"))).finished
             written = await _written(format, answer, owner)
         except NoAnswer as error:
             await audit("export", "refused", owner, status=error.status, **what)
@@ -136,7 +136,7 @@ async def _written(format: _Format, answer: FinishedAnswer, owner: str) -> str |
 async def suggestions(request: Request) -> Response:
     """Serve Google's search suggestions, counted from 0, exactly as Google sent them."""
     try:
-        answer = await _answer(request)
+        answer = (await answer_of(request, request.query_params.get("message"))).finished
         number: int = request.path_params["number"]
         if number >= len(answer.search_entry_points):
             raise NoAnswer(404, "the answer has no such search suggestions")
@@ -151,18 +151,51 @@ def _refusal(error: NoAnswer) -> Response:
     return JSONResponse({"detail": str(error)}, error.status, headers=private(security_headers()))
 
 
-async def _answer(request: Request) -> FinishedAnswer:
-    """Return the answer the request is about, as far as its caller may read the thread."""
+@dataclass(frozen=True)
+class ThreadAnswer:
+    """Hold an answer of a thread that the caller may read, and where it stands."""
+
+    finished: FinishedAnswer
+    thread_id: str
+    message_id: str
+    has_position: bool
+    """Whether who asked has sent a position, which the answer may show."""
+
+
+async def answer_of(request: Request, message_id: str | None) -> ThreadAnswer:
+    """Return an answer of the thread in the path, its last one by default; raise NoAnswer."""
     thread_id = _thread_id(request.path_params["thread_id"])
     state = await _state(request, thread_id)
     try:
         with contained("the answer of a thread", export_failed):
-            outcome, is_last = _outcome(state, thread_id, request.query_params.get("message"))
-            return replace(outcome.finished(), generated_at=_when(outcome, state, is_last=is_last))
+            outcome, is_last = _outcome(state, thread_id, message_id)
+            when = _when(outcome, state, is_last=is_last)
+            values = state["values"]
+            memories = (values.get("turn"), values.get("previous"))
+            return ThreadAnswer(
+                replace(outcome.finished(), generated_at=when),
+                thread_id,
+                str(outcome.state["messages"][-1].get("id") or ""),
+                has_position=any((memory or {}).get("near") for memory in memories),
+            )
     except NoAnswer:
         raise
     except AgentError as error:
         raise NoAnswer(500, str(error)) from None
+
+
+async def html_of(answer: FinishedAnswer, owner: str) -> str:
+    """Return an answer as a page of its own; raise NoAnswer where it cannot be written."""
+    page = await _written(EXPORTS["report.html"], answer, owner)
+    assert isinstance(page, str)
+    return page
+
+
+async def readable_thread(request: Request) -> str:
+    """Return the id of the thread in the path; raise NoAnswer where the caller has none such."""
+    thread_id = _thread_id(request.path_params["thread_id"])
+    await _state(request, thread_id)
+    return thread_id
 
 
 def _thread_id(text: str) -> str:

@@ -301,6 +301,7 @@ def caller_config(settings: Settings | None, problem: ConfigurationError | None)
         "starting": {one: say("progress.starting", one) for one in LANGUAGES},
         "speakers": _tables("progress.speakers"),
         "pdf": find_spec("reportlab") is not None,
+        "sharing": access().sharing,
     }
 
 

@@ -19,6 +19,7 @@ from agent.retention import ThreadRemains
 from agent.runs.engine import EVERYBODY, engine
 from agent.runs.postgres_saver import OVERVIEW
 from agent.runs.reply_cache import ReplyCache
+from agent.runs.shares import Shares
 from agent.runs.sql import ThreadSize
 from agent.runs.threads import data_folder, memory_place
 from agent.runs.workspace_store import WorkspaceStore
@@ -59,12 +60,12 @@ class Retention:
 
     def __init__(self) -> None:
         self._pruning: asyncio.Task[None] | None = None
-        self._stores: tuple[ReplyCache, WorkspaceStore] | None = None
+        self._stores: tuple[ReplyCache, WorkspaceStore, Shares] | None = None
 
     def begin(self, threads: KeptThreads) -> None:
         """Begin once Aegra is connected."""
         where = memory_place()
-        self._stores = ReplyCache(where), WorkspaceStore(where)
+        self._stores = ReplyCache(where), WorkspaceStore(where), Shares(where)
         threads.evidence = ThreadRemains(
             threads,
             *self._stores,

@@ -36,6 +36,7 @@ from agent.retention import ThreadArchive, ThreadRemains
 from agent.runs.engine import IN_PROCESS, RunRequest, client_over, use_engine
 from agent.runs.reply_cache import ReplyCache
 from agent.runs.run_log import RunLog
+from agent.runs.shares import Shares
 from agent.runs.sql import Place
 from agent.runs.threads import data_folder, memory_place, server_saver, serving
 from agent.runs.workspace_store import WorkspaceStore
@@ -160,11 +161,12 @@ async def _retained(where: Place, run_log: RunLog, client: LangGraphClient) -> A
     if (saver := server_saver()) is None:
         yield
         return
-    reply_cache, workspace = ReplyCache(where), WorkspaceStore(where)
+    reply_cache, workspace, shares = ReplyCache(where), WorkspaceStore(where), Shares(where)
     evidence = ThreadRemains(
         saver,
         reply_cache,
         workspace,
+        shares,
         papers=data_folder() / "papers",
         knowledge=lambda: process_services().knowledge(),
     )
@@ -178,6 +180,7 @@ async def _retained(where: Place, run_log: RunLog, client: LangGraphClient) -> A
         await _ended(pruning)
         await reply_cache.aclose()
         await workspace.aclose()
+        await shares.aclose()
 
 
 async def _ended(task: asyncio.Task[None]) -> None:

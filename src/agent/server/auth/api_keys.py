@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Literal
 
 from langgraph_sdk.client import LangGraphClient
 from starlette.requests import Request, cookie_parser
@@ -30,7 +31,9 @@ OPEN_PATHS = {
     "/", "/ok", "/app", "/app/", "/app/config.json", "/app/sign-in",
     "/app/sign-out", "/app/csp-report",
 }  # fmt: skip
-OPEN_FOLDERS = ("/app/files/",)
+SHARED = "shared/"
+"""Below it are pages that their owners share with whoever has the address."""
+OPEN_FOLDERS = ("/app/files/", f"/{SHARED}")
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _KEY = re.compile(r"[\x21-\x2b\x2d-\x7e]+")
 """What fits into a header: printable ASCII without spaces; a comma would end the entry."""
@@ -50,12 +53,18 @@ class Access:
     """Different wrong keys a minute that one address may send."""
     header_seconds: float = 10
     waiting_connections: int = 256
+    sharing_wanted: Literal["auto", "on", "off"] = "auto"
     problem: str = ""
 
     @property
     def open(self) -> bool:
         """Return whether nobody is asked for a key."""
         return not self.keys and not self.problem
+
+    @property
+    def sharing(self) -> bool:
+        """Return whether answers may be shared, and what is shared can be read."""
+        return self.sharing_wanted == "on" or (self.sharing_wanted == "auto" and self.open)
 
     @property
     def is_exposed(self) -> bool:
@@ -110,6 +119,7 @@ def read_access(settings: AccessSettings) -> Access:
         settings.tanlu_wrong_keys_per_minute,
         settings.tanlu_header_seconds,
         settings.tanlu_waiting_connections,
+        settings.tanlu_sharing,
     )
 
 

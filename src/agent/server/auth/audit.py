@@ -1,4 +1,4 @@
-"""Write down who began, was refused, signed in, exported and deleted what (TANLU_AUDIT_LOG).
+"""Write down who began, was refused, signed in, exported, shared and deleted what.
 
 A line of JSON each, synced before the answer goes out; the file is only ever appended to, may be
 that of several processes, and may be moved away between two lines. Neither questions, answers nor
@@ -32,7 +32,7 @@ if sys.platform != "win32":
     import fcntl
 
 log = logging.getLogger(__name__)
-AuditEvent = Literal["run", "sign_in", "sign_out", "export", "deletion"]
+AuditEvent = Literal["run", "sign_in", "sign_out", "export", "share", "withdrawal", "deletion"]
 AuditOutcome = Literal["accepted", "refused"]
 _LONGEST = 100
 _ID = r"[0-9a-fA-F-]{1,64}"

@@ -137,7 +137,7 @@ LARGEST_BODY = 1_000_000
 _CLOSED = re.compile(r"/+(internal(/|$)|deploy|ui)")
 """Emptying everything, deploying and Studio's components: open in the server, and not ours."""
 _DOCS = re.compile(r"/+docs/*")
-_LINKED = re.compile(r"/(|docs|app|app/.*)")
+_LINKED = re.compile(r"/(|docs|app|app/.*|shared/.*)")
 """What a link on somebody else's page may open; it could set other reads off, but not read them."""
 _PROXYS_OWN = re.compile(
     r"via|(x-)?forwarded(-.+)?|.+-(client-?ip|ip|addr)|client-ip"

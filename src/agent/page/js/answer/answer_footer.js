@@ -3,7 +3,7 @@
 import { disclosure } from "../disclosure.js";
 import { answerView, el, fill, icon } from "../dom.js";
 import { translator } from "../i18n.js";
-import { runAddress, threadPath } from "../run/server.js";
+import { runAddress, share, threadPath, withdraw } from "../run/server.js";
 import { usageDetail } from "./usage.js";
 
 const say = translator("page.answer_footer");
@@ -95,7 +95,7 @@ export function usageView() {
 /**
  * Offers to copy the answer, its link, and the answer as files.
  * @param {AnswerLinks} links
- * @param {Pick<Config, "pdf">} config
+ * @param {Pick<Config, "pdf"|"sharing">} config
  * @returns {View}
  */
 export function toolbarView({ threadId }, config) {
@@ -108,15 +108,39 @@ export function toolbarView({ threadId }, config) {
     class: "toolbar", role: "group", "aria-label": say("take"), dataset: { part: "exports" }, hidden: true,
   },
     tool("copy", say("copy_answer"), () => copy(text, status)),
-    tool("share", say("copy"), () => copy(link(), status)), exports.node, status);
-  let text = "";
+    tool("share", say("copy"), () => copy(link(), status)),
+    config.sharing && tool("public", say("share"), () => shareAnswer(threadId() ?? "", shown, status)),
+    exports.node, status);
+  let text = "", shown = /** @type {string|null} */ (null);
   return answerView(node, (answer, { messageId }) => {
     node.hidden = answer === null;
     if (!answer) return;
-    text = answer.text;
+    [text, shown] = [answer.text, messageId];
     fill(files, ...fileLinks(answer, threadId() ?? "", messageId, config),
       el("button", { class: "button quiet", type: "button", onclick: () => print() }, say("print")));
   });
+}
+
+/**
+ * Gives the answer an address that others can read, copies it, says how far it goes, and offers to end it.
+ * @param {string} threadId @param {string|null} message @param {HTMLElement} status
+ */
+async function shareAnswer(threadId, message, status) {
+  try {
+    const made = await share(threadId, message);
+    await copy(new URL(made.path, location.href).href, status);
+    const told = [say("shared", { day: made.ends_at.slice(0, 10) }),
+      made.this_machine_only && say("shared_here"), made.shows_position && say("shared_position")];
+    const end = () => withdraw(threadId, made.message).then(() => fill(status, say("withdrawn")), failed);
+    status.append(` ${told.filter(Boolean).join(" ")} `,
+      el("button", { class: "button quiet", type: "button", onclick: end }, say("withdraw")));
+  } catch (error) {
+    failed(error);
+  }
+  /** @param {unknown} error */
+  function failed(error) {
+    fill(status, error instanceof Error ? error.message : String(error));
+  }
 }
 
 /** @param {IconName} sign @param {string} name @param {() => void} onclick */

@@ -95,6 +95,25 @@ export async function steer(threadId, wish) {
   }
 }
 
+/**
+ * Shares an answer with whoever has its address; the thread's last answer without a message's id.
+ * @param {string} threadId
+ * @param {string|null} message
+ * @returns {Promise<Share>} throws ServerError
+ */
+export async function share(threadId, message) {
+  const body = JSON.stringify(message ? { message } : {});
+  return own(sharePath(threadId), { method: "POST", body });
+}
+
+/** Ends the sharing of an answer. @param {string} threadId @param {string} message throws ServerError */
+export async function withdraw(threadId, message) {
+  await own(`${sharePath(threadId)}?message=${encodeURIComponent(message)}`, { method: "DELETE" });
+}
+
+/** @param {string} threadId */
+const sharePath = (threadId) => `threads/${encodeURIComponent(threadId)}/share`;
+
 /** Forgets the key. Throws ServerError. */
 export async function signOut() {
   await own("app/sign-out", { method: "POST", body: "{}" });
