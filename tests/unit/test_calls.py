@@ -1,6 +1,7 @@
 """The wrapper of outside calls: pace, retries, limits, breaker, reply cache."""
 
 import asyncio
+import random
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -90,16 +91,44 @@ async def test_a_wait_the_service_asks_for_is_not_begun_when_it_is_too_long() ->
     assert send.asked == 1
 
 
-@pytest.mark.parametrize("wait", ["-1", "0", "0.001", "nan", "Thu, 01 Jan 1970 00:00:00 GMT"])
-async def test_a_retry_after_of_nothing_leaves_our_own_wait(
-    wait: str, whole_back_off: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """What would have been waited for, in seconds; nobody waits."""
     waits: list[float] = []
 
     async def sleep(seconds: float) -> None:
         waits.append(seconds)
 
     monkeypatch.setattr(asyncio, "sleep", sleep)
+    return waits
+
+
+async def test_each_wait_is_twice_the_one_before_up_to_the_longest(
+    whole_back_off: None, waits: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(random, "random", lambda: 0.5)  # no jitter
+    policy = Policy("x", None, timeout=1, attempts=6, base_delay=0.25, max_delay=2.0)
+    with pytest.raises(ProviderUnavailable):
+        await Calls().call(policy, Replies(*[ProviderUnavailable("x", "503")] * 6), meter=meter())
+    assert waits == [0.25, 0.5, 1.0, 2.0, 2.0]
+
+
+async def test_a_wait_that_would_end_with_the_run_is_not_begun(
+    whole_back_off: None, waits: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(random, "random", lambda: 0.5)
+    account = meter()
+    monkeypatch.setattr(account, "remaining", lambda: 0.25)
+    send = Replies(*[ProviderUnavailable("x", "503")] * 2)
+    with pytest.raises(ProviderUnavailable):
+        await Calls().call(Policy("x", None, timeout=1, base_delay=0.25), send, meter=account)
+    assert (waits, send.asked) == ([], 1)
+
+
+@pytest.mark.parametrize("wait", ["-1", "0", "0.001", "nan", "Thu, 01 Jan 1970 00:00:00 GMT"])
+async def test_a_retry_after_of_nothing_leaves_our_own_wait(
+    wait: str, whole_back_off: None, waits: list[float]
+) -> None:
     send = Replies(*[RateLimited("x", "", retry_after=retry_after(wait))] * 3)
     with pytest.raises(RateLimited):
         await Calls().call(Policy("x", None, timeout=1, base_delay=0.3), send, meter=meter())

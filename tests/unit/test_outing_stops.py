@@ -4,7 +4,15 @@ from typing import Any
 
 import pytest
 
-from agent.evidence.outing.plan import HERE, estimated_leg, is_stop, plan, used_legs
+from agent.evidence.outing.plan import (
+    HERE,
+    estimated_leg,
+    is_stop,
+    minutes_of,
+    plan,
+    stay,
+    used_legs,
+)
 from agent.evidence.outing.text import outing_lines, outing_section
 from agent.evidence.types import Leg, Place, PlaceVerdict, Point
 from agent.texts import say
@@ -158,6 +166,42 @@ def test_nothing_is_planned_where_everything_is_closed():
 @pytest.mark.parametrize("kind", ["停车场", "地铁站", "五星级宾馆", "公共厕所"])
 def test_a_car_park_is_no_stop(kind):
     assert not is_stop(place(1, "某处", kind))
+
+
+def test_a_day_begins_on_the_way_to_its_first_stop_and_ends_with_the_way_back():
+    outing = planned(MUSEUM, near=NEAR, begins="09:30")
+    first, back = outing["stops"][0], outing["back"]
+    way_out = minutes_of(first["begins"]) - minutes_of(outing["begins"])
+    assert way_out == -(-first["leg"]["duration_s"] // 300) * 5 > 0
+    assert minutes_of(outing["ends"]) - minutes_of(first["ends"]) >= back["duration_s"] // 60
+
+
+@pytest.mark.parametrize(
+    ("kind", "minutes"),
+    [
+        ("主题公园", 300),
+        ("动物园", 150),
+        ("博物馆", 120),
+        ("风景名胜", 90),
+        ("书店", 45),
+        ("广场", 60),
+        ("火锅店", 60),
+    ],
+)
+def test_one_stays_as_long_as_such_a_place_takes(kind: str, minutes: int):
+    assert stay(place(7, "某处", kind)) == minutes
+
+
+@pytest.mark.parametrize(
+    ("name", "begins", "meal"),
+    [("lunch", "11:30", "lunch"), ("dinner", "17:30", "dinner"), ("bar", "18:00", None)],
+)
+def test_meals_and_evenings_begin_at_their_hour_at_the_earliest(name, begins, meal):
+    kind = "酒吧" if name == "bar" else "火锅店"
+    wish = {"meals": [name]} if meal else {}
+    outing = planned(place(8, "某店", kind, "周一至周日 00:00-24:00"), begins="09:00", **wish)
+    (stop,) = outing["stops"]
+    assert (stop["begins"], stop.get("meal")) == (begins, meal)
 
 
 def test_near_places_are_walked_to_and_far_ones_ridden_to():
