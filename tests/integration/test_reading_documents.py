@@ -10,11 +10,13 @@ import zlib
 from collections.abc import Iterator
 from contextvars import copy_context
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from pypdf import PdfWriter
 
+from agent.assistants.common.reading import OpenedPage, read_side_by_side
 from agent.assistants.common.services import Services
 from agent.core.calls import Calls
 from agent.core.errors import AgentError, UnsafeUrl
@@ -256,11 +258,11 @@ async def test_the_links_of_a_page_come_in_full_without_menus_scripts_and_itself
 async def test_one_failure_does_not_stop_the_others(outside: Outside) -> None:
     good = [outside.put(f"/{n}", GUIDE.format(f"Page {n} has words.").encode()) for n in range(5)]
     gone, wrong = outside.url("/gone"), "http://127.0.0.1/"
-    read = await outside.reader().read_many(
-        [*good, gone, wrong, good[0]], meter=meter(), parallel=3
-    )
-    assert [article.url for article in read.articles] == good
-    assert {url: error.code for url, error in read.failures.items()} == {
+    web = SimpleNamespace(can_extract=False)
+    services: Any = SimpleNamespace(reader=outside.reader, web=web)
+    read = await read_side_by_side([*good, gone, wrong, good[0]], services, meter(), parallel=3)
+    assert [url for url, page in read.items() if isinstance(page, OpenedPage)] == good
+    assert {url: page.code for url, page in read.items() if isinstance(page, AgentError)} == {
         gone: "page_gone",
         wrong: "unsafe_url",
     }
@@ -291,10 +293,9 @@ def offline(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
 
 async def test_offline_every_sample_page_is_read_whole(offline: Services) -> None:
     pages = load_sample().pages
-    read = await offline.reader().read_many([page.url for page in pages], meter=meter())
-    assert read.failures == {}
-    assert [(a.url, a.title) for a in read.articles] == [(p.url, p.title) for p in pages]
-    texts = zip(read.articles, pages, strict=True)
+    articles = [await offline.reader().read(page.url, meter=meter()) for page in pages]
+    assert [(a.url, a.title) for a in articles] == [(p.url, p.title) for p in pages]
+    texts = zip(articles, pages, strict=True)
     assert [page.url for article, page in texts if page.text not in article.text] == []
 
 

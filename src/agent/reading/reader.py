@@ -1,15 +1,13 @@
 """Read web pages: fetch, then extract the text; within a turn each page is read once."""
 
-import asyncio
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from urllib.parse import urldefrag, urljoin
 
 from agent.core.budget import Meter
 from agent.core.calls import Calls, Policy
-from agent.core.errors import AgentError, BudgetExceeded, MalformedReply
-from agent.core.faults import contained
+from agent.core.errors import BudgetExceeded, MalformedReply
 from agent.core.outside import parse_json
 from agent.reading.extract import KINDS, Extractor
 from agent.reading.fetch import Fetcher
@@ -34,14 +32,6 @@ class Article:
     """The words of each link, under its address in full."""
 
 
-@dataclass(frozen=True)
-class Readings:
-    """Hold articles in the order of the URLs, and each failure under its URL."""
-
-    articles: list[Article]
-    failures: dict[str, AgentError]
-
-
 class Reader:
     """Read pages for every run of the process, from any event loop."""
 
@@ -63,32 +53,6 @@ class Reader:
             return Article(**parse_json(text))
         except (ValueError, TypeError):
             raise MalformedReply("reader", "what the reply cache kept cannot be read") from None
-
-    async def read_many(self, urls: Iterable[str], *, meter: Meter, parallel: int = 8) -> Readings:
-        """Return every page, `parallel` at a time; one that fails does not stop the others.
-
-        A spent budget is a failure of the pages it left unread.
-        """
-        unique = list(dict.fromkeys(urls))
-        places = asyncio.Semaphore(max(1, parallel))
-
-        async def one(url: str) -> Article | AgentError:
-            async with places:
-                try:
-                    with contained("reader"):
-                        return await self.read(url, meter=meter)
-                except AgentError as error:
-                    return error
-
-        outcomes = await asyncio.gather(*(one(url) for url in unique))
-        return Readings(
-            [outcome for outcome in outcomes if isinstance(outcome, Article)],
-            {
-                url: outcome
-                for url, outcome in zip(unique, outcomes, strict=True)
-                if isinstance(outcome, AgentError)
-            },
-        )
 
     async def _read(self, url: str, meter: Meter) -> str:
         if meter.remaining() <= 0:

@@ -5,8 +5,9 @@ refused without a request, and a page's links become readable with the page that
 """
 
 import asyncio
+import logging
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from langchain_core.messages import ToolCall
@@ -17,6 +18,7 @@ from agent.assistants.common.services import Services
 from agent.assistants.common.workspace import Item, choose, ranked, runs
 from agent.core.budget import Meter
 from agent.core.errors import AgentError, ProviderError
+from agent.core.faults import contained
 from agent.core.processor import compute
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.markdown import canonical, link_url
@@ -27,6 +29,7 @@ from agent.prompts import element
 from agent.search.hits import only_known
 from agent.texts import Language, reason_of, say
 
+log = logging.getLogger(__name__)
 READ = "read_page"
 PAGE_TOKENS = 2000
 """Tokens of a page's passages that a model is shown."""
@@ -193,6 +196,24 @@ async def read_whole(url: str, services: Services, meter: Meter) -> OpenedPage:
         url, only_known(title, ())[:_MAX_TITLE], safe, links=links, address=address,
         partial=partial or len(text) > MAX_TEXT,
     )  # fmt: skip
+
+
+async def read_side_by_side(
+    urls: Iterable[str], services: Services, meter: Meter, *, parallel: int = 8
+) -> dict[str, OpenedPage | AgentError]:
+    """Return each page whole, or why it was not read, by its address; never raise for a page."""
+    unique, places = list(dict.fromkeys(urls)), asyncio.Semaphore(max(1, parallel))
+
+    async def one(url: str) -> OpenedPage | AgentError:
+        async with places:
+            try:
+                with contained("reader"):
+                    return await read_whole(url, services, meter)
+            except AgentError as error:
+                log.info("turn=%s page not read: %s", meter.turn_id, error)
+                return error
+
+    return dict(zip(unique, await asyncio.gather(*map(one, unique)), strict=True))
 
 
 def _nearest(page: OpenedPage, looking_for: str, tokens: int) -> OpenedPage:

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.gaps import ask_or_gap, gap_of, run_gap
-from agent.assistants.common.reading import MAX_TEXT
+from agent.assistants.common.reading import MAX_TEXT, read_side_by_side
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import context_limit, open_meter, room_of
 from agent.assistants.common.workspace import Item, Workspace
@@ -41,7 +41,6 @@ from agent.knowledge.ranking import Bm25, best_first
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import ModelAnswer
 from agent.prompts import Raw, element, task_prompt
-from agent.reading.reader import Readings
 from agent.search.hits import beginning, only_known, quotes_by_id
 from agent.state import answer_language
 from agent.texts import Language
@@ -77,25 +76,25 @@ async def read_pages(
         item = items.get(page["id"])
         if item and item.text:
             texts[page["url"]] = item.text, False
-    gaps: list[Gap] = []
+    gaps: dict[str, Gap] = {}
     urls = [page["url"] for page in pages if page["url"] not in texts]
-    try:
-        if not urls:
-            pass
-        elif services.web.can_extract:
+    if urls and services.web.can_extract:
+        try:
             extracted = await services.web.extract(urls, meter=meter)
             texts |= {content.url: (content.text, False) for content in extracted}
-        else:
-            readings = await services.reader().read_many(urls, meter=meter)
-            texts |= {a.url: (a.text, a.partial) for a in readings.articles if a.text.strip()}
-            gaps = _failures(readings, language)
-    except AgentError as error:
-        log.warning("turn=%s reading: %s", meter.turn_id, error)
-        gaps.append(gap_of("", error, "reader", language))
+        except AgentError as error:
+            log.warning("turn=%s reading: %s", meter.turn_id, error)
+            gaps[error.code] = gap_of("", error, "reader", language)
+        urls = []
+    for url, read in (await read_side_by_side(urls, services, meter)).items():
+        if isinstance(read, AgentError):
+            gaps.setdefault(read.code, gap_of(url, read, "reader", language))
+        elif read.text.strip():
+            texts[url] = read.text, read.partial
     await workspace.keep(
         [_item(page, texts[page["url"]][0]) for page in pages if page["url"] in texts]
     )
-    return [_read(page, texts.get(page["url"])) for page in pages], gaps
+    return [_read(page, texts.get(page["url"])) for page in pages], list(gaps.values())
 
 
 def _item(page: UsefulPage, text: str) -> Item:
@@ -103,14 +102,6 @@ def _item(page: UsefulPage, text: str) -> Item:
         "page", page["title"], page["url"], text, date=page["published"] or "",
         site=page["site"], provider=page["provider"],
     )  # fmt: skip
-
-
-def _failures(readings: Readings, language: Language) -> list[Gap]:
-    """Return one gap for each kind of failure, with the first page it concerns."""
-    by_code: dict[str, Gap] = {}
-    for url, error in readings.failures.items():
-        by_code.setdefault(error.code, gap_of(url, error, "reader", language))
-    return list(by_code.values())
 
 
 def _read(page: UsefulPage, text_found: tuple[str, bool] | None) -> ReadPage:

@@ -5,27 +5,22 @@ words it sees little of them. So with it the best few are kept even below the th
 web pages of every task are read, and cut into passages like the knowledge base's.
 """
 
-import asyncio
 import logging
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, cast, get_args
 from urllib.parse import urlsplit
 
-from agent.assistants.common.reading import partly_read, read_whole
-from agent.assistants.common.services import Services
 from agent.assistants.common.workspace import Item
 from agent.assistants.plan_execute.state import ExecutorResult, Task
 from agent.assistants.plan_execute.subject import bearing, queries_of
 from agent.core.budget import Meter
-from agent.core.errors import AgentError
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.constraints import listed
 from agent.evidence.markdown import canonical, link_url
 from agent.evidence.queries import clean_text
-from agent.evidence.types import Gap, SourceKind
+from agent.evidence.types import SourceKind
 from agent.knowledge.rerank import BUILT_IN, RerankClient
 from agent.knowledge.types import Ranked
 from agent.search.documents import Document, DocumentKind, FiledFigure, coerce_documents
@@ -305,43 +300,6 @@ def pages_to_read(results: Sequence[ExecutorResult], per_task: int) -> list[Docu
         for document in pages[:per_task]:
             chosen.setdefault(canonical(document["url"]), document)
     return list(chosen.values())
-
-
-@dataclass(frozen=True)
-class PagesRead:
-    """Hold the pages that were read whole, and why others were not."""
-
-    items: list[Item] = field(default_factory=list)
-    errors: list[AgentError] = field(default_factory=list)
-    gaps: list[Gap] = field(default_factory=list)
-    """Of pages that were read in part."""
-
-
-async def read_pages(
-    documents: Sequence[Document],
-    services: Services,
-    meter: Meter,
-    *,
-    language: Language,
-    parallel: int,
-) -> PagesRead:
-    """Return the pages by the guarded reader, so many at once; never raise for a page."""
-    places, read = asyncio.Semaphore(max(1, parallel)), PagesRead()
-
-    async def one(document: Document) -> None:
-        async with places:
-            try:
-                page = await read_whole(document["url"], services, meter)
-            except AgentError as error:
-                log.info("turn=%s page not read: %s", meter.turn_id, error)
-                read.errors.append(error)
-                return
-        read.gaps.extend(partly_read(page, language))
-        named = replace(item_of(document, "", language), title=page.title or document["title"])
-        read.items.append(replace(named, text=page.text))
-
-    await asyncio.gather(*(one(document) for document in documents))
-    return read
 
 
 def item_of(document: Document, query: str, language: Language) -> Item:

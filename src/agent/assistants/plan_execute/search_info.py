@@ -23,6 +23,7 @@ from agent.assistants.common.own_documents import (
     shown_path,
     with_page,
 )
+from agent.assistants.common.reading import partly_read, read_side_by_side
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.turn import context_limit, meter_of, own_limit, room_of
 from agent.assistants.common.whole_documents import (
@@ -32,8 +33,8 @@ from agent.assistants.common.whole_documents import (
 )
 from agent.assistants.common.workspace import Item, Workspace
 from agent.assistants.plan_execute.documents import (
+    item_of,
     pages_to_read,
-    read_pages,
     source_name,
 )
 from agent.assistants.plan_execute.state import (
@@ -296,15 +297,22 @@ class _Searching:
     async def read_pages(self, workspace: Workspace) -> list[Item]:
         """Return the web's best pages as they are kept; those not to be read are one gap."""
         language, parallel = self.turn["language"], self.configuration.max_parallel_reads
-        read = await read_pages(
-            self.web, self.services, self.meter, language=language, parallel=parallel
-        )
-        self.gaps += read.gaps
-        if read.errors:
-            reasons = dict.fromkeys(reason_of(error, language) for error in read.errors)
-            values = {"count": str(len(read.errors)), "reason": "; ".join(reasons)}
+        urls = (document["url"] for document in self.web)
+        read = await read_side_by_side(urls, self.services, self.meter, parallel=parallel)
+        errors, items = list[AgentError](), list[Item]()
+        for document in self.web:
+            page = read[document["url"]]
+            if isinstance(page, AgentError):
+                errors.append(page)
+                continue
+            self.gaps += partly_read(page, language)
+            title = page.title or document["title"]
+            items.append(replace(item_of(document, "", language), title=title, text=page.text))
+        if errors:
+            reasons = dict.fromkeys(reason_of(error, language) for error in errors)
+            values = {"count": str(len(errors)), "reason": "; ".join(reasons)}
             self.gaps.append(run_gap("plan_execute.pages_unread", language, **values))
-        return await workspace.keep(read.items)
+        return await workspace.keep(items)
 
     async def _known(self, query: str, scope: Scope | None, limit: int) -> list[KnowledgeHit]:
         """Return hits of the knowledge base; where it fails none, and a gap."""
