@@ -109,6 +109,19 @@ def test_a_place_that_is_wanted_is_missed_for_no_number_of_others():
     assert names(outing) == ["国家博物馆"]
 
 
+def test_one_stays_shorter_where_that_makes_room_for_all_that_is_wanted():
+    """Asked for three it planned two: each took as long as such a place usually does."""
+    three = [place(n, f"博物馆{n}") for n in (6, 7, 8)]
+    hours = {"begins": "13:00", "back_by": "18:00"}
+    assert len(names(planned(*three, **hours))) == 2
+    assert len(names(planned(*three, **hours, wanted=["amap:6", "amap:7", "amap:8"]))) == 3
+    assert len(names(outing := planned(*three, **hours, stops=3))) == 3
+    assert say("outing.fewer", "zh", count=3, wanted=3) not in outing_section(outing, "zh")
+    short = planned(*three, begins="13:00", back_by="14:30", stops=3)
+    told = say("outing.fewer", "zh", count=len(names(short)), wanted=3)
+    assert told in outing_section(short, "zh")
+
+
 def test_what_breaks_a_demand_is_left_out_for_that_reason():
     dear = PlaceVerdict(
         constraint="max_cost", verdict="violated", field="cost", text="人均 ¥300，超出"

@@ -102,6 +102,18 @@ def test_a_changed_day_is_made_of_its_stops_and_of_what_the_change_names(
     assert found.replans == [f"amap:{letter}" for letter in ids]
 
 
+def test_another_hour_or_day_keeps_the_stops_unless_more_are_asked_for() -> None:
+    found = read("周日呢", day_of(*THREE[:3]), outing={}, day="2026-11-29")
+    assert found.replans == ["amap:A", "amap:B", "amap:C", "amap:D"]
+    told = {**day_of(*THREE[:3])}
+    told["outing"] = {**told["outing"], "left_out": []}  # type: ignore[dict-item]
+    told_of: Any = told
+    assert read("两点出发", told_of, outing={"begins": "14:00"}).replans == [
+        "amap:A", "amap:B", "amap:C",
+    ]  # fmt: skip
+    assert "amap:D" in read("要四个", told_of, outing={"stops": 4}).replans
+
+
 def test_a_day_of_one_stop_takes_in_what_it_had_left_out() -> None:
     changes = [{"stop": "公园", "change": "leave_out"}]
     found = read("不去公园", day_of(*PLACES), outing={"changes": changes})

@@ -162,24 +162,27 @@ def _outing(
     stated = wanted or {}
     changes, planned = stated.get("changes", []), _planned(previous)
     again = not any_query or (planned and changes)
-    replans = _shown(previous, changes) if again else []
+    replans = _shown(previous, changes, stops=stated.get("stops") or 0) if again else []
     base = previous.get("outing") if not set(planned).isdisjoint(replans) else None
     return valid_wish(stated, valid_day(written.day), base, previous["places"]), replans
 
 
-def _shown(previous: Previous, changes: Sequence[Mapping[str, Any]] = ()) -> list[str]:
+def _shown(
+    previous: Previous, changes: Sequence[Mapping[str, Any]] = (), *, stops: int = 0
+) -> list[str]:
     """Return the ids of the places shown before that a day is made of; none where they are too few.
 
-    They are those of the last list that its answer named; of the day that was planned before it
-    where that is changed, or where the list has none to visit.
+    They are those of the last list that its answer named; of the day that was planned last where
+    that is changed, where the list is its own and has `stops` enough, or has none to visit.
     """
     listed, planned = listed_last(previous), _planned(previous)
     named = [place for place in listed if place["mentioned"]]
     listed = named if sum(map(is_stop, named)) >= _LEAST_PLACES else listed
     ids = [place["id"] for place in listed]
+    is_own = {*_stops(previous)} <= {*ids} and len(_stops(previous)) >= stops
     if planned and changes:
         ids = _changed_day(previous, changes) or planned
-    elif planned and sum(map(is_stop, listed)) < _LEAST_PLACES:
+    elif planned and (is_own or sum(map(is_stop, listed)) < _LEAST_PLACES):
         ids = planned
     return ids if len(ids) >= _LEAST_PLACES else []
 
@@ -187,8 +190,13 @@ def _shown(previous: Previous, changes: Sequence[Mapping[str, Any]] = ()) -> lis
 def _planned(previous: Previous) -> list[str]:
     """Return the ids of the places that the day planned last was made of."""
     outing = previous.get("outing")
-    of_plan = [*outing["stops"], *outing["left_out"]] if outing else []
-    return [each["place"] for each in of_plan if "place" in each]
+    left_out = [left["place"] for left in outing["left_out"]] if outing else []
+    return [*_stops(previous), *left_out]
+
+
+def _stops(previous: Previous) -> list[str]:
+    outing = previous.get("outing")
+    return [stop["place"] for stop in outing["stops"] if "place" in stop] if outing else []
 
 
 def _changed_day(previous: Previous, changes: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -196,12 +204,10 @@ def _changed_day(previous: Previous, changes: Sequence[Mapping[str, Any]]) -> li
 
     What the plan had left out does not come in because a stop goes.
     """
-    outing = previous.get("outing")
-    stops = [stop["place"] for stop in outing["stops"] if "place" in stop] if outing else []
-    meant = meant_by(changes, outing, previous["places"])
+    meant = meant_by(changes, previous.get("outing"), previous["places"])
     pairs = list(zip(changes, meant, strict=True))
     gone = {id for change, ids in pairs if change["change"] == "leave_out" for id in ids}
-    ids = dict.fromkeys([*stops, *(id for ids in meant for id in ids)])
+    ids = dict.fromkeys([*_stops(previous), *(id for ids in meant for id in ids)])
     return [*ids] if len(ids.keys() - gone) >= _LEAST_PLACES else []
 
 

@@ -248,6 +248,8 @@ _MINUTES = {
          "茶餐厅"),
 }  # fmt: skip
 _MINUTES_ELSE = 60
+_SHARES = (1, 0.75, 0.5)
+"""Of the usual stay, tried in this order until there is time for all that is wanted."""
 _WORTH, _WORTH_WANTED = 1000, 100_000
 """Of a visit: one that is wanted is worth more than all others together."""
 _EVENING = ("酒吧", "夜店", "夜总会", "酒馆")
@@ -293,10 +295,20 @@ def plan(
     """Return the best day over these places, most wanted first; None where no stop fits.
 
     `wish` needs a day. It begins and ends at `near`, if that is given. No place comes in where
-    one of the `wanted` ids could.
+    one of the `wanted` ids could, and one stays shorter than usual where that makes room for all
+    that are wanted.
     """
-    planner = _Planner(list(places), wish, legs, near=near, language=language, wanted=wanted)
-    return planner.outing()
+    best, fewest = None, math.inf
+    for share in _SHARES:
+        planner = _Planner(
+            list(places), wish, legs, near=near, language=language, wanted=wanted, share=share
+        )
+        outing = planner.outing()
+        if outing and (lacking := planner.lacking(outing)) < fewest:
+            best, fewest = outing, lacking
+        if not fewest:
+            break
+    return best
 
 
 def impossible(
@@ -318,8 +330,9 @@ class _Planner:
         near: Point | None,
         language: Language,
         wanted: Collection[str] = (),
+        share: float = 1,
     ) -> None:
-        self._wanted = wanted
+        self._wanted, self._share = wanted, share
         self._wish, self._legs, self._near, self._language = wish, legs, near, language
         self._weekday = date.fromisoformat(wish["day"]).isoweekday()
         self._begins = minutes_of(wish.get("begins", BEGINS))
@@ -356,6 +369,13 @@ class _Planner:
             outing["back"] = back
         return outing
 
+    def lacking(self, outing: Outing) -> int:
+        """Return how many stops are wanted that found no time."""
+        if most := self._wish.get("stops"):
+            return most - sum("place" in stop for stop in outing["stops"])
+        lacking = (left for left in outing["left_out"] if left["reason"] in ("time", "hours"))
+        return sum(left["place"] in self._wanted for left in lacking)
+
     def _leave_out(self, place: Place, reason: LeftOutReason, **values: str) -> None:
         text = values.get("text") or say(f"outing.left_out.{reason}", self._language, **values)
         left = LeftOut(
@@ -373,7 +393,7 @@ class _Planner:
             if verdict["verdict"] == "violated" and not verdict["constraint"].startswith("open"):
                 self._leave_out(place, "unfit", text=verdict["text"])
                 return None
-        minutes = stay(place)
+        minutes = round(stay(place) * self._share / _STEP) * _STEP
         hours = yearly_hours(place)
         opened = _opened(hours, self._weekday)
         if not opened:

@@ -93,6 +93,9 @@ def outing_remarks(outing: Outing, language: Language) -> str:
     legs = [stop["leg"] for stop in outing["stops"] if "leg" in stop]
     legs += [outing["back"]] if "back" in outing else []
     remarks = [say("outing.stays_estimated", language)]
+    count = sum("place" in stop for stop in outing["stops"])
+    if count < (wanted := outing["wish"].get("stops", 0)):
+        remarks.append(say("outing.fewer", language, count=count, wanted=wanted))
     if minutes_of(outing["wish"].get("back_by", ENDS)) - minutes_of(outing["ends"]) > _LONG_REST:
         remarks.append(say("outing.rest_free", language, ends=outing["ends"]))
     if any(leg["estimated"] for leg in legs):
