@@ -495,6 +495,7 @@ class PlannedMap(BaseModel):
     intent: Literal["nearby", "area", "poi", "route", "distance", "weather", "regeo"]
     place: str | None = None
     city: str | None = None
+    country: str | None = None
     keywords: list[str] = Field(default_factory=list)
     radius_m: int | None = None
     origin: str | None = None

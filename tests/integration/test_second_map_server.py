@@ -12,13 +12,18 @@ from langchain_core.messages import ToolCall, ToolMessage
 from agent.core.calls import Calls
 from agent.core.errors import ProviderRefused
 from agent.evidence.types import MapTask
-from agent.mcp.map import Maps, build_maps
+from agent.mcp.map import Maps, build_map_client, build_maps
 from agent.mcp.osm.services import PUBLIC
 from agent.mcp.records import MapOptions, MapResult
+from agent.mcp.servers import amap_server, osm_server
+from agent.sample.services.amap import AmapService
+from agent.sample.services.loopback import serve
 from agent.settings import Settings
 from agent.texts import say
-from tests.support.map_fixtures import meter
+from tests.support.map_fixtures import meter, script_fixture
 from tests.support.osm_service import OsmLab, extract_elements, osm_service, osm_settings
+
+__all__ = ["script_fixture"]
 
 STATION = "Seestadt Hauptbahnhof"
 HERE = {"lng": 13.406, "lat": 52.521}
@@ -260,3 +265,55 @@ async def test_places_of_a_real_extract_are_found_with_their_hours() -> None:
     assert len(result.places) == 8
     assert sum("opening" in place for place in result.places) >= 6
     assert ekberg.places[0]["opening"]
+
+
+@asynccontextmanager
+async def both_maps() -> AsyncIterator[Maps]:
+    """Amap's own server and ours, each before its stand-in."""
+    with osm_service() as lab, serve(AmapService().app) as amap:
+        settings = osm_settings(lab, amap_qps=1000)
+        entries = [amap_server(settings, redirect=amap.url), osm_server(settings)]
+        maps = Maps([build_map_client(settings, Calls(), server=one) for one in entries])
+        try:
+            yield maps
+        finally:
+            await maps.aclose()
+
+
+@pytest.mark.usefixtures("map_server_script")
+async def test_each_task_of_a_question_goes_to_the_map_that_covers_its_place() -> None:
+    async with both_maps() as maps:
+        world = World(None, maps)  # type: ignore[arg-type]
+        at_home = {"intent": "nearby", "place": "王府井", "keywords": ["书店"], "country": "cn"}
+        abroad = {"intent": "nearby", "place": STATION, "keywords": ["cafe"], "country": "de"}
+        home, away = await asyncio.gather(world.result(at_home), world.result(abroad))
+        assert (home.provider, home.places[0]["location"]["crs"]) == ("amap", "GCJ-02")
+        assert (away.provider, away.places[0]["location"]["crs"]) == ("osm", "WGS-84")
+        more = await world.call(away, "osm_nearby", location="13.406,52.521", kinds="park")
+        assert more.status == "success"
+        points = [place["location"] for place in away.places]
+        assert await maps.walks(points, meter=meter(), on_call=lambda call: None)
+        mixed = [home.places[0]["location"], *points]
+        assert await maps.walks(mixed, meter=meter(), on_call=lambda call: None) == {}
+        offered = await maps.tools(
+            MapResult(), "q", options=MapOptions("a0", "en"), meter=meter(),
+            on_call=lambda call: None,
+        )  # fmt: skip
+        names = {tool.name for tool in offered.tools}
+        assert {"maps_around_search", "osm_nearby"} <= names
+
+
+@pytest.mark.usefixtures("map_server_script")
+async def test_where_nobody_said_the_country_the_next_map_is_asked_or_the_position_decides() -> (
+    None
+):
+    async with both_maps() as maps:
+        world = World(None, maps)  # type: ignore[arg-type]
+        unsaid = await world.result({"intent": "nearby", "place": STATION, "keywords": ["cafe"]})
+        assert (unsaid.provider, len(unsaid.places), unsaid.gaps) == ("osm", 4, [])
+        here = await world.result({"intent": "nearby", "keywords": ["park"]}, near=HERE)
+        assert here.provider == "osm"
+        point = await world.result(
+            {"intent": "nearby", "place": "116.41,39.91", "keywords": ["书店"]}, "zh"
+        )
+        assert point.provider == "amap"

@@ -56,9 +56,16 @@ test("a name of one letter is in every text and says nothing", () => {
 
 test("the credit names the newest record and stands under places only", () => {
   assert.equal(credit([], "zh"), "");
-  const places = ["2026-11-21T09:00:00+00:00", "2026-11-21T11:40:00+00:00"].map((fetched_at) => ({ fetched_at }));
+  const places = ["2026-11-21T09:00:00+00:00", "2026-11-21T11:40:00+00:00"].map((fetched_at) => (
+    { id: "amap:B0", fetched_at }
+  ));
   assert.equal(credit(places, "en"), `Data © Amap · as of ${localTime(places[1].fetched_at)}`);
   assert.equal(credit(places, "en", "offline"), "Data © Amap · Sample data, not live results.");
   assert.match(localTime(places[1].fetched_at), /^2026-11-2\d \d\d:\d\d$/);
   assert.equal(localTime("yesterday"), "yesterday");
+});
+
+test("the credit names each map that records are of", () => {
+  const places = ["osm:node/1", "amap:B0", "osm:way/2"].map((id) => ({ id, fetched_at: "" }));
+  assert.equal(credit(places, "en"), "Data © OpenStreetMap contributors, Amap");
 });

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent.evidence.records import cost_text
+from agent.evidence.records import cost_text, owners
 from agent.evidence.types import Place
 from agent.export.finished import metres, rating
 from agent.export.svg_map import nice_step
@@ -29,7 +29,8 @@ console.log(JSON.stringify({
   steps: lengths.slice(1).map(here.niceStep),
   facts: places.map((place) => [words.rating(place),
     ...["zh", "en"].map((language) => words.cost(place, language))]),
-  attribution: ["zh", "en"].map((language) => words.credit([{}], language)),
+  attribution: ["zh", "en"].map((language) =>
+    words.credit([{ id: "amap:B1" }, { id: "osm:node/1" }], language)),
 }));
 """
 
@@ -84,4 +85,7 @@ def test_both_word_places_alike(page: dict[str, Any]) -> None:
 def test_both_name_the_same_owner_of_the_data(
     page: dict[str, Any],
 ) -> None:
-    assert page["attribution"] == [say("records.attribution", language) for language in LANGUAGES]
+    assert page["attribution"] == [
+        say("records.attribution", language, maps=owners(["amap", "osm"], language))
+        for language in LANGUAGES
+    ]

@@ -478,5 +478,5 @@ def test_the_map_s_evidence_tells_what_was_measured_and_whose_data_it_is() -> No
     pool = [_geo("a0", "天安门", points[0]), _geo("a1", "故宫博物院", points[1]), measured]
     lines = view(evidence_pool=pool)
     assert "a2: 天安门 → 故宫博物院：直线距离 1018 米" in lines
-    for language, owner in (("zh", "高德地图"), ("en", "AutoNavi")):
+    for language, owner in (("zh", "高德地图"), ("en", "Amap")):
         assert owner in map_section([measured], positions(pool), language).splitlines()[0]

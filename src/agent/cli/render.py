@@ -15,7 +15,9 @@ from agent.evidence.records import (
     cost_text,
     distance_texts,
     hours_text,
+    maps_of,
     name_text,
+    owners,
     verdict_texts,
 )
 from agent.evidence.references import strip_references
@@ -112,7 +114,8 @@ def _print_pretty(console: Console, outcome: RunResult, follow_up: str, notice: 
         as_table = console.width >= _NARROW
         show = _place_table if as_table else _place_list
         console.print(show(places, numbers, outcome.language))
-        if say("records.attribution", outcome.language) not in answer:
+        owner = owners(maps_of(outcome.places), outcome.language)
+        if say("records.attribution", outcome.language, maps=owner) not in answer:
             console.print(Text(credit(places, outcome.language), style="dim"))
     # A place of the table carries its source's number there.
     tabled = {numbers.get(place["source"]) for place in places}

@@ -224,6 +224,9 @@ def _costs(place: Place, constraints: Constraints, language: Language) -> Iterat
         # Of a room and of parking the price is asked for; what a shop's ¥300 is for, nobody knows.
         dear = (cost or 0) > (constraints.get("max_cost") or 0)
         open_demands |= {"max_cost"} if dear else set()
+    if "currency" in place:
+        # What is demanded is in yuan, and what one is worth today is on no record.
+        open_demands |= {"max_cost", "min_cost", "total_cost"}
     demands: tuple[tuple[str, float | None, bool], ...] = (
         ("max_cost", limit := constraints.get("max_cost"), (cost or 0) <= (limit or 0)),
         ("min_cost", least := constraints.get("min_cost"), (cost or 0) >= (least or 0)),

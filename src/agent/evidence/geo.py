@@ -6,8 +6,16 @@ GCJ-02 is the offset system of maps in mainland China, 30 to 700 m away from WGS
 from math import asin, cos, hypot, isfinite, pi, radians, sin, sqrt
 
 from agent.core.patterns import Linear
-from agent.evidence.types import Location, Point
+from agent.evidence.types import Crs, Location, Point
 from agent.texts import Language, say
+
+
+def location_in(crs: Crs, point: Point) -> Location:
+    """Return a WGS-84 position in a datum."""
+    lng, lat = point["lng"], point["lat"]
+    if crs == "GCJ-02":
+        lng, lat = wgs84_to_gcj02(lng, lat)
+    return Location(lng=round(lng, 6), lat=round(lat, 6), crs=crs)
 
 
 def wgs84_of(location: Location) -> Point:

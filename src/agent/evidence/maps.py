@@ -21,6 +21,7 @@ def valid_map_task(candidate: Mapping[str, Any]) -> MapTask | None:
     task = MapTask(intent=intent, radius_m=_clamp(candidate.get("radius_m")))
     names = {key: _name(candidate.get(key)) for key in ("place", "city", "origin", "destination")}
     task["place"], task["city"] = names["place"], names["city"]
+    task["country"] = _country(candidate.get("country"))
     task["origin"], task["destination"] = names["origin"], names["destination"]
     task["keywords"] = _words(candidate.get("keywords"))
     mode = candidate.get("mode")
@@ -50,6 +51,12 @@ def _clamp(radius: object) -> int:
 
 def _name(value: object) -> str | None:
     return (clean_text(value, _MAX_NAME) or None) if isinstance(value, str) else None
+
+
+def _country(value: object) -> str | None:
+    """Return the two letters of a country, in lower case; None for anything else."""
+    code = value.strip().casefold() if isinstance(value, str) else ""
+    return code if len(code) == 2 and code.isascii() and code.isalpha() else None
 
 
 def _words(value: object) -> list[str]:

@@ -23,8 +23,8 @@ from agent.evidence.types import (
     WeatherDay,
 )
 from agent.evidence.way_steps import step_text
-from agent.evidence.zones import CHINA
-from agent.texts import Language, in_script, is_chinese, say
+from agent.evidence.zones import CHINA, zone_named
+from agent.texts import Language, has, in_script, is_chinese, say
 
 _WORDS: dict[str, Any] = json.loads(
     files(__package__).joinpath("record_words.json").read_text(encoding="utf-8")
@@ -42,6 +42,8 @@ _WORD_END = re.compile(r"(?<=[a-z])(?=\d)")
 _WIND = re.compile(r"(\S+)风(?: (\S+) 级)?")
 _BRANCH = re.compile(r"\s*[(（\[【].*$")
 _MAIN_STEPS = 3
+HOME_MAP = "amap"
+"""Whose ends of ways are shown where there is no record of a place."""
 
 
 def name_text(place: Place, language: Language) -> str:
@@ -137,6 +139,8 @@ def _price(place: Place, key: str, language: Language) -> str:
         return say("records.free", language)
     # What a car park's ¥8 is for, an hour or a visit, the map does not say.
     key = key if place.get("per_head", True) else "records.price"
+    if currency := place.get("currency"):
+        return f"{place['cost']:g} {currency}"
     return say(key, language, cost=f"{place['cost']:g}")
 
 
@@ -321,6 +325,18 @@ def _with_date(day: str, language: Language) -> str:
     return f"{day} {say(f'records.weekdays.{weekday}', language)}"
 
 
+def time_there(moment: str, records: Iterable[Place | Route | Weather], language: Language) -> str:
+    """Return an ISO moment on the clock of the records' places; on China's where one is there."""
+    zones = [record.get("zone") for record in records if "wgs84" in record or "days" in record]
+    if not zones or not all(zones):
+        return china_time(moment, language)
+    try:
+        local = datetime.fromisoformat(moment).astimezone(zone_named(str(zones[0])))
+    except ValueError:
+        return moment
+    return f"{local:%Y-%m-%d %H:%M} ({zones[0]})"
+
+
 def china_time(moment: str, language: Language) -> str:
     """Return an ISO moment in China's time, which is named; the text itself if it is none."""
     try:
@@ -433,7 +449,24 @@ def attribution(
     places: Sequence[Place], routes: Sequence[Route], weather: Sequence[Weather], language: Language
 ) -> str:
     """Return who owns the map's data and when it was fetched; empty where the map gave nothing."""
-    fetched = [record["fetched_at"] for record in (*places, *routes, *weather)]
-    if not fetched:
+    records: list[Place | Route | Weather] = [*places, *routes, *weather]
+    if not records:
         return ""
-    return "*" + say("answer.map_data", language, time=china_time(max(fetched), language)) + "*"
+    newest = max(record["fetched_at"] for record in records)
+    values = {
+        "maps": owners(maps_of(records), language),
+        "time": time_there(newest, records, language),
+    }
+    return "*" + say("answer.map_data", language, **values) + "*"
+
+
+def maps_of(records: Iterable[Place | Route | Weather]) -> list[str]:
+    """Return the names of the maps that the records are from, each once."""
+    return list(dict.fromkeys(record["id"].partition(":")[0] for record in records))
+
+
+def owners(maps: Iterable[str], language: Language) -> str:
+    """Return whose data it is that these maps give."""
+    keys = ((name, f"records.owners.{name}") for name in maps)
+    joint = say("punctuation.comma", language)
+    return joint.join(say(key, language) if has(key) else name for name, key in keys)

@@ -146,7 +146,9 @@ class Place(TypedDict):
     """From other places that it was looked for at, too."""
     rating: float | None
     cost: float | None
-    """Yuan, per person unless `per_head` says otherwise."""
+    """Per person unless `per_head` says otherwise; yuan unless `currency` does."""
+    currency: NotRequired[str]
+    """ISO 4217, of a cost that is no yuan."""
     per_head: NotRequired[bool]
     open_time: str | None
     hours_osm: NotRequired[str]

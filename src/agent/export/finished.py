@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent.evidence.records import (
-    china_time,
     cost_text,
     distance_texts,
     hours_text,
+    maps_of,
     name_text,
+    owners,
+    time_there,
     verdict_texts,
 )
 from agent.evidence.types import Outing, Place, Route, Source
@@ -195,5 +197,5 @@ def credit(places: list[Place], language: Language) -> str:
     if not places:
         return ""
     newest = max(place["fetched_at"] for place in places)
-    owner, as_of = say("records.attribution", language), say("export.as_of", language)
-    return f"{owner} · {as_of} {china_time(newest, language)}"
+    owner = say("records.attribution", language, maps=owners(maps_of(places), language))
+    return f"{owner} · {say('export.as_of', language)} {time_there(newest, places, language)}"

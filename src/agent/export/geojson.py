@@ -9,12 +9,12 @@ from typing import Any
 from geojson_pydantic import Feature, FeatureCollection, LineString, Point
 
 from agent.core.errors import AgentError
+from agent.evidence.records import HOME_MAP, maps_of, owners
 from agent.evidence.types import Anchor, Location, Place, Route
 from agent.evidence.types import Point as Wgs84
 from agent.export.finished import FinishedAnswer
 from agent.texts import say
 
-AMAP_ATTRIBUTION = say("records.attribution", "zh")
 _Collection = FeatureCollection[Feature[Point | LineString, dict[str, Any]]]
 _DECIMALS = 7
 _CHINA_LNG, _CHINA_LAT = (73.0, 136.0), (3.0, 54.0)
@@ -25,8 +25,6 @@ def feature_collection(
     *,
     anchor: Anchor | None = None,
     query: str | None = None,
-    provider: str = "amap",
-    attribution: str = AMAP_ATTRIBUTION,
     generated_at: str | None = None,
 ) -> dict[str, Any]:
     """Return a validated FeatureCollection: the anchor first, then each place as a point.
@@ -35,14 +33,15 @@ def feature_collection(
     record's coordinates cannot be right (swapped, not finite), `omitted` with its ids.
     """
     features = [_anchor_feature(anchor)] if anchor and has_sane_axes(anchor) else []
-    features += [_place_feature(place, attribution) for place in places if has_sane_axes(place)]
+    features += [_place_feature(place) for place in places if has_sane_axes(place)]
+    maps = maps_of(places) or [HOME_MAP]
     collection: dict[str, Any] = {"type": "FeatureCollection", "features": features}
     if features:
         collection["bbox"] = _bounds(f["geometry"]["coordinates"] for f in features)
     collection |= {
         "query": query,
-        "provider": provider,
-        "attribution": attribution,
+        "provider": ",".join(maps),
+        "attribution": _attribution(maps),
         "generated_at": generated_at or datetime.now(UTC).isoformat(timespec="seconds"),
     }
     if omitted := [place["id"] for place in places if not has_sane_axes(place)]:
@@ -150,14 +149,18 @@ def _anchor_feature(anchor: Anchor) -> dict[str, Any]:
     return _feature("anchor", anchor["wgs84"], properties)
 
 
-def _place_feature(place: Place, attribution: str) -> dict[str, Any]:
+def _attribution(maps: Sequence[str]) -> str:
+    return say("records.attribution", "zh", maps=owners(maps, "zh"))
+
+
+def _place_feature(place: Place) -> dict[str, Any]:
     properties: dict[str, Any] = {
         key: value for key, value in place.items() if key not in ("id", "wgs84", "location")
     }
     properties |= {
         "role": "place",
         "gcj02": _gcj02(place["location"]),
-        "attribution": attribution,
+        "attribution": _attribution(maps_of([place])),
     }
     return _feature(place["id"], place["wgs84"], properties)
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from agent.evidence.markdown import open_url
-from agent.evidence.records import kind_text, name_text
+from agent.evidence.records import HOME_MAP, kind_text, maps_of, name_text, owners
 from agent.evidence.types import Anchor, Outing, Place
 from agent.export.finished import FinishedAnswer
 from agent.export.geojson import check_drawable, has_sane_axes, route_ends
@@ -45,7 +45,11 @@ def gpx(
     root = Element("gpx", {"version": "1.1", "creator": "tanlu", "xmlns": _NAMESPACE})
     about = SubElement(root, "metadata")
     _text(about, "name", title)
-    _text(about, "desc", say("records.attribution", language))
+    _text(
+        about,
+        "desc",
+        say("records.attribution", language, maps=owners(maps_of(places) or [HOME_MAP], language)),
+    )
     _text(about, "time", generated_at)
     for place in places:
         if has_sane_axes(place):

@@ -7,12 +7,12 @@ from importlib.resources import files
 
 from agent.evidence.markdown import open_url
 from agent.evidence.records import (
-    china_time,
     cost_text,
     distance_texts,
     hours_text,
     map_name,
     name_text,
+    time_there,
     verdict_texts,
 )
 from agent.evidence.references import site_of, strip_references
@@ -45,9 +45,10 @@ _QUOTE = 220
 def html_page(answer: FinishedAnswer) -> str:
     """Return the whole document as text (UTF-8)."""
     title = escape(" ".join(answer.question.split()))
+    when = time_there(answer.generated_at, answer.places, answer.language)
     body = "".join((
         f"<h1>{title}</h1>",
-        f'<p class="when">{escape(china_time(answer.generated_at, answer.language))}</p>',
+        f'<p class="when">{escape(when)}</p>',
         f'<p class="notice">{escape(answer.notice)}</p>' if answer.notice else "",
         _answer(answer),
         f'<p class="statements">{escape(line)}</p>' if (line := statement_line(answer)) else "",

@@ -8,7 +8,7 @@ from markdown_it.token import Token
 
 from agent.core.processor import breathe
 from agent.evidence.markdown import link_url, open_url, without_dead_links, without_urls
-from agent.evidence.records import china_time
+from agent.evidence.records import time_there
 from agent.evidence.references import references, strip_references
 from agent.evidence.types import Place
 from agent.export.finished import (
@@ -95,7 +95,7 @@ def markdown_document(answer: FinishedAnswer) -> str:
     notice = [f"> {answer.notice}"] if answer.notice else []
     parts = [
         f"# {escape_markdown(answer.question)}",
-        china_time(answer.generated_at, answer.language),
+        time_there(answer.generated_at, answer.places, answer.language),
         *notice,
         without_dead_links(text),
     ]

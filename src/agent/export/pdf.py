@@ -29,7 +29,7 @@ from agent.core.processor import breathe
 from agent.core.strings import one_line
 from agent.evidence.markdown import open_url
 from agent.evidence.outing.text import day_title, outing_section
-from agent.evidence.records import china_time
+from agent.evidence.records import time_there
 from agent.evidence.references import strip_references
 from agent.evidence.types import Source
 from agent.export.finished import (
@@ -196,7 +196,11 @@ def pdf_document(answer: FinishedAnswer) -> bytes:
     text = without_title(without_notice(answer.answer, answer.notice), answer.question)
     parts = [
         *page.lines(title, size=_SIZES[1], after=4, bold=True),
-        *page.lines(china_time(answer.generated_at, answer.language), size=_SMALL, colour=_GREY),
+        *page.lines(
+            time_there(answer.generated_at, answer.places, answer.language),
+            size=_SMALL,
+            colour=_GREY,
+        ),
         *page.lines(answer.notice, size=_SMALL, colour=_GREY),
         *page.markdown(strip_references(text) if answer.sources else text),
         *page.lines(statement_line(answer), size=_SMALL, colour=_GREY),

@@ -22,7 +22,7 @@ from agent.core.patterns import Linear
 from agent.core.processor import breathe
 from agent.core.strings import one_line, valid_text
 from agent.evidence.markdown import open_url
-from agent.evidence.records import china_time
+from agent.evidence.records import time_there
 from agent.evidence.references import site_of, strip_references
 from agent.evidence.types import Source
 from agent.export.finished import (
@@ -58,7 +58,7 @@ def word_document(answer: FinishedAnswer) -> bytes:
     language = answer.language
     text = without_title(without_notice(answer.answer, answer.notice), answer.question)
     writer.line(" ".join(answer.question.split()), style="Title")
-    writer.line(china_time(answer.generated_at, language), style="Caption")
+    writer.line(time_there(answer.generated_at, answer.places, language), style="Caption")
     writer.line(answer.notice, style="Quote")
     writer.markdown(strip_references(text) if answer.sources else text)
     writer.line(statement_line(answer), style="Caption")

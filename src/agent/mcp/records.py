@@ -271,6 +271,8 @@ class Presentation:
     """The name in ids, errors and gaps."""
     names: Mapping[Language, str]
     label: Mapping[Language, str] = field(default_factory=dict)
+    currency: str = "CNY"
+    """Of its prices, ISO 4217."""
     links_by_id: bool = True
     """False where the server's ids lead nowhere, as in the sample."""
 
@@ -363,6 +365,8 @@ class MapRecords:
         place["keywords"], place["distance_m"] = list(keywords), metres
         place["distance_from"] = self.result.centre_name if metres is not None else None
         place["fetched_at"] = self._time()
+        if place["cost"] and self.presentation.currency != "CNY":
+            place["currency"] = self.presentation.currency
         if hours := yearly_hours(place):
             place["opening"] = [
                 OpeningHours(days=sorted(each.days), start=each.start, end=each.end)

@@ -79,7 +79,8 @@ async def generate_query(
         state, configuration, services, runtime, turn=turn, readable=readable, asks=asks
     )
     gaps = [*gaps, *lacking]
-    if read.by_model and any(query["map"] for query in read.queries):
+    tasks = [query["map"] for query in read.queries if query["map"]]
+    if read.by_model and any((task.get("country") or "cn") == "cn" for task in tasks):
         turn = in_china(turn)
     await prepare(turn["language"])
     queries = [] if read.needs else read.queries

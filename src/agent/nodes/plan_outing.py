@@ -17,12 +17,12 @@ from agent.core.budget import Meter
 from agent.core.processor import compute
 from agent.core.progress import Emit, event
 from agent.evidence.constraints import judged
-from agent.evidence.geo import wgs84_to_gcj02
+from agent.evidence.geo import location_in
 from agent.evidence.mentions import mentioned
 from agent.evidence.outing.plan import HERE, MOST_VISITS, Legs, impossible, is_stop, plan, used_legs
 from agent.evidence.outing.wish import settled
 from agent.evidence.records import with_pinyin
-from agent.evidence.types import Gap, LeftOut, Leg, Location, Outing, OutingWish, Place
+from agent.evidence.types import Gap, LeftOut, Leg, Outing, OutingWish, Place
 from agent.evidence.zones import CHINA, zone_of
 from agent.state import OverallState, Turn, Update, reader_language
 from agent.texts import is_chinese, say
@@ -173,9 +173,8 @@ class _Planner:
     async def _walks(self) -> dict[tuple[str, str], Leg]:
         ids = [place["id"] for place in self._places[:MOST_VISITS]]
         points = [place["location"] for place in self._places[:MOST_VISITS]]
-        if self._near:
-            lng, lat = wgs84_to_gcj02(self._near["lng"], self._near["lat"])
-            ids, points = [HERE, *ids], [Location(lng=lng, lat=lat, crs="GCJ-02"), *points]
+        if self._near and points:
+            ids, points = [HERE, *ids], [location_in(points[0]["crs"], self._near), *points]
         legs = await self._maps.walks(points, meter=self._meter, on_call=self._on_call)
         return {(ids[start], ids[end]): leg for (start, end), leg in legs.items()}
 

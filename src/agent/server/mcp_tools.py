@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from langgraph_sdk.client import LangGraphClient
 from mcp.types import CallToolResult, TextContent, Tool, ToolAnnotations
@@ -15,8 +15,10 @@ from agent.client.follow import max_run_seconds
 from agent.client.run_result import RunResult
 from agent.core.redaction import scrub
 from agent.core.strings import one_line
-from agent.evidence.types import Outing
+from agent.evidence.records import maps_of, owners
+from agent.evidence.types import Outing, Place
 from agent.export.finished import by_mention
+from agent.texts import say
 
 
 class AnswerSource(BaseModel):
@@ -42,13 +44,18 @@ class AnswerPlace(BaseModel):
     name: str
     address: str | None = None
     category: str | None = None
-    gcj02: AnswerPoint = Field(description="Degrees, as Chinese maps draw them.")
+    gcj02: AnswerPoint | None = Field(
+        None, description="Degrees, as Chinese maps draw them; of places in China only."
+    )
     wgs84: AnswerPoint = Field(description="Degrees, as GPS and GeoJSON have them.")
     distance_m: int | None = Field(None, description="Straight line, metres, from distance_from.")
     distance_from: str | None = None
     rating: float | None = None
-    cost: float | None = Field(None, description="Yuan per person.")
+    cost: float | None = Field(None, description="Per person, in currency.")
+    currency: str | None = Field(None, description="Of cost, ISO 4217.")
     open_time: str | None = None
+    zone: str | None = Field(None, description="Time zone of open_time.")
+    attribution: str = Field("", description="Whose data it is; to be shown with it.")
     url: str
     mentioned: bool = Field(description="Whether the answer names it.")
     verdicts: list[AnswerVerdict] = Field(
@@ -138,7 +145,15 @@ def _sources(sources: Sequence[Mapping[str, Any]]) -> list[AnswerSource]:
 
 
 def _place(place: Mapping[str, Any]) -> AnswerPlace:
-    return AnswerPlace.model_validate({**place, "gcj02": place["location"]})
+    known = cast(Place, place)
+    in_china, priced = known["location"]["crs"] == "GCJ-02", known["cost"] is not None
+    own = {
+        "gcj02": known["location"] if in_china else None,
+        "currency": known.get("currency", "CNY") if priced else None,
+        "zone": known.get("zone", "Asia/Shanghai"),
+        "attribution": say("records.attribution", "en", maps=owners(maps_of([known]), "en")),
+    }
+    return AnswerPlace.model_validate({**place, **own})
 
 
 _INPUT = (

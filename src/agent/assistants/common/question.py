@@ -37,6 +37,9 @@ from agent.texts.languages import (
 )
 
 _LONGEST_QUESTION, _LONGEST_QUERY, _LONGEST_REPLY = 1000, 400, 300
+_HOME = ("cn", "hk", "mo", "tw")
+"""Where the map has prices and ratings."""
+_PRICED = {"max_cost", "min_cost", "total_cost", "min_rating"}
 _LEAST_PLACES = 2
 """That a day is made of."""
 
@@ -88,6 +91,7 @@ def asked(
     elif not (replans or queries) and (written.query or not may_skip or outing is not None):
         queries = [own_words(turn, configuration)]
     demands = valid_constraints(stated.model_dump()) if stated else Constraints()
+    queries = [_for_the_web(query, demands) for query in queries]
     is_reply = not (queries or demands or replans)
     return Asked(
         question=clean_text(written.question, _LONGEST_QUESTION) or turn["question"],
@@ -252,6 +256,13 @@ def _needs(
     if turn["near"] or configuration.geo_routing == "never" or written.needs not in get_args(Needs):
         return None
     return cast(Needs, written.needs)
+
+
+def _for_the_web(query: Query, demands: Constraints) -> Query:
+    """Return a query that goes to the web, too, where the map has no prices and no ratings."""
+    task = query["map"]
+    abroad = task and (task.get("country") or _HOME[0]) not in _HOME
+    return Query(**{**query, "web": True}) if abroad and _PRICED & demands.keys() else query
 
 
 def own_words(turn: Turn, configuration: Configuration) -> Query:

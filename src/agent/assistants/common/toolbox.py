@@ -63,7 +63,8 @@ from agent.texts import Language, reason_of, say
 
 ToolKind = Literal["search", "page", "documents", "map", "code"]
 CODE = "run_code"
-MAP_PREFIX = "maps_"
+MAP_PREFIXES = ("maps_", "osm_")
+"""Begins the name of every map's tool."""
 MAX_CALLS = 12
 """Calls of one message that are done."""
 MAX_PROGRAM = 20_000
@@ -310,7 +311,7 @@ class Toolbox:
     def _read(self, outcome: ToolOutcome) -> None:
         """Note what a call asks for; refuse a tool that is not there, and a call without words."""
         call, policy, name = outcome.call, self.policy, outcome.call["name"]
-        if name.startswith(MAP_PREFIX) and policy.maps:
+        if name.startswith(MAP_PREFIXES) and policy.maps:
             outcome.kind, asked = "map", [map_call_text(call)]
         elif name not in policy.names:
             outcome.refuse(self.no_such_tool(name))
@@ -337,7 +338,7 @@ class Toolbox:
 
     def no_such_tool(self, name: str, names: Sequence[str] = ()) -> str:
         """Return the answer to a call of an unknown tool; `names` are the map's where known."""
-        mapped = names or ([f"{MAP_PREFIX}…"] if self.policy.maps else [])
+        mapped = names or ([f"{prefix}…" for prefix in MAP_PREFIXES] if self.policy.maps else [])
         there = [*self.policy.names, *mapped]
         if not there:
             return say("tools.no_tool_at_all", self.language)

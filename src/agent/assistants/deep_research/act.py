@@ -20,7 +20,7 @@ from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.tool_results import shown_result
 from agent.assistants.common.toolbox import (
     CODE,
-    MAP_PREFIX,
+    MAP_PREFIXES,
     Known,
     Toolbox,
     ToolOutcome,
@@ -219,7 +219,7 @@ class _Step:
         if not offers_maps(self.state, self.configuration):
             return []
         names = [call["name"] for call in self.message.tool_calls]
-        return [name for name in names if name.startswith(MAP_PREFIX)]
+        return [name for name in names if name.startswith(MAP_PREFIXES)]
 
     def _matters(self, call: ToolCall) -> list[ToExplore]:
         """Return what a call gives to explorers, planned topics by their names."""

@@ -10,7 +10,7 @@ from langgraph.types import Send
 
 from agent.assistants.common.gaps import run_gap
 from agent.assistants.common.search import located
-from agent.assistants.common.toolbox import MAP_PREFIX
+from agent.assistants.common.toolbox import MAP_PREFIXES
 from agent.assistants.deep_research.compress_topic import Compression
 from agent.assistants.deep_research.explore import has_calls, own_words, topic_name
 from agent.assistants.deep_research.notes import found_in, thoughts_of
@@ -278,7 +278,7 @@ def _pages_left(state: DeepState, entry: TopicResult | None) -> list[ShownPage]:
 def _gaps(state: DeepState, entry: TopicResult | None, messages: Sequence[AnyMessage]) -> list[Gap]:
     """Return that the topic has no pages, where the map did not answer it."""
     mapped = any(
-        isinstance(m, ToolMessage) and (m.name or "").startswith(MAP_PREFIX)
+        isinstance(m, ToolMessage) and (m.name or "").startswith(MAP_PREFIXES)
         and m.status == "success"
         for m in messages
     )  # fmt: skip

@@ -54,6 +54,7 @@ from agent.evidence.citations import cited_ids, inert
 from agent.evidence.claims.formulas import grouped, written_sum
 from agent.evidence.markdown import fenced
 from agent.evidence.queries import clean_text
+from agent.evidence.records import HOME_MAP, owners
 from agent.evidence.types import Gap
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import task_prompt
@@ -106,7 +107,9 @@ def _plain_words(evidence: ToolEvidence) -> str:
 def map_section(used: Sequence[ToolEvidence], names: Mapping[str, str], language: Language) -> str:
     """Return the map's measurements that an answer rests on, each once."""
     lines = dict.fromkeys(f"- {inert(measurement(e, names, language)[:_RESULT])}" for e in used)
-    return "\n".join([say("team_answer.answer.on_map", language), *lines]) if lines else ""
+    maps = dict.fromkeys("osm" if e["tool"].startswith("osm_") else HOME_MAP for e in used)
+    title = say("team_answer.answer.on_map", language, maps=owners(maps, language))
+    return "\n".join([title, *lines]) if lines else ""
 
 
 def calculation_section(

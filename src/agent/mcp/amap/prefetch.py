@@ -9,7 +9,7 @@ from typing import Any
 
 from agent.core.errors import AgentError, ProviderError, ProviderRefused
 from agent.evidence.constraints import fitting, name_suits
-from agent.evidence.geo import distance_m, parse_lnglat, wgs84_to_gcj02
+from agent.evidence.geo import distance_m, location_in, parse_lnglat
 from agent.evidence.types import Location, MapIntent, MapTask, Point, TravelMode
 from agent.evidence.vocabulary import chinese_keyword
 from agent.mcp.amap.install import PROVIDER
@@ -112,9 +112,7 @@ class ResolvedPlace:
 
 def here(near: Point, language: Language) -> ResolvedPlace:
     """Return the user's position."""
-    lng, lat = wgs84_to_gcj02(near["lng"], near["lat"])
-    location = Location(lng=round(lng, 6), lat=round(lat, 6), crs="GCJ-02")
-    return ResolvedPlace(say("map.here", language), location)
+    return ResolvedPlace(say("map.here", language), location_in("GCJ-02", near))
 
 
 async def find_anchor(

@@ -8,7 +8,7 @@ from typing import Any
 from agent.core.errors import ProviderRefused
 from agent.core.outside import finite
 from agent.evidence.constraints import fitting
-from agent.evidence.geo import distance_m, parse_lnglat
+from agent.evidence.geo import distance_m, location_in, parse_lnglat
 from agent.evidence.types import Location, MapIntent, MapTask, TravelMode
 from agent.mcp.osm.records import OsmReader, location_of, name_of, objects
 from agent.mcp.osm.tools import MODES
@@ -176,8 +176,7 @@ class OsmPrefetch(Prefetch):
     def _here(self) -> OsmSpot:
         near = self._options.near
         assert near is not None
-        location = Location(lng=round(near["lng"], 6), lat=round(near["lat"], 6), crs="WGS-84")
-        return OsmSpot(say("map.here", self._language), location, {})
+        return OsmSpot(say("map.here", self._language), location_in("WGS-84", near), {})
 
     async def _located(self, place: str, city: str | None) -> OsmSpot:
         """Return a place by its name, or a position as it is."""

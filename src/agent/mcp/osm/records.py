@@ -216,7 +216,7 @@ class OsmReader:
         if not days:
             return None
         weather = Weather(
-            id=f"{PROVIDER}:weather:{city}", city=city, days=days, source="", fetched_at=""
+            id=f"open_meteo:weather:{city}", city=city, days=days, source="", fetched_at=""
         )
         if zone := text_or_none(reply.get("zone")):
             weather["zone"] = zone

@@ -7,7 +7,8 @@ const GAPS_BEGIN = /\n\n(?:\*\*没有查到的\*\*|\*\*What could not be found\*
 const ROUTES = section("路[线線]|Routes|Wege|Trajets|Cómo llegar|Маршруты|الطريق|行き方|가는 길");
 const WEATHER = section("天[气氣]|Weather|Wetter|Météo|El tiempo|Погода|الطقس|天気|날씨");
 /** Names whose map data it is; the views of places, routes and weather say so themselves. */
-const CREDIT = /\n\n\*(?:[^\n*©]{0,20}© (?:高德地[图圖]|Amap|AutoNavi))[^\n*]*\*(?=\n\n|$)/g;
+const CREDIT =
+  /\n\n\*(?:[^\n*©]{0,20}© (?:高德地[图圖]|Amap|AutoNavi|OpenStreetMap|Open-Meteo))[^\n*]*\*(?=\n\n|$)/g;
 const UNFINISHED_TAIL = [
   // A link, citation or image still being written.
   /!?\[[^\[\]\n]{0,400}(?:\](?:\([^\s()]{0,4000})?)?$/u,

@@ -89,7 +89,7 @@ export function localTime(iso) {
 
 /**
  * Tells whose data a list of places or routes is, and from when; empty without any. A sample is of no time.
- * @param {{fetched_at: string}[]} places
+ * @param {{id: string, fetched_at: string}[]} places
  * @param {Language} language
  * @param {string} mode of their answer
  */
@@ -98,7 +98,19 @@ export function credit(places, language, mode = "online") {
   const newest = places.map((place) => place.fetched_at).filter(Boolean).sort().at(-1);
   const when = newest && `${text("export.as_of", language)} ${localTime(newest)}`;
   const about = mode === "offline" ? text("page.answer.sample", language) : when;
-  return [text("records.attribution", language), about].filter(Boolean).join(" · ");
+  const owner = text("records.attribution", language, { maps: owners(places, language) });
+  return [owner, about].filter(Boolean).join(" · ");
+}
+
+/**
+ * Names whose data the records are, by the map in their ids.
+ * @param {{id: string}[]} records
+ * @param {Language} language
+ */
+function owners(records, language) {
+  const maps = new Set(records.map(({ id }) => id.split(":", 1)[0]));
+  const names = [...maps].map((map) => text(`records.owners.${map}`, language));
+  return names.join(text("punctuation.comma", language));
 }
 
 /** Names a place as its reader can say it. @param {Place} place @param {Language} language */
