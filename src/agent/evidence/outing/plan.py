@@ -249,7 +249,10 @@ _MINUTES = {
 }  # fmt: skip
 _MINUTES_ELSE = 60
 _SHARES = (1, 0.75, 0.5)
-"""Of the usual stay, tried in this order until there is time for all that is wanted."""
+"""Of the usual stay, tried in this order until there is time for all that is wanted.
+
+The last only for a number of stops: a long list is no wish to hurry.
+"""
 _WORTH, _WORTH_WANTED = 1000, 100_000
 """Of a visit: one that is wanted is worth more than all others together."""
 _EVENING = ("酒吧", "夜店", "夜总会", "酒馆")
@@ -299,7 +302,7 @@ def plan(
     that are wanted.
     """
     best, fewest = None, math.inf
-    for share in _SHARES:
+    for share in _SHARES if "stops" in wish else _SHARES[:2]:
         planner = _Planner(
             list(places), wish, legs, near=near, language=language, wanted=wanted, share=share
         )
