@@ -1,6 +1,7 @@
 """The assistants as tools at `/mcp` of a running server, as MCP clients use them."""
 
 import asyncio
+import json
 from typing import Any
 
 import httpx
@@ -24,7 +25,8 @@ OWN = {"question", "thread_id", "user_location", "answer_language", "search_sinc
 async def test_every_assistant_is_a_tool_that_needs_only_a_question(server: DevServer) -> None:
     async with connected(server.url) as session:
         tools = {tool.name: tool for tool in (await session.list_tools()).tools}
-    assert list(tools) == ASSISTANTS
+    assert list(tools) == [*ASSISTANTS, "search", "fetch"]
+    del tools["search"], tools["fetch"]
     for tool in tools.values():
         assert tool.outputSchema is not None
         for schema in (tool.inputSchema, tool.outputSchema):
@@ -139,6 +141,44 @@ async def test_an_unknown_tool_and_a_failing_run_are_errors_in_one_line(
     assert "\n" not in said(failing)
 
 
+async def test_search_and_fetch_have_the_shape_that_chatgpt_s_connectors_expect(
+    server: DevServer,
+) -> None:
+    async with connected(server.url) as session:
+        found = await session.call_tool("search", {"query": EN})
+        results = structured(found)["results"]
+        assert json.loads(said(found)) == structured(found)
+        fetched = await session.call_tool("fetch", {"id": results[0]["id"]})
+    assert all(result["id"] and result["title"] and result["url"] for result in results)
+    page = structured(fetched)
+    assert json.loads(said(fetched)) == page
+    assert list(page) == ["id", "title", "text", "url", "metadata"]
+    assert "sodium" in page["text"].lower()
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "named"),
+    [
+        ("search", {}, "query: Field required"),
+        ("search", {"query": " \u200b"}, "query: is empty"),
+        ("search", {"query": "长" * 501}, "query: String should have at most"),
+        ("search", {"query": EN, "limit": 9}, "limit: Extra inputs"),
+        ("fetch", {"id": "file:///etc/passwd"}, "id: must be the id of a result"),
+        ("fetch", {"id": "document:nothing"}, "id: there is no such document"),
+        ("fetch", {"id": "http://127.0.0.1/ok"}, "127.0.0.1"),
+        ("fetch", {"id": "http://169.254.169.254/latest"}, "169.254.169.254"),
+    ],
+)
+async def test_what_search_and_fetch_cannot_use_is_one_line(
+    server: DevServer, tool: str, given: dict[str, Any], named: str
+) -> None:
+    async with connected(server.url) as session:
+        result = await session.call_tool(tool, given)
+    assert result.isError
+    assert named in said(result)
+    assert "\n" not in said(result)
+
+
 async def test_a_new_assistant_appears_by_itself_and_keeps_the_old_names(
     server: DevServer, client: LangGraphClient
 ) -> None:
@@ -153,7 +193,9 @@ async def test_a_new_assistant_appears_by_itself_and_keeps_the_old_names(
         answer = structured(await session.call_tool("Brief", {"question": ZH}))
     for assistant in made:
         await client.assistants.delete(assistant["assistant_id"])
-    assert set(tools) == {*ASSISTANTS} | {"Brief", f"agent-{made[1]['assistant_id'][:8]}"}
+    assert set(tools) == {*ASSISTANTS, "search", "fetch", "Brief"} | {
+        f"agent-{made[1]['assistant_id'][:8]}"
+    }
     assert tools["Brief"].description == "In English."
     assert "Chinese" in str(tools["agent"].description)
     assert "**Sources**" in answer["answer"]
@@ -183,7 +225,7 @@ async def test_langchain_s_mcp_adapters_call_a_tool(server: DevServer) -> None:
         {"tanlu": {"transport": "streamable_http", "url": f"{server.url}/mcp"}}
     )
     tools = {tool.name: tool for tool in await adapters.get_tools()}
-    assert list(tools) == ASSISTANTS
+    assert list(tools) == [*ASSISTANTS, "search", "fetch"]
     call = {"type": "tool_call", "id": "1", "name": "agent", "args": {"question": ZH}}
     reply = await tools["agent"].ainvoke(call)
     assert "**来源**" in str(reply.content)

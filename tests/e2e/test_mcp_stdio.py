@@ -43,8 +43,12 @@ async def test_the_assistants_answer_over_stdio_and_follow_up(tmp_path: Path) ->
 
     async with started(tmp_path) as session:
         tools = {tool.name: tool for tool in (await session.list_tools()).tools}
-        assert set(tools) == set(ASSISTANTS)
-        assert all(tool.inputSchema["required"] == ["question"] for tool in tools.values())
+        assert set(tools) == {*ASSISTANTS, "search", "fetch"}
+        for name in ASSISTANTS:
+            assert tools[name].inputSchema["required"] == ["question"]
+        found = structured(await session.call_tool("search", {"query": EN}))["results"]
+        page = structured(await session.call_tool("fetch", {"id": found[0]["id"]}))
+        assert (page["id"], bool(page["text"])) == (found[0]["id"], True)
         assert "max_research_loops" in tools["agent"].inputSchema["properties"]
         result = await session.call_tool(
             "agent", {"question": EN, "max_research_loops": 1}, progress_callback=hear

@@ -11,6 +11,7 @@ from langgraph_sdk.client import LangGraphClient
 
 from tests.support.command_line import Cli
 from tests.support.dev_server import DevServer, dev_server
+from tests.support.mcp_client import connected, said, structured
 from tests.support.two_owners import ALICE, BOB, KEYS
 
 pytestmark = [pytest.mark.server]
@@ -81,6 +82,30 @@ async def test_another_s_collection_is_answered_as_one_that_is_not_there(
     (answer,) = {text.replace(f"'{name}'", "?") for name, text in told.items()}
     assert answer.startswith("collections: there is no ?; there are: bobs, both")
     assert own == ""
+
+
+@pytest.mark.parametrize(("owner", "key"), [("alice", ALICE), ("bob", BOB)])
+async def test_search_and_fetch_over_mcp_see_the_same(
+    server: DevServer, shell: Cli, owner: str, key: str
+) -> None:
+    """An id is no secret: whoever has another's is told that there is no such document."""
+    ids: dict[str, str] = {}
+    for each in (ALICE, BOB):
+        async with connected(server.url, key=each) as session:
+            found = structured(await session.call_tool("search", {"query": f"{WORD} lithium"}))
+        for result in found["results"]:
+            if result["id"].startswith("document:"):
+                ids[result["title"].removeprefix("Notes of ")] = result["id"]
+    assert sorted(ids) == ["alices", "bobs", "both"]
+    async with connected(server.url, key=key) as session:
+        for name, id in ids.items():
+            fetched = await session.call_tool("fetch", {"id": id})
+            if name in READ_BY[owner]:
+                page = structured(fetched)
+                assert f"as {name} has it" in page["text"]
+                assert page["metadata"]["collection"] == name
+            else:
+                assert said(fetched) == "id: there is no such document"
 
 
 @pytest.mark.parametrize("owner", ["alice", "bob", ""])

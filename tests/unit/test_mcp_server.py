@@ -172,13 +172,15 @@ async def test_names_are_what_clients_allow_and_the_server_s_own_are_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     api = ServerApi()
-    mine = [assistant("agent"), assistant("地图"), assistant("Short answers!", description=None)]
+    mine = [assistant("agent"), assistant("地图"), assistant("Short answers!", description=None),
+            assistant("search")]  # fmt: skip
     api.found = [*mine, *api.found]
     async with serving(api, monkeypatch) as http:
         (reply,) = events(await http.post("/mcp", json=message("tools/list", 1), headers=HEADERS))
     tools = {tool["name"]: tool for tool in reply["result"]["tools"]}
     ids = [f"agent-{one['assistant_id'][:8]}" for one in mine]
-    assert set(tools) == {"agent", ids[0], ids[1], "Shortanswers"}
+    assert set(tools) == {"agent", ids[0], ids[1], "Shortanswers", ids[3], "search", "fetch"}
+    assert tools["search"]["inputSchema"]["required"] == ["query"]
     assert "the question as `question`" in tools["agent"]["description"]
     taken = tools["agent"]["inputSchema"]["properties"]
     assert set(taken) == {"question", "thread_id", "user_location"}

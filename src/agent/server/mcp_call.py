@@ -84,8 +84,9 @@ class CallProgress(RunListener):
 log = logging.getLogger(__name__)
 _INSTRUCTIONS = (
     "Assistants that look things up on the web and on the map (Chinese places by Amap) and answer "
-    "with numbered sources. Each tool takes one `question`; a run takes from seconds to minutes "
-    "and tells its progress. Follow up with the `thread_id` of a result."
+    "with numbered sources. Each takes one `question`; a run takes from seconds to minutes "
+    "and tells its progress. Follow up with the `thread_id` of a result. `search` and `fetch` find "
+    "and read pages and the caller's own documents, without an answer."
 )
 
 

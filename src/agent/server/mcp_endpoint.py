@@ -27,6 +27,7 @@ from mcp.types import (
     ServerResult,
     Tool,
 )
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -37,11 +38,13 @@ from agent.core.errors import AgentError, InputError
 from agent.core.outside import parse_json
 from agent.runs.threads import Threads, open_threads
 from agent.server.assistant_call import Call, pause_refusal, read_arguments
-from agent.server.auth.api_keys import access, client_for, identify
+from agent.server.auth.api_keys import OPEN_OWNER, access, client_for, identify
+from agent.server.auth.owner_limits import TooMany, owner_limits
 from agent.server.mcp_call import CallProgress, ToolServer
+from agent.server.mcp_search import FETCH, SEARCH, answer_search, search_tools
 from agent.server.mcp_stdio import answering_stdio
 from agent.server.mcp_tools import AssistantTool, ToolList, assistant_tool, result_of
-from agent.services import close_process_services
+from agent.services import close_process_services, process_services
 from agent.settings import read_settings
 
 log = logging.getLogger(__name__)
@@ -113,7 +116,8 @@ class McpEndpoint(ToolServer):
 
     async def tools(self) -> list[Tool]:
         async with client_for(self._request()) as client:
-            return [tool.tool for tool in (await self._catalogue.tools(client)).values()]
+            tools = (await self._catalogue.tools(client)).values()
+            return [*(tool.tool for tool in tools), *search_tools()]
 
     async def call(self, request: CallToolRequest) -> ServerResult:
         with self._stop():
@@ -121,12 +125,11 @@ class McpEndpoint(ToolServer):
         raise McpError(ErrorData(code=0, message="Request cancelled"))
 
     async def answer(self, params: CallToolRequestParams) -> CallToolResult:
+        if params.name in (SEARCH, FETCH):
+            return await self._searched(params)
         async with client_for(self._request()) as client:
             tools = await self._catalogue.tools(client)
-            if params.name not in tools:
-                names = ", ".join(tools)
-                raise AgentError(f"there is no tool {params.name!r}; known: {names}")
-            offered = tools[params.name]
+            offered = _offered(tools, params.name)
             arguments, stop = read_arguments(params.arguments or {}, offered), self._stop()
             progress = CallProgress(self.notify(), arguments.language)
             metadata = {"asked_over": "mcp"}
@@ -134,6 +137,17 @@ class McpEndpoint(ToolServer):
             follower = await call.begin(arguments)
             async with progress.running():
                 return result_of(await call.finish(follower))
+
+    async def _searched(self, params: CallToolRequestParams) -> CallToolResult:
+        owner = identify(self._request().headers, access()) or OPEN_OWNER
+        if params.name == SEARCH:
+            # It may cost as a run does; reading what was found does not.
+            try:
+                await owner_limits().admit(owner)
+            except TooMany as too_many:
+                raise AgentError(too_many.words("en")) from None
+        services = await run_in_threadpool(process_services)
+        return await answer_search(params.name, params.arguments or {}, services, owner)
 
     def _request(self) -> Request:
         """Return the HTTP request that the present message came with."""
@@ -145,6 +159,13 @@ class McpEndpoint(ToolServer):
         """Return what the present call's client stops it with."""
         stop: anyio.CancelScope = self._request().scope[_STOP]
         return stop
+
+
+def _offered(tools: Mapping[str, AssistantTool], name: str) -> AssistantTool:
+    if name not in tools:
+        names = ", ".join([*tools, SEARCH, FETCH])
+        raise AgentError(f"there is no tool {name!r}; known: {names}")
+    return tools[name]
 
 
 class _Calls:
@@ -236,12 +257,14 @@ class StdioServer(ToolServer):
         self._offered: dict[str, AssistantTool] = {}
 
     async def tools(self) -> list[Tool]:
-        return [offered.tool for offered in (await self._catalogue()).values()]
+        offered = (await self._catalogue()).values()
+        return [*(one.tool for one in offered), *search_tools()]
 
     async def answer(self, params: CallToolRequestParams) -> CallToolResult:
-        offered = (await self._catalogue()).get(params.name)
-        if offered is None:
-            raise AgentError(f"there is no tool {params.name!r}; known: {', '.join(self._offered)}")
+        if params.name in (SEARCH, FETCH):
+            services = await asyncio.to_thread(process_services)
+            return await answer_search(params.name, params.arguments or {}, services, OPEN_OWNER)
+        offered = _offered(await self._catalogue(), params.name)
         arguments = read_arguments(params.arguments or {}, offered)
         assistant, thread_id = offered.graph_id, arguments.thread_id or str(uuid.uuid4())
         if arguments.thread_id and not (await self._runner.snapshot(assistant, thread_id)).values:

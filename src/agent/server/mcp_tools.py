@@ -165,6 +165,8 @@ _CONTEXT = ("answer_language", "search_since", "search_sites")
 _PLANS_DAYS = "agent"
 """The graph that puts places in the order of a day; the others' settings name that, too."""
 _MOST_TOOLS = 100
+NOT_ASSISTANTS: Final = frozenset({"search", "fetch"})
+"""Names of tools besides, by which some clients know what they ask for."""
 _LONGEST_DESCRIPTION = 1000
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _OWN: Final[dict[str, dict[str, Any]]] = {
@@ -206,7 +208,7 @@ class ToolList:
         tools: dict[str, AssistantTool] = {}
         for assistant in sorted(assistants, key=_order):
             name = _NOT_IN_NAMES.sub("", assistant["name"])[:64]
-            if not name or name in tools:
+            if not name or name in tools or name in NOT_ASSISTANTS:
                 name = f"{assistant['graph_id']}-{assistant['assistant_id'][:8]}"
             tools[name] = assistant_tool(name, assistant, await self._of(client, assistant))
         return tools

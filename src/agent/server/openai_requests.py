@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel, Field, ValidationError
 
 from agent.assistants.common.conversation import KEPT_MESSAGES
-from agent.core.errors import ConfigurationError, InputError
+from agent.core.errors import InputError
 from agent.models.thoughts import Thoughts
 
 SaidBy = Literal["user", "assistant"]
@@ -179,8 +179,7 @@ def _read(kind: type[B], body: Any) -> B:
     try:
         return kind.model_validate(body)
     except ValidationError as error:
-        problem = ConfigurationError.of(error)
-        raise InputError(problem.name, problem.problem) from None
+        raise InputError.of(error) from None
 
 
 def _refuse_format(name: str, format: _Format | None) -> None:
