@@ -164,7 +164,7 @@ def _accused(statement: Statement, outcome: Outcome, evidence: Evidence) -> list
         *([f"  a source says: {outcome.quote}"] if outcome.quote else []),
         *([f"  the sum gives: {outcome.value}"] if outcome.value else []),
         *([f"  proposal: {_proposal(outcome, evidence)}"] if outcome.fix else []),
-        *(f"  {passage_line(passage)}" for passage in passages),
+        *(f"  {passage_line(p)}" for p in passages if p.text != evidence.question),
     ]
 
 
