@@ -369,4 +369,8 @@ def test_who_is_to_be_open_until_after_midnight_is_asked_of_the_night_of_that_da
     for day, expected in ((5, "satisfied"), (4, "violated"), (7, "violated")):
         demand: Constraints = {"open_until": "02:00", "open_on": [day]}
         assert outcome(demand, open_time=hours)[0] == expected
-    assert outcome({"open_until": "02:00", "open_on": [5]}, open_time="全天")[0] == "satisfied"
+    for day in (5, 7):  # Sunday's night goes on on Monday
+        assert outcome({"open_until": "02:00", "open_on": [day]}, open_time="全天")[0] == "satisfied"
+    nights: Constraints = {"open_until": "02:00", "open_on": [7]}
+    assert outcome(nights, open_time="周一、周日 00:00-24:00")[0] == "satisfied"
+    assert outcome(nights, open_time="周二、周日 00:00-24:00")[0] == "violated"
