@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from agent.texts import say
 from tests.support.browser import BROWSER, Page, Visits, expect
 from tests.support.browser_labels import nameless, tab_to
 from tests.support.browser_page import ends, part, question_box
@@ -182,7 +183,7 @@ def test_how_a_run_goes_and_ends_is_read_out(visit: Visits) -> None:
     page.keyboard.press("Enter")
     ends(page.locator("article.turn"))
     expect(part(page, "status")).to_have_text("回答好了")
-    assert said.count("回答好了") == 1
+    assert said.count(say("page.page.done", "zh")) == 1
     assert 1 < len(said) < 12, said
     expect(part(page, "answer").locator(".prose")).to_have_attribute("aria-busy", "false")
 

@@ -21,6 +21,7 @@ from agent.mcp.servers import amap_command, amap_server
 from agent.mcp.session import SupervisedSession
 from agent.mcp.tools import load_amap_mcp_tools
 from agent.settings import Settings
+from agent.texts import say
 from tests.support.map_fixtures import (  # noqa: F401 - fixtures
     MapLab,
     lab_fixture,
@@ -132,7 +133,9 @@ async def test_the_end_of_a_route_that_nobody_knows_is_named_and_not_the_questio
     map_result = await lab.map_result(
         {"intent": "route", "origin": "故宫", "destination": "亚特兰蒂斯宫"}
     )
-    assert [gap["message"] for gap in map_result.gaps] == ["没有查到“亚特兰蒂斯宫”在哪里"]
+    assert [gap["message"] for gap in map_result.gaps] == [
+        say("map.errors.map_place_not_found", "zh", about="亚特兰蒂斯宫")
+    ]
 
 
 async def test_a6_an_unknown_city_has_no_weather_and_says_so(lab: MapLab) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from agent.core.errors import ProviderError, ProviderUnavailable
 from agent.prompts import render
+from agent.texts import say
 from tests.support.prompt_blocks import BLOCKS
 from tests.support.search_scripts import (
     GOOGLE,
@@ -138,7 +139,7 @@ async def test_of_a_searched_text_without_sources_only_what_was_not_found_remain
     unsaid = ScriptedModels([searched_reply("The park opened in 2016.", "park price")])
     search, _ = build(unsaid)
     found = await search.research(task(model=GOOGLE, language="en"), meter=meter())
-    assert found.gaps[0]["message"] == "One search of the web found nothing."
+    assert found.gaps[0]["message"] == say("search.no_results", "en")
 
 
 async def test_d24_a_failing_web_search_is_retried_then_a_gap_and_the_others_go_on(

@@ -10,6 +10,7 @@ from urllib.request import url2pathname
 import pytest
 from geojson_pydantic import FeatureCollection
 
+from agent.texts import say
 from tests.support.command_line import (
     CANARY,
     EN,
@@ -234,7 +235,7 @@ def test_doctor_has_a_line_a_group_in_the_reader_s_language_and_every_check_with
     assert [line.split()[1] for line in lines if line[0] in "✓!–✗"] == [
         "模型", "搜索", "地图", "文档", "本机",
     ]  # fmt: skip
-    assert "示例数据" in lines[0]
+    assert say("doctor.sample", "zh") in lines[0]
     assert any("tanlu config set GEMINI_API_KEY" in line for line in lines)
     assert "TAVILY_API_KEY" not in "".join(lines)
     assert "– TAVILY_API_KEY: not set" in cli.run("doctor", "-v").stdout

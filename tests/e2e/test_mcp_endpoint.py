@@ -10,6 +10,7 @@ import pytest
 from langchain_mcp_adapters.client import MultiServerMCPClient
 from langgraph_sdk.client import LangGraphClient
 
+from agent.texts import say
 from tests.support.dev_server import DevServer
 from tests.support.mcp_client import HEADERS, connected, events, message, said, structured
 from tests.support.server_fixtures import client_fixture, server_fixture
@@ -66,7 +67,7 @@ async def test_an_answer_comes_as_text_and_as_structure_with_its_progress(
     words = [word for _, word in told]
     assert words[0] == "开始"
     assert any(str(word).startswith("找到") for word in words)
-    assert words[-1] == "正在写答案"
+    assert words[-1] == say("progress.events.answering", "zh")
     assert [number for number, _ in told] == sorted({number for number, _ in told})
 
 

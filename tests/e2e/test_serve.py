@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from agent.texts import say
 from tests.support.command_line import Cli, cli_fixture, until
 from tests.support.ports import free_port
 from tests.support.programs import Program
@@ -58,7 +59,7 @@ def test_serve_says_where_the_page_is_stays_quiet_and_ends_with_one_line(
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.wait() == 0
-    assert err.splitlines() == ["Stopped; unfinished questions go on at the next start."]
+    assert err.splitlines() == [say("serve.stopped", "en")]
     assert out == ""
 
 

@@ -18,6 +18,7 @@ from agent.evaluation.verdicts import JudgeVerdict, VerdictFile, read_verdicts
 from agent.sample.model.request import ModelReply as Reply
 from agent.sample.model.request import ModelTurn
 from agent.sample.services.loopback import serve
+from agent.texts import say
 from tests.support.batch_lab import Here, here_fixture, rows_in
 from tests.support.benchmark_files import FILES, ITEMS
 from tests.support.command_line import CANARY, Cli, cli_fixture, keyed, until
@@ -339,14 +340,14 @@ def test_two_files_are_compared_in_plain_words_of_both_languages(
     judged(cli, here, env, "b.jsonl", "cccccccccc")
     done = here("compare", "a.jsonl", "b.jsonl", **ENGLISH)
     assert done.code == 0, done.err
-    assert "10 questions that both have a verdict on, by gemini-3.8-flash" in done.out
+    assert say("compare.basis", "en", pairs=10, judge="gemini-3.8-flash") in done.out
     assert "Correct: A 20.0%, B 100.0%; difference +80.0 points" in done.out
-    assert "Only one is correct on 8 questions: A on 0, B on 8." in done.out
+    assert say("compare.split", "en", split=8, a=0, b=8) in done.out
     assert "→ B is better: chance alone makes such a difference, or a larger one, in 0.8%" in (
         done.out
     )
     chinese = here("compare", "b.jsonl", "a.jsonl", ANSWER_LANGUAGE="zh")
-    assert "→ A 更好：单凭偶然，出现这样大或更大差别的机会是 0.8%。" in chinese.out
+    assert say("compare.a_better", "zh", p="0.8%") in chinese.out
     found = json.loads(here("compare", "a.jsonl", "b.jsonl", "--json", **ENGLISH).out)
     assert (found["short"]["only_b"], found["short"]["p"]) == (8, 0.007812)
 
@@ -379,7 +380,20 @@ def test_reports_are_compared_by_criterion(cli: Cli, here: Here, env: dict[str, 
         put(cli, name, *(of(str(n), f"Report {4 + plus} 5 6 7 {n}", None) for n in range(3)))
         assert here("judge", name, **env).code == 0
     told = here("compare", "a.jsonl", "b.jsonl", **ENGLISH).out
-    assert "all four: A 5.50, B 5.75; +0.25 (95% interval +0.25 to +0.25; chance 25.0%)" in told
+    assert (
+        say(
+            "compare.score",
+            "en",
+            title="all four",
+            a="5.50",
+            b="5.75",
+            value="+0.25",
+            low="+0.25",
+            high="+0.25",
+            p="25.0%",
+        )
+        in told
+    )
     assert "comprehensiveness: A 4.00, B 5.00; +1.00" in told
     assert "With fewer than 6 reports this test can show nothing" in told
     assert "A = a.jsonl (team_answer, max_searches=3)" in told

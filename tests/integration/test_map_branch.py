@@ -11,6 +11,7 @@ from agent.evidence.types import Constraints, MapTask
 from agent.mcp.records import CALLS_FOR_TOOLS, MapOptions, MapResult
 from agent.sample.model.request import FunctionCall, Model, ModelReply, ModelTurn
 from agent.sample.model.text import block, task_of
+from agent.texts import say
 from tests.integration.test_question_kept import Spoken, plan
 from tests.support.lab import ZH, Lab, answer_of, laboratory, told
 from tests.support.map_fixtures import MapLab, lab_fixture, meter, script_fixture
@@ -65,7 +66,7 @@ async def test_what_was_not_found_is_told_in_the_words_that_were_asked_for(lab: 
         {"intent": "nearby", "place": "West Lake", "keywords": ["public toilet"]}
     )
     assert [gap["message"] for gap in map_result.gaps] == [
-        "没有查到符合“West Lake public toilet”的地点"
+        say("map.errors.map_no_results", "zh", about="West Lake public toilet")
     ]
 
 
@@ -111,7 +112,7 @@ async def test_an_empty_reply_says_no_results(lab: MapLab) -> None:
     text = await tool_reply(
         lab, map_result, "maps_text_search", keywords="雷峰塔停车场", city="北京"
     )
-    assert text == "没有找到结果。"
+    assert text == say("tools.nothing", "zh")
 
 
 class Asking:

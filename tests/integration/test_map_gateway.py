@@ -16,6 +16,7 @@ from agent.evidence.types import MapTask
 from agent.mcp.map import Gateway
 from agent.mcp.map_server import DailySearches
 from agent.mcp.records import MapOptions, MapResult
+from agent.texts import say
 from tests.support.map_fixtures import (
     CANARY,
     MapLab,
@@ -204,7 +205,7 @@ async def test_a_radius_widened_for_more_places_is_said(lab: MapLab) -> None:
     [gap] = map_result.gaps
     assert (gap["code"], gap["message"]) == (
         "map_widened",
-        "三里屯 2.0 km 以内合适的地点太少，查到了 5.0 km 以内",
+        say("map.widened", "zh", place="三里屯", near="2.0 km", far="5.0 km"),
     )
 
 

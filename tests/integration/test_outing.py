@@ -9,6 +9,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.graph import build_graph
 from agent.sample.model.request import ModelReply
+from agent.texts import say
 from tests.integration.test_question_kept import nearby, plan, scripted
 from tests.support.lab import ZH, Lab, answer_of, laboratory, told, with_clock
 
@@ -108,7 +109,7 @@ async def test_the_table_is_cited_and_the_map_counts_as_the_plan_does(lab: Lab) 
     text, listed = str(answer_of(state).text), told(state)["places"]
     assert [place["name"] for place in listed][: len(stops(state))] == stops(state)
     rows = [line for line in text.splitlines() if line.startswith("| ") and "–" in line]
-    assert all("](" in row for row in rows if "附近自选" not in row)
+    assert all("](" in row for row in rows if say("outing.own_choice", "zh") not in row)
     assert told(state)["checks"]["unverified_figures"] == 0
 
 
@@ -145,7 +146,7 @@ async def test_a_follow_up_moves_a_stop_of_the_plan(lab: Lab) -> None:
     assert moved["begins"] > begins
     dropped = await lab.ask(f"不去{name}了")
     assert name not in stops(dropped)
-    assert told(dropped)["outing"]["left_out"][0]["text"] == "您说了不去"
+    assert told(dropped)["outing"]["left_out"][0]["text"] == say("outing.left_out.unwanted", "zh")
 
 
 async def test_a_stop_that_comes_in_is_looked_up_and_the_others_stay(lab: Lab) -> None:

@@ -58,7 +58,7 @@ async def test_a_circle_that_stays_is_carried_out_flat(lab: PlanLab) -> None:
     plays(lab, plan_tasks=lambda turn: planned(("a", "甲", ["b"]), ("b", "乙", ["a"])))
     state = await lab.ask(plan_mode="dag")
     assert [task["dep"] for task in state["tasks"]] == [[], []]
-    assert "依赖成环" in state["plan_note"]
+    assert say("plan_execute.problem_cycle", "zh") in state["plan_note"]
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ async def test_a_figure_that_no_cited_source_has_is_marked(lab: PlanLab) -> None
     state = await lab.ask()
     text = str(answer_of(state).text)
     assert re.search(r"7777 亿元\S+†。", text)
-    assert "† 来源里没有这样说" in text
+    assert say("answer.no_source_says", "zh", mark="†") in text
     assert told(state)["checks"]["unverified_figures"] >= 1
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from agent.core.concurrency import Lazy
 from agent.sample.model.text import block
+from agent.texts import say
 from tests.support.lab import answer_of, told
 from tests.support.plan_lab import PlanLab, Planner, World, looks_up, plan_process
 
@@ -119,7 +120,9 @@ async def test_sources_that_answer_but_have_nothing_are_an_empty_task(lab: PlanL
         ("task_empty", "技术路线"),
         ("task_empty", "同行比较"),
     ]
-    assert told(state)["gaps"][0]["message"] == "外部来源里没有“技术路线”的资料。"
+    assert told(state)["gaps"][0]["message"] == say(
+        "plan_execute.gaps.task_empty", "zh", task="技术路线"
+    )
     assert "没有找到可以引用的资料" in str(answer_of(state).text)
 
 

@@ -20,7 +20,7 @@ from agent.core.errors import AgentError
 from agent.core.progress import event
 from agent.core.redaction import hide
 from agent.core.strings import one_line
-from agent.texts import event_line
+from agent.texts import event_line, say
 from tests.unit.export_samples import ANSWER, HOSTILE, NOTICE, place, source
 
 KEYS = [
@@ -265,7 +265,9 @@ def test_progress_is_told_in_the_question_s_language() -> None:
     assert event_line(queries, "en") == "Queries: a; b"
     done = event("search_done", "n", text="{count}\x1b", count=3, seconds=1.24)
     assert event_line(done, "en") == "3 sources for “{count} ” (1.2 s)"
-    assert event_line(event("reflection", "n", text="", count=0), "zh") == "资料够了"
+    assert event_line(event("reflection", "n", text="", count=0), "zh") == say(
+        "progress.events.enough", "zh"
+    )
     assert event_line(event("done", "n", count=1), "zh") == ""
     assert event_line({"type": "unheard of"}, "zh") == ""
 

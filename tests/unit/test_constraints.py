@@ -104,8 +104,9 @@ def test_a_playground_never_stands_before_a_restaurant_where_one_is_asked_for() 
     assert first["name"] == "海底捞"
     texts = [[verdict["text"] for verdict in each["verdicts"]] for each in (first, last)]
     assert texts == [
-        ["是否适合孩子未知", "餐厅（火锅店）"], ["适合孩子（游乐场）", "不是餐厅（游乐场）"]
-    ]  # fmt: skip
+        [say("constraints.children.unknown", "zh"), "餐厅（火锅店）"],
+        ["适合孩子（游乐场）", "不是餐厅（游乐场）"],
+    ]
 
 
 def test_a_kind_that_the_category_leaves_open_is_told_by_the_name() -> None:
@@ -370,7 +371,9 @@ def test_who_is_to_be_open_until_after_midnight_is_asked_of_the_night_of_that_da
         demand: Constraints = {"open_until": "02:00", "open_on": [day]}
         assert outcome(demand, open_time=hours)[0] == expected
     for day in (5, 7):  # Sunday's night goes on on Monday
-        assert outcome({"open_until": "02:00", "open_on": [day]}, open_time="全天")[0] == "satisfied"
+        assert (
+            outcome({"open_until": "02:00", "open_on": [day]}, open_time="全天")[0] == "satisfied"
+        )
     nights: Constraints = {"open_until": "02:00", "open_on": [7]}
     assert outcome(nights, open_time="周一、周日 00:00-24:00")[0] == "satisfied"
     assert outcome(nights, open_time="周二、周日 00:00-24:00")[0] == "violated"

@@ -10,6 +10,7 @@ from agent.evidence.types import Anchor, Location, Point, Route
 from agent.export.finished import FinishedAnswer
 from agent.export.geojson import answer_geojson, feature_collection
 from agent.export.gpx import answer_gpx, gpx
+from agent.texts import say
 from tests.unit.export_samples import HOSTILE, answer, place
 
 
@@ -22,7 +23,7 @@ def test_places_are_points_in_wgs84_with_their_gcj02_position_beside() -> None:
     assert abs(lng - place(1)["wgs84"]["lng"]) < 1e-6
     assert abs(lat - place(1)["wgs84"]["lat"]) < 1e-6
     assert feature["properties"]["gcj02"] == {"lng": 116.4115, "lat": 39.915}
-    assert feature["properties"]["attribution"] == "数据 © 高德地图"
+    assert feature["properties"]["attribution"] == say("records.attribution", "zh")
     assert found["query"] == "遛娃"
     assert found["provider"] == "amap"
     assert found["generated_at"] == "2026-11-21T00:00:00+00:00"

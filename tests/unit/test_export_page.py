@@ -307,7 +307,7 @@ def test_an_answer_of_which_nothing_was_checked_has_no_such_line() -> None:
     assert statement_line(answer(claims={})) == ""
     assert statement_line(answer(language="en", claims={"total": 2, "own": 2})) == ""
     assert statement_line(answer(language="en", claims={"total": 1, "quoted": 1})) == (
-        "1 statement: 1 with the source's words"
+        say("export.statements.borne", "en", n="1 statement: 1")
     )
 
 

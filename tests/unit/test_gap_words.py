@@ -212,7 +212,7 @@ def test_an_address_in_a_gap_stays_harmless() -> None:
 
 def test_a_question_that_nothing_answers_is_told_every_reason_and_what_to_do() -> None:
     gaps = [_gap("甲", "一。"), _gap("乙", "一。"), _gap("", "二")]
-    assert all_failed(gaps, "zh").startswith("所有来源都没能查到：一；二。")
+    assert all_failed(gaps, "zh").startswith(say("answer.all_failed", "zh", reasons="一；二"))
     assert "tanlu doctor" in all_failed(gaps, "en")
 
 
@@ -237,7 +237,7 @@ def test_no_network_is_told_from_a_service_that_is_down() -> None:
         ]
 
     assert "连不上模型服务" in worded("unreachable")
-    assert "模型服务暂时不可用" in worded("unavailable")
+    assert say("reasons.unavailable", "zh", who="模型服务") in worded("unavailable")
 
 
 def test_where_nothing_could_be_looked_up_the_sources_say_why_not_the_models() -> None:
@@ -366,7 +366,7 @@ def test_where_the_maps_model_failed_nobody_blames_the_map() -> None:
 
 
 def test_who_wants_nothing_new_looked_up_is_told_of_no_limit_of_the_operator() -> None:
-    assert reason_of(BudgetExceeded("max_searches", 0), "zh") == "这一次不再查新的资料"
+    assert reason_of(BudgetExceeded("max_searches", 0), "zh") == say("reasons.budget_none", "zh")
     assert "max_searches = 5" in reason_of(BudgetExceeded("max_searches", 5), "en")
 
 

@@ -15,6 +15,7 @@ from agent.server import assistant_call, openai_api
 from agent.server.auth.guard import RequestGuard
 from agent.server.auth.owner_limits import TooMany
 from agent.server.openai_requests import Said, conversation_key, history, read_chat
+from agent.texts import say
 from tests.unit.server_api_samples import THREAD, Part, ServerApi, answered, use_stand_in
 
 CHAT = "/v1/chat/completions"
@@ -103,7 +104,7 @@ async def test_a_silent_run_is_heard_of_until_the_client_hangs_up_which_cancels_
     api = ServerApi(Part("custom", {"type": "answering"}))
     api.hangs = True
     sent = await exchange(api, monkeypatch, lambda text: text.count(": at work\n\n") > 1)
-    assert "正在写答案" in sent
+    assert say("progress.events.answering", "zh") in sent
     assert api.cancelled == ["run-1"]
 
 

@@ -13,6 +13,7 @@ from agent.assistants.plan_execute.search_info import (
 from agent.evidence.citations import Citer
 from agent.knowledge.terms import bears_on
 from agent.knowledge.types import Chunk, KnowledgeHit, KnownDocument
+from agent.texts import say
 
 
 def hit(name: str, number: int = 0, page: int | None = None, **more: Any) -> KnowledgeHit:
@@ -66,14 +67,17 @@ def test_a_paper_is_cited_by_the_page_of_its_public_address() -> None:
     paper = hit("p", 0, 3, kind="pdf", url="https://x.example/p.pdf#top", collection="papers")
     (source,) = sources_of(passages_of([found(0, paper)], 5), "en")
     assert source["url"] == "https://x.example/p.pdf#page=3"
-    assert (source["title"], source["provider"]) == ("p, p. 3", "Full texts of papers")
+    assert (source["title"], source["provider"]) == (
+        "p, p. 3",
+        say("plan_execute.sources.papers", "en"),
+    )
     assert source["kind"] == "document"
 
 
 def test_an_own_document_is_cited_by_its_file() -> None:
     (source,) = sources_of(passages_of([found(0, hit("成本", 0, 2))], 5), "zh")
     assert (source["url"], source["title"]) == ("", "成本，第 2 页 (notes/成本.md)")
-    assert source["provider"] == "资料库文档"
+    assert source["provider"] == say("plan_execute.sources.documents", "zh")
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from agent.core.progress import event
-from agent.texts import event_line
+from agent.texts import event_line, say
 
 
 @pytest.mark.parametrize(
@@ -35,4 +35,6 @@ def test_one_of_a_kind_is_not_told_in_the_plural() -> None:
     one, two = (event("reading", "n", text="tea", count=count) for count in (1, 2))
     assert event_line(one, "en") == "Reading 1 page: tea"
     assert event_line(two, "en") == "Reading 2 pages: tea"
-    assert event_line(event("tasks", "n", text="tea", count=1), "en") == "Plan of 1 task: tea"
+    assert event_line(event("tasks", "n", text="tea", count=1), "en") == say(
+        "progress.events.tasks_one", "en", text="tea"
+    )

@@ -10,6 +10,7 @@ from agent.assistants.common.question import Asked, asked, asked_by_rules, turn_
 from agent.assistants.common.shown_records import days_forecast
 from agent.configuration import Configuration
 from agent.state import Previous, SearchQueryList, Turn
+from agent.texts import say
 from tests.unit.test_constraints import record
 
 PLACES = [record("博物馆", id="amap:A"), record("公园", id="amap:B")]
@@ -190,7 +191,7 @@ def test_without_a_model_a_day_is_planned_only_where_the_setting_says_so() -> No
     assert asked_by_rules(turn("西湖一日游"), NO_PREVIOUS, Configuration()).outing is None
     setting = Configuration(outing="on")
     assert asked_by_rules(turn("把这些排一下"), SHOWN, setting).replans
-    assert asked_by_rules(turn("一天的行程"), NO_PREVIOUS, setting).needs == "place"
+    assert asked_by_rules(turn(say("outing.name", "zh")), NO_PREVIOUS, setting).needs == "place"
 
 
 def test_a_day_that_a_model_read_marks_its_forecast_in_any_language() -> None:

@@ -232,7 +232,7 @@ def test_what_makes_no_sense_is_said_and_changes_nothing(
     answer = asked(monkeypatch, "9", "-0", "what?", "+", "-1 2", "²", "-1", "-1", "")
     assert texts(answer) == ["second"]
     said = capsys.readouterr().err
-    assert "There is no 9." in said
+    assert say("review.none", "en", number=9) in said
     assert "One has to stay" in said
     assert len(texts(asked(monkeypatch, *["+ more"] * 12, ""))) == 10
 

@@ -67,7 +67,7 @@ def test_what_a_search_says_without_a_source_is_a_remark_that_nobody_can_cite_f1
 
 def test_a_remark_alone_is_shown_beside_that_nothing_was_found() -> None:
     shown = shown_result(SearchResult("一", remarks=["没有找到 2026 年的数据。"]), 2000, "zh")
-    assert "没有找到结果。" in shown
+    assert say("tools.nothing", "zh") in shown
     assert "没有找到 2026 年的数据。" in shown
 
 
