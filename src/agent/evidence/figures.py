@@ -79,7 +79,8 @@ _FIGURE = re.compile(
     |(?P<foreign>\d{{1,2}}[.º]?\ (?:de\ )?(?:{_ANY_FOREIGN})(?:\ (?:del?\ )?[12]\d{{3}}(?!\d))?
         |(?:{_ANY_FOREIGN})\ (?:del?\ )?[12]\d{{3}}(?!\d))
     |(?P<clock>\d{{1,2}}:\d{{2}}(?::\d\d)?(?!\d)(?:\ ?[AaPp]\.?\ ?[Mm]\b)?
-        |\d{{1,2}}\ ?点(?:[13]刻|半|整|钟|\d{{1,2}}\ ?分?)?(?!\d)|\d{{1,2}}\ ?[AaPp]\.?[Mm]\b)
+        |\d{{1,2}}\ ?(?:点|[时時시](?![间間간代期候]))(?:[13]刻|半|整|钟|\ ?\d{{1,2}}\ ?[分분]?)?(?!\d)
+        |\d{{1,2}}\ ?[AaPp]\.?[Mm]\b)
     |(?P<feet>\d{{1,2}})\ ?(?:ft|feet|foot|['′])\ ?(?P<inches>\d{{1,2}})\ ?(?:in(?:ches|ch)?\b|["″])
     |(?P<below>\d{{1,5}})分之(?P<over>\d+(?:\.\d+)?)
     |(?:(?P<prefix>{_any(list(PREFIXES))})\ ?(?P<minus>[-−])?)?(?P<amount>{_AMOUNT})
@@ -204,7 +205,7 @@ def _figures(text: str) -> list[Figure]:
 
 _FOR_A_HEAD = re.compile(r"\s?(?:for|for every|por|pour|für|je|на|за|с)?\s?", re.IGNORECASE)
 _A_HEAD = re.compile(
-    r"\s?(?:様|分)?\s?(?:あたり|当たり|につき|花费|消费|平均|只要|[约約]|:|：)?\s?"
+    r"\s?(?:様|分|前)?\s?(?:あたり|当たり|につき|당|마다|花费|消费|平均|只要|[约約]|:|：)?\s?"
 )
 
 
@@ -304,8 +305,8 @@ def _is_day_beside(figure: Figure, other: Figure) -> bool:
 
 
 _HALF_WORD = re.compile(
-    r"(?P<am>凌晨|清晨|早晨|早上|上午|\bmornings?\b)|(?P<noon>中午)"
-    r"|(?P<pm>下午|傍晚|[晚夜][上间里]|深夜|[今明当]晚|\b(?:afternoon|evening|night|tonight)s?\b)",
+    r"(?P<am>凌晨|清晨|早晨|早上|上午|午前|오전|\bmornings?\b)|(?P<noon>中午)"
+    r"|(?P<pm>下午|午[後后]|오후|傍晚|[晚夜][上间里]|深夜|[今明当]晚|\b(?:afternoon|evening|night|tonight)s?\b)",
     re.I,
 )
 _HALF_WORD_BEHIND = re.compile(
@@ -313,7 +314,7 @@ _HALF_WORD_BEHIND = re.compile(
 )
 _NEAR_WORD = 30
 """Characters between such a word and the time that it is about."""
-_NOON_WORDS = ("上午", "下午", "afternoon")
+_NOON_WORDS = ("上午", "下午", "午后", "午後", "오후", "afternoon")
 """Words with which twelve is noon."""
 
 
