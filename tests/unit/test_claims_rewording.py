@@ -13,6 +13,7 @@ from agent.evidence.claims.rewording import (
     failing_block,
     following,
     reworded,
+    shown_by_code,
     sound_wordings,
 )
 from agent.evidence.claims.statements import MARKED, statements
@@ -49,7 +50,8 @@ SHOP = evidence(a0_0="鲜肉月饼店 | 小吃 | ★4.5 | ¥45/人")
 
 @pytest.mark.parametrize(
     "text",
-    ["一人様¥45", "★4.5、1人¥45", "1 人あたり45元", "1인 45위안", "45 юаней на 1 человека",
+    ["一人様¥45", "★4.5、1人¥45", "1 人あたり45元", "1인 45위안", "1인당 45위안", "1人前45元",
+     "45 юаней на 1 человека",
      "¥45 for 1 person", "45 Yuan für 1 Person", "一个人45元"],
 )  # fmt: skip
 def test_a_price_for_one_person_is_a_price_a_person(text: str) -> None:
@@ -129,3 +131,22 @@ def test_an_item_does_not_lean_on_the_one_before_that_is_said_anew() -> None:
     behind = following(found, 3, None)
     assert behind
     assert behind.plain == "It is big."
+
+
+@pytest.mark.parametrize(
+    ("text", "bad", "says", "new", "shown"),
+    [
+        ("故宫票价80元，周一闭馆", "80元", "60 元", "故宫票价60元，周一闭馆", True),
+        ("Entry is 80 yuan on Monday", "80 yuan", "60 yuan", "Entry is 60 yuan on Monday", True),
+        ("故宫票价60元，有轮椅", "有轮椅", "", "故宫票价60元", True),
+        ("故宫票价80元，周一闭馆", "80元", "60 元", "故宫票价80元", False),
+        ("故宫票价80元，周一闭馆", "80元", "60 元", "故宫门票60元，周一不开", False),
+        ("有轮椅", "有轮椅", "", "有", False),
+    ],
+)
+def test_a_wording_that_only_leaves_out_or_takes_a_source_s_words_needs_no_judge(
+    text: str, bad: str, says: str, new: str, *, shown: bool
+) -> None:
+    before, after = (statements(words, MARKED)[0] for words in (text, new))
+    outcome = Outcome("contradicted" if says else "missing", (bad,), quote=says)
+    assert shown_by_code(before, after, outcome) is shown

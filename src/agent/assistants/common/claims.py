@@ -39,7 +39,13 @@ from agent.evidence.claims.proof import (
     revised,
     wrong_figures,
 )
-from agent.evidence.claims.rewording import as_borne, following, reworded
+from agent.evidence.claims.rewording import (
+    as_borne,
+    as_supported,
+    following,
+    reworded,
+    shown_by_code,
+)
 from agent.evidence.claims.statements import (
     Key,
     Splitter,
@@ -123,6 +129,8 @@ class ClaimCheck:
         self._wordings: dict[Key, Statement | None] = {}
         self._again: dict[Key, Ruling] = {}
         """On wordings, and on the sentences behind them."""
+        self._shown: dict[Key, Outcome] = {}
+        """Wordings that need no judge, by their first statements."""
         self._exact: dict[Key, tuple[str, ...]] = {}
         self._wrong: Sequence[WrongFigure] = ()
         """Figures that were shown to be wrong in the text before it was revised."""
@@ -356,23 +364,29 @@ class ClaimCheck:
                 async with self._lane:
                     by_name = await self.reviser(bare, evidence)
                 words = {at: by_name.get(self.statements[at].name, "") for at in failing}
-                await self._judge_again(judge, words, evidence)
+                await self._judge_again(judge, words, failing, evidence)
 
-        await asyncio.gather(self._judge_again(judge, known, evidence), said_anew())
+        await asyncio.gather(self._judge_again(judge, known, failing, evidence), said_anew())
 
     async def _judge_again(
-        self, judge: Ask, wordings: Mapping[int, str], evidence: Evidence
+        self,
+        judge: Ask,
+        wordings: Mapping[int, str],
+        failing: Mapping[int, Outcome],
+        evidence: Evidence,
     ) -> None:
         """Have wordings judged, by their statements' places, and the sentences behind them."""
         asked = await compute(
-            lambda: self._said_anew(wordings, evidence), otherwise=list[Statement]
+            lambda: self._said_anew(wordings, failing, evidence), otherwise=list[Statement]
         )
         judged = [self._judged(judge, batch) for batch in batches(asked, _LAST) if batch]
         for rulings in await asyncio.gather(*judged):
             self._again |= rulings
 
-    def _said_anew(self, wordings: Mapping[int, str], evidence: Evidence) -> list[Statement]:
-        """Keep the statements in other words; return them, and the sentences behind them."""
+    def _said_anew(
+        self, wordings: Mapping[int, str], failing: Mapping[int, Outcome], evidence: Evidence
+    ) -> list[Statement]:
+        """Keep the statements in other words; return those to judge, and the sentences behind."""
         asked = list[Statement]()
         for at, words in sorted(wordings.items()):
             one = self.statements[at]
@@ -380,6 +394,9 @@ class ClaimCheck:
             if new is one or not (new or can_be_left_out(self._text, one)):
                 continue
             self._wordings[one.key] = new
+            if new and shown_by_code(one, new, failing[at]):
+                self._shown[one.key] = as_supported(new, failing[at], evidence)
+                continue
             behind = None if at + 1 in wordings else following(self.statements, at, new)
             asked += filter(None, [new, behind])
         return asked
@@ -394,10 +411,11 @@ class ClaimCheck:
             for at, (one, outcome) in enumerate(zip(self.statements, self.outcomes, strict=True))
             if outcome.fails and one.key in self._wordings
         }
-        again = [new for new in wordings.values() if new]
+        shown = {at: self._shown.get(self.statements[at].key) for at in wordings}
+        again = [new for at, new in wordings.items() if new and not shown[at]]
         found = iter(await self._proved(again, self._again, evidence))
         for at, new in wordings.items():
-            outcome = next(found) if new else None
+            outcome = (shown[at] or next(found)) if new else None
             words = as_borne(new, outcome, self.notation) if new and outcome else LEAVES_OUT
             self.outcomes[at] = revised(self.outcomes[at], outcome, words)
         changed = [at for at in wordings if not self.outcomes[at].fails]

@@ -168,14 +168,17 @@ def _words_of(name: str, source: Source, texts: Mapping[str, str]) -> list[str]:
 def record_texts(
     places: Iterable[Place], routes: Iterable[Route], weather: Iterable[Weather], language: Language
 ) -> dict[str, str]:
-    """Return each record of the map by its source: as a model is shown it, and unrounded."""
+    """Return each record of the map by its source: as a model is shown it, and unrounded.
+
+    Of demands only those that a place fails: that it meets others stands in its fields.
+    """
     texts: dict[str, str] = {}
     for place in places:
-        metres = place["distance_m"]
-        exact = [f"{metres} m in a straight line"] if metres is not None else []
-        verdicts = [verdict["text"] for verdict in place.get("verdicts", [])]
-        lines = [place_lines([place], language), *exact, *verdicts]
-        texts[place["source"]] = "\n".join(dict.fromkeys(lines))
+        fails = [each for each in place.get("verdicts", []) if each["verdict"] == "violated"]
+        line = place_lines([Place(**{**place, "verdicts": fails})], language)
+        exact = f"{place['distance_m']} m"
+        is_told = place["distance_m"] is None or exact in line
+        texts[place["source"]] = line if is_told else f"{line}\n{exact} in a straight line"
     for route in routes:
         seconds, metres = route["duration_s"] or 0, route["distance_m"] or 0
         steps = [step["instruction"] for step in route["steps"]]

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -13,10 +13,14 @@ from agent.evidence.claims.statements import CONTEXT, Notation, Statement
 
 BATCH, _MORE_OF_A_ROW = 12, 4
 """Statements of one call, whose reply takes as long as it has words; cells that a row may add."""
-_EACH, _WHOLE, _FEW = 220, 6000, 150
+_EACH, _WHOLE, _FEW = 220, 6000, 70
 """Tokens of passages: that one statement adds at most, of a call, and a statement's share up to
 which all passages there are are shown."""
 _LONGEST_REPLY, _MOST_NAMES, _LOOKS = 600, 6, 2
+_NEW = 0.05
+"""Of the words of a statement, what a passage is shown for that those before it lack."""
+_MOST_PLACES = 15
+"""Places of which all records are shown beside a sentence that may be about several."""
 
 
 def _text(value: Any) -> str:
@@ -89,8 +93,11 @@ def shown(batch: Sequence[Statement], evidence: Evidence) -> list[Passage]:
     """Return the passages of a call: all where they are few, else the best of each statement."""
     if evidence.tokens <= min(_WHOLE, _FEW * len(batch)):
         return evidence.passages
-    ranked = [evidence.best(statement, _EACH) for statement in batch]
+    ranked = [evidence.best(statement, _EACH, _NEW) for statement in batch]
     picked, used = {name for statement in batch for name in statement.also}, 0
+    of_places = {name for name, record in evidence.records.items() if record.place}
+    if len(of_places) <= _MOST_PLACES and any(_is_of_several(one, of_places) for one in batch):
+        picked |= {passage.name for passage in evidence.passages if passage.source in of_places}
     for depth in range(max(map(len, ranked), default=0)):
         for passages in ranked:
             if depth < len(passages) and passages[depth].name not in picked:
@@ -99,6 +106,15 @@ def shown(batch: Sequence[Statement], evidence: Evidence) -> list[Passage]:
                     break
                 picked.add(passages[depth].name)
     return [passage for passage in evidence.passages if passage.name in picked]
+
+
+def _is_of_several(statement: Statement, of_places: Container[str]) -> bool:
+    """Return whether a sentence beside a list may be about any of the places.
+
+    "The two museums are free" shares few words with the records of the museums.
+    """
+    cited = [name for name in statement.cited if name in of_places]
+    return statement.kind == "sentence" and (not statement.cited or len(cited) > 1)
 
 
 def second_looks(

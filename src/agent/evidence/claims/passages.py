@@ -297,8 +297,26 @@ class Evidence:
     def _rarity(self, holders: int) -> float:
         return math.log(1 + (len(self.passages) - holders + 0.5) / (holders + 0.5))
 
-    def best(self, statement: Statement, budget: int) -> list[Passage]:
-        """Return the passages to show for a statement: of what it cites, then the best others."""
+    def best(self, statement: Statement, budget: int, new: float = 0.0) -> list[Passage]:
+        """Return the passages to show for a statement: of what it cites, then the best others.
+
+        Behind the first only those that bring a share of its words that these before it lack.
+        """
+        weights = {word: self._rarity_of(word) for word in words(statement.said)} if new else {}
+        least = new * sum(weights.values())
+        picked, used = list[Passage](), 0
+        for place in self._ranked_for(statement):
+            passage = self.passages[place]
+            brought = weights.keys() & passage.words if new else ()
+            is_needed = not picked or sum(map(weights.__getitem__, brought)) >= least
+            if not picked or (is_needed and used + passage.tokens <= budget):
+                picked.append(passage)
+                used += passage.tokens
+                weights |= dict.fromkeys(brought, 0.0)
+        return picked
+
+    def _ranked_for(self, statement: Statement) -> list[int]:
+        """Return the places of the passages that may decide a statement, the best first."""
         scores, cited = self.scores(statement), statement.sources
         places = [place for name in cited for place in self._places.get(name, ())]
         # Of a long table that is cited, the rows with these figures decide.
@@ -317,13 +335,7 @@ class Evidence:
         # A cited source that shares no word (another script) is shown all the same.
         order += [self._places[name][0] for name in cited
                   if name not in shown and name in self._places]  # fmt: skip
-        picked, used = list[Passage](), 0
-        for place in order:
-            passage = self.passages[place]
-            if not picked or used + passage.tokens <= budget:
-                picked.append(passage)
-                used += passage.tokens
-        return picked
+        return order
 
 
 def _ranked(scored: Iterable[tuple[float, int]], most: int) -> list[int]:

@@ -245,7 +245,7 @@ def _proved(
     # A hedge is dropped where the words stand and the passage's others do not.
     if not any(span_in(ruling.says, passage.text) for passage in passages):
         spans = tuple(span for span in spans if not _is_borne(span, statement, evidence))
-    cite = _cite(statement, passages, evidence) if letter == "p" else None
+    cite = cite_of(statement, passages, evidence) if letter == "p" else None
     return Outcome("missing" if spans else "unchecked", spans, passages, cite=cite, fix=fix)
 
 
@@ -287,10 +287,10 @@ def _supported(
         if _must_stand(figure, statement.plain)
     ):
         return Outcome("unchecked", passages=passages)
-    return Outcome("supported", passages=passages, cite=_cite(statement, passages, evidence))
+    return Outcome("supported", passages=passages, cite=cite_of(statement, passages, evidence))
 
 
-def _cite(
+def cite_of(
     statement: Statement, passages: Iterable[Passage], evidence: Evidence
 ) -> tuple[str, ...] | None:
     """Return what a statement is to cite where the judge names passages of other sources.

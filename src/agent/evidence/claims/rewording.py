@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from difflib import SequenceMatcher
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator
@@ -10,8 +11,9 @@ from agent.core.patterns import Linear
 from agent.evidence.claims.corrected import cited_anew
 from agent.evidence.claims.judging import needs_context, statements_block, with_citations
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
-from agent.evidence.claims.proof import LEAVES_OUT, Outcome, is_sound_fix
+from agent.evidence.claims.proof import LEAVES_OUT, Outcome, cite_of, is_sound_fix, span_in
 from agent.evidence.claims.statements import CONTEXT, Notation, Splitter, Statement
+from agent.evidence.language import fold
 
 Failing = tuple[Statement, Outcome]
 _EACH, _OWN = 320, 2
@@ -115,6 +117,36 @@ def _without_last_citations(wording: str, notation: Notation) -> tuple[str, Sequ
         names = [*notation.read(found[-1])[:1], *names]
         bare = bare[: found[-1].start()].rstrip()
     return bare, names
+
+
+_TOKEN = Linear(
+    r"[\p{Latin}\p{Cyrillic}\p{Greek}\p{Arabic}\p{Devanagari}\p{Hangul}'’]+"
+    r"|[0-9]+(?:[.,:][0-9]+)*|[\p{L}\p{N}]"
+)
+
+
+def shown_by_code(before: Statement, after: Statement, outcome: Outcome) -> bool:
+    """Return whether a new wording needs no judge: it only leaves out, or takes a source's words.
+
+    The words that were not borne out are gone, and the ruling says that the rest is.
+    """
+    if before.plain in outcome.spans or any(span_in(s, after.plain) for s in outcome.spans):
+        return False
+    said = f" {' '.join(_tokens(outcome.quote))} | {' '.join(_tokens(outcome.value))} "
+    old, new = _tokens(before.plain), _tokens(after.plain)
+    changes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    runs = (new[begin:end] for kind, _, _, begin, end in changes if kind != "equal")
+    return all(not run or f" {' '.join(run)} " in said for run in runs)
+
+
+def as_supported(after: Statement, outcome: Outcome, evidence: Evidence) -> Outcome:
+    """Return a wording that code has shown to be borne out by what its ruling names."""
+    cite = cite_of(after, outcome.passages, evidence)
+    return Outcome("supported", passages=outcome.passages, cite=cite)
+
+
+def _tokens(text: str) -> list[str]:
+    return [match[0] for match in _TOKEN.finditer(fold(text))]
 
 
 def as_borne(new: Statement, again: Outcome, notation: Notation) -> str:

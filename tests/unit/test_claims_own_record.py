@@ -1,0 +1,107 @@
+"""What the record of a place says: held against, written, and shown to a judge."""
+
+from decimal import Decimal
+from typing import Any, cast
+
+import pytest
+
+from agent.evidence.claims.formulas import rewritten
+from agent.evidence.claims.judging import shown
+from agent.evidence.claims.passages import Evidence, Record
+from agent.evidence.claims.proof import proved
+from agent.evidence.claims.statements import MARKED, statements
+from agent.evidence.figures import figures
+from agent.evidence.types import Place
+from tests.unit.export_samples import place as sample_place
+
+
+def place(**fields: Any) -> Place:
+    row = {"id": "amap:1", "name": "甲", "source": "a0-0", "cost": 40.0, "rating": 4.5,
+           "distance_m": 306, "open_time": "08:00-22:00"}  # fmt: skip
+    return cast(Place, {**row, **fields})
+
+
+@pytest.mark.parametrize(
+    ("text", "marked"),
+    [
+        ("甲人均60元[^a0-0]。", ("60元",)),
+        ("甲评分4.9[^a0-0]。", ("4.9",)),
+        ("甲距您800米[^a0-0]。", ("800米",)),
+        ("甲08:00-23:00营业[^a0-0]。", ("23:00",)),
+        ("甲人均40元，评分4.5，306米，08:00-22:00[^a0-0]。", ()),
+        ("甲两人约80元[^a0-0]。", ()),
+        ("甲人均60元。", ()),
+        ("四個人在甲吃了160元[^a0-0]。", ()),
+        ("吃完甲，100元還剩60元[^a0-0]。", ()),
+        ("Of your ¥100, ¥60 remain after 甲 [^a0-0].", ()),
+        ("甲步行800米[^a0-0]。", ()),
+        ("建议10:00到达甲[^a0-0]。", ()),
+        ("住在三元桥的人去甲[^a0-0]。", ()),
+        ("甲和西湖茶馆都在21:00或更晚关门[^a0-0]。", ()),
+        ("甲和西湖茶馆都在21:00关门[^a0-0]。", ()),
+    ],
+)
+def test_without_a_judge_only_a_place_s_own_record_marks(
+    text: str, marked: tuple[str, ...]
+) -> None:
+    other = place(id="amap:2", name="西湖茶馆", source="a0-1")
+    records = {
+        "a0-0": Record(["甲 | 306 m | ★4.5 | ¥40 | 08:00-22:00"], place()),
+        "a0-1": Record(["西湖茶馆 | 306 m"], other),
+    }
+    [outcome] = proved(statements(text, MARKED), {}, Evidence(records))
+    assert outcome.spans == marked
+    assert outcome.verdict == ("contradicted" if marked else "unchecked")
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("10:00–11:30 国家博物馆[^a0-0]", "unchecked"),
+        ("国家博物馆 08:00–17:00[^a0-0]", "contradicted"),
+        ("国家博物馆开放时间为 10:00–16:00[^a0-0]", "contradicted"),
+    ],
+)
+def test_a_visit_within_a_place_s_hours_is_not_taken_for_them(text: str, verdict: str) -> None:
+    place = cast(Place, {**sample_place(0, "国家博物馆"), "open_time": "周二至周日 09:00-17:00"})
+    record = Record(["国家博物馆 | 周二至周日 09:00-17:00"], place)
+    one = statements(text, MARKED)[0]
+    [outcome] = proved([one], {}, Evidence({"a0-0": record}))
+    assert outcome.verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "written"),
+    [
+        ("5,990,000 元", "6490510", "6,490,510 元"),
+        ("1.200 Euro", "2340", "2.340 Euro"),
+        ("4.9", "4.5", "4.5"),
+        ("1.2 km", "0.306", "0.31 km"),
+        ("３０元", "40", "40元"),
+        ("3.5万元", "4", "4.0万元"),
+        ("二百六十元", "280", ""),
+    ],
+)
+def test_a_right_number_is_written_as_the_wrong_one_was(
+    text: str, number: str, written: str
+) -> None:
+    [figure] = figures(text)
+    assert rewritten(figure, Decimal(number)) == written
+
+
+def test_a_sentence_about_several_places_is_judged_by_the_records_of_all() -> None:
+    """The two museums were free by their records, which the judge was not shown."""
+    pages = {f"w{n}-0": Record([f"第{n}页说公园很大，门票另收。" * 20]) for n in range(9)}
+    places = {
+        f"a0-{n}": Record([f"{name} | 博物馆 | 免费 | 距您{n} m"], place(id=name, name=name))
+        for n, name in enumerate(("妇儿馆", "老舍馆", "铁道馆"))
+    }
+    known = Evidence(pages | places)
+
+    def names(text: str) -> set[str]:
+        return {p.source for p in shown(statements(text, MARKED), known)}
+
+    assert {*places} <= names("想省钱，两个博物馆都免费。")
+    assert {*places} <= names("两个博物馆都免费[^a0-0][^a0-1]。")
+    assert not {*places} <= names("第3页说公园很大[^w3-0]。")
+    assert not {*places} <= names("- 第3页说公园很大。")
