@@ -57,9 +57,13 @@ READ = [
     ("lease.docx", LEASE,
      "| 部门 | 预算 |\n|---|---|\n| 研发部 worddept | 101 |\n| 研发部 worddept | 102 wordrow |",
      None, "第一章 总则", ""),
-    ("lease.docx", LEASE, "1. first step\n2. second step wordstep", None, "第一章 总则", ""),
+    ("lease.docx", LEASE, "1. first step\n\n2. second step wordstep", None, "第一章 总则", ""),
     ("lease.docx", LEASE, "Contract No. wordfooter", None, "第一章 总则", ""),
     ("lease.docx", LEASE, "wordcomment", None, "第一章 总则", ""),
+    ("contract.docx", files.contract(),
+     "第二条 交货 wordclause\n\n2.1 时间\n\n2.2 地点\n\n(a) 仓库\n\n(b) 码头", None,
+     "第一章 总则", ""),
+    ("contract.docx", files.contract(), "第三条 wordlast", None, "第二章 附则", ""),
     ("budget.xlsx", BUDGET,
      "2026 年预算 wordcaption\n\n| 部门 | 金额 | 日期 | 比例 |\n|---|---|---|---|\n"
      "| 研发部 worddept | ¥1,234.50 | 2026-05-17 | 15.5% |\n"
@@ -67,6 +71,10 @@ READ = [
      "1 formula without a value"),
     ("budget.xlsx", BUDGET, "| wordhidden | 110101199003070000 |", None, "wordsheet",
      "open it in Excel and save it"),
+    ("old.xls", files.old_workbook(
+        [["部门", "金额", "日期", "比例"], ["研发部", (1234.5, 3), (46159.0, 1), (0.155, 2)],
+         [None, (3.0, 0)]], (1, 2, 0, 0)),
+     "| 研发部 | ¥1,234.50 | 2026-05-17 | 15.50% |\n| 研发部 | 3 |", None, "旧表", ""),
     ("deck.pptx", DECK, "| cell | value |\n|---|---|\n| cathode | wordcell |", 1,
      "wordfirst", "1 picture in it not read"),
     ("deck.pptx", DECK, "| · | Sales |\n|---|---|\n| 2026 | 4.3 |", 1, "wordfirst", ""),
@@ -155,8 +163,8 @@ NAMED = [
     ("rights.epub", files.book("<p>words</p>", **{"META-INF/encryption.xml":
      '<e xmlns:c="http://www.w3.org/2001/04/xmlenc#"><c:CipherReference URI="O/0.xhtml"/></e>'}),
      "page_encrypted"),
-    ("old.doc", files.OLE + bytes(600), "page_old_office"),
-    ("old.xls", files.OLE + bytes(600), "page_old_office"),
+    ("old.doc", files.OLE + bytes(600) + "WordDocument".encode("utf-16-le"), "page_old_office"),
+    ("broken.xls", files.OLE + bytes(600), "page_unreadable"),
     ("laughs.docx", files.word_of("<w:p><w:r><w:t>&i;</w:t></w:r></w:p>", doctype=LAUGHS),
      "page_unreadable"),
     ("deep.docx", files.word_of("<w:sdt><w:sdtContent>" * 3000 + "</w:sdtContent></w:sdt>" * 3000),

@@ -86,7 +86,7 @@ async def test_a_document_of_office_behind_an_address_is_read(
 @pytest.mark.parametrize(
     ("body", "kind", "code"),
     [
-        (files.OLE + bytes(600), "application/msword", "page_kind"),
+        (files.OLE + "WordDocument".encode("utf-16-le"), "application/msword", "page_kind"),
         (files.package({"a.txt": "words"}), "application/octet-stream", "page_kind"),
         (files.word()[:9_000], OFFICE, "page_kind"),
         (files.open_document("text", "", "<manifest:encryption-data/>"), OFFICE, "page_encrypted"),

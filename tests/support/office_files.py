@@ -2,8 +2,9 @@
 
 import datetime
 import io
+import struct
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import docx
 import openpyxl
@@ -29,8 +30,9 @@ def package(parts: Mapping[str, str | bytes]) -> bytes:
 
 
 def relations(**targets: str) -> str:
+    """What a part refers to, each by its kind, which is its id, too."""
     rows = "".join(
-        f'<Relationship Id="{id_}" Type="{R}/any" Target="{target}"/>'
+        f'<Relationship Id="{id_}" Type="{R}/{id_}" Target="{target}"/>'
         for id_, target in targets.items()
     )
     return f'<Relationships xmlns="{RELATIONS}">{rows}</Relationships>'
@@ -58,8 +60,8 @@ def word() -> bytes:
     return buffer.getvalue()
 
 
-def word_of(body: str, *, doctype: str = "") -> bytes:
-    """A document of Word with this XML in its body."""
+def word_of(body: str, *, doctype: str = "", **parts: str) -> bytes:
+    """A document of Word with this XML in its body, and these other parts."""
     kind = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
     types = (
         '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
@@ -69,11 +71,63 @@ def word_of(body: str, *, doctype: str = "") -> bytes:
     )
     return package({
         "[Content_Types].xml": types,
-        "_rels/.rels": relations(r1="word/document.xml").replace("/any", "/officeDocument"),
+        "_rels/.rels": relations(officeDocument="word/document.xml"),
         "word/document.xml":
             f'<?xml version="1.0"?>{doctype}<w:document xmlns:w="{W}"><w:body>{body}'
             "</w:body></w:document>",
+        **parts,
     })  # fmt: skip
+
+
+def _level(at: int, form: str, text: str, style: str = "") -> str:
+    linked = f'<w:pStyle w:val="{style}"/>' if style else ""
+    return (
+        f'<w:lvl w:ilvl="{at}"><w:start w:val="1"/><w:numFmt w:val="{form}"/>{linked}'
+        f'<w:lvlText w:val="{text}"/></w:lvl>'
+    )
+
+
+def _paragraph(text: str, style: str = "", number: tuple[int, int] | None = None) -> str:
+    named = f'<w:pStyle w:val="{style}"/>' if style else ""
+    listed = (
+        f'<w:numPr><w:ilvl w:val="{number[1]}"/><w:numId w:val="{number[0]}"/></w:numPr>'
+        if number else ""
+    )  # fmt: skip
+    return f"<w:p><w:pPr>{named}{listed}</w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>"
+
+
+def contract() -> bytes:
+    """Chapters by a style with an outline level, clauses whose numbers only Word shows."""
+    styles = (
+        '<w:style w:type="paragraph" w:styleId="c"><w:name w:val="章"/><w:pPr><w:numPr>'
+        '<w:numId w:val="2"/></w:numPr><w:outlineLvl w:val="0"/></w:pPr></w:style>'
+    )
+    legal = _level(1, "decimal", "%1.%2").replace("<w:lvlText", "<w:isLgl/><w:lvlText")
+    first = _level(0, "chineseCountingThousand", "第%1条")
+    clauses = first + legal + _level(2, "lowerLetter", "(%3)")
+    numbering = (
+        f'<w:numbering xmlns:w="{W}"><w:abstractNum w:abstractNumId="0">{clauses}</w:abstractNum>'
+        f'<w:abstractNum w:abstractNumId="1">{_level(0, "chineseCounting", "第%1章", "c")}'
+        '</w:abstractNum><w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num>'
+        '<w:num w:numId="2"><w:abstractNumId w:val="1"/></w:num></w:numbering>'
+    )
+    body = "".join([
+        _paragraph("总则", "c"), _paragraph("目的", number=(1, 0)),
+        _paragraph("交货 wordclause", number=(1, 0)), _paragraph("时间", number=(1, 1)),
+        _paragraph("地点", number=(1, 1)), _paragraph("仓库", number=(1, 2)),
+        _paragraph("码头", number=(1, 2)), _paragraph("附则", "c"),
+        _paragraph("wordlast", number=(1, 0)),
+    ])  # fmt: skip
+    return word_of(
+        body,
+        **{
+            "word/_rels/document.xml.rels": relations(
+                styles="styles.xml", numbering="numbering.xml"
+            ),
+            "word/styles.xml": f'<w:styles xmlns:w="{W}">{styles}</w:styles>',
+            "word/numbering.xml": numbering,
+        },
+    )
 
 
 def workbook() -> bytes:
@@ -113,6 +167,66 @@ def sheet_of(rows: list[list[object]]) -> bytes:
     return buffer.getvalue()
 
 
+OldCell = str | tuple[float, int] | None
+"""Words; a number and its format, of OLD_FORMATS; nothing."""
+
+
+def old_workbook(rows: Sequence[Sequence[OldCell]], merged: tuple[int, int, int, int]) -> bytes:
+    """A workbook of Excel 97 (.xls) with one sheet; formats: plain, date, percentage, money."""
+    cells = b""
+    for at, row in enumerate(rows):
+        for column, value in enumerate(row):
+            place = struct.pack("<HH", at, column)
+            if isinstance(value, str):
+                cells += _record(0x204, place + struct.pack("<H", 0) + _string(value, "<H"))
+            elif value:
+                cells += _record(0x203, place + struct.pack("<Hd", value[1], value[0]))
+    sheet = _begin(0x10) + cells + _record(0xE5, struct.pack("<5H", 1, *merged)) + _record(0xA)
+    font = _record(0x31, struct.pack("<HHHHH4xB", 200, 0, 0x7FFF, 400, 0, 0) + _string("Arial"))
+    formats = _record(0x41E, struct.pack("<H", 164) + _string('"¥"#,##0.00', "<H"))
+    shared = font * 4 + formats
+    shared += b"".join(
+        _record(0xE0, struct.pack("<HHH14x", 0, form, 0)) for form in (0, 14, 10, 164)
+    )
+    name = _string("旧表")
+    begin = _begin(5)
+    length = len(begin) + len(shared) + 4 + 6 + len(name) + 4
+    bound = _record(0x85, struct.pack("<IH", length, 0) + name)
+    return _compound("Workbook", begin + shared + bound + _record(0xA) + sheet)
+
+
+def _record(code: int, data: bytes = b"") -> bytes:
+    return struct.pack("<HH", code, len(data)) + data
+
+
+def _begin(kind: int) -> bytes:
+    return _record(0x809, struct.pack("<HHHHII", 0x600, kind, 0, 0, 0, 0x600))
+
+
+def _string(text: str, length: str = "<B") -> bytes:
+    return struct.pack(length, len(text)) + b"\1" + text.encode("utf-16-le")
+
+
+def _compound(name: str, stream: bytes) -> bytes:
+    """One stream in the container of old Office: a table of sectors, a folder, the stream."""
+    body = stream.ljust(max(4096, -(-len(stream) // 512) * 512), b"\0")
+    sectors = len(body) // 512
+    table = [-3, -2, *range(3, sectors + 2), -2]
+    head = OLE + struct.pack(
+        "<16x5H6x9I109i", 0x3E, 3, 0xFFFE, 9, 6, 0, 1, 1, 0, 4096, 0xFFFFFFFE, 0, 0xFFFFFFFE, 0,
+        0, *[-1] * 108,
+    )  # fmt: skip
+    folder = _entry("Root Entry", 5, 1, -2, 0) + _entry(name, 2, -1, 2, len(body)) + bytes(256)
+    return head + struct.pack("<128i", *table, *[-1] * (128 - len(table))) + folder + body
+
+
+def _entry(name: str, kind: int, child: int, start: int, size: int) -> bytes:
+    raw = name.encode("utf-16-le")
+    return raw.ljust(64, b"\0") + struct.pack(
+        "<HBBiii36xiII", len(raw) + 2, kind, 1, -1, -1, child, start, size, 0
+    )
+
+
 def _shape(text: str, kind: str = "") -> str:
     holder = f'<p:nvSpPr><p:nvPr><p:ph type="{kind}"/></p:nvPr></p:nvSpPr>' if kind else ""
     return f"<p:sp>{holder}<p:txBody><a:p><a:r><a:t>{text}</a:t></a:r></a:p></p:txBody></p:sp>"
@@ -138,13 +252,14 @@ def slides() -> bytes:
     )
     return package({
         "[Content_Types].xml": "<Types/>",
+        "_rels/.rels": relations(officeDocument="ppt/presentation.xml"),
         "ppt/presentation.xml":
             f'<p:presentation {names}><p:sldIdLst><p:sldId id="1" r:id="r2"/>'
             '<p:sldId id="2" r:id="r1"/></p:sldIdLst></p:presentation>',
         "ppt/_rels/presentation.xml.rels": relations(r1="slides/a.xml", r2="slides/b.xml"),
         "ppt/slides/b.xml": first,
         "ppt/slides/_rels/b.xml.rels":
-            relations(r1="../charts/chart1.xml", r2="../notesSlides/n.xml"),
+            relations(r1="../charts/chart1.xml", notesSlide="../notesSlides/n.xml"),
         "ppt/charts/chart1.xml": f"<c:chartSpace {names}><c:ser>{points}</c:ser></c:chartSpace>",
         "ppt/notesSlides/n.xml": f"<p:notes {names}>{_shape('wordnotes', 'body')}</p:notes>",
         "ppt/slides/a.xml": f"<p:sld {names}>{_shape('wordsecond')}</p:sld>",

@@ -157,4 +157,4 @@ def test_our_own_reader_reads_it_again() -> None:
     parts = list(read_docx(io.BytesIO(word_document(answer(answer=REPORT)))))
     assert parts[0].title == "王府井附近适合遛娃的好去处"
     assert "| 门票 | 25元[2] |" in parts[0].text
-    assert "1. 一\n2. 二" in parts[0].text
+    assert "1. 一\n\n2. 二" in parts[0].text

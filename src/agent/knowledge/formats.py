@@ -82,7 +82,7 @@ FAILURES: Mapping[str, str] = {
     "page_encoding": "it is no text in an encoding that is known; save it as UTF-8",
     "page_is_html": "it is a web page under another name; name it .html",
     "page_is_pdf": "it is a PDF under another name; --retry reads it",
-    "page_old_office": "it is a file of old Office; save it as .docx, .xlsx, .pptx or .eml",
+    "page_old_office": "it is a file of old Office; save it as .docx, .pptx or .eml",
     "too_large": "it is too large",
     "timeout": "it took too long",
     "file_unreadable": "it cannot be opened",

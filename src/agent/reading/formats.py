@@ -8,7 +8,7 @@ from agent.reading import office, text_formats
 from agent.reading.extract import page_text
 from agent.reading.extractors import ExtractedPage
 from agent.reading.parts import CannotRead, FilePart
-from agent.reading.sheets import read_xlsx
+from agent.reading.sheets import read_ole, read_xlsx
 
 OF_FILES: Mapping[str, Callable[[BinaryIO], Iterable[FilePart]]] = {
     "docx": office.read_docx,
@@ -16,7 +16,7 @@ OF_FILES: Mapping[str, Callable[[BinaryIO], Iterable[FilePart]]] = {
     "pptx": office.read_pptx,
     "odf": office.read_odf,
     "epub": office.read_epub,
-    "ole": office.refuse_ole,
+    "ole": read_ole,
 }
 OF_BYTES: Mapping[str, Callable[[bytes], Iterable[FilePart]]] = {
     "rtf": text_formats.read_rtf,

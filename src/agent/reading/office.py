@@ -5,6 +5,7 @@ its XML stay unread, and macros, links and formulas are never followed. Runs in 
 reads files, which bounds memory and time for the rest.
 """
 
+import io
 import posixpath
 import zipfile
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from urllib.parse import unquote
 from agent.reading.extract import page_text
 from agent.reading.extractors import whole_html
 from agent.reading.parts import CannotRead, FilePart, table_parts
+from agent.reading.word_numbers import WordNumbers
 
 _UNPACKED, _MEMBERS = 256 << 20, 20_000
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp", ".emf", ".wmf")
@@ -22,12 +24,6 @@ _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
 _C = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
 _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
-
-
-def refuse_ole(file: BinaryIO) -> Iterator[FilePart]:
-    """Raise CannotRead: Office of today puts what has a password into such a file, too."""
-    has_password = "EncryptedPackage".encode("utf-16-le") in file.read()
-    raise CannotRead("page_encrypted" if has_password else "page_old_office")
 
 
 def open_package(file: BinaryIO) -> zipfile.ZipFile:
@@ -85,7 +81,8 @@ def read_docx(file: BinaryIO) -> Iterator[FilePart]:
 
     package = open_package(file)
     styles = "comment-reference => sup\np[style-name='Title'] => h1.title:fresh"
-    html = mammoth.convert_to_html(file, style_map=styles, convert_image=lambda _: []).value
+    prepared = _with_numbers(package)
+    html = mammoth.convert_to_html(prepared, style_map=styles, convert_image=lambda _: []).value
     # A note's way back to its place is no text.
     text = whole_html(f"<body>{html.replace('↑</a>', '</a>')}</body>").text
     is_titled = html.startswith('<h1 class="title">')
@@ -98,6 +95,27 @@ def read_docx(file: BinaryIO) -> Iterator[FilePart]:
             seen.update(filter(None, (" ".join(text.split()) for text in paragraphs)))
     yield FilePart("\n\n".join(sorted(seen)))
     yield pictures_note(package)
+
+
+def _with_numbers(package: zipfile.ZipFile) -> BinaryIO:
+    """Return the package without its pictures, with the numbers of its paragraphs as text."""
+    from lxml import etree
+
+    main = _main_part(package)
+    styles, numbering = (
+        _xml(package, name) if (name := _linked(package, main, kind)) else None
+        for kind in ("styles", "numbering")
+    )
+    document = _xml(package, main)
+    WordNumbers(styles, numbering).write_into(document)
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w") as copy:
+        for each in package.infolist():
+            if each.filename == main:
+                copy.writestr(main, etree.tostring(document))
+            elif each.filename.endswith((".xml", ".rels")):
+                copy.writestr(each.filename, package.read(each))
+    return written
 
 
 def _charts(package: zipfile.ZipFile, folder: str) -> Iterator[FilePart]:
@@ -134,8 +152,9 @@ def _points(series: Any, *tags: str) -> dict[str, str]:
 def read_pptx(file: BinaryIO) -> Iterator[FilePart]:
     """Yield slides in order: titles as headings, texts, tables, charts, the speaker's notes."""
     package = open_package(file)
-    links = _links(package, "ppt/presentation.xml")
-    ids = _xml(package, "ppt/presentation.xml").iter(f"{_P}sldId")
+    main = _main_part(package)
+    links = _links(package, main)
+    ids = _xml(package, main).iter(f"{_P}sldId")
     names = [links[each.get(f"{_R}id")] for each in ids if each.get(f"{_R}id") in links]
     for number, name in enumerate(names, 1):
         slide, related = _xml(package, name), _links(package, name)
@@ -151,24 +170,38 @@ def read_pptx(file: BinaryIO) -> Iterator[FilePart]:
                 yield from chart_parts(_xml(package, part), number)
             elif not _is_placeholder(shape, "title", "ctrTitle", "sldNum"):
                 yield FilePart(_slide_text(shape), number)
-        notes = next((part for part in related.values() if "/notesSlides/" in part), "")
+        notes = _linked(package, name, "notesSlide")
         shapes = _xml(package, notes).iter(f"{_P}sp") if notes else ()
         yield from (FilePart(_slide_text(each), number) for each in shapes
                     if _is_placeholder(each, "body"))  # fmt: skip
     yield pictures_note(package)
 
 
-def _links(package: zipfile.ZipFile, name: str) -> dict[str, str]:
-    """Return the parts that a part refers to, by the ids of these references."""
+def _main_part(package: zipfile.ZipFile) -> str:
+    """Return the name of the text or the presentation, which programs choose."""
+    if name := _linked(package, "", "officeDocument"):
+        return name
+    raise CannotRead("page_unreadable")
+
+
+def _linked(package: zipfile.ZipFile, name: str, kind: str) -> str:
+    """Return the part of a kind that a part refers to; empty for none."""
+    return next(iter(_links(package, name, f"/{kind}").values()), "")
+
+
+def _links(package: zipfile.ZipFile, name: str, kind: str = "") -> dict[str, str]:
+    """Return the parts that are there and that a part refers to, by the ids of these references."""
     folder, base = posixpath.split(name)
-    references = f"{folder}/_rels/{base}.rels"
-    if references not in package.namelist():
+    references = posixpath.join(folder, "_rels", f"{base}.rels")
+    names = set(package.namelist())
+    if references not in names:
         return {}
-    return {
+    targets = {
         each.get("Id"): posixpath.normpath(posixpath.join("/", folder, each.get("Target", "")))[1:]
         for each in _xml(package, references)
-        if each.get("TargetMode") != "External"
+        if (each.get("Type") or "").endswith(kind)
     }
+    return {key: target for key, target in targets.items() if target in names}
 
 
 def _is_placeholder(shape: Any, *kinds: str) -> bool:

@@ -1,6 +1,7 @@
-"""Read Excel's workbooks: a table a sheet, its cells as Excel shows them."""
+"""Read Excel's workbooks, old ones too: a table a sheet, its cells as Excel shows them."""
 
 import datetime
+import io
 import warnings
 import zipfile
 from collections.abc import Iterator
@@ -8,7 +9,7 @@ from typing import Any, BinaryIO
 
 from agent.core.patterns import Linear
 from agent.reading.office import open_package, pictures_note
-from agent.reading.parts import FilePart, table_parts
+from agent.reading.parts import CannotRead, FilePart, table_parts
 
 _WHOLE = 16 << 20
 """Bytes of sheets that are held in memory, which merged cells and comments need."""
@@ -35,6 +36,61 @@ def read_xlsx(file: BinaryIO) -> Iterator[FilePart]:
             else:
                 yield from table_parts(_rows(sheet))
     yield from _notes(package, sheets, is_large=is_large)
+
+
+_LOCKED = "EncryptedPackage"
+_NO_SHEETS = ("WordDocument", "PowerPoint Document", "__substg1.0_")
+"""Streams of old Word and PowerPoint, and of Outlook."""
+
+
+def read_ole(file: BinaryIO) -> Iterator[FilePart]:
+    """Yield the sheets of an old workbook (.xls); refuse other files of old Office.
+
+    Office of today puts what has a password into such a file, too.
+    """
+    import xlrd  # type: ignore[import-untyped]
+
+    body = file.read()
+    if _LOCKED.encode("utf-16-le") in body:
+        raise CannotRead("page_encrypted")
+    if any(name.encode("utf-16-le") in body for name in _NO_SHEETS):
+        raise CannotRead("page_old_office")
+    try:
+        book = xlrd.open_workbook(file_contents=body, formatting_info=True, logfile=io.StringIO())
+    except xlrd.XLRDError as error:
+        is_locked = "encrypted" in str(error)
+        raise CannotRead("page_encrypted" if is_locked else "page_old_office") from None
+    for sheet in book.sheets():
+        yield FilePart(f"# {sheet.name}")
+        yield from table_parts(_old_rows(book, sheet))
+
+
+def _old_rows(book: Any, sheet: Any) -> Iterator[list[str]]:
+    merged = {
+        (row, left): (top, left)
+        for top, bottom, left, _ in sheet.merged_cells
+        for row in range(top + 1, min(bottom, sheet.nrows))
+    }
+    for row in range(sheet.nrows):
+        places = ((row, column) for column in range(sheet.row_len(row)))
+        yield [_old_shown(book, sheet.cell(*merged.get(place, place))) for place in places]
+
+
+def _old_shown(book: Any, cell: Any) -> str:
+    import xlrd
+
+    if cell.ctype in (xlrd.XL_CELL_EMPTY, xlrd.XL_CELL_BLANK):
+        return ""
+    if cell.ctype == xlrd.XL_CELL_ERROR:
+        return str(xlrd.error_text_from_code.get(cell.value, ""))
+    form = book.format_map[book.xf_list[cell.xf_index].format_key].format_str
+    value = cell.value
+    if cell.ctype == xlrd.XL_CELL_DATE:
+        moment = xlrd.xldate_as_datetime(value, book.datemode)
+        value = moment if value >= 1 else moment.time()
+    elif cell.ctype == xlrd.XL_CELL_BOOLEAN:
+        value = bool(value)
+    return shown_value(value, form)
 
 
 def _notes(
