@@ -2,9 +2,10 @@
 
 Nothing of the sets is bundled. DIR holds, as far as they are there: `recognizers/*.json`
 (microsoft/Recognizers-Text, Specs), `wice/*.jsonl` (ryokamoi/wice), `crosswoz/`
-(thu-coai/CrossWOZ), `xquad/` (google-deepmind/xquad), `humaneval/` (openai/human-eval). Of the
-first two develop on the odd rows, report the even ones. The judge of the claims is played:
-`--prompts TO` writes what it is shown, `--replies FROM` reads its replies.
+(thu-coai/CrossWOZ), `xquad/` (google-deepmind/xquad), `humaneval/` (openai/human-eval), `osm_*/`
+(extracts of OpenStreetMap, with `osmium` installed). Of the first two develop on the odd rows,
+report the even ones. The judge of the claims is played: `--prompts TO` writes what it is shown,
+`--replies FROM` reads its replies.
 """
 
 import argparse
@@ -12,7 +13,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from evals.outside import crosswoz, humaneval, recognizers, wice, xquad
+from evals.outside import crosswoz, humaneval, osm, recognizers, wice, xquad
 
 
 def main() -> None:
@@ -34,6 +35,9 @@ def main() -> None:
     if (folder / "crosswoz").is_dir():
         print("# places asked for, and demands on them")
         print(*crosswoz.report(folder / "crosswoz"), sep="\n")
+    for extract in osm.extracts(folder):
+        print(f"# opening hours of {extract.name}")
+        print(*osm.report(extract, verbose=arguments.verbose), sep="\n")
     if (folder / "xquad").is_dir():
         print("# finding by words")
         asyncio.run(_print(xquad.report(xquad.languages(folder / "xquad"))))

@@ -54,3 +54,9 @@ test("whether a place is open is told by its own clock, past midnight too", () =
   const daily = [{ days: [1, 2, 3, 4, 5, 6, 7], start: 10 * 60, end: 18 * 60 }];
   assert.deepEqual(zones.map((zone) => isOpen({ opening: daily, zone }, late)), [false, false, false, true]);
 });
+
+test("a place of another map is led to by the maps of the world alone", () => {
+  const cafe = { id: "osm:node/1", name: "Café", wgs84: { lng: 13.4, lat: 52.5 },
+    location: { lng: 13.4, lat: 52.5, crs: "WGS-84" } };
+  assert.deepEqual(navigationLinks(cafe).map(([name]) => name), ["apple", "google"]);
+});

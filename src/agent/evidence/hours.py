@@ -4,6 +4,7 @@ Nothing is guessed: where any of a text cannot be read, its hours are unknown.
 """
 
 import itertools
+import logging
 import re
 import unicodedata
 from collections import Counter
@@ -18,6 +19,7 @@ from agent.core.strings import has_any
 from agent.evidence.types import Place
 from agent.texts import Language, say
 
+log = logging.getLogger(__name__)
 DAY_MINUTES = 24 * 60
 EVERY_DAY = frozenset(range(1, 8))
 
@@ -345,39 +347,63 @@ _LEAST_WEEKS = 4
 """That hours hold in a year; those of fewer are exceptions, such as the days before a holiday."""
 _MOST_SPANS = 6000
 """Of a year."""
+_SHUT = re.compile(r"\s*\b(?:off|closed)\s*$", re.IGNORECASE)
+_INEXACT = re.compile(r"sunrise|sunset|dawn|dusk|\d\+", re.IGNORECASE)
 
 
 def osm_hours(text: str, day: date) -> list[Hours]:
     """Return the weekly hours of a text in OpenStreetMap's syntax over the year from a day on.
 
-    Several where seasons differ. Public holidays do not count, as in what else is read here.
+    Several where seasons differ. Public holidays do not count, as in what else is read here; where
+    the sun decides, or nobody says until when, they are unknown.
     """
-    monday = datetime.combine(day - timedelta(days=day.weekday()), datetime.min.time())
-    weeks: list[set[tuple[int, int, int]]] = [set() for _ in range(_WEEKS)]
-    unknown = set[int]()
-    end = monday + timedelta(weeks=_WEEKS)
-    try:
-        spans = list(
-            itertools.islice(
-                opening_hours.OpeningHours(text[:_LONGEST]).intervals(monday, end), _MOST_SPANS
-            )
-        )
-    except Exception:  # noqa: BLE001 - its errors have no base that its types tell
+    first = datetime.combine(day - timedelta(days=day.weekday()), datetime.min.time())
+    # What stands behind || is for whoever makes an appointment.
+    rules = [rule.strip() for rule in text[:_LONGEST].split("||")[0].split(";")]
+    rules = [rule for rule in rules if rule]
+    if not rules or _INEXACT.search(text):
         return [None]
-    for start, stop, state, _ in spans if len(spans) < _MOST_SPANS else ():
-        if state == opening_hours.State.UNKNOWN:
-            unknown.update(
-                range((start - monday).days // 7, (min(stop, end) - monday).days // 7 + 1)
-            )
-        elif state == opening_hours.State.OPEN:
-            for begins, ends in _by_day(start, min(stop, end)):
-                minute = begins.hour * 60 + begins.minute
-                length = round((ends - begins).total_seconds()) // 60
-                span = (begins.isoweekday(), minute, minute + length)
-                weeks[(begins - monday).days // 7].add(span)
-    patterns = Counter(None if at in unknown else frozenset(week) for at, week in enumerate(weeks))
-    usual = [week for week, count in patterns.items() if count >= _LEAST_WEEKS]
-    return [None if week is None else _of_week(week) for week in usual] or [None]
+    if len(rules) == 1 and _SHUT.fullmatch(rules[0]):
+        return [[]]
+    opened: dict[date, list[tuple[int, int]]] = {}
+    try:
+        for rule in rules:
+            # A rule holds for the days that it names; what began the evening before goes on.
+            opened |= _days_of_rule(rule, first)
+    except Exception as error:  # noqa: BLE001 - the errors of its reader have no base of their own
+        log.debug("opening hours %r: %s", text[:80], error)
+        return [None]
+    weeks = Counter(
+        frozenset(
+            (weekday + 1, start, end)
+            for weekday in range(7)
+            for start, end in opened.get((first + timedelta(weeks=week, days=weekday)).date(), ())
+        )
+        for week in range(_WEEKS)
+    )
+    usual = [week for week, count in weeks.items() if count >= _LEAST_WEEKS]
+    return [_of_week(week) for week in usual] if any(usual) else [None]
+
+
+def _days_of_rule(rule: str, first: datetime) -> dict[date, list[tuple[int, int]]]:
+    """Return the hours of each day of a year that a rule speaks of; none of one that it closes."""
+    last = first + timedelta(weeks=_WEEKS)
+    shut = _SHUT.search(rule)
+    reader = opening_hours.OpeningHours(_SHUT.sub("", rule) if shut else rule)
+    spans = list(itertools.islice(reader.intervals(first, last), _MOST_SPANS))
+    days: dict[date, list[tuple[int, int]]] = {}
+    for start, stop, state, comment in spans:
+        if state == opening_hours.State.CLOSED:
+            continue
+        said = not comment or f'open "{comment}"' in rule
+        if state != opening_hours.State.OPEN or not said:
+            raise ValueError("open for some only, or perhaps")
+        for begins, ends in _by_day(start, min(stop, last)):
+            minute = begins.hour * 60 + begins.minute
+            length = round((ends - begins).total_seconds()) // 60
+            found = days.setdefault(begins.date(), [])
+            found += [] if shut else [(minute, minute + length)]
+    return days
 
 
 def _by_day(start: datetime, end: datetime) -> Iterator[tuple[datetime, datetime]]:

@@ -460,6 +460,12 @@ def attribution(
     return "*" + say("answer.map_data", language, **values) + "*"
 
 
+def map_title(provider: str, language: Language) -> str:
+    """Return a map's name as readers know it; its name in ids where nobody has written one."""
+    key = f"records.maps.{provider}"
+    return say(key, language) if has(key) else provider
+
+
 def maps_of(records: Iterable[Place | Route | Weather]) -> list[str]:
     """Return the names of the maps that the records are from, each once."""
     return list(dict.fromkeys(record["id"].partition(":")[0] for record in records))

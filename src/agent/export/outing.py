@@ -10,7 +10,7 @@ import segno
 from agent.core.errors import AgentError
 from agent.evidence.outing.plan import minutes_of
 from agent.evidence.outing.text import day_title, leg_text, numbers, stop_text
-from agent.evidence.records import hours_text, map_name
+from agent.evidence.records import HOME_MAP, hours_text, map_name, map_title
 from agent.evidence.types import Outing, Place, Stop
 from agent.evidence.zones import CHINA, zone_named
 from agent.export.finished import FinishedAnswer, credit
@@ -126,7 +126,7 @@ def pocket_map(answer: FinishedAnswer) -> str:
         f'<text class="title" x="{_MARGIN}" y="36">{title}</text>'
         + drawing.replace("<svg ", f'<svg y="{_TITLE}" width="{WIDTH}" height="{HEIGHT}" ', 1)
         + rows
-        + _code(outing["url"], top, language)
+        + _code(outing["url"], top, phone_caption(outing, language))
         + "".join(_note(note, height + 4 + at * _NOTE_LINE) for at, note in enumerate(notes))
         + "</svg>\n"
     )
@@ -165,11 +165,18 @@ def _row(number: int | None, stop: Stop, y: float, language: Language) -> str:
     )
 
 
-def _code(url: str, y: float, language: Language) -> str:
+def phone_caption(outing: Outing, language: Language) -> str:
+    """Return the line below the code that opens all stops on the map they are from."""
+    places = (stop["place"] for stop in outing["stops"] if "place" in stop)
+    name = next((place.partition(":")[0] for place in places), HOME_MAP)
+    return say("export.open_on_phone", language, map=map_title(name, language))
+
+
+def _code(url: str, y: float, caption: str) -> str:
     """Return the QR code of an address with a line below it; nothing without an address."""
     if not url:
         return ""
-    x, caption = WIDTH - _QR - _MARGIN, escape(say("export.open_on_phone", language))
+    x, caption = WIDTH - _QR - _MARGIN, escape(caption)
     code = qr_svg(url).replace("<svg ", f'<svg x="{x}" y="{y}" width="{_QR}" height="{_QR}" ', 1)
     middle = x + _QR / 2
     text = (

@@ -41,7 +41,7 @@ from agent.export.finished import (
     without_title,
 )
 from agent.export.markdown import answer_parser, place_table
-from agent.export.outing import outing_of, stop_pins
+from agent.export.outing import outing_of, phone_caption, stop_pins
 from agent.export.svg_map import HEIGHT, WIDTH, Box, Label, Pin, frame_of, place_label
 from agent.texts import Language, say
 
@@ -239,7 +239,7 @@ def pocket_document(answer: FinishedAnswer) -> bytes:
         *page.lines(credit(answer.places, answer.language), size=_SMALL, colour=_GREY),
     ]
     if outing["url"]:
-        caption = say("export.open_on_phone", answer.language)
+        caption = phone_caption(outing, answer.language)
         parts += [_code_drawing(outing["url"]), *page.lines(caption, size=_SMALL, colour=_GREY)]
     return _built(parts, title, answer.language)
 

@@ -22,6 +22,7 @@ from agent.evidence.records import (
     forecast_city,
     hours_text,
     kind_text,
+    map_title,
     name_text,
     place_facts,
     route_text,
@@ -184,12 +185,6 @@ def _code(error: AgentError) -> str:
     """Return the code of a failure of the map; of a model's its own."""
     of_model = getattr(error, "provider", "").startswith("model:")
     return error.code if of_model else _SAME.get(error.code, error.code)
-
-
-def map_title(provider: str, language: Language) -> str:
-    """Return a map's name as readers know it; its name in ids where nobody has written one."""
-    key = f"map.names.{provider}"
-    return say(key, language) if has(key) else provider
 
 
 def map_message(error: AgentError, language: Language, about: str = "") -> str:

@@ -3,7 +3,7 @@
 import { answerView, el, fill, link } from "../dom.js";
 import { hasText, language, locale, textsOf, translator } from "../i18n.js";
 import { amapLink } from "../map/navigation.js";
-import { credit, metres } from "../map/place_facts.js";
+import { credit, mapName, mapOf, metres } from "../map/place_facts.js";
 import { nameCitation, tellSources } from "./citation.js";
 import { byNumber } from "./sources.js";
 
@@ -62,8 +62,8 @@ function wayItem(modes, cite, onAsk) {
     return el("button", { type: "button", class: "button quiet", title: question,
       onclick: () => onAsk(question) }, ASKS.get(mode));
   });
-  const onward = from && to && link(amapLink(to, modes[0].mode), say("from_here"),
-    { class: "button place-way" });
+  const onward = from && to && mapOf(modes[0]) === "amap" &&
+    link(amapLink(to, modes[0].mode), say("from_here"), { class: "button place-way" });
   return el("li", { class: "route" },
     el("div", { class: "tabs", role: "group", "aria-label": say("modes") }, ...tabs, ...asks),
     ...panels, el("p", {}, onward));
@@ -79,7 +79,8 @@ function routeParts(route, citation) {
       el("span", { class: "muted" }, facts), " ", citation),
     steps.length > 0 && el("details", {}, el("summary", {}, say("steps", { n: steps.length })),
       el("ol", {}, ...steps.map((step) => el("li", {}, stepText(step))))),
-    el("p", {}, link(route.url, say("open"), { class: "button place-way" })),
+    el("p", {}, link(route.url, say("open", { map: mapName(route, language) }),
+      { class: "button place-way" })),
   ];
 }
 

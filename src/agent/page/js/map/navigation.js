@@ -1,5 +1,7 @@
 /** Links that lead a person to a place with the map they use. Pure. */
 
+import { mapOf } from "./place_facts.js";
+
 const NAME_LENGTH = 20;
 /** Amap's names of the ways to travel. @type {Record<string, string>} */
 const MODES = { walking: "walk", transit: "bus", driving: "car", bicycling: "ride" };
@@ -11,14 +13,14 @@ const MODES = { walking: "walk", transit: "bus", driving: "car", bicycling: "rid
  *
  * The roads of all three are drawn in GCJ-02 in mainland China, so each gets the map service's own
  * position; elsewhere that is WGS-84.
- * @param {Located & {name: string}} place
+ * @param {Located & {name: string, id?: string}} place
  * @returns {[Navigator, string][]} the name of the service, and its address
  */
 export function navigationLinks(place) {
   const { lng, lat } = place.location ?? place.wgs84;
   const at = `${lat},${lng}`;
   return [
-    ["amap", amapLink(place)],
+    ...(mapOf(place) === "amap" ? [/** @type {[Navigator, string]} */ (["amap", amapLink(place)])] : []),
     ["apple", `https://maps.apple.com/?${new URLSearchParams({ daddr: at, dirflg: "w" })}`],
     ["google", `https://www.google.com/maps/dir/?${new URLSearchParams({ api: "1", destination: at })}`],
   ];

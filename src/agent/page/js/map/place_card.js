@@ -3,7 +3,9 @@
 import { el, fill, link, safeUrl } from "../dom.js";
 import { language, textsOf, translator } from "../i18n.js";
 import { navigationLinks, qrCode } from "./navigation.js";
-import { cost, distanceText, isOpen, metres, rating, readableName, sourceNumbers } from "./place_facts.js";
+import {
+  cost, distanceText, isOpen, mapName, metres, rating, readableName, sourceNumbers,
+} from "./place_facts.js";
 
 const say = translator("page.place_card");
 const SHORT_HOURS = 28;
@@ -113,8 +115,8 @@ function more(place, sources, photos, onSource) {
     row("category", (language === "en" && place.category_en) || place.category),
     row("navigate", navigation(place)),
     // The record's own page is where it is from, not one more way to navigate.
-    row("sources", [...sourceLinks(place, sources, onSource), link(place.url, say("open"),
-      { class: "place-open" })]),
+    row("sources", [...sourceLinks(place, sources, onSource), link(place.url,
+      say("open", { map: mapName(place, language) }), { class: "place-open" })]),
   ].filter(Boolean);
   return [
     address && photo(address, place.name),
@@ -156,6 +158,9 @@ function phones(place) {
 /** Offers the way there, and a code to open it on a phone. @param {Place} place */
 function navigation(place) {
   const links = navigationLinks(place);
+  const ways = links.map(([name, url]) => link(url, say(name), { class: "button place-way" }));
+  // The code is one of Amap's navigation, which knows the ways in China.
+  if (links[0][0] !== "amap") return ways;
   const picture = () => el("img", { class: "place-qr", alt: say("qr_alt"), width: 144, height: 144,
     src: qrCode(links[0][1]) });
   const code = el("div", {});
@@ -166,7 +171,7 @@ function navigation(place) {
   };
   const button = el("button", { type: "button", class: "button place-way", "aria-expanded": "false",
     onclick: show }, say("qr"));
-  return [...links.map(([name, url]) => link(url, say(name), { class: "button place-way" })), button, code];
+  return [...ways, button, code];
 }
 
 /** @param {Place} place @param {Source[]} sources @param {OnSource} onSource */

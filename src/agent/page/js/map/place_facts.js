@@ -3,7 +3,7 @@
  * them. Pure.
  */
 
-import { text } from "../i18n.js";
+import { hasText, text } from "../i18n.js";
 import { halfEven, oneDecimal } from "../rounding.js";
 
 /** Tells a length: "350 m", "1.2 km", "12 km"; empty for null. @param {number|null|undefined} value metres */
@@ -102,14 +102,25 @@ export function credit(places, language, mode = "online") {
   return [owner, about].filter(Boolean).join(" · ");
 }
 
+/** Returns the map that a record is of, by its name in ids. @param {{id?: string}} record */
+export const mapOf = ({ id = "amap:" }) => id.split(":", 1)[0];
+
+/** Names the map of a record. @param {{id?: string}} record @param {Language} language */
+export const mapName = (record, language) => named("maps", mapOf(record), language);
+
+/** @param {string} table @param {string} map @param {Language} language */
+function named(table, map, language) {
+  const key = `records.${table}.${map}`;
+  return hasText(key) ? text(key, language) : map;
+}
+
 /**
  * Names whose data the records are, by the map in their ids.
  * @param {{id: string}[]} records
  * @param {Language} language
  */
 function owners(records, language) {
-  const maps = new Set(records.map(({ id }) => id.split(":", 1)[0]));
-  const names = [...maps].map((map) => text(`records.owners.${map}`, language));
+  const names = [...new Set(records.map(mapOf))].map((map) => named("owners", map, language));
   return names.join(text("punctuation.comma", language));
 }
 

@@ -1,0 +1,95 @@
+"""Opening hours in OpenStreetMap's syntax: read by a library into the hours that demands use."""
+
+from datetime import date
+from typing import Any, cast
+
+import pytest
+
+from agent.evidence.constraints import check
+from agent.evidence.hours import EVERY_DAY, Opening, hours_of, hours_words, osm_hours, yearly_hours
+from agent.evidence.types import Place
+
+DAY = date(2026, 11, 28)
+WORKDAYS = frozenset({1, 2, 3, 4, 5})
+
+
+def place(text: str) -> Place:
+    known: dict[str, Any] = {
+        "name": "Café", "category": "cafe", "cost": None, "rating": None, "distance_m": None,
+        "distance_from": None, "open_time": text, "hours_osm": text,
+        "fetched_at": "2026-11-28T10:00:00+00:00",
+    }  # fmt: skip
+    return cast(Place, known)
+
+
+@pytest.mark.parametrize(
+    ("text", "hours"),
+    [
+        ("24/7", [Opening(EVERY_DAY, 0, 1440)]),
+        ("Mo-Fr 09:00-17:00; PH off", [Opening(WORKDAYS, 540, 1020)]),
+        ("Fr-Sa 22:00-05:00", [Opening(frozenset({5, 6}), 1320, 1740)]),
+        ("Mo 00:00-24:00", [Opening(frozenset({1}), 0, 1440)]),
+        ("Mo-Su 10:00-20:00; Mo off", [Opening(EVERY_DAY - {1}, 600, 1200)]),
+        ("Dec 24-26 off; Mo-Su 10:00-18:00", [Opening(EVERY_DAY, 600, 1080)]),
+        ('Mo-Fr 08:00-16:00 || "on appointment"', [Opening(WORKDAYS, 480, 960)]),
+        ('Mo-Fr 11:00-15:00 open "Lunch"', [Opening(WORKDAYS, 660, 900)]),
+        ("off", []),
+        (
+            "Mo-Th,Su 12:00-00:30; Fr-Sa 12:00-01:30",
+            [Opening(EVERY_DAY - {5, 6}, 720, 1470), Opening(frozenset({5, 6}), 720, 1530)],
+        ),
+    ],
+)
+def test_hours_of_a_whole_year_are_read(text: str, hours: list[Opening]) -> None:
+    assert osm_hours(text, DAY) == [hours]
+    assert yearly_hours(place(text)) == hours
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sunrise-sunset", "Mo-Fr 17:00+", '"by appointment"', 'Mo-Fr 08:00-18:00 "for members"',
+        "Mo-Fr 10:00-18:00 unknown", "2017 Jul 1 - 2017 Aug 8 off", "Seasonal", "Mo-Fr 8-02", "",
+        ";", "x" * 100_000, "Mo-Fr 10:00-18:00; " * 5000,
+    ],
+)  # fmt: skip
+def test_what_is_not_certain_is_unknown(text: str) -> None:
+    assert osm_hours(text, DAY) in ([None], [[Opening(WORKDAYS, 600, 1080)]])
+    assert osm_hours(text, DAY) == [None] or text.startswith("Mo-Fr 10:00-18:00; ")
+
+
+def test_seasons_are_told_apart_and_decide_only_what_all_of_them_say() -> None:
+    text = "Apr-Sep: Mo-Su 09:00-20:00; Oct-Mar: Sa-Su 10:00-16:00"
+    assert len(hours_of(place(text))) == 2
+    assert yearly_hours(place(text)) is None
+    [monday] = check(place(text), {"open_on": [1]}, "en")
+    [saturday] = check(place(text), {"open_on": [6], "open_at": "12:00"}, "en")
+    assert (monday["verdict"], saturday["verdict"]) == ("unknown", "satisfied")
+
+
+def test_a_demand_is_checked_by_them() -> None:
+    kept = place("Mo-Fr 07:30-19:00; Sa 08:30-17:00")
+    verdicts = [
+        check(kept, {"open_on": [day], "open_at": at}, "en")[0]["verdict"]
+        for day, at in ((6, "16:00"), (6, "18:00"), (7, "12:00"))
+    ]
+    assert verdicts == ["satisfied", "violated", "violated"]
+
+
+@pytest.mark.parametrize(
+    ("text", "zh", "en"),
+    [
+        ("24/7", "每天 24 小时", "daily 24 h"),
+        (
+            "Mo-Fr 07:30-12:00,13:00-19:00; Su 09:00-02:00",
+            "周一至周五 07:30–12:00, 13:00–19:00；周日 09:00–02:00",
+            "Mon–Fri 07:30–12:00, 13:00–19:00; Sun 09:00–02:00",
+        ),
+        ("Mo,We-Th 10:00-12:00", "周一、周三至周四 10:00–12:00", "Mon, Wed–Thu 10:00–12:00"),
+        ("off", "已停业", "closed for good"),
+        ("Apr-Sep: 09:00-20:00; Oct-Mar: 10:00-16:00", "", ""),
+    ],
+)
+def test_they_are_told_in_words(text: str, zh: str, en: str) -> None:
+    seasons = osm_hours(text, DAY)
+    assert (hours_words(seasons, "zh"), hours_words(seasons, "en")) == (zh, en)
