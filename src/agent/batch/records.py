@@ -8,14 +8,13 @@ import io
 import json
 import re
 import unicodedata
-import zipfile
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
-from xml.etree import ElementTree
 
 from agent.core.errors import InputError
 from agent.core.outside import parse_json
 from agent.reading.encoding import Encoding, UnknownEncoding, encoding_of
+from agent.reading.parts import CannotRead
 
 MAX_LINE = 1_000_000
 """Characters of one JSON line. A CSV cell may have 131,072, the csv module's own limit."""
@@ -228,68 +227,17 @@ def _reason(error: csv.Error) -> str:
     return f"not valid CSV ({error})"
 
 
-_MAX_SHEET = 200_000_000
-"""Bytes of a sheet or of its texts, unpacked."""
-_SPACE = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
-_COLUMN = re.compile(r"[A-Z]+")
-_SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
-
-
 def _sheet_records(raw: bytes, tell: Callable[[str], object]) -> Iterator[FileRecord]:
     """Yield the rows of a workbook's first sheet under the names in its first row."""
+    from agent.reading.sheets import first_sheet
+
     try:
-        with zipfile.ZipFile(io.BytesIO(raw)) as book:
-            sheets = _sheets(book)
-            rows = list(_sheet_rows(book, sheets[0]))
-    except (zipfile.BadZipFile, KeyError, ElementTree.ParseError, ValueError) as error:
-        raise InputError("QUESTIONS", f"the workbook cannot be read ({error})") from None
-    if len(sheets) > 1:
-        tell(f"only the first of {len(sheets)} sheets is read")
-    names = {column: plain_name(name) for column, name in rows[0][1].items()} if rows else {}
-    for line, cells in rows[1:]:
-        if any(cell.strip() for cell in cells.values()):
-            pairs = [(names[column], cell) for column, cell in cells.items() if column in names]
-            yield FileRecord(line, _by_name(pairs))
-
-
-def _sheets(book: zipfile.ZipFile) -> list[str]:
-    """Return the names of a workbook's sheets in their order."""
-    sheets = [name for name in book.namelist() if _SHEET.fullmatch(name)]
-    if not sheets:
-        raise ValueError("it has no sheet")
-    return sorted(sheets, key=lambda name: (len(name), name))
-
-
-def _sheet_rows(book: zipfile.ZipFile, sheet: str) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield each row's number and its cells by the letters of their columns."""
-    texts = [_text_in(entry) for entry in _part(book, "xl/sharedStrings.xml")]
-    for line, row in enumerate(_part(book, sheet).iter(f"{_SPACE}row"), start=1):
-        cells = {}
-        for cell in row.iter(f"{_SPACE}c"):
-            column = _COLUMN.match(cell.get("r", ""))
-            if column is not None:
-                cells[column[0]] = _cell(cell, texts)
-        yield int(row.get("r", line)), cells
-
-
-def _part(book: zipfile.ZipFile, name: str) -> ElementTree.Element:
-    if name not in book.namelist():
-        return ElementTree.Element("empty")
-    if book.getinfo(name).file_size > _MAX_SHEET:
-        raise ValueError(f"more than {_MAX_SHEET:,} bytes unpacked")
-    # A file of the user's own; expat limits what its entities grow to.
-    return ElementTree.fromstring(book.read(name))  # noqa: S314
-
-
-def _cell(cell: ElementTree.Element, texts: list[str]) -> str:
-    inline = cell.find(f"{_SPACE}is")
-    if inline is not None:
-        return _text_in(inline)
-    value = cell.findtext(f"{_SPACE}v") or ""
-    return texts[int(value)] if cell.get("t") == "s" else value
-
-
-def _text_in(element: ElementTree.Element) -> str:
-    """Return a text, of one piece or of several in different type; how it is read aloud is none."""
-    pieces = element.findall(f"{_SPACE}t") + element.findall(f"{_SPACE}r/{_SPACE}t")
-    return "".join(piece.text or "" for piece in pieces)
+        rows, sheets = first_sheet(io.BytesIO(raw))
+    except CannotRead:
+        raise InputError("QUESTIONS", "the workbook cannot be read") from None
+    if sheets > 1:
+        tell(f"only the first of {sheets} sheets is read")
+    names = [plain_name(name) for name in rows[0]] if rows else []
+    for line, cells in enumerate(rows[1:], start=2):
+        if any(cell.strip() for cell in cells):
+            yield FileRecord(line, _by_name(zip(names, cells, strict=False)))

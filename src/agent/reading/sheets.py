@@ -38,6 +38,25 @@ def read_xlsx(file: BinaryIO) -> Iterator[FilePart]:
     yield from _notes(package, sheets, is_large=is_large)
 
 
+def first_sheet(file: BinaryIO) -> tuple[list[list[str]], int]:
+    """Return the rows of a workbook's first sheet, and how many sheets it has.
+
+    Raises CannotRead.
+    """
+    import openpyxl
+
+    open_package(file)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
+            sheets = book.worksheets
+            sheets[0].reset_dimensions()
+            return [[_shown(cell) for cell in row] for row in sheets[0].rows], len(sheets)
+        except Exception as error:  # A broken workbook raises anything.
+            raise CannotRead("page_unreadable") from error
+
+
 _LOCKED = "EncryptedPackage"
 _NO_SHEETS = ("WordDocument", "PowerPoint Document", "__substg1.0_")
 """Streams of old Word and PowerPoint, and of Outlook."""
