@@ -79,3 +79,43 @@ def test_what_a_judge_s_own_sum_gives_of_numbers_that_stand_is_a_term_of_other_s
     for calc, verdict in (("43+41+44+42+45", "computed"), ("43+41+44+42+44", "missing")):
         ruled = {0: Ruling(v="c", calc=f"{calc}; 45/40"), 1: meals}
         assert proved(statements(text, MARKED), ruled, known)[1].verdict == verdict
+
+
+PRICES = evidence(w0_0="甲 600 元；乙 320 元；一晚 150 元；年租 1,234,500 元。")
+
+
+@pytest.mark.parametrize("letter", ["", "o", "s", "n"])
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("乙省下 600 − 320 = 260 元。", ("260 元", "280 元")),
+        ("4 × 150 = 500 yuan, all in.", ("500 yuan", "600 yuan")),
+        ("两年：2 × 1,234,500 = 2,496,000 元", ("2,496,000 元", "2,469,000 元")),
+        ("600 ÷ 320 ≈ 2.9", ("2.9", "1.88")),
+    ],
+)
+def test_a_shown_sum_that_is_wrong_is_written_right_whoever_judges(
+    text: str, right: tuple[str, str], letter: str
+) -> None:
+    [one] = statements(text, MARKED)
+    rulings = {0: Ruling(v=letter)} if letter else {}
+    [outcome] = proved([one], rulings, PRICES)
+    assert outcome.right == (right,)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "600 − 320 = 280 元",
+        "4 × 80 = 500 元",
+        "2 × 150–600 = 400–1,200 元",
+        "150 ÷ 600 = 25%",
+        "600 元 − 150 m = 100",
+        "甲 = 320 元",
+        "320 ÷ 600 ≈ 0.53",
+    ],
+)
+def test_a_sum_that_is_right_or_of_which_a_term_is_not_known_is_left(text: str) -> None:
+    [one] = statements(text, MARKED)
+    [outcome] = proved([one], {}, PRICES)
+    assert outcome.verdict == "unchecked"

@@ -29,6 +29,7 @@ from agent.evidence.claims.shown_sums import (
     results_in,
     shown_results,
     worked_out,
+    wrong_results,
 )
 from agent.evidence.claims.statements import Statement
 from agent.evidence.figures import Figure, distinct, figures, same
@@ -113,6 +114,10 @@ def proved(
         else _with_own_record(statement, outcome, evidence)
         for statement, outcome in zip(statements, outcomes, strict=True)
     ]
+    outcomes = [
+        _with_shown_sums(statement, outcome, evidence)
+        for statement, outcome in zip(statements, outcomes, strict=True)
+    ]
     wrong = [*wrong, *wrong_figures(outcomes, evidence)]
     return _with_sources(statements, repeating(statements, outcomes, evidence, wrong), evidence)
 
@@ -161,7 +166,8 @@ def _repeating(
     for one in wrong:
         figure = stated.get(one.text)
         if figure and (not one.sources or _is_about(statement, figure, one.sources, evidence)):
-            right = ((one.text, one.right),) if one.right else ()
+            # A term of a sum is not changed without what that gives.
+            right = ((one.text, one.right),) if one.right and "=" not in statement.plain else ()
             passages = tuple(p for p in evidence.passages if p.source in one.sources)
             return Outcome("missing", (one.text,), passages[:1], right=right)
     return None
@@ -187,6 +193,23 @@ def _by_record(statement: Statement, evidence: Evidence) -> Outcome | None:
     spans = tuple(figure.text for figure, _, _ in found)
     right = tuple((figure.text, figure_there) for figure, _, figure_there in found if figure_there)
     return Outcome("contradicted", spans, (passage,), found[0][1], right=right)
+
+
+def _with_shown_sums(statement: Statement, outcome: Outcome, evidence: Evidence) -> Outcome:
+    """Return an outcome with what the sums give that a statement shows and works out wrongly."""
+    found = [
+        (figure.text, right, result)
+        for figure, result in wrong_results(statement.plain, evidence)
+        if (right := right_result(figure, result))
+    ]
+    if not found:
+        return outcome
+    right = tuple((text, told) for text, told, _ in found)
+    if outcome.fails:
+        accused = (pair for pair in right if any(pair[0] in span for span in outcome.spans))
+        return replace(outcome, right=(*outcome.right, *accused))
+    value, spans = f"{found[0][2].normalize():,f}", tuple(text for text, _ in right)
+    return Outcome("missing", spans, outcome.passages, value=value, right=right)
 
 
 def _with_own_record(statement: Statement, outcome: Outcome, evidence: Evidence) -> Outcome:

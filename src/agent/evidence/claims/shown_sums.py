@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import pairwise
 
 from agent.evidence.claims.formulas import (
     forms_of,
@@ -70,6 +71,50 @@ def _right_results(text: str) -> Iterator[Figure]:
         if result is not None:
             told = figures(text[behind:])[:1]
             yield from (figure for figure in told if tells(figure, result, text))
+
+
+_OPERATOR = re.compile(r"[\s)\]]*(?:[×*÷/+−]|\s[-–x]\s)[\s(\[]*")
+_ADDED = re.compile(r"[+−–-]")
+_POINTED, _LEAST_DIGITS = re.compile(r"\d\.\d{3}\b"), 2
+_GOES_ON = re.compile(r"\s?[-–~至到×*÷/+−]\s?[$€£¥]?\d|\s?\^")
+
+
+def wrong_results(text: str, evidence: Evidence) -> list[tuple[Figure, Decimal]]:
+    """Return the figures that are not what the sums give that a text shows, with what these give.
+
+    Only of plain sums of what stands in the evidence: numbers in one unit, or with none, between
+    signs, and one number behind that stands nowhere.
+    """
+    found = list[tuple[Figure, Decimal]]()
+    text = text[:_LONGEST_SUM]
+    for begin, end, behind in _left_sides(text):
+        terms, told = figures(text[begin:end]), figures(text[behind:])[:1]
+        left = text[begin:end]
+        between = [left[a.end : b.start] for a, b in pairwise(terms)]
+        is_plain_sum = (
+            len(terms) > 1
+            and told
+            and all(map(_OPERATOR.fullmatch, between))
+            and not left[terms[-1].end :].strip(" )]")
+            and not text[behind : behind + told[0].start].strip()
+            and not _GOES_ON.match(text, behind + told[0].end)
+            and not any(f.date or f.clock is not None for f in (*terms, told[0]))
+            and not any(_POINTED.search(f.text) for f in terms)
+            and sum(map(str.isdigit, told[0].text)) >= _LEAST_DIGITS
+            and (
+                len({(f.kind or "", f.scale) for f in terms}) == 1
+                or not any(map(_ADDED.search, between))
+            )
+        )
+        result = value_of(_NO_TERM.sub("", left[terms[0].start :])) if is_plain_sum else None
+        is_known = result is not None and all(
+            is_plain(term) or any(map(evidence.has_number, forms_of(term)))
+            for figure in terms
+            for term in values_of([figure])
+        )
+        if result is not None and is_known and not tells(told[0], result, text):
+            found.append((told[0], result))
+    return [(figure, result) for figure, result in found if not evidence.has(figure)]
 
 
 def _left_sides(text: str) -> Iterator[tuple[int, int, int]]:
