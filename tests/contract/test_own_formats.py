@@ -69,12 +69,21 @@ READ = [
      "| 研发部 worddept | ¥1,234.50 | 2026-05-17 | 15.5% |\n"
      "| 研发部 worddept | 102 [wordcomment] | 2026-06-01 13:30:00 | 20.0% |", None, "预算表",
      "1 formula without a value"),
+    ("budget.xlsx", BUDGET, "wordhidden", None, "wordsheet", "1 chart in it not read"),
     ("budget.xlsx", BUDGET, "| wordhidden | 110101199003070000 |", None, "wordsheet",
      "open it in Excel and save it"),
     ("old.xls", files.old_workbook(
         [["部门", "金额", "日期", "比例"], ["研发部", (1234.5, 3), (46159.0, 1), (0.155, 2)],
          [None, (3.0, 0)]], (1, 2, 0, 0)),
      "| 研发部 | ¥1,234.50 | 2026-05-17 | 15.50% |\n| 研发部 | 3 |", None, "旧表", ""),
+    ("report.xls", b'<?xml version="1.0"?><?mso-application progid="Excel.Sheet"?>'
+     b'<Workbook xmlns="urn:schemas-microsoft-com:office:spreadsheet" '
+     b'xmlns:ss="urn:schemas-microsoft-com:office:spreadsheet"><Worksheet ss:Name="wordxmlsheet">'
+     b'<Table><Row><Cell><Data>a</Data></Cell><Cell><Data>b</Data></Cell><Cell><Data>c</Data></Cell>'
+     b'</Row><Row><Cell><Data>1</Data></Cell><Cell ss:Index="3"><Data>3</Data></Cell></Row></Table>'
+     b"</Worksheet></Workbook>", "| a | b | c |\n|---|---|---|\n| 1 |  | 3 |", None,
+     "wordxmlsheet", ""),
+    ("deck.pptx", DECK, "wordart one\nwordart two", 1, "wordfirst", ""),
     ("deck.pptx", DECK, "| cell | value |\n|---|---|\n| cathode | wordcell |", 1,
      "wordfirst", "1 picture in it not read"),
     ("deck.pptx", DECK, "| · | Sales |\n|---|---|\n| 2026 | 4.3 |", 1, "wordfirst", ""),
@@ -91,6 +100,10 @@ READ = [
      "wordearly", None, "One", ""),
     ("letter.rtf", b"{\\rtf1\\ansi\\ansicpg936 wordrtf \\u32534?\\u21495?\\par "
      b"\\'d5\\fd cell\\cell value\\cell\\row}", "wordrtf 编号", None, "letter", ""),
+    ("table.rtf", b"{\\rtf1\\ansi\\ansicpg936 a\\cell b\\cell\\row c\\cell wordcell\\cell\\row"
+     b"\\pard "
+     + "编号".encode("gbk") + b" end{\\footnote wordfoot}}",
+     "| a | b |\n|---|---|\n| c | wordcell |\n\n编号 end wordfoot", None, "table", ""),
     ("mail.eml", MAIL, "Subject: 报价 wordsubject", None, "报价 wordsubject",
      "what is attached was not read: 报价单.pdf"),
     ("mail.eml", MAIL, "the price is 12.5 万元 wordletter.", None, "报价 wordsubject", ""),
@@ -169,6 +182,8 @@ NAMED = [
      "page_unreadable"),
     ("deep.docx", files.word_of("<w:sdt><w:sdtContent>" * 3000 + "</w:sdtContent></w:sdt>" * 3000),
      "page_unreadable"),
+    ("binary.xlsb", files.package({"[Content_Types].xml": "<Types/>", "xl/workbook.bin": b"\0"}),
+     "page_kind"),
     ("empty.docx", files.word_of("<w:p/>"), "page_empty"),
     ("zero.xlsx", b"", "page_empty"),
     ("nothing.eml", b"\n\n", "page_empty"),

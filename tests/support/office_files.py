@@ -259,7 +259,11 @@ def slides() -> bytes:
         "ppt/_rels/presentation.xml.rels": relations(r1="slides/a.xml", r2="slides/b.xml"),
         "ppt/slides/b.xml": first,
         "ppt/slides/_rels/b.xml.rels":
-            relations(r1="../charts/chart1.xml", notesSlide="../notesSlides/n.xml"),
+            relations(r1="../charts/chart1.xml", notesSlide="../notesSlides/n.xml",
+                      diagramData="../diagrams/data1.xml"),
+        "ppt/diagrams/data1.xml":
+            f"<d {names}><a:p><a:r><a:t>wordart one</a:t></a:r></a:p><a:p><a:r><a:t>wordart two"
+            "</a:t></a:r></a:p></d>",
         "ppt/charts/chart1.xml": f"<c:chartSpace {names}><c:ser>{points}</c:ser></c:chartSpace>",
         "ppt/notesSlides/n.xml": f"<p:notes {names}>{_shape('wordnotes', 'body')}</p:notes>",
         "ppt/slides/a.xml": f"<p:sld {names}>{_shape('wordsecond')}</p:sld>",

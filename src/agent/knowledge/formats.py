@@ -113,8 +113,10 @@ def kind_of(path: Path) -> str | None:
         return "ole" if named in OF_FILES or ending in _OLD else None
     is_picture = (mimetypes.guess_type(path.name)[0] or "").startswith("image/")
     if named is None and not is_picture and _is_text(head):
-        is_page = _without_mark(head).startswith(_HTML)
-        return "html" if is_page else _OLD.get(ending, "lines")
+        start = _without_mark(head)
+        if start.startswith(b"<?xml") and b"<html" not in start:
+            return "xml"
+        return "html" if b"<html" in start or start.startswith(_HTML) else _OLD.get(ending, "lines")
     return named
 
 

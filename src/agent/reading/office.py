@@ -87,6 +87,7 @@ def read_docx(file: BinaryIO) -> Iterator[FilePart]:
     text = whole_html(f"<body>{html.replace('↑</a>', '</a>')}</body>").text
     is_titled = html.startswith('<h1 class="title">')
     yield FilePart(text, title=text.partition("\n")[0].removeprefix("# ") if is_titled else "")
+    yield from _diagrams(package, _main_part(package))
     yield from _charts(package, "word/charts/")
     seen = set[str]()
     for name in sorted(package.namelist()):
@@ -170,11 +171,18 @@ def read_pptx(file: BinaryIO) -> Iterator[FilePart]:
                 yield from chart_parts(_xml(package, part), number)
             elif not _is_placeholder(shape, "title", "ctrTitle", "sldNum"):
                 yield FilePart(_slide_text(shape), number)
+        yield from _diagrams(package, name, number)
         notes = _linked(package, name, "notesSlide")
         shapes = _xml(package, notes).iter(f"{_P}sp") if notes else ()
         yield from (FilePart(_slide_text(each), number) for each in shapes
                     if _is_placeholder(each, "body"))  # fmt: skip
     yield pictures_note(package)
+
+
+def _diagrams(package: zipfile.ZipFile, name: str, page: int | None = None) -> Iterator[FilePart]:
+    """Yield the words of SmartArt that a part shows."""
+    for part in _links(package, name, "/diagramData").values():
+        yield FilePart(_slide_text(_xml(package, part)), page)
 
 
 def _main_part(package: zipfile.ZipFile) -> str:
@@ -272,8 +280,11 @@ def _odf_parts(parent: Any, page: int | None) -> Iterator[FilePart]:
 
 def _boxes(paragraph: Any, page: int | None) -> Iterator[FilePart]:
     """Yield what stands in frames that are anchored in a paragraph."""
-    for box in paragraph.iter(f"{_DRAW}text-box"):
-        yield from _odf_parts(box, page)
+    for inner in paragraph:
+        if inner.tag == f"{_DRAW}text-box":
+            yield from _odf_parts(inner, page)
+        else:
+            yield from _boxes(inner, page)
 
 
 def _odf_text(element: Any) -> str:

@@ -22,6 +22,8 @@ def read_xlsx(file: BinaryIO) -> Iterator[FilePart]:
     import openpyxl  # type: ignore[import-untyped]
 
     package = open_package(file)
+    if "xl/workbook.bin" in package.namelist():
+        raise CannotRead("page_kind")
     sheets = [each for each in package.infolist() if each.filename.startswith("xl/worksheets/")]
     is_large = sum(each.file_size for each in sheets) > _WHOLE
     with warnings.catch_warnings():
@@ -121,6 +123,8 @@ def _notes(
         yield FilePart(note=f"{formulas} without a value; open it in Excel and save it")
     if is_large:
         yield FilePart(note="its merged cells and comments were not read, it is large")
+    if charts := sum(name.startswith("xl/charts/chart") for name in package.namelist()):
+        yield FilePart(note=f"{charts} chart{'s' * (charts != 1)} in it not read, only its cells")
     yield pictures_note(package)
 
 

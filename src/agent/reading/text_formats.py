@@ -11,7 +11,7 @@ from agent.core.outside import parse_json
 from agent.core.patterns import Linear
 from agent.reading.extract import page_text
 from agent.reading.extractors import whole_html
-from agent.reading.parts import CannotRead, FilePart
+from agent.reading.parts import MAX_CELLS, CannotRead, FilePart, table_parts
 
 _HEADS = ("From", "To", "Cc", "Date", "Subject")
 
@@ -47,14 +47,24 @@ def _attached(message: EmailMessage) -> Iterator[EmailMessage]:
             yield part
 
 
+_BARE_BYTES = {code: f"\\'{code:02x}" for code in range(128, 256)}
+"""Some programs write Chinese as it is where RTF wants escapes."""
+
+
 def read_rtf(body: bytes) -> Iterator[FilePart]:
-    """Yield the text of RTF; cells of a row stand between bars."""
+    """Yield the text of RTF with rows of its tables; a footnote stands where its sign is."""
     from striprtf.striprtf import rtf_to_text
 
     if not body.lstrip().startswith(b"{\\rtf"):
         raise CannotRead("page_unreadable")
-    text = str(rtf_to_text(body.decode("latin-1"), errors="replace"))  # type: ignore[no-untyped-call]
-    yield FilePart("\n\n".join(filter(None, map(str.strip, text.splitlines()))))
+    source = body.decode("latin-1").translate(_BARE_BYTES).replace("{\\footnote", "{ \\plain")
+    text = str(rtf_to_text(source, errors="replace"))  # type: ignore[no-untyped-call]
+    lines = filter(None, map(str.strip, text.splitlines()))
+    for is_table, group in groupby(lines, key=lambda line: line.endswith("|")):
+        if is_table:
+            yield from table_parts(line.removesuffix("|").split("|") for line in group)
+        else:
+            yield FilePart("\n\n".join(group))
     if b"\\pict" in body:
         yield FilePart(note="pictures in it not read")
 
@@ -128,7 +138,28 @@ def read_xml(body: bytes) -> Iterator[FilePart]:
     except etree.XMLSyntaxError:
         yield FilePart(page_text(body, "text/plain"), lines=True, note="it is no whole XML")
         return
-    yield FilePart("\n".join(_element_lines(root)), lines=True)
+    if root.tag == f"{_SHEET}Workbook":
+        for sheet in root.iter(f"{_SHEET}Worksheet"):
+            yield FilePart(f"# {sheet.get(f'{_SHEET}Name')}")
+            yield from table_parts(map(_cells_of_xml, sheet.iter(f"{_SHEET}Row")))
+    else:
+        yield FilePart("\n".join(_element_lines(root)), lines=True)
+
+
+_SHEET = "{urn:schemas-microsoft-com:office:spreadsheet}"
+"""Excel's XML of 2003, which many programs still write under the name .xls."""
+
+
+def _cells_of_xml(row: Any) -> list[str]:
+    cells: list[str] = []
+    for cell in row.iter(f"{_SHEET}Cell"):
+        place = cell.get(f"{_SHEET}Index") or ""
+        if place.isdecimal() and len(place) < 5:
+            cells += [""] * (min(int(place), MAX_CELLS) - 1 - len(cells))
+        cells.append("".join(cell.itertext()).strip())
+        merged = cell.get(f"{_SHEET}MergeAcross") or ""
+        cells += [""] * (min(int(merged), MAX_CELLS) if merged.isdecimal() else 0)
+    return cells
 
 
 def _element_lines(element: Any) -> Iterator[str]:
