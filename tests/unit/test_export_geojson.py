@@ -1,16 +1,15 @@
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 from xml.etree.ElementTree import fromstring
 
 import pytest
 
 from agent.core.errors import AgentError
-from agent.evidence.types import Anchor, Location, Point, Route
+from agent.evidence.types import Anchor, Location, Place, Point, Route
 from agent.export.finished import FinishedAnswer
 from agent.export.geojson import answer_geojson, feature_collection
 from agent.export.gpx import answer_gpx, gpx
-from agent.texts import say
 from tests.unit.export_samples import HOSTILE, answer, place
 
 
@@ -23,10 +22,20 @@ def test_places_are_points_in_wgs84_with_their_gcj02_position_beside() -> None:
     assert abs(lng - place(1)["wgs84"]["lng"]) < 1e-6
     assert abs(lat - place(1)["wgs84"]["lat"]) < 1e-6
     assert feature["properties"]["gcj02"] == {"lng": 116.4115, "lat": 39.915}
-    assert feature["properties"]["attribution"] == say("records.attribution", "zh")
+    assert feature["properties"]["attribution"] == "数据 © 高德地图"
     assert found["query"] == "遛娃"
     assert found["provider"] == "amap"
     assert found["generated_at"] == "2026-11-21T00:00:00+00:00"
+
+
+def test_a_place_of_another_map_has_its_own_owner_and_no_chinese_datum() -> None:
+    abroad = Location(lng=13.4, lat=52.5, crs="WGS-84")
+    cafe = {**place(2), "id": "osm:node/1", "location": abroad, "wgs84": Point(lng=13.4, lat=52.5)}
+    found = feature_collection([place(1), cast(Place, cafe)])
+    told = found["features"][1]["properties"]
+    assert (told["gcj02"], told["attribution"]) == (None, "数据 © OpenStreetMap 贡献者")
+    assert found["provider"] == "amap,osm"
+    assert found["attribution"] == "数据 © 高德地图，OpenStreetMap 贡献者"
 
 
 def test_the_box_holds_anchor_and_places() -> None:

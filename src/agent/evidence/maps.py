@@ -21,9 +21,10 @@ def valid_map_task(candidate: Mapping[str, Any]) -> MapTask | None:
     task = MapTask(intent=intent, radius_m=_clamp(candidate.get("radius_m")))
     names = {key: _name(candidate.get(key)) for key in ("place", "city", "origin", "destination")}
     task["place"], task["city"] = names["place"], names["city"]
-    task["country"] = _country(candidate.get("country"))
     task["origin"], task["destination"] = names["origin"], names["destination"]
     task["keywords"] = _words(candidate.get("keywords"))
+    if country := _country(candidate.get("country")):
+        task["country"] = country
     mode = candidate.get("mode")
     task["mode"] = mode if mode in get_args(TravelMode) else None
     return task if _is_complete(task) else None
