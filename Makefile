@@ -55,7 +55,7 @@ eval:            ## how well rules see that the map helps, questions are read, d
 	uv run python -m evals.questions
 	uv run python -m evals.demands
 	uv run python -m evals.own_documents --run
-ablate:          ## which rules no labelled row needs, one switched off at a time; ten minutes: make ablate KIND=queries
+ablate:          ## which rules no labelled row needs, one switched off at a time; ten minutes: make ablate KIND=demands
 	uv run python -m evals.ablate $(KIND)
 vendor:          ## the page's libraries, bundled from the pinned packages (needs npm)
 	uv run --no-sync python tools/vendor_page.py

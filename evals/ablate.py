@@ -21,8 +21,19 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from agent.evidence import intent, places, queries
+from agent.evidence import (
+    constraints,
+    figures,
+    foreign_numerals,
+    hours,
+    intent,
+    numerals,
+    places,
+    queries,
+)
 from evals import geo_intent
+from evals.demands import __main__ as demands
+from evals.figures import __main__ as figure_pairs
 from evals.questions import __main__ as questions
 
 ROWS = Path(__file__).with_name("rules")
@@ -114,9 +125,29 @@ def _is_told(row: dict[str, Any]) -> bool:
     return bool(one) == bool(other) == row["same"]
 
 
+def _demand_checks(half: str) -> dict[str, Check]:
+    own = demands.load({"dev": "odd", "test": "even"}.get(half, "all"))
+    return {f"demand {row['id']}": partial(_is_met_as_labelled, row) for row in own}
+
+
+def _is_met_as_labelled(row: demands.Row) -> bool:
+    return demands.is_right(row, demands.verdict(row))
+
+
+def _figure_checks(_: str) -> dict[str, Check]:
+    pairs = figure_pairs.load()
+    return {f"{row['sentence']} | {row['source']}": partial(_is_the_same, row) for row in pairs}
+
+
+def _is_the_same(row: dict[str, Any]) -> bool:
+    return figure_pairs.stands(row["sentence"], row["source"]) == bool(row["same"])
+
+
 KINDS = {
     "intent": Kind((intent, places), _intent_checks),
     "queries": Kind((queries,), _query_checks),
+    "demands": Kind((constraints, hours), _demand_checks),
+    "figures": Kind((figures, numerals, foreign_numerals), _figure_checks),
 }
 
 
