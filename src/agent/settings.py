@@ -117,6 +117,8 @@ class Settings(AccessSettings, RetentionSettings):
     amap_qps: float = Field(2.5, gt=0, le=1000)
     amap_daily_search_limit: int = Field(0, ge=0)
     """Place searches a day we allow ourselves; 0 leaves it to Amap."""
+    amap_mcp_url: str | None = Field(None, pattern=r"^https?://[^\s?#]+$")
+    """Amap's own hosted server, reached by HTTP, in place of the pinned package."""
     amap_mcp_command: Annotated[list[str] | None, NoDecode] = None
     amap_mcp_env: str = ""
     """Comma-separated names of further variables the map server's process gets."""

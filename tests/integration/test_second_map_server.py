@@ -3,15 +3,17 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 from langchain_core.messages import ToolCall, ToolMessage
+from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.core.calls import Calls
 from agent.core.errors import ProviderRefused
 from agent.evidence.types import MapTask
+from agent.graph import build_graph
 from agent.mcp.map import Maps, build_map_client, build_maps
 from agent.mcp.osm.services import PUBLIC
 from agent.mcp.records import MapOptions, MapResult
@@ -20,6 +22,8 @@ from agent.sample.services.amap import AmapService
 from agent.sample.services.loopback import serve
 from agent.settings import Settings
 from agent.texts import say
+from tests.integration.test_question_kept import Spoken, plan
+from tests.support.lab import Lab, answer_of, laboratory, told
 from tests.support.map_fixtures import meter, script_fixture
 from tests.support.osm_service import OsmLab, extract_elements, osm_service, osm_settings
 
@@ -317,3 +321,30 @@ async def test_where_nobody_said_the_country_the_next_map_is_asked_or_the_positi
             {"intent": "nearby", "place": "116.41,39.91", "keywords": ["书店"]}, "zh"
         )
         assert point.provider == "amap"
+
+
+@pytest.mark.usefixtures("map_server_script")
+async def test_one_question_about_two_countries_has_places_and_credits_of_both_maps() -> None:
+    home = {"intent": "nearby", "place": "王府井", "keywords": ["书店"], "country": "cn"}
+    abroad = {"intent": "nearby", "place": STATION, "keywords": ["cafe"], "country": "de"}
+    async with laboratory() as lab, both_maps() as maps:
+        services = replace(lab.services, maps=maps)
+        lab = Lab(services, build_graph(lambda: services).compile(checkpointer=InMemorySaver()))
+        lab.gemini.llm = Spoken(
+            generate_query=[
+                plan(
+                    {"query": "王府井 书店", "map": home, "web": False},
+                    {"query": "Cafés in Seestadt", "map": abroad, "web": False},
+                )
+            ]
+        )
+        state = await lab.ask("王府井的书店和湖城中央车站的咖啡馆，各推荐一家")
+        maps_shown = {place["id"].partition(":")[0] for place in told(state)["places"]}
+        text = str(answer_of(state).text)
+        cafe = next(p for p in told(state)["places"] if p["id"].startswith("osm:"))
+    assert maps_shown == {"amap", "osm"}
+    assert cafe["zone"] == "Europe/Berlin"
+    assert "高德地图，OpenStreetMap 贡献者" in text or "OpenStreetMap 贡献者，高德地图" in text
+    assert {"高德地图", "OpenStreetMap"} <= {s["provider"] for s in told(state)["sources"]} | {
+        source["provider"] for source in state["sources_gathered"]
+    }

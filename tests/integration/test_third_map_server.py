@@ -1,5 +1,6 @@
 """Another map server is an entry and a reader: the session, gateway and tools stay the same."""
 
+import json
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -9,11 +10,15 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import ToolCall, ToolMessage
+from mcp.server.lowlevel import Server
+from mcp.types import TextContent, Tool
+from pydantic import SecretStr
 
 from agent.core.budget import Meter
 from agent.core.calls import Calls
 from agent.core.errors import ProviderError, ProviderRefused, ProviderUnavailable
 from agent.evidence.types import Location
+from agent.mcp.amap.tools import CATALOGUE as AMAP_TOOLS
 from agent.mcp.map import MapClient, build_map_client
 from agent.mcp.map_server import (
     Catalogue,
@@ -32,10 +37,11 @@ from agent.mcp.records import (
     new_place,
     place_line,
 )
+from agent.mcp.servers import amap_server
 from agent.settings import Settings
 from agent.texts import Language, table
 from tests.support.hut_server import PROVIDER, TOOLS
-from tests.support.hut_service import hut_address
+from tests.support.hut_service import hut_address, mcp_address
 from tests.support.map_fixtures import meter
 
 SCRIPT = Path(__file__).parents[1] / "support" / "hut_server.py"
@@ -234,3 +240,31 @@ async def test_a_spent_budget_is_a_gap_of_its_name() -> None:
     assert [(gap["provider"], gap["code"]) for gap in result.gaps] == [
         (PROVIDER, "budget_max_map_calls")
     ]
+
+
+async def test_amaps_hosted_server_is_the_same_entry_reached_with_the_key() -> None:
+    served: Server[Any] = Server("amap-hosted")
+    place = {"country": "中国", "province": "北京市", "city": "北京市", "location": "116.41,39.91"}
+
+    @served.list_tools()  # type: ignore[no-untyped-call,untyped-decorator]
+    async def list_tools() -> list[Tool]:
+        more = Tool(name="maps_schema_navi", inputSchema={"type": "object", "properties": {}})
+        return [*AMAP_TOOLS.own_tools(), more]
+
+    @served.call_tool()  # type: ignore[untyped-decorator]
+    async def call_tool(name: str, arguments: dict[str, Any]) -> list[TextContent]:
+        reply = json.dumps({"return": [place]})
+        return [TextContent(type="text", text=reply)]
+
+    with mcp_address(served, lambda scope: scope["query_string"] == b"key=key-of-amap") as url:
+        settings = Settings(amap_maps_api_key=SecretStr("key-of-amap"), amap_mcp_url=url)
+        async with entry_map(amap_server(settings)) as maps:
+            reply = await maps._gateway.call("maps_geo", {"address": "王府井"}, meter=meter())
+            health = await maps.health()
+        refused = Settings(amap_maps_api_key=SecretStr("another-key"), amap_mcp_url=url)
+        async with entry_map(amap_server(refused)) as maps:
+            with pytest.raises(ProviderRefused) as caught:
+                await maps.session.ready()
+    assert reply["return"][0]["location"] == "116.41,39.91"
+    assert (health["works"], caught.value.code) == (True, "map_key_invalid")
+    assert "another-key" not in str(caught.value)

@@ -1,12 +1,13 @@
-"""Serve the huts over streamable HTTP on loopback, for whoever has the key."""
+"""Serve an MCP server over streamable HTTP on loopback, for whoever has the key."""
 
 import asyncio
 import contextlib
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import uvicorn
+from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
@@ -16,14 +17,23 @@ from starlette.types import Receive, Scope, Send
 from tests.support.hut_server import hut_server
 
 
-@contextlib.contextmanager
-def hut_address(key: str, asked: list[str]) -> Iterator[str]:
-    """Yield the address; the methods of requests go to `asked`."""
-    manager = StreamableHTTPSessionManager(hut_server("structured"), json_response=True)
+def hut_address(key: str, asked: list[str]) -> contextlib.AbstractContextManager[str]:
+    """Yield the address of the huts; the methods of requests go to `asked`."""
 
-    async def huts(scope: Scope, receive: Receive, send: Send) -> None:
+    def has_key(scope: Scope) -> bool:
         asked.append(scope["method"])
-        if dict(scope["headers"]).get(b"x-key", b"").decode() != key:
+        return dict(scope["headers"]).get(b"x-key", b"").decode() == key
+
+    return mcp_address(hut_server("structured"), has_key)
+
+
+@contextlib.contextmanager
+def mcp_address(served: Server[Any], may_ask: Callable[[Scope], bool]) -> Iterator[str]:
+    """Yield the address of a server; a request that may not ask is answered with 401."""
+    manager = StreamableHTTPSessionManager(served, json_response=True)
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        if not may_ask(scope):
             await PlainTextResponse("no", 401)(scope, receive, send)
         else:
             await manager.handle_request(scope, receive, send)
@@ -33,7 +43,7 @@ def hut_address(key: str, asked: list[str]) -> Iterator[str]:
         async with manager.run():
             yield
 
-    app = Starlette(routes=[Mount("/mcp", app=huts)], lifespan=lifespan)
+    app = Starlette(routes=[Mount("/mcp", app=answer)], lifespan=lifespan)
     config = uvicorn.Config(app, port=0, log_level="error", ws="none")
     server, ready = uvicorn.Server(config), threading.Event()
     started = server.startup

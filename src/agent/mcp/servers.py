@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import urlencode
 
 from agent.core.errors import ConfigurationError, ProviderRefused, ProviderUnavailable
 from agent.core.proxies import is_socks, proxy_environment
@@ -30,7 +31,7 @@ from agent.mcp.amap.tools import (
     failure,
 )
 from agent.mcp.amap.ways import AmapWays
-from agent.mcp.map_server import MapServer, ServerCommand
+from agent.mcp.map_server import MapServer, ServerAddress, ServerCommand
 from agent.mcp.osm import records as osm_records
 from agent.mcp.osm import tools as osm_tools
 from agent.mcp.osm.prefetch import OsmPrefetch
@@ -81,8 +82,10 @@ def amap_server(
 
 def amap_command(
     settings: Settings, *, redirect: str | None = None, notify: TellStep | None = None
-) -> ServerCommand:
-    """Return the configured command, else the pinned server (installed at first use) under node.
+) -> ServerCommand | ServerAddress:
+    """Return the configured command or address, else the pinned server under node.
+
+    The server is installed at its first use.
 
     `redirect` is the base address of a stand-in for Amap's REST service. Raises ProviderRefused
     (`map_key_missing`) and ProviderUnavailable (`map_no_node`, `map_install_failed`,
@@ -95,6 +98,10 @@ def amap_command(
         return _supervised(_resolved(settings.amap_mcp_command), environment)
     if KEY_VARIABLE not in environment:
         raise ProviderRefused(PROVIDER, f"{KEY_VARIABLE} is not set", code="map_key_missing")
+    if settings.amap_mcp_url and not redirect:
+        # Amap takes the key there and nowhere else.
+        query = urlencode({"key": environment[KEY_VARIABLE]})
+        return ServerAddress(f"{settings.amap_mcp_url}?{query}")
     node = find_node()
     script = installed_server(node, notify=notify)
     preload = ["--require", str(_REDIRECT)] if redirect else []

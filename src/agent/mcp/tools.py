@@ -31,7 +31,20 @@ from agent.texts import say
 log = logging.getLogger(__name__)
 _NOTHING = ("", "{}")
 _DETAIL, _POSITIONS = "maps_search_detail", ("location", "origin", "destination", "origins")
-_SUBJECTS = ("address", "keywords", "id", "city", "location", "origins", "origin", "ip")
+_IDS = ("id", "ids")
+"""Arguments that name places by themselves, not where they are."""
+_SUBJECTS = (
+    "address",
+    "query",
+    "keywords",
+    "kinds",
+    "id",
+    "city",
+    "location",
+    "origins",
+    "origin",
+    "ip",
+)
 
 
 def subject_of(arguments: Mapping[str, Any]) -> str:
@@ -96,7 +109,10 @@ class BranchSession:
         try:
             with contained(self.server.provider, misread):
                 await self._look_up([arguments.get(argument) for argument in _POSITIONS])
-                arguments = {n: self._records.with_position(v) for n, v in arguments.items()}
+                arguments = {
+                    name: value if name in _IDS else self._records.with_position(value)
+                    for name, value in arguments.items()
+                }
                 reply = await self._call(name, arguments)
                 text = self._reader.read(name, arguments, reply)
         except (ProviderError, BudgetExceeded) as error:
@@ -105,7 +121,8 @@ class BranchSession:
 
     async def _look_up(self, values: Sequence[Any]) -> None:
         """Enter the places that positions name by the map's own ids, as a list of hits has them."""
-        for name in self._records.unknown_ids(values):
+        known = _DETAIL in self.server.catalogue.names
+        for name in self._records.unknown_ids(values) if known else ():
             asked = {"id": name}
             self._reader.read(_DETAIL, asked, await self._call(_DETAIL, asked))
 
