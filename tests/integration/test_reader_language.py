@@ -80,7 +80,7 @@ async def test_an_answer_has_headings_and_footers_in_its_own_language(
     for key in ("answer.sources", "outing.columns.stop", "outing.stays_estimated"):
         assert say(key, tag) in text
         assert say(key, "en") not in text
-    credit = say("answer.map_data", tag, time="")
+    credit = say("answer.map_data", tag, maps="Amap", time="")
     assert credit in text
     assert strip_references(text).endswith("*")
     assert state["turn"]["language"] == "en"
