@@ -113,6 +113,7 @@ def test_places_are_a_table_whose_names_lead_to_the_map() -> None:
     [
         ("zh", "正文", "Microsoft YaHei", "zh-CN"),
         ("zh-Hant", "正體", "Microsoft JhengHei", "zh-TW"),
+        ("ja", "これは本文です", "Yu Gothic", "ja-JP"),
         ("en", "これは本文です", "Yu Gothic", "ja-JP"),
         ("en", "본문입니다", "Malgun Gothic", "ko-KR"),
         ("en", "text with 王府井", "Microsoft YaHei", "zh-CN"),

@@ -16,6 +16,7 @@ from agent.export.html import html_page
 from agent.export.markdown import markdown_document
 from agent.server import exports
 from agent.server.exports import disposition
+from agent.texts import say
 from tests.unit.export_samples import ANSWER, NOTICE, place, source
 from tests.unit.page_client import directives, page_client
 
@@ -125,6 +126,17 @@ async def test_an_earlier_answer_is_taken_whole_with_its_own_question_and_anchor
     report = (await get(monkeypatch, "report.html", message="m1")).text
     assert '<html lang="zh-CN">' in report
     assert "王府井" in report.partition("<svg")[2]
+
+
+async def test_an_answer_is_exported_in_the_language_of_its_reader(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    values = two_turns()
+    values["turn"] = {"language": "en", "reader": "ar"}
+    report = (await get(monkeypatch, "report.html", Threads(values))).text
+    assert '<html lang="ar" dir="rtl">' in report
+    assert f"<h2>{say('export.sources', 'ar')}</h2>" in report
+    assert say("export.sources", "ar") != say("export.sources", "en")
 
 
 async def test_while_the_next_answer_is_written_the_last_one_is_there(

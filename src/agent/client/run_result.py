@@ -47,6 +47,8 @@ class RunResult:
     verified: bool | None = None
     question: str = ""
     language: Language = "en"
+    reader: Language | None = None
+    """The language of the answer, where it is another than code's own sentences have."""
     search_entry_points: list[str] = field(default_factory=list)
     geojson: dict[str, Any] | None = None
     further: dict[str, Any] = field(default_factory=dict)
@@ -71,7 +73,7 @@ class RunResult:
         return FinishedAnswer(
             question=self.question,
             answer=self.answer,
-            language=self.language,
+            language=self.reader or self.language,
             generated_at=datetime.now(UTC).isoformat(timespec="seconds"),
             sources=self.sources,
             places=self.places,
@@ -160,6 +162,7 @@ def outcome_of(values: Mapping[str, Any], run: RunName, seconds: float) -> RunRe
         verified=metadata.get("verified"),
         question=question,
         language=turn.get("language") or detect_language(question or answer),
+        reader=turn.get("reader"),
         search_entry_points=list(metadata.get("search_entry_points") or []),
         geojson=valid_json(values.get("geojson")) or _map_of(metadata, question),
         further={name: value for name, value in metadata.items() if name != _PROGRESS},

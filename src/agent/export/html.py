@@ -31,14 +31,14 @@ from agent.export.finished import (
 from agent.export.geojson import has_sane_axes
 from agent.export.markdown import LINK_REL, answer_html
 from agent.export.svg_map import Pin, draw_map
-from agent.texts import Language, say
+from agent.texts import Language, is_chinese, say
 
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-src 'self'; "
     "base-uri 'none'; form-action 'none'"
 )
 """Content security policy of the page, for its `meta` and for a server's header."""
-_LANGUAGE_TAGS = {"zh": "zh-CN", "zh-Hant": "zh-Hant", "en": "en"}
+_FROM_RIGHT = ("ar",)
 _QUOTE = 220
 
 
@@ -59,7 +59,7 @@ def html_page(answer: FinishedAnswer) -> str:
         f"<footer>{escape(say('export.made_by', answer.language))}</footer>",
     ))  # fmt: skip
     return (
-        f'<!doctype html>\n<html lang="{_LANGUAGE_TAGS[answer.language]}">\n<head>\n'
+        f"<!doctype html>\n<html{_language_of(answer)}>\n<head>\n"
         '<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{escape(POLICY)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -67,6 +67,12 @@ def html_page(answer: FinishedAnswer) -> str:
         f"<title>{title}</title>\n<style>\n{_style()}</style>\n</head>\n"
         f"<body><main>{_with_languages(body, answer.language)}</main></body>\n</html>\n"
     )
+
+
+def _language_of(answer: FinishedAnswer) -> str:
+    """Return the attributes for the language of a page, and for its direction."""
+    tag = "zh-CN" if answer.language == "zh" else answer.language
+    return f' lang="{tag}"' + (' dir="rtl"' if answer.language in _FROM_RIGHT else "")
 
 
 @cache
@@ -79,8 +85,8 @@ _HAN_RUN = re.compile(r"[\u3400-\u9fff][\u3000-\u303f\u3400-\u9fff\uff00-\uffef]
 
 
 def _with_languages(html: str, language: Language) -> str:
-    """Return HTML in which Chinese words of an English page say that they are Chinese."""
-    if language != "en":
+    """Return HTML in which Chinese words of a page in another language say that they are."""
+    if is_chinese(language) or language == "ja":
         return html
     parts = _OUTSIDE_TEXT.split(html)
     parts[::2] = [_HAN_RUN.sub(r'<span lang="zh-CN">\g<0></span>', text) for text in parts[::2]]

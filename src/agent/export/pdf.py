@@ -47,6 +47,8 @@ from agent.texts import Language, say
 
 LATIN, CHINESE, KOREAN, FIXED = "Helvetica", "STSong-Light", "HYSMyeongJo-Medium", "Courier"
 LINK_COLOUR = "#0b57d0"
+_WIDE = ("zh", "zh-Hant", "ja")
+"""Languages without blanks between words, whose quotation marks and dashes are wide."""
 _LATIN_END = 0x250
 _UNPRINTABLE = "□"
 _STYLES = {"strong": "Bold", "em": "Oblique"}
@@ -154,7 +156,7 @@ def _printable(character: str) -> str:
 
 def _font(character: str, language: Language, latin: str) -> str:
     """Return the font of a character; quotation marks and dashes are wide in Chinese only."""
-    narrow = language == "en" or ord(character) < _LATIN_END
+    narrow = language not in _WIDE or ord(character) < _LATIN_END
     if narrow and _encodes(character, "cp1252"):
         return latin
     return CHINESE if character == _UNPRINTABLE or _encodes(character, "gbk") else KOREAN
@@ -434,10 +436,10 @@ class _Page:
         """Return a paragraph; `level` counts indents, `size`, `before` and `after` are points."""
         left = _INDENT * min(level, _DEEPEST)
         style = ParagraphStyle(
-            "text", fontName=CHINESE if self._language != "en" else LATIN, fontSize=size,
+            "text", fontName=CHINESE if self._language in _WIDE else LATIN, fontSize=size,
             leading=size * 1.5, leftIndent=left, bulletIndent=max(0, left - _INDENT),
             bulletFontName=LATIN, bulletFontSize=size, textColor=HexColor(colour),
             spaceBefore=before, spaceAfter=after,
-            wordWrap="CJK" if self._language != "en" else None,
+            wordWrap="CJK" if self._language in _WIDE else None,
         )  # fmt: skip
         return Paragraph(markup, style, bulletText=bullet or None)
