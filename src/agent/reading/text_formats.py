@@ -207,7 +207,7 @@ def read_subtitles(text: str) -> Iterator[FilePart]:
 _ORG = Linear(r"(\*{1,8})[ \t]+(?:(?:TODO|DONE)[ \t]+)?(\S.*)")
 _TEX = Linear(r"\s*\\(part|chapter|(?:sub){0,2}section)\*?(?:\[[^\]]*\])?\{([^}]*)\}.*")
 _TEX_LEVELS = {"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4}
-_TITLE = Linear(r"(?i)\s*(?:#\+title:|\\title\{)\s*([^}]*)\}?\s*")
+_TITLE = Linear(r"\s*(?:#\+title:|\\title\{)\s*([^}]*)\}?\s*", ignore_case=True)
 
 
 def read_org(text: str) -> Iterator[FilePart]:
