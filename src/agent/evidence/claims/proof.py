@@ -198,17 +198,17 @@ def _by_record(statement: Statement, evidence: Evidence) -> Outcome | None:
 def _with_shown_sums(statement: Statement, outcome: Outcome, evidence: Evidence) -> Outcome:
     """Return an outcome with what the sums give that a statement shows and works out wrongly."""
     found = [
-        (figure.text, right, result)
+        (figure.text, told, result)
         for figure, result in wrong_results(statement.plain, evidence)
-        if (right := right_result(figure, result))
+        if (told := right_result(figure, result))
     ]
     if not found:
         return outcome
-    right = tuple((text, told) for text, told, _ in found)
+    right = tuple((wrong, better) for wrong, better, _ in found)
     if outcome.fails:
         accused = (pair for pair in right if any(pair[0] in span for span in outcome.spans))
         return replace(outcome, right=(*outcome.right, *accused))
-    value, spans = f"{found[0][2].normalize():,f}", tuple(text for text, _ in right)
+    value, spans = f"{found[0][2].normalize():,f}", tuple(wrong for wrong, _ in right)
     return Outcome("missing", spans, outcome.passages, value=value, right=right)
 
 
