@@ -137,6 +137,23 @@ def test_a_follow_up_is_on_the_same_thread_and_a_bare_thread_shows_its_answer(cl
     assert again["answer"] == second["answer"]
 
 
+def test_a_question_is_asked_again_on_a_thread_of_its_own_and_what_changed_is_said(
+    cli: Cli,
+) -> None:
+    first = cli.ask("--offline", *NO_MAP, EN)
+    again = cli.ask("--offline", *NO_MAP, "--again", first["thread_id"])
+    assert again["thread_id"] != first["thread_id"]
+    assert [s["url"] for s in again["sources"]] == [s["url"] for s in first["sources"]]
+    assert again["changes"].keys() == {"new", "gone", "figures", "same"}
+    assert (again["changes"]["same"] > 0, again["changes"]["new"]) == (True, [])
+    printed = cli.run("ask", "--offline", *NO_MAP, "--again", first["thread_id"]).stdout
+    assert "**What changed since " in printed
+    for words in (["--again", "x"], ["--again", first["thread_id"], EN],
+                  ["--again", "00000000-0000-4000-8000-000000000007"]):  # fmt: skip
+        refused = cli.run("ask", "--offline", *words)
+        assert (refused.returncode, refused.stderr.count("--again")) == (2, 1)
+
+
 @pytest.mark.parametrize("encoding", ["gbk", "ascii"])
 def test_a_small_console_does_not_end_a_run(cli: Cli, encoding: str) -> None:
     cold = encoding == "ascii"

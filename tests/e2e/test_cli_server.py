@@ -37,6 +37,9 @@ def test_the_object_is_the_same(cli: Cli, server: DevServer) -> None:
     assert [s["url"] for s in there["sources"]] == [s["url"] for s in here["sources"]]
     again = cli.ask("--url", server.url, "--thread", there["thread_id"])
     assert again["answer"] == there["answer"]
+    anew = cli.ask("--url", server.url, *NO_MAP, "--again", there["thread_id"])
+    assert anew["thread_id"] != there["thread_id"]
+    assert (anew["changes"]["same"] > 0, anew["changes"]["gone"]) == (True, [])
     more = cli.ask("--url", server.url, *NO_MAP, "--thread", there["thread_id"], "Cheaper?")
     assert more["thread_id"] == there["thread_id"]
     assert more["run_id"] != there["run_id"]

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.support.dev_server import DevServer, clean_environment, dev_server
@@ -82,7 +83,7 @@ class Example:
 def test_every_example_is_short_and_exists_in_both_languages(language: str) -> None:
     ending = {"python": "py", "javascript": "mjs"}[language]
     found = {path.stem: path for path in (EXAMPLES / language).glob(f"*.{ending}")}
-    assert sorted(found) == ["cancel", "context", "follow_up", "places", "stream"]
+    assert sorted(found) == ["cancel", "context", "follow_up", "places", "stream", "weekly"]
     assert {
         name for name, p in found.items() if len(p.read_text("utf-8").splitlines()) > 40
     } == set()
@@ -116,6 +117,20 @@ def test_cancel_ends_the_run_and_leaves_the_thread_free(
     printed = example(language, request, patient, tmp_path)("cancel")
     assert "run: interrupted" in printed
     assert "thread: busy" not in printed
+
+
+def test_weekly_asks_at_times_and_tells_what_has_changed(run: Example, server: DevServer) -> None:
+    told = dict(line.split(": ", 1) for line in run("weekly").splitlines())
+    ask = {"messages": [{"role": "user", "content": "王府井附近适合遛娃的好去处"}]}
+    with httpx.Client(base_url=server.url, trust_env=False, timeout=120) as http:
+        (cron,) = http.post("/runs/crons/search", json={"thread_id": told["thread"]}).json()
+        assert (cron["cron_id"], cron["schedule"]) == (told["cron"], "0 8 * * 1")
+        http.delete(f"/runs/crons/{told['cron']}").raise_for_status()
+        early = http.get(f"/app/runs/{told['thread']}/changes")
+        assert early.status_code == 409
+        body = {"assistant_id": "agent", "input": ask}
+        http.post(f"/threads/{told['thread']}/runs/wait", json=body).raise_for_status()
+    assert "statements are the same" in run("weekly", told["thread"])
 
 
 def test_places_writes_geojson_inside_china(run: Example, tmp_path: Path) -> None:

@@ -10,11 +10,12 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 
+from agent.client.asked_again import Said, history
 from agent.client.connection import LimitReached
 from agent.server import assistant_call, openai_api
 from agent.server.auth.guard import RequestGuard
 from agent.server.auth.owner_limits import TooMany
-from agent.server.openai_requests import Said, conversation_key, history, read_chat
+from agent.server.openai_requests import conversation_key, read_chat
 from agent.texts import say
 from tests.unit.server_api_samples import THREAD, Part, ServerApi, answered, use_stand_in
 

@@ -275,3 +275,20 @@ async def test_a_state_that_a_client_has_spoilt_is_told_in_one_line(
         response = await get(monkeypatch, "answer.md", Threads({**two_turns(), **spoilt}))
         assert response.status_code in (409, 500)
         assert list(response.json()) == ["detail"]
+
+
+async def test_an_answer_is_compared_with_the_one_before_it_or_the_one_that_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    values = two_turns()
+    last = await get(monkeypatch, "changes", Threads(values))
+    assert (last.json()["new"], last.json()["same"]) == (["Two cafés."], 0)
+    assert last.json()["gone"]
+    named = await get(monkeypatch, "changes", Threads(values), since=THREAD, message="m2")
+    assert (named.json()["new"], named.json()["same"]) == ([], 1)
+    first = await get(monkeypatch, "changes", Threads(values), message="m1")
+    assert (first.status_code, "no earlier answer" in first.text) == (409, True)
+    for query in ({"since": "x"}, {"message": "m9"}, {"since_message": "m9"}):
+        assert (await get(monkeypatch, "changes", Threads(values), **query)).status_code == 404
+    refused = await get(monkeypatch, "changes", Threads(refusal=404))
+    assert (refused.status_code, refused.headers["cache-control"]) == (404, "no-store")

@@ -21,11 +21,12 @@ from agent.cli.console import (
     fail,
     is_terminal,
     print_json,
+    printable,
     tell,
 )
 from agent.cli.environment import configure_logging, log_level, read_environment
 from agent.cli.record import RunRecord
-from agent.cli.request import AskRequest, read_request
+from agent.cli.request import AskRequest, read_request, server_url, thread_named
 from agent.cli.review import plan_language, review
 from agent.client.run_result import Pause, RunResult
 from agent.core.errors import AgentError, ConfigurationError, InputError, StoreFailed
@@ -36,6 +37,7 @@ from agent.texts import Language, say, stop_of
 from agent.texts.languages import language_of_setting
 
 if TYPE_CHECKING:
+    from agent.client.asked_again import AnsweredBefore
     from agent.client.follow import RunListener
     from agent.client.local import LocalRunner
     from agent.runs.run_log import AcceptedRun
@@ -50,7 +52,9 @@ def run_command(arguments: Namespace) -> int:
         read_environment(offline=arguments.offline)
         if arguments.follow_last:
             asyncio.run(_name_last_thread(arguments))
+        before = _read_before(arguments) if arguments.again else None
         request = read_request(arguments)
+        request = replace(request, again=before.input) if before else request
         level = log_level() or ("INFO" if arguments.verbose else None)
         configure_logging(level, arguments.log_file, terminal="ERROR")
         record = RunRecord(TraceFolder(Path(arguments.trace_dir)) if arguments.trace_dir else None)
@@ -61,7 +65,7 @@ def run_command(arguments: Namespace) -> int:
     accepted = asyncio.Event()
     try:
         with record.listening(log_file=arguments.log_file is not None):
-            outcome = _run_to_answer(request, arguments, accepted)
+            outcome = _run_to_answer(request, arguments, accepted, before)
         all_saved = _save(outcome, arguments, record)
     except AgentError as error:
         with contextlib.suppress(AgentError):  # the folder's own problem came first
@@ -72,6 +76,21 @@ def run_command(arguments: Namespace) -> int:
     except KeyboardInterrupt:
         return fail(f"cancelled{_go_on(request, arguments, accepted)}", code=CANCELLED)
     return ANSWERED if all_saved else FAILED
+
+
+def _read_before(arguments: Namespace) -> "AnsweredBefore":
+    """Read what is asked again, and have the arguments ask for it; raise InputError."""
+    from agent.client.asked_again import read_before
+
+    if arguments.question:
+        raise InputError("--again", "asks the thread's own question; leave yours out")
+    url = server_url(arguments.url, offline=arguments.offline)
+    thread_id = thread_named("--again", arguments.again)
+    before = asyncio.run(read_before(thread_id, url))
+    arguments.question = [before.result.question]
+    if arguments.assistant == "agent":
+        arguments.assistant = before.result.assistant
+    return before
 
 
 async def _name_last_thread(arguments: Namespace) -> None:
@@ -102,7 +121,12 @@ def _exit_code(error: AgentError) -> int:
     return USAGE if named else FAILED
 
 
-def _run_to_answer(request: AskRequest, arguments: Namespace, accepted: asyncio.Event) -> RunResult:
+def _run_to_answer(
+    request: AskRequest,
+    arguments: Namespace,
+    accepted: asyncio.Event,
+    before: "AnsweredBefore | None" = None,
+) -> RunResult:
     """Run the question to its answer, reviewing its plan where it waits, and print it."""
     language, notice_shown = _language(request), ""
     while True:
@@ -118,7 +142,7 @@ def _run_to_answer(request: AskRequest, arguments: Namespace, accepted: asyncio.
         # Nothing runs meanwhile, so that Ctrl-C and line editing work as everywhere.
         answer = review(result, language)
         request = replace(request, question=None, follows_up=True, resume=answer)
-    _show(result, request, arguments, notice_shown=notice_shown)
+    _show(result, request, arguments, before, notice_shown=notice_shown)
     return result
 
 
@@ -206,18 +230,27 @@ def _language(request: AskRequest) -> Language:
 
 
 def _show(
-    outcome: RunResult, request: AskRequest, arguments: Namespace, *, notice_shown: str
+    outcome: RunResult,
+    request: AskRequest,
+    arguments: Namespace,
+    before: "AnsweredBefore | None" = None,
+    *,
+    notice_shown: str,
 ) -> None:
-    from agent.cli.render import print_outcome
+    from agent.cli.render import changes_text, print_outcome
+    from agent.client.asked_again import changes_since
 
+    changes = changes_since(before.result, outcome) if before else None
     if arguments.json:
-        print_json(outcome.as_json())
+        print_json({**outcome.as_json(), **({"changes": changes} if changes else {})})
         return
     question = '"…"' if sys.stdout.encoding.lower().startswith("utf") else '"..."'
     follow_up = _command(request, arguments, question)
     # On one terminal the notice stands above the progress already.
     notice = notice_shown if sys.stdout.isatty() else ""
     print_outcome(outcome, follow_up="" if arguments.quiet else follow_up, notice=notice)
+    if before and changes:
+        print(printable(f"\n{changes_text(changes, before.at, outcome.language)}"))  # noqa: T201
 
 
 def _command(request: AskRequest, arguments: Namespace, question: str) -> str:

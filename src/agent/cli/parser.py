@@ -305,6 +305,9 @@ def _declare_ask(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         help="follow up, or go on with an interrupted run; ID is the UUID that"
         " `tanlu threads list` and --json show, a new one begins a thread",
     )
+    thread.add_argument("--again", metavar="THREAD",
+                        help="ask the last question of a thread anew, on a thread of its own, and"
+                        " say what changed")  # fmt: skip
     ask.add_argument("--outing", action="store_true",
                      help="order the places into a day: stops, times, ways (agent)")  # fmt: skip
     ask.add_argument("--near", metavar="LNG,LAT", help="where you are, WGS-84 degrees")

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from agent.cli.console import printable
 from agent.client.run_result import RunResult
+from agent.evidence.changes import AnswerChanges
 from agent.evidence.markdown import without_dead_links
 from agent.evidence.records import (
     cost_text,
@@ -194,3 +195,16 @@ def _for_terminal(markdown: str) -> str:
         return f"{text} <{url}>" if len(url) <= _SHORT_URL else match[0]
 
     return _LINK.sub(link_text, without_dead_links(markdown))
+
+
+def changes_text(changes: AnswerChanges, at: str, language: Language) -> str:
+    """Return what changed as Markdown, in the order in which it matters."""
+    rows = [
+        *(say("changes.figures_row", language, **row) for row in changes["figures"]),
+        *(say("changes.new_row", language, text=text) for text in changes["new"]),
+        *(say("changes.gone_row", language, text=text) for text in changes["gone"]),
+    ]
+    closing = say(f"changes.{'same' if rows else 'nothing'}", language, n=changes["same"])
+    heading = say("changes.title", language, day=at[:16].replace("T", " "))
+    listed = "\n".join(f"- {row}" for row in rows)
+    return "\n\n".join(filter(None, [f"**{heading}**", listed, closing]))

@@ -44,6 +44,8 @@ class AskRequest:
     """True if the answer goes into a file, in which links should last."""
     resume: dict[str, Any] | None = None
     """A person's reply to the run's question, with which it goes on."""
+    again: dict[str, Any] | None = None
+    """The input of a question that is asked anew, with what was said before it."""
 
     def graph_input(self) -> dict[str, Any] | None:
         """Return the run's input; None continues the thread."""
@@ -56,7 +58,12 @@ class AskRequest:
             values["format_requirement"] = self.format_requirement
         if self.collections is not None:
             values["collections"] = list(self.collections)
-        return values
+        # What is given now wins, but the question goes with what was said before it.
+        return values if self.again is None else {**values, **_unless(self.again, values)}
+
+
+def _unless(again: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: it for name, it in again.items() if name == "messages" or name not in given}
 
 
 def read_request(arguments: Namespace) -> AskRequest:
@@ -122,12 +129,15 @@ def _question(words: Sequence[str], thread: str | None) -> str | None:
 
 def _thread(value: str | None) -> str:
     """Return the thread's id, a new one for None; only a UUID, which cannot be part of a path."""
-    if value is None:
-        return str(uuid.uuid4())
+    return str(uuid.uuid4()) if value is None else thread_named("--thread", value)
+
+
+def thread_named(option: str, value: str) -> str:
+    """Return the id of the thread that an option names; raise InputError for what is none."""
     try:
         return str(uuid.UUID(value))
     except ValueError:
-        raise InputError("--thread", "must be a thread's id (a UUID)") from None
+        raise InputError(option, "must be a thread's id (a UUID)") from None
 
 
 def server_url(url: str | None, *, offline: bool) -> str | None:

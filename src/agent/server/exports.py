@@ -4,6 +4,7 @@ import re
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final, Literal
 from urllib.parse import quote
 
@@ -11,6 +12,7 @@ import httpx
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from agent.client.asked_again import changes_since
 from agent.client.connection import status_of
 from agent.client.run_result import RunName, RunResult, outcome_of, turn_of
 from agent.core.errors import AgentError
@@ -133,6 +135,32 @@ async def _written(format: _Format, answer: FinishedAnswer, owner: str) -> str |
         raise NoAnswer(500 if error.code == EXPORT_FAILED else 404, str(error)) from None
 
 
+async def changes(request: Request) -> Response:
+    """Say what an answer tells otherwise than the one before it on its thread.
+
+    `since` names another thread, whose last answer is then compared; `message` and `since_message`
+    name other answers.
+    """
+    query = request.query_params
+    owner = identify(request.headers, access()) or ""
+    try:
+        after = await answer_of(request, query.get("message"))
+        since, earlier = query.get("since"), query.get("since_message")
+        earlier = earlier if since or earlier else _answer_before(after)
+        before = await _answer_on(request, since or after.thread_id, earlier)
+        with contained("what changed", export_failed):
+            work = partial(changes_since, before.result, after.result)
+            told = await in_turns(work, owner, seconds=_SECONDS)
+    except NoAnswer as error:
+        return _refusal(error)
+    except TimeoutError:
+        return _refusal(NoAnswer(503, "comparing the answers takes too long"))
+    except AgentError as error:
+        return _refusal(NoAnswer(500, str(error)))
+    body = {"since": before.finished.generated_at, "at": after.finished.generated_at, **told}
+    return JSONResponse(body, headers=private(security_headers()))
+
+
 async def suggestions(request: Request) -> Response:
     """Serve Google's search suggestions, counted from 0, exactly as Google sent them."""
     try:
@@ -155,6 +183,7 @@ def _refusal(error: NoAnswer) -> Response:
 class ThreadAnswer:
     """Hold an answer of a thread that the caller may read, and where it stands."""
 
+    result: RunResult
     finished: FinishedAnswer
     thread_id: str
     message_id: str
@@ -164,7 +193,11 @@ class ThreadAnswer:
 
 async def answer_of(request: Request, message_id: str | None) -> ThreadAnswer:
     """Return an answer of the thread in the path, its last one by default; raise NoAnswer."""
-    thread_id = _thread_id(request.path_params["thread_id"])
+    return await _answer_on(request, request.path_params["thread_id"], message_id)
+
+
+async def _answer_on(request: Request, thread: str, message_id: str | None) -> ThreadAnswer:
+    thread_id = _thread_id(thread)
     state = await _state(request, thread_id)
     try:
         with contained("the answer of a thread", export_failed):
@@ -173,6 +206,7 @@ async def answer_of(request: Request, message_id: str | None) -> ThreadAnswer:
             values = state["values"]
             memories = (values.get("turn"), values.get("previous"))
             return ThreadAnswer(
+                outcome,
                 replace(outcome.finished(), generated_at=when),
                 thread_id,
                 str(outcome.state["messages"][-1].get("id") or ""),
@@ -182,6 +216,15 @@ async def answer_of(request: Request, message_id: str | None) -> ThreadAnswer:
         raise
     except AgentError as error:
         raise NoAnswer(500, str(error)) from None
+
+
+def _answer_before(answer: ThreadAnswer) -> str:
+    """Return the id of the answer before one on its thread; raise NoAnswer for the first."""
+    *earlier, _ = answer.result.state["messages"]
+    ids = [str(message.get("id")) for message in earlier if message.get("type") == "ai"]
+    if not ids:
+        raise NoAnswer(409, "there is no earlier answer on this thread")
+    return ids[-1]
 
 
 async def html_of(answer: FinishedAnswer, owner: str) -> str:

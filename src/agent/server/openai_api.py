@@ -22,6 +22,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
+from agent.client.asked_again import Said, history
 from agent.client.connection import LimitReached, NotAccepted, refusal
 from agent.client.follow import RunFollower, RunListener
 from agent.client.run_result import RunResult, spoken
@@ -38,9 +39,7 @@ from agent.server.mcp_tools import AssistantTool, ToolList
 from agent.server.openai_replies import ChatReply, JsonObject, Reply, ResponseReply
 from agent.server.openai_requests import (
     ClientQuestion,
-    Said,
     conversation_key,
-    history,
     read_chat,
     read_response,
     response_id,

@@ -7,37 +7,23 @@ would change what the reply is, and cannot be given, is refused in words.
 
 import hashlib
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
-from agent.assistants.common.conversation import KEPT_MESSAGES
+from agent.client.asked_again import Said, SaidBy
 from agent.core.errors import InputError
 from agent.models.thoughts import Thoughts
 
-SaidBy = Literal["user", "assistant"]
 _ROLES: Mapping[str, SaidBy] = {"user": "user", "assistant": "assistant"}
 _TEXTS = ("text", "input_text", "output_text")
 _RESPONSE = "resp_"
-_MOST_WITH_QUESTION = 22_000
-"""Characters of a question with what was said before; an input may have 24,000 of all kinds."""
-_LONGEST: Mapping[SaidBy, int] = {"user": 2_000, "assistant": 4_000}
-"""Of an earlier message, as much as the next turn reads of it."""
 _EFFORTS = {
     "none": (1, 1), "minimal": (1, 1), "low": (1, 1), "high": (5, 10), "xhigh": (5, 10),
 }  # fmt: skip
 """Searches at first and rounds of them, as front ends of LangGraph have it for low and high."""
-
-
-@dataclass(frozen=True)
-class Said:
-    """Hold one message of a conversation as plain text."""
-
-    role: SaidBy
-    text: str
 
 
 @dataclass(frozen=True)
@@ -242,20 +228,3 @@ def conversation_key(model: str, said: Sequence[Said]) -> str:
     for message in said:
         digest.update(f"\n{message.role}:{' '.join(message.text.split())}".encode())
     return digest.hexdigest()
-
-
-def history(question: str, earlier: Sequence[Said]) -> list[dict[str, str]]:
-    """Return the messages of a run that begins a thread with what was said elsewhere."""
-    fitting = list(islice(_fitting(earlier, _MOST_WITH_QUESTION - len(question)), KEPT_MESSAGES))
-    return [*reversed(fitting), {"role": "user", "content": question}]
-
-
-def _fitting(earlier: Sequence[Said], room: int) -> Iterator[dict[str, str]]:
-    """Yield the last messages, the newest first, as long as there is room."""
-    for message in reversed(earlier):
-        text = message.text[: _LONGEST[message.role]].strip()
-        room -= len(text)
-        if room < 0:
-            return
-        if text:
-            yield {"role": message.role, "content": text}

@@ -38,7 +38,7 @@ from agent.sample.server import sample_notice
 from agent.server.auth.api_keys import access, identify
 from agent.server.auth.guard import RateLimit
 from agent.server.base_map import BASEMAP, base_map, basemap_file
-from agent.server.exports import EXPORTS, export, suggestions
+from agent.server.exports import EXPORTS, changes, export, suggestions
 from agent.server.health import readyz, settings_or_problem
 from agent.server.http import (
     NotRead,
@@ -395,6 +395,7 @@ def page_routes(rate_limit: RateLimit | None = None) -> list[Route]:
         Route("/app/sign-out", sign_in.sign_out, methods=["POST"]),
         Route("/app/csp-report", PolicyReports().take, methods=["POST"]),
         *(Route(f"{runs}/{name}", export(name)) for name in EXPORTS),
+        Route(f"{runs}/changes", changes),
         Route(f"{runs}/suggestions/{{number:int}}", suggestions),
         Route("/threads/{thread_id}/steer", steer, methods=["POST"]),
         Route(f"{FILES}{{hash}}/{{name:path}}", asset),

@@ -119,8 +119,11 @@ def _excerpt(text: str, limit: int) -> str:
 
 def own_text(message: AnyMessage) -> str:
     """Return what a model wrote of an answer, without the blocks that code put around it."""
-    text = str(message.text)
-    extent = message.additional_kwargs.get(EXTENT)
+    return within(str(message.text), message.additional_kwargs.get(EXTENT))
+
+
+def within(text: str, extent: Any) -> str:
+    """Return the part of a text that an extent names; all of it where that names none."""
     if isinstance(extent, list) and len(extent) == 2 and all(type(at) is int for at in extent):
         return text[max(0, extent[0]) : max(0, extent[1])] or text
     return text

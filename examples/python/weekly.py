@@ -1,0 +1,40 @@
+"""Ask the same question every Monday, and say what an answer tells otherwise than the last one.
+
+Without an argument the question is asked now and from then on; with its thread: what has changed.
+"""
+
+import asyncio
+import os
+import sys
+
+from langgraph_sdk import get_client
+
+URL = os.environ.get("TANLU_URL", "http://127.0.0.1:2024")
+ASK = {"messages": [{"role": "user", "content": "王府井附近适合遛娃的好去处"}]}
+MONDAYS = "0 8 * * 1"
+
+
+async def begin(client) -> None:
+    thread = (await client.threads.create())["thread_id"]
+    await client.runs.wait(thread, "agent", input=ASK)
+    cron = await client.crons.create_for_thread(thread, "agent", schedule=MONDAYS, input=ASK)
+    print(f"thread: {thread}\ncron: {cron['cron_id']}")
+
+
+async def tell(client, thread: str) -> None:
+    changes = await client.http.get(f"/app/runs/{thread}/changes")
+    print(f"since {changes['since']}: {changes['same']} statements are the same")
+    for row in changes["figures"]:
+        print(f"other figures: {row['before']} -> {row['after']}")
+    for what in ("new", "gone"):
+        for text in changes[what]:
+            print(f"{what}: {text}")
+
+
+async def main() -> None:
+    client = get_client(url=URL, api_key=os.environ.get("TANLU_API_KEY"))
+    await (tell(client, sys.argv[1]) if sys.argv[1:] else begin(client))
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
