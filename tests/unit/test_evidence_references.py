@@ -8,8 +8,7 @@ from agent.evidence.markdown import link_url
 from agent.evidence.numbering import carry_over
 from agent.evidence.references import (
     SourceListFilter,
-    numbered_pages,
-    provenance_lines,
+    findings_of,
     references,
     renumber_for_prompt,
     resolved,
@@ -143,29 +142,34 @@ def test_a_writer_sees_which_site_each_cited_page_is_on_and_from_when() -> None:
     dated = Source(**{**source("w0-1", "https://www.sqlite.org/x"), "published": "2026-04"})
     place = Source(**{**source("a0-0"), "kind": "place"})
     sources = [_found_by_google("github.com"), dated, source("w0-2"), place]
-    lines = provenance_lines(sources, ["one[^w0-0], two[^w0-1]", "three[^a0-0]"])
+    texts = ["one[^w0-0], two[^w0-1]", "three[^a0-0]"]
+    marked, lines = findings_of(sources, texts, cited=True)
+    assert marked == "\n\n".join(texts)
     assert lines == f"w0-0 github.com\nw0-1 sqlite.org · {dated['title']} · 2026-04"
 
 
-def test_a_page_that_two_searches_found_is_told_once_with_both_its_ids() -> None:
+@pytest.mark.parametrize(
+    ("cited", "expected", "first", "second"),
+    [
+        (True, "one[^w1-0], two[^w0-0]\n\nthree[^w0-0], own[^d0-1]", "w1-0", "w0-0"),
+        (False, "one[1], two[2]\n\nthree[2], own[^d0-1]", "1", "2"),
+    ],
+)
+def test_a_page_that_two_searches_found_has_one_name_a_number_where_nobody_cites_it(
+    expected: str, first: str, second: str, *, cited: bool
+) -> None:
     sources = [source("w0-0", "https://a.org/x", "X"), source("w1-0", "https://a.org/y", "Y"),
                source("w1-3", "https://www.a.org/x/", "X")]  # fmt: skip
-    lines = provenance_lines(sources, ["one[^w0-0], two[^w1-0], three[^w1-3]"])
-    assert lines.splitlines() == ["w0-0 = w1-3 a.org · X", "w1-0 a.org · Y"]
-
-
-def test_who_cites_nothing_reads_one_short_number_a_page() -> None:
-    sources = [source("w0-0", "https://a.org/x", "X"), source("w1-0", "https://a.org/y", "Y"),
-               source("w1-3", "https://www.a.org/x/", "X")]  # fmt: skip
-    texts, lines = numbered_pages(sources, ["one[^w1-0], two[^w0-0]", "three[^w1-3], own[^d0-1]"])
-    assert texts == "one[1], two[2]\n\nthree[2], own[^d0-1]"
-    assert lines.splitlines() == ["1 a.org · Y", "2 a.org · X"]
+    texts = ["one[^w1-0], two[^w0-0]", "three[^w1-3], own[^d0-1]"]
+    marked, lines = findings_of(sources, texts, cited=cited)
+    assert marked == expected
+    assert lines.splitlines() == [f"{first} a.org · Y", f"{second} a.org · X"]
 
 
 def test_a_writer_sees_what_a_page_calls_itself_without_its_addresses() -> None:
     title = f"Visit https://a.org/x\n{'long ' * 60}"
     named = Source(**{**source("w0-1", "https://www.sqlite.org/x"), "title": title})
-    line = provenance_lines([named], ["so[^w0-1]"])
+    _, line = findings_of([named], ["so[^w0-1]"], cited=True)
     assert line.startswith("w0-1 sqlite.org · Visit")
     assert "a.org" not in line
     assert len(line) < 110

@@ -65,45 +65,26 @@ def site_of(source: Source) -> str:
     return source.get("site") or _site(source["url"]) or source["title"]
 
 
-def numbered_pages(sources: Iterable[Source], texts: Iterable[str]) -> tuple[str, str]:
-    """Return marked texts with a number a page for its ids, and a line for each page.
+def findings_of(sources: Iterable[Source], texts: Iterable[str], *, cited: bool) -> tuple[str, str]:
+    """Return marked texts in which a page has one name, and a line for each: name, site, title.
 
-    For who reads them and cites nothing: it is shorter, and a page that several searches found
-    is one.
+    However many searches found it, that is its first id; where nobody is to cite it, a number.
     """
     pages = {source["id"]: source for source in sources if source["kind"] == "page"}
-    numbers: dict[str, int] = {}
+    names: dict[str, str] = {}
     lines = list[str]()
 
-    def numbered(marker: re.Match[str]) -> str:
+    def named(marker: re.Match[str]) -> str:
         if (page := pages.get(marker[1])) is None:
             return marker[0]
         key = source_key(page)
-        if key not in numbers:
-            numbers[key] = len(numbers) + 1
-            lines.append(f"{numbers[key]} {_about(page)}")
-        return f"[{numbers[key]}]"
+        if key not in names:
+            names[key] = page["id"] if cited else str(len(names) + 1)
+            told = [site_of(page), _told_title(page), page.get("published")]
+            lines.append(f"{names[key]} {' · '.join(filter(None, told))}")
+        return f"[^{names[key]}]" if cited else f"[{names[key]}]"
 
-    return MARKER.sub(numbered, "\n\n".join(texts)), "\n".join(lines)
-
-
-def provenance_lines(sources: Iterable[Source], texts: Iterable[str]) -> str:
-    """Return a line for each page that the marked texts cite: `w0-0 a.org · Title · 2026-04`.
-
-    A page that several searches found stands once, with all its ids.
-    """
-    marked, ids, about = "\n".join(texts), dict[str, list[str]](), dict[str, str]()
-    for source in sources:
-        if source["kind"] == "page" and f"[^{source['id']}]" in marked:
-            key = source_key(source)
-            about.setdefault(key, _about(source))
-            ids.setdefault(key, []).append(source["id"])
-    return "\n".join(f"{' = '.join(dict.fromkeys(ids[key]))} {about[key]}" for key in ids)
-
-
-def _about(page: Source) -> str:
-    told = [site_of(page), _told_title(page), page.get("published")]
-    return " · ".join(filter(None, told))
+    return MARKER.sub(named, "\n\n".join(texts)), "\n".join(lines)
 
 
 def _told_title(source: Source) -> str:

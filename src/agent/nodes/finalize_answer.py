@@ -33,7 +33,7 @@ from agent.evidence.records import (
     weather_lines,
     weather_text,
 )
-from agent.evidence.references import provenance_lines
+from agent.evidence.references import findings_of
 from agent.evidence.types import Gap, Outing, Place
 from agent.evidence.unsearched import asks, needs_word
 from agent.models.early import EarlyReply
@@ -186,15 +186,15 @@ def _must_cite(text: str, draft: Draft, state: OverallState) -> bool:
 def _prompt(draft: Draft, state: OverallState) -> list[BaseMessage]:
     language, previous = draft.language, draft.earlier
     share = draft.configuration.context_token_limit // 10
+    found, gathered = state.get("web_research_result", []), state.get("sources_gathered", [])
+    findings, sources = findings_of(gathered, found, cited=True)
     values = {
         "today": draft.turn.get("now", draft.turn["today"]),
         "conversation": conversation(state["messages"], previous["sources"]),
         "asked_as": words_of_user(draft.turn),
         "question": draft.turn["question"],
-        "findings": "\n\n".join(state.get("web_research_result", [])),
-        "sources": provenance_lines(
-            state.get("sources_gathered", []), state.get("web_research_result", [])
-        ),
+        "findings": findings,
+        "sources": sources,
         "places": place_lines(draft.places[:_SHOWN_PLACES], language),
         "routes": route_lines(state.get("routes", []), language),
         "weather": weather_lines(state.get("weather", []), language),

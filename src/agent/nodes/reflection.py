@@ -19,7 +19,7 @@ from agent.core.progress import event
 from agent.evidence.constraints import judged
 from agent.evidence.queries import drop_seen, same_search
 from agent.evidence.records import place_lines, route_lines, weather_lines
-from agent.evidence.references import numbered_pages
+from agent.evidence.references import findings_of
 from agent.evidence.types import Query
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.client import ModelClient
@@ -176,7 +176,7 @@ def _material(state: OverallState, configuration: Configuration) -> dict[str, st
     places = judged(distinct_places(state.get("places", [])), turn.get("constraints", {}), language)
     share = configuration.context_token_limit // _PREVIOUS_SHARE
     gathered, found = state.get("sources_gathered", []), state.get("web_research_result", [])
-    findings, sources = numbered_pages(gathered, found)
+    findings, sources = findings_of(gathered, found, cited=False)
     again = {place["id"]: place["source"] for place in places[:_SHOWN_PLACES]}
     return {
         "today": turn.get("now", turn["today"]),

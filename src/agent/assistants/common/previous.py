@@ -133,7 +133,8 @@ def page_sources(previous: Previous) -> list[Source]:
 
 def with_ids_of(gathered: Iterable[Source], previous: Previous) -> Previous:
     """Return it with the ids that its pages have where this turn found them again."""
-    ids = {source_key(s): s["id"] for s in gathered if s["kind"] == "page" and s["url"]}
+    pages = [s for s in gathered if s["kind"] == "page" and s["url"]]
+    ids = {source_key(page): page["id"] for page in reversed(pages)}
     names = {s["id"]: ids.get(source_key(s), s["id"]) for s in previous["sources"]}
     return Previous(
         **{
