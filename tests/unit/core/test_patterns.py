@@ -52,7 +52,8 @@ def test_a_linear_pattern_finds_what_its_row_says(row: dict[str, Any]) -> None:
     assert found_by(linear(row["pattern"]), row["text"]) == row["found"]
 
 
-@pytest.mark.parametrize("name", NAMES)
+# `re` has no classes of scripts.
+@pytest.mark.parametrize("name", [name for name in NAMES if "\\p{" not in linear(name).pattern])
 def test_a_linear_pattern_finds_what_re_finds_in_any_mixture_of_its_rows(name: str) -> None:
     pattern, texts = linear(name), [row["text"] for row in ROWS if row["pattern"] == name]
     pieces = st.sampled_from([*{sign for text in texts for sign in text}, *texts, " ", "\u3000"])

@@ -20,13 +20,13 @@ from agent.texts import Language, say
 
 _TOKEN = Linear(r"[A-Za-z0-9][A-Za-z0-9@_.,/-]*")
 _WORDS = Linear(r"\p{Lu}?[\p{Latin}\p{Cyrillic}\p{Greek}'’-]+")
-_ADDRESSED = Linear(r"[\x{3400}-\x{9fff}](?:老师|老師|先生|女士|小姐|太太|师傅|師傅)")
+_ADDRESSED = Linear(r"[\u3400-\u9fff](?:老师|老師|先生|女士|小姐|太太|师傅|師傅)")
 _YEAR = Linear(r"(?:19|20)[0-9]{2}(?:[-/.][0-9]{1,4}){0,2}")
 _STANDARDS = frozenset(("ASTM", "BS", "DIN", "EN", "GB", "GB/T", "IEC", "IEEE", "ISO", "JGJ",
                         "NFPA", "RFC"))  # fmt: skip
 """Whose numbers are public."""
 _GROUPS = Linear(r"[0-9]{1,3}(?:,[0-9]{3})+")
-_NO_PAIR = Linear(r"[0-9@\x{3400}-\x{9fff}]")
+_NO_PAIR = Linear(r"[0-9@\u3400-\u9fff]")
 _LEAST_DIGITS, _NAMED = 4, 8
 _LONGEST = 1_000_000
 """Characters that are looked through on either side."""
