@@ -12,7 +12,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.core.calls import Calls
 from agent.core.errors import ProviderRefused
-from agent.evidence.types import MapTask
+from agent.evidence.constraints import check, judged
+from agent.evidence.types import Constraints, MapTask
 from agent.graph import build_graph
 from agent.mcp.map import Maps, build_map_client, build_maps
 from agent.mcp.osm.services import PUBLIC
@@ -80,7 +81,7 @@ async def test_kinds_around_a_place_are_one_search_whose_records_are_whole(world
         "Café Morgenrot", "playground", "Zum Anker",
     ]  # fmt: skip
     assert (first["id"], first["name_en"], first["category"]) == (
-        "osm:node/11", "Dawn Café", "cafe",
+        "osm:node/11", "Dawn Café", "cafe (wheelchair access)",
     )  # fmt: skip
     assert first["location"] == {"lng": 13.407, "lat": 52.5215, "crs": "WGS-84"}
     assert first["wgs84"] == {"lng": 13.407, "lat": 52.5215}
@@ -101,13 +102,27 @@ async def test_names_and_kinds_are_in_the_reader_s_language_the_local_name_besid
     )
     first = result.places[0]
     assert first["name"] == "朝霞咖啡馆 (Café Morgenrot)"
-    assert first["category"] == "咖啡馆"
+    assert first["category"] == "咖啡馆（无障碍）"
     assert first["open_time"] == "周一至周五 07:30–19:00；周六 08:30–17:00"
 
 
 async def test_a_kind_that_has_no_tag_is_looked_for_in_names_and_cuisines(world: World) -> None:
     result = await world.result({"intent": "nearby", "place": STATION, "keywords": ["vegan"]})
-    assert [place["name"] for place in result.places] == ["Gartenküche"]
+    assert [place["name"] for place in result.places] == ["Gartenküche", "Trattoria Ponte"]
+
+
+async def test_demands_are_checked_by_hours_access_and_entry(world: World) -> None:
+    demands = Constraints(open_on=[6], open_at="16:00", suits=["wheelchair"])
+    result = await world.result(
+        {"intent": "nearby", "place": STATION, "keywords": ["cafe"]}, constraints=demands
+    )
+    first, *others = judged(result.places, demands, "en")
+    assert first["name"] == "Café Morgenrot"
+    assert {verdict["verdict"] for verdict in first["verdicts"]} == {"satisfied"}
+    assert "unknown" in {v["verdict"] for place in others for v in place["verdicts"]}
+    museum = await world.result({"intent": "poi", "place": "Museum of Rivers"})
+    [free, dear] = check(museum.places[0], Constraints(free=True, min_rating=4.5), "en")
+    assert (free["verdict"], dear["verdict"]) == ("satisfied", "unknown")
 
 
 async def test_few_hits_widen_the_search_and_that_is_told(world: World) -> None:
@@ -348,3 +363,15 @@ async def test_one_question_about_two_countries_has_places_and_credits_of_both_m
     assert {"高德地图", "OpenStreetMap"} <= {s["provider"] for s in told(state)["sources"]} | {
         source["provider"] for source in state["sources_gathered"]
     }
+
+
+async def test_a_kind_with_a_word_before_it_is_that_kind_with_the_word_in_its_cuisine(
+    world: World,
+) -> None:
+    result = await world.result(
+        {"intent": "nearby", "place": STATION, "keywords": ["vegan restaurant"]}
+    )
+    assert [(place["name"], place["category"]) for place in result.places] == [
+        ("Gartenküche", "restaurant (vegan, regional)"),
+        ("Trattoria Ponte", "restaurant (italian, vegan)"),
+    ]

@@ -25,7 +25,8 @@ from tests.support.standin import Standin
 OWN = Path(__file__).parents[1] / "data" / "osm_elements.json"
 EXTRACT = "TANLU_TEST_OSM_EXTRACT"
 """Names a file of OpenStreetMap (.osm.pbf) that stays where it is."""
-_STATEMENT = re.compile(r'nwr\(([^)]*)\)\["([\w:]+)"(=|~)"([^"]*)"(?:,i)?\];')
+_STATEMENT = re.compile(r'nwr\(([^)]*)\)((?:\["[^"]*"[=~]"[^"]*"(?:,i)?\])+);')
+_FILTER = re.compile(r'\["([^"]*)"([=~])"([^"]*)"')
 _METRES_A_SECOND = {"foot": 1.3, "bike": 4.0, "car": 9.0}
 Element = dict[str, Any]
 
@@ -88,9 +89,11 @@ class OsmService(Standin, Service):
                 and (not city or city in towns)
                 and (codes == [""] or home["country"] in codes)
             ):
-                hits.append((element is not home, names[0] != name, self._row(element)))
-        hits.sort(key=lambda hit: hit[:2])
-        return web.json_response([row for _, _, row in hits[:5]])
+                # As Nominatim does: what is a place in itself, then what is known of best.
+                order = (element is not home, -len(element["tags"]), element["id"])
+                hits.append((order, self._row(element)))
+        hits.sort(key=lambda hit: hit[0])
+        return web.json_response([row for _, row in hits[:5]])
 
     async def _reverse(self, request: web.Request) -> web.Response:
         at = (float(request.query["lon"]), float(request.query["lat"]))
@@ -109,11 +112,9 @@ class OsmService(Standin, Service):
         text = query if isinstance(query, str) else ""
         text = re.sub(r"%([0-9A-F]{2})|\+", _unquoted, text)
         found: dict[int, Element] = {}
-        for where, key, sign, value in _STATEMENT.findall(text):
+        for where, filters in _STATEMENT.findall(text):
             for element in self.elements:
-                own = element["tags"].get(key, "")
-                same = own == value if sign == "=" else re.search(value, own, re.IGNORECASE)
-                if own and same and _is_within(element, where):
+                if _has_all(element["tags"], filters) and _is_within(element, where):
                     found[id(element)] = element
         return web.json_response({"elements": [_bare(element) for element in found.values()]})
 
@@ -181,6 +182,15 @@ class OsmService(Standin, Service):
             "namedetails": {k: v for k, v in tags.items() if k.startswith("name")},
             "extratags": tags, "boundingbox": [str(s) for s in (south, north, west, east)],
         }  # fmt: skip
+
+
+def _has_all(tags: Mapping[str, str], filters: str) -> bool:
+    for key, sign, value in _FILTER.findall(filters):
+        own = tags.get(key, "")
+        same = own == value if sign == "=" else re.search(value, own, re.IGNORECASE)
+        if not own or not same:
+            return False
+    return True
 
 
 def _unquoted(match: re.Match[str]) -> str:

@@ -1,5 +1,7 @@
 """Know kinds of places by OpenStreetMap's tags and by the words people use for them."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -13,6 +15,7 @@ _ROWS: list[dict[str, Any]] = parse_json(
 _SPECIAL = str.maketrans(dict.fromkeys('\\"^$.*+?()[]{}|', " "))
 """What a pattern of Overpass, or the text around it, would take for more than a character."""
 _LONGEST = 60
+DIETS = frozenset({"vegan", "vegetarian", "halal", "kosher", "gluten_free"})
 _OTHER_KEYS = ("shop", "amenity", "tourism", "leisure", "historic", "office", "craft", "natural")
 
 
@@ -41,9 +44,54 @@ def tags_of(word: str) -> list[str]:
     return known.get(plain) or known.get(plain.removesuffix("s")) or []
 
 
-def pattern_of(word: str) -> str:
-    """Return the words of an unknown kind as Overpass may look for them in names."""
-    return " ".join(word.translate(_SPECIAL).split())[:_LONGEST]
+@dataclass(frozen=True)
+class WantedKind:
+    """Hold a kind that is searched: its tags, and what its names or cuisines are to have besides.
+
+    "vegan restaurant" is a restaurant whose cuisine is vegan; a word without any tag is looked for
+    in names and cuisines of all kinds.
+    """
+
+    tags: tuple[str, ...]
+    words: str = ""
+    """In lower case; empty where the tags say all."""
+
+    @classmethod
+    def of(cls, text: str) -> "WantedKind":
+        """Read a kind in words: the longest end of it that is known has the tags."""
+        plain = " ".join(text.split()).casefold()
+        parts = plain.split(" ")
+        for first in range(len(parts)):
+            if tags := tags_of(" ".join(parts[first:])):
+                return cls(tuple(tags), _plain(" ".join(parts[:first])))
+        return cls((), _plain(plain))
+
+    def statements(self, where: str) -> str:
+        """Return what finds such places in Overpass's language; empty for a kind without a word."""
+        kinds = [f'["{key}"="{value}"]' for key, _, value in (t.partition("=") for t in self.tags)]
+        if self.words:
+            more = [f'["{key}"~"{self.words}",i]' for key in ("name", "cuisine")]
+            more += [f'["diet:{self._diet}"~"yes|only"]'] if self._diet in DIETS else []
+            kinds = [f"{kind}{each}" for kind in kinds or [""] for each in more]
+        return "".join(f"nwr{where}{each};" for each in kinds)
+
+    def fits(self, tags: Mapping[str, str]) -> bool:
+        """Return whether an element is of this kind."""
+        own = {f"{key}={value}" for key, value in tags.items()}
+        if self.tags and own.isdisjoint(self.tags):
+            return False
+        said = f"{tags.get('name', '')} {tags.get('cuisine', '')}".casefold()
+        diet = tags.get(f"diet:{self._diet}") in ("yes", "only")
+        return not self.words or self.words in said or diet
+
+    @property
+    def _diet(self) -> str:
+        return self.words.replace(" ", "_")
+
+
+def _plain(words: str) -> str:
+    """Return words as a pattern of Overpass may have them."""
+    return " ".join(words.translate(_SPECIAL).split())[:_LONGEST]
 
 
 def tag_of(tags: dict[str, str]) -> str:

@@ -67,9 +67,12 @@ class OsmPrefetch(Prefetch):
         }
 
     async def _nearby(self) -> None:
-        spot = await self._centre()
+        await self._search(await self._centre())
+
+    async def _search(self, spot: OsmSpot) -> None:
+        """Search within a city or a district, else around the spot."""
         if _is_wide(spot.row):
-            return await self._around_area(spot)
+            return await self._within(spot)
         result = self._result
         self._records.set_centre(spot.name, spot.location, text_or_none(spot.row.get("district")))
         radius = self._task.get("radius_m") or DEFAULT_RADIUS_M
@@ -95,11 +98,10 @@ class OsmPrefetch(Prefetch):
     async def _area(self) -> None:
         if not (self._place or self._city):
             raise self._no_place()
-        await self._around_area(await self._located(self._place or self._city or "", self._city))
+        await self._search(await self._located(self._place or self._city or "", self._city))
 
-    async def _around_area(self, spot: OsmSpot) -> None:
-        """Search within a district or a city; around what is neither."""
-        if spot.row.get("tag") in _TOO_WIDE or not spot.row.get("bbox"):
+    async def _within(self, spot: OsmSpot) -> None:
+        if spot.row.get("tag") in _TOO_WIDE:
             raise self._refused(f"{spot.name}: too wide", "map_place_too_wide")
         reply = await self._call("osm_nearby", {"kinds": self._kinds(), "bbox": spot.row["bbox"]})
         rows = objects(reply, "places")
@@ -153,7 +155,8 @@ class OsmPrefetch(Prefetch):
             row = next(iter(objects(reply, "places")), {})
             spot = OsmSpot(text_or_none(row.get("city")) or spot.name, spot.location, row)
         reply = await self._call("osm_weather", {"location": spot.text})
-        if self._reader.add_weather(reply, spot.name) is None:
+        town = name_of(spot.row, self._language) if spot.row.get("is_area") else spot.name
+        if self._reader.add_weather(reply, town) is None:
             raise self._refused(f"{spot.name}: no forecast", "map_place_not_found")
 
     async def _regeo(self) -> None:
@@ -192,7 +195,7 @@ class OsmPrefetch(Prefetch):
         others = list(dict.fromkeys(town for town in towns if town and town != towns[0]))
         if others and towns[0] and not city and not row.get("is_area"):
             self._tell_ambiguous(place, towns[0], others)
-        return OsmSpot(name_of(row, self._language) or place, location, row)
+        return OsmSpot(place, location, row)
 
     async def _geocoded(self, place: str, city: str | None) -> list[dict[str, Any]]:
         named = city is None or city.casefold() in place.casefold()

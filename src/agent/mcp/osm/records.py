@@ -160,9 +160,12 @@ class OsmReader:
 
     def _kind(self, row: Mapping[str, Any]) -> str:
         words = kind_words(str(row.get("tag") or ""), self._language)
-        cuisine = (text_or_none(row.get("cuisine")) or "").replace("_", " ").replace(";", ", ")
-        brackets = say("punctuation.brackets", self._language, text=cuisine) if cuisine else ""
-        return f"{words}{brackets}"
+        cuisine = (text_or_none(row.get("cuisine")) or "").replace("_", " ")
+        about = [part.strip() for part in cuisine.split(";") if part.strip()]
+        if row.get("wheelchair") == "yes":
+            about.append(say("map.wheelchair", self._language))
+        text = say("punctuation.comma", self._language).join(about)
+        return f"{words}{say('punctuation.brackets', self._language, text=text) if about else ''}"
 
     def add_route(
         self, reply: Mapping[str, Any], mode: Any, ends: Sequence[str], names: Sequence[str]

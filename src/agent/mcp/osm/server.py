@@ -11,7 +11,7 @@ from mcp.server.stdio import stdio_server
 from agent import __version__
 from agent.core.outside import finite, parse_json
 from agent.evidence.geo import distance_m
-from agent.mcp.osm.kinds import pattern_of, tag_of, tags_of
+from agent.mcp.osm.kinds import DIETS, WantedKind, tag_of
 from agent.mcp.osm.services import OsmServices, ServiceError
 
 TOOLS: list[dict[str, Any]] = parse_json(
@@ -96,11 +96,14 @@ class OsmTools:
             raise ServiceError("BAD_REQUEST kinds names no kind of place")
         where, centre = _where(asked)
         limit = min(int(asked.get("limit") or _MOST), _MOST)
-        parts = [_part(word, where) for word in words]
+        kinds = {word: WantedKind.of(word) for word in words}
+        parts = [_part(kind, where) for kind in kinds.values()]
+        if not any(parts):
+            raise ServiceError("BAD_REQUEST kinds names no kind of place")
         found = await self._services.overpass(f"[out:json][timeout:12];{''.join(parts)}")
         places = [place for element in found if (place := _of_element(element, centre))]
         unique = {place["id"]: place for place in places}
-        return {"places": _best(unique.values(), words, limit)}
+        return {"places": _best(unique.values(), kinds, limit)}
 
     async def _route(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         between = [part for part in str(asked.get("via") or "").split("|") if part.strip()]
@@ -265,7 +268,7 @@ def _of_element(
         "lng": lng,
         "lat": lat,
         "tag": tag_of(tags),
-        "all_tags": {f"{key}={value}".casefold() for key, value in tags.items()},
+        "all_tags": tags,
         "address": ", ".join(filter(None, (street, town))),
         "city": tags.get("addr:city"),
         "wikidata": tags.get("wikidata"),
@@ -277,7 +280,12 @@ def _of_element(
 
 
 def _chosen(tags: Mapping[str, str]) -> dict[str, str]:
-    return {ours: tags[theirs] for theirs, ours in _TAGS.items() if tags.get(theirs)}
+    known = {ours: tags[theirs] for theirs, ours in _TAGS.items() if tags.get(theirs)}
+    diets = sorted(diet for diet in DIETS if tags.get(f"diet:{diet}") in ("yes", "only"))
+    if diets:
+        own = [part for part in known.get("cuisine", "").split(";") if part]
+        known["cuisine"] = ";".join(dict.fromkeys([*own, *diets]))
+    return known
 
 
 def _names(tags: Mapping[str, str]) -> dict[str, str]:
@@ -305,19 +313,14 @@ def _where(asked: Mapping[str, Any]) -> tuple[str, tuple[float, float] | None]:
     return f"(around:{radius},{lat:.6f},{lng:.6f})", (lng, lat)
 
 
-def _part(word: str, where: str) -> str:
-    """Return the statements that find a kind; of an unknown one by names and cuisines."""
-    tags = [tag.partition("=") for tag in tags_of(word)]
-    filters = [f'["{key}"="{value}"]' for key, _, value in tags]
-    if not filters:
-        pattern = pattern_of(word)
-        filters = [f'["{key}"~"{pattern}",i]' for key in ("name", "cuisine")] if pattern else []
-    found = "".join(f"nwr{where}{each};" for each in filters)
+def _part(kind: WantedKind, where: str) -> str:
+    """Return the statements that find a kind, each kind with its own share of the reply."""
+    found = kind.statements(where)
     return f"({found});out tags center {_MOST_FOUND};" if found else ""
 
 
 def _best(
-    places: Iterable[dict[str, Any]], words: Sequence[str], limit: int
+    places: Iterable[dict[str, Any]], kinds: Mapping[str, WantedKind], limit: int
 ) -> list[dict[str, Any]]:
     """Return the places of each kind, near and well described ones first, with their kinds.
 
@@ -326,21 +329,11 @@ def _best(
     open_ = [place for place in places if "disused" not in place]
     ranked = sorted(open_, key=_rank)
     chosen: dict[str, dict[str, Any]] = {}
-    for word in words:
-        tags = set(tags_of(word))
-        pattern = pattern_of(word).casefold()
-        fitting = [
-            place
-            for place in ranked
-            if (tags & place["all_tags"] if tags else _is_called(place, pattern))
-        ]
+    for word, kind in kinds.items():
+        fitting = [place for place in ranked if kind.fits(place["all_tags"])]
         for place in fitting[:limit]:
             chosen.setdefault(place["id"], {**place, "kinds": []})["kinds"].append(word)
     return [{k: v for k, v in place.items() if k != "all_tags"} for place in chosen.values()]
-
-
-def _is_called(place: Mapping[str, Any], pattern: str) -> bool:
-    return pattern in f"{place.get('name', '')} {place.get('cuisine', '')}".casefold()
 
 
 def _rank(place: Mapping[str, Any]) -> tuple[bool, float, str]:
