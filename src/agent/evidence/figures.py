@@ -6,7 +6,7 @@ no fact.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
@@ -26,15 +26,17 @@ _MONTHS_A_YEAR, _DAYS_A_MONTH = 12, 31
 _HOUR, _LATE_NOON, _HALF_DAY, _DAY = 60, 240, 720, 1440
 
 
-def _any(words: Iterable[str]) -> str:
+def _any(words: Collection[str]) -> str:
     """Return a pattern of the words, longest first; one of letters ends where its letters end."""
     ordered = sorted(words, key=len, reverse=True)
-    ends = (
-        r"(?![A-Za-zÀ-ɏЀ-ӿ])" if word[-1] < "\u2e80" and word[-1].isalpha() else ""
-        for word in words
-    )
-    after = dict(zip(words, ends, strict=True))
-    return "|".join(re.escape(word) + after[word] for word in ordered)
+    letters = [word for word in ordered if word[-1] < "\u2e80" and word[-1].isalpha()]
+    signs = [word for word in ordered if word not in letters]
+    # km² is longer than km, but ° shorter than °C: what goes on with a sign comes first.
+    longer = [word for word in signs if word.startswith(tuple(letters))]
+    said = "|".join(map(re.escape, letters))
+    parts = [*map(re.escape, longer), f"(?:{said})(?![A-Za-zÀ-ɏЀ-ӿ])" if letters else ""]
+    parts += [re.escape(word) for word in signs if word not in longer]
+    return "|".join(filter(None, parts))
 
 
 _MONTH = "(?:" + "|".join(f"{name[:3]}(?:{name[3:]})?" for name in MONTHS) + r"|Sept)\b\.?"

@@ -22,10 +22,9 @@ def _load(name: str) -> Any:
 def _any_of(words: Iterable[str]) -> str:
     """Return a pattern for any of the words, the longest first; Latin words whole, with plural."""
     ordered = sorted(set(words), key=len, reverse=True)
-    return "|".join(
-        rf"(?<![A-Za-z]){re.escape(word)}s?(?![A-Za-z])" if word.isascii() else re.escape(word)
-        for word in ordered
-    )
+    latin = "|".join(re.escape(word) for word in ordered if word.isascii())
+    others = [re.escape(word) for word in ordered if not word.isascii()]
+    return "|".join([*others, f"(?<![A-Za-z])(?:{latin})s?(?![A-Za-z])"])
 
 
 _TABLE: list[dict[str, Any]] = _load("activities.json")
