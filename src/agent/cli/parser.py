@@ -137,7 +137,7 @@ def declare_ingest(chosen: "argparse._SubParsersAction[argparse.ArgumentParser]"
     ingest = chosen.add_parser(
         "ingest",
         help="read documents into the knowledge base",
-        description="Read PDF, Markdown, HTML, text and CSV files into the knowledge base; only "
+        description="Read in PDF, Word, Excel, slides, mail, web pages, tables, any text; only "
         "what is new or has changed. Exit 1 if a file could not be read.",
     )
     ingest.add_argument("paths", nargs="*", metavar="PATH", help="a file or a folder")
