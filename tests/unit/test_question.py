@@ -128,6 +128,17 @@ def test_a_stop_that_comes_in_and_was_never_shown_is_searched() -> None:
     assert [query["query"] for query in found.queries] == [QUERY["query"]]
 
 
+def test_a_stop_that_no_query_was_written_for_is_looked_up_near_the_day() -> None:
+    """It was left out without a word."""
+    change = {"stop": "咖啡馆", "change": "add"}
+    (query,) = read("加一家咖啡馆", day_of(*THREE[:3]), outing={"changes": [change]}).queries
+    assert query["map"] is not None
+    assert (query["map"]["place"], query["map"]["keywords"]) == ("钟楼", ["咖啡馆"])
+    assert query.get("web") is False
+    known = {"stop": "湖", "change": "add"}
+    assert read("加上湖", day_of(*THREE[:3]), outing={"changes": [known]}).queries == []
+
+
 def test_thanks_are_no_day_even_where_days_are_always_planned() -> None:
     found = read("谢谢", SHOWN, Configuration(outing="on"), needs_search=False, reply="不客气。")
     assert (found.outing, found.queries, found.reply) == (None, [], "不客气。")

@@ -22,6 +22,7 @@ from agent.evidence.types import Constraints, OutingWish, Query
 from agent.evidence.unsearched import is_courtesy, may_be_courtesy, may_be_sum
 from agent.state import (
     Needs,
+    PlannedMap,
     Previous,
     SearchQueryList,
     Turn,
@@ -82,11 +83,13 @@ def asked(
     reader = language_of_answer(tag, turn["question"]) if tag else reader_language(turn)
     queries = drop_seen(plan_queries(plans, configuration, turn["near"], reader=reader), [])
     outing, replans = _outing(written, previous, configuration, any_query=bool(queries))
-    keeps = bool(replans) and _adds_unknown(written, previous)
+    added = _unknown_stops(written, previous) if replans else []
+    if added and not queries:
+        queries = plan_queries(_looked_for(added, previous), configuration, turn["near"])
     # An earlier turn may have answered it.
     reply = _courtesy(written, turn)
     may_skip = bool(previous["sources"] or reply) or _needs_none(written, turn, previous)
-    if replans and not keeps:
+    if replans and not added:
         queries = []
     elif not (replans or queries) and (written.query or not may_skip or outing is not None):
         queries = [own_words(turn, configuration)]
@@ -215,11 +218,26 @@ def _changed_day(previous: Previous, changes: Sequence[Mapping[str, Any]]) -> li
     return [*ids] if len(ids.keys() - gone) >= _LEAST_PLACES else []
 
 
-def _adds_unknown(written: SearchQueryList, previous: Previous) -> bool:
-    """Return whether a stop is to be added that was never shown: it has to be looked up."""
+def _unknown_stops(written: SearchQueryList, previous: Previous) -> list[str]:
+    """Return the stops that are to be added and were never shown: they have to be looked up."""
     changes = written.outing.model_dump()["changes"] if written.outing else []
-    added = [change for change in changes if change["change"] == "add"]
-    return not all(meant_by(added, previous.get("outing"), previous["places"]))
+    added = [change for change in changes if change["change"] == "add" and change["stop"].strip()]
+    known = meant_by(added, previous.get("outing"), previous["places"])
+    return [change["stop"] for change, ids in zip(added, known, strict=True) if not ids]
+
+
+def _looked_for(stops: Sequence[str], previous: Previous) -> list[WrittenQuery]:
+    """Return a query of the map for each stop that no query was written for: near the last one."""
+    names = {place["id"]: place["name"] for place in previous["places"]}
+    near = next((names[id] for id in reversed(_stops(previous)) if id in names), "")
+    return [
+        WrittenQuery(
+            query=f"{near} {stop}",
+            map=PlannedMap(intent="nearby", place=near, keywords=[stop]),
+            web=False,
+        )
+        for stop in stops
+    ]
 
 
 def _courtesy(written: SearchQueryList, turn: Turn) -> str:
