@@ -162,7 +162,7 @@ class Draft:
     @property
     def notice(self) -> str:
         """Return that this is sample data, as it stands before everything else; or nothing."""
-        notice = self.services.answer_notice(self.turn["question"], self.language)
+        notice = self.services.answer_notice(self.turn["question"], self.turn["language"])
         return f"> {notice}\n\n" if notice else ""
 
     def nothing_found(self, looked_for: Sequence[str]) -> str:
