@@ -95,6 +95,12 @@ async def test_a_row_of_a_table_is_a_line_of_its_document(lab: PlanLab) -> None:
     assert "品名 批号\n百白破 DT2511\n麻腮风 MM0412\n" in shown(lab)
 
 
+async def test_code_keeps_its_indents(lab: PlanLab) -> None:
+    lab.services.knowledge().put("设置", "line:\n  power:   605\n  doors:\n    - north")
+    await lab.ask(QUESTION, inputs={"collections": ["own"]})
+    assert "line:\n  power: 605\n  doors:\n    - north" in shown(lab)
+
+
 async def test_what_has_no_room_is_named_and_its_best_passages_come_first(lab: PlanLab) -> None:
     book = "\n\n".join([*(f"第 {n} 节讲别的事情。" * 40 for n in range(40)), "包装线要三相电。"])
     lab.services.knowledge().put("手册", book)

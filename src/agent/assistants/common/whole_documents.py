@@ -170,8 +170,16 @@ def title_of(document: KnownDocument) -> str:
 
 
 def _lines(text: str) -> str:
-    """Return a text without blanks that say nothing; a row of a table stays a line."""
-    return "\n".join(line for row in text.splitlines() if (line := " ".join(row.split())))
+    """Return a text without blanks that say nothing; rows of a table and of code stay lines."""
+    return "\n".join(
+        row[: len(row) - len(row.lstrip())][:_INDENT] + line
+        for row in text.splitlines()
+        if (line := " ".join(row.split()))
+    )
+
+
+_INDENT = 16
+"""Characters by which a line of code or YAML is indented at most."""
 
 
 def document_elements(whole: WholeDocuments) -> Raw:
