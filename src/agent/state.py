@@ -551,7 +551,7 @@ class PlannedDay(BaseModel):
     """A day over several places that is to be planned, or the planned one changed."""
 
     begins: str | None = None
-    back_by: str | None = Field(None, description="Noon for a morning, 18:00 an afternoon")
+    back_by: str | None = Field(None, description="Morning 12:00, afternoon 18:00, evening 22:00")
     stops: int | None = Field(None, description="How many")
     meals: list[str] = Field(default_factory=list, description="lunch, dinner")
     changes: list[PlannedChange] = Field(default_factory=list)
