@@ -268,6 +268,18 @@ async def test_the_public_services_are_not_asked_by_nobody_in_particular() -> No
     assert all(url.startswith("https://") for url in PUBLIC.values())
 
 
+async def test_a_place_that_no_map_covers_is_asked_of_none() -> None:
+    maps = build_maps(Settings(map_servers="amap"), Calls())
+    result = await maps.map_result(
+        MapTask(intent="nearby", place="Alexanderplatz", keywords=["cafe"], country="de"), "q",
+        options=MapOptions("a0", "en"), meter=meter(), on_call=lambda call: None,
+    )  # fmt: skip
+    assert [gap["code"] for gap in result.gaps] == ["map_not_covered"]
+    assert "Alexanderplatz" in result.gaps[0]["message"]
+    assert not result.open_for_tools
+    assert not maps.running
+
+
 async def test_ten_questions_at_once_about_one_place_ask_each_service_once(world: World) -> None:
     task = {"intent": "nearby", "place": STATION, "keywords": ["cafe"]}
     results = await asyncio.gather(*(world.result(task) for _ in range(10)))
@@ -375,3 +387,15 @@ async def test_a_kind_with_a_word_before_it_is_that_kind_with_the_word_in_its_cu
         ("Gartenküche", "restaurant (vegan, regional)"),
         ("Trattoria Ponte", "restaurant (italian, vegan)"),
     ]
+
+
+async def test_straight_lines_are_measured_without_asking_anybody(world: World) -> None:
+    found = await world.call(MapResult(), "osm_geocode", query=STATION)
+    assert str(found.content).endswith(" | 13.406000,52.521000")
+    asked = len(world.lab.service.requests)
+    lines = await world.call(
+        MapResult(), "osm_matrix", origins="13.406,52.521", destinations="13.407,52.5215",
+        mode="straight",
+    )  # fmt: skip
+    assert '"distance_m":88' in str(lines.content)
+    assert len(world.lab.service.requests) == asked

@@ -12,7 +12,7 @@ from mcp.types import CallToolResult
 from agent.core.budget import Meter
 from agent.core.calls import Calls, Policy
 from agent.core.concurrency import BoundedCache, SingleFlight
-from agent.core.errors import AgentError, BudgetExceeded, ProviderError
+from agent.core.errors import AgentError, BudgetExceeded, ProviderError, ProviderRefused
 from agent.core.redaction import scrub
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.types import Leg, Location, MapTask, Point
@@ -29,6 +29,7 @@ from agent.mcp.records import (
     MapRecords,
     MapResult,
     OnCall,
+    map_gap,
     text_of,
 )
 from agent.mcp.servers import SERVERS, TellStep, map_names
@@ -259,7 +260,7 @@ class Maps:
         return next((one for one in self.clients if one.provider == provider), self.clients[0])
 
     def covering(self, country: str | None) -> list[MapClient]:
-        """Return the clients that know a country, best first; all where it is not known.
+        """Return the clients that know a country, best first; all where none is named.
 
         One that lacks a key stands behind those that do not.
         """
@@ -268,7 +269,7 @@ class Maps:
             for client in self.clients
             if country is None or client.server.covers is None or country in client.server.covers
         ]
-        return sorted(fit or self.clients[:1], key=lambda client: bool(client.server.missing))
+        return sorted(fit, key=lambda client: bool(client.server.missing))
 
     async def map_result(
         self, task: MapTask, query: str, *, options: MapOptions, meter: Meter, on_call: OnCall
@@ -278,8 +279,14 @@ class Maps:
         Where nobody knows the country, a map that does not know the place leaves it to the next.
         """
         country = await _country(task, options.near)
-        result = MapResult(intent=task["intent"])
-        for client in self.covering(country):
+        result = MapResult(intent=task["intent"], open_for_tools=False)
+        clients = self.covering(country)
+        if not clients:
+            provider = self.clients[0].provider
+            error = ProviderRefused(provider, f"no map of {country}", code="map_not_covered")
+            about = task.get("place") or task.get("city") or task.get("destination") or query
+            result.gaps.append(map_gap(error, query, options.language, about, provider=provider))
+        for client in clients:
             result = await client.map_result(
                 task, query, options=options, meter=meter, on_call=on_call
             )

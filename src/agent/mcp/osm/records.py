@@ -125,8 +125,12 @@ class OsmReader:
         rows = objects(reply, "places")
         if tool == "osm_geocode" and rows and (location := location_of(rows[0])):
             result.names[lnglat(location)] = str(arguments.get("query"))
-        places = [self.add_place(row) for row in rows]
-        return [place_line(place, language) for place in places if place]
+        places = [place for row in rows if (place := self.add_place(row))]
+        return [
+            f"{place_line(place, language)}"
+            + (f" | {lnglat(place['location'])}" if tool == "osm_geocode" else "")
+            for place in places
+        ]
 
     def add_place(self, row: Mapping[str, Any], keywords: Sequence[str] = ()) -> Place | None:
         """Enter a place; return None where it has no position, no name or is too far."""

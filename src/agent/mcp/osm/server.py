@@ -1,5 +1,6 @@
 """Serve OpenStreetMap's places, ways and Open-Meteo's forecasts as tools of MCP."""
 
+import itertools
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
@@ -132,6 +133,8 @@ class OsmTools:
             for name in ("origins", "destinations")
         ]
         points = [point for one in ends for point in one]
+        if asked.get("mode") == "straight":
+            return {"ways": _straight(*ends)}
         path = ";".join(f"{lng:.6f},{lat:.6f}" for lng, lat in points[:100])
         sources = ";".join(map(str, range(len(ends[0]))))
         targets = ";".join(map(str, range(len(ends[0]), len(points))))
@@ -366,6 +369,17 @@ def _thinned(line: Sequence[Any]) -> list[list[float]]:
         return points
     last = len(points) - 1
     return [points[round(at * last / (_MOST_LINE - 1))] for at in range(_MOST_LINE)]
+
+
+def _straight(
+    origins: Sequence[tuple[float, float]], destinations: Sequence[tuple[float, float]]
+) -> list[dict[str, Any]]:
+    """Return the straight lines between positions."""
+    pairs = itertools.product(enumerate(origins[:_MOST]), enumerate(destinations[:_MOST]))
+    return [
+        {"origin": at, "destination": to, "distance_m": round(distance_m(start, end))}
+        for (at, start), (to, end) in pairs
+    ]
 
 
 def _cell(rows: Any, row: int, column: int) -> float | None:
