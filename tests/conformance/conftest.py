@@ -66,7 +66,8 @@ def served_fixture(
     """The engine's server, for all tests."""
     folder, model = tmp_path_factory.mktemp(engine), PaidModel()
     with serve(model.app) as running:
-        env = {**KEYS, "GEMINI_API_KEY": CANARY, "GOOGLE_GEMINI_BASE_URL": running.url}
+        model_keys = {"GEMINI_API_KEY": CANARY, "GOOGLE_GEMINI_BASE_URL": running.url}
+        env = {**KEYS, "TANLU_SHARING": "on", **model_keys}
         if engine == "dev":
             with _dev(folder, model, env) as served:
                 yield served

@@ -149,11 +149,15 @@ class _Conversations:
         if not earlier or earlier[-1].role != "assistant":
             return ""
         metadata = {_CONVERSATION: conversation_key(self._asked.model, earlier)}
-        for thread in await self._client.threads.search(metadata=metadata, limit=1, status="idle"):
-            values = thread.get("values") or {}
-            _, last = (spoken(values) or [("", "")])[-1]
+        found = await self._client.threads.search(
+            metadata=metadata, limit=1, status="idle", select=["thread_id"]
+        )
+        for thread_id in (str(thread["thread_id"]) for thread in found):
+            # Somebody may have gone on with it elsewhere; not every server lists values.
+            state: Mapping[str, Any] = await self._client.threads.get_state(thread_id)
+            _, last = (spoken(state["values"] or {}) or [("", "")])[-1]
             if last.split() == earlier[-1].text.split():
-                return str(thread["thread_id"])
+                return thread_id
         return ""
 
     @property
