@@ -70,6 +70,10 @@ class AccessSettings(_Variables):
     """A file that gets a line for each run, sign-in, export, share and deletion."""
     tanlu_sharing: Literal["auto", "on", "off"] = "auto"
     """Whether an owner may share an answer with whoever has its address; auto: without keys."""
+    tanlu_upload_megabytes: int = Field(50, ge=0, le=1000)
+    """Of a file that is given through the page; 0: none is taken."""
+    tanlu_owner_megabytes: int = Field(1000, ge=1, le=1_000_000)
+    """Of all files that an owner has given."""
     tanlu_header_seconds: float = Field(10, gt=0, le=600)
     """For the head of a request; a connection that takes longer is closed."""
     tanlu_waiting_connections: int = Field(256, ge=1, le=100_000)

@@ -12,7 +12,7 @@ from pathlib import Path
 FOLDER, FILE = 0o700, 0o600
 OURS = {
     *("threads.sqlite", "runs.sqlite", "knowledge.sqlite", "knowledge-files.sqlite"),
-    *("map-usage.sqlite", "owners", "papers", "chroma"),
+    *("map-usage.sqlite", "owners", "papers", "chroma", "uploads"),
 }
 """Names of what we keep in the data folder."""
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO

@@ -120,6 +120,17 @@ class KnowledgeBase:
         """Take documents out; their files are read again by the next run over them."""
         await (await self._tools()).store.delete(documents)
 
+    async def forget(self, path: Path, target: Destination) -> None:
+        """Take what a file has put into a collection out again, as if it had never been read.
+
+        `path` is absolute.
+        """
+        tools, key = await self._tools(), os.fsencode(path)
+        scope, base = Scope((target.collection,), target.owner), target.document_id(key)
+        documents = [document["id"] for document in await tools.store.documents(scope)]
+        await tools.store.delete([id for id in documents if id.partition("-")[0] == base])
+        await tools.register.forget(target.owner, target.collection, [key])
+
     async def health(self) -> list[dict[str, Any]]:
         """Return {provider, configured, works, message} of the store and of the PDF readers."""
         tools = await self._tools()

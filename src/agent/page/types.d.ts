@@ -38,7 +38,17 @@ interface Config extends PublicConfig, ProgressWords {
   pdf: boolean;
   /** Whether an answer may be shared with whoever has its address. */
   sharing: boolean;
+  /** Whether files may be given. */
+  uploads: boolean;
 }
+
+/** One's own documents, and how many bytes of them may be given. */
+interface OwnDocuments {
+  collections: Collection[];
+  limits: { file: number; owner: number; used: number };
+}
+interface Collection { name: string; own: boolean; count: number; files: OwnDocument[] }
+interface OwnDocument { id: string; name: string; passages: number; uploaded: boolean }
 
 /** A shared answer; its path is below the page's own folder. */
 interface Share {

@@ -28,8 +28,12 @@ const composer = new Composer(near, {
   lastQuestion: () => page?.conversation.current?.question ?? "",
 });
 const first = welcome({
-  onExample: ({ question, assistant }) => {
+  onExample: ({ question, assistant, ownFiles }) => {
     composer.choose(assistant);
+    if (ownFiles && !("collections" in composer.options.settings)) {
+      begun.then(() => composer.wantFiles(question));
+      return;
+    }
     ask({ ...composer.options, question, assistant });
   },
 });

@@ -54,6 +54,9 @@ class Access:
     header_seconds: float = 10
     waiting_connections: int = 256
     sharing_wanted: Literal["auto", "on", "off"] = "auto"
+    upload_bytes: int = 50 << 20
+    """Of a file that is given through the page; 0: none is taken."""
+    owner_bytes: int = 1000 << 20
     problem: str = ""
 
     @property
@@ -120,6 +123,8 @@ def read_access(settings: AccessSettings) -> Access:
         settings.tanlu_header_seconds,
         settings.tanlu_waiting_connections,
         settings.tanlu_sharing,
+        settings.tanlu_upload_megabytes << 20,
+        settings.tanlu_owner_megabytes << 20,
     )
 
 

@@ -32,7 +32,9 @@ if sys.platform != "win32":
     import fcntl
 
 log = logging.getLogger(__name__)
-AuditEvent = Literal["run", "sign_in", "sign_out", "export", "share", "withdrawal", "deletion"]
+AuditEvent = Literal[
+    "run", "sign_in", "sign_out", "export", "share", "withdrawal", "upload", "removal", "deletion"
+]
 AuditOutcome = Literal["accepted", "refused"]
 _LONGEST = 100
 _ID = r"[0-9a-fA-F-]{1,64}"

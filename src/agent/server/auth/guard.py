@@ -134,6 +134,9 @@ def with_cors(origin: str | None, send: Send) -> Send:
 
 LARGEST_BODY = 1_000_000
 """Bytes; the server's own limit is 300 MB."""
+DOCUMENTS = "/app/documents"
+"""Where a file may be given, which is larger than other bodies; it is written as it comes."""
+FILE_TYPE = "application/octet-stream"
 _CLOSED = re.compile(r"/+(internal(/|$)|deploy|ui)")
 """Emptying everything, deploying and Studio's components: open in the server, and not ours."""
 _DOCS = re.compile(r"/+docs/*")
@@ -163,7 +166,15 @@ class Refusal:
     """What the operator can do about it; for the log alone."""
 
 
-_TOO_LARGE = Refusal(413, f"the body is larger than {LARGEST_BODY} bytes")
+def _too_large(most: int) -> Refusal:
+    return Refusal(413, f"the body is larger than {most} bytes")
+
+
+def _largest_body(connection: HTTPConnection, rules: Access) -> int:
+    """Return how many bytes a body may have."""
+    kind = connection.headers.get("content-type", "")
+    is_file = _path(connection.scope) == DOCUMENTS and kind == FILE_TYPE
+    return max(LARGEST_BODY, rules.upload_bytes) if is_file else LARGEST_BODY
 
 
 class RequestGuard:
@@ -188,11 +199,12 @@ class RequestGuard:
         elif scope["type"] == "websocket":
             await self._app(scope, _short_messages(receive), send)
         else:
-            await self._with_body_limit(scope, receive, reply)
+            most = _largest_body(connection, rules)
+            await self._with_body_limit(most, scope, receive, reply)
 
-    async def _with_body_limit(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _with_body_limit(self, most: int, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve the request as long as its body is not too large; chunked ones are counted."""
-        body = _Body(scope, receive, send)
+        body = _Body(most, scope, receive, send)
         try:
             await self._app(scope, body.receive, body.send)
         except Exception:
@@ -203,7 +215,8 @@ class RequestGuard:
 class _Body:
     """Count the bytes of a body; answer 413 and disconnect where they are too many."""
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __init__(self, most: int, scope: Scope, receive: Receive, send: Send) -> None:
+        self._most = most
         self._scope, self._receive, self._send = scope, receive, send
         self._bytes = 0
         self._began = False
@@ -212,10 +225,10 @@ class _Body:
     async def receive(self) -> Message:
         message = await self._receive()
         self._bytes += len(message.get("body", b""))
-        if self._bytes > LARGEST_BODY:
+        if self._bytes > self._most:
             if not (self.refusal_sent or self._began):
                 self.refusal_sent = True
-                await _refuse(_TOO_LARGE, self._scope, self._receive, self._send)
+                await _refuse(_too_large(self._most), self._scope, self._receive, self._send)
             raise ClientDisconnect
         return message
 
@@ -266,7 +279,7 @@ def refusal(connection: HTTPConnection, rules: Access, rate_limit: RateLimit) ->
         _of_host(connection, rules)
         or _of_peer(connection, rules)
         or _of_origin(connection, rules)
-        or _of_length(connection)
+        or _of_length(connection, rules)
         or _of_key(connection, rules, rate_limit)
         or _of_foreign_script(path, rules)
     )
@@ -313,11 +326,11 @@ def _of_origin(connection: HTTPConnection, rules: Access) -> Refusal | None:
     return Refusal(403, detail, remedy=remedy)
 
 
-def _of_length(connection: HTTPConnection) -> Refusal | None:
-    length = connection.headers.get("content-length", "0")
-    if length.isascii() and length.isdigit() and int(length[:20]) <= LARGEST_BODY:
+def _of_length(connection: HTTPConnection, rules: Access) -> Refusal | None:
+    length, most = connection.headers.get("content-length", "0"), _largest_body(connection, rules)
+    if length.isascii() and length.isdigit() and int(length[:20]) <= most:
         return None
-    return _TOO_LARGE
+    return _too_large(most)
 
 
 def _of_key(connection: HTTPConnection, rules: Access, rate_limit: RateLimit) -> Refusal | None:

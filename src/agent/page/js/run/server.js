@@ -114,6 +114,46 @@ export async function withdraw(threadId, message) {
 /** @param {string} threadId */
 const sharePath = (threadId) => `threads/${encodeURIComponent(threadId)}/share`;
 
+const DOCUMENTS = "app/documents";
+
+/** Lists one's own documents. @returns {Promise<OwnDocuments>} throws ServerError */
+export async function documents() {
+  return own(DOCUMENTS, {});
+}
+
+/** Deletes a file that was given. @param {string} collection @param {string} file throws ServerError */
+export async function removeDocument(collection, file) {
+  await own(`${DOCUMENTS}?${new URLSearchParams({ collection, file })}`, { method: "DELETE" });
+}
+
+/**
+ * Gives a file to the server, which reads it; `fetch` tells nothing of how far it is.
+ * @param {File} file @param {string} collection
+ * @param {(share: number) => void} onProgress with what has gone out, 1 at the end
+ * @returns {Promise<{outcome: string, passages: number, note: string}>} rejects with {code, message}
+ */
+export function give(file, collection, onProgress) {
+  const request = new XMLHttpRequest();
+  request.open("POST", `${DOCUMENTS}?${new URLSearchParams({ collection, name: file.name })}`);
+  request.setRequestHeader("content-type", "application/octet-stream");
+  request.upload.addEventListener("progress",
+    ({ loaded, total }) => onProgress(total ? loaded / total : 1));
+  return new Promise((resolve, reject) => {
+    const refuse = () => {
+      const { status, responseText: text } = request;
+      let code = "";
+      try { code = JSON.parse(text).code; } catch { /* A proxy answers in its own words. */ }
+      reject({ code, message: serverError({ status, text }).message });
+    };
+    request.addEventListener("load", () => {
+      if (request.status < 300) resolve(JSON.parse(request.responseText));
+      else refuse();
+    });
+    for (const end of ["error", "abort"]) request.addEventListener(end, refuse);
+    request.send(file);
+  });
+}
+
 /** Forgets the key. Throws ServerError. */
 export async function signOut() {
   await own("app/sign-out", { method: "POST", body: "{}" });

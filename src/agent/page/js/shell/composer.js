@@ -7,6 +7,8 @@ import { AssistantChoice } from "./assistant_choice.js";
 import { SourceRules } from "./source_rules.js";
 
 const say = translator("page.composer");
+/** @import { DocumentsView } from "./documents.js" */
+
 /**
  * @typedef {object} Asked
  * @property {string} question
@@ -29,6 +31,9 @@ export class Composer {
   #planBox = el("input", { type: "checkbox", role: "switch" });
   #assistant = new AssistantChoice();
   #rules = new SourceRules();
+  /** Comes with what is not needed for the first view. @type {DocumentsView|null} */
+  #documents = null;
+  #options;
   #busy = false;
   #waiting = false;
   #stopping = false;
@@ -57,7 +62,8 @@ export class Composer {
       { class: "button", type: "button", hidden: true, onclick: () => this.#add() }, say("add"));
     this.node = el("div", { class: "composer-box" }, this.#text, this.#note,
       el("div", { class: "composer-row" },
-        el("div", { class: "composer-options" }, this.#assistant.node, near.node, this.#rules.node, plan),
+        this.#options = el("div", { class: "composer-options" },
+          this.#assistant.node, near.node, this.#rules.node, plan),
         this.#steer, this.#send));
     this.#rules.node.addEventListener("input", () => this.#show());
     this.#show();
@@ -65,7 +71,7 @@ export class Composer {
 
   /** Returns who would be asked now, of which pages, and whether the plan is wanted first. */
   get options() {
-    const settings = this.#rules.settings;
+    const settings = { ...this.#rules.settings, ...this.#documents?.settings };
     return { assistant: this.#assistant.chosen.value, review: this.#planBox.checked, settings };
   }
 
@@ -73,6 +79,19 @@ export class Composer {
   offer(assistants) { this.#assistant.offer(assistants); }
 
   focus() { this.#text.focus(); }
+
+  /** Takes own documents, too. @param {(onChange: () => void) => DocumentsView} make */
+  takeFiles(make) {
+    this.#documents = make(() => this.#show());
+    this.#options.append(this.#documents.node);
+    this.#takeDrops(this.#documents);
+  }
+
+  /** Asks for files before a question about them. @param {string} question */
+  wantFiles(question) {
+    this.giveBack(question);
+    this.#documents?.open();
+  }
 
   /** Puts a question that was not taken back, to be asked again. @param {string} question */
   giveBack(question) {
@@ -118,10 +137,35 @@ export class Composer {
       this.#add();
       return;
     }
-    if (!question || this.#left() < 0 || !this.#rules.isWhole) return;
+    if (!question || this.#left() < 0 || !this.#isSettled) return;
     this.#text.value = "";
     this.#listeners.onAsk({ ...this.options, question });
     this.#show();
+  }
+
+  /** Tells whether nothing is wrong or under way in the folds. */
+  get #isSettled() { return this.#rules.isWhole && this.#documents?.isReady !== false; }
+
+  /** Takes files that are dropped onto the box, or pasted into it. @param {DocumentsView} documents */
+  #takeDrops(documents) {
+    /** @param {DragEvent} event */
+    const over = (event) => {
+      if (!event.dataTransfer?.types.includes("Files")) return;
+      event.preventDefault();
+      this.node.classList.toggle("dropping", event.type === "dragover");
+    };
+    this.node.addEventListener("dragover", over);
+    this.node.addEventListener("dragleave", over);
+    this.node.addEventListener("drop", (event) => {
+      over(event);
+      if (event.defaultPrevented) documents.take([...event.dataTransfer?.files ?? []]);
+    });
+    this.#text.addEventListener("paste", (event) => {
+      const files = [...event.clipboardData?.files ?? []];
+      if (!files.length) return;
+      event.preventDefault();
+      documents.take(files);
+    });
   }
 
   async #stop() {
@@ -167,7 +211,7 @@ export class Composer {
       this.#send.classList.toggle("primary", !this.#busy);
       fill(this.#send, icon(this.#busy ? "stop" : "send"), el("span", {}, name));
     }
-    const canAsk = this.#text.value.trim() && left >= 0 && this.#rules.isWhole;
+    const canAsk = this.#text.value.trim() && left >= 0 && this.#isSettled;
     this.#send.disabled = this.#busy ? this.#stopping : !canAsk;
   }
 
@@ -176,6 +220,7 @@ export class Composer {
     if (left < 0) return say("over", { over: -left });
     if (left < NEARLY_FULL) return say("long", { left });
     if (this.#busy) return this.#told || null;
+    if (this.#documents?.isReady === false) return say("files");
     if (!this.#rules.isWhole) return say("rules");
     return this.#waiting ? say("waiting") : null;
   }

@@ -7,6 +7,7 @@ import { MapView } from "../map/map.js";
 import { hasScene } from "../map/scene.js";
 import { Conversation } from "../run/conversation.js";
 import { assistants, statusOf, threadPath } from "../run/server.js";
+import { DocumentsView } from "./documents.js";
 import { Layout, part } from "./layout.js";
 import { menu, notifyEnd } from "./menu.js";
 import { failed } from "./notice.js";
@@ -44,6 +45,7 @@ export class Page {
     this.composer = composer;
     this.near = near;
     composer.most = config.max_question;
+    if (config.uploads) composer.takeFiles((onChange) => new DocumentsView(onChange));
     this.conversation = new Conversation({ maxQuestion: config.max_question });
     this.layout = new Layout({ onNew: () => this.#new() });
     this.map = new MapView(config, { onSelect: (id) => this.selection.chooseOnMap(id) });

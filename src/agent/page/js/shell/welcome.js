@@ -15,7 +15,7 @@ const OTHERS = new Map([
 /** @type {Map<string, IconName>} */
 const ICONS = new Map([["nearby", "pin"]]);
 
-/** @typedef {{question: string, assistant: string}} Example */
+/** @typedef {{question: string, assistant: string, ownFiles: boolean}} Example */
 
 /**
  * Makes what stands above the question box before the first question, and the cards below it.
@@ -34,7 +34,8 @@ function card(task, question, onExample) {
   const assistant = OTHERS.get(task) ?? "agent";
   const sign = ICONS.get(task) ?? /** @type {IconName} */ (task);
   return el("li", {}, el("button", {
-    class: "example", type: "button", onclick: () => onExample({ question, assistant }),
+    class: "example", type: "button",
+    onclick: () => onExample({ question, assistant, ownFiles: task === "documents" }),
   },
     el("span", { class: "example-task" }, icon(sign), el("strong", {}, NAMES.get(task))),
     el("span", {}, question), el("span", { class: "small muted" }, TIMES.get(task))));

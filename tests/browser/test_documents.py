@@ -1,0 +1,53 @@
+"""Own documents on the page: given by dropping, asked at once, deleted; errors in plain words."""
+
+from typing import Any
+
+from tests.browser.test_axe import AXE, violations
+from tests.support.browser import BROWSER, Page, Visits, expect
+from tests.support.browser_page import ask, ends, part
+
+pytestmark = BROWSER
+LEASE: Any = {
+    "name": "Lease of 2024.md", "mimeType": "text/markdown",
+    "buffer": b"# Lease\n\nThe deposit is 2,400 euros.\n",
+}  # fmt: skip
+PHOTO: Any = {"name": "photo.png", "mimeType": "image/png", "buffer": b"\x89PNG\r\n\x1a\n"}
+_DROP = """(box, [name, text]) => {
+  const dataTransfer = new DataTransfer();
+  dataTransfer.items.add(new File([text], name));
+  for (const type of ["dragover", "drop"]) {
+    box.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
+  }
+}"""
+
+
+def rows(page: Page) -> list[str]:
+    return page.locator(".uploads li").all_inner_texts()
+
+
+def test_files_are_given_asked_and_deleted(visit: Visits) -> None:
+    person = visit(locale="en-US")
+    person.forgive("422")
+    page = person.tab()
+    part(page, "documents").get_by_role("button", name="Files").click()
+    page.set_input_files("input[type=file]", [LEASE, PHOTO])
+    expect(page.locator(".uploads progress")).to_have_count(0)
+    assert rows(page) == [
+        "Lease of 2024.md\n1 passage",
+        "photo.png\nThis type of file is not read.",
+    ]
+    expect(page.get_by_label("Lease-of-2024", exact=True)).to_be_checked()
+    if AXE.is_file():
+        assert violations(page) == []
+    page.locator(".composer-box").evaluate(_DROP, ["notes.txt", "The landlord is Mr Novak.\n"])
+    expect(page.locator(".collection summary")).to_have_text("2 files")
+    page.get_by_label("Look nowhere else").check()
+    page.keyboard.press("Escape")
+    answer = part(ends(ask(page, "How high is the deposit?")), "answer")
+    expect(answer).to_contain_text("2,400")
+    part(page, "documents").get_by_role("button", name="Files").click()
+    page.locator(".collection summary").click()
+    remove = page.get_by_role("button", name="Delete notes.txt")
+    remove.click()
+    remove.click()
+    expect(page.locator(".collection summary")).to_have_text("1 file")
