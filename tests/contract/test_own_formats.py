@@ -9,6 +9,7 @@ from agent.reading.sheets import shown_value
 from tests.support import office_files as files
 from tests.support.knowledge_bench import Bench, bench_fixture  # noqa: F401
 
+ZIP = files.package({"a.txt": "words"})
 ENCRYPTED = files.OLE + bytes(600) + "EncryptedPackage".encode("utf-16-le") + bytes(600)
 LAUGHS = (
     '<!DOCTYPE r [<!ENTITY a "ha">'
@@ -26,6 +27,8 @@ def mail() -> bytes:
     message.set_content("Dear Ben,\n\nthe price is 12.5 万元 wordletter.\n")
     message.add_alternative("<p>only wordhtml</p>", subtype="html")
     message.add_attachment(b"%PDF-", maintype="application", subtype="pdf", filename="报价单.pdf")
+    for name, body in (("预算.xlsx", files.sheet_of([["wordattached", 3]])), ("a.zip", ZIP)):
+        message.add_attachment(body, maintype="application", subtype="octet-stream", filename=name)
     return message.as_bytes()
 
 
@@ -105,9 +108,10 @@ READ = [
      + "编号".encode("gbk") + b" end{\\footnote wordfoot}}",
      "| a | b |\n|---|---|\n| c | wordcell |\n\n编号 end wordfoot", None, "table", ""),
     ("mail.eml", MAIL, "Subject: 报价 wordsubject", None, "报价 wordsubject",
-     "what is attached was not read: 报价单.pdf"),
+     "what is attached was not read: 报价单.pdf, a.zip"),
     ("mail.eml", MAIL, "the price is 12.5 万元 wordletter.", None, "报价 wordsubject", ""),
-    ("mail.eml", MAIL, "Attachments: 报价单.pdf", None, "报价 wordsubject", ""),
+    ("mail.eml", MAIL, "Attachments: 报价单.pdf, 预算.xlsx, a.zip", None, "报价 wordsubject", ""),
+    ("mail.eml", MAIL, "| wordattached | 3 |", None, "Sheet", ""),
     ("only.eml", b"From: a@example.org\nSubject: s\nContent-Type: text/html; charset=gb2312\n\n"
      + "<p>只有网页 wordhtml</p>".encode("gb2312"), "只有网页 wordhtml", None, "s", ""),
     ("data.json", '{"项目":{"编号":"wordjson","预算":[1,2]},"行":[{"a":1,"b":null}]}'.encode(),
@@ -167,7 +171,7 @@ NAMED = [
                                  bytes(300 << 20)}), "page_too_complex"),
     ("half.docx", HALF, "page_unreadable"),
     ("text.docx", b"PK not a zip", "page_unreadable"),
-    ("zip.xlsx", files.package({"a.txt": "words"}), "page_unreadable"),
+    ("zip.xlsx", ZIP, "page_unreadable"),
     ("password.docx", ENCRYPTED, "page_encrypted"),
     ("password.xlsx", ENCRYPTED, "page_encrypted"),
     ("locked.docx", locked_zip(), "page_encrypted"),
@@ -201,6 +205,7 @@ async def test_files_are_read_in_their_order_with_headings_tables_and_places(
     notes = {result.path.removeprefix("docs/"): result.note for result in report.of("read")}
     assert notes.keys() == {name for name, *_ in READ}
     hits = await bench.base.texts(Scope(), most=1_000_000)
+    assert ["报价 wordsubject", "预算.xlsx", "Sheet"] in [hit.chunk["headings"] for hit in hits]
     for name, _, text, page, heading, note in READ:
         passages = [hit.chunk for hit in hits if hit.document["path"] == f"docs/{name}"]
         found = [passage for passage in passages if text in passage["text"]]
@@ -241,7 +246,7 @@ async def test_pictures_sounds_and_archives_are_left_out_of_folders(bench: Bench
     bodies = {
         "photo.png": b"\x89PNG\r\n\x1a\n\0\0",
         "photo.jpg": b"\xff\xd8\xff\xe0\0\x10JFIF",
-        "all.zip": files.package({"a.txt": "words"}),
+        "all.zip": ZIP,
         "thumbs.db": files.OLE + bytes(600),
         "program": b"\x7fELF\x02\x01\x01\0\0",
     }

@@ -13,7 +13,7 @@ from docx.enum.style import WD_STYLE_TYPE
 from docx.opc.constants import RELATIONSHIP_TYPE
 from docx.oxml import OxmlElement
 from docx.oxml.ns import qn
-from docx.shared import Pt
+from docx.shared import Mm, Pt, RGBColor
 from docx.text.paragraph import Paragraph
 from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
@@ -49,6 +49,7 @@ _FONTS: Mapping[str, tuple[str, str]] = {
 }
 """Of East Asian characters, whose forms differ; a system without the font takes its own."""
 _SMALL = Pt(9)
+_A4 = Mm(210), Mm(297)
 _DEEPEST = 3
 
 
@@ -89,7 +90,9 @@ class _Writer:
         about.comments = ""
         with contextlib.suppress(ValueError):
             about.created = about.modified = datetime.datetime.fromisoformat(answer.generated_at)
-        footer = self._document.sections[0].footer.paragraphs[0]
+        section = self._document.sections[0]
+        section.page_width, section.page_height = _A4
+        footer = section.footer.paragraphs[0]
         footer.add_run(f"{say('export.made_by', self._language)} · ").font.size = _SMALL
         _add_page_number(footer)
 
@@ -285,7 +288,7 @@ class _Writer:
 
 
 _BARE = Linear(r"\[(\d{1,4})\]")
-_LINK = docx.shared.RGBColor(0x0B, 0x57, 0xD0)
+_LINK = RGBColor(0x0B, 0x57, 0xD0)
 
 
 def _clean(text: str) -> str:

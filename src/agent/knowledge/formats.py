@@ -8,7 +8,6 @@ Runs in the process that reads files (`file_worker`), which may be killed at any
 
 import contextlib
 import logging
-import mimetypes
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -30,34 +29,18 @@ from agent.knowledge.split import Block, Sections, split
 from agent.knowledge.tables import read_table
 from agent.reading.encoding import UnknownEncoding, encoding_of
 from agent.reading.extract import page_text
-from agent.reading.formats import OF_BYTES, OF_FILES, OF_TEXT
-from agent.reading.office import package_kind
-from agent.reading.parts import OLE, CannotRead, FilePart
+from agent.reading.formats import (
+    HEAD,
+    KINDS,
+    OF_BYTES,
+    OF_FILES,
+    OF_TEXT,
+    is_web_page,
+    kind_of_file,
+)
+from agent.reading.parts import CannotRead, FilePart
 from agent.reading.pdf import BROKEN, open_pdf
 
-KINDS: Mapping[str, str] = {
-    ".pdf": "pdf",
-    ".md": "markdown", ".markdown": "markdown", ".mkd": "markdown",
-    ".html": "html", ".htm": "html", ".xhtml": "html",
-    ".txt": "text", ".text": "text",
-    ".csv": "csv", ".tsv": "csv",
-    ".docx": "docx", ".docm": "docx", ".dotx": "docx",
-    ".xlsx": "xlsx", ".xlsm": "xlsx", ".xltx": "xlsx",
-    ".pptx": "pptx", ".pptm": "pptx", ".ppsx": "pptx",
-    ".odt": "odf", ".ods": "odf", ".odp": "odf",
-    ".epub": "epub", ".rtf": "rtf", ".eml": "mail", ".mht": "mail", ".mhtml": "mail",
-    ".json": "json", ".geojson": "json", ".ipynb": "json",
-    ".jsonl": "json_lines", ".ndjson": "json_lines",
-    ".xml": "xml", ".kml": "xml", ".gpx": "xml",
-    ".srt": "subtitles", ".vtt": "subtitles",
-    ".rst": "rst", ".org": "org", ".tex": "tex",
-}  # fmt: skip
-"""Any other file that is text is read as lines."""
-_OLD: Mapping[str, str] = {
-    ".doc": "text", ".wps": "text", ".rtf": "text", ".xls": "csv", ".et": "csv",
-    ".ppt": "text", ".dps": "text", ".msg": "text",
-}  # fmt: skip
-"""Endings of old Office; programs write web pages, RTF and tables of text under them, too."""
 _LARGE = 32 << 20
 MAX_BYTES: Mapping[str, int] = defaultdict(
     lambda: _LARGE,
@@ -70,7 +53,6 @@ MAX_BYTES: Mapping[str, int] = defaultdict(
 )
 """A file beyond these is too large."""
 _MOST_BAD = 0.1
-_HEAD = 1024
 
 
 FAILURES: Mapping[str, str] = {
@@ -95,37 +77,11 @@ def kind_of(path: Path) -> str | None:
 
     None for one that is not read: pictures, sounds, programs, archives. Blocks.
     """
-    ending = path.suffix.lower()
-    named = KINDS.get(ending)
     try:
         with open(path, "rb") as file:
-            head = file.read(_HEAD)
-            if head.startswith(b"PK\x03\x04"):
-                file.seek(0)
-                return package_kind(file) or (named if named in OF_FILES else None)
+            return kind_of_file(file, path.name)
     except OSError:
-        return named
-    if head.startswith(b"%PDF-"):
-        return "pdf"
-    if head.startswith(b"{\\rtf"):
-        return "rtf"
-    if head.startswith(OLE):
-        return "ole" if named in OF_FILES or ending in _OLD else None
-    is_picture = (mimetypes.guess_type(path.name)[0] or "").startswith("image/")
-    if named is None and not is_picture and _is_text(head):
-        start = _without_mark(head)
-        if start.startswith(b"<?xml") and b"<html" not in start:
-            return "xml"
-        return "html" if b"<html" in start or start.startswith(_HTML) else _OLD.get(ending, "lines")
-    return named
-
-
-def _is_text(head: bytes) -> bool:
-    """Tell whether a file without an ending that is known may be text."""
-    try:
-        return bool(head) and (b"\x00" not in head or bool(encoding_of(head)))
-    except UnknownEncoding:
-        return False
+        return KINDS.get(path.suffix.lower())
 
 
 def read_events(path: str, kind: str, first: int = 1) -> Iterator[ReadEvent]:
@@ -150,16 +106,9 @@ def read_events(path: str, kind: str, first: int = 1) -> Iterator[ReadEvent]:
 def _refuse_page(path: str, kind: str) -> None:
     """Raise CannotRead for a web page named .pdf: mostly a site's word that there is no PDF."""
     with open(path, "rb") as file:
-        head = file.read(_HEAD)
-    if kind == "pdf" and b"%PDF-" not in head and _without_mark(head).startswith(_HTML):
+        head = file.read(HEAD)
+    if kind == "pdf" and b"%PDF-" not in head and is_web_page(head):
         raise CannotRead("page_is_html")
-
-
-def _without_mark(head: bytes) -> bytes:
-    return head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-
-
-_HTML = (b"<!doctype html", b"<html", b"<head", b"<body")
 
 
 def text_of(body: bytes) -> tuple[str, str]:

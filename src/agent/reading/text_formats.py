@@ -2,7 +2,8 @@
 
 import email
 import email.policy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from email.message import EmailMessage
 from itertools import chain, groupby
 from typing import Any
@@ -16,8 +17,12 @@ from agent.reading.parts import MAX_CELLS, CannotRead, FilePart, table_parts
 _HEADS = ("From", "To", "Cc", "Date", "Subject")
 
 
-def read_mail(body: bytes) -> Iterator[FilePart]:
-    """Yield a message's head, its text, and the names of what is attached to it."""
+AttachmentReader = Callable[[str, bytes], Iterable[FilePart]]
+"""Take the name and the bytes of what came with a message."""
+
+
+def read_mail(body: bytes, read_attachment: AttachmentReader) -> Iterator[FilePart]:
+    """Yield a message's head, its text, and what is attached to it, each under its name."""
     message: Any = email.message_from_bytes(body, policy=email.policy.default)
     heads = [(name, " ".join(str(message[name] or "").split())) for name in _HEADS]
     if not any(value for _, value in heads):
@@ -28,10 +33,36 @@ def read_mail(body: bytes) -> Iterator[FilePart]:
     if text is not None and (words := _words(text)).strip():
         is_html = text.get_content_subtype() == "html"
         yield FilePart(whole_html(words).text) if is_html else FilePart(words, lines=True)
-    attached = [each.get_filename() or each.get_content_type() for each in _attached(message)]
+    attached = [(each.get_filename() or each.get_content_type(), each)
+                for each in _attached(message)]  # fmt: skip
     if attached:
-        yield FilePart(f"Attachments: {', '.join(attached)}", lines=True)
-        yield FilePart(note=f"what is attached was not read: {', '.join(attached)[:300]}")
+        yield FilePart(f"Attachments: {', '.join(name for name, _ in attached)}", lines=True)
+    unread: list[str] = []
+    for name, part in attached:
+        read = _read_attached(name, part.get_payload(decode=True), read_attachment)
+        if read:
+            yield FilePart(f"# {name}")
+            yield from map(_below, read)
+        else:
+            unread.append(name)
+    if unread:
+        yield FilePart(note=f"what is attached was not read: {', '.join(unread)[:300]}")
+
+
+def _below(part: FilePart) -> FilePart:
+    """Return a part of an attachment with its headings below the attachment's name."""
+    lines = part.text.split("\n")
+    deeper = lines if part.lines else [f"#{line}" if line[:1] == "#" else line for line in lines]
+    return replace(part, text="\n".join(deeper), title="", page=None)
+
+
+def _read_attached(name: str, body: Any, read: AttachmentReader) -> list[FilePart]:
+    """Return what is in an attachment; nothing of one that cannot be read."""
+    try:
+        parts = list(read(name, body)) if isinstance(body, bytes) else []
+    except Exception:  # noqa: BLE001 - a broken attachment takes no message along
+        return []
+    return parts if any(part.text.strip() for part in parts) else []
 
 
 def _words(part: EmailMessage) -> str:
