@@ -26,6 +26,7 @@ from agent.sample.model.request import FunctionCall, ModelReply
 from agent.sample.services.loopback import serve
 from agent.settings import Settings
 from tests.support.memory_reply_cache import MemoryReplyCache
+from tests.support.rows import by_examples
 from tests.support.scripted import ASK, KEY, Scripted, client_for, maps_geo, meter
 from tests.support.standin import Speed
 from tests.support.standins import OpenAIService, Rules
@@ -201,21 +202,7 @@ async def test_retry_after_is_kept() -> None:
     assert caught.value.retry_after == 3600
 
 
-@pytest.mark.parametrize(
-    ("kind", "details"),
-    [
-        ("status", {"status": 500}),
-        ("status", {"status": 503}),
-        ("html", {"status": 502}),
-        ("drop", {}),
-        ("drop_mid_body", {}),
-        ("garbage", {}),
-        ("deep_json", {}),
-        ("cut_json", {}),
-        ("empty", {}),
-        ("hang", {}),
-    ],
-)
+@by_examples
 @pytest.mark.parametrize("times", [1, None])
 async def test_a_passing_fault_is_survived_and_a_lasting_one_is_an_error(
     kind: Any, details: dict[str, Any], times: int | None

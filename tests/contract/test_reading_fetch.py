@@ -18,6 +18,7 @@ from agent.reading.fetch import Fetcher, FetchLimits, HostLimits
 from agent.reading.guard import AddressGuard
 from tests.support.ports import free_port
 from tests.support.reading import Outside, outside_fixture  # noqa: F401 - a fixture
+from tests.support.rows import by_examples
 from tests.support.scripted import meter
 
 MEGABYTE = 1 << 20
@@ -73,17 +74,7 @@ async def test_redirects_are_followed_five_times_and_not_fifty(outside: Outside)
     assert len(outside.asked()) == 12
 
 
-@pytest.mark.parametrize(
-    ("status", "code", "times"),
-    [
-        (404, "page_gone", 1),
-        (410, "page_gone", 1),
-        (403, "page_refused", 1),
-        (451, "page_refused", 1),
-        (500, "unavailable", 2),
-        (503, "unavailable", 2),
-    ],
-)
+@by_examples
 async def test_a_status_is_told_apart(outside: Outside, status: int, code: str, times: int) -> None:
     outside.pages.fail("status", status=status, times=None, match=lambda r, b: r.path == "/a")
     assert (await failure(outside.fetcher(), outside.url("/a"))).code == code

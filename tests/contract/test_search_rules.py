@@ -12,6 +12,7 @@ from agent.search.hits import Endpoint, Hit, HitSearch, WebTask, make_hit
 from agent.search.rules import SearchRules, rules_of, today_here
 from agent.texts import problem_text
 from tests.support.lab import laboratory
+from tests.support.rows import by_examples
 from tests.support.search_bench import Bench, bench_fixture, running_fixture
 from tests.support.search_scripts import GOOGLE, OTHER, ScriptedModels, grounded_reply, meter
 from tests.support.web_search import WRITTEN, Build, build_fixture
@@ -97,22 +98,7 @@ async def test_a_page_whose_own_date_is_too_old_is_dropped_and_one_without_a_dat
     assert every.older_than == ""
 
 
-@pytest.mark.parametrize(
-    ("published", "since", "is_old"),
-    [
-        ("2026-11-13T08:00:00+08:00", "week", True),
-        ("2026-11-14", "week", False),
-        ("Wed, 04 Nov 2026 08:00:00 GMT", "week", True),
-        ("3 days ago", "day", True),
-        ("5小时前", "day", False),
-        ("2 个月前", "month", True),
-        ("Nov 2, 2026", "month", False),
-        ("2026-13-45", "day", False),
-        ("lately", "day", False),
-        (None, "day", False),
-        ("1999-01-01", "", False),
-    ],
-)
+@by_examples
 def test_a_date_is_read_as_services_word_it(
     published: str | None, since: str, is_old: bool
 ) -> None:

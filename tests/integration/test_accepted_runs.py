@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException
 from agent.core.errors import ConfigurationError
 from agent.runs.run_log import AcceptedRun
 from agent.runs.threads import open_saver, serve_from
+from tests.support.rows import by_examples
 
 with pytest.MonkeyPatch.context() as environment:
     # As `langgraph dev` sets them; the server's modules read them when they are imported.
@@ -168,16 +169,7 @@ async def test_what_others_begin_again_or_nobody_could_read_is_not_written_down(
     assert watch.runs == []
 
 
-@pytest.mark.parametrize(
-    ("status", "following", "end"),
-    [
-        ("success", [], "success"),
-        ("success", ["review_plan"], "interrupted"),
-        ("interrupted", ["work"], "interrupted"),
-        ("error", ["work"], "error"),
-        ("timeout", [], "error"),
-    ],
-)
+@by_examples
 async def test_the_end_of_a_run_is_written_down(
     server: Any, watch: Heard, status: str, following: list[str], end: str
 ) -> None:
@@ -202,16 +194,7 @@ def shortened_fixture(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     return heard
 
 
-@pytest.mark.parametrize(
-    ("status", "following", "others", "is_shortened"),
-    [
-        ("success", [], 0, True),
-        ("success", ["review_plan"], 0, False),
-        ("success", [], 1, False),
-        ("interrupted", ["work"], 0, False),
-        ("error", [], 0, False),
-    ],
-)
+@by_examples
 async def test_a_thread_is_shortened_when_its_turn_has_ended_and_nothing_waits(
     server: Any,
     watch: Heard,

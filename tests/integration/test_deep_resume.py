@@ -29,6 +29,7 @@ from tests.support.faults import at, settled
 from tests.support.lab import answer_of, told
 from tests.support.long_lab import MODEL_KEY, Web
 from tests.support.map_fixtures import until
+from tests.support.rows import by_examples
 from tests.support.standin import Fault
 from tests.support.standins import GeminiService, TavilyService
 
@@ -110,20 +111,7 @@ async def run(graph: Any, question: str | None) -> dict[str, Any]:
     return state
 
 
-@pytest.mark.parametrize(
-    "stage",
-    [
-        "deep_plan",
-        "deep_explore",
-        "/search",
-        "/extract",
-        "deep_compress",
-        "deep_review",
-        "deep_report",
-        "claim_check",
-        "revise",
-    ],
-)
+@by_examples
 async def test_a_run_broken_off_at_a_stage_goes_on_without_paying_twice(
     world: World, tmp_path: Path, stage: str
 ) -> None:

@@ -14,6 +14,7 @@ from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import block, task_of
 from agent.texts import say
 from tests.support.lab import ZH, Lab, answer_of, laboratory, tasks, told, with_clock
+from tests.support.rows import by_examples
 
 pytestmark = pytest.mark.node
 SUNDAY = datetime(2026, 11, 22, 10, 2, tzinfo=UTC)
@@ -266,26 +267,7 @@ async def test_what_earlier_turns_found_is_before_the_verdict(lab: Lab) -> None:
     assert block(prompt, "previous_sources")
 
 
-@pytest.mark.parametrize(
-    ("question", "offset", "now"),
-    [
-        ("这周末北京适合去爬长城吗", None, "2026-11-22 周日 18:02 (UTC+8)"),
-        (
-            "这周末北京适合去爬长城吗",
-            -300,
-            "2026-11-22 周日 18:02 (UTC+8)",
-        ),
-        ("is the Bund open now?", None, "2026-11-22 Sun 18:02 (UTC+8)"),
-        (
-            "is the Bund open now?",
-            840,
-            "2026-11-22 Sun 18:02 (UTC+8)",
-        ),
-        ("who won the cricket today?", 330, "2026-11-22 Sun 15:32 (UTC+5:30)"),
-        ("今天有什么新闻", 840, "2026-11-23 周一 00:02 (UTC+14)"),
-        ("今天有什么新闻", None, "2026-11-22 周日 18:02 (UTC+8)"),
-    ],
-)
+@by_examples
 async def test_a_model_is_told_weekday_hour_and_zone_of_the_place_or_else_of_the_user(
     question: str, offset: int | None, now: str
 ) -> None:

@@ -15,6 +15,7 @@ from agent.settings import read_settings
 from agent.texts import Language, _names_converter, _traditional, say
 from tests.integration.test_question_kept import nearby, plan, scripted
 from tests.support.lab import Lab, answer_of, laboratory, told, with_clock
+from tests.support.rows import by_examples
 
 pytestmark = pytest.mark.node
 
@@ -49,16 +50,7 @@ async def test_a_reply_beside_queries_is_not_the_answer(lab: Lab) -> None:
     assert told(state)["places"]
 
 
-@pytest.mark.parametrize(
-    ("question", "tag", "language"),
-    [
-        ("故宮入場料", "ja", "ja"),
-        ("全聚德王府井店 open Monday?", "en", "en"),
-        ("故宫 ticket price", "zh", "zh"),
-        ("我附近哪裡有停車場？", "zh-Hant", "zh-Hant"),
-        ("王府井附近", "zh-HK", "zh-Hant"),
-    ],
-)
+@by_examples
 async def test_code_says_its_own_in_the_language_that_the_model_read(
     lab: Lab, question: str, tag: str, language: Language
 ) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from agent.sandbox import monty, process
 from agent.sandbox.programs import CodeLimits
+from tests.support.rows import by_examples
 from tests.support.sandbox_attacks import ENVIRONMENT, READING, SECRET, WRITING, Attack
 from tests.support.sandbox_programs import GIVEN, GREEDY, MONTY_DIFFERS, TYPICAL
 
@@ -47,26 +48,7 @@ def test_a_program_gives_exactly_what_python_gives(name: str) -> None:
 
 
 @on_linux
-@pytest.mark.parametrize(
-    ("program", "error"),
-    [
-        ("x = 1\n\n1 / 0", "ZeroDivisionError: division by zero (line 3)"),
-        ("def f():\n    return [][1]\nf()", "IndexError: list index out of range (line 2)"),
-        ("x = (1,\nprint(x)", "SyntaxError: '(' was never closed (line 1)"),
-        ("raise KeyError('a\\nb')", r"KeyError: 'a\nb' (line 1)"),
-        ("raise ValueError('a\\nb')", "ValueError: a b (line 1)"),
-        ("Decimal('x')", "decimal.InvalidOperation: [<class 'decimal.ConversionSyntax'>] (line 1)"),
-        ("class E(Exception): pass\nraise E", "E (line 2)"),
-        ("json.loads('{')", "json.decoder.JSONDecodeError: Expecting property name"),
-        ("input()", "EOFError: EOF when reading a line (line 1)"),
-        ("open('/etc/hostname')", "PermissionError: [Errno 1] Operation not permitted"),
-        ("raise SystemExit(3)", "SystemExit: 3 (line 1)"),
-        ("raise SystemExit", ""),
-        ("re.enum.sys.modules['os']._exit(0)", "crash: ended without a result"),
-        ("re.enum.sys.modules['ctypes'].string_at(0)", "crash: SIGSEGV"),
-        ("'a\\0b\\ud800'.encode()", "UnicodeEncodeError: 'utf-8' codec can't encode character"),
-    ],
-)
+@by_examples
 def test_an_error_is_one_line_that_names_the_programs_line(program: str, error: str) -> None:
     assert run(program)[1].startswith(error)
     assert bool(run(program)[1]) == bool(error)
@@ -131,16 +113,7 @@ def test_on_monty_an_import_outside_the_list_is_the_same_error() -> None:
 
 
 @with_monty
-@pytest.mark.parametrize(
-    ("name", "error"),
-    [
-        ("an endless loop", "timeout: more than 0.3 s of computing"),
-        ("a list that grows", "MemoryError"),
-        ("a power of powers", "MemoryError"),
-        ("endless recursion", "RecursionError"),
-        ("a flood of output", "output limit: more than 32000 bytes printed"),
-    ],
-)
+@by_examples
 def test_on_monty_a_greedy_program_ends_at_a_limit(name: str, error: str) -> None:
     tight = CodeLimits(wall_seconds=60, cpu_seconds=0.3, memory_mb=16, output_bytes=2000)
     result = monty.run_program(GREEDY[name], tight, threading.Event())

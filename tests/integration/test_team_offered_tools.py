@@ -9,6 +9,7 @@ from agent.assistants.common.turn import meter_of
 from agent.assistants.team_answer.state import TeamConfiguration
 from agent.assistants.team_answer.tools import offered_tools, wants_map
 from agent.core.budget import no_usage
+from tests.support.rows import by_examples
 from tests.support.team_lab import TeamLab, team_laboratory
 from tests.support.team_steps import Runner, ScriptedMaps, turn, with_runner
 
@@ -21,26 +22,7 @@ async def standing() -> Any:
         yield lab
 
 
-@pytest.mark.parametrize(
-    ("context", "settings", "names"),
-    [
-        ({}, {}, ["search_google", "search_bocha"]),
-        ({}, {"serper_api_key": None}, ["search_google", "search_bocha"]),
-        ({"research_model": "openai:x"}, {"serper_api_key": None}, ["search_bocha"]),
-        ({"web_search": "bocha"}, {}, ["search_bocha"]),
-        ({"web_search": "google"}, {}, ["search_google"]),
-        ({"web_search": "serper"}, {"bocha_api_key": None}, ["search_google"]),
-        (
-            {"research_model": "openai:x"},
-            {"serper_api_key": None, "bocha_api_key": None, "tavily_api_key": "k"},
-            ["search_tavily"],
-        ),
-        ({}, {"tavily_api_key": "k"}, ["search_google", "search_bocha"]),
-        ({"web_search": "tavily"}, {"tavily_api_key": "k"}, ["search_tavily"]),
-        ({"web_search": "off"}, {}, []),
-        ({"web_search": "tavily"}, {}, []),
-    ],
-)
+@by_examples
 async def test_the_engines_offered_are_those_that_are_set_up(
     context: dict[str, Any], settings: dict[str, Any], names: list[str]
 ) -> None:
@@ -63,17 +45,7 @@ async def test_the_engines_offered_are_those_that_are_set_up(
     assert again.gaps == []
 
 
-@pytest.mark.parametrize(
-    ("question", "down", "codes"),
-    [
-        ("青岚大桥是哪一年通车的？", "map_key_missing", []),
-        ("王府井附近的亲子餐厅", "map_key_missing", ["map_key_missing"]),
-        ("青岚大桥是哪一年通车的？", "map_server_down", []),
-        ("王府井附近的亲子餐厅", "map_server_down", ["map_server_down"]),
-        ("青岚大桥是哪一年通车的？", "", []),
-        ("王府井附近的亲子餐厅", "", []),
-    ],
-)
+@by_examples
 async def test_the_map_is_offered_and_missed_only_where_a_place_is_asked_for(
     standing: TeamLab, question: str, down: str, codes: list[str]
 ) -> None:
@@ -89,16 +61,7 @@ async def test_the_map_is_offered_and_missed_only_where_a_place_is_asked_for(
     assert ("maps_weather" in [tool.name for tool in offered.tools]) == wanted
 
 
-@pytest.mark.parametrize(
-    ("question", "routing", "needed"),
-    [
-        ("王府井附近的亲子餐厅", "llm", False),
-        ("王府井附近的亲子餐厅", "rules", True),
-        ("青岚大桥是哪一年通车的？", "rules", False),
-        ("青岚大桥是哪一年通车的？", "always", True),
-        ("116.41,39.91 是哪里", "llm", True),
-    ],
-)
+@by_examples
 def test_rules_are_no_second_opinion_on_what_the_model_read(
     question: str, routing: Any, *, needed: bool
 ) -> None:

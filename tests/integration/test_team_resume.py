@@ -20,6 +20,7 @@ from agent.sample.model.request import ModelReply, ModelTurn
 from tests.support.faults import at
 from tests.support.lab import answer_of, told
 from tests.support.map_fixtures import until
+from tests.support.rows import by_examples
 from tests.support.standin import Fault
 from tests.support.team_lab import ENGINES, ZH, Team, TeamLab, searching, team_laboratory
 
@@ -86,18 +87,7 @@ async def broken_off(lab: TeamLab, held: Fault) -> None:
         await asyncio.wait_for(task, 60)
 
 
-@pytest.mark.parametrize(
-    ("stage", "skip"),
-    [
-        ("team_researcher", 0),
-        ("/search", 0),
-        ("team_researcher", 1),
-        ("team_verifier", 0),
-        ("/search", 1),
-        ("team_verifier", 1),
-        ("team_synthesize", 0),
-    ],
-)
+@by_examples
 async def test_a_discussion_broken_off_goes_on_without_paying_twice(
     tmp_path: Path, engine: str, stage: str, skip: int
 ) -> None:

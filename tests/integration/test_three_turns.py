@@ -11,6 +11,7 @@ from agent.sample.model.request import ModelReply
 from agent.sample.model.text import block
 from tests.integration.test_question_kept import Spoken, nearby, plan, scripted
 from tests.support.lab import Lab, laboratory, told, with_clock
+from tests.support.rows import by_examples
 
 pytestmark = pytest.mark.node
 
@@ -123,17 +124,7 @@ async def test_a_source_of_the_first_answer_is_cited_again_by_the_third(
     assert [source["url"] for source in told(state)["sources"]] == [page["url"]]
 
 
-@pytest.mark.parametrize(
-    ("asked", "between", "edit"),
-    [
-        ("王府井附近有什么好玩的？帮我排一天的行程", "附近有停车场吗", "第二站晚一点"),
-        (
-            "Plan a day around Wangfujing",
-            "Is there a car park near there?",
-            "the second stop later",
-        ),
-    ],
-)
+@by_examples
 async def test_a_planned_day_is_changed_after_another_question(
     lab: Lab, asked: str, between: str, edit: str
 ) -> None:

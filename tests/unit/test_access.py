@@ -14,6 +14,7 @@ from agent.server.auth.api_keys import (
 )
 from agent.server.auth.hosts import Host, parse_host
 from agent.settings import AccessSettings
+from tests.support.rows import by_examples
 
 ANNA, BO = "anna-0123456789abcdef", "bo:with=colon-0123456789"
 KEYS = f"anna:{ANNA}, bo:{BO}"
@@ -126,43 +127,12 @@ def test_the_server_goes_by_every_name_of_this_machine(header: str) -> None:
     assert answers(Access(), header)
 
 
-@pytest.mark.parametrize(
-    "header",
-    [
-        "", ".", "evil.example", "evil.example:2024", "localhost.evil.example",
-        "127.0.0.1.evil.example",
-        "notlocalhost", "0.0.0.0:2024", "10.0.0.1", "128.0.0.1", "[::]", "[fd00::1]:2024", "127.1",
-        "2130706433", "0x7f.1", "localhost@evil.example", "evil.example@localhost",
-        "localhost,evil", "localhost evil", "localhost#evil",
-        "localhost/evil", "localhost:2024:1", "localhost:port",
-        "localhost:999999", "::1", "[::1", "[::1%25lo]", "lоcalhost", "..localhost", ".localhost",
-        "localhost..", "user:pass@localhost", "http://localhost",
-    ],
-)  # fmt: skip
+@by_examples
 def test_it_goes_by_no_other_name(header: str) -> None:
     assert not answers(Access(), header)
 
 
-@pytest.mark.parametrize(
-    ("written", "header", "meant"),
-    [
-        ("tanlu.example.org", "tanlu.example.org", True),
-        ("tanlu.example.org", "TANLU.example.org.:8443", True),
-        ("Tanlu.Example.org.", "tanlu.example.org", True),
-        ("tanlu.example.org", "other.tanlu.example.org", False),
-        ("tanlu.example.org:8443", "tanlu.example.org:8443", True),
-        ("tanlu.example.org:8443", "tanlu.example.org:8444", False),
-        ("tanlu.example.org:8443", "tanlu.example.org", False),
-        ("tanlu.example.org:443", "tanlu.example.org", True),
-        ("192.168.1.20, other", "192.168.1.20:2024", True),
-        ("fd00::20", "[fd00::20]:2024", True),
-        ("[fd00:0::20]:2024", "[fd00::20]:2024", True),
-        ("[fd00::20]:2024", "[fd00::20]", False),
-        ("探路.example", "xn--dzup55g.example", True),
-        ("*", "anything.example:1", True),
-        ("*", "user@anything.example", False),
-    ],
-)
+@by_examples
 def test_further_names_are_those_of_the_setting(written: str, header: str, meant: bool) -> None:
     rules = of(hosts=written)
     assert rules.is_exposed
@@ -187,17 +157,7 @@ def test_an_origin_that_is_none_is_refused_at_once(text: str) -> None:
         of(origins=text)
 
 
-@pytest.mark.parametrize(
-    ("path", "free"),
-    [
-        ("/app", True), ("/app/", True), ("/app/files/0/js/main.js", True),
-        ("/app/files/0/vendor/leaflet.css", True),
-        ("/app/sign-in", True), ("/app/runs/1/answer.md", False), ("/apps", False), ("/ok/", False),
-        ("/app/filesx", False), ("/", True), ("/docs", False), ("/info", False),
-        ("/metrics", False), ("/openapi.json", False), ("/mcp", False), ("/threads", False),
-        ("//app", False),
-    ],
-)  # fmt: skip
+@by_examples
 def test_the_page_can_be_loaded_before_signing_in_and_nothing_else(path: str, free: bool) -> None:
     assert needs_no_key(path) == free
 

@@ -8,6 +8,7 @@ from agent.evidence.markdown import canonical
 from agent.evidence.numbering import Numbering
 from agent.evidence.types import Source
 from agent.search.hits import _distinct, make_hit
+from tests.support.rows import by_examples
 
 SPELLINGS = [
     "https://a.example.com/x", "https://a.example.com/x#top", "http://a.example.com/x",
@@ -37,25 +38,7 @@ def test_what_differs_in_more_than_spelling_is_another_page() -> None:
     assert len({canonical(url) for url in [SPELLINGS[0], *OTHERS]}) == 1 + len(OTHERS)
 
 
-@pytest.mark.parametrize(
-    ("written", "url"),
-    [
-        (" https://a.example/x \n", "https://a.example/x"),
-        ("https://a.example/a b", "https://a.example/a%20b"),
-        ("https://a.example/a|b?q=c|d", "https://a.example/a%7Cb?q=c%7Cd"),
-        ("www.a.example/x", "https://www.a.example/x"),
-        ("//a.example/x", "https://a.example/x"),
-        ("https://a.example/路径", "https://a.example/路径"),
-        ("javascript:alert(1)", None),
-        ("data:text/html,x", None),
-        ("/relative", None),
-        ("https://", None),
-        ("https://a b.example/x", None),
-        ("https://[::1/x", None),
-        (None, None),
-        (["https://a.example"], None),
-    ],
-)
+@by_examples
 def test_an_address_is_read_as_a_browser_completes_it(written: Any, url: str | None) -> None:
     hit = make_hit("t", written, "s")
     assert (hit and hit.url) == url

@@ -20,6 +20,7 @@ from agent.evidence.claims.statements import LINKED, MARKED, Statement, statemen
 from agent.evidence.types import Place, Source
 from agent.models.client import ModelClient
 from agent.texts import say
+from tests.support.rows import by_examples
 
 URL = "https://a.example/"
 SOURCES = {
@@ -459,16 +460,7 @@ def test_a_text_whose_check_broke_says_that_nobody_checked_it() -> None:
     assert done.text[slice(*done.extent)] == "正文。"
 
 
-@pytest.mark.parametrize(
-    ("text", "right"),
-    [
-        ("1人¥30、毎日08:00–22:00", "1人¥40、毎日08:00–22:00"),
-        ("★4.5, 30 Yuan pro Kopf", "★4.5, 40 Yuan pro Kopf"),
-        ("424 m、★4.5", "306 m、★4.5"),
-        ("It is 0.8 km away", "It is 0.31 km away"),
-        ("人均６０元", "人均40元"),
-    ],
-)
+@by_examples
 async def test_what_a_record_knows_is_written_where_the_judge_has_no_words_of_its_own(
     text: str, right: str
 ) -> None:

@@ -12,6 +12,7 @@ from agent.evidence.claims.proof import proved
 from agent.evidence.claims.statements import MARKED, statements
 from agent.evidence.figures import figures
 from agent.evidence.types import Place
+from tests.support.rows import by_examples
 from tests.unit.export_samples import place as sample_place
 
 
@@ -70,18 +71,7 @@ def test_a_visit_within_a_place_s_hours_is_not_taken_for_them(text: str, verdict
     assert outcome.verdict == verdict
 
 
-@pytest.mark.parametrize(
-    ("text", "number", "written"),
-    [
-        ("5,990,000 元", "6490510", "6,490,510 元"),
-        ("1.200 Euro", "2340", "2.340 Euro"),
-        ("4.9", "4.5", "4.5"),
-        ("1.2 km", "0.306", "0.31 km"),
-        ("３０元", "40", "40元"),
-        ("3.5万元", "4", "4.0万元"),
-        ("二百六十元", "280", ""),
-    ],
-)
+@by_examples
 def test_a_right_number_is_written_as_the_wrong_one_was(
     text: str, number: str, written: str
 ) -> None:

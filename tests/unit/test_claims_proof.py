@@ -24,6 +24,7 @@ from agent.evidence.claims.proof import Outcome, proved, wrong_figures
 from agent.evidence.claims.statements import MARKED, Statement, statements
 from agent.models.validation import schema_of
 from agent.texts import say
+from tests.support.rows import by_examples
 
 
 def evidence(**texts: str) -> Evidence:
@@ -67,16 +68,7 @@ def as_it_stands(text: str, outcomes: Sequence[Outcome]) -> str:
     return "".join(part.text for part in parts)
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("故宫门票60元。", "故宫门票60元[^w0-0]。"),
-        ("- **Entry**: 60元.", "- **Entry**: 60元[^w0-0]."),
-        ("Entry is 60 yuan (adults)", "Entry is 60 yuan (adults) [^w0-0]"),
-        ("故宫门票60元。周一闭馆[^w0-0]。", "故宫门票60元。周一闭馆[^w0-0]。"),
-        ("| | 门票 |\n|---|---|\n| 故宫 | 60元 |", "| | 门票 |\n|---|---|\n| 故宫 | 60元 |"),
-    ],
-)
+@by_examples
 def test_what_is_borne_out_where_nothing_is_cited_gets_the_judge_s_source(
     text: str, shown: str
 ) -> None:
@@ -112,17 +104,7 @@ def test_every_gap_of_a_statement_carries_its_own_sign() -> None:
     assert part.text == "故宫门票60元，有免费轮椅†，最早建成†[^w0-0]。"
 
 
-@pytest.mark.parametrize(
-    ("text", "invented"),
-    [
-        ("据此推算：60 × 2 + 30 × 2 = 180 元。", ""),
-        ("据此推算：60 × 2 + 35 × 2 = 190 元。", "35"),
-        ("据此推算：60 × 12 × 2 = 1,440 元；1,440 + 30 = 1,470 元。", ""),
-        ("Our estimate: 60 × 2 + 18 = 138 yuan.", "18"),
-        ("Our estimate: assuming 18 for the bus, 60 × 2 + 18 = 138 yuan.", ""),
-        ("故宫比颐和园贵 60 - 30 = 30 元。", ""),
-    ],
-)
+@by_examples
 def test_every_number_of_a_shown_formula_stands_in_a_source_or_is_assumed(
     text: str, invented: str
 ) -> None:
@@ -140,21 +122,7 @@ def test_a_number_that_is_declared_as_assumed_is_a_term_of_later_formulas() -> N
     assert [one.verdict for one in proved(both, rulings, known)] == ["own", "computed"]
 
 
-@pytest.mark.parametrize(
-    ("text", "calc", "verdict"),
-    [
-        ("两张票120元[^w0-0]。", "60*2", "computed"),
-        ("两张票 120 元，一共 180 元[^w0-0]。", "60*2+30*2", "computed"),
-        ("两张票130元[^w0-0]。", "60*2", "missing"),
-        ("两张票130元[^w0-0]。", "65*2", "unchecked"),
-        ("两张票120元[^w0-0]。", "__import__('os')", "unchecked"),
-        ("两张票120元[^w0-0]。", "120", "unchecked"),
-        ("便宜一半，省30元[^w0-0]。", "60-30", "computed"),
-        ("两张或三张票120–180元[^w0-0]。", "60*2; 60*3", "computed"),
-        ("Two or three tickets are 120–180 yuan[^w0-0].", "60*2, 60*3", "computed"),
-        ("两张或三张票120–190元[^w0-0]。", "60*2; 60*3", "missing"),
-    ],
-)
+@by_examples
 def test_a_sum_counts_where_its_terms_are_known_and_its_value_is_told(
     text: str, calc: str, verdict: str
 ) -> None:
@@ -196,23 +164,7 @@ LINES = evidence(
 )
 
 
-@pytest.mark.parametrize(
-    ("text", "calc", "marked"),
-    [
-        ("Line 2 is 10 minutes faster than Line 10 [^w0-0].", "55-45", None),
-        ("Line 2 is 25 minutes faster than Line 10 [^w0-0].", "55-45", "25 minutes"),
-        ("5 of 23, about 22%, were late [^w0-0].", "5/23*100", None),
-        ("5 of 23, about 35%, were late [^w0-0].", "5/23*100", "35%"),
-        ("55 divided by 23 gives 2.39 [^w0-0].", "55/23", None),
-        ("55 divided by 23 gives 2.42 [^w0-0].", "55/23", "2.42"),
-        ("They cost EUR 2,520 in the half year [^w1-0].", "14*180", None),
-        ("They cost EUR 4,140 in the half year [^w1-0].", "14*180", "EUR 4,140"),
-        ("The first train is there at 8:06 [^w1-0].", "6:24+1:42", None),
-        ("The first train is there at 8:06 [^w1-0].", "6*60+24+60+42", None),
-        ("北湖厂每日处理约36万吨[^w2-0]。", "120*0.3", None),
-        ("Ein Drittel der gut 1.200 Stücke ist so alt [^w3-0].", "400/1200", None),
-    ],
-)
+@by_examples
 def test_the_result_of_a_sum_is_no_part_of_a_name_and_as_exact_as_it_is_written(
     text: str, calc: str, marked: str | None
 ) -> None:
@@ -478,16 +430,7 @@ def test_a_heading_is_told_once_and_words_before_only_where_the_line_above_is_an
     assert statements_block(found[3:], PALACE, MARKED).startswith("row 门票   (In: 故宫)\n")
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
-        {"id": 1, "v": "s", "p": "1.1"},
-        {"id": "1", "v": "s", "p": ["1.1"], "bad": None, "says": None, "confidence": 0.9},
-        {"r": "1 s 1.1"},
-        {"r": "1. S [1.1]", "bad": []},
-        {"r": "1: s, 1.1"},
-    ],
-)
+@by_examples
 def test_a_ruling_is_read_in_the_forms_that_models_write(row: dict[str, Any]) -> None:
     [ruling] = Rulings.model_validate({"rulings": [row]}).rulings
     assert (ruling.id, ruling.v, ruling.p, ruling.bad) == ("1", "s", ["1.1"], [])

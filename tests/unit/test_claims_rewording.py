@@ -17,6 +17,7 @@ from agent.evidence.claims.rewording import (
     sound_wordings,
 )
 from agent.evidence.claims.statements import MARKED, statements
+from tests.support.rows import by_examples
 from tests.unit.test_claims_proof import LINES, PALACE, evidence, judge
 
 
@@ -28,16 +29,7 @@ def test_a_wording_with_figures_or_names_of_its_own_is_not_taken() -> None:
     assert judge(text, PALACE, fix="故宫门票60元，《免票须知》另有规定。", **fields)[1].fix == ""
 
 
-@pytest.mark.parametrize(
-    ("text", "fix", "taken"),
-    [
-        ("Es ist montags um 12 Uhr offen [^w3-0].", "Es ist von 10 bis 21 Uhr offen. [4]", True),
-        ("It opens at ten on Monday [^w3-0].", "It opens at ten from Tuesday to Sunday. [4]", True),
-        ("A3比Q7多耗11瓦[^w3-0]。", "Q7比A3多耗11瓦。[4]", True),
-        ("It is open [^w3-0].", "It is open, says Ann Lee. [4]", False),
-        ("It is open [^w3-0].", "It is open till 23:00. [4]", False),
-    ],
-)
+@by_examples
 def test_a_noun_of_german_a_weekday_and_a_name_beside_chinese_are_no_new_names(
     text: str, fix: str, *, taken: bool
 ) -> None:
@@ -65,20 +57,7 @@ def test_a_price_for_one_person_is_a_price_a_person(text: str) -> None:
     assert outcome.verdict == "unchecked"
 
 
-@pytest.mark.parametrize(
-    ("fix", "text"),
-    [
-        ("故宫门票60元。", "故宫门票60元[^w0-0]。"),
-        ("Entry is 60 yuan.", "Entry is 60 yuan [^w0-0]."),
-        ("Entry is 60 yuan. [1]", "Entry is 60 yuan [^w0-0]."),
-        ("门票60元。[1]", "门票60元[^w0-0]。"),
-        (
-            "Entry [1] is 60 yuan, on Monday 30. [1] [2]",
-            "Entry [^w0-0] is 60 yuan, on Monday 30 [^w0-0][^w1-0].",
-        ),
-        ("你们是两个人 [0]。", "你们是两个人。"),
-    ],
-)
+@by_examples
 def test_a_new_wording_cites_before_its_stop_and_nothing_for_what_the_reader_said(
     fix: str, text: str
 ) -> None:
@@ -133,17 +112,7 @@ def test_an_item_does_not_lean_on_the_one_before_that_is_said_anew() -> None:
     assert behind.plain == "It is big."
 
 
-@pytest.mark.parametrize(
-    ("text", "bad", "says", "new", "shown"),
-    [
-        ("故宫票价80元，周一闭馆", "80元", "60 元", "故宫票价60元，周一闭馆", True),
-        ("Entry is 80 yuan on Monday", "80 yuan", "60 yuan", "Entry is 60 yuan on Monday", True),
-        ("故宫票价60元，有轮椅", "有轮椅", "", "故宫票价60元", True),
-        ("故宫票价80元，周一闭馆", "80元", "60 元", "故宫票价80元", False),
-        ("故宫票价80元，周一闭馆", "80元", "60 元", "故宫门票60元，周一不开", False),
-        ("有轮椅", "有轮椅", "", "有", False),
-    ],
-)
+@by_examples
 def test_a_wording_that_only_leaves_out_or_takes_a_source_s_words_needs_no_judge(
     text: str, bad: str, says: str, new: str, *, shown: bool
 ) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from agent.evidence.citations import NOT_FOUND
 from agent.evidence.claims.statements import MARKED, Splitter, Statement, statements
+from tests.support.rows import by_examples
 
 
 def plain(text: str) -> list[str]:
@@ -18,17 +19,7 @@ def test_markers_belong_to_the_sentence_before_them_and_are_no_words_of_it() -> 
     assert (second.plain, second.cited) == ("周一闭馆。", ("w1-0",))
 
 
-@pytest.mark.parametrize(
-    ("text", "sentences"),
-    [
-        ("Go to no. 3 first. Then rest.", ["Go to no. 3 first.", "Then rest."]),
-        ("# Head\n\nA fact.", ["A fact."]),
-        ("**Prices**\n\n- One is 3 yuan.\n- Two is 4.", ["One is 3 yuan.", "Two is 4."]),
-        ("**It is free on Mondays.**", ["It is free on Mondays."]),
-        ("```\ncode = 1\n```\nText.", ["Text."]),
-        ("---\n***\n", []),
-    ],
-)
+@by_examples
 def test_headings_and_code_state_nothing(text: str, sentences: list[str]) -> None:
     assert plain(text) == sentences
 

@@ -5,6 +5,7 @@ import pytest
 from agent.evidence.claims.judging import Ruling
 from agent.evidence.claims.proof import proved
 from agent.evidence.claims.statements import MARKED, statements
+from tests.support.rows import by_examples
 from tests.unit.test_claims_proof import evidence, judge
 
 TERMS = evidence(
@@ -13,20 +14,7 @@ TERMS = evidence(
 )
 
 
-@pytest.mark.parametrize(
-    ("text", "calc", "verdict", "value"),
-    [
-        ("It is due by 6 December 2026[^w0-0].", "2026-11-06+30", "computed", ""),
-        ("12 月 6 日前要重做[^w0-0]。", "2026-11-06+30", "computed", ""),
-        ("It is due by 8 December[^w0-0].", "2026-11-06+30", "missing", "2026-12-06"),
-        (
-            "Six weeks before 1 February 2027 is 28 December 2026[^w1-0].",
-            "2027-02-01-6*7", "missing", "2026-12-21",
-        ),
-        ("It is due 30 days after 6 November[^w0-0].", "2026-11-06+30", "computed", ""),
-        ("Both days, 8 and 9 December, would do[^w0-0].", "2026-11-06+30", "unchecked", ""),
-    ],
-)  # fmt: skip
+@by_examples
 def test_the_last_day_of_a_term_is_proved_from_the_day_it_runs_from(
     text: str, calc: str, verdict: str, value: str
 ) -> None:
@@ -103,18 +91,7 @@ def test_a_shown_sum_that_is_wrong_is_written_right_whoever_judges(
     assert outcome.right == (right,)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "600 − 320 = 280 元",
-        "4 × 80 = 500 元",
-        "2 × 150–600 = 400–1,200 元",
-        "150 ÷ 600 = 25%",
-        "600 元 − 150 m = 100",
-        "甲 = 320 元",
-        "320 ÷ 600 ≈ 0.53",
-    ],
-)
+@by_examples
 def test_a_sum_that_is_right_or_of_which_a_term_is_not_known_is_left(text: str) -> None:
     [one] = statements(text, MARKED)
     [outcome] = proved([one], {}, PRICES)

@@ -9,6 +9,7 @@ from agent.cli.parser import build_parser, join_negative_values
 from agent.cli.request import MAX_QUESTION, AskRequest, read_request
 from agent.client.connection import checked_settings
 from agent.core.errors import ConfigurationError, InputError
+from tests.support.rows import by_examples
 
 THREAD = "0b9f2f3e-5d2c-4c33-9f57-1c1d5a4f0a11"
 
@@ -189,21 +190,7 @@ def test_settings_for_a_server_take_its_types() -> None:
     assert checked_settings({}, {}, saves=True) == {}
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("nothing", "1"),
-        ("max_research_loops", "11"),
-        ("max_research_loops", "0"),
-        ("max_research_loops", "two"),
-        ("max_research_loops", "true"),
-        ("max_run_seconds", "true"),
-        ("max_run_seconds", "nan"),
-        ("max_run_seconds", "inf"),
-        ("web_search", "yahoo"),
-        ("review_plan", "maybe"),
-    ],
-)
+@by_examples
 def test_a_setting_the_server_would_drop_or_refuse_is_named(key: str, value: str) -> None:
     with pytest.raises(ConfigurationError, match=key):
         checked_settings({key: value}, SCHEMA)

@@ -16,7 +16,7 @@ from agent.evidence.types import Constraints, Place
 from agent.export.markdown import place_table
 from agent.server.mcp_tools import AnswerPlace
 from agent.texts import say
-from tests.support.rows import rows
+from tests.support.rows import by_examples, rows
 from tests.unit.test_evidence_mentions import place
 
 
@@ -130,16 +130,7 @@ def test_a_verdict_by_the_name_does_not_repeat_the_name_that_stands_above_it() -
         assert texts == [by_name, by_kind]
 
 
-@pytest.mark.parametrize(
-    ("category", "expected"),
-    [
-        ("中餐厅", "satisfied"),
-        ("咖啡厅", "unknown"),
-        ("博物馆", "violated"),
-        ("生活服务场所", "unknown"),
-        (None, "unknown"),
-    ],
-)
+@by_examples
 def test_of_what_kind_a_place_is_says_its_category_alone(
     category: str | None, expected: str
 ) -> None:
@@ -157,79 +148,7 @@ def test_places_of_a_question_without_demands_are_left_as_they_are() -> None:
     assert judged([record()], {}, "zh") == [record()]
 
 
-@pytest.mark.parametrize(
-    ("hours", "day", "at", "expected"),
-    [
-        ("周二至周日 09:00-17:00", 1, None, "violated"),
-        ("周二至周日 09:00-17:00", 2, None, "satisfied"),
-        ("周二至周日 09:00-17:00", 2, "16:59", "satisfied"),
-        ("周二至周日 09:00-17:00", 2, "17:00", "violated"),
-        ("周二到周日09:00~17:00；周一闭馆", 1, "10:00", "violated"),
-        ("周一至周日 09:00-17:00(16:30停止入场)", 1, "10:00", "satisfied"),
-        ("周一至周五 11:00-14:00,17:00-22:00", 3, "15:00", "violated"),
-        ("周一至周五 11:00-14:00,17:00-22:00", 3, "21:00", "satisfied"),
-        ("周一至周五 11:00-14:00；周六,周日 10:00-22:00", 7, "21:00", "satisfied"),
-        ("周一至周五 11:00-14:00；周六,周日 10:00-22:00", 5, "21:00", "violated"),
-        ("18:00-次日02:00", 6, "01:30", "satisfied"),
-        ("周五至周六 18:00-02:00", 7, "01:30", "satisfied"),
-        ("周五至周六 18:00-02:00", 5, "01:30", "violated"),
-        ("周六至周一 10:00-18:00", 7, "12:00", "satisfied"),
-        ("24小时营业", 1, "03:00", "satisfied"),
-        ("全天开放", 1, "03:00", "satisfied"),
-        ("每天 10:00-24:00", 4, "23:59", "satisfied"),
-        ("工作日 09:00-18:00", 6, "12:00", "violated"),
-        ("Mon-Sat 09:00–20:00", 7, None, "violated"),
-        ("daily 09:00-20:00", 7, "19:00", "satisfied"),
-        ("周一、周三至周日 10:00-18:00", 2, None, "violated"),
-        ("随乐园开放", 1, "10:00", "unknown"),
-        ("急诊全天", 1, "10:00", "unknown"),
-        ("4月1日-10月31日 08:30-17:00", 1, "10:00", "unknown"),
-        ("周一至周日 09:00-17:00 法定节假日除外", 1, "10:00", "satisfied"),
-        ("午餐11:00-14:00晚餐17:00-21:00", 3, "15:00", "violated"),
-        ("上午11点--晚上9点半", 3, "21:15", "satisfied"),
-        ("早10：00-晚10:00", 3, "21:30", "satisfied"),
-        ("Tue-Sun 17:30-23:00, closed Mon", 6, "18:00", "satisfied"),
-        ("10:00-18:00, closed on Mondays", 1, None, "violated"),
-        ("Daily 8am-8pm", 7, "19:30", "satisfied"),
-        ("09:00-17:00(16:00停止入馆)，逢周一闭馆", 1, None, "violated"),
-        ("每周三店休，其余时间 12:00-20:00", 4, "12:30", "satisfied"),
-        ("8:30-17:00，周一、周四闭园维护", 4, None, "violated"),
-        ("周一至周五 08:00-17:30，周末及节假日休息", 6, None, "violated"),
-        ("09:00-21:00，除夕至正月初二休息", 2, "15:00", "satisfied"),
-        ("周一至周日 11:00-22:00 非营业时段 2026-02-15至2026-02-18 全天", 2, "15:00", "satisfied"),
-        (
-            "旺季(4月1日-10月31日) 06:00-20:00；淡季(11月1日-3月31日) 06:30-19:00",
-            2,
-            "19:30",
-            "unknown",
-        ),
-        (
-            "旺季(4月1日-10月31日) 06:00-20:00；淡季(11月1日-3月31日) 06:30-19:00",
-            2,
-            "10:00",
-            "satisfied",
-        ),
-        ("夏季 08:00-20:00，冬季 09:00-18:00", 2, "21:00", "violated"),
-        ("仅6月至9月开放，10:00-19:00", 2, "20:00", "violated"),
-        ("暂停营业", 2, None, "violated"),
-        ("10:00-21:00（周五至周日延长至22:30）", 6, "22:00", "satisfied"),
-        ("10:00-21:00（周五至周日延长至22:30）", 4, "22:00", "violated"),
-        ("11:00-22:00，周末延至次日1:00", 6, "23:30", "satisfied"),
-        ("10:30-22:30 全年无休", 1, None, "satisfied"),
-        ("24小时不打烊", 1, "03:00", "unknown"),
-        ("寒暑假 9:00-17:00；学期内 周三至周五15:00-20:00", 3, "10:00", "unknown"),
-        ("9:30-17:30，每周一闭馆，遇法定节假日顺延", 2, "18:00", "violated"),
-        ("Sun-Thu 17:00-01:00, Fri & Sat 17:00-03:00", 6, "23:00", "satisfied"),
-        ("Open daily from 10 a.m. to midnight", 3, "23:00", "satisfied"),
-        ("Mon to Fri 9am - 5pm", 3, "16:30", "satisfied"),
-        ("8am till late", 3, "10:00", "unknown"),
-        ("17:00-26:00", 2, "23:30", "satisfied"),
-        ("8:00---客人走为止", 2, "10:00", "unknown"),
-        ("10--10", 2, "11:00", "unknown"),
-        ("周一至周日 09:00-1...", 2, "10:00", "unknown"),
-        (None, 1, "10:00", "unknown"),
-    ],
-)
+@by_examples
 def test_hours_are_read_whole_or_not_at_all(
     hours: str | None, day: int, at: str | None, expected: str
 ) -> None:
@@ -247,17 +166,7 @@ def test_a_time_without_a_day_has_to_fit_every_day_on_which_a_place_opens() -> N
     assert all_year(weekly_hours("周一闭馆")) is None
 
 
-@pytest.mark.parametrize(
-    ("hours", "expected"),
-    [
-        ("周一至周日 10:00-22:00", "satisfied"),
-        ("周一至周日 10:00-21:30", "violated"),
-        ("18:00-02:00", "satisfied"),
-        ("全天营业", "satisfied"),
-        ("周一至周四 10:00-21:00；周五至周日 10:00-23:00", "unknown"),
-        (None, "unknown"),
-    ],
-)
+@by_examples
 def test_who_closes_at_the_hour_is_open_until_then(hours: str | None, expected: str) -> None:
     assert outcome({"open_until": "22:00"}, open_time=hours) == (expected, "open_time")
 
@@ -320,21 +229,7 @@ def test_a_place_of_the_kind_itself_says_it_once() -> None:
     assert cafe["verdicts"][0]["text"] == "café"
 
 
-@pytest.mark.parametrize(
-    ("keywords", "category", "is_other"),
-    [
-        (["美食"], "步行街", True),
-        (["餐厅", "美食"], "火锅店", False),
-        (["美食"], "咖啡厅", False),
-        (["景点"], "停车场", True),
-        (["停车场"], "公共停车场", False),
-        (["景点", "停车场"], "停车场", False),
-        (["景点"], "步行街", False),
-        (["博物馆"], "纪念馆", False),
-        (["博物馆"], None, False),
-        ([], "停车场", False),
-    ],
-)
+@by_examples
 def test_a_place_is_of_no_kind_that_was_searched(
     keywords: list[str], category: str | None, *, is_other: bool
 ) -> None:

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
 from agent.assistants.common.conversation import conversation, known_words
 from agent.evidence.types import Source
+from tests.support.rows import by_examples
 
 TABLE = "| 店 | 人均 |\n|---|---|\n| 甲 | ¥40 |\n| 乙 | ¥60 |\n| 丙 | ¥80 |"
 
@@ -53,24 +53,7 @@ def test_only_older_answers_are_cut_short_and_the_last_is_kept_as_far_as_it_deci
     assert newest == f"assistant: {last}"
 
 
-@pytest.mark.parametrize(
-    ("question", "answer", "remembered"),
-    [
-        (
-            "And then?",
-            "Fine [1](u). It costs 9 yuan†. Go.",
-            "Fine . It costs 9 yuan (not in the sources). Go.",
-        ),
-        (
-            "还有呢？",
-            "1. **和平菓局**：300米†。适合孩子。",
-            "1. **和平菓局**：300米（来源里没有）。适合孩子。",
-        ),
-        ("And?", "| c | ¥9 † |", "| c | ¥9 (not in the sources) |"),
-        ("And?", "It is 9 km‡.", "It is 9 km (a source says otherwise)."),
-        ("And?", "No sign here.", "No sign here."),
-    ],
-)
+@by_examples
 def test_what_no_source_bears_is_remembered_as_such(
     question: str, answer: str, remembered: str
 ) -> None:

@@ -12,6 +12,7 @@ from agent.core.budget import Budget, Budgets, Limits, add_usage, no_usage
 from agent.core.errors import AgentError, BudgetExceeded, ConfigurationError, ProviderError
 from agent.core.redaction import ScrubbingFilter, hide, scrub
 from agent.settings import read_settings
+from tests.support.rows import by_examples
 
 LIMITS = Limits(10, 10, 10, 1000, 100, 20)
 
@@ -68,19 +69,7 @@ def test_a_map_command_that_is_no_json_list_names_the_variable(
         read_settings()
 
 
-@pytest.mark.parametrize(
-    ("variables", "mode"),
-    [
-        ({}, "offline"),
-        ({"AMAP_MAPS_API_KEY": "map"}, "offline"),
-        ({"GEMINI_API_KEY": "key"}, "online"),
-        ({"GOOGLE_API_KEY": "key"}, "online"),
-        ({"OPENAI_API_KEY": "key"}, "online"),
-        ({"OPENAI_BASE_URL": "http://127.0.0.1:11434/v1"}, "online"),
-        ({"GEMINI_API_KEY": ""}, "offline"),
-        ({"GEMINI_API_KEY": "key", "TANLU_MODE": "offline"}, "offline"),
-    ],
-)
+@by_examples
 def test_auto_is_offline_only_when_no_model_is_configured(
     monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], mode: str
 ) -> None:

@@ -15,6 +15,7 @@ from agent.assistants.deep_research.compress_topic import (
 from agent.assistants.deep_research.state import TopicResult, UsefulPage
 from agent.assistants.deep_research.write_report import page_lines
 from agent.core.strings import estimated_tokens
+from tests.support.rows import by_examples
 
 TEXT = (
     "# 托管许可\n\nConductor 可以自行托管。免费许可最多连接一个执行器。"
@@ -82,17 +83,7 @@ def test_notes_are_as_long_as_their_pages_deserve_f9(tokens: int, share: int, wo
     assert _words([page], share, "en") == pytest.approx(words / 2, abs=50)
 
 
-@pytest.mark.parametrize(
-    ("line", "open_"),
-    [
-        ("OPEN: 许可多少钱[^t0-0]", "许可多少钱"),
-        ("**OPEN:** the price", "the price"),
-        ("- OPEN：两页说法不一", "两页说法不一"),
-        ("OPEN: nothing.", ""),
-        ("OPEN: 无", ""),
-        ("OPEN:", ""),
-    ],
-)
+@by_examples
 def test_what_notes_leave_open_is_taken_out_of_them_f2(line: str, open_: str) -> None:
     notes, said = _without_open(f"许可有两种[^t0-0]。\n{line}\n")
     assert (notes.strip(), said) == ("许可有两种[^t0-0]。", open_)

@@ -12,6 +12,7 @@ from agent.evidence.numbering import carry_over
 from agent.evidence.types import Source
 from tests.support.cpu_time import takes_less
 from tests.support.page_sources import source
+from tests.support.rows import by_examples
 
 SOURCES = {
     name: source(name) for name in ("w0-0", "w0-1", "w0-2", "w0-3", "w0-10", "w1-0", "a1-0", "p0-0")
@@ -89,37 +90,7 @@ def test_d10_an_id_of_the_turn_before_is_cited_under_its_new_name() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("written", "read"),
-    [
-        ("[^w0-2, ^a1-0]", ["w0-2", "a1-0"]),
-        ("[^w0-2][^w0-3]", ["w0-2", "w0-3"]),
-        ("[^w0-2,w0-3]", ["w0-2", "w0-3"]),
-        ("【^w0-2】", ["w0-2"]),
-        ("【w0-2】", ["w0-2"]),
-        ("〔^w0-2〕", ["w0-2"]),
-        ("「^w0-2」", ["w0-2"]),
-        ("［^w0-2］", ["w0-2"]),
-        ("[w0-2]", ["w0-2"]),
-        ("[ ^W0-2 ]", ["w0-2"]),
-        ("\\[^w0-2\\]", ["w0-2"]),
-        ("[^w0-2][^w0-2] [^w0-2]", ["w0-2"]),
-        ("[^w0_2]", ["w0-2"]),
-        ("[^w0.2]", ["w0-2"]),
-        ("[^w0 -2]", ["w0-2"]),
-        ("[W0–2]", ["w0-2"]),
-        ("<sup>w0-2</sup>", ["w0-2"]),
-        ("<sup>^w0-2</sup>", ["w0-2"]),
-        ("[[w0-2]]", ["w0-2"]),
-        ("[[^w0-2, a1-0]](https://x.example/)", ["w0-2", "a1-0"]),
-        ("[^w0/2]", ["w0-2"]),
-        ("[^w0:2]", ["w0-2"]),
-        ("[^w0-2.]", ["w0-2"]),
-        ("[#w0-2]", ["w0-2"]),
-        ('["w0-2"]', ["w0-2"]),
-        ("[**w0-2**]", ["w0-2"]),
-    ],
-)
+@by_examples
 def test_variants_of_a_marker_that_models_write_are_understood(
     written: str, read: list[str]
 ) -> None:
@@ -128,30 +99,7 @@ def test_variants_of_a_marker_that_models_write_are_understood(
     assert re.sub(r" +(?=b)", "", out) == f"a{links}b"
 
 
-@pytest.mark.parametrize(
-    ("written", "read"),
-    [
-        ("(w0-0)", ["w0-0"]),
-        ("（w0-0）", ["w0-0"]),
-        ("(see w0-0, w0-1)", ["w0-0", "w0-1"]),
-        ("{w0-0}", ["w0-0"]),
-        ("[^w1-0, p. 1]", ["w1-0"]),
-        ("[^w1-0, pp. 3-4]", ["w1-0"]),
-        ("[^w1-0，第 3 页]", ["w1-0"]),
-        ("【w1-0†source】", ["w1-0"]),
-        ("【w1-0†L3-L5】", ["w1-0"]),
-        ("[w0-0–w0-1]", ["w0-0", "w0-1"]),
-        ("[w0-0-w0-1]", ["w0-0", "w0-1"]),
-        ("<w0-1>", ["w0-1"]),
-        ("[^w0-0/w0-1]", ["w0-0", "w0-1"]),
-        ("[^w0-0|w0-1]", ["w0-0", "w0-1"]),
-        ("[^w0-0 and w0-1]", ["w0-0", "w0-1"]),
-        ("[来源: w0-0]", ["w0-0"]),
-        ("（来源：w0-0、a1-0）", ["w0-0", "a1-0"]),
-        ("[Source: w0-0]", ["w0-0"]),
-        ("[w0-0: the official site]", ["w0-0"]),
-    ],
-)
+@by_examples
 def test_f9_no_habit_of_citing_leaks_an_id_into_the_text(written: str, read: list[str]) -> None:
     links = "".join(link(number, name) for number, name in enumerate(read, 1))
     assert cite(f"a{written}。b") == f"a{links}。b"
@@ -159,16 +107,7 @@ def test_f9_no_habit_of_citing_leaks_an_id_into_the_text(written: str, read: lis
     assert "".join(map(pieces.feed, f"a{written}。b")) + pieces.flush() == f"a{links}。b"
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("a w0-2. b", "a {}. b"),
-        ("甲w0-2，乙", "甲{}，乙"),
-        ("w0-2", "{}"),
-        ("w9-9 w0-2.5 xw0-2 w0-21 W0-2 w0-2/x", "w9-9 w0-2.5 xw0-2 w0-21 W0-2 w0-2/x"),
-        ("`w0-2` and a w", "`w0-2` and a w"),
-    ],
-)
+@by_examples
 def test_a_bare_id_is_a_citation_where_it_is_known(text: str, shown: str) -> None:
     for size in (1, 2, 3, 100):
         citer = Citer(SOURCES)
@@ -261,27 +200,7 @@ def test_a_link_the_model_wrote_is_taken_out(written: str, kept: str, removed: i
     assert citer.links_removed == removed
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "plain [brackets] and (parens), a < b, 5 > 3! done",
-        "- [ ] task\n- [x] done\n",
-        "`[^w0-0] https://evil.example [a](b)` stays",
-        "```py\nx = '[^w0-0](https://evil.example)'\n```\nafter",
-        "~~~\n[a](b)\n~~~\n",
-        "1. x\n   ```\n   [a](b)\n   ```\n2. y",
-        "1. x\n\n    ```py\n    [a](b)\n    ```\n2. y",
-        "math \\[ x^2 \\] and \\(y\\)",
-        "| a | b |\n|---|---|\n| 1 | 2 |",
-        "regex [^0-9] and [^note]",
-        "covid [covid19-2] 【攻略】王府井［注］「说明」〔1〕",
-        "https 与 http 的区别; javascript: the good parts; www",
-        "见 https://e.example/w0-0 。",
-        "<br> <b>x</b>",
-        "end with a backslash \\",
-        "第[一]章",
-    ],
-)
+@by_examples
 def test_ordinary_markdown_and_code_stay_as_they_are(text: str) -> None:
     citer = Citer(SOURCES)
     assert citer.feed(text) + citer.flush() == text

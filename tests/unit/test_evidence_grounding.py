@@ -12,6 +12,7 @@ from agent.evidence.grounding import (
     without_unsupported,
 )
 from agent.evidence.types import Source
+from tests.support.rows import by_examples
 
 REDIRECT = "https://vertexaisearch.cloud.google.com/grounding-api-redirect/"
 
@@ -182,19 +183,7 @@ def test_d15_a_maps_chunk_is_a_place_that_can_be_cited() -> None:
     assert result.sources[0]["kind"] == "place"
 
 
-@pytest.mark.parametrize(
-    ("title", "kept"),
-    [
-        ("Wikipedia", "Wikipedia"),
-        ("故宫博物院官网", "故宫博物院官网"),
-        ("en.wikipedia.org", "en.wikipedia.org"),
-        ("www.bbc.co.uk", "www.bbc.co.uk"),
-        ("  two\nlines ", "two lines"),
-        (None, "vertexaisearch.cloud.google.com"),
-        ("", "vertexaisearch.cloud.google.com"),
-        (7, "vertexaisearch.cloud.google.com"),
-    ],
-)
+@by_examples
 def test_d16_the_title_is_kept_as_it_is_and_never_loses_the_citation(title: Any, kept: str) -> None:
     metadata = {
         "groundingChunks": [chunk("a", title)],
@@ -286,37 +275,12 @@ def test_get_citations_reads_only_what_is_usable() -> None:
     assert get_citations(metadata) == [Support(text="A", start=0, end=1, part=0, chunks=(0, 2))]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "没有查到2026年的官方票价。",
-        "网上没有相关资料。",
-        "查不到官网。",
-        "门票暂无说明。",
-        "No page found gives monthly active users of Zed for October 2026.",
-        "None of these pages says which one is nearest to the Eiffel Tower.",
-        "The official page found does not name the default.",
-        "The date could not be found.",
-        "米其林餐廳的最新名單沒有查到。",
-        "Not found: временные выставки на завтра.",
-    ],
-)
+@by_examples
 def test_a_sentence_that_something_was_not_found_is_known_as_one(text: str) -> None:
     assert says_not_found(text)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Zed has more than 150,000 monthly active users according to its founders.",
-        "Its founders speak of 150,000 users, but no source confirms it.",
-        "请告诉我您所在的城市或区域，我才能推荐附近适合老人散步的公园。",
-        "故宫周一闭馆，不收现金。",
-        "北京无障碍出租车可以预约。",
-        "A park found nowhere else; it opens at six.",
-        "Музей бесплатный и закрыт по понедельникам.",
-    ],
-)
+@by_examples
 def test_a_claim_is_not_taken_for_a_remark_that_nothing_was_found(text: str) -> None:
     assert not says_not_found(text)
 

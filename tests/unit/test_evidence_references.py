@@ -18,6 +18,7 @@ from agent.evidence.references import (
 )
 from agent.evidence.types import Source
 from tests.support.page_sources import source
+from tests.support.rows import by_examples
 
 
 def test_the_list_of_sources_is_written_by_code_with_escaped_titles() -> None:
@@ -181,41 +182,7 @@ def _without_list(text: str, size: int) -> str:
     return "".join(map(kept.feed, chunks)) + kept.flush()
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        (
-            "It is so [^w0-0].\n\n**Sources:** 2: Merge documentation [^w0-1]",
-            "It is so [^w0-0].\n",
-        ),
-        ("如此[^w0-0]。\n\n## 参考资料\n\n1. 官网 [^w0-0]\n2. [^w0-1]\n", "如此[^w0-0]。\n"),
-        ("如此[^w0-0]。\n\n来源：\n- 高德地图\n- sqlite.org\n", "如此[^w0-0]。\n"),
-        ("So [^w0-0].\n\n**Sources**\n\namap.com\nsqlite.org", "So [^w0-0].\n"),
-        ("So [^w0-0].\n\n---\n\nReferences\n[1] Title, https://a.example", "So [^w0-0].\n"),
-        ("So [^w0-0].\n\n[^w0-0]: Title https://a.example\n[^1]: Other", "So [^w0-0].\n"),
-        ("One\n---\n[^w0-0] says so.\n\n---", "One\n---\n[^w0-0] says so.\n\n---"),
-        ("So.\n\nSources\n- not a site\n", "So.\n\nSources\n- not a site\n"),
-        ("So.\n\nReferences\n- [^w0-0] SQLite\n- https://sqlite.org/x\n", "So.\n"),
-        ("如此。\n\n**来源**：[^w0-0]、[^w0-1]", "如此。\n"),
-        ("如此。\n\n来源：高德地图、shuzizhou.com", "如此。\n"),
-        ("So.\n\nSources: [^w0-0], [^w0-1].", "So.\n"),
-        ("如此。\n\n信息来源：[^w0-0]、[^w0-1]。", "如此。\n"),
-        ("如此。\n\n**数据来源**\n- [^w0-0] 国家统计局\n", "如此。\n"),
-        ("So.\n\n## Sources consulted\n- [Airflow](https://a.b)\n", "So.\n"),
-        ("So.\n\nReferences\n[1] A. B. All you need. 2017. https://arxiv.org/abs/1\n", "So.\n"),
-        ("如此。\n\n**資料來源**：\n- 官網 [^w0-0]\n", "如此。\n"),
-        ("So.\n\n**Quellen:**\n1. [^w0-0]\n2. https://a.b\n", "So.\n"),
-        ("これ。\n\n出典：[^w0-0]", "これ。\n"),
-        ("これ。\n\n**参考**\n- caixun.net\n- ntv.cn", "これ。\n"),
-        ("これ。\n\n参考情報：\n- 高徳地図 [^w0-0]\n", "これ。\n"),
-        ("如此。\n\n参考：周末人多，建议早去。\n", "如此。\n\n参考：周末人多，建议早去。\n"),
-        ("Zo.\n\n**Bronnen**\n- a.nl\n- b.nl\n", "Zo.\n"),
-        ("그렇다.\n\n출처: [^w0-0], [^w0-1]", "그렇다.\n"),
-        ("Так.\n\n### Источники\n- [^w0-0] Музей\n", "Так.\n"),
-        ("كذا.\n\n**المصادر:**\n- [^w0-0]\n", "كذا.\n"),
-        ("So.\n\n*Sources: Amap, chnmuseum.cn and dpm.org.cn*\n", "So.\n"),
-    ],
-)
+@by_examples
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_a_list_of_sources_that_the_model_writes_itself_is_dropped(
     text: str, shown: str, size: int
@@ -223,19 +190,7 @@ def test_a_list_of_sources_that_the_model_writes_itself_is_dropped(
     assert _without_list(text, size) == shown
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "The sources of the Nile are two [^w0-0].\n\n- one\n",
-        "## Sources\n\nThe White Nile comes from Lake Victoria [^w0-0].\n\nMore.",
-        "Sources: the White Nile begins at Lake Victoria and is the longer one [^w0-0].",
-        "**来源**\n\n1. 长江发源于唐古拉山。[^w0-0]\n",
-        "a\n- s\n  so\n\n# Source code\n",
-        "如此。\n\n来源：高德地图记录的营业时间，节假日可能不同。",
-        "## 数据来源\n\n1. 统计局的数字只到2024年。[^w0-0]\n",
-        "So.\n\n## Sources used\n\nThe two reports disagree, so both are given [^w0-0].\n",
-    ],
-)
+@by_examples
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_text_about_sources_is_no_list_of_them(text: str, size: int) -> None:
     assert _without_list(text, size) == text
@@ -249,33 +204,13 @@ LISTED = [
 ]
 
 
-@pytest.mark.parametrize(
-    "listed",
-    [
-        "Web pages used:\n- upmc.fr\n- lifesciencehistory.com",
-        "**Nguồn tin**\n\n1. www.upmc.fr\n2. Vanity Fair, 1904",
-        "以上信息来自：upmc.fr、lifesciencehistory.com。",
-        "Mwy: [Marie Curie - Physics - 1903](http://www.upmc.fr/marie_curie.html) | Amap",
-        "- upmc.fr\n- https://lifesciencehistory.com/x",
-        "*Kilder – läst*\n[1] upmc.fr\n[2] lifesciencehistory.com\n",
-    ],
-)
+@by_examples
 def test_last_lines_that_only_name_cited_pages_go_in_any_language(listed: str) -> None:
     text = "One half went to Becquerel [1](http://www.upmc.fr/marie_curie.html)."
     assert without_bare_list(f"{text}\n\n{listed}", LISTED) == text
     assert without_bare_list(listed, LISTED) == listed
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "官网是：\n\n- upmc.fr[1](http://www.upmc.fr/x)\n- lifesciencehistory.com[2](u)",
-        "Its site is:\n\nupmc.fr",
-        "Of these:\n\n- upmc.fr for her life\n- lifesciencehistory.com",
-        "可以去：\n\n- 上影\n- 万达",
-        "Use one:\n\n- Node.js\n- Vue.js",
-        "Two halves, upmc.fr says.",
-    ],
-)
+@by_examples
 def test_last_lines_that_say_more_than_names_of_cited_pages_stay(text: str) -> None:
     assert without_bare_list(f"So.\n\n{text}", LISTED) == f"So.\n\n{text}"

@@ -9,6 +9,7 @@ from pypdf import PdfReader
 from agent.core.errors import AgentError
 from agent.evidence.constraints import judged
 from agent.export.pdf import pdf_document
+from tests.support.rows import by_examples
 from tests.unit.export_samples import NOTICE, answer, place, source
 
 REPORT = f"""> {NOTICE}
@@ -114,18 +115,7 @@ def test_pages_are_numbered() -> None:
     assert "3" in reader.pages[2].extract_text().splitlines()
 
 
-@pytest.mark.parametrize(
-    "hostile",
-    [
-        '<img src="file:///etc/passwd"/>',
-        '<font color="[[open(1)]]">x</font>',
-        '<a href="javascript:alert(1)">x</a>',
-        "[x](javascript:alert(1)) [y](file:///etc/passwd) ![z](http://evil.example/z.png)",
-        "</para><b>&#0; &amp; &lt;",
-        "\x00\x07\ud800 \u202e 😀",
-        "<!-- -->]]><?xml version='1.0'?>",
-    ],
-)
+@by_examples
 def test_hostile_text_is_only_text(hostile: str) -> None:
     reader = read(
         question=hostile, answer=f"{hostile}\n\n| a |\n|---|\n| {hostile} |\n\n- {hostile}",

@@ -10,6 +10,7 @@ import pytest
 from agent.export.word import word_document
 from agent.reading.office import read_docx
 from agent.texts import say
+from tests.support.rows import by_examples
 from tests.unit.export_samples import HOSTILE, NOTICE, answer, place, source
 
 REPORT = f"""> {NOTICE}
@@ -108,17 +109,7 @@ def test_places_are_a_table_whose_names_lead_to_the_map() -> None:
     assert "w:tblHeader" in rows[0]._tr.xml
 
 
-@pytest.mark.parametrize(
-    ("language", "text", "font", "tag"),
-    [
-        ("zh", "正文", "Microsoft YaHei", "zh-CN"),
-        ("zh-Hant", "正體", "Microsoft JhengHei", "zh-TW"),
-        ("ja", "これは本文です", "Yu Gothic", "ja-JP"),
-        ("en", "これは本文です", "Yu Gothic", "ja-JP"),
-        ("en", "본문입니다", "Malgun Gothic", "ko-KR"),
-        ("en", "text with 王府井", "Microsoft YaHei", "zh-CN"),
-    ],
-)
+@by_examples
 def test_han_characters_have_the_forms_of_the_answer_s_language(
     language: str, text: str, font: str, tag: str
 ) -> None:

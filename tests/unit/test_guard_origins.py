@@ -3,6 +3,7 @@
 import pytest
 
 from tests.support.at_the_door import KEY, STUDIO, ask, raw
+from tests.support.rows import by_examples
 
 EVIL = "https://evil.example"
 FOREIGN = [
@@ -76,20 +77,7 @@ async def test_the_server_s_own_pages_may_do_everything(keys: None) -> None:
     assert [name for name in reply.headers if name.startswith("access-control")] == []
 
 
-@pytest.mark.parametrize(
-    ("host", "origin", "scheme", "own"),
-    [
-        ("tanlu.example", "https://tanlu.example", "http", True),
-        ("tanlu.example:8443", "https://tanlu.example:8443", "http", True),
-        ("tanlu.example:443", "https://tanlu.example", "http", True),
-        ("tanlu.example", "https://TANLU.example", "https", True),
-        ("[fd00::20]:2024", "http://[fd00::20]:2024", "http", True),
-        ("tanlu.example", "http://tanlu.example", "https", False),
-        ("tanlu.example", "https://tanlu.example:8443", "http", False),
-        ("tanlu.example:2024", "http://tanlu.example", "http", False),
-        ("tanlu.example", "https://other.tanlu.example", "http", False),
-    ],
-)
+@by_examples
 async def test_an_origin_is_its_own_also_behind_a_proxy_that_takes_tls_off(
     host: str, origin: str, scheme: str, own: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -99,20 +87,7 @@ async def test_an_origin_is_its_own_also_behind_a_proxy_that_takes_tls_off(
     assert sent[0]["status"] == (200 if own else 403)
 
 
-@pytest.mark.parametrize(
-    ("path", "mode", "dest", "opened"),
-    [
-        ("/app", "navigate", "document", True),
-        ("/app/", "navigate", "document", True),
-        ("/app/runs/1/report.html", "navigate", "document", True),
-        ("/docs", "navigate", "document", True),
-        ("/app", "navigate", "iframe", False),
-        ("/app", "no-cors", "image", False),
-        ("/app/files/0/js/main.js", "no-cors", "script", False),
-        ("/threads/1/runs/2/join", "navigate", "document", False),
-        ("/threads", "no-cors", "script", False),
-    ],
-)
+@by_examples
 async def test_a_link_elsewhere_opens_the_page_and_nothing_is_embedded(
     path: str, mode: str, dest: str, opened: bool
 ) -> None:

@@ -17,6 +17,7 @@ from agent.evidence.intent import (
 from agent.evidence.maps import valid_map_task
 from agent.evidence.vocabulary import activity_keywords, names_chinese_place
 from tests.support.cpu_time import takes_less
+from tests.support.rows import by_examples
 
 TRAPS = [
     *("2025年中国新能源汽车市场规模有多大", "区块链技术的核心原理是什么", "前端学习路线图"),
@@ -93,49 +94,7 @@ def test_the_example_of_the_first_design() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
-        ("王府井 亲子餐厅 推荐", {"intent": "nearby", "place": "王府井", "keywords": ["亲子餐厅"]}),
-        ("Wangfujing family restaurants", {"intent": "nearby", "place": "Wangfujing"}),
-        ("陆家嘴附近500米内的停车场", {"radius_m": 500, "keywords": ["停车场"]}),
-        ("国贸两公里内的咖啡馆", {"radius_m": 2000, "place": "国贸", "keywords": ["咖啡馆"]}),
-        ("restaurants within 3 km of West Lake", {"radius_m": 3000, "place": "West Lake"}),
-        ("我在国贸，附近步行10分钟内吃火锅", {"radius_m": 800, "keywords": ["火锅"]}),
-        ("国贸有什么好吃的川菜馆", {"place": "国贸", "keywords": ["川菜"]}),
-        ("Sichuan restaurants near Guomao", {"keywords": ["Sichuan restaurant"]}),
-        ("天坛公园停车方便吗", {"place": "天坛公园", "keywords": ["停车场"]}),
-        ("成都三日游怎么安排", {"intent": "area", "place": "成都", "city": "成都"}),
-        ("杭州亲子酒店", {"intent": "area", "city": "杭州", "keywords": ["酒店"]}),
-        ("故宫今天开门吗", {"intent": "poi", "place": "故宫"}),
-        ("广州明天会下雨吗", {"intent": "weather", "city": "广州"}),
-        ("116.41,39.91附近的咖啡馆", {"intent": "nearby", "place": "116.41,39.91"}),
-        ("116.41,39.91 是哪里", {"intent": "regeo", "place": "116.41,39.91"}),
-        (
-            "从北京南站到王府井怎么走",
-            {"intent": "route", "origin": "北京南站", "destination": "王府井", "city": "北京"},
-        ),
-        (
-            "从王府井怎么去故宫",
-            {"intent": "route", "origin": "王府井", "destination": "故宫"},
-        ),
-        (
-            "从外滩出发，怎么坐地铁到东方明珠？",
-            {"intent": "route", "origin": "外滩", "destination": "东方明珠"},
-        ),
-        (
-            "外滩到东方明珠步行多远",
-            {"intent": "distance", "origin": "外滩", "destination": "东方明珠", "mode": "walking"},
-        ),
-        (
-            "How do I get from Pudong Airport to the Bund by metro?",
-            {"intent": "route", "origin": "Pudong Airport", "destination": "Bund"},
-        ),
-        ("虹桥火车站到外滩打车要多久", {"intent": "route", "mode": "driving"}),
-        ("Where can I park in Xujiahui?", {"place": "Xujiahui", "keywords": ["parking lot"]}),
-        ("中山大学附近有没有便利店", {"place": "中山大学", "keywords": ["便利店"]}),
-    ],
-)
+@by_examples
 def test_a_query_becomes_what_the_map_is_asked(query: str, expected: dict[str, Any]) -> None:
     found = task(query)
     assert {key: found.get(key) for key in expected} == expected
@@ -150,16 +109,7 @@ def test_near_me_without_a_place_needs_one(query: str) -> None:
     assert extract_place(query) is None
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        "王府井附近有停车场吗",
-        "coffee near Wangfujing",
-        "成都美食",
-        "116.41,39.91附近的咖啡",
-        "你好",
-    ],
-)
+@by_examples
 def test_with_a_place_or_without_nearness_none_is_needed(query: str) -> None:
     assert not needs_place(query)
 
@@ -209,22 +159,7 @@ def test_a_radius_is_between_a_hundred_metres_and_fifty_kilometres(
     assert found.get("radius_m") == metres
 
 
-@pytest.mark.parametrize(
-    "candidate",
-    [
-        {},
-        {"intent": "none"},
-        {"intent": ["nearby"]},
-        {"intent": "route", "origin": "a"},
-        {"intent": "distance"},
-        {"intent": "weather"},
-        {"intent": "area", "city": "成都"},
-        {"intent": "area", "keywords": ["咖啡"]},
-        {"intent": "nearby"},
-        {"intent": "poi", "place": "  "},
-        {"intent": "regeo"},
-    ],
-)
+@by_examples
 def test_a_task_that_lacks_what_its_intent_needs_is_refused(candidate: dict[str, Any]) -> None:
     assert valid_map_task(candidate) is None
 
@@ -285,18 +220,7 @@ def test_a_year_and_a_product_behind_a_preposition_are_no_place_to_offer_the_map
     assert not names_known_place(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "is_chinese"),
-    [
-        ("is the Bund open now?", True),
-        ("weather in Hangzhou tomorrow", True),
-        ("天安门 hours", True),
-        ("croissants near the Eiffel Tower", False),
-        ("南锣鼓巷附近有什么好吃的", True),
-        ("今天有什么新闻", False),
-        ("how does LangGraph persist state?", False),
-    ],
-)
+@by_examples
 def test_places_of_china_are_told_from_others(text: str, is_chinese: bool) -> None:
     assert names_chinese_place(text) is is_chinese
 

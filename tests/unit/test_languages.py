@@ -14,20 +14,10 @@ from agent.texts.languages import (
     may_be,
     named_language,
 )
+from tests.support.rows import by_examples
 
 
-@pytest.mark.parametrize(
-    ("question", "named"),
-    [
-        ("王府井附近适合遛娃的好去处", "Simplified Chinese (zh)"),
-        ("請問西湖附近有咖啡館嗎", "Traditional Chinese (zh-Hant)"),
-        ("上野公園の近くで子供と遊べる場所は？", "Japanese (ja)"),
-        ("경복궁 근처 카페", "Korean (ko)"),
-        ("ร้านกาแฟใกล้วัดพระแก้ว", "Thai (th)"),
-        ("Wo gibt es in Peking Kaffee?", "the language of “Wo gibt es in Peking Kaffee?”"),
-        ("Где в Пекине  погулять\nс детьми?", "the language of “Где в Пекине погулять с детьми?”"),
-    ],
-)
+@by_examples
 def test_a_question_names_its_language_by_its_script_or_by_itself(
     question: str, named: str
 ) -> None:
@@ -38,17 +28,7 @@ def test_a_long_question_is_named_by_its_beginning() -> None:
     assert len(named_language("many words " * 2000)) < 160
 
 
-@pytest.mark.parametrize(
-    ("tag", "own", "named"),
-    [
-        ("zh", "zh", "Simplified Chinese (zh)"),
-        ("zh-TW", "zh-Hant", "Traditional Chinese (zh-TW)"),
-        ("zh-Hans-HK", "zh", "zh-Hans-HK"),
-        ("en", "en", "English (en)"),
-        ("ja", "en", "Japanese (ja)"),
-        ("pt-BR", "en", "pt-BR"),
-    ],
-)
+@by_examples
 def test_a_setting_takes_any_tag_and_code_says_its_own_in_the_nearest(
     tag: str, own: str, named: str
 ) -> None:
@@ -57,17 +37,7 @@ def test_a_setting_takes_any_tag_and_code_says_its_own_in_the_nearest(
     assert language_name(tag) == named
 
 
-@pytest.mark.parametrize(
-    ("tag", "question", "own"),
-    [
-        ("de-AT", "Museen in Peking?", "de"),
-        ("auto", "上野公園の近くで遊べる場所は？", "ja"),
-        ("auto", "경복궁 근처 카페", "ko"),
-        ("auto", "Museen in Peking?", "en"),
-        ("pt-BR", "museus em Pequim", "en"),
-        ("zh-TW", "故宫", "zh-Hant"),
-    ],
-)
+@by_examples
 def test_an_answer_is_framed_in_its_own_language_where_there_are_texts(
     tag: str, question: str, own: Language
 ) -> None:
@@ -123,20 +93,7 @@ def test_a_text_is_in_a_language_in_whichever_characters(
     assert is_written_in(text, language) is written
 
 
-@pytest.mark.parametrize(
-    ("tag", "text", "fits"),
-    [
-        ("zh-hk", "Coffee shops near Wangfujing in Beijing", False),
-        ("en", "故宫博物院是哪一年成立的？", False),
-        ("ko", "When was it founded?", False),
-        ("zh-Hant", "請問附近的咖啡館", True),
-        ("ja", "故宮入場料", True),
-        ("de", "Wann wurde das Museum gegründet?", True),
-        ("zh-Latn", "gugong shi na yi nian chengli de", True),
-        ("ru", "Когда основан музей?", True),
-        ("zh", "17 * 23?", True),
-    ],
-)
+@by_examples
 def test_a_language_is_one_that_the_question_can_be_written_in(
     tag: str, text: str, fits: bool
 ) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from agent.search.sec_edgar import Registrants, read_registrants, search_words
 from agent.search.sec_facts import as_text, current, read_figures
+from tests.support.rows import by_examples
 
 LISTED = {
     "0": {"cik_str": 1045810, "ticker": "NVDA", "title": "NVIDIA CORP"},
@@ -28,32 +29,7 @@ def registrants() -> Registrants:
     return read_registrants(LISTED)
 
 
-@pytest.mark.parametrize(
-    ("query", "ticker"),
-    [
-        ("NVIDIA data center revenue 2025", "NVDA"),
-        ("nvidia's risk factors", "NVDA"),
-        ("tesla energy", "TSLA"),
-        ("NVDA 10-K", "NVDA"),
-        ("nvda", "NVDA"),
-        ("$aapl cash flow", "AAPL"),
-        ("英伟达 (NVDA) 营收", "NVDA"),
-        ("特斯拉 NASDAQ: TSLA 毛利率", "TSLA"),
-        ("filings of CIK 0000320193", "AAPL"),
-        ("Apple Hospitality REIT dividends", "APLE"),
-        ("Apple services revenue", "AAPL"),
-        ("Alibaba cloud", "BABA"),
-        ("NYSE: BRK.B float", "BRK-B"),
-        ("American Electric Power grid", "AEP"),
-        ("$AI revenue", "AI"),
-        ("which AI companies use lithium", None),
-        ("what is the target price of lithium carbonate", None),
-        ("travel without a visa to China in winter", None),
-        ("宁德时代钠离子电池", None),
-        ("sodium-ion battery (see below)", None),
-        ("", None),
-    ],
-)
+@by_examples
 def test_a_query_means_the_company_it_names(
     registrants: Registrants, query: str, ticker: str | None
 ) -> None:
@@ -66,18 +42,7 @@ def test_rows_of_another_shape_are_left_out(registrants: Registrants) -> None:
     assert registrants.find("$BAD") is None
 
 
-@pytest.mark.parametrize(
-    ("query", "words"),
-    [
-        ("What are NVIDIA's data center revenues in its report?", ["data", "center"]),
-        ("NVDA 10-K 2025", []),
-        ("宁德时代 NVIDIA 供应", []),
-        (
-            "NVIDIA supply of advanced packaging capacity constraints",
-            ["advanced", "packaging", "constraints"],
-        ),
-    ],
-)
+@by_examples
 def test_few_telling_words_are_left_to_search_by(
     registrants: Registrants, query: str, words: list[str]
 ) -> None:

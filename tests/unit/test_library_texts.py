@@ -8,22 +8,12 @@ from agent.search.akshare import company_documents, figures_of
 from agent.search.akshare_worker import find_company
 from agent.search.documents import doi_of, make_document, passage
 from agent.search.openalex import abstract_of
+from tests.support.rows import by_examples
 
 NAMES = [["300750", "宁德时代"], ["600519", "贵州茅台"], ["000002", "万  科Ａ"], ["600104", "上汽"]]
 
 
-@pytest.mark.parametrize(
-    ("given", "doi"),
-    [
-        ("https://doi.org/10.1038/S41586-024-1", "10.1038/s41586-024-1"),
-        ("doi: 10.1000/x", "10.1000/x"),
-        ("10.1000/x y", None),
-        ("http://example.com", None),
-        ("", None),
-        (None, None),
-        (7, None),
-    ],
-)
+@by_examples
 def test_a_doi_is_bare_and_small(given: Any, doi: str | None) -> None:
     assert doi_of(given) == doi
 
@@ -52,19 +42,7 @@ def test_an_abstract_without_places_is_empty(index: Any) -> None:
     assert abstract_of(index) == ""
 
 
-@pytest.mark.parametrize(
-    ("query", "code"),
-    [
-        ("宁德时代 2024 营收", "300750"),
-        ("宁德时代和贵州茅台", "300750"),
-        ("600519 的毛利率", "600519"),
-        ("2024 年 123456789 元", None),
-        ("上汽大众怎么样", None),
-        ("上汽", "600104"),
-        ("比亚迪", None),
-        ("999999", None),
-    ],
-)
+@by_examples
 def test_a_query_means_the_listed_company_it_names(query: str, code: str | None) -> None:
     found = find_company(query, NAMES)
     assert (found[0] if found else None) == code

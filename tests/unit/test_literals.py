@@ -3,6 +3,7 @@
 import pytest
 
 from agent.assistants.common.literals import results_among, unfounded, without_numbers
+from tests.support.rows import by_examples
 
 TEXTS = [
     "The hall costs 336,000 € a year, VAT 19 %. Delivery slips to week 16 of 2027.",
@@ -10,35 +11,12 @@ TEXTS = [
 ]
 
 
-@pytest.mark.parametrize(
-    "program",
-    [
-        "print(336000 / 12)",
-        "print(f'{336_000 * 1.19:.2f} EUR')",
-        "print(45.5 * 3)",
-        "print(Decimal('45.5') * 3 - 12000)",
-        "print(336000 * (1 - 0.08))",
-        "print(336000 * 0.92)",
-        "for n in range(10): print(n * 100)",
-        "print('week 99')",
-        "not a program at all (",
-    ],
-)
+@by_examples
 def test_what_stands_somewhere_or_is_an_everyday_count_is_founded(program: str) -> None:
     assert unfounded(program, TEXTS) == []
 
 
-@pytest.mark.parametrize(
-    ("program", "lost"),
-    [
-        ("print(409200 - 336000)", ["409200"]),
-        ("print(45.6 * 3)", ["45.6"]),
-        ("print(336000 * 455)", ["455"]),
-        ("print(128 * 0.88)", ["128", "0.88"]),
-        ("rate = 0.07\nprint(336000 * rate)", ["0.07"]),
-        ("print(Decimal('47.25') * 3)", ["47.25"]),
-    ],
-)
+@by_examples
 def test_a_number_from_nowhere_is_named_as_it_is_written(program: str, lost: list[str]) -> None:
     assert unfounded(program, TEXTS) == lost
 

@@ -22,6 +22,7 @@ from agent.mcp.amap.records import (
 )
 from agent.mcp.records import MapOptions, MapRecords, MapResult
 from agent.texts import Language
+from tests.support.rows import by_examples
 
 DETAIL: dict[str, Any] = {
     "id": "B0FFG9",
@@ -286,26 +287,7 @@ def test_searches_with_the_same_hits_have_as_many_turns_as_one_with_its_own() ->
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("given", "kept"),
-    [
-        (
-            "http://store.is.autonavi.com/showpic/a?x=1",
-            "https://store.is.autonavi.com/showpic/a?x=1",
-        ),
-        ("//aos-comment.amap.com/b.jpg", "https://aos-comment.amap.com/b.jpg"),
-        ("https://aos-cdn-image.amap.com/c.jpg", "https://aos-cdn-image.amap.com/c.jpg"),
-        ("https://evil.example/a.jpg", None),
-        ("https://store.is.autonavi.com.evil.example/a.jpg", None),
-        ("https://me@store.is.autonavi.com/a.jpg", None),
-        ("https://store.is.autonavi.com:8443/a.jpg", None),
-        ("javascript://store.is.autonavi.com/%0aalert(1)", None),
-        ("https://[/a.jpg", None),
-        ("https://store.is.autonavi.com/a\n.jpg", None),
-        ("", None),
-        (None, None),
-    ],
-)
+@by_examples
 def test_a_photo_is_one_of_the_map_s_own_and_fetched_over_https(
     given: str | None, kept: str | None
 ) -> None:
@@ -322,19 +304,7 @@ def records_of(question: str, **around: Any) -> MapRecords:
     )
 
 
-@pytest.mark.parametrize(
-    ("question", "cities"),
-    [
-        ("带70岁父母去杭州西湖两天一夜怎么安排", ["杭州"]),
-        ("A day in Hangzhou or Suzhou", ["杭州", "苏州"]),
-        ("从北京出发周末自驾去哪", []),
-        ("杭州周边适合露营的地方", []),
-        ("what is near Shanghai", []),
-        ("南京路附近的美食", []),
-        ("哪里的北京烤鸭好吃", []),
-        ("上海哪里的北京烤鸭好吃", ["上海"]),
-    ],
-)
+@by_examples
 def test_a_city_limits_places_unless_it_is_where_a_way_begins(
     question: str, cities: list[str]
 ) -> None:

@@ -23,6 +23,7 @@ from agent.models.streaming import ReadAhead, heard
 from agent.models.types import ModelRequest, Response, StreamPiece
 from agent.models.validation import find_object, parse_reply, schema_of, with_schema
 from agent.settings import Settings
+from tests.support.rows import by_examples
 
 GOOGLE = "https://generativelanguage.googleapis.com"
 
@@ -49,17 +50,7 @@ def test_a_socks_proxy_for_everything_is_used(monkeypatch: pytest.MonkeyPatch) -
     assert is_socks(proxy_for(GOOGLE))
 
 
-@pytest.mark.parametrize(
-    ("value", "proxy"),
-    [
-        ("socks://127.0.0.1:7891", "socks5://127.0.0.1:7891"),
-        ("socks5h://proxy.example:1080", "socks5h://proxy.example:1080"),
-        ("  http://proxy.example:3128\t", "http://proxy.example:3128"),
-        (" 127.0.0.1:7890 ", "http://127.0.0.1:7890"),
-        ("proxy.example", "http://proxy.example"),
-        ("http://user:hunter22@proxy.example:3128/", "http://user:hunter22@proxy.example:3128/"),
-    ],
-)
+@by_examples
 @pytest.mark.parametrize("variable", ["https_proxy", "HTTPS_PROXY", "ALL_PROXY"])
 def test_a_proxy_is_understood_as_it_is_written(
     monkeypatch: pytest.MonkeyPatch, variable: str, value: str, proxy: str
@@ -263,18 +254,7 @@ async def test_a_thought_that_has_come_already_lets_others_go_on_while_it_is_rea
     assert await _turns_beside(heard(thought(), underway)) >= 100
 
 
-@pytest.mark.parametrize(
-    ("model", "settings", "kind", "one"),
-    [
-        ("gemini-3.5-flash-lite", {}, "hosted", False),
-        ("gemini-3.5-flash-lite", {"model_concurrency": 1}, "hosted", True),
-        ("openai:small", {"openai_base_url": "http://127.0.0.1:8080/v1"}, "near", True),
-        ("openai:small", {"openai_base_url": "http://127.0.0.1:8080/v1", "model_concurrency": 4},
-         "near", False),
-        ("openai:small", {"openai_base_url": "https://models.example/v1"}, "hosted", False),
-        ("openai:deepseek-r1", {"openai_base_url": "https://models.example/v1"}, "thinking", False),
-    ],
-)  # fmt: skip
+@by_examples
 def test_a_reader_waits_for_a_judge_as_its_model_is_served(
     model: str, settings: dict[str, Any], kind: str, one: bool
 ) -> None:

@@ -8,6 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agent.models.seam import Seam, last_words
+from tests.support.rows import by_examples
 
 TEXTS = (
     "王府井附近可以带孩子去两处[^a0-0]。\n\n"
@@ -82,21 +83,6 @@ def test_whatever_the_rest_is_its_end_is_said(text: str, rest: str) -> None:
     assert joined.removesuffix(text[len(text.rstrip()) :]).endswith(rest[-1:].strip())
 
 
-@pytest.mark.parametrize(
-    ("text", "rest", "whole"),
-    [
-        ("It is free of", "The answer is 4.", "It is free of The answer is 4."),
-        ("It closes at ten.", "Go early.", "It closes at ten. Go early."),
-        ("The muse", "um is open.", "The museum is open."),
-        ("The museum", " is open.", "The museum is open."),
-        (
-            "- 甲 10:00\n- 乙 11:00\n",
-            "- 乙 11:00\n- 丙 12:00",
-            "- 甲 10:00\n- 乙 11:00\n- 丙 12:00",
-        ),
-        ("| a | 4 |\n| b |", "| b | 5 |\n| c | 6 |", "| a | 4 |\n| b | 5 |\n| c | 6 |"),
-        ("周一", "周一闭馆。", "周一闭馆。"),
-    ],
-)
+@by_examples
 def test_habits_of_models_at_a_seam(text: str, rest: str, whole: str) -> None:
     assert said(text, rest, [3]) == whole

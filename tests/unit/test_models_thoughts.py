@@ -11,6 +11,7 @@ from agent.models.replies import SpokenText
 from agent.models.thoughts import Thoughts
 from agent.models.types import ModelRequest
 from agent.models.wrapping import Echo, OuterFence
+from tests.support.rows import by_examples
 from tests.support.thoughts import without_thoughts
 
 SAID = "Sodium ions move.[^w0-0]"
@@ -61,22 +62,7 @@ def test_thoughts_are_no_text_however_they_are_spelt_and_arrive(text: str, size:
 
 
 @pytest.mark.parametrize("size", [1, 1000])
-@pytest.mark.parametrize(
-    "text",
-    [
-        "The `<think>` tag opens, `</think>` closes.\n",
-        "Write:\n```\n<think>\nx\n</think>\n```\nSo.",
-        "Models use <think> and </think> as tags.",
-        "模型用<think>和</think>标签。",
-        "R1 ends its thoughts with </think>, then answers.",
-        '{"query": "what is <think> for"}',
-        '{"query": "</think>"}',
-        "a < b, [1](https://x.example) and c > d [^w0-0]",
-        "[Thinking](https://x.example) is a link.",
-        "[analysis] Prices fell.",
-        "<b>bold</b>",
-    ],
-)
+@by_examples
 def test_a_tag_that_is_spoken_of_stays(text: str, size: int) -> None:
     assert in_pieces(Thoughts(), text, size) == text
 
@@ -136,17 +122,7 @@ def test_a_fence_around_the_whole_text_goes(text: str, said: str, size: int) -> 
 
 
 @pytest.mark.parametrize("size", [1, 1000])
-@pytest.mark.parametrize(
-    "text",
-    [
-        "```python\nprint(1)\n```",
-        "```python\nprint(1)\n```\nIt prints 1.[^w0-0]",
-        "```markdown\n| a | b |\n```\nThis is a table.",
-        'Use:\n```python\nre.compile("[^a-z]")\n```\n',
-        "Text.\n\n```\nx\n```\nEnd.",
-        "`x` is a name.",
-    ],
-)
+@by_examples
 def test_a_code_block_that_is_the_content_stays(text: str, size: int) -> None:
     assert unwrapped(text, size) == text
 
@@ -161,18 +137,7 @@ SENT: list[BaseMessage] = [
 
 
 @pytest.mark.parametrize("size", [1, 1000])
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("<task>answer</task>\nIn 1925.", "In 1925."),
-        ("<question>\nWhen was it founded?\n</question>\nIn 1925.", "In 1925."),
-        ("<question>When was it founded?</question>\nIn 1925.\n</cut_off>", "In 1925.\n"),
-        ("You answer questions from the findings, and cite their ids.\nIn 1925.", "In 1925."),
-        ("- **前提有误先纠正，再回答所问的问题。**\nIn 1925.", "In 1925."),
-        ("In 1925</cut_off>.", "In 1925."),
-        ("<task>\n<task>\n<task>", ""),
-    ],
-)
+@by_examples
 def test_an_echo_of_the_prompt_is_no_text_and_is_counted(text: str, said: str, size: int) -> None:
     echo = Echo(SENT)
     kept = "".join(echo.feed(text[at : at + size]) for at in range(0, len(text), size))
@@ -180,16 +145,7 @@ def test_an_echo_of_the_prompt_is_no_text_and_is_counted(text: str, said: str, s
     assert echo.found
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "When was it founded?\nIn 1925.",
-        "You answer questions from the web.",
-        "the tail of it",
-        "<page> is an element, and so is `<question>`.",
-        "a < b",
-    ],
-)
+@by_examples
 def test_words_of_ones_own_are_no_echo(text: str) -> None:
     echo = Echo(SENT)
     assert "".join(map(echo.feed, text)) + echo.finish() == text

@@ -10,6 +10,7 @@ from agent.sample.corpus import (
     places_near,
 )
 from agent.sample.records import SamplePlace, load_sample
+from tests.support.rows import by_examples
 
 WANGFUJING = (116.411246, 39.913822)
 
@@ -85,30 +86,7 @@ def test_a_place_is_found_by_its_id_with_or_without_the_prefix() -> None:
     assert place_by_id("B000000000") is None
 
 
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
-        ("王府井", "王府井"),
-        ("北京市东城区王府井大街138号", "王府井"),
-        ("Wangfujing, Beijing", "王府井"),
-        ("sanlitun", "三里屯"),
-        ("杭州西湖", "西湖"),
-        ("浙江省杭州市西湖区断桥", "断桥"),
-        ("西湖区", "西湖区"),
-        ("West Lake", "西湖"),
-        ("Broken Bridge, West Lake, Hangzhou", "断桥"),
-        ("The Bund", "外滩"),
-        ("near the Bund, Shanghai", "外滩"),
-        ("上海迪士尼乐园", "上海迪士尼乐园"),
-        ("Shanghai Disneyland", "上海迪士尼乐园"),
-        ("北京站", "北京站"),
-        ("北京南站", "北京南站"),
-        ("杭州东站", "杭州东站"),
-        ("上海虹桥站", "上海虹桥站"),
-        ("北京", "北京市"),
-        ("中国儿童艺术剧院", "中国儿童艺术剧院"),
-    ],
-)
+@by_examples
 def test_a_name_is_resolved_to_its_spot(text: str, name: str) -> None:
     anchor = find_anchor(text)
     assert anchor is not None

@@ -8,6 +8,7 @@ import pytest
 from agent.evidence.constraints import check
 from agent.evidence.hours import EVERY_DAY, Opening, hours_of, hours_words, osm_hours, yearly_hours
 from agent.evidence.types import Place
+from tests.support.rows import by_examples
 
 DAY = date(2026, 11, 28)
 WORKDAYS = frozenset({1, 2, 3, 4, 5})
@@ -76,20 +77,7 @@ def test_a_demand_is_checked_by_them() -> None:
     assert verdicts == ["satisfied", "violated", "violated"]
 
 
-@pytest.mark.parametrize(
-    ("text", "zh", "en"),
-    [
-        ("24/7", "每天 24 小时", "daily 24 h"),
-        (
-            "Mo-Fr 07:30-12:00,13:00-19:00; Su 09:00-02:00",
-            "周一至周五 07:30–12:00, 13:00–19:00；周日 09:00–02:00",
-            "Mon–Fri 07:30–12:00, 13:00–19:00; Sun 09:00–02:00",
-        ),
-        ("Mo,We-Th 10:00-12:00", "周一、周三至周四 10:00–12:00", "Mon, Wed–Thu 10:00–12:00"),
-        ("off", "已停业", "closed for good"),
-        ("Apr-Sep: 09:00-20:00; Oct-Mar: 10:00-16:00", "", ""),
-    ],
-)
+@by_examples
 def test_they_are_told_in_words(text: str, zh: str, en: str) -> None:
     seasons = osm_hours(text, DAY)
     assert (hours_words(seasons, "zh"), hours_words(seasons, "en")) == (zh, en)

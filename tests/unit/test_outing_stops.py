@@ -16,6 +16,7 @@ from agent.evidence.outing.plan import (
 from agent.evidence.outing.text import outing_lines, outing_section
 from agent.evidence.types import Leg, Place, PlaceVerdict, Point
 from agent.texts import say
+from tests.support.rows import by_examples
 from tests.unit.export_samples import place as sample_place
 
 TUESDAY, MONDAY = "2026-11-24", "2026-11-23"
@@ -189,18 +190,7 @@ def test_a_day_begins_on_the_way_to_its_first_stop_and_ends_with_the_way_back():
     assert minutes_of(outing["ends"]) - minutes_of(first["ends"]) >= back["duration_s"] // 60
 
 
-@pytest.mark.parametrize(
-    ("kind", "minutes"),
-    [
-        ("主题公园", 300),
-        ("动物园", 150),
-        ("博物馆", 120),
-        ("风景名胜", 90),
-        ("书店", 45),
-        ("广场", 60),
-        ("火锅店", 60),
-    ],
-)
+@by_examples
 def test_one_stays_as_long_as_such_a_place_takes(kind: str, minutes: int):
     assert stay(place(7, "某处", kind)) == minutes
 

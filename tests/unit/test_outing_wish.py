@@ -7,6 +7,7 @@ import pytest
 
 from agent.evidence.outing.wish import settled, valid_day, valid_wish
 from agent.evidence.types import LeftOut, Outing, OutingWish, Stop
+from tests.support.rows import by_examples
 
 MORNING = datetime(2026, 11, 23, 8, 10, tzinfo=UTC)
 EVENING = datetime(2026, 11, 23, 18, 0, tzinfo=UTC)
@@ -18,19 +19,7 @@ def test_a_day_that_is_not_named_is_today_in_the_morning_and_else_tomorrow() -> 
     assert settled({}, EVENING) == {"day": "2026-11-24"}
 
 
-@pytest.mark.parametrize(
-    ("wish", "hour", "minute", "day", "begins"),
-    [
-        ({"day": "2026-11-23"}, 12, 5, "2026-11-23", "12:45"),
-        ({"day": "2026-11-23", "begins": "09:00"}, 12, 5, "2026-11-23", "12:45"),
-        ({"day": "2026-11-23", "begins": "15:00"}, 12, 5, "2026-11-23", "15:00"),
-        ({"begins": "08:00"}, 10, 20, "2026-11-24", "08:00"),
-        ({"begins": "11:00"}, 10, 20, "2026-11-23", "11:00"),
-        ({"day": "2026-11-23"}, 23, 50, "2026-11-23", "23:59"),
-        ({}, 0, 10, "2026-11-23", "09:30"),
-        ({"day": "2026-11-20"}, 8, 10, "2026-11-23", "09:30"),
-    ],
-)
+@by_examples
 def test_no_plan_begins_in_the_past(
     wish: OutingWish, hour: int, minute: int, day: str, begins: str
 ) -> None:
@@ -95,17 +84,7 @@ def changed(stop: str, change: str, time: str | None = None) -> OutingWish:
     return valid_wish(stated, "", an_outing(), [])
 
 
-@pytest.mark.parametrize(
-    ("stop", "change", "time", "key", "expected"),
-    [
-        ("和平菓局", "later", None, "not_before", {"amap:B": "13:40"}),
-        ("2", "later", None, "not_before", {"amap:B": "13:40"}),
-        ("和平菓局", "later", "15:00", "not_before", {"amap:B": "15:00"}),
-        ("和平菓局", "at", "15:00", "not_before", {"amap:B": "15:00"}),
-        ("乐高品牌旗舰店", "earlier", None, "not_after", {"amap:C": "14:30"}),
-        ("乐高品牌旗舰店(北京王府井店)", "leave_out", None, "without", ["amap:D", "amap:C"]),
-    ],
-)
+@by_examples
 def test_a_change_names_a_stop_and_says_what_becomes_of_it(
     stop: str, change: str, time: str | None, key: str, expected: Any
 ) -> None:

@@ -1,21 +1,11 @@
 """A run's progress in plain words, for the terminal and MCP."""
 
-import pytest
-
 from agent.core.progress import event
 from agent.texts import event_line, say
+from tests.support.rows import by_examples
 
 
-@pytest.mark.parametrize(
-    ("asked", "zh", "en"),
-    [
-        ("maps_geo 王府井", "地图：定位 王府井", "Map: locating 王府井"),
-        ("maps_search_detail B0FF", "地图：看地点详情", "Map: a place's details"),
-        ("maps_direction_walking 116.4,39.9", "地图：查路线", "Map: finding a route"),
-        ("maps_geo {count}", "地图：定位 {count}", "Map: locating {count}"),
-        ("maps_new thing", "地图：maps_new thing", "Map: maps_new thing"),
-    ],
-)
+@by_examples
 def test_calls_of_the_map_are_told_without_the_names_of_its_tools(
     asked: str, zh: str, en: str
 ) -> None:

@@ -6,6 +6,7 @@ from starlette.requests import HTTPConnection
 from agent.server.auth.api_keys import access
 from agent.server.auth.guard import RateLimit, peer_of
 from tests.support.at_the_door import KEY, ask, raw
+from tests.support.rows import by_examples
 
 MOST = 10
 STRANGER, NEIGHBOUR = ("203.0.113.5", 50000), ("203.0.113.6", 50000)
@@ -104,18 +105,7 @@ async def test_a_web_socket_is_one_more_way_to_guess() -> None:
     assert "too many wrong keys" in sent[0]["reason"]
 
 
-@pytest.mark.parametrize(
-    ("host", "peer"),
-    [
-        ("203.0.113.5", "203.0.113.5"),
-        ("::ffff:203.0.113.5", "203.0.113.5"),
-        ("2001:db8:1:2:aaaa::1", "2001:db8:1:2::/64"),
-        ("2001:db8:1:2:bbbb::2", "2001:db8:1:2::/64"),
-        ("2001:db8:1:3::1", "2001:db8:1:3::/64"),
-        ("unix", "unix"),
-        ("", ""),
-    ],
-)
+@by_examples
 def test_a_network_of_ipv6_is_one_peer_for_its_owner_has_every_address_in_it(
     host: str, peer: str
 ) -> None:

@@ -5,6 +5,7 @@ import pytest
 from agent.core.errors import ProviderUnavailable, UnsafeUrl
 from agent.reading.guard import AddressGuard
 from tests.support.hostile_urls import HOSTILE, PUBLIC, answers
+from tests.support.rows import by_examples
 
 
 async def told(host: str, port: int) -> list[str]:
@@ -25,35 +26,14 @@ def test_the_table_is_as_long_as_the_threat_model_asks() -> None:
     assert len(set(HOSTILE)) >= 45
 
 
-@pytest.mark.parametrize(
-    ("url", "plain"),
-    [
-        ("https://public.tanlu-test.com", "https://public.tanlu-test.com/"),
-        ("HTTP://Public.Tanlu-Test.COM:80/A#b", "http://public.tanlu-test.com/A"),
-        ("http://public.tanlu-test.com:443/", "http://public.tanlu-test.com:443/"),
-        ("https://public.tanlu-test.com./x", "https://public.tanlu-test.com/x"),
-        ("https://8.8.8.8/dns?a=b&c=%20", "https://8.8.8.8/dns?a=b&c=%20"),
-        ("https://[2606:4700::1111]/", "https://[2606:4700::1111]/"),
-        ("https://public.tanlu-test.com/杭州?q=西湖", "https://public.tanlu-test.com/"
-         "%E6%9D%AD%E5%B7%9E?q=%E8%A5%BF%E6%B9%96"),
-    ],
-)  # fmt: skip
+@by_examples
 async def test_a_public_url_is_kept_in_its_plain_form(url: str, plain: str) -> None:
     target = await guard().check(url)
     assert target.url == plain
     assert target.addresses
 
 
-@pytest.mark.parametrize(
-    "host",
-    [
-        "127.0.0.1.nip.io", "www.10-0-0-1.sslip.io", "app-192-168-1-1.dev.tanlu-test.com",
-        "8.8.127.0.0.1.tanlu-test.com", "7f000001.nip.io", "x.localtest.me", "foo.lan",
-        "intranet.corp", "printer.local", "db.internal", "router.home.arpa", "nas.localdomain",
-        "intranet", "[64:ff9b::a00:1]", "[64:ff9b:1::a00:1]", "10.1.2.3", "127.1", "2130706433",
-        "foo．lan", "ｆｏｏ.lan", "127。0。0。1.nip.io",
-    ],
-)  # fmt: skip
+@by_examples
 def test_a_name_that_is_not_public_is_refused_by_its_text(host: str) -> None:
     with pytest.raises(UnsafeUrl):
         AddressGuard().parse(f"http://{host}/")

@@ -23,6 +23,7 @@ from agent.evidence.records import (
 from agent.evidence.types import Place, Source, Weather, WeatherDay
 from agent.export.markdown import place_table
 from agent.texts import Language
+from tests.support.rows import by_examples
 from tests.unit import export_samples
 from tests.unit.test_map_places import DETAIL, reader
 
@@ -128,47 +129,14 @@ def test_weather_is_one_line_about_the_day_that_was_asked_for() -> None:
     assert weather_text(forecast, "zh", beyond).count("°C") == 3
 
 
-@pytest.mark.parametrize(
-    ("question", "days"),
-    [
-        ("这周末北京适合去爬长城吗", ["22"]),
-        ("下周末呢", ["28", "29"]),
-        ("明天和后天的天气", ["23", "24"]),
-        ("大后天", ["25"]),
-        ("周三去西湖", ["25"]),
-        ("11月26日出发，28号回来", ["26", "28"]),
-        ("Will it rain the day after tomorrow?", ["24"]),
-        ("Is it warm tomorrow or on Friday?", ["23", "27"]),
-        ("the weather on 2026-11-25", ["25"]),
-        ("杭州的天气", []),
-    ],
-)
+@by_examples
 def test_the_days_of_a_question_are_read_from_its_words(question: str, days: list[str]) -> None:
     """22 November 2026 is a Sunday."""
     today = "2026-11-22 周日 18:02 (UTC+8)"
     assert days_named(question, today) == [f"2026-11-{day}" for day in days]
 
 
-@pytest.mark.parametrize(
-    ("listed", "shown"),
-    [
-        ("周一至周日 09:00-20:00", "daily 09:00–20:00"),
-        ("周二至周日 09:00-17:00", "Tue–Sun 09:00–17:00"),
-        ("全天开放", "open 24 hours"),
-        ("24小时营业", "open 24 hours"),
-        ("急诊全天", "emergency open 24 hours"),
-        ("周一至周五 09:00-18:00；周六 10:00-次日02:00",
-         "Mon–Fri 09:00–18:00; Sat 10:00-next day 02:00"),
-        ("周二至周日 09:00-17:00，16:00停止入场，周一闭馆",
-         "Tue–Sun 09:00–17:00, 16:00 last entry, Mon closed"),
-        ("05:20-23:20", "05:20–23:20"),
-        ("周一、三、五 14:00-17:00", "Mon, Wed, Fri 14:00–17:00"),
-        ("周六日 10:00-18:00", "Sat, Sun 10:00–18:00"),
-        ("周一至四、六 9:00-17:00", "Mon–Thu, Sat 9:00–17:00"),
-        ("除周一、周二外，每天9:30-17:00", "except Mon, Tue daily 9:30–17:00"),
-        ("除周末及节假日以外 9:00-17:00", "except weekends and holidays 9:00–17:00"),
-    ],
-)  # fmt: skip
+@by_examples
 def test_english_answers_have_english_hours(listed: str, shown: str) -> None:
     there = place(opentime2=listed)
     assert hours_text(there, "en") == shown

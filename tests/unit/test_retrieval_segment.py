@@ -4,6 +4,7 @@ import pytest
 
 from agent.knowledge.terms import query_terms, terms
 from tests.support.cpu_time import takes_less
+from tests.support.rows import by_examples
 
 
 def test_chinese_is_cut_in_pairs_and_a_lone_character_is_kept() -> None:
@@ -11,20 +12,7 @@ def test_chinese_is_cut_in_pairs_and_a_lone_character_is_kept() -> None:
     assert terms("锂, 钠") == ["锂", "钠"]
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("batteries", "Battery"),
-        ("processes", "process"),
-        ("cells", "CELL"),
-        ("company's", "companies"),
-        ("ＬＦＰ", "lfp"),
-        ("Müller", "muller"),
-        ("1,234", "1234"),
-        ("1,234.50", "1234.50"),
-        ("LFP280", "LFP-280"),
-    ],
-)
+@by_examples
 def test_spellings_of_one_word_are_one_term(one: str, other: str) -> None:
     assert terms(one) == terms(other)
 

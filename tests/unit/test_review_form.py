@@ -22,6 +22,7 @@ from agent.evidence.types import PlanPart
 from agent.nodes.reviewed_queries import QUERIES as PLAN_OF_QUERIES
 from agent.state import Estimate, PlanReview, TimeRange
 from agent.texts import say
+from tests.support.rows import by_examples
 
 ESTIMATE = Estimate(searches=1, map_calls=0, model_calls=2, cost_usd=None)
 MAP = {"intent": "nearby", "place": "王府井", "keywords": ["书店"]}
@@ -77,33 +78,12 @@ def test_an_approval_goes_on_with_the_plan_as_it_was_shown() -> None:
     assert shown_and_read("queries", QUERIES, decision("approve"))[1] == QUERIES
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        True,
-        "approve",
-        " Accept\n",
-        {"type": "accept"},
-        {"type": "approve"},
-        [{"type": "accept", "args": None}],
-        {"decisions": [{"type": "accept"}]},
-    ],
-)
+@by_examples
 def test_an_approval_counts_in_whatever_form_a_client_sends_it(answer: Any) -> None:
     assert shown_and_read("queries", QUERIES, answer)[1] == QUERIES
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        {"decisions": [{"type": "reject", "message": "not now"}]},
-        False,
-        "reject",
-        "cancel",
-        {"type": "ignore"},
-        [{"type": "reject", "args": None}],
-    ],
-)
+@by_examples
 def test_a_rejection_ends_the_plan(answer: Any) -> None:
     assert shown_and_read("queries", QUERIES, answer)[1] == []
 
@@ -274,24 +254,7 @@ def test_topics_that_cannot_be_used_are_one_line_that_names_the_field(
     assert refused.value.name == named
 
 
-@pytest.mark.parametrize(
-    ("task", "words"),
-    [
-        ({"intent": "nearby", "place": "王府井", "city": "北京", "keywords": ["公园"],
-          "radius_m": 1500}, "公园 within 1.5 km of 王府井 (北京)"),
-        ({"intent": "nearby", "keywords": ["cafe", "park"], "radius_m": 500},
-         "cafe, park within 500 m of the position given"),
-        ({"intent": "nearby", "place": "the Bund"}, "places within 2 km of the Bund"),
-        ({"intent": "area", "city": "杭州", "keywords": ["茶馆"]}, "茶馆 in 杭州"),
-        ({"intent": "poi", "place": "故宫博物院"}, "The place 故宫博物院"),
-        ({"intent": "route", "origin": "A", "destination": "B", "mode": "walking"},
-         "Way on foot: A → B"),
-        ({"intent": "route", "destination": "B"}, "Way: the position given → B"),
-        ({"intent": "distance", "origin": "A", "destination": "B"}, "Distance: A → B"),
-        ({"intent": "weather", "city": "北京"}, "Weather in 北京"),
-        ({"intent": "regeo", "place": "116.4,39.9"}, "What is at 116.4,39.9"),
-    ],
-)  # fmt: skip
+@by_examples
 def test_a_map_task_reads_as_a_person_would_say_it(task: Any, words: str) -> None:
     assert map_task_words(task, "en") == words
 

@@ -1,7 +1,5 @@
 """Edits and inserts of numbered statements: what they make of a text, and what is new in it."""
 
-import pytest
-
 from agent.evidence.claims.judging import Ruling
 from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.proof import WrongFigure, proved
@@ -17,6 +15,7 @@ from agent.evidence.claims.revision import (
     numbered_draft,
 )
 from agent.evidence.claims.statements import MARKED, statements
+from tests.support.rows import by_examples
 
 TEXT = """# Pumps
 
@@ -85,18 +84,7 @@ def test_what_is_taken_out_takes_its_line_along_and_tells_where_it_was() -> None
     assert revised(("6a", "")).count("| – |") == 1
 
 
-@pytest.mark.parametrize(
-    ("after", "words", "made"),
-    [
-        ("1", "It is red.", "[^w0-0]. It is red. It weighs"),
-        ("3", "- Heat is 2 euros.", "  - From May.\n- Heat is 2 euros.\n- Power"),
-        ("2", "- A list.", "3 kg.\n\n- A list.\n\n- Rent"),
-        ("6b", "| Middle | 60 | 60 dB |", "60 dB |\n| Middle | 60 | 60 dB |\n| Large"),
-        ("6b", "Both are loud.", "| Large | 90 | 60 dB |\n\nBoth are loud.\n\nThe end."),
-        ("5", "## More\n\nText.", "450 kW.\n\n## More\n\nText.\n\n| Pump"),
-        ("0", "Buy the small one.", "# Pumps\n\nBuy the small one.\n\nA pump costs"),
-    ],
-)
+@by_examples
 def test_an_insert_stands_where_it_belongs(after: str, words: str, made: str) -> None:
     text, new, _ = changed(inserts=((after, words),))
     assert made in text

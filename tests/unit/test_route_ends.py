@@ -7,6 +7,7 @@ from evals.ablate import rows
 
 from agent.evidence.intent import map_task_by_rules, needs_origin
 from agent.evidence.places import route_ends
+from tests.support.rows import by_examples
 
 WAYS = [row for row in rows("ways") if row["origin"]]
 
@@ -25,17 +26,7 @@ def test_both_ends_are_names_without_how_one_goes(way: dict[str, Any]) -> None:
     assert task["mode"] == mode
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "走路10分钟以内的咖啡馆",
-        "王府井附近适合遛娃的好去处",
-        "三里屯的咖啡馆",
-        "things to do in Hangzhou",
-        "怎么去故宫",
-        "How do I get to the Bund?",
-    ],
-)
+@by_examples
 def test_a_question_without_two_ends_has_none(text: str) -> None:
     assert route_ends(text) is None
 
@@ -47,19 +38,7 @@ def test_what_only_sounds_like_a_way_is_no_question_for_the_map(text: str) -> No
     assert map_task_by_rules(text) is None
 
 
-@pytest.mark.parametrize(
-    ("text", "lacking"),
-    [
-        ("导航到故宫", True),
-        ("带我去天安门", True),
-        ("Navigate to the Bund", True),
-        ("从杭州东站导航到西湖", False),
-        ("Directions to the Forbidden City from Wangfujing", False),
-        ("汽车导航系统原理", False),
-        ("惯性导航到底是什么", False),
-        ("王府井附近适合遛娃的好去处", False),
-    ],
-)
+@by_examples
 def test_guidance_to_a_place_without_a_start_asks_where_from(text: str, lacking: bool) -> None:
     assert needs_origin(text) is lacking
 

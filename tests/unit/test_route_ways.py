@@ -11,6 +11,7 @@ from agent.evidence.way_steps import step_text
 from agent.mcp.amap.records import AmapReader
 from agent.mcp.amap.tools import TOOLS_BY_INTENT, clean_arguments
 from agent.texts import Language, say
+from tests.support.rows import by_examples
 from tests.unit.test_map_places import DETAIL, reader
 
 ENDS = {"origin": "120.212600,30.291100", "destination": "120.148732,30.242834"}
@@ -73,23 +74,7 @@ def entered(tool: str, reply: dict[str, Any], mode: Any) -> AmapReader:
     return amap
 
 
-@pytest.mark.parametrize(
-    ("language", "way"),
-    [
-        (
-            "zh",
-            "公交：杭州东站 → 西湖 · 11.4 km · 41 分钟 · 步行 222 m → 地铁1号线(湘湖--萧山国际机场)"
-            "（火车东站 → 龙翔桥，3 站） → 步行 1.3 km → 7路（龙翔桥 → 岳坟，1 站） → 步行 80 m；"
-            "换乘 1 次",
-        ),
-        (
-            "en",
-            "Transit: 杭州东站 → 西湖 · 11.4 km · 41 min · walk 222 m → "
-            "地铁1号线(湘湖--萧山国际机场) (火车东站 → 龙翔桥, stops: 3) → walk 1.3 km → "
-            "7路 (龙翔桥 → 岳坟, stops: 1) → walk 80 m; transfers: 1",
-        ),
-    ],
-)
+@by_examples
 def test_how_to_get_there_is_answered_with_lines_stops_and_transfers(
     language: Language, way: str
 ) -> None:
@@ -103,16 +88,7 @@ def test_how_to_get_there_is_answered_with_lines_stops_and_transfers(
     assert "火车东站 → 龙翔桥" in amap.records.result.sources[0]["quotes"][0]
 
 
-@pytest.mark.parametrize(
-    ("text", "is_told"),
-    [
-        ("It is 11.4 km and takes 41 minutes.", True),
-        ("全程约 11 公里，41 分钟。", True),
-        ("11,4 km, 41 Minuten.", True),
-        ("Take metro line 1 to 龙翔桥.", False),
-        ("It takes 41 minutes.", False),
-    ],
-)
+@by_examples
 def test_a_way_that_is_cited_without_its_length_and_time_is_shown(
     text: str, *, is_told: bool
 ) -> None:

@@ -13,6 +13,7 @@ from agent.sample.model.reply import SampleModel, least
 from agent.sample.model.request import ModelReply, ModelTurn, PastMessage, Tool, ToolResult
 from agent.texts import Language, say
 from tests.support.offline_turns import PLACES, ask, cited, text_of, whole_answer
+from tests.support.rows import by_examples
 
 DEEP = tuple(
     Tool(n) for n in ("think_tool", "tavily_search", "change_research_topic", "end_of_research")
@@ -103,16 +104,7 @@ def test_no_task_breaks_on_a_schema_that_it_has_never_seen(name: str) -> None:
     assert answer.json or answer.text or answer.grounded or answer.calls
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "三里屯附近的停车场",
-        "西湖附近的酒店",
-        "附近哪有药店",
-        "coffee near the Bund",
-        "王府井的火锅店",
-    ],
-)
+@by_examples
 def test_a_place_and_a_kind_and_nothing_else_is_looked_up_on_the_map(question: str) -> None:
     task = plain_map_task(question)
     assert task

@@ -14,22 +14,11 @@ from agent.search.http import error_message
 from agent.search.web import REGISTRY, key_variable
 from agent.settings import Settings
 from agent.texts import say
+from tests.support.rows import by_examples
 from tests.support.search_scripts import GOOGLE, ScriptedModels, grounded_reply, meter, task
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        None,
-        7,
-        "",
-        "javascript:alert(1)",
-        "ftp://a.cn/x",
-        "https://",
-        "http://[::1",
-        "https://a b.cn/",
-    ],
-)
+@by_examples
 def test_a_result_without_a_web_address_is_no_hit(url: Any) -> None:
     assert make_hit("t", url, "s") is None
 
@@ -74,22 +63,7 @@ def test_quotes_are_the_sentences_before_the_markers() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("value", "seconds"),
-    [
-        ("3", 3.0),
-        (2, 2.0),
-        ("0", 0.0),
-        ("-5", None),
-        ("-0.5", None),
-        ("nan", None),
-        (None, None),
-        ("soon", None),
-        (True, None),
-        ("Thu, 01 Jan 1970 00:00:00 GMT", None),
-        ("Mon, 99 Foo 99999 99:99:99 GMT", None),
-    ],
-)
+@by_examples
 def test_a_retry_after_is_seconds_or_unknown(value: Any, seconds: float | None) -> None:
     assert retry_after(value) == seconds
 
@@ -100,17 +74,7 @@ def test_a_retry_after_may_be_a_date() -> None:
     assert 55 < seconds <= 60
 
 
-@pytest.mark.parametrize(
-    ("body", "text"),
-    [
-        ({"detail": {"error": "no\nplan"}}, "no plan"),
-        ({"error": {"code": "x", "message": "limit"}}, "limit"),
-        ({"message": "Unauthorized.", "statusCode": 403}, "Unauthorized."),
-        ({"msg": None, "message": ["x"]}, ""),
-        (None, ""),
-        ([1], ""),
-    ],
-)
+@by_examples
 def test_an_error_body_is_read_in_every_shape(body: Any, text: str) -> None:
     assert error_message(body) == text
 

@@ -6,6 +6,7 @@ import pytest
 
 from agent.core.outside import parse_json
 from agent.core.strings import cut_at_break, ends_in_half, valid_json, valid_text
+from tests.support.rows import by_examples
 
 HALF, OTHER_HALF = "\ud83d", "\ude00"
 
@@ -31,18 +32,7 @@ def test_what_no_store_takes_or_what_steers_a_screen_is_replaced(text: str, vali
     valid.encode()
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "👨\u200d👩\u200d👧",
-        "a\tb\r\nc",
-        "\u200fשלום\u200e",
-        "مرحبا \u061c1",
-        "e\u0301 \u00ad",
-        "\ufeffx",
-        "",
-    ],
-)
+@by_examples
 def test_characters_that_belong_to_writing_stay(text: str) -> None:
     assert valid_text(text) is text
 

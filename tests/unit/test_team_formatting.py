@@ -13,20 +13,10 @@ from agent.assistants.team_answer.answer_form import (
     unmet,
 )
 from agent.assistants.team_answer.format_answer import is_extract
+from tests.support.rows import by_examples
 
 
-@pytest.mark.parametrize(
-    ("answer", "expected"),
-    [
-        ("1,234", "1234"),
-        ("12,345,678.5", "12345678.5"),
-        ("1234.0", "1234"),
-        ("-5.00", "-5"),
-        ("+7", "7"),
-        (" 42 ", "42"),
-        ("-0.0", "0"),
-    ],
-)
+@by_examples
 def test_a_bare_number_loses_its_groups_and_an_integral_one_its_decimals(
     answer: str, expected: str
 ) -> None:
@@ -45,55 +35,19 @@ def test_what_only_looks_like_a_number_or_a_list_stays_whole(answer: str) -> Non
     assert formatted(answer) == answer
 
 
-@pytest.mark.parametrize(
-    ("answer", "expected"),
-    [
-        ("北京，上海；广州", "北京, 上海; 广州"),
-        ("a ,b ;c", "a, b; c"),
-        ("1,2,3", "1, 2, 3"),
-        ("39.9,116.4", "39.9, 116.4"),
-        ("Nov 21,2026", "nov 21, 2026"),
-        ("1,234 and 5,678,901", "1,234 and 5,678,901"),
-        ("x，1,234；y", "x, 1,234; y"),
-    ],
-)
+@by_examples
 def test_separators_are_ascii_with_one_space_but_never_inside_digit_groups(
     answer: str, expected: str
 ) -> None:
     assert formatted(answer) == expected
 
 
-@pytest.mark.parametrize(
-    ("answer", "expected"),
-    [
-        ("“北京”", "北京"),
-        ("「'A'」", "a"),
-        ('"1,234"', "1234"),
-        ('"A" and "B"', '"a" and "b"'),
-        ("it's", "it's"),
-        ("“”", "“”"),
-        ("Cafe\u0301", "café"),
-        ("two\n lines", "two lines"),
-    ],
-)
+@by_examples
 def test_only_quotes_around_the_whole_answer_go(answer: str, expected: str) -> None:
     assert formatted(answer) == expected
 
 
-@pytest.mark.parametrize(
-    "requirement",
-    [
-        "形如：Alibaba Group Limited",
-        "like: Alibaba Group",
-        "e.g. Paris",
-        "A name like Paris",
-        "Alibaba Group",
-        "Format: Paris",
-        "“Paris”",
-        "人名，如 Tim",
-        "ISO code",
-    ],
-)
+@by_examples
 def test_capitals_are_kept_where_the_requirement_shows_some(requirement: str) -> None:
     assert shows_capitals(requirement)
     assert formatted("Tim Cook", requirement) == "Tim Cook"
@@ -118,18 +72,7 @@ def test_people_read_the_answer_with_its_capitals() -> None:
     assert presentable("“Tim Cook，Jony Ive”") == "Tim Cook, Jony Ive"
 
 
-@pytest.mark.parametrize(
-    ("answer", "requirement", "read", "compared"),
-    [
-        ("22,503 km²", "", "22,503 km²", "22503 km²"),
-        ("22,503", "", "22,503", "22503"),
-        ("-1,234.0", "", "-1,234", "-1234"),
-        ("22,503", "digits only", "22503", "22503"),
-        ("22,503", "只写数字", "22503", "22503"),
-        ("1,234.56 km", "one decimal", "1,234.6 km", "1234.6 km"),
-        ("$0.023 per GB", "", "$0.023 per GB", "$0.023 per gb"),
-    ],
-)
+@by_examples
 def test_people_read_separators_and_capitals_that_a_comparison_leaves_out(
     answer: str, requirement: str, read: str, compared: str
 ) -> None:
@@ -188,19 +131,7 @@ def test_another_form_is_kept_and_another_answer_is_not(
     assert is_extract(answer, raw) is faithful
 
 
-@pytest.mark.parametrize(
-    ("answer", "requirement", "form"),
-    [
-        ("2.00", "保留两位小数", "2.00"),
-        ("2.509", "round to two decimals", "2.51"),
-        ("3.0", "精确到十分位", "3.0"),
-        ("6,650 km", "", "6,650 km"),
-        ("6,650 km", "digits only", "6650 km"),
-        ("6.1 公里", "", "6.1公里"),
-        ("237.86 米", "保留一位小数", "237.9米"),
-        ("6,650 km", "with a thousands separator", "6,650 km"),
-    ],
-)
+@by_examples
 def test_numbers_and_their_units_are_brought_into_one_form(
     answer: str, requirement: str, form: str
 ) -> None:
@@ -220,40 +151,7 @@ def test_rules_see_where_a_form_is_not_met(answer: str, requirement: str, missed
     assert unmet(answer, requirement) is missed
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        ("237.86 米", "237.86米", True),
-        ("1987", "1987年9月1日", True),
-        ("Guinness: 6,650 km", "6650 km", True),
-        ("2.52", "2.51", False),
-        ("1", "1987", False),
-        ("Just van Rossum", "Guido van Rossum", False),
-        ("", "1987", False),
-        ("更远", "更远（比到浦东机场远6101米）", True),
-        ("更近", "更远（比到浦东机场远6101米）", False),
-        ("237.86 m", "237.86 km", False),
-        ("237.86米", "0.23786 公里", True),
-        ("237.86 m", "237.86", True),
-        ("$5 million", "5 million dollars", True),
-        ("5 million dollars", "5 million euros", False),
-        ("45 years", "45年", True),
-        ("-6400 米", "短6.4公里", True),
-        ("1.2 million", "1,200,000", True),
-        ("120万", "1200000", True),
-        ("25%", "0.25", True),
-        ("45 years (1869 to 1914)", "45 years", True),
-        ("not 45", "45", False),
-        ("44 or 45", "45", False),
-        ("5 of 12", "12", False),
-        ("25.03.1940", "Jean Ichbiah was born on March 25, 1940", True),
-        ("25.03.1940", "26 March 1940", False),
-        ("2448.51万人", "2448.51万", True),
-        ("2448.51万人（2448.51万）", "2448.51万", True),
-        ("2448.51万人", "2448.51", True),
-        ("2448.51万人", "2484.51万", False),
-    ],
-)
+@by_examples
 def test_two_answers_are_the_same_by_their_figures_or_words(
     one: str, other: str, same: bool
 ) -> None:

@@ -38,6 +38,7 @@ from agent.prompts import render
 from agent.texts import say
 from tests.support.cpu_time import takes_less
 from tests.support.prompt_blocks import BLOCKS as ALL
+from tests.support.rows import by_examples
 
 NAMES = ("team_analyze", "team_synthesize", "team_format")
 BLOCKS = {name: ALL[name] for name in NAMES}
@@ -127,18 +128,7 @@ def test_a_whole_search_stands_for_its_results_and_a_lookup_for_itself() -> None
     assert settled(said(evidence=["c0"]), failed).unsupported
 
 
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"outcome": "not_found"},
-        {"outcome": "maybe"},
-        {"answer": ""},
-        {"answer": "没有找到"},
-        {"answer": "Not found."},
-        {"evidence": []},
-        {"evidence": ["s7-0", "made up"]},
-    ],
-)
+@by_examples
 def test_what_nothing_bears_out_is_no_answer(more: dict[str, Any]) -> None:
     kept = settled(said(**more), state())
     assert (kept.answer, kept.evidence) == ("", [])
@@ -203,18 +193,7 @@ def test_a_calculation_that_does_not_lead_to_the_answer_is_not_shown() -> None:
     assert settled(yes, state(evidence_pool=pool)).evidence == ["c0", "c1"], "nothing tells them"
 
 
-@pytest.mark.parametrize(
-    ("printed", "shown"),
-    [
-        ("19 -6.399999999999999 -6.100000000000001", "19 -6.4 -6.1"),
-        ("[0.30000000000000004]", "[0.3]"),
-        ("3.14159265358979323846", "3.14159265358979323846"),
-        ("12345678901234567890 3.25 1.0", "12345678901234567890 3.25 1.0"),
-        ("123456789012345.62", "123456789012345.62"),
-        ("v1.123456789012345.2", "v1.123456789012345.2"),
-        ("1.2345678901234567e-08", "1.2345678901234567e-08"),
-    ],
-)
+@by_examples
 def test_binary_fractions_are_shown_at_twelve_digits(printed: str, shown: str) -> None:
     assert rounded(printed) == shown
 
@@ -287,35 +266,14 @@ def test_verified_means_agreed_to_with_its_words_or_its_sum_and_a_look_for_the_o
     assert unverified_reason(settled(said(**more), given), given) == reason
 
 
-@pytest.mark.parametrize(
-    ("quote", "stands"),
-    [
-        ("通车于1987年。", True),
-        ("“通车于 1987年”", True),
-        ("通车于1987", True),
-        ("通车 … 1987年", True),
-        ("1987年 … 1990年", False),
-        ("…", False),
-        ("", False),
-    ],
-)
+@by_examples
 def test_a_quote_stands_as_it_is_written_but_for_what_it_leaves_out(
     quote: str, stands: bool
 ) -> None:
     assert is_quoted(quote, ["另一页。", "大桥通车于1987年。"]) is stands
 
 
-@pytest.mark.parametrize(
-    ("formula", "value"),
-    [
-        ("1987-1952", "35"),
-        ("1987 - 1953", ""),
-        ("days(1987-09-01,1987-09-11)", "10"),
-        ("1987", ""),
-        ("2*1987/100", "39.74"),
-        ("__import__('os')", ""),
-    ],
-)
+@by_examples
 def test_a_sum_counts_only_with_terms_that_question_or_evidence_have(
     formula: str, value: str
 ) -> None:

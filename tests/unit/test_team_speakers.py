@@ -1,7 +1,5 @@
 """What a turn says in lines that code reads."""
 
-import pytest
-
 from agent.assistants.team_answer.speakers import (
     chosen,
     hypothesis_lines,
@@ -10,27 +8,14 @@ from agent.assistants.team_answer.speakers import (
 )
 from agent.assistants.team_answer.state import SPEAKERS, Hypothesis, Speaker
 from agent.assistants.team_answer.verdict import agreed_of, verdict_of, without_signals
+from tests.support.rows import by_examples
 
 
 def branch(text: str, score: float, pruned: bool = False) -> Hypothesis:
     return {"text": text, "score": score, "pruned": pruned}
 
 
-@pytest.mark.parametrize(
-    ("text", "speaker"),
-    [
-        ("researcher", "researcher"),
-        ("**Verifier**", "verifier"),
-        ("请analyst发言。", "analyst"),
-        ("下一位：核查员", "verifier"),
-        ("研究员（researcher）", "researcher"),
-        ("", None),
-        ("the user", None),
-        ("researchers", None),
-        ("analyst or verifier", None),
-        ("不要研究员，请分析员", None),
-    ],
-)
+@by_examples
 def test_a_selection_counts_only_where_exactly_one_speaker_is_named(
     text: str, speaker: Speaker | None
 ) -> None:
@@ -41,57 +26,17 @@ def test_a_speaker_who_is_no_candidate_is_not_chosen() -> None:
     assert chosen("researcher", ["analyst", "verifier"]) is None
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "同意。\nTERMINATE",
-        "agreed\n\n**TERMINATE**\n\n",
-        "TERMINATE",
-        "`TERMINATE`.",
-        "```\nTERMINATE\n```",
-        "TERMINATE\nVERDICT: AGREE",
-    ],
-)
+@by_examples
 def test_a_line_that_is_only_terminate_is_not_shown(text: str) -> None:
     assert "TERMINATE" not in without_signals(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "verdict"),
-    [
-        ("查过了。\nVERDICT: AGREE", "agree"),
-        ("**VERDICT: DISAGREE** — 年份不对", "disagree"),
-        ("VERDICT：UNSURE。", "unsure"),
-        ("- verdict: agree", "agree"),
-        ("VERDICT: AGREE\n再想想\nVERDICT: DISAGREE", "disagree"),
-        ("VERDICT: AGREE|DISAGREE|UNSURE", None),
-        ("VERDICT: NOT AGREE", None),
-        ("my VERDICT: AGREE", None),
-        ("VERDICT: AGREEABLE", None),
-        ("VERDICT: AGREE 237.86 米 [^s1-0]", "agree"),
-        ("VERDICT: AGREED", "agree"),
-        ("VERDICT - DISAGREED: 年份不对", "disagree"),
-        ("## VERDICT\n**AGREE**", "agree"),
-        ("结论：同意 1987年", "agree"),
-        ("VERDICT: AGREE with reservations", "unsure"),
-        ("I agree.", None),
-    ],
-)
+@by_examples
 def test_the_last_verdict_line_counts(text: str, verdict: str | None) -> None:
     assert verdict_of(text) == verdict
 
 
-@pytest.mark.parametrize(
-    ("text", "agreed"),
-    [
-        ("VERDICT: AGREE 237.86 米 [^s1-0]", "237.86 米"),
-        ("**VERDICT: AGREE 6,650 km**", "6,650 km"),
-        ("VERDICT：AGREE NOT FOUND", "NOT FOUND"),
-        ("VERDICT: AGREE\nTERMINATE", ""),
-        ("VERDICT: DISAGREE 1990年", ""),
-        ("VERDICT: AGREE 1987\nVERDICT: UNSURE", ""),
-    ],
-)
+@by_examples
 def test_a_verdict_says_what_it_agrees_to(text: str, agreed: str) -> None:
     assert agreed_of(text) == agreed
 
@@ -142,19 +87,7 @@ def test_what_is_said_besides_control_lines_is_kept() -> None:
     assert without_signals(text) == "H1 [0.7] 甲\n证据一致[^s0-0]。"
 
 
-@pytest.mark.parametrize(
-    ("spoken_by", "order"),
-    [
-        ("", "rav"),
-        ("r", "avr"),
-        ("ra", "vra"),
-        ("rav", "rav"),
-        ("rv", "arv"),
-        ("rr", "av"),
-        ("rrarr", "va"),
-        ("rvv", "ar"),
-    ],
-)
+@by_examples
 def test_who_waited_longest_is_next_and_nobody_speaks_three_times_in_a_row(
     spoken_by: str, order: str
 ) -> None:

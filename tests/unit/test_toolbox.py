@@ -31,6 +31,7 @@ from agent.search.hits import Hit
 from agent.state import Turn
 from agent.texts import say
 from tests.support.plan_knowledge import MemoryKnowledge
+from tests.support.rows import by_examples
 
 TURN = cast(Turn, {"language": "en", "question": "q", "near": None, "today": "2026-11-28"})
 
@@ -289,21 +290,7 @@ OWN = (
 )
 
 
-@pytest.mark.parametrize(
-    ("query", "named"),
-    [
-        ("permit HT-2026-017", ["HT-2026-017"]),
-        ("loan 5,990,000 interest", ["5990000"]),
-        ("who is anna@berg.example", ["anna@berg.example"]),
-        ("anna berg ferry line insurance", ["anna berg", "ferry line"]),
-        ("四年级 沈老师 蜂 过敏", ["沈老师"]),
-        ("site test of pumps", []),
-        ("EN 12845 retest", []),
-        ("weather 2026-12-06", []),
-        ("HT-2026-018", []),
-        ("insurance of loans", []),
-    ],
-)
+@by_examples
 def test_what_stands_in_own_documents_alone_is_named(query: str, named: list[str]) -> None:
     assert inside_words(query, [OWN], ["What does it cost?"]) == named
     assert inside_words(query, [OWN], [query]) == [], "the question says it as well"

@@ -3,10 +3,9 @@
 from datetime import UTC, datetime
 from typing import Any
 
-import pytest
-
 from agent.evidence.types import Location
 from agent.evidence.zones import CHINA, day_there, with_zone, zone_at, zone_named
+from tests.support.rows import by_examples
 from tests.unit.export_samples import place
 
 
@@ -15,20 +14,7 @@ def at(lng: float, lat: float, crs: Any = "WGS-84") -> Any:
             "location": Location(lng=lng, lat=lat, crs=crs)}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("lng", "lat", "name"),
-    [
-        (116.41, 39.91, "Asia/Shanghai"),
-        (87.62, 43.79, "Asia/Shanghai"),  # Ürümqi
-        (75.99, 39.47, "Asia/Shanghai"),  # Kashgar
-        (91.13, 29.65, "Asia/Shanghai"),  # Lhasa
-        (121.56, 25.03, "Asia/Taipei"),
-        (135.77, 35.01, "Asia/Tokyo"),
-        (-118.24, 34.05, "America/Los_Angeles"),
-        (-157.4, 1.87, "Pacific/Kiritimati"),
-        (170.0, -50.0, "Etc/GMT-11"),
-    ],
-)
+@by_examples
 def test_a_position_is_in_the_zone_of_its_country(lng: float, lat: float, name: str) -> None:
     assert str(zone_at({"lng": lng, "lat": lat})) == name
 
