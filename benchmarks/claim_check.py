@@ -186,7 +186,8 @@ class SlowJudge:
         names = [passage.name for passage in evidence.best(one, 100)[:1]]
         if int(one.name) % _FAILS or _MENDED in one.plain:
             return Ruling(id=one.name, v="s", p=names)
-        bad = one.plain[-8:].rstrip("。.")
+        bad = next((words for words in map(_words_of, _UNTRUE.values()) if words in one.plain), "")
+        bad = bad or one.plain[-8:].rstrip("。.")
         fix = "" if self.revises else mended(one.plain, bad)
         return Ruling(id=one.name, v="p", p=names, bad=[bad], fix=fix)
 
@@ -194,6 +195,10 @@ class SlowJudge:
 _MENDED = "~"
 _UNTRUE: dict[Language, str] = {"zh": "，另有免费轮椅可借", "en": ", wheelchairs free"}
 """What no page says."""
+
+
+def _words_of(untrue: str) -> str:
+    return untrue.strip("，, ")
 
 
 def mended(plain: str, bad: str) -> str:

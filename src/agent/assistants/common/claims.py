@@ -59,8 +59,8 @@ from agent.evidence.types import Source
 from agent.texts import Language, say
 
 log = logging.getLogger(__name__)
-_MOST_CALLS, _LAST = 16, 9
-"""Calls of one answer; statements of one that a reader waits for."""
+_MOST_CALLS, _LAST, _MOST_AT_ONCE = 16, 9, 16
+"""Calls of one answer; statements of one that a reader waits for, and of one beside the text."""
 _LATE = 4
 """How many times as long as a reader waits for the judge its verdicts still correct the message."""
 _MAX_QUOTES, _MOST_DECISIVE = 12, 4
@@ -163,7 +163,7 @@ class ClaimCheck:
             self._waiting += [one for one in found if one.key not in self._asked]
             self._read = searched = end + 2
             if len(self._waiting) >= BATCH:
-                self._ask(self.judge, batches(self._waiting))
+                self._ask(self.judge, batches(self._waiting, _MOST_AT_ONCE))
                 self._waiting = []
 
     def _ask(self, judge: Ask, groups: Iterable[Sequence[Statement]]) -> None:
