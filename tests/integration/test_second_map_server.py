@@ -385,7 +385,7 @@ async def test_a_kind_with_a_word_before_it_is_that_kind_with_the_word_in_its_cu
     )
     assert [(place["name"], place["category"]) for place in result.places] == [
         ("Gartenküche", "restaurant (vegan, regional)"),
-        ("Trattoria Ponte", "restaurant (italian, vegan)"),
+        ("Trattoria Ponte", "restaurant (italian, vegan options)"),
     ]
 
 

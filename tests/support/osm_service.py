@@ -8,6 +8,7 @@ import json
 import math
 import os
 import re
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -245,3 +246,16 @@ def osm_service(elements: Sequence[Element] | None = None) -> Iterator[OsmLab]:
 
 def osm_settings(lab: OsmLab, **more: Any) -> Settings:
     return Settings(**{"map_servers": "osm", **lab.settings, **more})
+
+
+def main() -> None:
+    """Serve until interrupted, and print the variables that lead there."""
+    elements = extract_elements() if os.environ.get(EXTRACT) else None
+    with osm_service(elements) as lab:
+        for name, value in lab.settings.items():
+            print(f"{name.upper()}={value}", flush=True)
+        threading.Event().wait()
+
+
+if __name__ == "__main__":
+    main()

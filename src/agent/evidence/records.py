@@ -150,6 +150,9 @@ def place_facts(place: Place, language: Language) -> str:
         name_text(place, language),
         kind_text(place, language),
         *distance_texts(place, language),
+        say("records.walk", language, distance=distance_text(place["walk_m"]))
+        if "walk_m" in place
+        else None,
         f"★{place['rating']:g}" if place["rating"] is not None else None,
         cost_text(place, language),
         hours_text(place, language),
@@ -326,15 +329,19 @@ def _with_date(day: str, language: Language) -> str:
 
 
 def time_there(moment: str, records: Iterable[Place | Route | Weather], language: Language) -> str:
-    """Return an ISO moment on the clock of the records' places; on China's where one is there."""
-    zones = [record.get("zone") for record in records if "wgs84" in record or "days" in record]
-    if not zones or not all(zones):
+    """Return an ISO moment on the clock of the records' places; on China's where one is there.
+
+    Where nobody has looked their zone up yet, it is in UTC.
+    """
+    known = list(records)
+    if not known or HOME_MAP in maps_of(known):
         return china_time(moment, language)
+    zone = next((str(zone) for record in known if (zone := record.get("zone"))), "UTC")
     try:
-        local = datetime.fromisoformat(moment).astimezone(zone_named(str(zones[0])))
+        local = datetime.fromisoformat(moment).astimezone(zone_named(zone))
     except ValueError:
         return moment
-    return f"{local:%Y-%m-%d %H:%M} ({zones[0]})"
+    return f"{local:%Y-%m-%d %H:%M} ({zone})"
 
 
 def china_time(moment: str, language: Language) -> str:

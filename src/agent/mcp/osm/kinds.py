@@ -68,25 +68,41 @@ class WantedKind:
 
     def statements(self, where: str) -> str:
         """Return what finds such places in Overpass's language; empty for a kind without a word."""
-        kinds = [f'["{key}"="{value}"]' for key, _, value in (t.partition("=") for t in self.tags)]
+        kinds = [_filter(tag) for tag in self.tags]
+        kinds += [f'["diet:{self.diet}"~"yes|only"]'] if self.diet and not self.words else []
         if self.words:
             more = [f'["{key}"~"{self.words}",i]' for key in ("name", "cuisine")]
-            more += [f'["diet:{self._diet}"~"yes|only"]'] if self._diet in DIETS else []
+            more += [f'["diet:{self.diet}"~"yes|only"]'] if self.diet else []
             kinds = [f"{kind}{each}" for kind in kinds or [""] for each in more]
         return "".join(f"nwr{where}{each};" for each in kinds)
 
-    def fits(self, tags: Mapping[str, str]) -> bool:
-        """Return whether an element is of this kind."""
+    def rank(self, tags: Mapping[str, str]) -> int | None:
+        """Return how well an element is of this kind, 0 best; None where it is not.
+
+        A kitchen that has vegan dishes comes behind one that has no others.
+        """
         own = {f"{key}={value}" for key, value in tags.items()}
-        if self.tags and own.isdisjoint(self.tags):
-            return False
+        own |= {f"cuisine={each.strip()}" for each in tags.get("cuisine", "").split(";")}
+        is_of_kind = not own.isdisjoint(self.tags)
+        offers = tags.get(f"diet:{self.diet}") if self.diet else None
         said = f"{tags.get('name', '')} {tags.get('cuisine', '')}".casefold()
-        diet = tags.get(f"diet:{self._diet}") in ("yes", "only")
-        return not self.words or self.words in said or diet
+        if self.words and self.tags and not is_of_kind:
+            return None
+        if offers == "only" or (self.words in said if self.words else is_of_kind):
+            return 0
+        return 1 if offers == "yes" else None
 
     @property
-    def _diet(self) -> str:
-        return self.words.replace(" ", "_")
+    def diet(self) -> str:
+        """Return the diet that the kind names; empty where it names none."""
+        named = {tag.partition("=")[2] for tag in self.tags if tag.startswith("cuisine=")}
+        return next(iter(sorted(DIETS & {*named, self.words.replace(" ", "_")})), "")
+
+
+def _filter(tag: str) -> str:
+    """Return the filter of Overpass for a tag; of cuisines an element may have several."""
+    key, _, value = tag.partition("=")
+    return f'["{key}"~"(^|;) *{value} *(;|$)"]' if key == "cuisine" else f'["{key}"="{value}"]'
 
 
 def _plain(words: str) -> str:

@@ -163,11 +163,19 @@ class OsmReader:
         return self.records.add_place(place, keywords)
 
     def _kind(self, row: Mapping[str, Any]) -> str:
-        words = kind_words(str(row.get("tag") or ""), self._language)
-        cuisine = (text_or_none(row.get("cuisine")) or "").replace("_", " ")
-        about = [part.strip() for part in cuisine.split(";") if part.strip()]
+        """Return what a place is, with its cuisines, diets and access in brackets."""
+        language = self._language
+        words = kind_words(str(row.get("tag") or ""), language)
+
+        def listed(name: str) -> list[str]:
+            parts = (part.strip() for part in (text_or_none(row.get(name)) or "").split(";"))
+            return [kind_words(f"cuisine={part}", language) for part in parts if part]
+
+        about = [each for each in [*listed("cuisine"), *listed("diets_only")] if each != words]
+        about += [say("map.options", language, what=each) for each in listed("diets_yes")]
         if row.get("wheelchair") == "yes":
-            about.append(say("map.wheelchair", self._language))
+            about.append(say("map.wheelchair", language))
+        about = list(dict.fromkeys(about))
         text = say("punctuation.comma", self._language).join(about)
         return f"{words}{say('punctuation.brackets', self._language, text=text) if about else ''}"
 

@@ -284,10 +284,9 @@ def _of_element(
 
 def _chosen(tags: Mapping[str, str]) -> dict[str, str]:
     known = {ours: tags[theirs] for theirs, ours in _TAGS.items() if tags.get(theirs)}
-    diets = sorted(diet for diet in DIETS if tags.get(f"diet:{diet}") in ("yes", "only"))
-    if diets:
-        own = [part for part in known.get("cuisine", "").split(";") if part]
-        known["cuisine"] = ";".join(dict.fromkeys([*own, *diets]))
+    for words in ("only", "yes"):
+        if diets := sorted(diet for diet in DIETS if tags.get(f"diet:{diet}") == words):
+            known[f"diets_{words}"] = ";".join(diets)
     return known
 
 
@@ -333,8 +332,9 @@ def _best(
     ranked = sorted(open_, key=_rank)
     chosen: dict[str, dict[str, Any]] = {}
     for word, kind in kinds.items():
-        fitting = [place for place in ranked if kind.fits(place["all_tags"])]
-        for place in fitting[:limit]:
+        ranks = [(rank, place) for place in ranked
+                 if (rank := kind.rank(place["all_tags"])) is not None]  # fmt: skip
+        for _, place in sorted(ranks, key=lambda each: each[0])[:limit]:
             chosen.setdefault(place["id"], {**place, "kinds": []})["kinds"].append(word)
     return [{k: v for k, v in place.items() if k != "all_tags"} for place in chosen.values()]
 
