@@ -153,6 +153,24 @@ def test_a_shared_answer_is_read_without_a_script_and_its_sharing_is_ended_besid
     assert httpx.get(address, trust_env=False, timeout=60).status_code == 404
 
 
+def test_a_question_asked_anew_says_what_changed_also_after_a_reload(
+    visit: Visits, thread: str
+) -> None:
+    person = visit(fresh=True)
+    page = person.tab(f"/app?thread={thread}")
+    first, second = part(page, "exports").first, part(page, "exports").nth(1)
+    anew = "再问一遍，看看有什么变化"
+    expect(second).to_be_visible()
+    expect(second.get_by_role("button", name=anew)).to_be_hidden()
+    first.get_by_role("button", name=anew).click()
+    changes = part(page, "changes")
+    expect(changes).to_contain_text("以来的变化", timeout=60_000)
+    assert thread in page.url
+    assert f"thread={thread}" not in page.url
+    page.reload()
+    expect(changes).to_contain_text("以来的变化")
+
+
 def test_without_a_clipboard_the_link_can_be_copied_by_hand(visit: Visits, thread: str) -> None:
     person = visit(fresh=True)
     person.context.add_init_script("Object.defineProperty(navigator, 'clipboard', { value: null })")

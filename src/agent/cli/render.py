@@ -204,7 +204,8 @@ def changes_text(changes: AnswerChanges, at: str, language: Language) -> str:
         *(say("changes.new_row", language, text=text) for text in changes["new"]),
         *(say("changes.gone_row", language, text=text) for text in changes["gone"]),
     ]
-    closing = say(f"changes.{'same' if rows else 'nothing'}", language, n=changes["same"])
-    heading = say("changes.title", language, day=at[:16].replace("T", " "))
+    key = "same" if rows else "nothing_one" if changes["same"] == 1 else "nothing"
+    closing = say(f"changes.{key}", language, n=changes["same"])
+    heading = say("changes.title", language, day=f"{at[:16].replace('T', ' ')} UTC")
     listed = "\n".join(f"- {row}" for row in rows)
     return "\n\n".join(filter(None, [f"**{heading}**", listed, closing]))

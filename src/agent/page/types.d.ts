@@ -366,7 +366,21 @@ interface View { node: HTMLElement; update(turn: Turn): void }
 type ChoiceReason = "cited" | "map";
 type ChoosePlace = (placeId: string | null, why?: ChoiceReason) => void;
 /** What parts of an answer lead to. */
-interface AnswerLinks { threadId: () => string | null; onPlace: ChoosePlace }
+interface AnswerLinks {
+  threadId: () => string | null;
+  onPlace: ChoosePlace;
+  onAnew: (turn: Turn) => void;
+  since: () => string | null;
+  isFirst: (turnId: string) => boolean;
+}
+/** What an answer tells otherwise than an earlier one. */
+interface AnswerChanges {
+  since: string;
+  new: string[];
+  gone: string[];
+  figures: { before: string; after: string }[];
+  same: number;
+}
 /** Follows a run until `signal` ends that; `wait` is `delay` but for tests. */
 interface Following { signal: AbortSignal; wait: (ms: number, signal: AbortSignal) => Promise<void> }
 

@@ -202,7 +202,7 @@ def _index(body: bytes, bodies: Mapping[str, bytes], hash: str) -> bytes:
     return page.replace(_RELATIVE.encode(), f"{_RELATIVE}{hash}/".encode())
 
 
-_TABLES = ("page", "examples", "progress", "export", "records", "punctuation", "review")
+_TABLES = ("page", "examples", "progress", "export", "records", "punctuation", "review", "changes")
 
 
 def texts_module() -> bytes:

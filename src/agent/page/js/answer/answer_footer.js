@@ -98,24 +98,29 @@ export function usageView() {
  * @param {Pick<Config, "pdf"|"sharing">} config
  * @returns {View}
  */
-export function toolbarView({ threadId }, config) {
+export function toolbarView({ threadId, isFirst, onAnew }, config) {
   const files = el("div", { class: "choices" });
   const status = el("span", { class: "small muted", role: "status" });
   const label = el("span", {}, icon("export"), el("span", { class: "wide" }, say("exports")));
   const exports = disclosure({ label, panel: files, name: say("as") });
   const link = () => new URL(threadPath(threadId() ?? ""), location.href).href;
+  const anew = tool("again", say("anew"), () => { if (turn) onAnew(turn); });
   const node = el("div", {
     class: "toolbar", role: "group", "aria-label": say("take"), dataset: { part: "exports" }, hidden: true,
   },
     tool("copy", say("copy_answer"), () => copy(text, status)),
     tool("share", say("copy"), () => copy(link(), status)),
-    config.sharing && tool("public", say("share"), () => shareAnswer(threadId() ?? "", shown, status)),
-    exports.node, status);
-  let text = "", shown = /** @type {string|null} */ (null);
-  return answerView(node, (answer, { messageId }) => {
+    config.sharing && tool("public", say("share"), () => give()),
+    anew, exports.node, status);
+  const give = () => shareAnswer(threadId() ?? "", turn?.messageId ?? null, status);
+  let text = "", turn = /** @type {Turn|null} */ (null);
+  return answerView(node, (answer, its) => {
     node.hidden = answer === null;
     if (!answer) return;
-    [text, shown] = [answer.text, messageId];
+    const { id, messageId } = its;
+    [text, turn] = [answer.text, its];
+    // A later question stands on what was said before it.
+    anew.hidden = !isFirst(id);
     fill(files, ...fileLinks(answer, threadId() ?? "", messageId, config),
       el("button", { class: "button quiet", type: "button", onclick: () => print() }, say("print")));
   });
@@ -132,7 +137,7 @@ async function shareAnswer(threadId, message, status) {
     const told = [say("shared", { day: made.ends_at.slice(0, 10) }),
       made.this_machine_only && say("shared_here"), made.shows_position && say("shared_position")];
     const end = () => withdraw(threadId, made.message).then(() => fill(status, say("withdrawn")), failed);
-    status.append(` ${told.filter(Boolean).join(" ")} `,
+    status.append(` · ${told.filter(Boolean).join(" ")} `,
       el("button", { class: "button quiet", type: "button", onclick: end }, say("withdraw")));
   } catch (error) {
     failed(error);

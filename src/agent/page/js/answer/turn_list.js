@@ -7,6 +7,7 @@ import { failed } from "../shell/notice.js";
 import { reviewView } from "../shell/review.js";
 import { AnswerView } from "./answer.js";
 import { gapsView, outingView, suggestionsView, toolbarView, usageView } from "./answer_footer.js";
+import { changesView } from "./changes.js";
 import { outlineView } from "./outline.js";
 import { routesView, weatherView } from "./map_records.js";
 import { sourcesView } from "./sources.js";
@@ -26,6 +27,9 @@ const FINISHING = new Set(["agent"]);
  * @property {() => void} onFinish has the last turn, which was stopped, answered from what it had found
  * @property {(turn: Turn) => void} onNear
  * @property {(question: string) => void} onAsk asks a follow-up
+ * @property {(turn: Turn) => void} onAnew asks its question on a thread of its own, to compare the answers
+ * @property {() => string|null} since THREAD.MESSAGE of the answer that the first one is compared with
+ * @property {(turnId: string) => boolean} isFirst
  */
 
 class TurnView {
@@ -40,17 +44,18 @@ class TurnView {
 
   /** @param {Config} config @param {TurnOptions} options */
   constructor(config, options) {
-    const { threadId, onPlace, onReview, onAsk } = this.#options = options;
+    this.#options = options;
+    const { threadId, onPlace, onReview, onAsk, onAnew, since, isFirst } = options;
     /** @type {ChoosePlace} */
     const choose = (placeId, why) => { if (this.#turn) onPlace(this.#turn.id, placeId, why); };
-    const links = { threadId, onPlace: choose };
+    const links = { threadId, onPlace: choose, onAnew, since, isFirst };
     const [toolbar, answer] = [toolbarView(links, config), new AnswerView(config, links)];
     this.#places = new PlacesView(config, answer.node, { onSelect: choose });
     const outline = outlineView(answer.node);
     const views = [
-      new Timeline(config), reviewView({ onAnswer: onReview }), answer, routesView({ onAsk }),
-      weatherView(), this.#places, outingView({ onAsk }), gapsView(), sourcesView(), suggestionsView(links),
-      usageView(),
+      new Timeline(config), reviewView({ onAnswer: onReview }), answer, changesView(links),
+      routesView({ onAsk }), weatherView(), this.#places, outingView({ onAsk }), gapsView(),
+      sourcesView(), suggestionsView(links), usageView(),
     ];
     this.#views = [toolbar, ...views, outline];
     this.node = el("article", { class: "turn" },

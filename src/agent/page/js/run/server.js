@@ -111,6 +111,18 @@ export async function withdraw(threadId, message) {
   await own(`${sharePath(threadId)}?message=${encodeURIComponent(message)}`, { method: "DELETE" });
 }
 
+/**
+ * Says what an answer tells otherwise than an earlier one.
+ * @param {string} threadId @param {string} message the answer's id
+ * @param {string} since THREAD.MESSAGE of the earlier answer, as the address has it
+ * @returns {Promise<AnswerChanges>} throws ServerError
+ */
+export async function changes(threadId, message, since) {
+  const [thread, ...rest] = since.split(".");
+  const query = new URLSearchParams({ message, since: thread, since_message: rest.join(".") });
+  return own(`app/runs/${encodeURIComponent(threadId)}/changes?${query}`, {});
+}
+
 /** @param {string} threadId */
 const sharePath = (threadId) => `threads/${encodeURIComponent(threadId)}/share`;
 
@@ -206,7 +218,10 @@ export function runAddress(threadId, what, messageId) {
   return `app/runs/${encodeURIComponent(threadId)}/${what}${query}`;
 }
 
-/** Returns the path of a thread, by which it is opened again. @param {string} threadId */
-export function threadPath(threadId) {
-  return `app?thread=${encodeURIComponent(threadId)}`;
+/**
+ * Returns the path of a thread, by which it is opened again.
+ * @param {string} threadId @param {string|null} since the answer that its first one is compared with
+ */
+export function threadPath(threadId, since = null) {
+  return `app?${new URLSearchParams({ thread: threadId, ...(since && { since }) })}`;
 }

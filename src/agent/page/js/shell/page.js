@@ -31,6 +31,8 @@ export class Page {
   /** Says whose end was last told: the turn's id and status. */
   #announced = "";
   #picking = false;
+  /** @type {string|null} the answer that the next thread's first one is compared with */
+  #since = null;
   /** @type {HTMLElement|null} */
   #instead = null;
 
@@ -56,6 +58,9 @@ export class Page {
       onAgain: (turn) => this.#again(turn),
       onFinish: () => this.conversation.finish(),
       onNear: (turn) => this.near.request(() => this.#again(turn)),
+      onAnew: (turn) => this.#anew(turn),
+      since: () => new URL(location.href).searchParams.get("since"),
+      isFirst: (turnId) => this.conversation.turns[0]?.id === turnId,
       onAsk: (question) => this.ask({ question, assistant: "agent", review: false }),
       empty: welcome,
     });
@@ -144,6 +149,7 @@ export class Page {
   #go(threadId) {
     this.layout.closeThreads();
     if (threadId === this.conversation.threadId) return;
+    this.#since = null;
     history.pushState(null, "", threadId ? threadPath(threadId) : "app");
     this.#follow();
   }
@@ -159,7 +165,7 @@ export class Page {
     const { threadId } = this.conversation;
     const address = new URL(location.href);
     if (threadId && address.searchParams.get("thread") !== threadId) {
-      history.pushState(null, "", threadPath(threadId));
+      history.pushState(null, "", threadPath(threadId, this.#since));
     }
     this.sidebar.mark(threadId);
     this.sidebar.refresh();
@@ -187,6 +193,14 @@ export class Page {
   /** @param {Turn} turn */
   #again(turn) {
     this.ask({ ...this.composer.options, question: turn.question, assistant: turn.assistant });
+  }
+
+  /** Asks a question on a thread of its own, whose answer is compared with this one. @param {Turn} turn */
+  #anew(turn) {
+    const since = `${this.conversation.threadId}.${turn.messageId}`;
+    this.#go(null);
+    this.#since = since;
+    this.#again(turn);
   }
 
   /** @param {Position|null} position */
