@@ -399,3 +399,17 @@ async def test_straight_lines_are_measured_without_asking_anybody(world: World) 
     )  # fmt: skip
     assert '"distance_m":88' in str(lines.content)
     assert len(world.lab.service.requests) == asked
+
+
+async def test_that_a_map_has_no_timetables_is_told_below_the_answer() -> None:
+    way = {"intent": "route", "origin": STATION, "destination": "Uferpark", "mode": "transit"}
+    async with laboratory() as lab, osm_world() as world:
+        services = replace(lab.services, maps=world.maps)
+        lab = Lab(services, build_graph(lambda: services).compile(checkpointer=InMemorySaver()))
+        asked = {"query": "Tram to Uferpark", "map": {**way, "country": "de"}, "web": False}
+        lab.gemini.llm = llm = Spoken(generate_query=[plan(asked)])
+        state = await lab.ask(f"How do I get from {STATION} to Uferpark by tram?")
+        [shown] = llm.prompts("reflection")
+    told_so = say("map.no_timetables.walking", "en")
+    assert told_so in shown
+    assert told_so in str(answer_of(state).text)

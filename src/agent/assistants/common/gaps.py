@@ -10,7 +10,9 @@ from agent.core.strings import cut_at_break
 from agent.evidence.citations import inert
 from agent.evidence.grounding import says_not_found
 from agent.evidence.language import sentence_spans, words
+from agent.evidence.records import map_title
 from agent.evidence.types import Gap, Query, Source
+from agent.mcp.records import REMARKS
 from agent.models.catalogue import current, parse
 from agent.search.hits import LABELS, since_text
 from agent.search.rules import published_on, today_here
@@ -37,7 +39,7 @@ _IN_OWN_WORDS = _FOUND_NOTHING | {
     "search_off", "topics_spent", "not_researched", "notes_lack", "page_partial",
     "answer_unsupported",
     "outing_too_few", "outing_impossible", "search_sites", "search_since", "search_undated",
-    "documents_alone", "map_widened", "map_ambiguous", "no_documents", "none_to_read",
+    "documents_alone", *REMARKS, "no_documents", "none_to_read",
     "attachments_unread", "model_weak", "model_no_tools", NOT_LOOKED_UP,
 }  # fmt: skip
 _NO_SOURCE = {"no_documents", "attachments_unread", "model_weak", "model_no_tools"}
@@ -48,8 +50,8 @@ _MAP_ASKS = {"map_needs_place"}
 """Codes of a map that was not asked for want of a place."""
 _WEB = frozenset({"web", *LABELS})
 _ALWAYS_SAID = {
-    "model_weak", "notes_lack", "outing_too_few", "outing_impossible", "map_widened",
-    "map_ambiguous", "no_documents", "none_to_read", "attachments_unread", NOT_LOOKED_UP,
+    "model_weak", "notes_lack", "outing_too_few", "outing_impossible", *REMARKS,
+    "no_documents", "none_to_read", "attachments_unread", NOT_LOOKED_UP,
 }  # fmt: skip
 _IN_LINE, _LONGEST_NOTE = 2, 160
 _SAID, _SAID_MISSING, _ENOUGH_WORDS, _LEAST_WORDS = 0.6, 0.25, 5, 3
@@ -100,11 +102,7 @@ def with_recovered(
 
     That is one search of several that found nothing, and a web without pages on what the map tells.
     """
-    lost = [
-        gap
-        for gap in gaps
-        if gap["code"].startswith("map_") and gap["code"] not in ("map_widened", "map_ambiguous")
-    ]
+    lost = [gap for gap in gaps if gap["code"].startswith("map_") and gap["code"] not in REMARKS]
     missed = {gap["query"] for gap in lost}
     on_map = {query["query"] for query in queries if query.get("map")} - missed
     answered = on_map if any(source["kind"] == "place" for source in cited) else set()
@@ -186,9 +184,9 @@ def _note(gap: Gap, language: Language, *, mapped: bool = True) -> str:
     if provider in _WEB:
         return say("missing.web", language)
     if _map_failed(gap) and not mapped:
-        cause = f"missing.map_causes.{code}"
-        name = say("map.provider", language) if provider == "amap" else provider
-        cause = say(cause if has(cause) else "missing.map_causes.map_failed", language, map=name)
+        keys = (f"missing.map_causes_of.{provider}.{code}", f"missing.map_causes.{code}")
+        key = next(filter(has, keys), "missing.map_causes.map_failed")
+        cause = say(key, language, map=map_title(provider, language))
         return say("missing.map_dead", language, cause=cause)
     if code.startswith("map_"):
         return say("missing.map", language)
