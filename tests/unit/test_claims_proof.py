@@ -377,6 +377,16 @@ def test_of_a_document_s_passages_the_one_that_was_named_is_shown_first() -> Non
     assert known.best(named, 60)[0].source == "o0-17"
 
 
+def test_a_short_source_that_is_cited_is_shown_whole_in_another_language_too() -> None:
+    lines = ["Migrating a database", "Rewriting stored procedures exceeds what licences saved.\n" * 4,
+             "Agent jobs have to be replaced by hand.\n" * 4]  # fmt: skip
+    known = evidence(w0_0="\n".join(lines), w1_0="改写存储过程的费用，改写存储过程的工时。" * 40)
+    [one] = statements("改写存储过程的费用常常超过省下的许可费[^w0-0]。", MARKED)
+    cited = [passage for passage in known.passages if passage.source == "w0-0"]
+    assert len(cited) == 2
+    assert known.best(one, 60, 0.05)[: len(cited)] == cited
+
+
 def test_a_second_look_keeps_what_bore_out_the_rest() -> None:
     known = evidence(w0_0=f"{PALACE_PAGE}\n" + "其他说明若干，与票价无关，也不涉及时间。\n" * 40,
                      w1_0="轮椅可以在东门免费借用，押金二百元，当天归还。" * 4)  # fmt: skip

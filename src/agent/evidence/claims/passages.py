@@ -35,6 +35,9 @@ _OF_CITED = 3.0
 _FOR_FIGURE, _FOR_CONTEXT, _MOST_TERMS, _MOST_FIGURES = 1.5, 0.25, 40, 20
 _MOST_SHOWN, _MOST_NAMED = 40, 6
 """Passages of sources that a statement does not cite, and of those that its writer named."""
+_SHORT_SOURCE, _SHORT_SOURCES = 400, 900
+"""Tokens of a source that is shown whole to whoever judges what cites it, and of all that one
+statement cites: shared words do not tell which passage decides, of another language least."""
 _MOST_OF_A_SPAN, _MOST_WORDS, _MOST_HELD, _NEXT_DAYS = 0.6, 12, 20, 9
 
 
@@ -237,6 +240,14 @@ class Evidence:
         return places
 
     @lazy_property
+    def _tokens_of(self) -> dict[str, int]:
+        """Return how long each source is, in tokens."""
+        tokens: dict[str, int] = {}
+        for passage in self.passages:
+            tokens[passage.source] = tokens.get(passage.source, 0) + passage.tokens
+        return tokens
+
+    @lazy_property
     def _shares(self) -> list[float]:
         """Return what a word weighs in each passage: less in one of many words."""
         mean = sum(len(p.words) for p in self.passages) / max(1, len(self.passages)) or 1.0
@@ -247,7 +258,7 @@ class Evidence:
 
     def read(self) -> None:
         """Index all passages now, not when the first statement asks for them."""
-        _ = self._holders, self._shares, self.tokens, self._figures
+        _ = self._holders, self._shares, self.tokens, self._figures, self._tokens_of
 
     def says(self, plain: str) -> bool:
         """Return whether code itself says these words in the text."""
@@ -300,20 +311,37 @@ class Evidence:
     def best(self, statement: Statement, budget: int, new: float = 0.0) -> list[Passage]:
         """Return the passages to show for a statement: of what it cites, then the best others.
 
-        Behind the first only those that bring a share of its words that these before it lack.
+        A short source that it cites is shown whole. Of the others only those that bring a share of
+        its words that these before it lack.
         """
         weights = {word: self._rarity_of(word) for word in words(statement.said)} if new else {}
         least = new * sum(weights.values())
-        picked, used = list[Passage](), 0
+        picked = self._whole_sources(statement)
+        used, shown, cited = 0, {passage.name for passage in picked}, set(statement.sources)
+        for passage in picked:
+            weights |= dict.fromkeys(weights.keys() & passage.words, 0.0)
         for place in self._ranked_for(statement):
             passage = self.passages[place]
+            if passage.name in shown:
+                continue
             brought = weights.keys() & passage.words if new else ()
-            is_needed = not picked or sum(map(weights.__getitem__, brought)) >= least
+            is_new = sum(map(weights.__getitem__, brought)) >= least
+            is_needed = not picked or passage.source in cited or is_new
             if not picked or (is_needed and used + passage.tokens <= budget):
                 picked.append(passage)
                 used += passage.tokens
                 weights |= dict.fromkeys(brought, 0.0)
         return picked
+
+    def _whole_sources(self, statement: Statement) -> list[Passage]:
+        """Return all passages of the short sources that a statement's writer named."""
+        named = [name for name in statement.sources if name in statement.exact]
+        found, used = list[Passage](), 0
+        for name in named or statement.sources:
+            used += self._tokens_of.get(name, 0)
+            if self._tokens_of.get(name, 0) <= _SHORT_SOURCE and used <= _SHORT_SOURCES:
+                found += [self.passages[place] for place in self._places.get(name, ())]
+        return found
 
     def _ranked_for(self, statement: Statement) -> list[int]:
         """Return the places of the passages that may decide a statement, the best first."""
@@ -331,11 +359,9 @@ class Evidence:
         # The budget has room for no more, unless they are the shortest of all.
         rest = _ranked(others, _MOST_SHOWN)
         order = own[:2] + rest[:1] + own[2:4] + rest[1:3] + own[4:] if cited else rest
-        shown = {self.passages[i].source for i in order}
-        # A cited source that shares no word (another script) is shown all the same.
-        order += [self._places[name][0] for name in cited
-                  if name not in shown and name in self._places]  # fmt: skip
-        return order
+        # Of a cited source that shares no word (another script) its beginning, all the same.
+        ranked = frozenset(order)
+        return [*order, *(place for place in places if place not in ranked)]
 
 
 def _ranked(scored: Iterable[tuple[float, int]], most: int) -> list[int]:
