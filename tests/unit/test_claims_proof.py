@@ -367,6 +367,13 @@ def test_a_result_of_a_right_sum_is_a_term_of_later_ones_and_one_of_a_wrong_sum_
         assert proved(found, rulings, known)[2].verdict == verdict
 
 
+def test_a_part_of_the_sum_that_a_judge_names_is_a_term_of_a_shown_one() -> None:
+    known = evidence(w0_0="A core costs 3,945 dollars; assurance is 25 percent a year.")
+    _, outcome = judge("四核 15,780 美元，含三年保障 15,780 × 1.75 = 27,615 美元[^w0-0]。", known,
+                       v="c", p=["1.1"], calc="4*3945*(1+0.25*3)")  # fmt: skip
+    assert outcome.verdict == "computed"
+
+
 def test_of_a_document_s_passages_the_one_that_was_named_is_shown_first() -> None:
     rows = {
         f"o0_{n}": f"Reading {n}: the log of the night shift has {n} degrees." for n in range(30)
@@ -378,7 +385,7 @@ def test_of_a_document_s_passages_the_one_that_was_named_is_shown_first() -> Non
 
 
 def test_a_short_source_that_is_cited_is_shown_whole_in_another_language_too() -> None:
-    lines = ["Migrating a database", "Rewriting stored procedures exceeds what licences saved.\n" * 4,
+    lines = ["Moving a database", "Rewriting procedures exceeds what licences saved.\n" * 4,
              "Agent jobs have to be replaced by hand.\n" * 4]  # fmt: skip
     known = evidence(w0_0="\n".join(lines), w1_0="改写存储过程的费用，改写存储过程的工时。" * 40)
     [one] = statements("改写存储过程的费用常常超过省下的许可费[^w0-0]。", MARKED)

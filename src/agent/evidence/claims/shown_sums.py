@@ -10,6 +10,7 @@ from agent.evidence.claims.formulas import (
     forms_of,
     formulas_of,
     is_plain,
+    parts_of,
     tells,
     terms_of,
     value_of,
@@ -39,23 +40,22 @@ class KnownFigures:
     shown: Sequence[Figure]
     """What right sums give that the text shows: it may be told without them."""
     worked: set[Decimal]
-    """What sums give that a judge names, of numbers that stand: it may be a term of others."""
+    """What a judge's sums of numbers that stand, and their parts, give: terms of others."""
     sound: Sequence[Figure] = ()
     """Of statements that are borne out."""
 
 
 def worked_out(rulings: Iterable[Ruling], evidence: Evidence) -> set[Decimal]:
-    """Return what the sums give that a judge names, of numbers that stand in the evidence."""
-    every = (formula for one in rulings for formula in formulas_of(one.calc))
-    values = ((formula, value_of(formula)) for formula in every)
+    """Return what the sums give that a judge names, and their parts, of numbers that stand."""
     return {
         value
-        for formula, value in values
-        if value is not None
-        and all(
+        for one in rulings
+        for formula in formulas_of(one.calc)
+        if all(
             is_plain(term) or any(map(evidence.has_number, forms_of(term)))
             for term in terms_of(formula)
         )
+        for value in parts_of(formula)
     }
 
 
