@@ -8,8 +8,10 @@ from uuid import uuid4
 
 import httpx
 import pytest
+from openai import AsyncOpenAI, RateLimitError
 
 from tests.support.dev_server import REPOSITORY, DevServer, dev_server
+from tests.support.mcp_client import connected, said
 from tests.support.probe_service import Probe, probe_service
 
 pytestmark = [pytest.mark.server]
@@ -18,6 +20,7 @@ KEYS = {
     "bob": "bob-key-0123456789abc",
     "carl": "carl-key-0123456789ab",
     "dora": "dora-key-0123456789ab",
+    "emil": "emil-key-0123456789ab",
 }
 PER_MINUTE = 4
 
@@ -101,6 +104,22 @@ def test_a_batch_counts_as_many_runs_as_it_has(house: House) -> None:
     assert reply.status_code == 429
     assert busy(house, "dora") <= 2
     house.probe.held = set()
+
+
+async def test_a_client_of_openai_s_api_and_a_search_over_mcp_meet_the_same_limit(
+    house: House,
+) -> None:
+    url, key = house.server.url, KEYS["emil"]
+    asked: Any = [{"role": "user", "content": "emil's"}]
+    async with connected(url, key=key) as session:
+        found = [await session.call_tool("search", {"query": "x"}) for _ in range(PER_MINUTE + 1)]
+    assert "questions a minute" in said(found[-1])
+    assert "questions a minute" not in said(found[0])
+    async with AsyncOpenAI(base_url=f"{url}/v1", api_key=key, max_retries=0) as client:
+        for stream in (False, True):
+            with pytest.raises(RateLimitError, match="questions a minute") as refused:
+                await client.chat.completions.create(model="owner", messages=asked, stream=stream)
+            assert 1 <= int(refused.value.response.headers["retry-after"]) <= 60
 
 
 def _is_paced(reply: httpx.Response) -> bool:

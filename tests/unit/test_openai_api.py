@@ -167,6 +167,20 @@ async def test_what_is_no_request_is_refused_in_one_line(
             assert "\n" not in reply.json()["error"]["message"]
 
 
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("POST", "embeddings"), ("GET", "chat/completions"), ("GET", "responses/resp_1"),
+     ("DELETE", "models/agent"), ("POST", "a" * 2_000)],
+)  # fmt: skip
+async def test_what_else_the_api_has_is_refused_in_its_shape(
+    monkeypatch: pytest.MonkeyPatch, method: str, path: str
+) -> None:
+    async with serving(ServerApi(), monkeypatch) as http:
+        reply = await http.request(method, f"/v1/{path}")
+    assert reply.status_code == 404
+    assert "is not served" in reply.json()["error"]["message"]
+
+
 def test_a_conversation_is_known_by_its_words_whatever_the_client_writes_around_them() -> None:
     def key(answer: str) -> str:
         question = {"role": "user", "content": [{"type": "text", "text": "Q"}]}

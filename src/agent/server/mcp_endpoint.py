@@ -143,7 +143,7 @@ class McpEndpoint(ToolServer):
         if params.name == SEARCH:
             # It may cost as a run does; reading what was found does not.
             try:
-                await owner_limits().admit(owner)
+                await owner_limits().admit_search(owner)
             except TooMany as too_many:
                 raise AgentError(too_many.words("en")) from None
         services = await run_in_threadpool(process_services)

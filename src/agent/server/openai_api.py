@@ -56,6 +56,8 @@ _RESPONSE: Final = "response"
 _EFFORT: Final = ("initial_search_query_count", "max_research_loops")
 _INVALID: Final = "invalid_request_error"
 _GONE: Final = 499
+_BELOW: Final = "/v1/"
+_METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _QUIET: Final = ": at work\n\n"
 _STREAM_HEADERS: Final = {
     **private(security_headers()),
@@ -415,6 +417,14 @@ def refused(error: Exception) -> Response:
     return JSONResponse({"error": problem.error}, problem.status, headers=headers)
 
 
+async def nothing_else(request: Request) -> Response:
+    """Refuse what the API has besides, in the shape that its clients read."""
+    words = f"{request.method} {request.url.path} is not served; there are POST "
+    words += "/v1/chat/completions, POST /v1/responses and GET /v1/models"
+    problem = _Problem(404, _INVALID, words, "not_found")
+    return JSONResponse({"error": problem.error}, 404, headers=private(security_headers()))
+
+
 def openai_routes() -> list[Route]:
     """Return all below `/v1`."""
     chat = OpenAIEndpoint(read_chat, responses=False)
@@ -424,4 +434,5 @@ def openai_routes() -> list[Route]:
         Route("/v1/models/{name}", model),
         Route("/v1/chat/completions", chat, methods=["POST"]),
         Route("/v1/responses", response, methods=["POST"]),
+        Route(f"{_BELOW}{{rest:path}}", nothing_else, methods=_METHODS),
     ]

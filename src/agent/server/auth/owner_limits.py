@@ -95,6 +95,11 @@ class OwnerLimits:
             await self._check_open(owner, thread_id, earlier)
             await self._check_pace(owner)
 
+    async def admit_search(self, owner: str) -> None:
+        """Count a search that begins no run: it costs as one may, and is over at once."""
+        await self._check_dollars(owner)
+        await self._check_pace(owner)
+
     @contextmanager
     def _place(self, owner: str, thread_id: str) -> Iterator[Sequence[_Place]]:
         """Book a place before it is known to be free; provide those that were booked earlier.
