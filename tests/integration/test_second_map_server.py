@@ -371,7 +371,9 @@ async def test_one_question_about_two_countries_has_places_and_credits_of_both_m
         cafe = next(p for p in told(state)["places"] if p["id"].startswith("osm:"))
     assert maps_shown == {"amap", "osm"}
     assert cafe["zone"] == "Europe/Berlin"
-    assert "高德地图，OpenStreetMap 贡献者" in text or "OpenStreetMap 贡献者，高德地图" in text
+    assert {"高德地图，OpenStreetMap 贡献者 (ODbL)", "OpenStreetMap 贡献者 (ODbL)，高德地图"} & {
+        line.partition("© ")[2].partition("，查询于")[0] for line in text.splitlines()
+    }
     assert {"高德地图", "OpenStreetMap"} <= {s["provider"] for s in told(state)["sources"]} | {
         source["provider"] for source in state["sources_gathered"]
     }

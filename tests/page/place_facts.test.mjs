@@ -67,5 +67,5 @@ test("the credit names the newest record and stands under places only", () => {
 
 test("the credit names each map that records are of", () => {
   const places = ["osm:node/1", "amap:B0", "osm:way/2"].map((id) => ({ id, fetched_at: "" }));
-  assert.equal(credit(places, "en"), "Data © OpenStreetMap contributors, Amap");
+  assert.equal(credit(places, "en"), "Data © OpenStreetMap contributors (ODbL), Amap");
 });

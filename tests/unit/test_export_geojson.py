@@ -33,9 +33,9 @@ def test_a_place_of_another_map_has_its_own_owner_and_no_chinese_datum() -> None
     cafe = {**place(2), "id": "osm:node/1", "location": abroad, "wgs84": Point(lng=13.4, lat=52.5)}
     found = feature_collection([place(1), cast(Place, cafe)])
     told = found["features"][1]["properties"]
-    assert (told["gcj02"], told["attribution"]) == (None, "数据 © OpenStreetMap 贡献者")
+    assert (told["gcj02"], told["attribution"]) == (None, "数据 © OpenStreetMap 贡献者 (ODbL)")
     assert found["provider"] == "amap,osm"
-    assert found["attribution"] == "数据 © 高德地图，OpenStreetMap 贡献者"
+    assert found["attribution"] == "数据 © 高德地图，OpenStreetMap 贡献者 (ODbL)"
 
 
 def test_the_box_holds_anchor_and_places() -> None:
