@@ -394,6 +394,20 @@ def test_a_short_source_that_is_cited_is_shown_whole_in_another_language_too() -
     assert known.best(one, 60, 0.05)[: len(cited)] == cited
 
 
+def test_a_second_look_is_first_at_what_is_cited() -> None:
+    row = "Room {} of the eastern wing is closed for works until the spring of next year."
+    rows = "\n".join(row.format(n) for n in range(90))
+    known = evidence(w1_0=rows, w0_0=rows + "\nThe lift to the terrace takes no wheelchairs.",
+                     w2_0=f"{rows}\nThe lift to the terrace takes no wheelchairs.")  # fmt: skip
+    [one] = statements(
+        "Tickets are sold at the gate, the lift takes no wheelchairs [^w2-0].", MARKED
+    )
+    ruling = Ruling(id=one.name, v="p", bad=["the lift takes no wheelchairs"])
+    assert known.holding("the lift takes no wheelchairs")[0].source == "w0-0"
+    held = known.holding(ruling.bad[0], (), one.cited)
+    assert [passage.source for passage in held[:2]] == ["w2-0", "w0-0"]
+
+
 def test_a_second_look_keeps_what_bore_out_the_rest() -> None:
     known = evidence(w0_0=f"{PALACE_PAGE}\n" + "其他说明若干，与票价无关，也不涉及时间。\n" * 40,
                      w1_0="轮椅可以在东门免费借用，押金二百元，当天归还。" * 4)  # fmt: skip

@@ -129,7 +129,10 @@ def second_looks(
     looks = []
     for statement in batch:
         if ruling := accused.get(statement.name):
-            held = [evidence.holding(s, seen)[:_LOOKS] for s in ruling.bad or [statement.plain]]
+            held = [
+                evidence.holding(span, seen, statement.cited)[:_LOOKS]
+                for span in ruling.bad or [statement.plain]
+            ]
             if names := dict.fromkeys(p.name for passages in held for p in passages):
                 # What bore out the rest of it is shown again.
                 named = [name for name in ruling.p if name in evidence.by_name]

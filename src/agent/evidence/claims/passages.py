@@ -292,8 +292,13 @@ class Evidence:
                 found[place] = found.get(place, 0.0) + self._rarity(len(equal))
         return found
 
-    def holding(self, span: str, but: Container[str] = ()) -> list[Passage]:
-        """Return the best passages that have most of the rarest words of a span, but some."""
+    def holding(
+        self, span: str, but: Container[str] = (), first: Container[str] = ()
+    ) -> list[Passage]:
+        """Return the best passages that have most of the rarest words of a span, but some.
+
+        Those of the sources `first` come first.
+        """
         rarest = sorted(((self._rarity_of(word), word) for word in words(span)), reverse=True)
         held: dict[int, float] = {}
         for weight, word in rarest[:_MOST_WORDS]:
@@ -301,9 +306,10 @@ class Evidence:
             for place in self._holders.get(word, ()):
                 held[place] = held.get(place, 0.0) + weight
         enough = _MOST_OF_A_SPAN * sum(weight for weight, _ in rarest[:_MOST_WORDS])
-        fits = (i for i in held if held[i] >= enough and self.passages[i].name not in but)
-        best = nlargest(_MOST_HELD, fits, key=lambda place: (held[place], -place))
-        return [self.passages[place] for place in best]
+        passages = self.passages
+        fits = (i for i in held if held[i] >= enough and passages[i].name not in but)
+        best = nlargest(_MOST_HELD, fits, key=lambda i: (passages[i].source in first, held[i], -i))
+        return [passages[place] for place in best]
 
     def _rarity(self, holders: int) -> float:
         return math.log(1 + (len(self.passages) - holders + 0.5) / (holders + 0.5))
