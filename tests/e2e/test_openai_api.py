@@ -102,7 +102,7 @@ async def test_a_conversation_sent_whole_goes_on_with_its_thread(
         values: Any = (await client.threads.get_state(further(other)["thread_id"]))["values"]
         metadata = (await client.threads.get(thread))["metadata"]
     assert [message["type"] for message in values["messages"]] == ["human", "ai", "human", "ai"]
-    assert metadata["asked_over"] == "openai"
+    assert (metadata["asked_over"], metadata["title"]) == ("openai", ZH)
 
 
 async def test_a_thread_that_the_client_names_is_made_and_found_again(

@@ -125,6 +125,8 @@ async def test_a_deletion_takes_all_of_a_thread_and_nothing_of_others(house: Hou
         (await house.threads.shares.put(thread, "m1", "<p>é \x00</p>", days=1)).token
         for thread in (gone, kept)
     ]
+    again = await house.threads.shares.put(kept, "m1", "<p>é, later</p>", days=2)
+    assert (again.token, len(await house.threads.shares.of(kept))) == (two, 1)
     await house.archive.delete(gone)
     assert await house.threads.shares.page(one) is None
     assert str(await house.threads.shares.page(two)).startswith("<p>é")

@@ -29,6 +29,7 @@ from agent.client.run_result import RunResult, spoken
 from agent.core.errors import AgentError, InputError
 from agent.core.faults import MEANT, contained
 from agent.core.outside import parse_json
+from agent.core.strings import one_line
 from agent.runs.engine import OWNER
 from agent.server.assistant_call import Call, CallArguments, read_arguments
 from agent.server.auth.admission import check_settings
@@ -56,6 +57,7 @@ _RESPONSE: Final = "response"
 _EFFORT: Final = ("initial_search_query_count", "max_research_loops")
 _INVALID: Final = "invalid_request_error"
 _GONE: Final = 499
+_TITLE: Final = 120
 _BELOW: Final = "/v1/"
 _METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _QUIET: Final = ": at work\n\n"
@@ -165,7 +167,8 @@ class _Conversations:
     @property
     def metadata(self) -> dict[str, str]:
         """Return what a new thread says of itself: the client's own words, and where it is from."""
-        return {**self._asked.metadata, "asked_over": "openai"}
+        title = one_line(self._asked.question, longest=_TITLE)
+        return {"title": title, **self._asked.metadata, "asked_over": "openai"}
 
     async def note(self, result: RunResult, response: str) -> None:
         """Note what the next question finds the thread by; without it that begins a new one."""
