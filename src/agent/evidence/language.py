@@ -28,18 +28,22 @@ def with_places(text: str) -> tuple[str, Sequence[int]]:
 
     Wide commas stay (they join no digits), and so do superscripts: 10³ is not 103.
     """
-    plain = text if text.isascii() else text.translate(_FOLDED)
+    plain = _plain(text)
     if len(plain) == len(text):
         return plain, range(len(text) + 1)
-    pieces = [char.translate(_FOLDED) for char in text]
+    pieces = [_FOLDED[ord(char)] for char in text]
     places = [index for index, piece in enumerate(pieces) for _ in piece]
     return plain, [*places, len(text)]
+
+
+def _plain(text: str) -> str:
+    return text if text.isascii() else text.translate(_FOLDED)
 
 
 def fold(text: str) -> str:
     """Return a text as it is compared: plain width, simplified characters, small letters."""
     breathe()
-    return with_places(text)[0].casefold()
+    return _plain(text).casefold()
 
 
 class _Folding(dict[int, str]):
@@ -142,11 +146,17 @@ _BETWEEN_HAN = re.compile(rf"[^\u3400-\u9fff]+|[{_STOP_HAN}]")
 def words(text: str) -> frozenset[str]:
     """Return what a text is compared by: Latin words without endings, pairs of Han characters."""
     breathe()
-    return _sentence_words(text) if len(text) <= SENTENCE else _words(text)
+    return _sentence_words(text) if len(text) <= SENTENCE else _text_words(text)
 
 
 @lru_cache(KEPT_SENTENCES)
 def _sentence_words(text: str) -> frozenset[str]:
+    return _words(text)
+
+
+@lru_cache(4)
+def _text_words(text: str) -> frozenset[str]:
+    """Return a long text's words: each of several queries is compared with one material."""
     return _words(text)
 
 

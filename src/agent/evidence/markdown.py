@@ -3,6 +3,7 @@
 import html
 import re
 import unicodedata
+from functools import lru_cache
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 _COLON, _SLASH, _W = ":：﹕︓", "/／", "wWｗＷ"
@@ -25,7 +26,7 @@ _LONGEST_PARTIAL = max(map(len, _PARTIAL))
 _MAY_BEGIN = frozenset(_COLON + _SLASH + _W)
 _MAX_TARGET = 800
 _MAX_URL = 2000
-_LONGEST_LINK = 8000
+_LONGEST_LINK, _KEPT = 8000, 2048
 """Characters of an address that is a link: servers refuse longer ones."""
 _TARGET = re.compile(r"\(((?:[^()\n\\]|\\[^\n]|\((?:[^()\n\\]|\\[^\n])*+\))*+)\)")
 _TARGET_INSIDE = re.compile(r"\s*(?:<[^<>]*>|\S*)(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?\s*")
@@ -75,8 +76,11 @@ def link_url(url: str) -> str:
     exports goes through here, whoever wrote it.
     """
     written = url.strip()
-    if len(written) > _LONGEST_LINK:
-        return ""
+    return _link(written) if len(written) <= _LONGEST_LINK else ""
+
+
+@lru_cache(_KEPT)
+def _link(written: str) -> str:
     if not (written.isprintable() and _UNSAFE_IN_URL.isdisjoint(written)):
         written = "".join(
             quote(sign, safe="", errors="replace")
@@ -99,12 +103,17 @@ def canonical(url: str) -> str:
 
     A fragment that is a path (`#/a`, `#!a`) is a page of its own.
     """
+    return _canonical(link_url(url)) or url
+
+
+@lru_cache(_KEPT)
+def _canonical(link: str) -> str:
     try:
-        parts = urlsplit(link_url(url))
+        parts = urlsplit(link)
         host = (parts.hostname or "").removeprefix("www.")
         port = f":{parts.port}" if parts.port not in (None, 80, 443) else ""
     except ValueError:
-        return url
+        return ""
     values = [
         (name, value)
         for name, value in parse_qsl(parts.query, keep_blank_values=True)
