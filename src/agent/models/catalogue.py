@@ -1,13 +1,15 @@
-"""List every model id with its thinking levels, dated prices and retired names.
+"""Know model ids with their thinking levels, dated prices and retired names (`catalogue.toml`).
 
-Prices are USD per million tokens as published in November 2026; output includes thinking. A model
-that is not listed works all the same: its cost is unknown and no thinking level is sent unasked.
+A model that is not listed works all the same: its cost is unknown and no thinking level is sent
+unasked.
 """
 
 import re
+import tomllib
 from dataclasses import dataclass
 from datetime import date
-from typing import Literal
+from importlib.resources import files
+from typing import Any, Literal
 
 from agent.core.errors import ConfigurationError
 from agent.models.types import Thinking
@@ -60,40 +62,20 @@ class ModelFacts:
     paid_only: bool = False
 
 
-_ALL = _LEVELS
-_FROM_LOW = _LEVELS[1:]
-_FLASH_38 = (Price(0.75, 3.75, date(2026, 12, 31)), Price(1.50, 7.50))
-_GEMINI_4 = (Price(2, 10, date(2026, 11, 30)), Price(4, 20))
-
+_LISTED: dict[str, Any] = tomllib.loads(
+    files(__package__).joinpath("catalogue.toml").read_text(encoding="utf-8")
+)
 GOOGLE_MODELS: dict[str, ModelFacts] = {
-    "gemini-3.5-flash-lite": ModelFacts(_ALL, (Price(0.30, 2.50),)),
-    "gemini-3.6-flash": ModelFacts(_FROM_LOW, _FLASH_38),
-    "gemini-3.8-flash": ModelFacts(_FROM_LOW, _FLASH_38),
-    "gemini-3.1-pro-preview": ModelFacts(("low", "high"), (Price(2, 12),), paid_only=True),
-    "gemini-4-argon": ModelFacts(_FROM_LOW, _GEMINI_4, paid_only=True),
-    "gemini-4-carbon": ModelFacts(_FROM_LOW, _GEMINI_4, paid_only=True),
-    "gemini-4-hydrogen": ModelFacts(_FROM_LOW, (Price(1.50, 7.50),), paid_only=True),
+    name: ModelFacts(
+        tuple(row["thinking"]),
+        tuple(Price(**each) for each in row["prices"]),
+        row.get("paid_only", False),
+    )
+    for name, row in _LISTED["google"].items()
 }
-
-RETIRED: dict[str, str] = {
-    "gemini-1.5-flash": "gemini-3.5-flash-lite",
-    "gemini-1.5-pro": "gemini-3.8-flash",
-    "gemini-2.0-flash": "gemini-3.5-flash-lite",
-    "gemini-2.0-flash-lite": "gemini-3.5-flash-lite",
-    "gemini-2.5-flash-preview-04-17": "gemini-3.5-flash-lite",
-    "gemini-2.5-pro-preview-05-06": "gemini-3.8-flash",
-    "gemini-2.5-flash": "gemini-3.5-flash-lite",
-    "gemini-2.5-flash-lite": "gemini-3.5-flash-lite",
-    "gemini-2.5-pro": "gemini-3.8-flash",
-    "gemini-3.5-flash": "gemini-3.6-flash",
-    "gemini-3.7-flash": "gemini-3.8-flash",
-}
+RETIRED: dict[str, str] = _LISTED["retired"]
 """Shut down, or routed to the successor at the successor's price."""
-
-GOOGLE_EMBEDDINGS: dict[str, float] = {
-    "gemini-embedding-001": 0.15,
-    "gemini-embedding-2": 0.20,
-}
+GOOGLE_EMBEDDINGS: dict[str, float] = _LISTED["embeddings"]
 """USD per million tokens of text."""
 
 _SEARCH_USD = 14 / 1000

@@ -1,13 +1,15 @@
 """Tell why a model service refused, by its status and by its own words.
 
 The vendors word a dozen causes in some hundred ways, and send them with whatever status. A new
-wording is a phrase in this table. Phrases are compared without case, blanks and signs, so that
+wording is a phrase in `refusals.toml`. Phrases are compared without case, blanks and signs, so that
 `data_inspection_failed` and `DataInspectionFailed` are one.
 """
 
 import re
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.resources import files
 from typing import Any
 
 _LONGEST = 2000
@@ -18,48 +20,9 @@ def _bare(text: str) -> str:
     return "".join(filter(str.isalnum, text.lower()))
 
 
-_PHRASES: Mapping[str, tuple[str, ...]] = {
-    "model_loading": (
-        "loading model", "model is loading", "is currently loading", "model is not ready",
-    ),
-    "model_key_invalid": (
-        "invalid api key", "api key invalid", "incorrect api key", "api key not valid",
-        "api key expired", "no auth credentials", "authentication error", "authentication fails",
-        "invalid authentication", "unauthorized", "invalid token", "missing api key",
-        "无效的令牌", "身份验证失败", "无效的api key",
-    ),
-    "model_blocked": (
-        "content filter", "content exists risk", "data inspection failed", "inappropriate",
-        "content policy", "content management policy", "responsible ai policy",
-        "sensitive content", "input new sensitive", "considered high risk", "safety policy",
-        "moderation blocked", "敏感内容", "不安全或敏感", "内容安全",
-    ),
-    "model_context": (
-        "exceeds the maximum number of tokens", "token limit", "maximum context length",
-        "context length exceeded", "context window", "prompt is too long", "input is too long",
-        "exceed context size", "exceeds the available context size", "max model len",
-        "maximum model length", "range of input length", "greater than the context length",
-        "exceeds the context length", "exceed max message tokens", "max new tokens must be",
-        "prompt 超长", "输入过长",
-    ),
-    "model_quota": (
-        "insufficient quota", "arrearage", "in arrears", "account overdue", "insufficient balance",
-        "insufficient credits", "exceeded current quota error", "credit balance is too low",
-        "account balance is insufficient", "billing hard limit", "billing not active",
-        "good standing", "free tier of the model has been exhausted", "欠费", "余额不足",
-        "额度不足",
-    ),
-    "model_region": (
-        "unsupported country", "location is not supported", "country region or territory",
-        "not available in your region",
-    ),
-    "model_address": ("invalid url", "unknown request url", "no route matches"),
-    "model_missing": (
-        "model not found", "model not exist", "model does not exist", "not a valid model",
-        "no such model", "unknown model", "invalid model", "invalid endpoint or model",
-        "no available channel", "模型不存在", "无可用渠道",
-    ),
-}  # fmt: skip
+_PHRASES: Mapping[str, Sequence[str]] = tomllib.loads(
+    files(__package__).joinpath("refusals.toml").read_text(encoding="utf-8")
+)
 _KINDS = {code: tuple(map(_bare, phrases)) for code, phrases in _PHRASES.items()}
 _STATUS: Mapping[int, str] = {
     401: "model_key_invalid",
