@@ -14,6 +14,7 @@ from agent.runs.shares import MOST, Shares
 from agent.server import exports, sharing
 from agent.server.auth.api_keys import access
 from agent.server.auth.guard import RequestGuard
+from tests.unit.export_samples import source
 from tests.unit.page_client import KEY
 from tests.unit.test_page_routes_exports import THREAD, Threads, asked, said, two_turns
 
@@ -189,14 +190,19 @@ async def test_a_wrong_wish_is_refused_in_one_line_and_keeps_nothing(
     assert await kept.of(THREAD) == []
 
 
-async def test_a_position_in_the_question_is_told_and_so_is_who_can_open_the_page(
+async def test_what_is_the_owner_s_own_is_told_and_so_is_who_can_open_the_page(
     monkeypatch: pytest.MonkeyPatch, kept: Shares
 ) -> None:
     values = {**two_turns(), "turn": {"language": "en", "near": {"lng": 116.4, "lat": 39.9}}}
-    for held, shows in ((values, True), (two_turns(), False)):
+    own = {**source(), "kind": "document", "provider": "own documents"}
+    sum_ = {**own, "provider": "run_code"}
+    cites = {"messages": [asked("?"), said(1, "Yes.", sources=[own, sum_])]}
+    sums = {"messages": [asked("?"), said(1, "Yes.", sources=[sum_])]}
+    for held, shows in ((values, ["position"]), (cites, ["documents"]), (sums, []),
+                        (two_turns(), [])):  # fmt: skip
         async with opened(monkeypatch, Threads(held)) as http:
             told = (await http.post(SHARE)).json()
-        assert (told["shows_position"], told["this_machine_only"]) == (shows, True)
+        assert (told["shows"], told["this_machine_only"]) == (shows, True)
 
 
 async def test_addresses_are_long_each_another_and_a_thread_has_so_many(

@@ -14,6 +14,8 @@ from agent.cli.request import server_url
 from agent.client.connection import connected, refusal, status_of, words_of
 from agent.core.errors import AgentError, ConfigurationError, InputError
 
+_SHOWN = {"position": "your position", "documents": "quotes of your own documents"}
+
 
 def run_command(arguments: Namespace) -> int:
     """Run the command; return 0 done, 1 refused, 2 bad usage."""
@@ -30,8 +32,8 @@ def run_command(arguments: Namespace) -> int:
         print(printable("\n".join(lines)))  # noqa: T201
     if told.get("this_machine_only"):
         fail("only this machine can open it: the server answers no other (TANLU_ALLOWED_HOSTS)")
-    if told.get("shows_position"):
-        fail("the question was asked with a position, which the page may show")
+    for shown in told.get("shows", ()):
+        fail(f"the page may show {_SHOWN.get(shown, shown)}")
     return ANSWERED
 
 

@@ -56,7 +56,8 @@ interface Share {
   message: string;
   ends_at: string;
   this_machine_only: boolean;
-  shows_position: boolean;
+  /** What of its owner's the page may show. */
+  shows: ("position" | "documents")[];
 }
 
 interface Tiles {

@@ -2,7 +2,7 @@
 
 import re
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, Literal
@@ -12,12 +12,14 @@ import httpx
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from agent.assistants.common.toolbox import CODE
 from agent.client.asked_again import changes_since
 from agent.client.connection import status_of
 from agent.client.run_result import RunName, RunResult, outcome_of, turn_of
 from agent.core.errors import AgentError
 from agent.core.faults import contained
 from agent.core.processor import in_turns
+from agent.evidence.types import Source
 from agent.export import EXPORT_FAILED, export_failed
 from agent.export.bibliography import bibtex, ris
 from agent.export.finished import FinishedAnswer
@@ -187,8 +189,8 @@ class ThreadAnswer:
     finished: FinishedAnswer
     thread_id: str
     message_id: str
-    has_position: bool
-    """Whether who asked has sent a position, which the answer may show."""
+    shows: Sequence[str]
+    """What of its owner's the answer may show: `position` and `documents`."""
 
 
 async def answer_of(request: Request, message_id: str | None) -> ThreadAnswer:
@@ -210,7 +212,7 @@ async def _answer_on(request: Request, thread: str, message_id: str | None) -> T
                 replace(outcome.finished(), generated_at=when),
                 thread_id,
                 str(outcome.state["messages"][-1].get("id") or ""),
-                has_position=any((memory or {}).get("near") for memory in memories),
+                shows=_private(outcome.sources, memories),
             )
     except NoAnswer:
         raise
@@ -225,6 +227,15 @@ def _answer_before(answer: ThreadAnswer) -> str:
     if not ids:
         raise NoAnswer(409, "there is no earlier answer on this thread")
     return ids[-1]
+
+
+def _private(
+    sources: Sequence[Source], memories: Iterable[Mapping[str, Any] | None]
+) -> Sequence[str]:
+    """Return what an answer may show that is its owner's: where they are, what they wrote."""
+    is_near = any((memory or {}).get("near") for memory in memories)
+    has_own = any(source["kind"] == "document" and source["provider"] != CODE for source in sources)
+    return [name for name, is_so in (("position", is_near), ("documents", has_own)) if is_so]
 
 
 async def html_of(answer: FinishedAnswer, owner: str) -> str:

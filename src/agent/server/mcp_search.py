@@ -23,6 +23,7 @@ from agent.core.telemetry import STEP, NodeStep
 from agent.evidence.queries import clean_text
 from agent.knowledge.types import KnowledgeHit, Scope
 from agent.search.hits import Hit
+from agent.search.rules import rules_of
 
 SEARCH, FETCH = "search", "fetch"
 _LONGEST_QUERY = 500
@@ -194,9 +195,13 @@ def _document(hit: KnowledgeHit) -> FoundItem:
 
 async def _web(query: str, services: Services, meter: Meter) -> list[FoundItem]:
     configuration = Configuration()
-    if configuration.web_search == "off":
+    if configuration.web_search == "off" or configuration.sources == "own":
         return []
-    provider = services.web.provider(configuration.web_search, model=configuration.research_model)
+    provider = services.web.provider(
+        configuration.web_search,
+        model=configuration.research_model,
+        rules=rules_of(configuration),
+    )
     hits = await provider.search(query, meter=meter, count=_MOST_RESULTS)
     return [_page(hit) for hit in hits]
 
@@ -212,6 +217,8 @@ async def _fetch(id: str, services: Services, owner: str, meter: Meter) -> Fetch
         return await _fetch_document(id, services, owner)
     if not id.startswith(("https://", "http://")):
         raise InputError("id", "must be the id of a result of search")
+    if Configuration().sources == "own":
+        raise InputError("id", "only own documents are read here (SOURCES=own)")
     article = await services.reader().read(id, meter=meter)
     metadata = {"kind": article.kind, **_cut(article.text, partial=article.partial)}
     return FetchedItem(

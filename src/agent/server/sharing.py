@@ -65,7 +65,7 @@ async def share(request: Request) -> Response:
         return _refusal(503, "the answer cannot be shared just now")
     await audit("share", "accepted", owner, thread=answer.thread_id, days=wanted["days"])
     told = {**_told(made), "this_machine_only": access().open and not access().is_exposed}
-    return _json({**told, "shows_position": answer.has_position}, 201)
+    return _json({**told, "shows": answer.shows}, 201)
 
 
 async def shared(request: Request) -> Response:

@@ -8,6 +8,8 @@ import { usageDetail } from "./usage.js";
 
 const say = translator("page.answer_footer");
 const MOST_QUERIES = 4;
+/** What a shared page may show that is its owner's. */
+const SHOWN = { position: "shared_position", documents: "shared_documents" };
 const OF_PLACES = new Set(["geojson", "gpx"]);
 const OF_OUTING = new Set(["ics", "pocket"]);
 const OF_SOURCES = new Set(["bibtex", "ris"]);
@@ -135,7 +137,7 @@ async function shareAnswer(threadId, message, status) {
     const made = await share(threadId, message);
     await copy(new URL(made.path, location.href).href, status);
     const told = [say("shared", { day: made.ends_at.slice(0, 10) }),
-      made.this_machine_only && say("shared_here"), made.shows_position && say("shared_position")];
+      made.this_machine_only && say("shared_here"), ...made.shows.map((what) => say(SHOWN[what]))];
     const end = () => withdraw(threadId, made.message).then(() => fill(status, say("withdrawn")), failed);
     status.append(` · ${told.filter(Boolean).join(" ")} `,
       el("button", { class: "button quiet", type: "button", onclick: end }, say("withdraw")));
