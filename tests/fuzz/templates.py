@@ -127,6 +127,35 @@ AMAP: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
          "daytemp": "9", "nighttemp": "-1", "daywind": "北", "daypower": "1-3"}]}),
 }  # fmt: skip
 """Arguments and the reply of each tool."""
+_ROW = {"osm_type": "node", "osm_id": 11, "lat": "52.52", "lon": "13.40", "category": "amenity",
+        "type": "cafe", "name": "Café", "display_name": "Café, Berlin",
+        "address": {"road": "Weg", "city": "Berlin", "country_code": "de"},
+        "namedetails": {"name": "Café", "name:en": "Café", "name:zh": "咖啡"},
+        "extratags": {"opening_hours": "Mo-Fr 08:00-18:00", "fee": "no"},
+        "boundingbox": ["52.5", "52.6", "13.3", "13.5"]}  # fmt: skip
+_ELEMENT = {"type": "way", "id": 7, "center": {"lat": 52.52, "lon": 13.4},
+            "tags": {"amenity": "cafe", "name": "Café", "cuisine": "vegan;cake",
+                     "diet:vegan": "only", "opening_hours": "Mo-Fr 08:00-18:00"}}  # fmt: skip
+_ENDS = {"origin": "13.4,52.5", "destination": "13.5,52.6", "mode": "walking"}
+_STEP = {"maneuver": {"type": "turn", "modifier": "left"}, "name": "Weg", "distance": 90.5}
+OSM: dict[str, tuple[dict[str, Any], Any]] = {
+    "osm_geocode": ({"query": "Café", "language": "en", "countries": "de"}, [_ROW, _ROW]),
+    "osm_reverse": ({"location": "13.4,52.5"}, _ROW),
+    "osm_details": ({"ids": "node/11|way/7"}, [_ROW]),
+    "osm_nearby": ({"location": "13.4,52.5", "kinds": "cafe|vegan", "radius_m": 500},
+                   {"elements": [_ELEMENT, {**_ELEMENT, "id": 8}]}),
+    "osm_route": (_ENDS, {"code": "Ok", "routes": [{
+        "distance": 900.5, "duration": 600, "legs": [{"steps": [_STEP, _STEP]}],
+        "geometry": {"coordinates": [[13.4, 52.5], [13.5, 52.6]]}}]}),
+    "osm_matrix": ({"origins": "13.4,52.5", "destinations": "13.5,52.6|13.6,52.6",
+                    "mode": "walking"},
+                   {"code": "Ok", "distances": [[900.5, 1000]], "durations": [[600, 700.5]]}),
+    "osm_weather": ({"location": "13.4,52.5", "days": 3}, {"timezone": "Europe/Berlin", "daily": {
+        "time": ["2026-11-28"], "weather_code": [61], "temperature_2m_max": [4.6],
+        "temperature_2m_min": [-1], "wind_speed_10m_max": [22],
+        "wind_direction_10m_dominant": [312]}}),
+}  # fmt: skip
+"""Arguments of each tool, and what the service behind it replies."""
 ROWS: tuple[dict[str, Any], dict[str, Any]] = (
     {"id": "1", "question": "q?", "answer": "a", "level": 2, "metadata": {"steps": "1. x"}},
     {"id": "1", "config": "c", "status": "answered", "question": "q", "answer": "a", "error": None,

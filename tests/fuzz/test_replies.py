@@ -24,6 +24,10 @@ from agent.evidence.maps import valid_map_task
 from agent.mcp import transports
 from agent.mcp.amap.records import PRESENTATION, AmapReader
 from agent.mcp.amap.tools import clean_arguments
+from agent.mcp.osm.records import PRESENTATION as OSM_PRESENTATION
+from agent.mcp.osm.records import OsmReader
+from agent.mcp.osm.server import OsmTools
+from agent.mcp.osm.services import PUBLIC, OsmServices, OsmSettings, ServiceError
 from agent.mcp.records import MapOptions, MapRecords, MapResult
 from agent.mcp.servers import amap_server
 from agent.models.compatible import in_our_shape
@@ -49,7 +53,17 @@ from agent.server.mcp_stdio import RefusedLine, message_of
 from agent.settings import Settings
 from agent.state import Reflection, SearchQueryList
 from tests.fuzz.odd import odd, pieces, scalars, sent, texts, values
-from tests.fuzz.templates import AMAP, GEMINI, GROUNDING, HITS, LINES, MESSAGE, QUERIES, ROWS
+from tests.fuzz.templates import (
+    AMAP,
+    GEMINI,
+    GROUNDING,
+    HITS,
+    LINES,
+    MESSAGE,
+    OSM,
+    QUERIES,
+    ROWS,
+)
 from tests.fuzz.test_texts import URLS
 
 T = TypeVar("T")
@@ -228,6 +242,36 @@ def test_the_map_s_reply_is_records_or_an_error(tool: str, data: st.DataObject) 
         AmapReader(read).read(tool, cleaned, SERVER.parse(reply))
 
     refused_by(ProviderError, enter)
+    can_be_kept([result.places, result.routes, result.weather, result.sources])
+
+
+class AnsweringServices(OsmServices):
+    """Every request of a service has the same reply."""
+
+    def __init__(self, reply: Any) -> None:
+        super().__init__(OsmSettings(PUBLIC, "fuzz"))
+        self._reply = reply
+
+    async def _asked(self, *_: Any, **__: Any) -> Any:
+        return self._reply
+
+
+@pytest.mark.parametrize("tool", OSM)
+@given(st.data())
+def test_a_reply_of_openstreetmap_s_services_is_records_or_an_error(
+    tool: str, data: st.DataObject
+) -> None:
+    arguments, template = OSM[tool]
+    reply = parse_json(sent(data.draw(odd(template))))
+    tools = OsmTools(AnsweringServices(reply))
+    answer = refused_by(ServiceError, lambda: finished(tools.call(tool, arguments)))
+    can_be_kept(answer)
+    result = MapResult()
+    options = MapOptions(prefix="a0", language="zh")
+    read = MapRecords(result, options, presentation=OSM_PRESENTATION)
+    for each in [answer, parse_json(sent(data.draw(odd(answer))))] if answer else []:
+        if isinstance(each, dict):
+            OsmReader(read).read(tool, arguments, each)
     can_be_kept([result.places, result.routes, result.weather, result.sources])
 
 

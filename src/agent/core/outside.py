@@ -96,3 +96,12 @@ def finite(value: Any) -> float | None:
     except (ValueError, OverflowError):
         return None
     return number if math.isfinite(number) else None
+
+
+_MOST = 1e9
+
+
+def whole_or_none(value: Any) -> int | None:
+    """Return metres, seconds or degrees, rounded; None for what is none of them."""
+    number = finite(value)
+    return round(number) if number is not None and abs(number) <= _MOST else None

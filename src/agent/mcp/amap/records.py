@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
-from agent.core.outside import finite
+from agent.core.outside import finite, whole_or_none
 from agent.core.patterns import PIECE, Linear
 from agent.core.strings import without_open_bracket
 from agent.evidence.geo import distance_m, parse_lnglat, wgs84_of
@@ -111,12 +111,6 @@ def number_or_none(value: Any, low: float = 0.0, high: float = _MOST) -> float |
     """Return a number within the bounds; 0 means unknown, as Amap uses it."""
     number = finite(value)
     return number if number is not None and low < number <= high else None
-
-
-def whole_or_none(value: Any) -> int | None:
-    """Return metres, seconds or degrees, rounded; None for what is none of them."""
-    number = finite(value)
-    return round(number) if number is not None and abs(number) <= _MOST else None
 
 
 def rating_of(detail: dict[str, Any]) -> float | None:

@@ -5,9 +5,10 @@ import logging
 from collections.abc import Sequence
 
 from agent.core.errors import BudgetExceeded, ProviderError
+from agent.core.outside import whole_or_none
 from agent.evidence.geo import distance_m
 from agent.evidence.types import Leg, Location
-from agent.mcp.amap.records import path_of, records, stops_link, whole_or_none
+from agent.mcp.amap.records import path_of, records, stops_link
 from agent.mcp.amap.tools import ROUTE_TOOLS
 from agent.mcp.map_server import NamedStop
 from agent.mcp.records import BranchCalls, lnglat

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from agent.core.errors import BudgetExceeded, ProviderError
-from agent.core.outside import finite
+from agent.core.outside import finite, whole_or_none
 from agent.evidence.hours import hours_words, osm_hours
 from agent.evidence.types import (
     Anchor,
@@ -185,7 +185,7 @@ class OsmReader:
         """Enter a way between two "lng,lat"; return None where there is none."""
         way = reply.get("route")
         known = way if isinstance(way, dict) else {}
-        metres, seconds = finite(known.get("distance_m")), finite(known.get("duration_s"))
+        metres, seconds = (whole_or_none(known.get(name)) for name in ("distance_m", "duration_s"))
         pairs = [[finite(part) for part in end.split(",")] for end in ends]
         located = [location_of(dict(zip(("lng", "lat"), pair, strict=False))) for pair in pairs]
         start, end = located
@@ -197,8 +197,8 @@ class OsmReader:
             mode=way_mode,
             origin=names[0],
             destination=names[1],
-            distance_m=round(metres),
-            duration_s=round(seconds) if seconds else None,
+            distance_m=metres,
+            duration_s=seconds or None,
             steps=self._steps(known),
             url=way_link(mode, start, end),
             source="",
@@ -218,11 +218,11 @@ class OsmReader:
         for step in objects(way, "steps")[:_MOST_STEPS]:
             key = f"map.osm_steps.{step.get('turn') or step.get('kind')}".replace(" ", "_")
             turn = say(key if has(key) else "map.osm_steps.on", self._language)
-            road, metres = text_or_none(step.get("road")), finite(step.get("distance_m"))
+            road, metres = text_or_none(step.get("road")), whole_or_none(step.get("distance_m"))
             text = say("map.osm_steps.road", self._language, turn=turn, road=road) if road else turn
             if step.get("kind") in ("depart", "arrive"):
                 text = road or say(f"map.osm_steps.{step['kind']}", self._language)
-            steps.append(RouteStep(instruction=text, distance_m=round(metres) if metres else None))
+            steps.append(RouteStep(instruction=text, distance_m=metres or None))
         return steps
 
     def add_weather(self, reply: Mapping[str, Any], city: str) -> Weather | None:
@@ -239,17 +239,16 @@ class OsmReader:
 
 
 def _day(row: Mapping[str, Any]) -> WeatherDay | None:
-    low, high = finite(row.get("temperature_2m_min")), finite(row.get("temperature_2m_max"))
-    code, date = finite(row.get("weather_code")), text_or_none(row.get("date"))
+    code, date = whole_or_none(row.get("weather_code")), text_or_none(row.get("date"))
     if date is None:
         return None
-    sky = _SKIES.get(round(code), "") if code is not None else ""
+    sky = _SKIES.get(code, "") if code is not None else ""
     return WeatherDay(
         date=date,
         day=sky,
         night=sky,
-        high_c=round(high) if high is not None else None,
-        low_c=round(low) if low is not None else None,
+        high_c=whole_or_none(row.get("temperature_2m_max")),
+        low_c=whole_or_none(row.get("temperature_2m_min")),
         wind=_wind(finite(row.get("wind_speed_10m_max")), row.get("wind_direction_10m_dominant")),
     )
 
@@ -308,14 +307,11 @@ class OsmWays:
             return {}
         legs: dict[tuple[int, int], Leg] = {}
         for row in objects(reply, "ways"):
-            at, to = finite(row.get("origin")), finite(row.get("destination"))
-            metres, seconds = finite(row.get("distance_m")), finite(row.get("duration_s"))
+            at, to = whole_or_none(row.get("origin")), whole_or_none(row.get("destination"))
+            metres, seconds = (whole_or_none(row.get(key)) for key in ("distance_m", "duration_s"))
             if at is None or to is None or metres is None or not seconds:
                 continue
-            legs[round(at), round(to)] = Leg(
-                mode="walking",
-                distance_m=round(metres),
-                duration_s=round(seconds),
-                estimated=False,
+            legs[at, to] = Leg(
+                mode="walking", distance_m=metres, duration_s=seconds, estimated=False
             )
         return legs

@@ -222,7 +222,9 @@ def _of_row(row: dict[str, Any]) -> dict[str, Any] | None:
     name = names.get("name") or str(row.get("name") or "")
     name = name or str(row.get("display_name") or "").partition(",")[0]
     tag = f"{row.get('category')}={row.get('type')}"
-    box = [finite(side) for side in row.get("boundingbox") or [] if finite(side) is not None]
+    listed = row.get("boundingbox")
+    sides = [finite(side) for side in listed] if isinstance(listed, list) else []
+    box = [side for side in sides if side is not None]
     south, north, west, east = box if len(box) == 4 else (lat, lat, lng, lng)
     place = {
         "id": f"{kind}/{number}",
@@ -260,7 +262,11 @@ def _of_element(
     """Return the place of one of Overpass's elements."""
     at = element.get("center") if isinstance(element.get("center"), dict) else element
     lng, lat = (finite((at or {}).get(side)) for side in ("lon", "lat"))
-    kind, number, tags = str(element.get("type")), str(element.get("id")), _texts(element["tags"])
+    kind, number, tags = (
+        str(element.get("type")),
+        str(element.get("id")),
+        _texts(element.get("tags")),
+    )
     if lng is None or lat is None or not _is_id(kind, number) or not tags:
         return None
     street = " ".join(filter(None, (tags.get("addr:street"), tags.get("addr:housenumber"))))
