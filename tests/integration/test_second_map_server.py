@@ -1,6 +1,8 @@
 """OpenStreetMap, the second map: our own server, before stand-ins of the services it asks."""
 
 import asyncio
+import os
+import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -27,6 +29,7 @@ from tests.integration.test_question_kept import Spoken, plan
 from tests.support.lab import Lab, answer_of, laboratory, told
 from tests.support.map_fixtures import meter, script_fixture
 from tests.support.osm_service import OsmLab, extract_elements, osm_service, osm_settings
+from tests.support.standin import FaultKind
 
 __all__ = ["script_fixture"]
 
@@ -415,3 +418,33 @@ async def test_that_a_map_has_no_timetables_is_told_below_the_answer() -> None:
     told_so = say("map.no_timetables.walking", "en")
     assert told_so in shown
     assert told_so in str(answer_of(state).text)
+
+
+@pytest.mark.parametrize(
+    "fault", ["drop", "drop_mid_body", "garbage", "cut_json", "empty", "html", "deep_json"]
+)
+async def test_a_service_that_misbehaves_for_good_is_a_gap(world: World, fault: FaultKind) -> None:
+    world.lab.service.fail(fault, times=None)
+    result = await world.result({"intent": "nearby", "place": STATION, "keywords": ["cafe"]})
+    assert [(gap["provider"], gap["code"][:4]) for gap in result.gaps] == [("osm", "map_")]
+    assert result.gaps[0]["message"]
+
+
+@pytest.mark.parametrize("fault", ["drop", "garbage", "empty", "html", "status"])
+async def test_a_service_that_misbehaves_once_costs_nothing(world: World, fault: FaultKind) -> None:
+    world.lab.service.fail(fault, status=503)
+    result = await world.result({"intent": "nearby", "place": STATION, "keywords": ["cafe"]})
+    assert (len(result.places), result.gaps) == (4, [])
+
+
+async def test_a_server_that_is_killed_is_started_again(world: World) -> None:
+    session = world.maps.clients[0].session
+    await session.ready()
+    pid = session.pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    result = await world.result({"intent": "poi", "place": "Uferpark"})
+    assert [place["name"] for place in result.places] == ["Uferpark"]
+    assert session.starts == 2
+    await world.maps.aclose()
+    assert not world.maps.running
