@@ -49,12 +49,15 @@ def test_a_page_elsewhere_starts_no_run_and_reads_nothing(
     http: httpx.Client, headers: dict[str, str]
 ) -> None:
     before = runs_begun(http)
-    for path in ("/runs/wait", "/runs/stream", "/threads", "/mcp", "/threads/search"):
+    for path in ("/runs/wait", "/runs/stream", "/threads", "/mcp", "/threads/search",
+                 "/v1/chat/completions", "/v1/responses", f"/threads/{THREAD}/share"):  # fmt: skip
         reply = http.post(path, content=ASKED, headers=headers)
         assert reply.status_code == 403
         assert "access-control-allow-origin" not in reply.headers
-    for path in ("/threads/x/stream", "/docs", "/openapi.json", f"/threads/{THREAD}/state"):
+    for path in ("/threads/x/stream", "/docs", "/openapi.json", f"/threads/{THREAD}/state",
+                 "/v1/models", "/shared/x", f"/app/runs/{THREAD}/changes"):  # fmt: skip
         assert http.get(path, headers=headers).status_code == 403
+    assert http.delete(f"/threads/{THREAD}/share", headers=headers).status_code == 403
     assert runs_begun(http) == before
 
 

@@ -119,6 +119,20 @@ async def test_a_whole_answer_that_nobody_waits_for_is_cancelled(
     assert api.cancelled == ["run-1"]
 
 
+async def test_a_run_goes_on_where_the_server_ends_while_its_client_still_listens(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    api = ServerApi(Part("custom", {"type": "answering"}))
+    api.hangs = True
+    asking = asyncio.create_task(exchange(api, monkeypatch, lambda text: False))
+    while not api.sent:  # noqa: ASYNC110 - the run is begun by itself
+        await asyncio.sleep(0)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert api.cancelled == []
+
+
 async def exchange(
     api: ServerApi, patch: pytest.MonkeyPatch, heard: Callable[[str], bool], stream: bool = True
 ) -> str:
@@ -189,7 +203,9 @@ def test_a_conversation_is_known_by_its_words_whatever_the_client_writes_around_
         asked = read_chat({"model": "agent", "messages": messages})
         return conversation_key("agent", asked.earlier)
 
-    assert key("One.\n\nTwo.") == key("<think>Searching</think>\n\nOne.\nTwo. ")
+    shown = '<details type="reasoning" done="true">\n<summary>Thought</summary>\nA\n</details>\n'
+    for progress in ("<think>Searching</think>\n\n", shown):
+        assert key("One.\n\nTwo.") == key(f"{progress}One.\nTwo. ")
     assert key("One.") != key("Two.")
     assert conversation_key("agent", []) != conversation_key("agent", [Said("user", "")])
 
