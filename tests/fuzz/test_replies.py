@@ -36,7 +36,8 @@ from agent.models.google import read_reply, text_parts
 from agent.models.refusals import error_in, failure_of
 from agent.models.replies import arguments_of, calls_in
 from agent.models.validation import find_object, parse_reply
-from agent.reading.extract import kind_of, page_text
+from agent.reading.encoding import page_text
+from agent.reading.extract import kind_of
 from agent.reading.guard import AddressGuard
 from agent.search.bocha import BochaSearch
 from agent.search.documents import SourceEndpoint

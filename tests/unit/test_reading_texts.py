@@ -9,7 +9,8 @@ from encodings.aliases import aliases
 import pytest
 
 from agent.core.errors import MalformedReply, ProviderRefused
-from agent.reading.extract import kind_of, page_text
+from agent.reading.encoding import page_text
+from agent.reading.extract import kind_of
 from agent.reading.extractors import html_text, whole_html
 from agent.reading.fetch import Body, Robots
 from tests.support import office_files as files

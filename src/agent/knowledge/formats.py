@@ -27,8 +27,7 @@ from agent.knowledge.markup import (
 )
 from agent.knowledge.split import Block, Sections, split
 from agent.knowledge.tables import read_table
-from agent.reading.encoding import UnknownEncoding, encoding_of
-from agent.reading.extract import page_text
+from agent.reading.encoding import UnknownEncoding, encoding_of, page_text
 from agent.reading.formats import (
     HEAD,
     KINDS,

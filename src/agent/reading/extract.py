@@ -5,85 +5,16 @@ hundred kilobytes keep a parser busy for minutes.
 """
 
 import asyncio
-import codecs
-import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from agent.core.errors import ProviderRefused, ProviderUnavailable
 from agent.core.strings import valid_text
-from agent.reading.encoding import UnknownEncoding, encoding_of
+from agent.reading.encoding import page_text
 from agent.reading.extractors import ExtractedPage
 from agent.reading.parts import OLE
 from agent.reading.workers import Workers
-
-_BOMS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
-_PARAMETER = re.compile(r"charset\s*=\s*[\"']?([\w.:-]{1,40})", re.I)
-_META = re.compile(
-    rb"<(?:meta|\?xml)[^>]{0,300}?(?:charset|encoding)\s*=\s*[\"']?([\w.:-]{1,40})", re.I
-)
-_HEAD = 4096
-_FEW = 200
-"""One bad sign in so many is a slip, more are another encoding."""
-# What browsers read under these names is the larger set.
-_WIDER = {"gb2312": "gb18030", "gbk": "gb18030", "iso8859-1": "cp1252", "ascii": "cp1252"}
-_NO_PAGES = {
-    "idna",
-    "punycode",
-    "unicode_escape",
-    "raw_unicode_escape",
-    "undefined",
-    "utf_7",
-    "mbcs",
-    "oem",
-}
-"""Codecs of texts in which no page is written."""
-
-
-def page_text(body: bytes, content_type: str) -> str:
-    """Return the body as text; what cannot be decoded becomes U+FFFD."""
-    named = _PARAMETER.search(content_type)
-    meta = _META.search(body[:_HEAD])
-    candidates = [
-        next((name for bom, name in _BOMS if body.startswith(bom)), None),
-        named.group(1) if named else None,
-        meta.group(1).decode("ascii", "replace") if meta else None,
-    ]
-    own_codecs = [codec for name in candidates if name and (codec := _codec(name))]
-    if not own_codecs:
-        return body.decode(_codec_of(body), "replace")
-    text = body.decode(own_codecs[0], "replace")
-    if text.count("\ufffd") * _FEW <= len(text):
-        return text
-    for codec in [*own_codecs[1:], "utf-8", "gb18030"]:
-        try:
-            return body.decode(codec)
-        except UnicodeDecodeError:
-            continue
-    return text
-
-
-def _codec_of(body: bytes) -> str:
-    try:
-        return encoding_of(body).codec
-    except UnknownEncoding:
-        return "utf-8"
-
-
-def _codec(name: str) -> str | None:
-    """Return the codec of a name; None for one that is unknown, or makes no text: rot13, zlib."""
-    try:
-        b" ".decode(name, "replace")
-        codec = codecs.lookup(name).name
-    except (LookupError, ValueError):
-        return None
-    return None if codec.replace("-", "_") in _NO_PAGES else _WIDER.get(codec, codec)
-
 
 HTML = ("text/html", "application/xhtml+xml")
 PDF = ("application/pdf", "application/x-pdf")

@@ -7,8 +7,7 @@ from pathlib import PurePath
 from typing import BinaryIO
 
 from agent.reading import office, text_formats
-from agent.reading.encoding import UnknownEncoding, encoding_of
-from agent.reading.extract import page_text
+from agent.reading.encoding import UnknownEncoding, encoding_of, page_text
 from agent.reading.extractors import ExtractedPage, pdf_text, whole_html
 from agent.reading.parts import OLE, CannotRead, FilePart
 from agent.reading.sheets import read_ole, read_xlsx

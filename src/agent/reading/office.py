@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 from urllib.parse import unquote
 
-from agent.reading.extract import page_text
+from agent.reading.encoding import page_text
 from agent.reading.extractors import whole_html
 from agent.reading.parts import CannotRead, FilePart, table_parts
 from agent.reading.word_numbers import WordNumbers

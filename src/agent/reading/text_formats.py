@@ -10,7 +10,7 @@ from typing import Any
 
 from agent.core.outside import parse_json
 from agent.core.patterns import Linear
-from agent.reading.extract import page_text
+from agent.reading.encoding import page_text
 from agent.reading.extractors import whole_html
 from agent.reading.parts import MAX_CELLS, CannotRead, FilePart, table_parts
 
