@@ -10,7 +10,9 @@ const input = { messages: [{ role: "user", content: "王府井附近适合遛娃
 async function begin() {
   const { thread_id: thread } = await client.threads.create();
   await client.runs.wait(thread, "agent", { input });
-  const cron = await client.crons.createForThread(thread, "agent", { schedule: "0 8 * * 1", input });
+  await client.crons.createForThread(thread, "agent", { schedule: "0 8 * * 1", input });
+  // Servers reply with other things to that: looked up, it is the cron on each.
+  const [cron] = await client.crons.search({ threadId: thread });
   console.log(`thread: ${thread}\ncron: ${cron.cron_id}`);
 }
 

@@ -17,7 +17,9 @@ MONDAYS = "0 8 * * 1"
 async def begin(client) -> None:
     thread = (await client.threads.create())["thread_id"]
     await client.runs.wait(thread, "agent", input=ASK)
-    cron = await client.crons.create_for_thread(thread, "agent", schedule=MONDAYS, input=ASK)
+    await client.crons.create_for_thread(thread, "agent", schedule=MONDAYS, input=ASK)
+    # Servers reply with other things to that: looked up, it is the cron on each.
+    (cron,) = await client.crons.search(thread_id=thread)
     print(f"thread: {thread}\ncron: {cron['cron_id']}")
 
 
