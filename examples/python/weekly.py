@@ -11,13 +11,12 @@ from langgraph_sdk import get_client
 
 URL = os.environ.get("TANLU_URL", "http://127.0.0.1:2024")
 ASK = {"messages": [{"role": "user", "content": "王府井附近适合遛娃的好去处"}]}
-MONDAYS = "0 8 * * 1"
 
 
 async def begin(client) -> None:
     thread = (await client.threads.create())["thread_id"]
     await client.runs.wait(thread, "agent", input=ASK)
-    await client.crons.create_for_thread(thread, "agent", schedule=MONDAYS, input=ASK)
+    await client.crons.create_for_thread(thread, "agent", schedule="0 8 * * 1", input=ASK)
     # Servers reply with other things to that: looked up, it is the cron on each.
     (cron,) = await client.crons.search(thread_id=thread)
     print(f"thread: {thread}\ncron: {cron['cron_id']}")
@@ -28,9 +27,8 @@ async def tell(client, thread: str) -> None:
     print(f"since {changes['since']}: {changes['same']} statements are the same")
     for row in changes["figures"]:
         print(f"other figures: {row['before']} -> {row['after']}")
-    for what in ("new", "gone"):
-        for text in changes[what]:
-            print(f"{what}: {text}")
+    print(*(f"new: {text}" for text in changes["new"]), sep="\n")
+    print(*(f"gone: {text}" for text in changes["gone"]), sep="\n")
 
 
 async def main() -> None:
