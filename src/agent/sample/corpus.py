@@ -21,12 +21,12 @@ from agent.sample.records import (
     key,
     load_sample,
     phrase,
-    segments,
 )
 
-_LEAST, _NAMED, _IN_TEXT, _SHARE_OF_BEST = 0.5, 0.6, 0.7, 0.5
+_LEAST, _NAMED, _IN_TEXT, _SHARE_OF_BEST, _MOST = 0.5, 0.6, 0.7, 0.5, 0.66
 _SEPARATORS = re.compile(r"[|,，、;；]")
 _ENGLISH_FILLER = re.compile(r"\b(?:the|near|around|in|at|china)\b", re.IGNORECASE)
+_SHARED = ("name", "province", "adcode", "citycode", "lng", "lat")
 _CITY, _DISTRICT, _SPOT = "市", "区县", "兴趣点"
 
 
@@ -166,37 +166,21 @@ def _fitting(pool: list[SamplePlace], keywords: str) -> list[SamplePlace]:
 
 
 def _fitting_part(pool: list[SamplePlace], part: str) -> list[SamplePlace]:
-    """Place that answer to the phrase as it is, or to all known phrases it is made of.
+    """Return the places, within the areas and cities it names, that answer to a phrase.
 
-    Otherwise any of its words will do, within the areas and cities it names.
+    Those that have it as it is, else those that have most of its terms.
     """
-    words = part.split()
-    if len(words) == 1 or not has_han(part):
-        if direct := [place for place in pool if _answers(place, part)]:
-            return direct
-        phrases = segments(part, _vocabulary())
-        if phrases or len(words) == 1:
-            return [p for p in pool if phrases and all(_answers(p, word) for word in phrases)]
-    scopes = [word for word in words if any(word in p.scope for p in load_sample().places)]
+    words = part.split() if has_han(part) else [part]
+    scopes = {word for word in words if any(word in p.scope for p in load_sample().places)}
     others = [word for word in words if word not in scopes]
-    return [
-        place
-        for place in pool
-        if all(word in place.scope for word in scopes)
-        and (not others or any(_answers(place, word) for word in others))
-    ]
+    own = [place for place in pool if scopes <= place.scope]
+    direct = [place for place in own if not others or any(has(place.words, w) for w in others)]
+    return direct or [place for place in own if any(_has_most(place, word) for word in others)]
 
 
-def _answers(place: SamplePlace, word: str) -> bool:
-    return word in place.scope or has(place.words, word)
-
-
-@cache
-def _vocabulary() -> frozenset[str]:
-    places = load_sample().places
-    return frozenset(phrase(tag) for p in places for tag in p.tags).union(
-        *(p.scope for p in places)
-    )
+def _has_most(place: SamplePlace, word: str) -> bool:
+    have, wanted = _terms("|".join((*sorted(place.scope), place.words))), query_terms(word)
+    return sum(term in have for term in wanted) >= _MOST * len(wanted) > 0
 
 
 def _without_admin_names(text: str) -> list[str]:
@@ -248,15 +232,5 @@ def _anchor(
     spot: City | SamplePlace, aliases: tuple[str, ...], city: str, district: str, level: str
 ) -> NamedSpot:
     """Return a city or a place as a geocoder names it."""
-    return NamedSpot(
-        name=spot.name,
-        aliases=aliases,
-        city=city,
-        province=spot.province,
-        district=district,
-        adcode=spot.adcode,
-        citycode=spot.citycode,
-        lng=spot.lng,
-        lat=spot.lat,
-        level=level,
-    )
+    shared = {name: getattr(spot, name) for name in _SHARED}
+    return NamedSpot(aliases=aliases, city=city, district=district, level=level, **shared)

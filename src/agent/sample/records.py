@@ -4,7 +4,6 @@ import json
 import os
 import re
 import unicodedata
-from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import resources
@@ -33,23 +32,6 @@ def has(words: str, part: str) -> bool:
     if has_han(part):
         return part in words
     return re.search(rf"(?<![a-z0-9]){re.escape(part)}(?![a-z0-9])", words) is not None
-
-
-def segments(text: str, vocabulary: Collection[str]) -> list[str]:
-    """Return the normal form `text` cut into known phrases, longest first.
-
-    Empty with a remainder.
-    """
-    parts: list[str] = []
-    rest, longest = text, max(map(len, vocabulary), default=0)
-    while rest:
-        ends = (end for end in range(min(len(rest), longest), 0, -1) if rest[:end] in vocabulary)
-        end = next(ends, 0)
-        if not end:
-            return []
-        parts.append(rest[:end])
-        rest = rest[end:].lstrip()
-    return parts
 
 
 def _fold(text: str) -> str:

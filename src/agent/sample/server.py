@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from aiohttp import web
 from pydantic import SecretStr
@@ -128,31 +127,27 @@ def application(services: Mapping[str, Service]) -> web.Application:
     return app
 
 
+_KEYS = (
+    *("gemini", "openai", "amap_maps", "tavily", "serper", "bocha", "openalex"),
+    *("semantic_scholar", "mineru", "rerank", "tei", "embedding"),
+)
+_SEARCHES = ("tavily", "serper", "bocha", "openalex", "semantic_scholar")
+
+
 def sample_settings(settings: Settings, urls: dict[str, str]) -> Settings:
     """Return the operator's settings with every endpoint and key replaced by the sample's."""
-    key = SecretStr(KEY)
+    ranking = urls["ranking"]
     return settings.model_copy(
         update={
-            "gemini_api_key": key,
+            **{f"{name}_api_key": SecretStr(KEY) for name in _KEYS},
+            **{f"{name}_base_url": urls[name] for name in _SEARCHES},
             "google_gemini_base_url": urls["gemini"],
-            "openai_api_key": key,
             "openai_base_url": f"{urls['openai']}/v1",
             "openai_extra_body": None,
-            "amap_maps_api_key": key,
             "amap_qps": 1000.0,
             "model_rpm": 0,
-            "tavily_api_key": key,
-            "tavily_base_url": urls["tavily"],
-            "serper_api_key": key,
-            "serper_base_url": urls["serper"],
-            "bocha_api_key": key,
-            "bocha_base_url": urls["bocha"],
             "wikipedia_user_agent": _CONTACT,
             "wikipedia_base_url": f"{urls['wikipedia']}/{{lang}}",
-            "openalex_api_key": key,
-            "openalex_base_url": urls["openalex"],
-            "semantic_scholar_api_key": key,
-            "semantic_scholar_base_url": urls["semantic_scholar"],
             "semantic_scholar_qps": 1000.0,
             "sec_user_agent": _CONTACT,
             "sec_edgar_qps": 1000.0,
@@ -162,21 +157,10 @@ def sample_settings(settings: Settings, urls: dict[str, str]) -> Settings:
             "akshare_path": str(Path(finance.__file__).parent),
             "library_links_url": SITE,
             "mineru_url": settings.mineru_url and urls["mineru"],
-            "mineru_api_key": key,
-            **_ranking_settings(settings, urls["ranking"]),
+            # Rerankers where the operator has one.
+            "tei_rerank_url": settings.tei_rerank_url and ranking,
+            "rerank_url": settings.rerank_url and f"{ranking}/v1/rerank",
+            "tei_embed_url": ranking,
+            "embedding_base_url": f"{ranking}/v1",
         }
     )
-
-
-def _ranking_settings(settings: Settings, url: str) -> dict[str, Any]:
-    """Return the settings of embedders, and of rerankers where the operator has one."""
-    key = SecretStr(KEY)
-    return {
-        "tei_rerank_url": settings.tei_rerank_url and url,
-        "rerank_url": settings.rerank_url and f"{url}/v1/rerank",
-        "rerank_api_key": key,
-        "tei_embed_url": url,
-        "tei_api_key": key,
-        "embedding_base_url": f"{url}/v1",
-        "embedding_api_key": key,
-    }

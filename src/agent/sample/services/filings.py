@@ -1,16 +1,5 @@
 """SEC EDGAR on loopback: full-text search, list of companies, submissions and XBRL concepts.
 
-A file is an object with a `note` and a list `companies` of
-{"cik": 9990001, "ticker", "title": the registrant's name, "aliases": [other names, also Chinese],
-"industry": the SIC description,
-"filings": [{"adsh": "0009990001-26-000001", "form": "10-K", "filed": "2026-02-20",
-  "period": "2025-12-31", "document": "tsec-20251231.htm", "text": what full-text search looks in}],
-"facts": {"Revenues": {"unit": "USD", "values": [{"start": "2025-01-01" (flows only),
-  "end": "2025-12-31", "val": 1000000, "adsh": of the filing, "fy": 2025, "fp": "FY" or "Q1"…,
-  "form": "10-K", "filed": "2026-02-20"}]}}} — the concepts are those of us-gaap, as in XBRL.
-
-A CIK of 9990001 and up belongs to nobody; use such ones for companies that are made up.
-
 One service for three hosts: /efts, /www and /data stand for them.
 """
 

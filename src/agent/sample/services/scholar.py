@@ -1,18 +1,6 @@
 """Serve the encyclopedia and the catalogues of papers on loopback, over `data/scholar_*.json`.
 
-A file is an object with a `note` on where its texts are from and two lists, either may be missing:
-
-`articles`: {"id": 9000001, "language": "zh" | "en", "title", "url", "subjects": [names in both
-languages], "extract": the opening of the article as plain text}.
-
-`papers`: {"id": "W9000000001", "title", "year", "doi": "10.5555/…" or null, "authors": [names],
-"venue", "abstract", "subjects": [names in both languages], "topics": [aspects in both languages],
-"cited_by": number, "url": page of the paper, "pdf": address or null (not open access),
-"indexed_by": ["openalex", "semantic_scholar"] (default: both)}.
-
-A record fits a query that names one of its subjects, or most of whose words it has.
-
-Each checks its key or who asks as the real one does; the fault methods misbehave in its own words.
+Each checks its key or who asks as the real one does; `data/README.md` says what a file holds.
 """
 
 import re
