@@ -101,12 +101,12 @@ def test_a_citation_tells_title_site_and_sentence(page: Page) -> None:
 
 
 def test_the_citation_of_a_place_shows_it_on_the_map(page: Page) -> None:
-    cited = part(page, "answer").locator("a.cite", has_text=re.compile("^3$")).first
+    cited = part(page, "answer").locator("a.cite", has_text=re.compile("^4$")).first
     cited.click()
-    expect(pin(page, PLACES[2])).to_have_attribute("aria-pressed", "true")
+    expect(pin(page, PLACES[3])).to_have_attribute("aria-pressed", "true")
     part(page, "citation").get_by_role("button", name="在地图上看").click()
     expect(part(page, "citation")).to_be_hidden()
-    expect(pin(page, PLACES[2])).to_have_attribute("aria-pressed", "true")
+    expect(pin(page, PLACES[3])).to_have_attribute("aria-pressed", "true")
 
 
 def test_map_and_list_select_each_other(page: Page) -> None:
@@ -130,19 +130,20 @@ def test_map_and_list_select_each_other(page: Page) -> None:
     expect(pin(page, PLACES[3])).to_have_attribute("aria-pressed", "false")
 
 
-def test_each_place_is_told_once_by_a_bullet_with_its_number(page: Page) -> None:
-    """The number of the bullet is the pin's and the citation's; nothing below lists it again."""
+def test_each_place_is_told_once_by_a_card_in_the_text_with_its_number(page: Page) -> None:
+    """The number is the pin's; what the card's lines say is not said again below them."""
     told = page.locator(".prose li.place")
     expect(told).to_have_count(len(PLACES))
     expect(page.locator(".place")).to_have_count(len(PLACES))
     expect(part(page, "places").locator(".place")).to_have_count(0)
     for number, name in enumerate(PLACES, 1):
         expect(told.nth(number - 1).locator(".place-number")).to_have_text(str(number))
-        expect(told.nth(number - 1).locator("a.cite")).to_have_text([str(number)])
+        expect(told.nth(number - 1).locator(".place-name")).to_have_text(name)
+        facts = told.nth(number - 1).locator(".place-facts")
+        expect(facts).to_contain_text(re.compile("距王府井.*★.*(¥|免费)"))
         expect(pin(page, name)).to_have_text(str(number))
         assert " · " not in (told.nth(number - 1).text_content() or ""), "a line may begin with it"
-    visible = page.locator(".talk").inner_text()
-    assert [visible.count(f"{name} —") for name in PLACES] == [1] * len(PLACES)
+    expect(told.locator(".place-said")).to_have_text(["吃饭用4。"])
 
 
 def test_pages_of_the_sample_are_no_links(page: Page) -> None:

@@ -4,7 +4,7 @@ import { el, fill, textsIn } from "../dom.js";
 import { language, text as sayOf, translator } from "../i18n.js";
 
 const say = translator("page.checks");
-const BLOCKS = "p, li, td, th, blockquote, h3, h4, h5, h6";
+const BLOCKS = "p, li, .place-said, td, th, blockquote, h3, h4, h5, h6";
 /** Ends a sentence before the one that a sign belongs to. */
 const ENDS = /[。！？!?](?=.)|\.(?=\s)/gsu;
 /** The kinds that a sign in the text stands for. @type {Record<string, string>} */

@@ -325,10 +325,9 @@ export function quotesFor(anchor, source, figures) {
  * @param {HTMLElement} anchor
  */
 function textBefore(anchor) {
-  const block = anchor.closest("p, li, td, th, blockquote") ?? anchor.parentElement ?? anchor;
+  const block = anchor.closest("p, li, td, th, blockquote, .place-said") ?? anchor.parentElement ?? anchor;
   const range = document.createRange();
-  // The sign of a place comes first in its bullet.
-  range.setStart(block, block.matches(".place") ? 1 : 0);
+  range.setStart(block, 0);
   for (const other of block.querySelectorAll("a.cite")) {
     if (other === anchor) break;
     range.setEndBefore(anchor);

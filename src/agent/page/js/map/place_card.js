@@ -1,11 +1,12 @@
-/** One place: a line of the list, or a bullet of the answer, that says the most; the rest behind it. */
+/** One place: name and facts on two lines, in the list as in the answer's bullets; the rest behind it. */
 
-import { el, fill, link, safeUrl } from "../dom.js";
+import { el, fill, link, safeUrl, textsIn } from "../dom.js";
 import { language, textsOf, translator } from "../i18n.js";
 import { navigationLinks, qrCode } from "./navigation.js";
 import {
-  cost, distanceText, isOpen, mapName, metres, rating, readableName, sourceNumbers,
+  cost, distanceText, isOpen, mapName, rating, readableName, sourceNumbers,
 } from "./place_facts.js";
+import { isName, toldParts } from "./told_facts.js";
 
 const say = translator("page.place_card");
 const SHORT_HOURS = 28;
@@ -23,27 +24,20 @@ const FIELDS = textsOf("page.place_card.fields");
  * @returns {PlaceCard}
  */
 export function placeCard({ place, number, sources, photos, id, bullet }, { onChoose, onSource }) {
-  const said = bullet?.textContent ?? "";
   const panel = el("div", { class: "place-more", id, hidden: true });
   const button = el("button",
     { type: "button", class: "place-line", "aria-expanded": "false", "aria-controls": id, onclick: onChoose },
     el("span", { class: "place-number", "aria-hidden": "true" }, number),
-    bullet ? el("span", { class: "visually-hidden" }, say("about", { name: place.name }))
-      : el("span", { class: "place-text" }, el("span", { class: "place-name" }, place.name), sound(place),
-        facts(place)),
-  );
+    el("span", { class: "place-text" }, ...names(place), facts(place), ticks(place)));
   const node = bullet ?? el("li", { value: number });
   node.classList.add("place", ...(place.mentioned ? [] : ["faint"]));
   node.dataset.placeId = place.id;
-  node.prepend(button);
-  const address = bullet && !said.includes(place.address ?? "") && `\u00a0· ${place.address}`;
-  if (address) node.append(el("span", { class: "on-paper" }, address));
-  node.append(panel);
+  fill(node, button, bullet && remark(bullet, place, number), panel);
   return {
     node,
     expand(open) {
       // Anew each time: whether it is open changes.
-      if (open) fill(panel, bullet && unsaid(place, said), ...more(place, sources, photos, onSource));
+      if (open) fill(panel, ...more(place, sources, photos, onSource));
       panel.hidden = !open;
       node.classList.toggle("selected", open);
       button.setAttribute("aria-expanded", String(open));
@@ -51,30 +45,73 @@ export function placeCard({ place, number, sources, photos, id, bullet }, { onCh
   };
 }
 
-/** Tells English readers the English name, or how the Chinese one sounds. @param {Place} place */
-function sound(place) {
-  const [gloss, lang] = [readableName(place, language), place.name_en ? null : "zh-Latn"];
-  return gloss !== place.name && el("span", { class: "place-sound small muted", lang }, gloss);
+/** Names it as its reader can say it, with the name on the spot beside. @param {Place} place */
+function names(place) {
+  const name = readableName(place, language);
+  const lang = name !== place.name && !place.name_en ? "zh-Latn" : undefined;
+  return [el("span", { class: "place-name", ...(lang && { lang }) }, name),
+    name !== place.name && el("span", { class: "place-local small muted" }, place.name)];
 }
 
-/** Tells the facts of the line that a bullet leaves out. @param {Place} place @param {string} said */
-function unsaid(place, said) {
-  const { distance_m: far, rating: stars, cost: price } = place;
-  const rest = { ...place, address: null, open_time: null, open_time_en: undefined, mentioned: true,
-    distance_m: said.includes(metres(far)) ? null : far, rating: said.includes(rating(place)) ? null : stars,
-    cost: price && said.includes(String(price)) ? null : price };
-  const gloss = sound(place);
-  return el("div", {}, gloss && !said.includes(gloss.textContent) && gloss, facts(rest));
+/** Tells what of the wishes it meets; the panel says by what. @param {Place} place */
+function ticks(place) {
+  const told = wishes(place).map(({ verdict, text }) =>
+    el("span", { class: "tick", dataset: { verdict } }, text));
+  return told.length > 0 && el("span", { class: "place-ticks" }, ...told);
+}
+
+/**
+ * Returns what a bullet says besides the card's own lines, null where that is nothing.
+ * @param {HTMLElement} bullet
+ * @param {Place} place
+ * @param {number} number the citation of its record, which is the card's
+ */
+function remark(bullet, place, number) {
+  const box = el("div", { class: "place-said" }, ...bullet.childNodes);
+  const texts = textsIn(box);
+  const signs = texts.map((text) => {
+    const kept = text.parentElement?.closest("a.cite, abbr");
+    return kept ? (kept.localName === "a" ? "\u0001" : "\u0002").repeat(text.length) : text.data;
+  });
+  const told = toldParts(signs.join(""), place, nameEnd(box, place));
+  let at = 0;
+  for (const text of texts) {
+    const length = text.length;
+    for (const [from, to] of told.toReversed()) {
+      const [start, end] = [Math.max(from - at, 0), Math.min(to - at, length)];
+      if (start < end && !text.parentElement?.closest("a.cite, abbr")) text.deleteData(start, end - start);
+    }
+    at += length;
+  }
+  for (const empty of box.querySelectorAll("strong:empty, .told:empty, .figure:empty")) empty.remove();
+  const [first] = textsIn(box);
+  if (first) first.data = first.data.replace(/^[\s,，:：;；·.。]+/u, "");
+  // The card's own number stands for a citation that is left alone.
+  const cites = /** @type {HTMLElement[]} */ ([...box.querySelectorAll("a.cite")]);
+  const isAlone = !/\p{L}/u.test(box.textContent)
+    && cites.every(({ dataset: { sourceNumber } }) => sourceNumber === String(number));
+  return isAlone ? null : box;
+}
+
+/** Returns where the name at the front of a bullet ends, in characters. @param {Element} box @param {Place} place */
+function nameEnd(box, place) {
+  const words = box.textContent;
+  const head = box.querySelector("strong")?.textContent ?? "";
+  if (head && words.startsWith(head) && isName(head, place)) return head.length;
+  const end = place.name.length;
+  return words.startsWith(place.name) ? end + (/^\s?[(（][^)）]*[)）]/u.exec(words.slice(end))?.[0].length ?? 0) : 0;
 }
 
 /** @param {Place} place */
 function facts(place) {
   const stars = rating(place);
+  const open = isOpen(place, new Date());
   const parts = [
     distanceText(place, language),
     stars && el("span", { class: "place-stars" }, el("span", { "aria-hidden": "true" }, `★ ${stars}`),
       el("span", { class: "visually-hidden" }, say("stars", { rating: stars }))),
     cost(place, language),
+    open !== null && openTag(open),
     shortHours(place),
     place.address && el("span", { class: "on-paper" }, place.address),
     !place.mentioned && el("span", { class: "visually-hidden" }, say("other")),
@@ -131,14 +168,16 @@ function row(name, content) {
 }
 
 /**
- * Tells whether the place meets what was asked for, one line each, and by what: of its kind only that it is
- * another one, and nothing that its name alone suggests or no field could tell.
+ * Lists whether the place meets what was asked for: of its kind only that it is another one, and nothing
+ * that its name alone suggests or no field could tell.
  * @param {Place} place
  */
+const wishes = (place) => (place.verdicts ?? []).filter(({ constraint, verdict, field }) =>
+  verdict === "violated" || (constraint !== "kind" && field && field !== "name"));
+
+/** Tells the same, one line each, and by what. @param {Place} place */
 function verdicts(place) {
-  const told = (place.verdicts ?? []).filter(({ constraint, verdict, field }) =>
-    verdict === "violated" || (constraint !== "kind" && field && field !== "name"));
-  return told.map(({ verdict, text, field }) => {
+  return wishes(place).map(({ verdict, text, field }) => {
     // One by the name says so itself.
     const by = FIELDS.has(field ?? "") && say("by", { field: FIELDS.get(field ?? "") });
     return el("div", { dataset: { verdict } }, text, " ", by && el("span", { class: "muted small" }, by));

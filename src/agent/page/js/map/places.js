@@ -125,15 +125,18 @@ export class PlacesView {
 }
 
 /**
- * Tells whether a bullet is about a place: it begins with the name, without its branch, and cites its record.
+ * Tells whether a bullet is about a place: it begins with the name, without its branch, or the English one,
+ * and cites its record.
  * @param {Element} bullet
  * @param {Place} place
  * @param {number} number
  */
-function tellsOf(bullet, { name }, number) {
-  const at = bullet.textContent.indexOf(name.replace(/[(（].*/u, ""));
+function tellsOf(bullet, { name, name_en: english }, number) {
+  const begins = [name.replace(/[(（].*/u, ""), english].filter((each) => each !== undefined)
+    .map((each) => bullet.textContent.indexOf(each)).filter((index) => index >= 0);
+  const at = Math.min(...begins);
   const isCited = bullet.querySelector(`a.cite[data-source-number="${number}"]`) !== null;
-  return at >= 0 && at <= MOST_BEFORE_NAME && isCited;
+  return at <= MOST_BEFORE_NAME && isCited;
 }
 
 /** @param {Element} node */

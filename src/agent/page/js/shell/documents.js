@@ -19,7 +19,7 @@ export class DocumentsView {
   #asked = new Set();
   #open = new Set();
   #waiting = 0;
-  #label = el("span", {}, say("name"));
+  #label = el("span", { class: "documents-label" });
   #only = el("input", { type: "checkbox", onchange: () => this.#changed() });
   #choose = el("input", {
     type: "file", multiple: true, class: "visually-hidden", tabindex: -1, "aria-hidden": "true",
@@ -144,7 +144,7 @@ export class DocumentsView {
     const again = focused && this.#list.querySelector(`[data-focus="${CSS.escape(focused)}"]`);
     if (again instanceof HTMLElement) again.focus();
     const [first, ...more] = this.#asked;
-    fill(this.#label, first ? `${first}${more.length ? " …" : ""}` : say("name"));
+    fill(this.#label, icon("documents"), first && el("span", {}, `${first}${more.length ? " …" : ""}`));
     this.#onlyLabel.hidden = !first;
   }
 

@@ -1,0 +1,73 @@
+/** What of a bullet's words a place's line of facts says already, as parts of its text. Pure. */
+
+import { metres, rating } from "./place_facts.js";
+
+/** Parts clauses; a colon, a dash or a stop within a figure does not. */
+const BETWEEN = /\s*(?:[,;:](?=\s|$)|[，、；：。·]|\s[—–-]\s|\.(?=\s|\u0001|$))\s*/gu;
+const LENGTH = /(\d[\d.]*)\s?(米|公里|千米|k?m(?![a-z])|kilomet(?:re|er)s?|met(?:re|er)s?)/giu;
+const STARS = /★\s?(\d(?:\.\d)?)|(\d(?:\.\d)?)\s?(?:分|stars?)/giu;
+const PRICE = /[¥￥]\s?(\d+)|(\d+)\s?(?:元|yuan)/giu;
+const HOURS = /\d?\d:\d\d\s?[-–~]\s?(?:次日)?\d?\d:\d\d/gu;
+/** Beyond these a clause says more than the fact: letters of Chinese, words of others. */
+const MOST_LETTERS = 8, MOST_WORDS = 4;
+const NAME_END = /^[\s,，:：;；·—–-]+/u;
+
+/**
+ * Returns the parts of a bullet's text that its card says: its name at the front, and clauses of nothing but
+ * distance, rating, price or hours as the record has them.
+ * @param {string} text in which each character of a citation is U+0001, and of a sign U+0002
+ * @param {Place} place
+ * @param {number} name where the name at the front ends; 0 where there is none
+ * @returns {[number, number][]} from the front
+ */
+export function toldParts(text, place, name) {
+  const begin = name + (name && (NAME_END.exec(text.slice(name))?.[0].length ?? 0));
+  /** @type {[number, number][]} */
+  const parts = begin ? [[0, begin]] : [];
+  const ends = [...text.matchAll(BETWEEN)].filter(({ index }) => index >= begin)
+    .map((found) => [found.index, found.index + found[0].length]);
+  let at = begin, last = begin, hasWords = false;
+  for (const [end, next] of [...ends, [text.length, text.length]]) {
+    const cited = text.slice(at, end).trimEnd().replace(/\u0001+$/, "").length;
+    // With what joins it to the words before, or where there are none, to those that follow.
+    if (isTold(text.slice(at, at + cited), place)) {
+      parts.push(hasWords || at + cited < end ? [hasWords ? last : at, at + cited] : [at, next]);
+    } else if (/\p{L}/u.test(text.slice(at, end))) hasWords = true;
+    last = end;
+    at = next;
+  }
+  return parts;
+}
+
+/** Tells whether a clause says nothing but facts of the record. @param {string} clause @param {Place} place */
+function isTold(clause, place) {
+  const far = metres(place.distance_m).replace(/[\s,]/g, ""), stars = rating(place);
+  const hours = plain(`${place.open_time ?? ""} ${place.open_time_en ?? ""}`);
+  let count = 0;
+  /** @param {boolean} same @param {string} found */
+  const taken = (same, found) => {
+    if (same) count += 1;
+    return same ? "" : found;
+  };
+  const rest = [place.open_time, place.open_time_en].filter((each) => each !== null && each !== undefined)
+    .reduce((words, each) => words.replace(each, (found) => taken(true, found)), clause)
+    .replace(HOURS, (found) => taken(hours.includes(plain(found)), found))
+    .replace(LENGTH, (found, figure, unit) =>
+      taken(`${figure}${/^(公里|千米|k)/iu.test(unit) ? "km" : "m"}` === far, found))
+    .replace(STARS, (found, one, other) => taken((one ?? other) === stars, found))
+    .replace(PRICE, (found, one, other) => taken(Number(one ?? other) === place.cost, found));
+  const letters = rest.match(/\p{Script=Han}/gu)?.length ?? 0, words = rest.match(/[a-z]+/giu)?.length ?? 0;
+  return count > 0 && !/[\d\u0001\u0002]/u.test(rest) && letters <= MOST_LETTERS && words <= MOST_WORDS;
+}
+
+/** @param {string} hours */
+const plain = (hours) => hours.replace(/[–~]/gu, "-").replaceAll(" ", "");
+
+/** Tells whether words are a place's name and nothing else. @param {string} words @param {Place} place */
+export function isName(words, { name, name_en: english = "", name_pinyin: sound = "" }) {
+  const base = name.replace(/[(（].*/u, "");
+  const known = new Set(`${english} ${sound}`.toLowerCase().match(/[\p{L}\d]+/gu) ?? []);
+  const rest = words.replace(name, "").replace(base, "").replace(/[(（][^)）]*[)）]/gu, "");
+  const left = rest.toLowerCase().match(/[\p{L}\d]+/gu) ?? [];
+  return words.trim() !== "" && left.every((word) => known.has(word));
+}

@@ -1,0 +1,54 @@
+"""What of a bullet the page leaves out, because the place's own lines say it, and what it keeps."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.support.page_node import page_environment
+
+NODE = shutil.which("node")
+MODULE = Path(__file__).parents[2] / "src/agent/page/js/map/told_facts.js"
+
+pytestmark = pytest.mark.skipif(NODE is None, reason="needs Node")
+
+PLACE = {
+    "name": "和平菓局(王府井店)", "name_en": "Heping Guoju", "distance_m": 81, "rating": 4.5,
+    "cost": 40, "open_time": "周一至周日 10:00-21:00", "open_time_en": "daily 10:00–21:00",
+}  # fmt: skip
+_SCRIPT = """
+import { isName, toldParts } from %s;
+const { place, rows } = JSON.parse(await new Response(process.stdin).text());
+console.log(JSON.stringify(rows.map(([name, text]) => {
+  const whole = (name + text).replaceAll("†", "\\u0002").replaceAll("①", "\\u0001");
+  const parts = toldParts(whole, place, isName(name, place) ? name.length : 0);
+  return [...whole].filter((_, at) => !parts.some(([from, to]) => at >= from && at < to)).join("")
+    .replaceAll("\\u0002", "†").replaceAll("\\u0001", "①");
+})));
+"""
+ROWS = [
+    ("和平菓局 (Heping Guoju)", ", a retro street: 81 m as a line, ★4.5, daily 10:00–21:00①.",
+     "a retro street①."),
+    ("和平菓局", "：距王府井 81 米，评分 4.5 分，¥40，周一至周日 10:00-21:00①，雨天也能逛①。",
+     "①，雨天也能逛①。"),
+    ("Heping Guoju", ": 81 m, 400 m², more than 40 stalls①.", "400 m², more than 40 stalls①."),
+    ("Heping Guoju", ": 90 m away, ★4.9†, ¥45.", "90 m away, ★4.9†, ¥45."),
+    ("Heping Guoju", ": children below 1.2 m are free, 81 m.", "children below 1.2 m are free."),
+    ("和平菓局：雨天首选", "，81 米。", "和平菓局：雨天首选。"),
+    ("Heping Guoju", " is 81 m from the corner where the old cinema and the bookshop used to be.",
+     "is 81 m from the corner where the old cinema and the bookshop used to be."),
+]  # fmt: skip
+
+
+def test_only_the_name_and_what_the_record_says_alike_is_left_out() -> None:
+    assert NODE is not None
+    told = {"place": PLACE, "rows": [row[:2] for row in ROWS]}
+    done = subprocess.run(
+        [NODE, "--input-type=module", "--eval", _SCRIPT % json.dumps(MODULE.as_uri())],
+        input=json.dumps(told), capture_output=True, text=True, check=False, timeout=60,
+        env=page_environment(),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == [row[2] for row in ROWS]
