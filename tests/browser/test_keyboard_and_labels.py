@@ -76,7 +76,7 @@ def test_a_citation_opens_closes_and_gives_the_focus_back(visit: Visits, thread:
     page = begun(visit, f"/app?thread={thread}")
     turn = ends(page.locator("article.turn"))
     cited = tab_to(page, turn.locator("a.cite").first)
-    expect(cited).to_have_accessible_name(re.compile(r"^来源 1：\[示例\] 和平菓局"))
+    expect(cited).to_have_accessible_name(re.compile(r"^来源 4：\[示例\] 海底捞"))
     told = part(page, "citation")
     expect(told).to_be_visible()
     expect(cited).to_have_attribute("aria-expanded", "true")

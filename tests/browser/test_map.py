@@ -175,7 +175,7 @@ def test_a_place_says_whether_it_is_open_and_leads_there(visit: Visits) -> None:
     place.locator(".place-line").click()
     rows = place.locator(".place-rows dt")
     expect(rows.first).to_have_text("要求")
-    expect(place.locator("[data-verdict]").first).to_contain_text("依据：")
+    expect(place.locator(".place-rows [data-verdict]").first).to_contain_text("依据：")
     expect(place.locator(".tag")).to_have_text(re.compile("^现在(不)?营业$"))
     for name, host in (("高德", "uri.amap"), ("苹果地图", "maps.apple"), ("谷歌地图", "google")):
         expect(place.get_by_role("link", name=name, exact=True)).to_have_attribute(

@@ -293,6 +293,8 @@ interface Turn {
   error: string | null;
   /** The run's context, the same again after a review. */
   settings: Record<string, unknown>;
+  /** The id of the turn that it was asked in place of. */
+  replaces: string | null;
   /** Under which the server took the question, where it died since. */
   firstRunId: string | null;
   /** The server died; the run is about to go on. */

@@ -19,6 +19,7 @@ from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
@@ -329,11 +330,22 @@ _files = PageFiles(FOLDER, {TEXTS: texts_module()})
 
 
 async def index(request: Request) -> Response:
-    """Return the page; its own script reads the address: a thread, a question."""
+    """Return the page; its own script reads the address: a thread, a question.
+
+    A question that another page's link brings must not cost anything before its reader says so.
+    """
+    if "q" in request.query_params and not _is_by_hand(request):
+        query = urlencode({"draft": request.query_params["q"]})
+        return RedirectResponse(f"app?{query}", headers=private(security_headers()))
     settings, _ = settings_or_problem()
     tiles = base_map(settings)[0] if settings else None
     policy = page_policy(tiles, photos=bool(settings and settings.place_photos))
     return await _serve(request, security_headers(policy), INDEX)
+
+
+def _is_by_hand(request: Request) -> bool:
+    """Tell whether the address was typed, a bookmark, or the page's own."""
+    return request.headers.get("sec-fetch-site") in ("none", "same-origin")
 
 
 async def root(request: Request) -> Response:

@@ -25,7 +25,7 @@ const composer = new Composer(near, {
   onAsk: ask,
   onStop: async () => page?.conversation.stop(),
   onSteer: async (wish) => page?.conversation.steer(wish),
-  lastQuestion: () => page?.conversation.current?.question ?? "",
+  lastQuestion: () => (page?.turns.editLast() ? "" : page?.conversation.current?.question ?? ""),
 });
 const first = welcome({
   onExample: ({ question, assistant, ownFiles }) => {

@@ -4,6 +4,7 @@ import { el, fill, icon } from "../dom.js";
 import { translator } from "../i18n.js";
 import { PlacesView } from "../map/places.js";
 import { failed } from "../shell/notice.js";
+import { questionEditor } from "../shell/edit_question.js";
 import { reviewView } from "../shell/review.js";
 import { AnswerView } from "./answer.js";
 import { gapsView, outingView, suggestionsView, toolbarView, usageView } from "./answer_footer.js";
@@ -15,6 +16,8 @@ import { Timeline } from "./timeline.js";
 
 const say = translator("page.turn_list");
 const SIGNS = /** @type {const} */ ({ again: "again", near: "pin", finish: "send" });
+/** @import { Choice } from "../shell/assistant_choice.js" */
+
 /** The assistants whose stopped runs can answer from what they had found. */
 const FINISHING = new Set(["agent"]);
 
@@ -30,6 +33,8 @@ const FINISHING = new Set(["agent"]);
  * @property {(turn: Turn) => void} onAnew asks its question on a thread of its own, to compare the answers
  * @property {() => string|null} since THREAD.MESSAGE of the answer that the first one is compared with
  * @property {(turnId: string) => boolean} isFirst
+ * @property {(turn: Turn, question: string, assistant: string) => void} onReplace asks anew in its place
+ * @property {() => Choice[]} assistants
  */
 
 class TurnView {
@@ -38,6 +43,10 @@ class TurnView {
   #seen = "";
   #question = el("h2", { class: "question", tabindex: "-1" });
   #end = el("div", { class: "turn-end" });
+  /** The style shows it at the last question only. */
+  #edit = el("button", { class: "button quiet edit-question", type: "button", title: say("edit"),
+    "aria-label": say("edit"), hidden: true, onclick: () => this.edit() }, icon("rename"));
+  #head;
   #places;
   #views;
   #options;
@@ -58,8 +67,9 @@ class TurnView {
       sourcesView(), suggestionsView(links), usageView(),
     ];
     this.#views = [toolbar, ...views, outline];
-    this.node = el("article", { class: "turn" },
-      el("div", { class: "turn-head" }, this.#question, toolbar.node), ...views.map((view) => view.node));
+    toolbar.node.prepend(this.#edit);
+    this.#head = el("div", { class: "turn-head" }, this.#question, toolbar.node);
+    this.node = el("article", { class: "turn" }, this.#head, ...views.map((view) => view.node));
     answer.node.before(outline.node);
     this.node.insertBefore(this.#end, this.#places.node);
   }
@@ -78,12 +88,34 @@ class TurnView {
     this.#turn = turn;
     this.node.dataset.status = turn.status;
     this.#question.textContent = turn.question;
+    this.#edit.hidden = turn.status !== "done" || !turn.messageId;
     for (const view of this.#views) view.update(turn);
     this.#showEnd(turn);
   }
 
   /** Moves the focus to where reading begins. */
   focus() { this.#question.focus({ preventScroll: true }); }
+
+  /** Lets the question be changed in its place; false where it cannot be. */
+  edit() {
+    const turn = this.#turn;
+    if (!turn || this.#edit.hidden) return false;
+    const close = () => {
+      fill(this.#head, ...before);
+      this.#edit.focus();
+    };
+    const before = [...this.#head.childNodes];
+    const editor = questionEditor(turn, this.#options.assistants(), {
+      onCancel: close,
+      onAsk: (question, assistant) => {
+        fill(this.#head, ...before);
+        this.#options.onReplace(turn, question, assistant);
+      },
+    });
+    fill(this.#head, editor.node);
+    editor.focus();
+    return true;
+  }
 
   /** Shows the place's card, in view. @param {string|null} placeId */
   select(placeId) { this.#places.select(placeId); }
@@ -146,6 +178,9 @@ export class TurnList {
     }
     for (const turn of turns) this.#views.get(turn.id)?.update(turn);
   }
+
+  /** Lets the last question be changed in its place; false where it cannot be. */
+  editLast() { return [...this.#views.values()].at(-1)?.edit() ?? false; }
 
   /** Shows a place's card in its answer. @param {string|null} turnId @param {string|null} placeId */
   select(turnId, placeId) { this.#views.get(turnId ?? "")?.select(placeId); }

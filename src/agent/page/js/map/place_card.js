@@ -142,11 +142,10 @@ const hours = (place) => (language === "en" && place.open_time_en) || place.open
  */
 function more(place, sources, photos, onSource) {
   const address = photos ? safeUrl(place.photo) : null;
-  const open = isOpen(place, new Date());
   const district = (language === "en" && place.district_en) || place.district;
   const rows = [
     row("demands", verdicts(place)),
-    row("hours", [open !== null && openTag(open), hours(place)]),
+    row("hours", hours(place)),
     row("phone", phones(place)),
     row("address", [district, place.address].filter(Boolean).join(" ")),
     row("category", (language === "en" && place.category_en) || place.category),

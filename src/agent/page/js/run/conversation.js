@@ -56,30 +56,37 @@ export class Conversation extends EventTarget {
   /**
    * Asks; resolves once the server has taken the question, or has not (the turn is `failed` then).
    * @param {string} question
-   * @param {{assistant: string, settings?: Turn["settings"], near?: Point|null, review?: boolean}} options
-   *   `near` in degrees, WGS-84; `settings` is the run's context
+   * @param {{assistant: string, settings?: Turn["settings"], near?: Point|null, review?: boolean,
+   *   replaces?: Turn|null}} options `near` in degrees, WGS-84; `settings` is the run's context; `replaces`:
+   *   the last turn, whose place on the thread the question takes
    * @returns {Promise<Turn|null>} the turn; null, and nothing asked, where the question is empty
    *   or too long, another is being answered, or a thread is being opened
    */
-  async ask(question, { assistant, settings = {}, near = null, review = false }) {
+  async ask(question, { assistant, settings = {}, near = null, review = false, replaces = null }) {
     const text = question.trim();
     if (!text || [...text].length > this.#maxQuestion) return null;
     if (this.#opening || isAwaited(this.current)) return null;
     if (this.current?.status === "waiting") this.#end(this.current, "aside");
+    const old = replaces === this.current ? replaces : null;
     const turn = newTurn({
-      id: newId(), question: text, assistant,
+      id: newId(), question: text, assistant, replaces: old?.id ?? null,
       settings: review ? { ...settings, review_plan: true } : settings,
     });
     // What the server never took is asked anew in its place.
-    this.turns = [...this.turns.filter((one) => one.question !== text || !isUntaken(one)), turn];
+    const kept = this.turns.filter((one) => one !== old && (one.question !== text || !isUntaken(one)));
+    this.turns = [...kept, turn];
     this.#changed();
     /** @type {NonNullable<RunPayload["input"]>} */
     const input = {
-      messages: [{ type: "human", id: turn.id, content: text }],
+      messages: [
+        ...[old?.id, old?.messageId].flatMap((id) => (id ? [{ type: "remove", id, content: "" }] : [])),
+        { type: "human", id: turn.id, content: text },
+      ],
       utc_offset: -new Date().getTimezoneOffset(),
     };
     if (near) input.user_location = { lng: near.lng, lat: near.lat };
     await this.#begin(turn, { input });
+    if (old && isUntaken(turn)) this.turns = [...kept, old, turn];
     return turn;
   }
 

@@ -1,7 +1,7 @@
 /** Threads on the server: listed, made, removed; and runs started on them, each once. */
 
 import { client as pageClient, serverError, statusOf } from "./server.js";
-import { startedBy, TURN } from "./turns.js";
+import { REPLACES, startedBy, TURN } from "./turns.js";
 
 /**
  * @typedef {Pick<Thread, "thread_id"|"updated_at"> & {title: string, assistant: string,
@@ -101,7 +101,8 @@ const cut = (title) => [...title].slice(0, TITLE_LENGTH).join("");
 export async function startRun(client, { threadId, question, isNext = false }, turn, payload) {
   const context = Object.keys(turn.settings).length ? turn.settings : undefined;
   // A server that dies makes the thread anew, and goes on with the run, by what the run says of them.
-  const metadata = { ...metadataOf(question), [TURN]: turn.id };
+  const metadata = { ...metadataOf(question), [TURN]: turn.id,
+    ...(turn.replaces && { [REPLACES]: turn.replaces }) };
   const multitaskStrategy = isNext ? "enqueue" : STREAM.multitaskStrategy;
   const options = { ...STREAM, multitaskStrategy, ...payload, context, metadata };
   try {

@@ -6,6 +6,8 @@ const ACTIVE = new Set(["pending", "running"]);
 export const MARK = "tanlu_run";
 /** In the metadata of a run begun here: its turn's id. */
 export const TURN = "turn";
+/** In the metadata of a run: the id of the turn that it was asked in place of. */
+export const REPLACES = "replaces";
 /** What an answer has any number of. */
 const LISTS = /** @type {const} */ ([
   "sources", "places", "routes", "weather", "gaps", "queries", "search_entry_points", "progress",
@@ -37,7 +39,7 @@ export function newTurn(fields) {
   return {
     runId: null, messageId: null, status: "starting", startedAt: Date.now(), endedAt: null,
     events: [], text: "", answer: null, review: null, error: null, settings: {},
-    firstRunId: null, isLost: false, isAway: false, ...fields,
+    firstRunId: null, replaces: null, isLost: false, isAway: false, ...fields,
   };
 }
 
@@ -116,7 +118,8 @@ export function turnsOf(values, runs, assistant) {
   const known = new Set();
   /** @type {Turn|null} */
   let previous = null;
-  const oldestFirst = [...runs].reverse()
+  const replaced = new Set(runs.map((run) => run.metadata?.[REPLACES]));
+  const oldestFirst = runs.filter((run) => !replaced.has(run.metadata?.[TURN] ?? "")).reverse()
     .sort((one, other) => one.created_at.localeCompare(other.created_at));
   for (const run of oldestFirst) {
     const question = questionOf(run);

@@ -28,6 +28,9 @@ export class AssistantChoice {
     return this.#choices.find((choice) => choice.value === this.#value) ?? this.#choices[0];
   }
 
+  /** Returns all of whom one may be chosen. */
+  get all() { return this.#choices; }
+
   /** Offers the server's list. One asked for before it came is chosen now. @param {Assistant[]} assistants */
   offer(assistants) {
     if (!assistants.length) return;

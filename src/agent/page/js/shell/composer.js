@@ -75,6 +75,9 @@ export class Composer {
     return { assistant: this.#assistant.chosen.value, review: this.#planBox.checked, settings };
   }
 
+  /** Returns who may be asked. */
+  get assistants() { return this.#assistant.all; }
+
   /** Offers who may be asked, from the server. @param {Assistant[]} assistants */
   offer(assistants) { this.#assistant.offer(assistants); }
 

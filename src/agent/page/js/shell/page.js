@@ -62,6 +62,9 @@ export class Page {
       since: () => new URL(location.href).searchParams.get("since"),
       isFirst: (turnId) => this.conversation.turns[0]?.id === turnId,
       onAsk: (question) => this.ask({ question, assistant: "agent", review: false }),
+      onReplace: (turn, question, assistant) =>
+        this.ask({ ...this.composer.options, question, assistant }, turn),
+      assistants: () => this.composer.assistants,
       empty: welcome,
     });
     this.selection = new Selection({ map: this.map, turns: this.turns, layout: this.layout });
@@ -85,8 +88,21 @@ export class Page {
     this.sidebar.refresh();
     assistants().then((list) => this.composer.offer(list), () => {});
     await this.#follow();
+    this.#take(new URL(location.href).searchParams);
     const isFree = document.activeElement === document.body && !document.querySelector("dialog[open]");
     if (isFree && !this.conversation.threadId && matchMedia("(pointer: fine)").matches) this.composer.focus();
+  }
+
+  /**
+   * Asks the question of the address, once; one that another page's link brought is only written down.
+   * @param {URLSearchParams} told
+   */
+  #take(told) {
+    const question = told.get("q") ?? told.get("draft");
+    if (!question || this.conversation.threadId) return;
+    history.replaceState(null, "", "app");
+    if (told.has("q")) this.ask({ ...this.composer.options, question });
+    else this.composer.giveBack(question);
   }
 
   #listen() {
@@ -171,10 +187,10 @@ export class Page {
     this.sidebar.refresh();
   }
 
-  /** @param {import("./composer.js").Asked} asked */
-  async ask({ question, assistant, review, settings }) {
+  /** @param {import("./composer.js").Asked} asked @param {Turn|null} replaces the last turn, asked anew */
+  async ask({ question, assistant, review, settings }, replaces = null) {
     const near = this.near.value && { lng: this.near.value.lng, lat: this.near.value.lat };
-    const asking = this.conversation.ask(question, { assistant, near, review, settings });
+    const asking = this.conversation.ask(question, { assistant, near, review, settings, replaces });
     this.layout.show("answer");
     this.#show();
     this.turns.showLast();

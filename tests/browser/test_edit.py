@@ -1,0 +1,44 @@
+"""The last question changed in its place, asked again, and asked from the address."""
+
+import re
+
+from tests.support.browser import BROWSER, Visits, expect
+from tests.support.browser_page import ask, ends, part, question_box
+
+pytestmark = BROWSER
+FIRST = "Where can children play near Wangfujing, Beijing?"
+OTHER = "How do I get from Wangfujing to the Palace Museum?"
+
+
+def test_the_last_question_is_changed_in_its_place(visit: Visits) -> None:
+    page = visit(locale="en-US").tab()
+    ends(ask(page, FIRST))
+    question_box(page).press("ArrowUp")
+    editor = part(page, "edit")
+    expect(editor.get_by_label("Question")).to_have_value(FIRST)
+    editor.get_by_label("Question").press("Escape")
+    expect(page.get_by_role("heading", name=FIRST)).to_be_visible()
+    page.get_by_role("button", name="Change the question or ask again").click()
+    editor.get_by_label("Question").fill(OTHER)
+    editor.get_by_role("button", name="Ask again").click()
+    turns = page.locator("article.turn")
+    expect(turns).to_have_count(1)
+    expect(page.get_by_role("heading", name=OTHER)).to_be_visible()
+    ends(turns.first)
+    page.reload()
+    ends(turns.first)
+    expect(turns).to_have_count(1)
+    expect(page.get_by_role("heading", name=OTHER)).to_be_visible()
+
+
+def test_an_address_asks_when_it_is_typed_and_only_suggests_when_it_is_linked(
+    visit: Visits,
+) -> None:
+    person = visit(locale="en-US")
+    page = person.tab(f"/app?q={OTHER}")
+    ends(page.locator("article.turn"))
+    page.wait_for_url(re.compile("thread="))
+    page.goto(f'data:text/html,<a href="{person.url}/app?q={OTHER.replace(" ", "+")}">go</a>')
+    page.get_by_role("link", name="go").click()
+    expect(question_box(page)).to_have_value(OTHER)
+    expect(page.locator("article.turn")).to_have_count(0)
