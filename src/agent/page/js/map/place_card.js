@@ -93,13 +93,17 @@ function remark(bullet, place, number) {
   return isAlone ? null : box;
 }
 
-/** Returns where the name at the front of a bullet ends, in characters. @param {Element} box @param {Place} place */
+/**
+ * Returns where the name at the front of a bullet ends, in characters.
+ * @param {Element} box @param {Place} place
+ */
 function nameEnd(box, place) {
   const words = box.textContent;
   const head = box.querySelector("strong")?.textContent ?? "";
   if (head && words.startsWith(head) && isName(head, place)) return head.length;
-  const end = place.name.length;
-  return words.startsWith(place.name) ? end + (/^\s?[(（][^)）]*[)）]/u.exec(words.slice(end))?.[0].length ?? 0) : 0;
+  if (!words.startsWith(place.name)) return 0;
+  const gloss = /^\s?[(（][^)）]*[)）]/u.exec(words.slice(place.name.length));
+  return place.name.length + (gloss?.[0].length ?? 0);
 }
 
 /** @param {Place} place */

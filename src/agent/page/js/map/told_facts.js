@@ -29,7 +29,7 @@ export function toldParts(text, place, name) {
   let at = begin, last = begin, hasWords = false;
   for (const [end, next] of [...ends, [text.length, text.length]]) {
     const cited = text.slice(at, end).trimEnd().replace(/\u0001+$/, "").length;
-    // With what joins it to the words before, or where there are none, to those that follow.
+    // With what joins it to the words before, or, without any, to those that follow.
     if (isTold(text.slice(at, at + cited), place)) {
       parts.push(hasWords || at + cited < end ? [hasWords ? last : at, at + cited] : [at, next]);
     } else if (/\p{L}/u.test(text.slice(at, end))) hasWords = true;
@@ -39,7 +39,10 @@ export function toldParts(text, place, name) {
   return parts;
 }
 
-/** Tells whether a clause says nothing but facts of the record. @param {string} clause @param {Place} place */
+/**
+ * Tells whether a clause says nothing but facts of the record.
+ * @param {string} clause @param {Place} place
+ */
 function isTold(clause, place) {
   const far = metres(place.distance_m).replace(/[\s,]/g, ""), stars = rating(place);
   const hours = plain(`${place.open_time ?? ""} ${place.open_time_en ?? ""}`);

@@ -35,5 +35,5 @@ export function questionEditor(turn, assistants, { onAsk, onCancel }) {
       el("button", { class: "button", type: "button", onclick: onCancel }, say("cancel")),
       el("button", { class: "button primary", type: "button", onclick: ask }, say("ask"))),
     el("p", { class: "small muted" }, say("hint")));
-  return { node, focus: () => { text.focus(); text.setSelectionRange(text.value.length, text.value.length); } };
+  return { node, focus: () => text.focus() };
 }
