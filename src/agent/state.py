@@ -501,6 +501,8 @@ class PlannedMap(BaseModel):
     origin: str | None = None
     destination: str | None = None
     mode: Literal["walking", "driving", "bicycling", "transit"] | None = None
+    via: list[str] = Field(default_factory=list)
+    wishes: list[str] = Field(default_factory=list)
 
 
 class WrittenQuery(BaseModel):

@@ -15,6 +15,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from agent.core.calls import Calls
 from agent.core.errors import ProviderRefused
 from agent.evidence.constraints import check, judged
+from agent.evidence.maps import valid_map_task
 from agent.evidence.types import Constraints, MapTask
 from agent.graph import build_graph
 from agent.mcp.map import Maps, build_map_client, build_maps
@@ -448,3 +449,43 @@ async def test_a_server_that_is_killed_is_started_again(world: World) -> None:
     assert session.starts == 2
     await world.maps.aclose()
     assert not world.maps.running
+
+
+async def test_a_way_goes_over_the_places_named_and_says_what_it_takes_no_account_of(
+    world: World,
+) -> None:
+    ends = {"origin": STATION, "destination": "Museum der Flüsse", "via": ["Uferpark"]}
+    wishes = ["not along the main road", "there by 9"]
+    result = await world.result({"intent": "route", "mode": "walking", "wishes": wishes, **ends})
+    [route] = result.routes
+    assert route["destination"] == "Uferpark → Museum der Flüsse"
+    assert (route["distance_m"] or 0) > 602
+    [gap] = result.gaps
+    assert (gap["code"], gap["message"]) == (
+        "map_unmet",
+        say("map.unmet", "en", wishes=", ".join(wishes), map="OpenStreetMap"),
+    )
+
+
+@pytest.mark.usefixtures("map_server_script")
+async def test_amap_goes_from_each_named_place_to_the_next() -> None:
+    async with both_maps() as maps:
+        world = World(None, maps)  # type: ignore[arg-type]
+        task = {"intent": "route", "origin": "天安门", "destination": "王府井", "country": "cn"}
+        result = await world.result(
+            {**task, "via": ["故宫博物院"], "mode": "walking", "wishes": ["不走地下通道"]}, "zh"
+        )
+    assert [(route["origin"], route["destination"]) for route in result.routes] == [
+        ("天安门", "故宫博物院"), ("故宫博物院", "王府井"),
+    ]  # fmt: skip
+    assert [gap["message"] for gap in result.gaps if gap["code"] == "map_unmet"] == [
+        say("map.unmet", "zh", wishes="不走地下通道", map="高德地图")
+    ]
+
+
+async def test_where_the_asker_is_needs_no_place(world: World) -> None:
+    for intent, found in (("regeo", "places"), ("weather", "weather")):
+        task = valid_map_task({"intent": intent})
+        assert task is not None
+        result = await world.result(dict(task), near=HERE)
+        assert len(getattr(result, found)) == 1

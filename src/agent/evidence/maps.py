@@ -7,6 +7,7 @@ from agent.evidence.queries import clean_text
 from agent.evidence.types import MapIntent, MapTask, TravelMode
 
 _MAX_NAME, _MAX_KEYWORDS = 80, 3
+_WAYS = ("route", "distance")
 _DEFAULT_RADIUS_M, _MIN_RADIUS_M, _MAX_RADIUS_M = 2000, 100, 50_000
 
 
@@ -25,6 +26,10 @@ def valid_map_task(candidate: Mapping[str, Any]) -> MapTask | None:
     task["keywords"] = _words(candidate.get("keywords"))
     if country := _country(candidate.get("country")):
         task["country"] = country
+    if intent in _WAYS and (via := _words(candidate.get("via"))):
+        task["via"] = via
+    if intent in _WAYS and (wishes := _words(candidate.get("wishes"))):
+        task["wishes"] = wishes
     mode = candidate.get("mode")
     task["mode"] = mode if mode in get_args(TravelMode) else None
     return task if _is_complete(task) else None
@@ -41,7 +46,8 @@ def _is_complete(task: MapTask) -> bool:
             return bool(where or task.get("keywords"))
         case "route" | "distance":
             return bool(task.get("destination"))
-    return bool(where)
+    # Where the asker is there is weather, and an address.
+    return True
 
 
 def _clamp(radius: object) -> int:

@@ -345,6 +345,10 @@ class MapTask(TypedDict):
     origin: NotRequired[str | None]
     destination: NotRequired[str | None]
     mode: NotRequired[TravelMode | None]
+    via: NotRequired[list[str]]
+    """Places that a way goes over, at most three."""
+    wishes: NotRequired[list[str]]
+    """What else is wished of a way, in words: no motorway, there by nine."""
 
 
 class Query(TypedDict):

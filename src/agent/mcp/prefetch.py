@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from agent.core.errors import AgentError, BudgetExceeded, ProviderError, ProviderRefused
 from agent.core.faults import contained
 from agent.evidence.geo import distance_text
+from agent.evidence.records import map_title
 from agent.evidence.types import Gap, MapIntent, MapTask
 from agent.mcp.records import (
     POINTLESS_TO_GO_ON,
@@ -99,6 +100,14 @@ class Prefetch:
         """Note something of how was searched."""
         query, provider = self._query if query is None else query, self._records.provider
         self._result.gaps.append(Gap(query=query, provider=provider, code=code, message=message))
+
+    def _tell_unmet(self) -> None:
+        """Note what is wished of a way that the map's service takes no account of."""
+        if wishes := self._task.get("wishes"):
+            language = self._options.language
+            words = say("punctuation.comma", language).join(wishes)
+            name = map_title(self._records.provider, language)
+            self._remark("map_unmet", say("map.unmet", language, wishes=words, map=name))
 
     def _tell_widened(self, metres: int) -> None:
         """Note that few places lay within so many metres, so that farther ones are shown, too."""

@@ -199,7 +199,8 @@ def map_task_words(task: MapTask, language: Language) -> str:
     words = named(
         task["intent"], place=place, radius=far, keywords=keywords,
         mode=named(mode) if mode else "",
-        origin=task.get("origin") or here, destination=task.get("destination") or here,
+        origin=task.get("origin") or here,
+        destination=" → ".join([*task.get("via", []), task.get("destination") or here]),
     )  # fmt: skip
     return _GAP.sub(r"\1", words)
 

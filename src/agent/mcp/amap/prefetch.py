@@ -5,6 +5,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 from agent.core.errors import AgentError, ProviderError, ProviderRefused
@@ -306,11 +307,19 @@ class AmapPrefetch(Prefetch):
         await self._look_up([hits], [name], limit=1 if exact else self._options.details)
 
     async def _route(self) -> None:
+        """Enter the way; one over other places is the ways from each to the next."""
         start, end = await self._ends()
-        a, b = start.location, end.location
-        straight = distance_m((a["lng"], a["lat"]), (b["lng"], b["lat"]))
+        between = [
+            await self._located(place, self._city, wide=True) for place in self._task.get("via", [])
+        ]
+        self._tell_unmet()
+        stops = [start, *between, end]
+        straight = sum(_apart(one, other) for one, other in pairwise(stops))
         usual: TravelMode = "walking" if straight < WALKABLE_M else "driving"
-        mode: TravelMode = self._task.get("mode") or usual
+        for one, other in pairwise(stops):
+            await self._leg(one, other, self._task.get("mode") or usual)
+
+    async def _leg(self, start: ResolvedPlace, end: ResolvedPlace, mode: TravelMode) -> None:
         tool = ROUTE_TOOLS[mode]
         arguments = {"origin": start.text, "destination": end.text}
         if self._task["intent"] == "distance" and mode in ("walking", "driving"):
@@ -510,6 +519,11 @@ async def _all_of(
             raise reply
         replies.append(reply)
     return replies
+
+
+def _apart(one: ResolvedPlace, other: ResolvedPlace) -> float:
+    a, b = one.location, other.location
+    return distance_m((a["lng"], a["lat"]), (b["lng"], b["lat"]))
 
 
 def _folded(name: str) -> str:

@@ -119,6 +119,8 @@ class OsmPrefetch(Prefetch):
 
     async def _route(self) -> None:
         start, end = await self._end("origin"), await self._end("destination")
+        between = [await self._located(place, self._city) for place in self._task.get("via", [])]
+        self._tell_unmet()
         a, b = start.location, end.location
         straight = distance_m((a["lng"], a["lat"]), (b["lng"], b["lat"]))
         usual: TravelMode = "walking" if straight < WALKABLE_M else "driving"
@@ -128,8 +130,11 @@ class OsmPrefetch(Prefetch):
             message = say(f"map.no_timetables.{mode}", self._language)
             self._remark("map_no_timetables", message)
         arguments = {"origin": start.text, "destination": end.text, "mode": mode}
+        if between:
+            arguments["via"] = "|".join(spot.text for spot in between)
         reply = await self._call("osm_route", arguments)
-        names, ends = (start.name, end.name), (start.text, end.text)
+        names = (start.name, " → ".join(spot.name for spot in (*between, end)))
+        ends = (start.text, end.text)
         if self._reader.add_route(reply, mode, ends, names) is None:
             raise self._refused("no way between the two", "map_no_route")
 
