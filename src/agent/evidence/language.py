@@ -106,6 +106,8 @@ def _spans(line: str) -> Iterator[tuple[int, int]]:
         before = line[max(begin, match.start() - _LONGEST_SHORTENED) : match.start()]
         if match[0][0] == "." and (_SHORTENED.search(before) or _is_ordinal(before, line, match)):
             continue
+        if match[0].startswith(("…", "...")) and _OMITS.search(before):
+            continue
         end = match.end()
         if behind := _BEHIND.match(line, end):
             end = behind.end()
@@ -113,6 +115,10 @@ def _spans(line: str) -> Iterator[tuple[int, int]]:
             yield from _pieces(line, begin, end)
             begin = end
     yield from _pieces(line, begin, len(line))
+
+
+_OMITS = re.compile(r"[\s(\[{（「『]$")
+"""Before dots that stand for words left out: SELECT … FROM, f(…)."""
 
 
 def _is_ordinal(before: str, line: str, end: re.Match[str]) -> bool:
