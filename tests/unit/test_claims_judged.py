@@ -103,6 +103,17 @@ async def test_no_answer_costs_more_than_sixteen_calls() -> None:
     assert done.counts["unchecked"] == done.counts["total"] == 400
 
 
+async def test_a_quote_that_a_judge_puts_together_of_two_places_is_found() -> None:
+    told: dict[str, object] = {
+        "v": "x",
+        "p": ["1.1"],
+        "bad": ["50元"],
+        "says": "周一闭馆；门票 60 元",
+    }
+    done = await checked(f"故宫门票50元[1]({URL})。", Reader(门票=told))
+    assert "‡" in done.text
+
+
 async def test_what_fails_is_said_as_the_judge_would_where_that_is_borne_out() -> None:
     wrong: dict[str, object] = {
         "v": "p", "p": ["1.1"], "bad": ["有免费轮椅"], "fix": "故宫门票60元 [1]。",
@@ -323,6 +334,27 @@ async def test_a_sentence_that_leans_on_a_changed_one_is_judged_again_behind_it(
     assert seen == ["票 / 故宫门票60元，有免费轮椅。", "票 / 故宫周一闭馆。"]
     assert f"故宫周一闭馆[1]({URL})。它随时可借†[1]({URL})。" in done.text
     assert (done.counts["revised"], done.counts["marked"]) == (1, 1)
+
+
+async def test_who_judges_a_new_wording_sees_what_the_first_ruling_named() -> None:
+    room = "第{}间房有一扇窗和一扇通往花园的门，夏天很凉快，冬天也不冷，朝南的一面可以看到河。"
+    rooms = "\n".join(room.format(n) for n in range(60))
+    evidence = Evidence({"w0-0": Record([f"{rooms}\n{'It is closed on Mondays. ' * 11}\n{rooms}"])})
+    named = next(p.name for p in evidence.passages if "Mondays" in p.text)
+    seen = list[bool]()
+
+    accused: dict[str, object] = {"v": "p", "p": [named], "bad": ["花园"]}
+    fix = "房间朝南的一面可以看到河，夏天很凉快 [1]。"
+
+    async def judge(batch: Sequence[Statement], evidence: Evidence) -> list[Ruling]:
+        is_first = "花园" in batch[0].plain
+        if not is_first:
+            seen.append("Mondays" in passages_block(batch, evidence))
+        row: dict[str, object] = {**accused, "fix": fix} if is_first else {"v": "s", "p": [named]}
+        return [Ruling.model_validate({"id": one.name, **row}) for one in batch]
+
+    await checked(f"房子朝南有花园[1]({URL})。", judge, rests_on=evidence)
+    assert seen == [True]
 
 
 async def test_where_one_call_is_served_at_a_time_the_judge_waits_for_the_text() -> None:

@@ -1,5 +1,7 @@
 """Figures are found in a source whatever way they are written."""
 
+from decimal import Decimal
+
 from agent.evidence.figures import Figure, figures, same
 from tests.support.rows import by_examples
 
@@ -28,3 +30,9 @@ def test_a_figure_that_no_source_has_is_told(
 @by_examples
 def test_counts_names_links_and_code_are_no_figures(sentence: str) -> None:
     assert telling_figures(sentence) == []
+
+
+def test_one_digit_behind_a_comma_is_its_tenth() -> None:
+    found = [figures(text)[0].value for text in ("★4,5, 150 Yuan", "Bewertung 4,5", "рейтинг 4,5")]
+    assert found == [Decimal("4.5")] * 3
+    assert [figure.value for figure in figures("rooms 4,5,6")] == [4, 5, 6]

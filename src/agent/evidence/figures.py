@@ -53,12 +53,12 @@ _FOREIGN = r"(?:Kilo)?[Mm]etern?|(?:kilo)?mètres|(?:kiló)?metros|(?:chilo)?met
 _POINTS = rf"\d{{1,3}}(?:\.\d{{3}}){{2,}}(?![\d.])|\d{{1,3}}\.\d{{3}}(?=\ (?:{_FOREIGN})\b)"
 _AMOUNT = (
     r"\d{1,3}(?:,\d{2,3})*,\d{3}(?!\d)(?:\.\d+)?|\d{1,3}(?:\ \d{3}){2,}(?![\d])(?:\.\d+)?"
-    rf"|\d{{1,3}},\d{{1,2}}(?=\ ?(?:{_LATIN}))|(?P<points>{_POINTS})"
+    rf"|\d{{1,3}},\d{{1,2}}(?=\ ?(?:{_LATIN}))|(?<!,)\d,\d(?![\d/]|,\d)|(?P<points>{_POINTS})"
     rf"|\d{{1,3}}\ \d{{3}}(?:,\d{{1,2}})?(?=\ ?(?:{_CYRILLIC}|{_FOREIGN}))"
     r"|(?P<mixed>(?:\d{1,4}\ )?\d{1,2}[/⁄]\d{1,3})(?![\d/⁄年月]|\.\d)|\d+(?:\.\d+)?"
     rf"|\.\d{{1,3}}(?=\ ?(?:{_LATIN}))"
 )
-"""Also 574,8 km/h, 1.234.567, 3.600 Meter, 12,34,567, 1 1/2: else a comma lists."""
+"""Also 574,8 km/h, ★4,5, 1.234.567, 3.600 Meter, 12,34,567, 1 1/2: else a comma lists."""
 _FIRST = re.escape("".join({word[0] for word in (*MONTHS, *FOREIGN_MONTHS, *PREFIXES)}))
 _CODE = "(?:USD|RMB|CNY|EUR|GBP|HKD|usd|rmb|eur)"
 _MINUS = re.compile(

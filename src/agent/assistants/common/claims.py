@@ -193,7 +193,7 @@ class ClaimCheck:
         if evidence is None or not evidence.records:
             return {}
         asked = [
-            replace(one, also=self._decided_before(one, evidence))
+            replace(one, also=(*one.also, *self._decided_before(one, evidence)))
             for one in batch
             if not evidence.says(one.plain)
         ]
@@ -398,8 +398,15 @@ class ClaimCheck:
                 self._shown[one.key] = as_supported(new, failing[at], evidence)
                 continue
             behind = None if at + 1 in wordings else following(self.statements, at, new)
-            asked += filter(None, [new, behind])
+            both = [(new, one), (behind, self.statements[at + 1] if behind else None)]
+            asked += [
+                replace(each, also=self._named_for(was)) for each, was in both if each and was
+            ]
         return asked
+
+    def _named_for(self, one: Statement) -> tuple[str, ...]:
+        """Return the passages that the ruling on a statement names: they are shown once more."""
+        return tuple(self._rulings[one.key].p) if one.key in self._rulings else ()
 
     async def _take_wordings(self, evidence: Evidence) -> None:
         """Put new wordings in the place of what fails, where they are proved in their turn.

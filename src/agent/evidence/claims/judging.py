@@ -94,7 +94,8 @@ def shown(batch: Sequence[Statement], evidence: Evidence) -> list[Passage]:
     if evidence.tokens <= min(_WHOLE, _FEW * len(batch)):
         return evidence.passages
     ranked = [evidence.best(statement, _EACH, _NEW) for statement in batch]
-    picked, used = {name for statement in batch for name in statement.also}, 0
+    also = {name for statement in batch for name in statement.also}
+    picked, used = also & evidence.by_name.keys(), 0
     of_places = {name for name, record in evidence.records.items() if record.place}
     if len(of_places) <= _MOST_PLACES and any(_is_of_several(one, of_places) for one in batch):
         picked |= {passage.name for passage in evidence.passages if passage.source in of_places}
@@ -184,8 +185,12 @@ def _with_numbers(statement: Statement, evidence: Evidence, notation: Notation) 
 
 def needs_context(statement: Statement) -> bool:
     """Return whether a statement may only be understood with the words before it."""
-    refers = bool(_REFERS.match(statement.plain))
-    return statement.leans or refers or len(statement.plain) < _SHORT
+    return statement.leans or refers_back(statement) or len(statement.plain) < _SHORT
+
+
+def refers_back(statement: Statement) -> bool:
+    """Return whether a statement begins with a word for something that stands before it."""
+    return bool(_REFERS.match(statement.plain))
 
 
 _SHORT = 60

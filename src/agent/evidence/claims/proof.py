@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Literal
 
 from agent.evidence.claims.formulas import (
@@ -384,12 +385,17 @@ def _states(figure: Figure, text: str) -> bool:
     return not figure.kind or figure.telling
 
 
+_APART = re.compile(r"[;；…]|\.\.\.")
+
+
 def _contradicted(
     ruling: Ruling, spans: tuple[str, ...], passages: tuple[Passage, ...], fix: str
 ) -> Outcome | None:
     """Return ‡ where a passage has the words that say otherwise; none where none has."""
-    for passage in passages:
-        if quote := span_in(ruling.says, passage.text):
+    # A judge puts together what a passage says in two places.
+    told = [ruling.says, *filter(None, map(str.strip, _APART.split(ruling.says)))]
+    for words, passage in product(told, passages):
+        if quote := span_in(words, passage.text):
             if all(_agrees(span, quote) for span in spans):
                 return Outcome("unchecked", passages=passages)
             return Outcome("contradicted", spans, (passage,), quote, fix=fix)

@@ -9,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator
 
 from agent.core.patterns import Linear
 from agent.evidence.claims.corrected import cited_anew
-from agent.evidence.claims.judging import needs_context, statements_block, with_citations
+from agent.evidence.claims.judging import refers_back, statements_block, with_citations
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
 from agent.evidence.claims.proof import LEAVES_OUT, Outcome, cite_of, is_sound_fix, span_in
 from agent.evidence.claims.statements import CONTEXT, Notation, Splitter, Statement
@@ -106,7 +106,12 @@ def reworded(
     again = Splitter(notation).split(wording, statement.start)
     citations = tuple(citation for one in again for citation in one.citations)
     return replace(
-        statement, text=wording, plain=plain, citations=citations, cited=cited or statement.cited
+        statement,
+        text=wording,
+        plain=plain,
+        citations=citations,
+        cited=cited or statement.cited,
+        exact=cited or statement.exact,
     )
 
 
@@ -184,7 +189,7 @@ def following(statements: Sequence[Statement], at: int, new: Statement | None) -
     if at + 1 >= len(statements):
         return None
     before, after = statements[at : at + 2]
-    leans = after.context.endswith(before.plain[-CONTEXT:]) and needs_context(after)
+    leans = after.context.endswith(before.plain[-CONTEXT:]) and refers_back(after)
     if after.kind == "cell" or after.block != before.block or not leans:
         return None
     if new is None:
