@@ -35,7 +35,7 @@ _OF_CITED = 3.0
 _FOR_FIGURE, _FOR_CONTEXT, _MOST_TERMS, _MOST_FIGURES = 1.5, 0.25, 40, 20
 _MOST_SHOWN, _MOST_NAMED = 40, 6
 """Passages of sources that a statement does not cite, and of those that its writer named."""
-_SHORT_SOURCE, _SHORT_SOURCES = 400, 900
+_SHORT_SOURCE, _SHORT_SOURCES = 700, 1400
 """Tokens of a source that is shown whole to whoever judges what cites it, and of all that one
 statement cites: shared words do not tell which passage decides, of another language least."""
 _MOST_OF_A_SPAN, _MOST_WORDS, _MOST_HELD, _NEXT_DAYS = 0.6, 12, 20, 9

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
+from itertools import accumulate
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator
@@ -16,8 +17,9 @@ from agent.evidence.claims.statements import CONTEXT, Notation, Splitter, Statem
 from agent.evidence.language import fold
 
 Failing = tuple[Statement, Outcome]
-_EACH, _OWN = 320, 2
-"""Tokens of passages that a statement may have, and its cited passages that stand beside those."""
+_EACH, _OWN, _OWN_TOKENS = 320, 2, 700
+"""Tokens of passages that a statement may have; of those that it cites itself, how many stand
+beside those at least, and their tokens at most."""
 _LONGEST = 600
 
 
@@ -42,8 +44,10 @@ def passages_of(failing: Failing, evidence: Evidence) -> list[Passage]:
     """Return the passages that decide a statement, and the best of those that it cites itself."""
     statement, outcome = failing
     best = evidence.best(statement, _EACH)
-    own = [passage for passage in best if passage.source in statement.cited] or best
-    return list(dict.fromkeys([*outcome.passages, *own[:_OWN]]))
+    own = [passage for passage in best if passage.source in statement.cited] or best[:_OWN]
+    tokens = accumulate(passage.tokens for passage in own)
+    taken = sum(used <= _OWN_TOKENS for used in tokens)
+    return list(dict.fromkeys([*outcome.passages, *own[: max(_OWN, taken)]]))
 
 
 def used_block(failing: Sequence[Failing], evidence: Evidence) -> str:
