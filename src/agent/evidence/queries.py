@@ -102,11 +102,11 @@ def shares_nothing(query: str, material: str, tag: str = "") -> bool:
     in another language than the material shares no words with it and is judged by nobody; `tag` is
     the material's, where a model has said it: by its letters all that is not Chinese is English.
     """
-    language = detect_language(material)
-    if detect_language(query) != language or (tag and tag.split("-")[0].lower() != language):
-        return False
     own = words(query)
-    return bool(own) and not own & words(material)
+    if not own or own & words(material):
+        return False
+    language = detect_language(material)
+    return detect_language(query) == language and tag.split("-")[0].lower() in ("", language)
 
 
 def clean_text(text: str, limit: int) -> str:
