@@ -196,18 +196,22 @@ async def test_what_else_the_api_has_is_refused_in_its_shape(
 
 
 def test_a_conversation_is_known_by_its_words_whatever_the_client_writes_around_them() -> None:
-    def key(answer: str) -> str:
+    def key(answer: str, **more: Any) -> str:
         question = {"role": "user", "content": [{"type": "text", "text": "Q"}]}
         messages = [question, {"role": "assistant", "content": answer},
                     {"role": "user", "content": "And then?"}]  # fmt: skip
-        asked = read_chat({"model": "agent", "messages": messages})
-        return conversation_key("agent", asked.earlier)
+        asked = read_chat({"model": "agent", "messages": messages, **more})
+        return conversation_key(asked, asked.earlier)
 
     shown = '<details type="reasoning" done="true">\n<summary>Thought</summary>\nA\n</details>\n'
     for progress in ("<think>Searching</think>\n\n", shown):
         assert key("One.\n\nTwo.") == key(f"{progress}One.\nTwo. ")
-    assert key("One.") != key("Two.")
-    assert conversation_key("agent", []) != conversation_key("agent", [Said("user", "")])
+    place = {"user_location": {"lng": 116.4, "lat": 39.9}}
+    others = [key("Two."), key("One.", user="anna"), key("One.", tanlu=place),
+              key("One.", model="team_answer"), key("One.")]  # fmt: skip
+    assert len(set(others)) == len(others)
+    alone = read_chat({"model": "agent", "messages": [{"role": "user", "content": "Q"}]})
+    assert conversation_key(alone, alone.earlier) == ""
 
 
 def test_a_long_conversation_keeps_its_end_and_fits_into_an_input() -> None:

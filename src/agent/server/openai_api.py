@@ -152,7 +152,7 @@ class _Conversations:
         earlier = self._asked.earlier
         if not earlier or earlier[-1].role != "assistant":
             return ""
-        metadata = {_CONVERSATION: conversation_key(self._asked.model, earlier)}
+        metadata = {_CONVERSATION: conversation_key(self._asked, earlier)}
         found = await self._client.threads.search(
             metadata=metadata, limit=1, status="idle", select=["thread_id"]
         )
@@ -176,7 +176,7 @@ class _Conversations:
         if not (self._asked.thread_id or self._asked.previous):
             turn = (Said("user", self._asked.question), Said("assistant", result.answer))
             said = [*self._asked.earlier, *turn]
-            noted[_CONVERSATION] = conversation_key(self._asked.model, said)
+            noted[_CONVERSATION] = conversation_key(self._asked, said)
         try:
             await self._client.threads.update(result.thread_id, metadata=noted)
         except httpx.HTTPError as error:

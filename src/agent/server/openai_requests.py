@@ -6,6 +6,7 @@ would change what the reply is, and cannot be given, is refused in words.
 """
 
 import hashlib
+import json
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -220,11 +221,16 @@ def _without_thoughts(text: str) -> str:
     return said
 
 
-def conversation_key(model: str, said: Sequence[Said]) -> str:
-    """Return what a conversation is found by once more, however its spaces are; "" for none."""
+def conversation_key(asked: ClientQuestion, said: Sequence[Said]) -> str:
+    """Return what a conversation is found by once more, however its spaces are; "" for none.
+
+    Whose it is and what it is asked with belong to it: people who share a key may say the same
+    words, and the one's thread has a position or collections that are not the other's.
+    """
     if not said:
         return ""
-    digest = hashlib.sha256(model.encode())
+    whose = [asked.model, asked.metadata.get("user"), asked.arguments]
+    digest = hashlib.sha256(json.dumps(whose, sort_keys=True).encode())
     for message in said:
         digest.update(f"\n{message.role}:{' '.join(message.text.split())}".encode())
     return digest.hexdigest()
