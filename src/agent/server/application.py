@@ -14,9 +14,9 @@ from agent.assistants.common.services import LOOKED_FOR
 from agent.core.errors import AgentError
 from agent.core.garbage import keep_loaded
 from agent.core.processor import give_way_soon
-from agent.core.redaction import scrub
+from agent.core.redaction import HIDDEN, scrub
 from agent.runs.engine import engine
-from agent.server.auth.api_keys import access
+from agent.server.auth.api_keys import SHARED, access
 from agent.server.auth.guard import RateLimit
 from agent.server.auth.owner_limits import owner_limits
 from agent.server.health import settings_or_reason
@@ -32,15 +32,19 @@ rate_limit = RateLimit()
 _mcp = McpEndpoint()
 
 
+_ADDRESS = re.compile(rf"({SHARED}|'token': ')[\w-]{{16,100}}", re.ASCII)
+"""Of a shared answer, in a server's line on a request: whoever has it may read the answer."""
+
+
 class ScrubbingFormatter(logging.Formatter):
-    """Remove every key from another formatter's finished text."""
+    """Remove every key, and addresses of shared answers, from another formatter's finished text."""
 
     def __init__(self, inner: logging.Formatter | None) -> None:
         super().__init__()
         self._inner = inner or logging.Formatter()
 
     def format(self, record: logging.LogRecord) -> str:
-        return scrub(self._inner.format(record))
+        return _ADDRESS.sub(rf"\1{HIDDEN}", scrub(self._inner.format(record)))
 
 
 class _PlainEnd(logging.Filter):
