@@ -52,3 +52,12 @@ test("the stops of a planned day are a path in their order", () => {
   const { path } = sceneOf(turn({ answer: { places, outing: { stops } } }));
   assert.deepEqual(path.map(({ id }) => id), ["amap:2", "amap:1"]);
 });
+
+test("a way is drawn along the line that one of its routes has", () => {
+  const ends = [{ name: "A", wgs84: { lng: 13.4, lat: 52.5 } }, { name: "B", wgs84: { lng: 13.5, lat: 52.5 } }];
+  const line = [[13.4, 52.5], [13.45, 52.6], [13.5, 52.5]];
+  const routes = [{ ends }, { ends, line }, { ends, line: [[13.4, 52.5], [13.5, 52.5]] }];
+  assert.deepEqual(sceneOf(turn({ answer: { places: [], routes } })).ways.map((way) => way.line), [line]);
+  const unknown = sceneOf(turn({ answer: { places: [], routes: [{ ends, line: [] }] } }));
+  assert.deepEqual(unknown.ways.map((way) => way.line), [null]);
+});

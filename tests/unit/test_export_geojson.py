@@ -101,6 +101,16 @@ def test_a_route_is_its_two_ends_and_a_line_that_says_it_is_straight() -> None:
     assert written["bbox"] == [116.41, 39.91, 116.45, 39.91]
 
 
+def test_a_way_whose_line_is_known_is_that_line() -> None:
+    route = routed("walking").routes[0]
+    line = [[116.41, 39.91], [116.43, 39.92], [116.45, 39.91]]
+    drawn = answer(places=[], routes=[Route(**{**route, "line": line})])
+    written = json.loads(answer_geojson(drawn))["features"][2]
+    assert written["geometry"]["coordinates"] == line
+    assert written["properties"]["straight"] is False
+    assert "note" not in written["properties"]
+
+
 def test_a_route_s_ends_are_waypoints() -> None:
     root = fromstring(answer_gpx(routed("walking", "transit")))
     points = [(p.findtext("{*}name"), p.findtext("{*}type")) for p in root.findall("{*}wpt")]

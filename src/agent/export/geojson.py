@@ -84,7 +84,10 @@ def route_ends(routes: Sequence[Route]) -> list[tuple[Anchor, Anchor]]:
 
 
 def _route_features(answer: FinishedAnswer) -> list[dict[str, Any]]:
-    """Return two points and a straight line, which says that it is one, for each pair of ends."""
+    """Return two points and a line for each pair of ends: the way's, else a straight one.
+
+    A straight line says that it is one.
+    """
     features: list[dict[str, Any]] = []
     for number, pair in enumerate(route_ends(answer.routes), start=1):
         for role, end in zip(("start", "end"), pair, strict=True):
@@ -92,15 +95,18 @@ def _route_features(answer: FinishedAnswer) -> list[dict[str, Any]]:
             feature["properties"]["role"] = role
             features.append({**feature, "id": f"route-{number}-{role}"})
         positions = [_position(end) for end in pair]
+        joining = [each for each in answer.routes if _joins(each, positions)]
+        line = next((each["line"] for each in joining if len(each.get("line", [])) > 1), None)
+        told = {} if line else {"note": say("export.straight_line", answer.language)}
         features.append({
             "type": "Feature",
             "id": f"route-{number}",
-            "geometry": {"type": "LineString", "coordinates": positions},
+            "geometry": {"type": "LineString", "coordinates": line or positions},
             "properties": {
                 "role": "route",
-                "straight": True,
-                "note": say("export.straight_line", answer.language),
-                "ways": [_way(each) for each in answer.routes if _joins(each, positions)],
+                "straight": line is None,
+                **told,
+                "ways": [_way(each) for each in joining],
             },
         })  # fmt: skip
     return features

@@ -130,6 +130,7 @@ interface Anchor extends Located { name: string; district?: string; district_en?
 type TravelMode = "walking" | "driving" | "bicycling" | "transit";
 interface RouteStep { instruction: string; distance_m: number | null }
 interface Route {
+  line?: [number, number][];
   id: string;
   mode: TravelMode | "straight";
   origin: string;

@@ -7,8 +7,9 @@ import { attribution, layGround, ZOOM } from "./base_layer.js";
 import { clustering } from "./clusters.js";
 import { isPoint, lngNear } from "./coordinates.js";
 import { pinLabels } from "./declutter_labels.js";
-import { anchorMarker, endMarker, placeMarker, positionMarkers } from "./markers.js";
-import { showSelected, straightLine } from "./markers.js";
+import {
+  anchorMarker, drawnLine, endMarker, placeMarker, positionMarkers, showSelected, straightLine,
+} from "./markers.js";
 import { credit, readableName } from "./place_facts.js";
 import { districtsOf, sceneOf } from "./scene.js";
 
@@ -155,7 +156,9 @@ export class MapView {
       return { marker, at, name: readableName(place, language), strong: place.mentioned || !number };
     });
     pins.push(...ways.flatMap((way) => this.#endsOf(way)));
-    const lines = [path, ...ways.map(({ ends }) => ends)].filter(({ length }) => length > 1)
+    for (const { line } of ways) if (line) drawnLine(line.map((at) => this.#of(at)), this.#answer);
+    const straight = ways.filter(({ line }) => !line).map(({ ends }) => ends);
+    const lines = [path, ...straight].filter(({ length }) => length > 1)
       .map((stops) => straightLine(stops.map((stop) => this.#at(stop)), this.#answer));
     this.#aim(places.map(({ place }) => place), [...ways.flatMap(({ ends }) => ends), anchor]);
     this.#ground.show(centre);
@@ -193,6 +196,9 @@ export class MapView {
    * @returns {LatLng}
    */
   #at({ wgs84: { lng, lat } }) { return [lat, lngNear(lng, this.#middle ?? lng)]; }
+
+  /** @param {[number, number]} position longitude and latitude @returns {LatLng} */
+  #of([lng, lat]) { return this.#at({ wgs84: { lng, lat } }); }
 
   /** @param {string} id */
   #chosen(id) {

@@ -36,6 +36,15 @@ export function endMarker({ name, letter, at }) {
 }
 
 /**
+ * Draws a way as the map gives it, below pins and names.
+ * @param {LatLng[]} points two or more
+ * @param {L.Group} layer
+ */
+export function drawnLine(points, layer) {
+  L.polyline(points, { className: "map-way drawn", interactive: false }).addTo(layer);
+}
+
+/**
  * Draws a dashed line below pins and names, and returns the note that it is no road, for its middle.
  * @param {LatLng[]} points two or more
  * @param {L.Group} layer

@@ -2,7 +2,13 @@
 
 import { isPoint } from "./coordinates.js";
 
-/** @typedef {{id: string, ends: [Anchor, Anchor], letters: [string, string]}} Way */
+/**
+ * @typedef {object} Way
+ * @property {string} id
+ * @property {[Anchor, Anchor]} ends
+ * @property {[string, string]} letters
+ * @property {[number, number][]|null} line the way as the map draws it; null where it gives none
+ */
 /**
  * @typedef {object} Scene
  * @property {{place: Place, number: number|null}[]} places in the list's numbers; null while there is no list
@@ -22,10 +28,12 @@ export function sceneOf(turn) {
   const places = (answer.places ?? [])
     .map((place, index) => ({ place, number: place.number ?? index + 1 }))
     .filter(({ place }) => isPoint(place.wgs84));
-  const ends = (answer.routes ?? []).map((route) => route.ends ?? []);
+  const routes = answer.routes ?? [];
+  const ends = routes.map((route) => route.ends ?? []);
+  const lines = routes.map(({ line = [] }) => (line.length > 1 ? line : null));
   const path = (answer.outing?.stops ?? []).flatMap((stop) =>
     places.filter(({ place }) => place.id === stop.place).map(({ place }) => place));
-  return { places, anchor: places.length ? anchorOf(answer) : null, ways: waysOf(ends), path };
+  return { places, anchor: places.length ? anchorOf(answer) : null, ways: waysOf(ends, lines), path };
 }
 
 /** Tells whether a turn has anything to draw. @param {Turn} turn */
@@ -77,18 +85,24 @@ function foundPlace({ id = "", name, wgs84 }, text) {
   return /** @type {Place} */ ({ id, name, wgs84, mentioned: text.includes(name) });
 }
 
-/** Returns a line for each two ends, however one goes between them. @param {(Anchor|undefined)[][]} pairs */
-function waysOf(pairs) {
+/**
+ * Returns a line for each two ends, however one goes between them.
+ * @param {(Anchor|undefined)[][]} pairs
+ * @param {(Way["line"])[]} lines of each pair
+ */
+function waysOf(pairs, lines = []) {
   /** @type {Map<string, Way>} */
   const ways = new Map();
   /** @type {string[]} */
   const known = [];
-  for (const [from, to] of pairs) {
+  for (const [index, [from, to]] of pairs.entries()) {
     if (!from || !to || !isPoint(from.wgs84) || !isPoint(to.wgs84)) continue;
     const keys = [from, to].map(({ wgs84 }) => `${wgs84.lng},${wgs84.lat}`);
     for (const key of keys) if (!known.includes(key)) known.push(key);
     const [a, b] = keys.map((key) => String.fromCharCode(65 + known.indexOf(key) % 26));
-    ways.set(keys.join(" "), { id: keys.join(" "), ends: [from, to], letters: [a, b] });
+    const id = keys.join(" ");
+    const line = ways.get(id)?.line ?? lines[index] ?? null;
+    ways.set(id, { id, ends: [from, to], letters: [a, b], line });
   }
   return [...ways.values()];
 }
