@@ -67,6 +67,11 @@ READ = [
      "第二条 交货 wordclause\n\n2.1 时间\n\n2.2 地点\n\n(a) 仓库\n\n(b) 码头", None,
      "第一章 总则", ""),
     ("contract.docx", files.contract(), "第三条 wordlast", None, "第二章 附则", ""),
+    ("exported.docx", files.word_of("<w:p/>", **{
+        "word/_rels/document.xml.rels": files.relations(aFChunk="chunk.mht"),
+        "word/chunk.mht": "MIME-Version: 1.0\nContent-Type: multipart/related; boundary=b\n\n--b\n"
+        "Content-Type: text/html; charset=utf-8\n\n<h1>导出</h1><p>wordexported</p>\n--b--\n"}),
+     "wordexported", None, "导出", ""),
     ("budget.xlsx", BUDGET,
      "2026 年预算 wordcaption\n\n| 部门 | 金额 | 日期 | 比例 |\n|---|---|---|---|\n"
      "| 研发部 worddept | ¥1,234.50 | 2026-05-17 | 15.5% |\n"

@@ -10,6 +10,7 @@ import docx
 import openpyxl
 from openpyxl.chart import BarChart
 from openpyxl.comments import Comment
+from openpyxl.styles import Font
 
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
@@ -148,6 +149,8 @@ def workbook() -> bytes:
     sheet["D3"].number_format = sheet["D4"].number_format = "0.0%"
     sheet["B4"].comment = Comment("wordcomment", "Anna")
     sheet.add_chart(BarChart(), "H2")
+    # A colour that somebody left behind makes no sheet of a million rows.
+    sheet.cell(1_048_576, 1).font = sheet.cell(3, 16_384).font = Font(bold=True)
     other = book.create_sheet("wordsheet")
     other.sheet_state = "hidden"
     other.append(["wordhidden", 110101199003070000])

@@ -5,6 +5,8 @@ its XML stay unread, and macros, links and formulas are never followed. Runs in 
 reads files, which bounds memory and time for the rest.
 """
 
+import email
+import email.policy
 import io
 import posixpath
 import zipfile
@@ -87,6 +89,7 @@ def read_docx(file: BinaryIO) -> Iterator[FilePart]:
     text = whole_html(f"<body>{html.replace('↑</a>', '</a>')}</body>").text
     is_titled = html.startswith('<h1 class="title">')
     yield FilePart(text, title=text.partition("\n")[0].removeprefix("# ") if is_titled else "")
+    yield from _imported(package)
     yield from _diagrams(package, _main_part(package))
     yield from _charts(package, "word/charts/")
     seen = set[str]()
@@ -177,6 +180,17 @@ def read_pptx(file: BinaryIO) -> Iterator[FilePart]:
         yield from (FilePart(_slide_text(each), number) for each in shapes
                     if _is_placeholder(each, "body"))  # fmt: skip
     yield pictures_note(package)
+
+
+def _imported(package: zipfile.ZipFile) -> Iterator[FilePart]:
+    """Yield web pages that Word imports when it opens a file: what web applications write."""
+    for name in _links(package, _main_part(package), "/aFChunk").values():
+        body = package.read(name)
+        if name.endswith((".mht", ".mhtml")):
+            message: Any = email.message_from_bytes(body, policy=email.policy.default)
+            page = message.get_body(("html",))
+            body = (page.get_payload(decode=True) if page is not None else b"") or b""
+        yield FilePart(whole_html(page_text(body, "text/html")).text)
 
 
 def _diagrams(package: zipfile.ZipFile, name: str, page: int | None = None) -> Iterator[FilePart]:

@@ -4,12 +4,14 @@ import datetime
 import io
 import warnings
 import zipfile
+from bisect import bisect
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from agent.core.patterns import Linear
 from agent.reading.office import open_package, pictures_note
-from agent.reading.parts import CannotRead, FilePart, table_parts
+from agent.reading.parts import MAX_CELLS, CannotRead, FilePart, table_parts
 
 _WHOLE = 16 << 20
 """Bytes of sheets that are held in memory, which merged cells and comments need."""
@@ -77,7 +79,9 @@ def read_ole(file: BinaryIO) -> Iterator[FilePart]:
     if any(name.encode("utf-16-le") in body for name in _NO_SHEETS):
         raise CannotRead("page_old_office")
     try:
-        book = xlrd.open_workbook(file_contents=body, formatting_info=True, logfile=io.StringIO())
+        book = xlrd.open_workbook(
+            file_contents=body, formatting_info=True, ragged_rows=True, logfile=io.StringIO()
+        )
     except xlrd.XLRDError as error:
         is_locked = "encrypted" in str(error)
         raise CannotRead("page_encrypted" if is_locked else "page_old_office") from None
@@ -90,10 +94,11 @@ def _old_rows(book: Any, sheet: Any) -> Iterator[list[str]]:
     merged = {
         (row, left): (top, left)
         for top, bottom, left, _ in sheet.merged_cells
+        if left < sheet.row_len(top)
         for row in range(top + 1, min(bottom, sheet.nrows))
     }
     for row in range(sheet.nrows):
-        places = ((row, column) for column in range(sheet.row_len(row)))
+        places = ((row, column) for column in range(min(sheet.row_len(row), MAX_CELLS)))
         yield [_old_shown(book, sheet.cell(*merged.get(place, place))) for place in places]
 
 
@@ -129,18 +134,26 @@ def _notes(
 
 
 def _rows(sheet: Any) -> Iterator[list[str]]:
-    """Yield rows; a cell merged over several rows stands in each of them."""
-    merged = {
-        (row, area.min_col): (area.min_row, area.min_col)
-        for area in sheet.merged_cells.ranges
-        for row in range(area.min_row + 1, min(area.max_row, sheet.max_row) + 1)
-    }
-    for row in sheet.iter_rows():
-        cells = (
-            sheet.cell(*merged[place]) if (place := (cell.row, cell.column)) in merged else cell
-            for cell in row
-        )
-        yield [_shown(cell) for cell in cells]
+    """Yield the rows that have cells; a cell merged over several rows stands in each of them.
+
+    The library would make up all cells up to the last one, which may be a stray colour in row
+    1,048,576.
+    """
+    rows: dict[int, dict[int, Any]] = defaultdict(dict)
+    for (row, column), cell in sheet._cells.items():
+        if column <= MAX_CELLS:
+            rows[row][column] = cell
+    places = sorted(rows)
+    for area in sheet.merged_cells.ranges:
+        first = rows.get(area.min_row, {}).get(area.min_col)
+        begin, end = bisect(places, area.min_row), bisect(places, area.max_row)
+        for row in places[begin:end] if first is not None else ():
+            rows[row][area.min_col] = first
+    for row in places:
+        yield [
+            _shown(cell) if (cell := rows[row].get(column)) is not None else ""
+            for column in range(1, max(rows[row]) + 1)
+        ]
 
 
 def _shown(cell: Any) -> str:
