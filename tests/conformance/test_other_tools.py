@@ -92,3 +92,5 @@ async def test_a_shared_answer_is_read_on_every_instance_and_goes_with_its_threa
         assert (page.status_code, EN in page.text) == (200, True)
         assert (await mine.delete(f"/threads/{thread}")).status_code < 300
         assert (await strangers.get(address)).status_code == 404
+    for instance in served.instances:
+        assert address.rpartition("/")[2] not in instance.output()
