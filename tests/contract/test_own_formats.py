@@ -1,5 +1,6 @@
 """Own files of every common kind are read; what is left out of them, and hostile ones, named."""
 
+from datetime import datetime, time, timedelta
 from email.message import EmailMessage
 
 import pytest
@@ -67,6 +68,13 @@ READ = [
      "第二条 交货 wordclause\n\n2.1 时间\n\n2.2 地点\n\n(a) 仓库\n\n(b) 码头", None,
      "第一章 总则", ""),
     ("contract.docx", files.contract(), "第三条 wordlast", None, "第二章 附则", ""),
+    ("formula.docx", files.word_of(
+        f'<w:p xmlns:m="{files.M}"><w:r><w:t>wordmath </w:t></w:r><m:oMathPara><m:oMath><m:r>'
+        "<m:t>E=m</m:t></m:r><m:sSup><m:e><m:r><m:t>c</m:t></m:r></m:e>"
+        "<m:sup><m:r><m:t>2</m:t></m:r></m:sup></m:sSup><m:f><m:num><m:r><m:t>a</m:t></m:r></m:num>"
+        "<m:den><m:r><m:t>b</m:t></m:r></m:den></m:f></m:oMath></m:oMathPara>"
+        "<w:r><w:t> end</w:t></w:r></w:p>"),
+     "wordmath E=mc^2(a)/(b) end", None, "formula", ""),
     ("exported.docx", files.word_of("<w:p/>", **{
         "word/_rels/document.xml.rels": files.relations(aFChunk="chunk.mht"),
         "word/chunk.mht": "MIME-Version: 1.0\nContent-Type: multipart/related; boundary=b\n\n--b\n"
@@ -267,6 +275,12 @@ async def test_pictures_sounds_and_archives_are_left_out_of_folders(bench: Bench
     ("value", "form", "text"),
     [
         (0.155, "0.0%", "15.5%"),
+        (0.145, "0%", "15%"),
+        (2.675, "0.00", "2.68"),
+        (timedelta(hours=26, minutes=5), "[h]:mm", "26:05:00"),
+        (datetime(2026, 5, 17, 13, 30), "yyyy-mm-dd", "2026-05-17"),
+        (datetime(2026, 5, 17, 13, 30), "yyyy-mm-dd hh:mm", "2026-05-17 13:30:00"),
+        (time(13, 30), "h:mm", "13:30:00"),
         (-0.5, "0%", "-50%"),
         (1234.5, "#,##0.00", "1,234.50"),
         (-1234.5, '_ ¥* #,##0.00_ ;_ ¥* -#,##0.00_ ;_ ¥* "-"??_ ;_ @_ ', "-¥1,234.50"),

@@ -14,6 +14,7 @@ from openpyxl.styles import Font
 
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+M = "http://schemas.openxmlformats.org/officeDocument/2006/math"
 A = "http://schemas.openxmlformats.org/drawingml/2006/main"
 P = "http://schemas.openxmlformats.org/presentationml/2006/main"
 C = "http://schemas.openxmlformats.org/drawingml/2006/chart"

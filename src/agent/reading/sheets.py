@@ -7,6 +7,8 @@ import zipfile
 from bisect import bisect
 from collections import defaultdict
 from collections.abc import Iterator
+from decimal import ROUND_HALF_UP, Decimal
+from functools import lru_cache
 from typing import Any, BinaryIO
 
 from agent.core.patterns import Linear
@@ -171,24 +173,29 @@ def shown_value(value: Any, form: str) -> str:
     if isinstance(value, bool):
         return str(value).upper()
     if isinstance(value, datetime.datetime):
-        has_time = value.time() != datetime.time()
+        has_time = value.time() != datetime.time() and ("h" in form.lower() or not form)
         return value.isoformat(" ", "seconds") if has_time else value.date().isoformat()
+    if isinstance(value, datetime.timedelta):
+        minutes, seconds = divmod(round(value.total_seconds()), 60)
+        return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
     if isinstance(value, int | float):
         return _number(value, form.partition(";")[0])
     return str(value)
 
 
 def _number(value: float, form: str) -> str:
-    tokens = [match[0] for match in _TOKEN.finditer(form)]
+    tokens = _tokens(form)
     digits = next((at for at, token in enumerate(tokens) if token[0] in "0#?"), None)
     plain = f"{value:.15g}" if abs(value) < 1e15 else f"{value:.0f}"
     is_other = {"E", "e", "/"} & set(tokens) or sum(token[0] in "0#?" for token in tokens) != 1
-    if digits is None or is_other or tokens[digits].endswith(","):
+    if digits is None or is_other or tokens[digits].endswith(",") or not abs(value) < 1e15:
         return plain
     before, after = ("".join(map(_literal, t)) for t in (tokens[:digits], tokens[digits + 1 :]))
     whole, _, fraction = tokens[digits].partition(".")
-    share = 100 * value if "%" in tokens else value
-    text = f"{abs(share):{',' if ',' in whole else ''}.{len(fraction)}f}"
+    # Halves are rounded up, as Excel does with the digits that it shows.
+    share = abs(Decimal(repr(value))) * (100 if "%" in tokens else 1)
+    rounded = share.quantize(Decimal(1).scaleb(-len(fraction)), ROUND_HALF_UP)
+    text = f"{rounded:{',' if ',' in whole else ''}f}"
     if "," not in whole:
         text = text.zfill(whole.count("0") + len(fraction) + bool(fraction))
     if "#" in fraction:
@@ -197,6 +204,11 @@ def _number(value: float, form: str) -> str:
         at = text.index(".") + 1 + least
         text = kept if len(kept) > at else text[:at]
     return f"{'-' if value < 0 else ''}{before}{text.rstrip('.')}{after}".strip()
+
+
+@lru_cache(maxsize=500)
+def _tokens(form: str) -> list[str]:
+    return [match[0] for match in _TOKEN.finditer(form)]
 
 
 def _literal(token: str) -> str:

@@ -1,7 +1,7 @@
-"""Write into Word's paragraphs what Word shows and does not store: their numbers and levels.
+"""Write into Word's paragraphs what Word shows in its own way: numbers, levels, formulas.
 
 A clause "第三条" or "3.2 (a)" is mostly numbered by Word, and a heading is one by the level of its
-style or its own; mammoth knows neither. Who cites a contract needs both.
+style or its own; mammoth knows neither, and no formula. Who cites a contract needs them.
 """
 
 from collections import defaultdict
@@ -9,6 +9,11 @@ from typing import Any
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+_M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
+_FORMULAS = {
+    "f": "({num})/({den})", "rad": "√({e})", "sSup": "{e}^{sup}", "sSub": "{e}_{sub}",
+    "sSubSup": "{e}_{sub}^{sup}",
+}  # fmt: skip
 _LEVELS = 9
 _HEADINGS = 6
 _DIGITS = "零一二三四五六七八九"
@@ -30,7 +35,10 @@ class WordNumbers:
         self._begun: set[str] = set()
 
     def write_into(self, document: Any) -> None:
-        """Give each paragraph of a document its number as text, its level as a heading's style."""
+        """Give each paragraph its number and formulas as text, its level as a heading's style."""
+        for tag in ("oMathPara", "oMath"):
+            for formula in list(document.iter(f"{_M}{tag}")):
+                _put_text(formula)
         for paragraph in document.iter(f"{W}p"):
             if next(paragraph.iterancestors(_FALLBACK), None) is not None:
                 continue
@@ -86,6 +94,25 @@ class WordNumbers:
             known = self._lists.get(_value(linked, "abstractNumId")) if linked is not None else None
         levels = _all(known, "lvl")
         return {int(each.get(f"{W}ilvl")): each for each in levels if each.get(f"{W}ilvl")}
+
+
+def _put_text(formula: Any) -> None:
+    """Put a run of text in the place of a formula; what follows it stays."""
+    run = formula.makeelement(f"{W}r")
+    _child(run, "t").text = formula_text(formula)
+    run.tail = formula.tail
+    formula.getparent().replace(formula, run)
+
+
+def formula_text(element: Any) -> str:
+    """Return a formula on one line: `x^2`, `(a)/(b)`, `√(x)`; a matrix comes as its cells."""
+    tag = str(element.tag).removeprefix(_M)
+    if tag == "t":
+        return element.text or ""
+    parts = [(str(each.tag).removeprefix(_M), formula_text(each)) for each in element]
+    if form := _FORMULAS.get(tag):
+        return form.format(**{"num": "", "den": "", "e": "", "sup": "", "sub": "", **dict(parts)})
+    return "".join(text for _, text in parts)
 
 
 def _all(parent: Any | None, tag: str) -> list[Any]:
