@@ -219,11 +219,11 @@ class Settings(AccessSettings, RetentionSettings):
     code_output_bytes: int = Field(65_536, ge=256, le=1 << 24)
     code_parallel: int = Field(2, ge=1, le=64)
 
-    map_tiles: str = "none"
-    """The page's streets: `none`, `osm`, `tianditu`, or `pmtiles:` and a path or an address."""
+    map_tiles: str = "osm"
+    """The page's streets: `none` (`off`), `osm`, `tianditu`, or `pmtiles:` and a path or an address."""
     tianditu_key: str | None = Field(None, pattern=r"^[0-9a-fA-F]{8,64}$")
     """A key for browsers: the page hands it out with the addresses of the tiles."""
-    place_photos: bool = False
+    place_photos: bool = True
     """Show places' photos on the page, which their hosts then see being fetched."""
 
     tanlu_mode: Literal["auto", "online", "offline"] = "auto"
@@ -255,6 +255,8 @@ class Settings(AccessSettings, RetentionSettings):
     @field_validator("map_tiles")
     @classmethod
     def _known_tiles(cls, value: str) -> str:
+        if value == "off":
+            return "none"
         if value in ("none", "osm", "tianditu") or value.removeprefix(PMTILES) not in ("", value):
             return value
         expected = "'none', 'osm', 'tianditu', 'pmtiles:PATH' / 'pmtiles:https://…'"

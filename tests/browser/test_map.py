@@ -127,11 +127,13 @@ def test_there_is_no_map_where_there_is_nothing_to_draw(visit: Visits) -> None:
     expect(page.locator("body")).not_to_have_class(re.compile("with-map"))
 
 
-def test_without_streets_there_are_rings_of_distance_and_it_says_why(visit: Visits) -> None:
+def test_until_streets_are_asked_for_there_are_rings_and_it_says_who_has_them(
+    visit: Visits,
+) -> None:
     page = visit().tab()
     ends(ask(page, ZH))
     drawn = part(page, "map")
-    expect(part(page, "streets")).to_have_text("没有街道：这台服务器没有设置底图。")
+    expect(part(page, "streets")).to_contain_text("tile.openstreetmap.org")
     figures = drawn.locator(".map-ring").all_text_contents()
     assert len(figures) > 1
     assert all(re.fullmatch(r"\d[\d.,]* k?m", figure) for figure in figures)

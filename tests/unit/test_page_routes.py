@@ -11,6 +11,7 @@ import httpx
 import pytest
 from starlette.requests import Request
 
+from agent.mcp.servers import PHOTO_HOSTS
 from agent.server.page_routes import FOLDER, MOST_A_MINUTE, PageFiles
 from agent.texts import LANGUAGES, table
 from tests.support.vector_tiles import vector_tile, write_pmtiles
@@ -44,24 +45,21 @@ async def test_every_response_says_what_may_be_done_with_it(path: str) -> None:
     assert "unsafe" not in headers["content-security-policy"]
 
 
+PHOTOS = [f"https://{host}" for host in PHOTO_HOSTS]
+
+
 @pytest.mark.parametrize(
     ("settings", "images"),
     [
-        ({}, []),
-        ({"MAP_TILES": "tianditu"}, []),
-        ({"MAP_TILES": "osm"}, ["https://tile.openstreetmap.org"]),
+        ({}, ["https://tile.openstreetmap.org", *PHOTOS]),
+        ({"MAP_TILES": "off", "PLACE_PHOTOS": "off"}, []),
+        ({"MAP_TILES": "tianditu"}, PHOTOS),
+        ({"MAP_TILES": "osm", "PLACE_PHOTOS": "off"}, ["https://tile.openstreetmap.org"]),
         (
-            {"MAP_TILES": "tianditu", "TIANDITU_KEY": "0123456789abcdef"},
+            {"MAP_TILES": "tianditu", "TIANDITU_KEY": "0123456789abcdef", "PLACE_PHOTOS": "false"},
             [f"https://t{number}.tianditu.gov.cn" for number in range(8)],
         ),
-        (
-            {"PLACE_PHOTOS": "true"},
-            [
-                "https://store.is.autonavi.com",
-                "https://aos-comment.amap.com",
-                "https://aos-cdn-image.amap.com",
-            ],
-        ),
+        ({"MAP_TILES": "none"}, PHOTOS),
         ({"MAP_TILES": "nonsense"}, []),
     ],
 )
@@ -200,7 +198,7 @@ async def test_the_configuration_has_what_the_page_shows_before_a_question() -> 
     assert told["events"] == {one: table("progress.events", one) for one in LANGUAGES}
     assert told["starting"]["zh"] == "开始"
     assert told["speakers"]["zh"]["verifier"] == "核查员"
-    assert (told["tiles"], told["photos"]) == (None, False)
+    assert (told["tiles"]["host"], told["photos"]) == ("tile.openstreetmap.org", True)
     assert told["notice"]["zh"].startswith("示例模式")
     assert told["notice"]["en"].startswith("Sample mode")
 
@@ -300,7 +298,7 @@ async def test_a_file_of_vector_tiles_is_served_by_ranges(
     assert (tiles["kind"], tiles["host"], tiles["max_zoom"]) == ("vector", "", 14)
     assert (part.status_code, part.content) == (206, b"PMTiles")
     assert policy["connect-src"] == ["'self'"]
-    assert policy["img-src"] == ["'self'", "data:"]
+    assert policy["img-src"] == ["'self'", "data:", *PHOTOS]
 
 
 async def test_a_file_of_vector_tiles_elsewhere_is_all_that_the_page_may_ask(
@@ -313,7 +311,7 @@ async def test_a_file_of_vector_tiles_elsewhere_is_all_that_the_page_may_ask(
         own = await http.get("/app/basemap.pmtiles")
     assert (tiles["host"], tiles["url"]) == ("maps.example", "https://maps.example/china.pmtiles")
     assert policy["connect-src"] == ["'self'", "https://maps.example"]
-    assert policy["img-src"] == ["'self'", "data:"]
+    assert policy["img-src"] == ["'self'", "data:", *PHOTOS]
     assert own.status_code == 404
 
 
