@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 import platformdirs
-from dotenv import load_dotenv
+from dotenv import load_dotenv, set_key
 from pydantic import (
     Field,
     SecretStr,
@@ -19,6 +19,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from agent.core.errors import ConfigurationError
 from agent.core.outside import parse_json
+from agent.core.private_files import FILE, private_folder
 from agent.core.redaction import hide
 
 PMTILES = "pmtiles:"
@@ -340,6 +341,16 @@ def _read(kind: type[_Read], overrides: dict[str, Any]) -> _Read:
 def user_env_file() -> Path:
     """Return the file of `tanlu config`, which counts in every folder."""
     return platformdirs.user_config_path("tanlu") / "env"
+
+
+def keep_user_setting(name: str, value: str) -> None:
+    """Write a setting to the user's own file, which only they can read. Raises OSError."""
+    path = user_env_file()
+    private_folder(path.parent)
+    path.touch(mode=FILE)
+    path.chmod(FILE)
+    set_key(path, name, value)
+    path.chmod(FILE)
 
 
 def load_env_file(path: Path = Path(".env")) -> None:

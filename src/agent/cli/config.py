@@ -6,15 +6,14 @@ import os
 import sys
 from argparse import Namespace
 
-from dotenv import dotenv_values, set_key, unset_key
+from dotenv import dotenv_values, unset_key
 from pydantic import SecretStr
 
 from agent.cli.console import ANSWERED, USAGE, fail, is_terminal, reader_language, tell
 from agent.client.connection import KEY_NAME
 from agent.configuration import Configuration, configure
 from agent.core.errors import AgentError, ConfigurationError, InputError
-from agent.core.private_files import FILE, private_folder
-from agent.settings import Settings, read_settings, user_env_file
+from agent.settings import Settings, keep_user_setting, read_settings, user_env_file
 from agent.texts import say
 
 _KNOWN = {name.upper(): field.annotation
@@ -65,12 +64,7 @@ def _set(name: str, value: str | None) -> None:
     if not value or not value.isprintable():
         raise InputError("VALUE", "must be one line of text; `tanlu config unset KEY` removes")
     _check(name, value)
-    path = user_env_file()
-    private_folder(path.parent)
-    path.touch(mode=FILE)
-    path.chmod(FILE)
-    set_key(path, name, value)
-    path.chmod(FILE)
+    keep_user_setting(name, value)
     _say("saved", name)
 
 

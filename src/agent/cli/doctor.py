@@ -19,15 +19,12 @@ from agent.cli.environment import prepare
 from agent.configuration import MODEL_FIELDS, Configuration, configure
 from agent.core.errors import AgentError, ConfigurationError
 from agent.core.shared_limits import SharedLimits
-from agent.evidence.types import Point
 from agent.settings import Settings, read_settings
 from agent.texts import Language, say
 
 log = logging.getLogger(__name__)
 State = Literal["ok", "missing", "broken", "off"]
 _SAMPLE = "sample data: "
-_TIANANMEN: Final = Point(lng=116.3974, lat=39.9087)
-_HELSINKI: Final = Point(lng=24.9414, lat=60.1709)
 LONGEST_MODEL_CHECK = 180.0
 """Seconds for three questions to a model, which a slow one needs."""
 LONGEST_CHECK = 60.0
@@ -267,17 +264,9 @@ async def _map_server(services: Any, client: Any, settings: Settings) -> Check:
 
 async def _asked_map(client: Any, name: str, started: str) -> Check:
     """Ask the map what stands at one position: a server that starts may have a wrong key."""
-    from agent.core.budget import unlimited_meter
-    from agent.mcp.records import MapOptions
+    from agent.mcp.map import ask_here
 
-    near = _HELSINKI if client.server.covers is None else _TIANANMEN
-    result = await client.map_result(
-        {"intent": "regeo"},
-        "",
-        options=MapOptions(prefix="here", language=reader_language(), near=near),
-        meter=unlimited_meter("doctor"),
-        on_call=lambda call: None,
-    )
+    result = await ask_here(client, reader_language())
     if result.gaps:
         code = result.gaps[0]["code"]
         suggestion = advice("amap") if code == "map_key_invalid" and name == "map server" else ""

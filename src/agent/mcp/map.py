@@ -5,11 +5,11 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 from mcp.types import CallToolResult
 
-from agent.core.budget import Meter
+from agent.core.budget import Meter, unlimited_meter
 from agent.core.calls import Calls, Policy
 from agent.core.concurrency import BoundedCache, SingleFlight
 from agent.core.errors import AgentError, BudgetExceeded, ProviderError, ProviderRefused
@@ -247,6 +247,22 @@ class MapClient:
             return await self._gateway.call(tool, arguments, meter=meter)
 
         return BranchCalls(call, left=lambda: meter.left("map_calls"))
+
+
+_TIANANMEN: Final = Point(lng=116.3974, lat=39.9087)
+_HELSINKI: Final = Point(lng=24.9414, lat=60.1709)
+
+
+async def ask_here(client: MapClient, language: Language) -> MapResult:
+    """Ask a map what stands at one position, to see whether its key works; failures are gaps."""
+    near = _HELSINKI if client.server.covers is None else _TIANANMEN
+    return await client.map_result(
+        {"intent": "regeo"},
+        "",
+        options=MapOptions(prefix="here", language=language, near=near),
+        meter=unlimited_meter("probe"),
+        on_call=lambda call: None,
+    )
 
 
 class Maps:

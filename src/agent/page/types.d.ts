@@ -38,6 +38,8 @@ interface Config extends PublicConfig, ProgressWords {
   pdf: boolean;
   /** Whether an answer may be shared with whoever has its address. */
   sharing: boolean;
+  /** Whether keys of live data may be given. */
+  connect: boolean;
   /** Whether files may be given. */
   uploads: boolean;
 }

@@ -39,6 +39,7 @@ from agent.sample.server import sample_notice
 from agent.server.auth.api_keys import access, identify
 from agent.server.auth.guard import RateLimit
 from agent.server.base_map import BASEMAP, base_map, basemap_file
+from agent.server.connect import can_connect, connect
 from agent.server.documents import document_routes
 from agent.server.exports import EXPORTS, changes, export, suggestions
 from agent.server.health import readyz, settings_or_problem
@@ -305,6 +306,7 @@ def caller_config(settings: Settings | None, problem: ConfigurationError | None)
         "pdf": find_spec("reportlab") is not None,
         "sharing": access().sharing,
         "uploads": access().upload_bytes > 0,
+        "connect": can_connect(settings),
     }
 
 
@@ -412,6 +414,7 @@ def page_routes(rate_limit: RateLimit | None = None) -> list[Route]:
         Route(f"{runs}/changes", changes),
         Route(f"{runs}/suggestions/{{number:int}}", suggestions),
         *document_routes(),
+        Route("/app/connect", connect, methods=["POST"]),
         Route("/threads/{thread_id}/steer", steer, methods=["POST"]),
         Route(f"{FILES}{{hash}}/{{name:path}}", asset),
     ]

@@ -33,7 +33,16 @@ if sys.platform != "win32":
 
 log = logging.getLogger(__name__)
 AuditEvent = Literal[
-    "run", "sign_in", "sign_out", "export", "share", "withdrawal", "upload", "removal", "deletion"
+    "run",
+    "sign_in",
+    "sign_out",
+    "export",
+    "share",
+    "withdrawal",
+    "upload",
+    "removal",
+    "connect",
+    "deletion",
 ]
 AuditOutcome = Literal["accepted", "refused"]
 _LONGEST = 100

@@ -5,7 +5,7 @@
  */
 
 import { Client } from "../../vendor/langgraph-sdk.js";
-import { translator } from "../i18n.js";
+import { language, translator } from "../i18n.js";
 
 const say = translator("page.server");
 const LONGEST = 300;
@@ -164,6 +164,16 @@ export function give(file, collection, onProgress) {
     for (const end of ["error", "abort"]) request.addEventListener(end, refuse);
     request.send(file);
   });
+}
+
+/** Has keys tried, and kept where they work. @param {Record<string, string>} given throws ServerError */
+export async function connect(given) {
+  const options = { method: "POST", headers: { "content-type": "application/json" },
+    body: JSON.stringify(given) };
+  const response = await fetch(`app/connect?language=${language}`, options)
+    .catch((error) => { throw serverError(error); });
+  // What the service says of its key is what helps.
+  if (!response.ok) throw new ServerError(response.status, detail(await response.text()));
 }
 
 /** Forgets the key. Throws ServerError. */

@@ -11,12 +11,12 @@ const SHORT = 120;
 /**
  * Shows the standing notices of this server.
  * @param {Element} place
- * @param {PublicConfig & {reason?: Config["reason"]}} config
+ * @param {PublicConfig & {reason?: Config["reason"], connect?: boolean}} config
  */
 export function showNotices(place, config) {
   const broken = () => say("broken", { reason: config.reason?.[language] ?? "" });
   fill(place,
-    config.mode === "offline" && sampleNotice(config.notice?.[language] ?? ""),
+    config.mode === "offline" && sampleNotice(config.notice?.[language] ?? "", Boolean(config.connect)),
     config.mode === "broken" && el("p", { class: "notice warn", dataset: { notice: "warn" } }, broken()));
 }
 
@@ -35,10 +35,19 @@ export function failed({ text, again, label, lead }) {
       icon(label ? "new" : "again"), label ?? say("again")));
 }
 
-/** Says that answers are samples, and unfolds how to get live ones. @param {string} more */
-function sampleNotice(more) {
-  return el("details", { class: "notice sample", dataset: { notice: "sample" } },
+/**
+ * Says that answers are samples, and unfolds how to get live ones.
+ * @param {string} more @param {boolean} canConnect whether keys may be given here
+ */
+function sampleNotice(more, canConnect) {
+  /** @type {Promise<void>|null} */
+  let coming = null;
+  const fold = el("details", { class: "notice sample", dataset: { notice: "sample" },
+    ontoggle: () => {
+      if (canConnect) coming ??= import("./connect.js").then((form) => fold.append(form.connectForm()));
+    } },
     el("summary", {}, say("offline"), " ", el("span", { class: "as-link" }, say("connect"))),
-    el("p", {}, more), el("p", {}, say("connect_how")), el("pre", {}, say("connect_lines")),
-    el("p", {}, say("connect_then")));
+    el("p", {}, more), ...(canConnect ? [] : [el("p", {}, say("connect_how")),
+      el("pre", {}, say("connect_lines")), el("p", {}, say("connect_then"))]));
+  return fold;
 }
