@@ -221,7 +221,7 @@ class Settings(AccessSettings, RetentionSettings):
     code_parallel: int = Field(2, ge=1, le=64)
 
     map_tiles: str = "osm"
-    """The page's streets: `none` (`off`), `osm`, `tianditu`, or `pmtiles:` and a path or an address."""
+    """The page's streets: `none`, `osm`, `tianditu`, or `pmtiles:` and a path or an address."""
     tianditu_key: str | None = Field(None, pattern=r"^[0-9a-fA-F]{8,64}$")
     """A key for browsers: the page hands it out with the addresses of the tiles."""
     place_photos: bool = True
