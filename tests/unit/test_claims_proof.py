@@ -347,6 +347,19 @@ def test_a_figure_that_is_no_part_of_a_right_sum_is_not_carried_by_it() -> None:
     assert (outcome.verdict, outcome.spans) == ("missing", ("980 元",))
 
 
+@by_examples
+def test_only_a_figure_in_the_place_of_a_result_is_a_wrong_result(
+    text: str, calc: str, wrong: str
+) -> None:
+    known = evidence(
+        w0_0="Ingester: 12 CPU and 36 Gi. Distributor: 8 CPU, 2 Gi. The guide is for 36 hosts."
+        " We landed at roughly $0.03–$0.12 per GB. A third of 15,000 GB is kept: 60,000 requests.",
+    )
+    _, outcome = judge(text, known, v="c", p=["1.1"], calc=calc)
+    assert outcome.spans == ((wrong,) if wrong else ())
+    assert (outcome.verdict == "missing") is bool(wrong)
+
+
 def test_a_figure_that_a_sum_has_shown_to_be_wrong_is_wrong_wherever_it_stands() -> None:
     found = statements("有了 940 元就够了。\n\n建议早去。", MARKED)
     rulings = {0: Ruling(v="o"), 1: Ruling(v="o")}

@@ -505,27 +505,75 @@ def _computed(
     }
     if not rest or not untold:
         parts = [part for formula in formulas for part in parts_of(formula)]
-        others = [
-            figure
-            for figure in rest
-            if not any(tells(figure, part, statement.plain) for part in parts)
-            and not _stands(figure, [*stand, *known.shown], evidence)
-            and figure.text not in results_in(statement.plain)
-        ]
-        # What is no term and no part of the sum stands somewhere, or is the writer's own.
-        is_own = len(others) == 1 and _must_stand(others[0], statement.plain)
-        if is_own and not (others[0].date or others[0].clock is not None):
-            return Outcome("missing", (others[0].text,), passages)
-        return Outcome("computed", passages=passages)
+        rest = [f for f in rest if not any(tells(f, part, statement.plain) for part in parts)]
+        own = [f for f in rest if not _stands(f, [*stand, *known.shown], evidence)]
+        return _beside_a_right_sum(own, statement, passages)
+    strange = _in_place_of_a_result(rest, statement, passages, evidence, known)
+    if not strange and all(is_plain(n) or {*forms_of(n)} & values_of(own) for n in terms):
+        # Whoever tells each term tells the result, too.
+        strange = rest
     # Of a range, one end may be right.
-    rest = [f for f in rest if not any(tells(f, n, statement.plain) for n in results.values())]
-    strange = [figure for figure in rest if not _stands(figure, stand, evidence)] or rest
+    strange = [f for f in strange
+               if not any(tells(f, n, statement.plain) for n in results.values())]  # fmt: skip
     is_day = all(day_of(formula, result) for formula, result in results.items())
     if len(strange) == 1 and is_day == bool(strange[0].date) and strange[0].clock is None:
         right = right_result(strange[0], next(iter(untold.values())))
         return Outcome("missing", (strange[0].text,), passages, value=next(iter(untold)),
                        right=((strange[0].text, right),) if right else ())  # fmt: skip
     return Outcome("unchecked", passages=passages)
+
+
+def _beside_a_right_sum(
+    own: Sequence[Figure], statement: Statement, passages: tuple[Passage, ...]
+) -> Outcome:
+    """Return a sum as computed unless one figure that stands nowhere is no term and no part of it.
+
+    `own` are those that are neither.
+    """
+    own = [figure for figure in own if figure.text not in results_in(statement.plain)]
+    is_own = len(own) == 1 and _must_stand(own[0], statement.plain)
+    if is_own and not (own[0].date or own[0].clock is not None):
+        return Outcome("missing", (own[0].text,), passages)
+    return Outcome("computed", passages=passages)
+
+
+def _in_place_of_a_result(
+    rest: Sequence[Figure],
+    statement: Statement,
+    passages: Iterable[Passage],
+    evidence: Evidence,
+    known: KnownFigures,
+) -> list[Figure]:
+    """Return the figures that can only be results: of those behind "=", where one is, else of all.
+
+    What a source that decides has of the same thing is its own figure: 36 CPU there, not 36 GB.
+    Elsewhere the number may stand for anything.
+    """
+    sources = {KNOWN, *statement.cited, *(passage.source for passage in passages)}
+    near = [passage for passage in evidence.passages if passage.source in sources]
+    lent = [*evidence.question_figures, *known.sound, *known.shown]
+    results = results_in(statement.plain)
+    return [
+        figure
+        for figure in rest
+        if (figure.text in results or not results)
+        and not any(_says(other, figure) for other in lent)
+        and not any(_has_as_it_is(passage, figure, statement.plain) for passage in near)
+    ]
+
+
+_WORD_BEHIND = re.compile(r"\s?([^\W\d_]+)")
+
+
+def _has_as_it_is(passage: Passage, figure: Figure, text: str) -> bool:
+    """Return whether a passage has a figure in its unit, or before the same word."""
+    word = _WORD_BEHIND.match(text, figure.end)
+    for other in figures(passage.text):
+        if _says(other, figure) and figure.kind in (other.kind, None, ""):
+            behind = _WORD_BEHIND.match(passage.text, other.end)
+            if figure.kind or not (word and behind) or fold(word[1]) == fold(behind[1]):
+                return True
+    return False
 
 
 def revised(outcome: Outcome, again: Outcome | None, wording: str) -> Outcome:
