@@ -62,6 +62,33 @@ def test_a_citation_moves_only_to_the_passage_that_the_judge_names() -> None:
     assert outcome.cite is None
 
 
+PRICES = evidence(
+    w0_0="Datadog: $0.10 per GB ingested, $1.70 per million events.",
+    w1_0="Parking is free.",
+    a0_0="地址：东长安街16号；人均：¥60",
+    c0_0="60000 × 0.10 + 60000 × 1.70 = 108000",
+)
+
+
+@by_examples
+def test_a_calculation_or_a_record_stands_beside_the_page_that_has_its_figures(
+    text: str, named: list[str], cite: list[str]
+) -> None:
+    _, outcome = judge(text, PRICES, v="s", p=named)
+    assert outcome.verdict == "supported"
+    assert outcome.cite == tuple(cite)
+
+
+def test_what_sums_up_what_stands_above_gets_no_pile_of_marks() -> None:
+    pages = evidence(w0_0="A is in Beijing.", w1_0="B is in Beijing.", w2_0="C is in Beijing.")
+    rows = "| A | near[^w0-0] |\n| B | near[^w1-0] |\n| C | near[^w2-0] |"
+    for table, marks in ((rows, ""), ("", "[^w0-0][^w1-0]")):
+        text = f"| | |\n|---|---|\n{table}\n\nAll are in Beijing."
+        found = statements(text, MARKED)
+        rulings = {len(found) - 1: Ruling(v="s", p=["1.1", "2.1", "3.1"])}
+        assert as_it_stands(text, proved(found, rulings, pages)).endswith(f"Beijing{marks}.")
+
+
 def as_it_stands(text: str, outcomes: Sequence[Outcome]) -> str:
     """A marked text after its check."""
     parts = corrected(text, statements(text, MARKED), outcomes, MARKED)

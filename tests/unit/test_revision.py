@@ -130,7 +130,7 @@ def test_a_proposal_cites_by_ids_and_both_passages_stand_below_it() -> None:
     )  # fmt: skip
     lines = entry.splitlines()
     assert lines[0] == "1: refuted: 52,000 euros"
-    assert "  proposal: The press costs 48,500 euros [^o1-0]." in lines
+    assert "  proposal: The press costs 48,500 euros[^o1-0]." in lines
     assert {f"  [^o0-0] {MINUTES}", f"  [^o1-0] {OFFER}"} <= {*lines}
 
 

@@ -190,12 +190,15 @@ class _Report:
     def _calculations(self) -> str:
         """Return the cited calculations whole; the list of sources has the first line of each."""
         shown = [
-            f"{fenced(source['quotes'][0].strip())}\n\n[^{source['id']}]"
+            source
             for source in self.draft.citer.used
             if is_calculation(source) and source["quotes"][0].strip() != source["title"]
         ]
-        head = say("deep_research.calculated", self.draft.language)
-        whole = "\n\n".join([f"**{head}**", *shown]) if shown else ""
+        # A line of a mark alone below a block reads like a stray one.
+        marks = "".join(f"[^{source['id']}]" for source in shown)
+        head = f"**{say('deep_research.calculated', self.draft.language)}**{marks}"
+        blocks = [fenced(source["quotes"][0].strip()) for source in shown]
+        whole = "\n\n".join([head, *blocks]) if shown else ""
         return self.draft.by_code(self.draft.cited(whole))
 
     async def body(self) -> AsyncIterator[str]:

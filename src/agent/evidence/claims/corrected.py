@@ -231,8 +231,7 @@ def cited_anew(statement: Statement, names: Iterable[str], notation: Notation) -
     if not statement.citations:
         stop = _STOP.search(text)
         at = stop.start() if stop else len(text.rstrip())
-        blank = " " * text[at - 1 : at].isascii()
-        return f"{text[:at]}{blank}{written}{text[at:]}"
+        return f"{text[:at]}{written}{text[at:]}"
     for citation in reversed(statement.citations):
         begin, end = citation.start - statement.start, citation.end - statement.start
         kept = [name for name in citation.ids if name in wanted]

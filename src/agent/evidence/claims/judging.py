@@ -214,8 +214,7 @@ def with_citations(fix: str, evidence: Evidence, notation: Notation) -> str:
 
     def write(match: re.Match[str]) -> str:
         name = names.get(int(match[1]))
-        blank = " " * fix[match.start() - 1 : match.start()].isascii()
-        return f"{blank}{notation.write(name)}" if name else ""
+        return notation.write(name) if name else ""
 
     return _NUMBER.sub(write, fix).strip()
 

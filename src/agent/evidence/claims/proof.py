@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Literal
 
+from agent.evidence.claims.citing import MOST_ADDED, cite_of, sources_named
 from agent.evidence.claims.formulas import (
     day_of,
     days_in,
@@ -228,11 +229,18 @@ def _with_own_record(statement: Statement, outcome: Outcome, evidence: Evidence)
 def _with_sources(
     statements: Sequence[Statement], outcomes: Sequence[Outcome], evidence: Evidence
 ) -> list[Outcome]:
-    """Return the outcomes; what is borne out is to cite its sources where its block cites none."""
+    """Return the outcomes; what is borne out is to cite its sources where its block cites none.
+
+    What rests on more than two that stand elsewhere sums them up, and needs no pile of marks.
+    """
     cited, found = {one.block for one in statements if one.citations}, list[Outcome]()
+    shown = {name for one in statements for name in one.cited}
     for one, outcome in zip(statements, outcomes, strict=True):
         if outcome.verdict == "supported" and one.kind != "cell" and one.block not in cited:
-            outcome = replace(outcome, cite=_sources(outcome.passages, evidence) or None)
+            names = sources_named(outcome.passages, evidence)
+            if len(names) > MOST_ADDED and shown.issuperset(names):
+                names = ()
+            outcome = replace(outcome, cite=names[:MOST_ADDED] or None)
         found.append(outcome)
     return found
 
@@ -312,24 +320,6 @@ def _supported(
     ):
         return Outcome("unchecked", passages=passages)
     return Outcome("supported", passages=passages, cite=cite_of(statement, passages, evidence))
-
-
-def cite_of(
-    statement: Statement, passages: Iterable[Passage], evidence: Evidence
-) -> tuple[str, ...] | None:
-    """Return what a statement is to cite where the judge names passages of other sources.
-
-    What it cites is kept where that bears a part of it.
-    """
-    named = _sources(passages, evidence)
-    if not statement.citations or not named or set(named) <= set(statement.cited):
-        return None
-    keep = statement.cited if set(named) & set(statement.cited) else ()
-    return tuple(dict.fromkeys((*keep, *named)))
-
-
-def _sources(passages: Iterable[Passage], evidence: Evidence) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(p.source for p in passages if p.source in evidence.records))
 
 
 def _stands(figure: Figure, known: Iterable[Figure], evidence: Evidence) -> bool:

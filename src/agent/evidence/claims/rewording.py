@@ -9,10 +9,11 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator
 
 from agent.core.patterns import Linear
+from agent.evidence.claims.citing import cite_of
 from agent.evidence.claims.corrected import cited_anew
 from agent.evidence.claims.judging import refers_back, statements_block, with_citations
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
-from agent.evidence.claims.proof import LEAVES_OUT, Outcome, cite_of, is_sound_fix, span_in
+from agent.evidence.claims.proof import LEAVES_OUT, Outcome, is_sound_fix, span_in
 from agent.evidence.claims.statements import CONTEXT, Notation, Splitter, Statement
 from agent.evidence.language import fold
 
