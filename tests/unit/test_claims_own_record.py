@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 
 from agent.evidence.claims.formulas import rewritten
-from agent.evidence.claims.judging import shown
+from agent.evidence.claims.judging import Ruling, shown
 from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.proof import proved
 from agent.evidence.claims.statements import MARKED, statements
@@ -77,6 +77,29 @@ def test_a_right_number_is_written_as_the_wrong_one_was(
 ) -> None:
     [figure] = figures(text)
     assert rewritten(figure, Decimal(number)) == written
+
+
+@pytest.mark.parametrize(
+    ("cell", "says", "right"),
+    [
+        ("4.9", "★4.5", (("4.9", "4.5"),)),
+        ("60", "¥40", (("60", "40"),)),
+        ("¥60", "¥40 a head", (("¥60", "¥40"),)),
+        ("4.9", "08:00-22:00", ()),
+        ("4.9", "★4.5 | ¥40", ()),
+        ("1.2", "306 m", ()),
+    ],
+)
+def test_a_bare_number_of_a_cell_is_what_the_judge_s_quote_of_the_record_is(
+    cell: str, says: str, right: tuple[tuple[str, str], ...]
+) -> None:
+    table = f"| | Wert |\n|---|---|\n| 甲[^a0-0] | {cell} |\n"
+    [one] = statements(table, MARKED)
+    record = {"a0-0": Record(["甲 | 306 m | ★4.5 | ¥40 a head | 08:00-22:00"], place())}
+    ruling = Ruling(v="x", p=["1.1"], bad=[cell], says=says)
+    [outcome] = proved([one], {0: ruling}, Evidence(record))
+    assert outcome.verdict == "contradicted"
+    assert outcome.right == right
 
 
 def test_a_sentence_about_several_places_is_judged_by_the_records_of_all() -> None:

@@ -73,12 +73,21 @@ def otherwise(statement: Statement, evidence: Evidence) -> list[Otherwise]:
 
 
 def right_figures(
-    spans: Iterable[str], statement: Statement, place: Place
+    spans: Iterable[str], statement: Statement, place: Place, quote: str = ""
 ) -> Iterator[tuple[str, str]]:
-    """Yield the figures that accused words are, each with what the place's record has for it."""
+    """Yield the figures that accused words are, each with what the place's record has for it.
+
+    A `quote` of the record tells what a bare number is: a cell has no sign of its own.
+    """
     if _may_be_another(statement):
         return
-    for figure, value, right in _fields(figures(statement.plain), statement.plain, place):
+    stated, told = figures(statement.plain), figures(quote)
+    fields = [*_fields(stated, statement.plain, place)]
+    for value in (place["cost"], place["rating"]):
+        if value is not None and len(told) == 1 and told[0].amount == Decimal(f"{value:g}"):
+            bare = (figure for figure in stated if not figure.kind and figure.clock is None)
+            fields += [(f, quote, rewritten(f, told[0].amount)) for f in bare]
+    for figure, value, right in fields:
         is_accused = any(
             figure.text in span and _SIGN_OF_ONE.fullmatch(span.replace(figure.text, "", 1))
             for span in spans

@@ -223,7 +223,8 @@ def _with_own_record(statement: Statement, outcome: Outcome, evidence: Evidence)
               if name in evidence.records]  # fmt: skip
     if len(places) != 1 or (place := places[0]) is None:
         return outcome
-    return replace(outcome, right=tuple(right_figures(outcome.spans, statement, place)))
+    right = right_figures(outcome.spans, statement, place, outcome.quote)
+    return replace(outcome, right=tuple(dict(right).items()))
 
 
 def _with_sources(
