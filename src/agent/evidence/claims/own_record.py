@@ -83,8 +83,8 @@ def right_figures(
         return
     stated, told = figures(statement.plain), figures(quote)
     fields = [*_fields(stated, statement.plain, place)]
-    for value in (place["cost"], place["rating"]):
-        if value is not None and len(told) == 1 and told[0].amount == Decimal(f"{value:g}"):
+    for known in (place["cost"], place["rating"]):
+        if known is not None and len(told) == 1 and told[0].amount == Decimal(f"{known:g}"):
             bare = (figure for figure in stated if not figure.kind and figure.clock is None)
             fields += [(f, quote, rewritten(f, told[0].amount)) for f in bare]
     for figure, value, right in fields:
