@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterable, Iterator
 from decimal import Decimal, InvalidOperation
+from itertools import combinations
 
 from agent.core.patterns import Linear
 from agent.core.processor import breathe
@@ -15,13 +16,15 @@ _EVERYDAY = {Decimal(number) for number in (
     100_000, 1_000_000, 1_000_000_000, "0.5",
 )}  # fmt: skip
 """Counts, halves, and what turns units into others."""
-_MOST, _DOUBLE = 1_000_000, 2
+_MOST, _DOUBLE, _COUNT = 1_000_000, 2, 12
+_LONGEST_PROGRAM, _MOST_NAMED = 20_000, 200
 
 
 def unfounded(program: str, texts: Iterable[str]) -> list[str]:
     """Return the numbers of a program that stand in none of the texts, as they are written.
 
-    A percentage may be written as a share. A program that cannot be read has none.
+    A percentage may be written as a share, and a step worked out in the head: 28000 beside 2000
+    and 14. A program that cannot be read has none.
     """
     literals = dict.fromkeys(_literals(program))
     wanted = [value for value in literals if _value(value) not in _EVERYDAY]
@@ -32,7 +35,27 @@ def unfounded(program: str, texts: Iterable[str]) -> list[str]:
         breathe()
         known |= _numbers(text[: max(0, left)])
         left -= len(text)
-    return [number for number in wanted if not _stands(_value(number), known)]
+    lost = [number for number in wanted if not _stands(_value(number), known)]
+    steps = _steps(program, known) if lost else set[Decimal]()
+    return [number for number in lost if _value(number) not in steps]
+
+
+def _steps(program: str, known: set[Decimal]) -> set[Decimal]:
+    """Return the products, sums and differences of two known numbers that a program names.
+
+    So are those of what that gives: 2 × 1000 × 14.
+    """
+    named = list(_numbers(program[:_LONGEST_PROGRAM]))[:_MOST_NAMED]
+    terms = {number for number in named if number in _EVERYDAY or _stands(number, known)}
+    steps = set[Decimal]()
+    for _ in range(2):
+        pairs = [*combinations((number for number in terms if number > 1), 2)]
+        results = {a * b for a, b in pairs}
+        # A sum of small counts may be any number.
+        results |= {n for a, b in pairs if min(a, b) > _COUNT for n in (a + b, abs(a - b))}
+        steps |= {number for number in named if number in results}
+        terms |= steps
+    return steps
 
 
 def without_numbers(program: str, numbers: Iterable[str]) -> str:
