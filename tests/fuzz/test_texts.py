@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from itertools import pairwise
 from typing import Any
 
@@ -24,7 +24,7 @@ from agent.evidence.claims.statements import MARKED, statements
 from agent.evidence.constraints import openness
 from agent.evidence.figures import figures, same
 from agent.evidence.geo import parse_lnglat
-from agent.evidence.hours import all_year, weekly_hours
+from agent.evidence.hours import EVERY_DAY, all_year, hours_words, osm_hours, weekly_hours
 from agent.evidence.intent import (
     detect_location_query,
     extract_place,
@@ -83,6 +83,12 @@ HOURS = pieces(
     "26:00", "24小时", "营业", "休息", "全天", ";", "；", ",", " ", "(", ")", "10:00-12:00",
     "0:00-24:00", "法定节假日", "上午9点", "次日2:00", "除外", "closed", "暂停营业", "1月",
     "12月", "每天", "PH off", "Mo-Fr",
+)  # fmt: skip
+OSM_HOURS = pieces(
+    "Mo", "Tu", "We-Fr", "Sa", "Su", "PH", "SH", " ", "-", ",", "; ", " || ", "08:00-18:00",
+    "22:00-02:00", "00:00-24:00", "10:00+", "26:00", "off", "closed", "unknown", "24/7", "2026",
+    '"by appointment"', ' open "x"', "Jan-Mar", "Dec 24", "week 1-53/2", "easter", "[1]", ":",
+    "sunrise-sunset", "(sunset+01:00)",
 )  # fmt: skip
 DATES = pieces(
     "2026", "11", "28", "-", "/", ".", "年", "月", "日", "T", "Z", "08:00:00", "+08:00",
@@ -187,6 +193,19 @@ def test_opening_hours_are_read_or_not(text: str) -> None:
         assert 0 <= each.start < 24 * 60
     for until in (None, "22:00"):
         openness(hours, "09:30", [1, 7], until=until)
+
+
+@given(OSM_HOURS)
+@example("Mo-Su " + ",".join(f"{at // 60:02}:{at % 60:02}-{at // 60:02}:{at % 60 + 1:02}"
+                            for at in range(0, 1400, 2)))  # fmt: skip
+def test_opening_hours_of_openstreetmap_are_read_or_not(text: str) -> None:
+    seasons = osm_hours(text, date(2026, 11, 28))
+    assert seasons
+    for hours in seasons:
+        for each in hours or []:
+            assert each.days <= EVERY_DAY
+            assert 0 <= each.start < 24 * 60 < each.end + 24 * 60
+    hours_words(seasons, "zh")
 
 
 @given(QUESTIONS)

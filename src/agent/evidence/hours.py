@@ -391,6 +391,8 @@ def _days_of_rule(rule: str, first: datetime) -> dict[date, list[tuple[int, int]
     shut = _SHUT.search(rule)
     reader = opening_hours.OpeningHours(_SHUT.sub("", rule) if shut else rule)
     spans = list(itertools.islice(reader.intervals(first, last), _MOST_SPANS))
+    if len(spans) == _MOST_SPANS:
+        raise ValueError("more spans than a place has")
     days: dict[date, list[tuple[int, int]]] = {}
     for start, stop, state, comment in spans:
         if state == opening_hours.State.CLOSED:
