@@ -290,6 +290,8 @@ class OverallState(AgentInput, Gathered, total=False):
     knowledge_gap: str
     follow_up_queries: list[Query]
     number_of_ran_queries: int
+    next_questions: list[str]
+    """What the reader could ask next, in the language of the answer."""
 
 
 class Update(OverallState, total=False):
@@ -485,6 +487,7 @@ def new_turn() -> Update:
         "knowledge_gap": "",
         "follow_up_queries": [],
         "number_of_ran_queries": 0,
+        "next_questions": [],
     }
     return cast(Update, empty)
 
@@ -587,3 +590,4 @@ class Reflection(BaseModel):
     is_sufficient: bool
     knowledge_gap: str = ""
     follow_up_queries: list[WrittenQuery] = Field(default_factory=list)
+    next_questions: list[str] = Field(default_factory=list)

@@ -245,3 +245,24 @@ async def test_the_sources_are_listed_while_the_judge_still_reads() -> None:
         assert "claim_check" in tasks(lab.gemini.requests)
         assert listed.is_set()
         assert told(stored)["checks"]["claims"]["total"] > 0
+
+
+async def test_what_may_be_asked_next_comes_with_the_answer_short_new_and_three_at_most() -> None:
+    lines = [
+        EN,
+        "What do they cost?",
+        "What  do they\ncost?",
+        "x" * 91,
+        "Who makes them?",
+        "",
+        "3?",
+    ]
+    enough = {"is_sufficient": True, "next_questions": [*lines, "A fourth?"]}
+    async with laboratory() as lab:
+        moody(lab).say("reflection", ModelReply(json=enough), None)
+        state = await lab.ask(EN, "next", context=WEB)
+        kept = answer_of(state).additional_kwargs["next_questions"]
+        assert kept == ["What do they cost?", "Who makes them?", "3?"]
+        assert "Who makes them?" not in answer_of(state).text
+        unjudged = await lab.ask(EN, "next", context={**WEB, "max_research_loops": 1})
+        assert told(unjudged)["next_questions"] == []

@@ -22,13 +22,14 @@ from agent.evidence.claims.judging import Ruling, Rulings
 from agent.sample.model.recorded import REPORTS, Recording, is_recorded, recorded, recordings
 from agent.sample.model.reply import SampleModel
 from agent.sample.model.request import ModelTurn
-from agent.state import SearchQueryList
+from agent.state import Reflection, SearchQueryList
 from agent.texts import table
 from tests.support.offline_turns import ask
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS: dict[str, type[BaseModel]] = {
     "generate_query": SearchQueryList,
+    "reflection": Reflection,
     "deep_plan": TopicPlan,
     "plan_tasks": Plan,
     "rewrite_headings": Rewritten,

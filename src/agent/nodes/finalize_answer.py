@@ -71,6 +71,7 @@ async def finalize_answer(
         sections=lambda: [*_outing_section(draft, outing), *draft.record_sections()],
         metadata={
             "needs": state.get("needs"),
+            "next_questions": state.get("next_questions", []),
             "search_entry_points": state.get("search_entry_points", []),
             "outing": outing,
         },

@@ -16,6 +16,7 @@ from agent.assistants.common.turn import open_meter, words_of_user
 from agent.configuration import Configuration
 from agent.core.budget import Meter, no_usage
 from agent.core.progress import event
+from agent.core.strings import one_line
 from agent.evidence.constraints import judged
 from agent.evidence.queries import drop_seen, same_search
 from agent.evidence.records import place_lines, route_lines, weather_lines
@@ -44,6 +45,7 @@ _SHOWN_ANSWER = 600
 _PREVIOUS_SHARE = 20
 """The part of a prompt (one in …) for what the last turn knew."""
 _LEAST_MAP_CALLS = 2
+_MOST_NEXT, _LONGEST_NEXT = 3, 90
 
 
 async def reflection(
@@ -84,6 +86,7 @@ async def reflection(
         is_sufficient=verdict.is_sufficient,
         knowledge_gap=verdict.knowledge_gap,
         follow_up_queries=follow_ups,
+        next_questions=_next_questions(verdict, turn["question"]) if not follow_ups else [],
         search_query=[query["query"] for query in follow_ups],
         queries=[PlannedQuery(**q, round=finished + 1) for q in follow_ups],
         usage=meter.usage,
@@ -195,6 +198,14 @@ def _material(state: OverallState, configuration: Configuration) -> dict[str, st
         "map_calls_left": str(_map_calls_left(state, configuration)),
         "limit": str(configuration.max_follow_up_queries),
     }
+
+
+def _next_questions(verdict: Reflection, question: str) -> list[str]:
+    """Return what the reader could ask next: a few short questions, none of which was asked."""
+    lines = (one_line(text, longest=_LONGEST_NEXT + 1) for text in verdict.next_questions)
+    short = [line for line in lines if line and len(line) <= _LONGEST_NEXT]
+    new = drop_seen([Query(query=line, map=None) for line in short], [question])
+    return [query["query"] for query in new[:_MOST_NEXT]]
 
 
 def _new_queries(

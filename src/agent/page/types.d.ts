@@ -207,6 +207,7 @@ interface Answer {
   gaps: Gap[];
   queries: (PlannedQuery & { round?: number })[];
   /** The planned day, where one was wanted. */
+  next_questions?: string[];
   outing: { stops: { place?: string; name: string }[] } | null;
   search_entry_points: string[];
   usage: Usage;

@@ -34,6 +34,22 @@ export function outingView({ onAsk }) {
   });
 }
 
+/**
+ * Offers what could be asked next; the style shows it below the last answer only.
+ * @param {{onAsk: (question: string) => void}} links
+ * @returns {View}
+ */
+export function nextView({ onAsk }) {
+  const node = el("div", { class: "outing-offer next", role: "group", "aria-label": say("next"),
+    dataset: { part: "next" }, hidden: true });
+  return answerView(node, (answer) => {
+    const questions = answer?.next_questions ?? [];
+    node.hidden = questions.length === 0;
+    fill(node, ...questions.map((question) =>
+      el("button", { class: "button", type: "button", onclick: () => onAsk(question) }, question)));
+  });
+}
+
 /** Shows what could not be found out, and why. @returns {View} */
 export function gapsView() {
   const list = el("ul", {});

@@ -7,7 +7,7 @@ import { failed } from "../shell/notice.js";
 import { questionEditor } from "../shell/edit_question.js";
 import { reviewView } from "../shell/review.js";
 import { AnswerView } from "./answer.js";
-import { gapsView, outingView, suggestionsView, toolbarView, usageView } from "./answer_footer.js";
+import { gapsView, nextView, outingView, suggestionsView, toolbarView, usageView } from "./answer_footer.js";
 import { changesView } from "./changes.js";
 import { outlineView } from "./outline.js";
 import { routesView, weatherView } from "./map_records.js";
@@ -63,7 +63,8 @@ class TurnView {
     const outline = outlineView(answer.node);
     const views = [
       new Timeline(config), reviewView({ onAnswer: onReview }), answer, changesView(links),
-      routesView({ onAsk }), weatherView(), this.#places, outingView({ onAsk }), gapsView(),
+      routesView({ onAsk }), weatherView(), this.#places, outingView({ onAsk }), nextView({ onAsk }),
+      gapsView(),
       sourcesView(), suggestionsView(links), usageView(),
     ];
     this.#views = [toolbar, ...views, outline];
