@@ -108,6 +108,8 @@ def test_a_way_whose_line_is_known_is_that_line() -> None:
     written = json.loads(answer_geojson(drawn))["features"][2]
     assert written["geometry"]["coordinates"] == line
     assert written["properties"]["straight"] is False
+    track = fromstring(answer_gpx(drawn)).findall("{*}trk/{*}trkseg/{*}trkpt")
+    assert [[float(p.attrib["lon"]), float(p.attrib["lat"])] for p in track] == line
     assert "note" not in written["properties"]
 
 

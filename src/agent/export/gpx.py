@@ -6,7 +6,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from agent.evidence.markdown import open_url
 from agent.evidence.records import HOME_MAP, kind_text, maps_of, name_text, owners
-from agent.evidence.types import Anchor, Outing, Place
+from agent.evidence.types import Anchor, Outing, Place, Route
 from agent.export.finished import FinishedAnswer
 from agent.export.geojson import check_drawable, has_sane_axes, route_ends
 from agent.texts import Language, say
@@ -24,7 +24,7 @@ def answer_gpx(answer: FinishedAnswer) -> str:
         generated_at=answer.generated_at,
         outing=answer.outing,
         language=answer.language,
-        ends=route_ends(answer.routes),
+        routes=answer.routes,
     )
 
 
@@ -35,12 +35,12 @@ def gpx(
     generated_at: str,
     outing: Outing | None = None,
     language: Language = "zh",
-    ends: Sequence[tuple[Anchor, Anchor]] = (),
+    routes: Sequence[Route] = (),
 ) -> str:
     """Return the document; places with impossible coordinates are left out.
 
     A planned day is a route over its stops, in their order, besides the waypoints. Of other ways
-    only the `ends` are known, which are waypoints.
+    the ends are waypoints; one whose line the map gives is a track, too.
     """
     root = Element("gpx", {"version": "1.1", "creator": "tanlu", "xmlns": _NAMESPACE})
     about = SubElement(root, "metadata")
@@ -48,21 +48,36 @@ def gpx(
     _text(
         about,
         "desc",
-        say("records.attribution", language, maps=owners(maps_of(places) or [HOME_MAP], language)),
+        say(
+            "records.attribution",
+            language,
+            maps=owners(maps_of([*places, *routes]) or [HOME_MAP], language),
+        ),
     )
     _text(about, "time", generated_at)
     for place in places:
         if has_sane_axes(place):
             _waypoint(root, place, language)
-    for pair in ends:
+    for pair in route_ends(routes):
         for role, end in zip(("start", "end"), pair, strict=True):
             waypoint = SubElement(root, "wpt", _at(end))
             _text(waypoint, "name", end["name"])
             _text(waypoint, "type", say(f"export.route_{role}", language))
     if outing:
         _route(root, outing, {place["id"]: place for place in places})
+    for route in routes:
+        _track(root, route)
     indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode") + "\n"
+
+
+def _track(root: Element, route: Route) -> None:
+    if len(line := route.get("line", [])) > 1:
+        track = SubElement(root, "trk")
+        _text(track, "name", f"{route['origin']} → {route['destination']}")
+        segment = SubElement(track, "trkseg")
+        for lng, lat in line:
+            SubElement(segment, "trkpt", {"lat": f"{lat:.7f}", "lon": f"{lng:.7f}"})
 
 
 def _route(root: Element, outing: Outing, places: Mapping[str, Place]) -> None:
