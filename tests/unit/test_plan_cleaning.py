@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from agent.assistants.plan_execute.documents import (
+    about,
     crop_observation,
     distinct,
     documents_of,
@@ -135,6 +136,7 @@ def test_pages_with_about_as_many_words_keep_the_order_of_the_search() -> None:
 
 def test_what_several_tasks_found_stays_where_it_bears_most() -> None:
     cost, safety = document("成本", "钠离子电池成本。"), document("安全", "钠离子电池安全。")
+    cost["id"], safety["id"] = "w1-0", "w2-0"
     results = [
         ExecutorResult(task=f"T{n}", query="", status="done", documents=[cost, safety], rerank="",
                        papers=[], decisions=[])
@@ -142,6 +144,8 @@ def test_what_several_tasks_found_stays_where_it_bears_most() -> None:
     ]  # fmt: skip
     merged = merged_over_tasks(results, [task("钠离子电池 安全"), task("钠离子电池 成本")])
     assert [titles(result["documents"]) for result in merged] == [["安全"], ["成本"]]
+    # What the other task answers is named, so that nobody takes the question for unanswered.
+    assert [result.get("elsewhere") for result in merged] == [["w1-0"], ["w2-0"]]
 
 
 def test_documents_are_sorted_by_kind_and_keep_their_order_within_one() -> None:
@@ -154,6 +158,13 @@ def test_documents_are_sorted_by_kind_and_keep_their_order_within_one() -> None:
     titles = [document["title"] for document in sorted_by_kind(rows)]
     assert titles[:4] == ["statement0", "statement1", "filing0", "filing1"]
     assert titles[-2:] == ["page0", "page1"]
+
+
+def test_a_page_is_told_with_its_site_and_day() -> None:
+    page = document("RDS", "RCU")
+    page["published"] = "2023-09-12T00:00"
+    assert about(page, "en", site="help.aliyun.com") == "web page, help.aliyun.com, 2023-09-12"
+    assert about(page, "en") == "web page, 2023-09-12"
 
 
 def test_an_observation_says_what_matters_of_each_kind() -> None:

@@ -93,7 +93,10 @@ def nearest_first(documents: Iterable[Document], task: Task) -> list[Document]:
 def merged_over_tasks(
     results: Sequence[ExecutorResult], tasks: Sequence[Task]
 ) -> list[ExecutorResult]:
-    """Return the results with each document in the task alone that it bears on most."""
+    """Return the results with each document in the task alone that it bears on most.
+
+    The other tasks that found it name it: what one of them asks is answered there.
+    """
     best: dict[str, tuple[float, int]] = {}
     for at, (result, task) in enumerate(zip(results, tasks, strict=True)):
         queries = _queries(task)
@@ -101,13 +104,17 @@ def merged_over_tasks(
             share = bearing(queries, whole_text(document))
             for key in _keys(document):
                 best[key] = max(best.get(key, (-1.0, 0)), (share, -at))
-    return [
-        cast(ExecutorResult, {**result, "documents": [
-            document for document in result["documents"]
-            if all(best[key][1] == -at for key in _keys(document))
-        ]})
-        for at, result in enumerate(results)
-    ]  # fmt: skip
+    merged, names = list[ExecutorResult](), dict[str, str]()
+    for at, result in enumerate(results):
+        here = [d for d in result["documents"] if all(best[key][1] == -at for key in _keys(d))]
+        names |= {key: each["id"] for each in here for key in _keys(each) if "id" in each}
+        merged.append(cast(ExecutorResult, {**result, "documents": here}))
+    for result, alone in zip(results, merged, strict=True):
+        kept = {each["id"] for each in alone["documents"] if "id" in each}
+        found = dict.fromkeys(names.get(key, "") for d in result["documents"] for key in _keys(d))
+        if elsewhere := [name for name in found if name and name not in kept]:
+            alone["elsewhere"] = elsewhere
+    return merged
 
 
 def _queries(task: Task) -> list[str]:
@@ -240,11 +247,11 @@ def earlier_lines(results: Sequence[ExecutorResult]) -> str:
     )
 
 
-def about(document: Document, language: Language) -> str:
-    """Return `paper, 2024`."""
+def about(document: Document, language: Language, *, site: str = "") -> str:
+    """Return `paper, 2024`; of a page on a site `web page, sqlite.org, 2024-05-01`."""
     dated = document.get("year") or (document.get("published") or "")[:10]
     kind = say(f"plan_execute.kinds.{document['kind']}", language)
-    return ", ".join(str(part) for part in (kind, dated) if part)
+    return ", ".join(str(part) for part in (kind, site, dated) if part)
 
 
 def figure_text(figure: FiledFigure) -> str:

@@ -89,6 +89,8 @@ class ExecutorResult(TypedDict):
     papers: list[DownloadedPaper]
     decisions: list[str]
     """What the model decided to look up, one line each."""
+    elsewhere: NotRequired[list[str]]
+    """The ids of documents that it found and that stand with another task."""
 
 
 class ExecutorState(Records, total=False):

@@ -45,6 +45,7 @@ from agent.core.processor import compute
 from agent.core.strings import cut_to_shares, cut_to_tokens, estimated_tokens
 from agent.evidence.citations import inert
 from agent.evidence.claims.passages import Passage as ClaimPassage
+from agent.evidence.references import site_of
 from agent.evidence.types import Gap, Source
 from agent.knowledge.types import Scope
 from agent.prompts import Raw, element, task_prompt
@@ -157,7 +158,7 @@ def cell(text: str) -> str:
 
 
 _SHOWN_FIGURES = 40
-_PER_TASK, _PER_DOCUMENT = 40, 40
+_PER_TASK, _PER_DOCUMENT, _ELSEWHERE = 40, 40, 6
 _MOST = 40_000
 """Tokens of what was found outside that the writer is shown."""
 _EXCERPTS, _LOOKED_AT = 4, 8000
@@ -362,6 +363,8 @@ class _Dossier:
         elements = []
         for result in self.results:
             lines = [self._document_line(each, said) for each in result["documents"]]
+            if elsewhere := [f"[^{name}]" for name in result.get("elsewhere", [])[:_ELSEWHERE]]:
+                lines.append(f"see also, with other tasks: {' '.join(elsewhere)}")
             attributes = {"id": result["task"], "query": result["query"]}
             elements.append(element("task", "\n" + "\n".join(lines) + "\n", **attributes))
         return cut_to_tokens("\n".join(elements), tokens)
@@ -380,7 +383,10 @@ class _Dossier:
 
     def _document_line(self, document: Document, said: Mapping[str, Sequence[str]]) -> str:
         """Return a document with its passages; where nothing is kept of it, its beginning."""
-        head = f"[^{document['id']}] ({about(document, self.draft.language)}) {document['title']}"
+        source = self.draft.sources.get(document["id"])
+        site = site_of(source) if source and source["kind"] == "page" else ""
+        told = about(document, self.draft.language, site=site)
+        head = f"[^{document['id']}] ({told}) {document['title']}"
         texts = said.get(document["id"], (document["text"],))
         text = " … ".join(" ".join(each.split()) for each in texts)
         return f"{head} — {text}" if text else head
