@@ -264,7 +264,7 @@ class Evidence:
         """Return whether code itself says these words in the text."""
         return any(plain in text for text in self.own)
 
-    def scores(self, statement: Statement) -> list[float]:
+    def _scores(self, statement: Statement, of_figures: Mapping[int, float]) -> list[float]:
         """Return how well each passage fits a statement: by rare words, and by equal figures."""
         scores, shares = [0.0] * len(self.passages), self._shares
         own, context = words(statement.said), words(statement.context)
@@ -279,7 +279,7 @@ class Evidence:
             worth = weight * rarity
             for place in holders:
                 scores[place] += worth * shares[place]
-        for place, worth in self._of_figures(statement).items():
+        for place, worth in of_figures.items():
             scores[place] += _FOR_FIGURE * worth
         return scores
 
@@ -351,10 +351,10 @@ class Evidence:
 
     def _ranked_for(self, statement: Statement) -> list[int]:
         """Return the places of the passages that may decide a statement, the best first."""
-        scores, cited = self.scores(statement), statement.sources
+        of_figures, cited = self._of_figures(statement), statement.sources
+        scores = self._scores(statement, of_figures)
         places = [place for name in cited for place in self._places.get(name, ())]
         # Of a long table that is cited, the rows with these figures decide.
-        of_figures = self._of_figures(statement) if places else {}
         fits = {p: scores[p] + _OF_CITED * of_figures.get(p, 0.0) for p in places}
         own = _ranked(((fit, -p) for p, fit in fits.items()), len(places))
         named = [p for name in statement.exact for p in self._places.get(name, ())]
