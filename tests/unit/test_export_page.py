@@ -70,6 +70,22 @@ def test_hostile_names_addresses_and_titles_are_text_in_the_map_and_the_lists() 
     assert not [a for _, a in elements.found if "onclick" in a]
 
 
+def test_a_place_of_the_text_is_a_card_there_and_not_listed_again() -> None:
+    named, listed = place(2, HOSTILE, name_en="A & B"), place(3, "老舍纪念馆", mentioned=False)
+    named["number"], listed["number"] = 2, 3
+    text = f"- **A & B**: 440 m, ★4.6, a park[2]({named['url']}).\n- **Elsewhere**: 3 km."
+    page = html_page(answer(answer=text, places=[named, listed], language="en"))
+    cards, after = page.split("</section>", 1)
+    assert cards.count('<li class="card">') == 1
+    assert "<small>&lt;img" in cards
+    assert "<span>★ 4.6</span>" in cards
+    assert "a park" in cards
+    assert ", ★4.6," not in cards
+    assert "老舍纪念馆" in after
+    assert after.count('class="named"') == 0
+    assert "<img" not in page
+
+
 def test_the_answer_stands_once_and_its_sources_once() -> None:
     page = html_page(answer())
     assert page.count("停车场价格") == 1

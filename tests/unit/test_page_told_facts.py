@@ -4,9 +4,12 @@ import json
 import shutil
 import subprocess
 from pathlib import Path
+from typing import cast
 
 import pytest
 
+from agent.evidence.types import Place
+from agent.export.place_cards import is_name, told_parts
 from tests.support.page_node import page_environment
 
 NODE = shutil.which("node")
@@ -40,6 +43,20 @@ ROWS = [
     ("Heping Guoju", " is 81 m from the corner where the old cinema and the bookshop used to be.",
      "is 81 m from the corner where the old cinema and the bookshop used to be."),
 ]  # fmt: skip
+
+
+def by_export(name: str, text: str) -> str:
+    """What the export leaves of the same bullet."""
+    whole = (name + text).replace("†", "\x02").replace("①", "\x01")
+    place = cast(Place, PLACE)
+    parts = told_parts(whole, place, len(name) if is_name(name, place) else 0)
+    kept = (sign for at, sign in enumerate(whole) if not any(a <= at < b for a, b in parts))
+    return "".join(kept).replace("\x02", "†").replace("\x01", "①")
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_the_export_leaves_out_the_same(row: tuple[str, str, str]) -> None:
+    assert by_export(*row[:2]) == row[2]
 
 
 def test_only_the_name_and_what_the_record_says_alike_is_left_out() -> None:

@@ -1,6 +1,7 @@
 """Export a finished answer as one self-contained page: no script, no network, all escaped."""
 
 import re
+from collections.abc import Collection
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -30,6 +31,7 @@ from agent.export.finished import (
 )
 from agent.export.geojson import has_sane_axes
 from agent.export.markdown import LINK_REL, answer_html
+from agent.export.place_cards import PlaceCards
 from agent.export.svg_map import Pin, draw_map
 from agent.texts import Language, is_chinese, say
 
@@ -46,14 +48,15 @@ def html_page(answer: FinishedAnswer) -> str:
     """Return the whole document as text (UTF-8)."""
     title = escape(" ".join(answer.question.split()))
     when = time_there(answer.generated_at, answer.places, answer.language)
+    cards = _cards(answer)
     body = "".join((
         f"<h1>{title}</h1>",
         f'<p class="when">{escape(when)}</p>',
         f'<p class="notice">{escape(answer.notice)}</p>' if answer.notice else "",
-        _answer(answer),
+        _answer(answer, cards),
         f'<p class="statements">{escape(line)}</p>' if (line := statement_line(answer)) else "",
         _checked(answer),
-        _places(answer),
+        _places(answer, cards.shown),
         _sources(answer),
         *(_suggestions(html, answer) for html in answer.search_entry_points),
         f"<footer>{escape(say('export.made_by', answer.language))}</footer>",
@@ -93,7 +96,32 @@ def _with_languages(html: str, language: Language) -> str:
     return "".join(parts)
 
 
-def _answer(answer: FinishedAnswer) -> str:
+def _cards(answer: FinishedAnswer) -> PlaceCards:
+    """Return the cards of an answer's places; a planned day has a table and other numbers."""
+    language = answer.language
+
+    def head(place: Place) -> str:
+        name, number = map_name(place, language), place.get("number", 0)
+        local = f" <small>{escape(place['name'])}</small>" if name != place["name"] else ""
+        facts = "".join(f"<span>{escape(fact)}</span>" for fact in _facts(place, language) if fact)
+        demands = escape(" · ".join(verdict_texts(place, language)))
+        return (
+            f'<a class="number" href="#source-{number}">{number}</a>'
+            f"<strong>{_link(place['url'], name)}</strong>{local}"
+            f'<span class="facts">{facts}</span><span class="demands">{demands}</span>'
+        )
+
+    listed = [] if answer.outing else answer.places
+    return PlaceCards({str(p["number"]): p for p in listed if p.get("number")}, head)
+
+
+def _facts(place: Place, language: Language) -> list[str]:
+    stars = rating(place)
+    return [*distance_texts(place, language), f"★ {stars}" if stars else "",
+            cost_text(place, language), hours_text(place, language)]  # fmt: skip
+
+
+def _answer(answer: FinishedAnswer, cards: PlaceCards) -> str:
     titles = {
         str(number): source["title"]
         for source in answer.sources
@@ -102,7 +130,7 @@ def _answer(answer: FinishedAnswer) -> str:
     text = without_title(without_notice(answer.answer, answer.notice), answer.question)
     if answer.sources:
         text = strip_references(text)
-    return f'<section class="answer">{answer_html(text, titles)}</section>'
+    return f'<section class="answer">{answer_html(text, titles, cards)}</section>'
 
 
 def _checked(answer: FinishedAnswer) -> str:
@@ -117,7 +145,8 @@ def _checked(answer: FinishedAnswer) -> str:
     return f'<section class="checked"><h2>{heading}</h2><ul>{items}</ul></section>'
 
 
-def _places(answer: FinishedAnswer) -> str:
+def _places(answer: FinishedAnswer, told: Collection[str]) -> str:
+    """Return the map, and the list of those that the text does not tell on cards."""
     places = by_mention(answer.places)
     if not places:
         return ""
@@ -132,12 +161,14 @@ def _places(answer: FinishedAnswer) -> str:
         for number, place in numbered
         if has_sane_axes(place)
     ]  # fmt: skip
-    items = "".join(_place(number, place, answer) for number, place in numbered)
+    listed = [each for each in numbered if each[1]["id"] not in told]
+    items = "".join(_place(number, place, answer) for number, place in listed)
     credited = escape(credit(places, answer.language))
     return (
         f"<section><h2>{say('export.places', answer.language)}</h2>"
         f"{draw_map(pins, answer.language, _anchor(answer), path=_stops(answer))}"
-        f'<ol class="places">{items}</ol><p class="credit">{credited}</p></section>'
+        + (f'<ol class="places">{items}</ol>' if items else "")
+        + f'<p class="credit">{credited}</p></section>'
     )
 
 
@@ -157,10 +188,7 @@ def _anchor(answer: FinishedAnswer) -> Pin | None:
 
 def _place(number: int, place: Place, answer: FinishedAnswer) -> str:
     language = answer.language
-    stars = rating(place)
-    facts = [*distance_texts(place, language), f"★ {stars}" if stars else "",
-             cost_text(place, language), hours_text(place, language)]  # fmt: skip
-    items = "".join(f"<span>{escape(fact)}</span>" for fact in facts if fact)
+    items = "".join(f"<span>{escape(fact)}</span>" for fact in _facts(place, language) if fact)
     demands = " · ".join(verdict_texts(place, language))
     named = ' class="named"' if place["mentioned"] else ""
     return (

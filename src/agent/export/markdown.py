@@ -23,6 +23,7 @@ from agent.export.finished import (
     without_notice,
     without_title,
 )
+from agent.export.place_cards import PlaceCards
 from agent.texts import Language, say
 
 LINK_REL = "noopener nofollow ugc"
@@ -30,7 +31,7 @@ _TOP_LEVEL = 3
 """Headings of the answer begin below those of the page."""
 
 
-def answer_html(markdown: str, titles: Mapping[str, str]) -> str:
+def answer_html(markdown: str, titles: Mapping[str, str], cards: PlaceCards | None = None) -> str:
     """Return HTML: raw HTML is shown as text, images are not loaded, links are http or https only.
 
     `titles` maps a citation's number to its source's title, shown when one points at it.
@@ -44,6 +45,8 @@ def answer_html(markdown: str, titles: Mapping[str, str]) -> str:
         # The language of code would be an attribute, and nothing of a text is one.
         token.info = ""
         _mark_links(token.children or [], titles)
+    if cards:
+        tokens = cards.apply(tokens)
     return str(parser.renderer.render(tokens, parser.options, {}))
 
 

@@ -1,0 +1,165 @@
+"""Show a place of an answer's list as a card: its lines of facts, and what else is said of it.
+
+The page does the same (`map/told_facts.js`); a test holds both to the same rows.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from markdown_it.token import Token
+
+from agent.core.patterns import PIECE
+from agent.evidence.types import Place
+from agent.export.finished import metres, rating
+
+_CITED, _SIGN = "\x01", "\x02"
+"""What stands for each character of a citation, and for a sign that a sentence is not borne out."""
+_BETWEEN = re.compile(r"\s*(?:[,;:](?=\s|$)|[，、；：。·]|\s[—–-]\s|\.(?=\s|\x01|$))\s*")
+_LENGTH = re.compile(
+    r"(\d[\d.]*)\s?(米|公里|千米|k?m(?![a-z])|kilomet(?:re|er)s?|met(?:re|er)s?)", re.IGNORECASE
+)
+_STARS = re.compile(r"★\s?(\d(?:\.\d)?)|(\d(?:\.\d)?)\s?(?:分|stars?)", re.IGNORECASE)
+_PRICE = re.compile(r"[¥￥]\s?(\d+)|(\d+)\s?(?:元|yuan)", re.IGNORECASE)
+_HOURS = re.compile(r"\d?\d:\d\d\s?[-–~]\s?(?:次日)?\d?\d:\d\d")
+_MOST_LETTERS, _MOST_WORDS = 8, 4
+_NAME_END = re.compile(r"^[\s,，:：;；·—–-]+")
+_HAN, _WORD, _LETTERS = (
+    re.compile(r"[\u3400-\u9fff]"),
+    re.compile("[a-z]+", re.IGNORECASE),
+    re.compile(r"[^\W_]+"),
+)
+_MOST_BEFORE = 6
+
+
+def told_parts(text: str, place: Place, name: int) -> list[tuple[int, int]]:
+    """Return the parts of a bullet's text that its card says: its name, and clauses of facts."""
+    begin = name + (len(found[0]) if name and (found := _NAME_END.match(text[name:])) else 0)
+    parts = [(0, begin)] if begin else []
+    ends = [found.span() for found in _BETWEEN.finditer(text) if found.start() >= begin]
+    at = last = begin
+    has_words = False
+    for end, following in [*ends, (len(text), len(text))]:
+        cited = at + len(text[at:end].rstrip().rstrip(_CITED))
+        # With what joins it to the words before, or, without any, to those that follow.
+        if _is_told(text[at:cited], place):
+            joined = has_words or cited < end
+            parts.append((last if has_words else at, cited) if joined else (at, following))
+        elif any(sign.isalpha() for sign in text[at:end]):
+            has_words = True
+        last, at = end, following
+    return parts
+
+
+def _is_told(clause: str, place: Place) -> bool:
+    """Tell whether a clause says nothing but facts of the record."""
+    far = metres(place["distance_m"]).replace(" ", "").replace(",", "")
+    own_hours = [text for text in (place["open_time"], place.get("open_time_en")) if text]
+    hours, count = _plain(" ".join(own_hours)), 0
+
+    def taken(is_same: Callable[[re.Match[str]], bool]) -> Callable[[re.Match[str]], str]:
+        def replaced(found: re.Match[str]) -> str:
+            nonlocal count
+            count += is_same(found)
+            return "" if is_same(found) else found[0]
+
+        return replaced
+
+    def length(found: re.Match[str]) -> str:
+        return found[1] + ("km" if found[2][0] in "公千kK" else "m")
+
+    rest = clause
+    for text in own_hours:
+        count, rest = count + (text in rest), rest.replace(text, "", 1)
+    rest = _HOURS.sub(taken(lambda found: _plain(found[0]) in hours), rest)
+    rest = _LENGTH.sub(taken(lambda found: length(found) == far), rest)
+    rest = _STARS.sub(taken(lambda found: (found[1] or found[2]) == rating(place)), rest)
+    rest = _PRICE.sub(taken(lambda found: float(found[1] or found[2]) == place["cost"]), rest)
+    is_other = any(sign.isdigit() or sign in (_CITED, _SIGN) for sign in rest)
+    few = len(_HAN.findall(rest)) <= _MOST_LETTERS and len(_WORD.findall(rest)) <= _MOST_WORDS
+    return count > 0 and not is_other and few
+
+
+def _plain(hours: str) -> str:
+    return hours.replace("–", "-").replace("~", "-").replace(" ", "")
+
+
+def is_name(words: str, place: Place) -> bool:
+    """Tell whether words are a place's name and nothing else."""
+    base = re.split("[(（]", place["name"])[0]
+    english = f"{place.get('name_en', '')} {place.get('name_pinyin', '')}".lower()
+    rest = words.replace(place["name"], "", 1).replace(base, "", 1)
+    rest = re.sub(r"[(（][^)）]*[)）]", "", rest)
+    known = set(_LETTERS.findall(english))
+    return bool(words.strip()) and known.issuperset(_LETTERS.findall(rest.lower()))
+
+
+@dataclass
+class PlaceCards:
+    """Turn bullets of an answer that are places into cards; `shown` are the ids of those."""
+
+    places: Mapping[str, Place]
+    """By the number that cites their record."""
+    head: Callable[[Place], str]
+    """Return a card's own lines as HTML."""
+    shown: set[str] = field(default_factory=set)
+
+    def apply(self, tokens: list[Token]) -> list[Token]:
+        """Return an answer's tokens with its cards."""
+        out: list[Token] = []
+        for index, token in enumerate(tokens):
+            out.append(token)
+            if token.type != "list_item_open":
+                continue
+            inline = next((other for other in tokens[index : index + 3] if other.children), None)
+            if inline and (place := self._place_of(inline.children or [])):
+                token.attrJoin("class", "card")
+                self.shown.add(place["id"])
+                inline.children = _remark(inline.children or [], place)
+                card = Token("html_block", "", 0)
+                card.content = self.head(place)
+                out.append(card)
+        return out
+
+    def _place_of(self, children: Sequence[Token]) -> Place | None:
+        """Return the place whose record the bullet cites, and with whose name it begins."""
+        text = "".join(child.content for child in children)
+        for number in (child.content for child in children if child.content in self.places):
+            place = self.places[number]
+            names = (re.split("[(（]", place["name"])[0], place.get("name_en"))
+            begins = any(name and 0 <= text.find(name) <= _MOST_BEFORE for name in names)
+            if begins and place["id"] not in self.shown:
+                return place
+        return None
+
+
+def _remark(children: Sequence[Token], place: Place) -> list[Token]:
+    """Return what a bullet says besides the card's lines; nothing for a citation alone."""
+    text, depth = "", 0
+    for child in children:
+        depth += child.nesting if child.type in ("link_open", "link_close") else 0
+        plain = child.content if child.type == "text" else _CITED * len(child.content)
+        signed = plain.replace("†", _SIGN).replace("‡", _SIGN)
+        text += _CITED * len(child.content) if depth else signed
+    told = told_parts(text[:PIECE], place, _name_end(children, text, place))
+    at, kept = 0, list[Token]()
+    for child in children:
+        size = len(child.content)
+        if child.type == "text":
+            inside = [
+                (max(a - at, 0), min(b - at, size)) for a, b in told if a < at + size and b > at
+            ]
+            for begin, end in reversed(inside):
+                child.content = child.content[:begin] + child.content[end:]
+        at += size
+        kept.append(child)
+    words = "".join(child.content for child in kept if not child.content.isdigit())
+    return kept if any(sign.isalpha() for sign in words) else []
+
+
+def _name_end(children: Sequence[Token], text: str, place: Place) -> int:
+    """Return where the name at the front of a bullet ends, in characters."""
+    shown = [child for child in children if child.content or child.nesting]
+    if shown and shown[0].type == "strong_open" and is_name(shown[1].content[:PIECE], place):
+        return len(shown[1].content)
+    return len(place["name"]) if text.startswith(place["name"]) else 0
