@@ -524,7 +524,7 @@ class PlannedConstraints(BaseModel):
     min_rating: float | None = None
     free: bool | None = None
     open_at: str | None = Field(None, description="HH:MM")
-    open_until: str | None = None
+    open_until: str | None = Field(None, description="Past a time (after ten, 十点以后): open_at")
     open_on: list[int] = Field(default_factory=list, description="1 Monday")
     not_on: list[int] = Field(default_factory=list)
     max_distance_m: int | None = None

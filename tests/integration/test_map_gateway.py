@@ -205,7 +205,7 @@ async def test_a_radius_widened_for_more_places_is_said(lab: MapLab) -> None:
     [gap] = map_result.gaps
     assert (gap["code"], gap["message"]) == (
         "map_widened",
-        say("map.widened", "zh", place="三里屯", near="2.0 km", far="5.0 km"),
+        say("map.widened", "zh", what="（咖啡）", place="三里屯", near="2.0 km", far="5.0 km"),
     )
 
 

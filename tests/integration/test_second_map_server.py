@@ -316,6 +316,23 @@ async def both_maps() -> AsyncIterator[Maps]:
 
 
 @pytest.mark.usefixtures("map_server_script")
+async def test_a_second_map_that_is_not_set_up_is_no_gap_where_the_first_one_answered() -> None:
+    with osm_service() as lab, serve(AmapService().app) as amap:
+        settings = osm_settings(lab, amap_qps=1000)
+        other = replace(osm_server(settings), missing="TANLU_CONTACT")
+        entries = [amap_server(settings, redirect=amap.url), other]
+        maps = Maps([build_map_client(settings, Calls(), server=one) for one in entries])
+        try:
+            world = World(None, maps)  # type: ignore[arg-type]
+            result = await world.result({"intent": "poi", "place": "没有这个地方"})
+        finally:
+            await maps.aclose()
+    assert [(gap["provider"], gap["code"]) for gap in result.gaps] == [
+        ("amap", "map_place_not_found")
+    ]
+
+
+@pytest.mark.usefixtures("map_server_script")
 async def test_each_task_of_a_question_goes_to_the_map_that_covers_its_place() -> None:
     async with both_maps() as maps:
         world = World(None, maps)  # type: ignore[arg-type]

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from evals.claims.__main__ import always_right, load, nobody, outcomes
@@ -22,6 +22,7 @@ from agent.evidence.claims.judging import (
 from agent.evidence.claims.passages import Evidence, Passage, Record
 from agent.evidence.claims.proof import Outcome, proved, wrong_figures
 from agent.evidence.claims.statements import MARKED, Statement, statements
+from agent.evidence.types import Place
 from agent.models.validation import schema_of
 from agent.texts import say
 from tests.support.rows import by_examples
@@ -432,6 +433,14 @@ def test_a_short_source_that_is_cited_is_shown_whole_in_another_language_too() -
     cited = [passage for passage in known.passages if passage.source == "w0-0"]
     assert len(cited) == 2
     assert known.best(one, 60, 0.05)[: len(cited)] == cited
+
+
+def test_the_ways_of_a_place_to_others_stand_apart_from_its_record() -> None:
+    ways = "\n".join(f"直线距离：老舍纪念馆 → 地点{n} {n}00 米" for n in range(40))
+    place = cast(Place, {"name": "老舍纪念馆"})
+    known = Evidence({"a0-0": Record(["老舍纪念馆 | 博物馆 | 免费", ways], place)})
+    assert known.passages[0].text == "老舍纪念馆 | 博物馆 | 免费"
+    assert len(known.passages) > 2
 
 
 def test_a_second_look_is_first_at_what_is_cited() -> None:

@@ -302,7 +302,10 @@ class Maps:
             error = ProviderRefused(provider, f"no map of {country}", code="map_not_covered")
             about = task.get("place") or task.get("city") or task.get("destination") or query
             result.gaps.append(map_gap(error, query, options.language, about, provider=provider))
-        for client in clients:
+        for at, client in enumerate(clients):
+            if at and client.server.missing:
+                # One map was asked: that another is not set up takes nothing from its answer.
+                break
             result = await client.map_result(
                 task, query, options=options, meter=meter, on_call=on_call
             )

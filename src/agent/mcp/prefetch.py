@@ -113,7 +113,11 @@ class Prefetch:
         """Note that few places lay within so many metres, so that farther ones are shown, too."""
         near, far = distance_text(metres), distance_text(self._result.radius_m)
         language, place = self._options.language, self._result.centre_name or ""
-        message = say("map.widened", language, place=in_script(place, language), near=near, far=far)
+        # Four car parks within 2 km are no contradiction to too few cafés.
+        words = say("punctuation.comma", language).join(self._named_keywords().values())
+        values = {"place": in_script(place, language), "near": near, "far": far}
+        what = say("punctuation.brackets", language, text=words) if words else ""
+        message = say("map.widened", language, what=what, **values)
         self._remark("map_widened", message, query="")
 
     def _tell_ambiguous(self, place: str, city: str, others: Sequence[str]) -> None:

@@ -98,7 +98,8 @@ def shown(batch: Sequence[Statement], evidence: Evidence) -> list[Passage]:
     picked, used = also & evidence.by_name.keys(), 0
     of_places = {name for name, record in evidence.records.items() if record.place}
     if len(of_places) <= _MOST_PLACES and any(_is_of_several(one, of_places) for one in batch):
-        picked |= {passage.name for passage in evidence.passages if passage.source in of_places}
+        records = {passage.source: passage.name for passage in reversed(evidence.passages)}
+        picked |= {records[name] for name in of_places if name in records}
     for depth in range(max(map(len, ranked), default=0)):
         for passages in ranked:
             if depth < len(passages) and passages[depth].name not in picked:

@@ -185,7 +185,8 @@ class Evidence:
             **{n: r.texts for n, r in self.records.items()},
         }.items():
             whole = name in self.records and self.records[name].place is not None
-            pieces = ["\n".join(texts)] if whole else packed(texts)
+            # What else is known of a place, its ways to others above all, stands apart.
+            pieces = [*texts[:1], *packed(texts[1:])] if whole else packed(texts)
             for n, piece in enumerate(filter(str.strip, pieces), 1):
                 text = " ".join(MARKER.sub("", piece).split())
                 self.passages.append(Passage(f"{self.numbers[name]}.{n}", name, text))
