@@ -111,7 +111,9 @@ def _fields(stated: list[Figure], text: str, place: Place) -> Iterator[Otherwise
     joined = len(hours) == 2 and bool(_HOURS.fullmatch(text, hours[0].end, hours[1].start))
     opened = yearly_hours(place) or ()
     joined = joined and not _is_visit(hours, opened)
-    lengths = [figure for figure in stated if figure.kind == "metre"]
+    # A length beside a time that it takes is that of a way, by whatever means: 1.3 km, 8 min.
+    is_way = any(figure.kind == "second" for figure in stated)
+    lengths = [figure for figure in stated if figure.kind == "metre" and not is_way]
     sums = [figure for figure in stated if figure.is_money]
     cost, rating, metres = place["cost"], place["rating"], place["distance_m"]
     for figure in stated:
@@ -124,7 +126,7 @@ def _fields(stated: list[Figure], text: str, place: Place) -> Iterator[Otherwise
         elif _RATING.search(text, max(0, figure.start - _NEAR_RATING), figure.start):
             if rating is not None:
                 yield figure, f"{rating:g}", rewritten(figure, Decimal(f"{rating:g}"))
-        elif figure.kind == "metre" and len(lengths) == 1 and metres is not None:
+        elif figure in lengths and len(lengths) == 1 and metres is not None:
             if _is_from_elsewhere(text, place):
                 continue
             yield figure, f"{metres} m", rewritten(figure, Decimal(metres) / figure.scale)
