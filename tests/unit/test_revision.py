@@ -172,3 +172,21 @@ def test_a_figure_that_a_passage_has_is_wrong_only_of_the_same_source() -> None:
 def test_an_edit_is_known_by_the_other_names_that_models_give_its_number() -> None:
     said = {"edits": [{"statement": 3, "text": "a"}, {"number": "⟨4⟩", "text": "b"}]}
     assert [edit.id for edit in Revision.model_validate(said).edits] == ["3", "4"]
+
+
+def test_the_number_of_a_row_is_the_row_with_its_first_cell() -> None:
+    last = statements(TEXT, MARKED)[-2]
+    row = last.name[:-1]
+    assert (last.name, last.row) == (f"{row}b", "Large")
+    text, new, _ = changed((row, "| Huge | 95 [^w0-0] | 70 dB |"))
+    assert "| Small | 40 | 60 dB |\n| Huge | 95 [^w0-0] | 70 dB |\n\nThe end." in text
+    assert new == ["| Huge | 95 [^w0-0] | 70 dB |"]
+    text, _, gone = changed((row, ""))
+    assert "| Small | 40 | 60 dB |\n\nThe end." in text
+    assert gone
+    # Moved: taken out here, put in below the other one.
+    first = str(int(row) - 1)
+    moved = revised((first, ""), inserts=((row, "| Small | 40 | 60 dB |"),))
+    assert "| Large | 90 | 60 dB |\n| Small | 40 | 60 dB |\n\nThe end." in moved
+    for words in ("Huge", "| Huge | 95 |"):
+        assert revised((row, words)) == TEXT

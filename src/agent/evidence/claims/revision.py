@@ -4,8 +4,10 @@ A statement is known by its place, never by its words: a cell that was changed i
 stand elsewhere, too, is new all the same.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from string import ascii_lowercase
 from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
@@ -37,14 +39,14 @@ _Name = Annotated[str, BeforeValidator(_name)]
 
 
 class Edit(BaseModel):
-    """A statement or a cell in other words; no words take it out."""
+    """A statement, a cell or a row (`7` of `7b`) in other words; no words take it out."""
 
     id: _Name = Field("", validation_alias=AliasChoices("id", "statement", "number"))
     text: _Text = ""
 
 
 class Insert(BaseModel):
-    """What comes in behind a statement, `0`: before the first one."""
+    """What comes in behind a statement or a row, `0`: before the first one."""
 
     after: _Name = ""
     text: _Text = ""
@@ -234,12 +236,16 @@ def applied(
     `clean` makes a writer's words those of the text.
     """
     by_name = {statement.name: statement for statement in reversed(statements)}
+    of_cells = (one for one in reversed(statements) if one.kind == "cell")
+    rows = {cell.name.rstrip(ascii_lowercase): cell for cell in of_cells}
     changes = list[_Change]()
     for edit in revision.edits:
         if statement := by_name.get(edit.id):
             changes.append(_edited(text, statement, clean(edit.text)))
+        elif row := rows.get(edit.id):
+            changes.append(_row_edited(text, row, clean(edit.text)))
     for insert in revision.inserts:
-        if (at := by_name.get(insert.after)) or insert.after == BEGINNING:
+        if (at := by_name.get(insert.after) or rows.get(insert.after)) or insert.after == BEGINNING:
             words = clean(insert.text).strip()
             changes.append(_inserted(text, at, words) if at else _begun(statements, words))
     return _made(text, [change for change in changes if change.is_one(text)])
@@ -285,6 +291,24 @@ def _edited(text: str, statement: Statement, words: str) -> _Change:
         sign = ITEM.match(words)
         words = words[sign.end() :] if sign else words
     return _Change(statement.start, statement.end, words)
+
+
+def _row_edited(text: str, cell: Statement, words: str) -> _Change:
+    """Return the row of a cell in other words, none for none; words that are no such row are left.
+
+    Its first cell has no number of its own: the hour of a plan, say.
+    """
+    begin, end = cell.line, _line_end(text, cell.end)
+    words = " ".join(words.split())
+    if not words:
+        return _Change(begin, min(end + 1, len(text)), "")
+    is_row = words.startswith("|") and len(_BAR.findall(words)) == len(
+        _BAR.findall(text[begin:end])
+    )
+    return _Change(begin, end, words if is_row else text[begin:end])
+
+
+_BAR = re.compile(r"(?<!\\)\|")
 
 
 def _begun(statements: Sequence[Statement], words: str) -> _Change:
