@@ -3,6 +3,7 @@
 import ast
 import operator
 import re
+from calendar import monthrange
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import date
@@ -11,10 +12,12 @@ from decimal import Decimal, InvalidOperation
 from agent.evidence.figures import Date, Figure
 from agent.evidence.language import with_places
 
-_LONGEST, _DEEPEST, _HOUR = 120, 12, 60
+_LONGEST, _DEEPEST, _HOUR, _DAY_SECONDS = 120, 12, 60, 86400
 _WRITTEN = re.compile(r"[\d\s.+\-*/()]+")
 _DAYS = re.compile(r"days\(\s*(\d{4})-(\d\d?)-(\d\d?)\s*,\s*(\d{4})-(\d\d?)-(\d\d?)\s*\)")
 _DAY = re.compile(r"(?<!\d)(\d{4})-(\d\d?)-(\d\d?)(?!\d)")
+_SHIFTED = re.compile(_DAY.pattern + r"((?:\s*[-+]\s*\d{1,4}\s*[dwmy]\b)+)")
+_SHIFT = re.compile(r"([-+])\s*(\d+)\s*([dwmy])")
 _FIRST_DAY, _LAST_DAY = date(1900, 1, 1).toordinal(), date(2199, 12, 31).toordinal()
 _CLOCK = re.compile(r"(?<![\d:])(\d\d?):(\d\d)(?![\d:])")
 _GROUPS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
@@ -49,7 +52,8 @@ def formulas_of(written: str) -> list[str]:
 def value_of(formula: str) -> Decimal | None:
     """Return the value of a sum of numbers with + - * / ( ) and days(a,b); else None.
 
-    A time, 6:24, counts its minutes; a day, 2026-11-06, all days before it: see `day_of`.
+    A time, 6:24, counts its minutes; a day, 2026-11-06, all days before it: see `day_of`. Weeks,
+    months and years are added to a day as the calendar has them: 2026-01-31+1m is 2026-02-28.
 
     >>> value_of("(61-44)/44*100").quantize(Decimal("0.1"))
     Decimal('38.6')
@@ -132,11 +136,30 @@ def _plain(formula: str) -> str:
 
 
 def _in_numbers(formula: str) -> str:
-    return _CLOCK.sub(_minutes, _DAY.sub(_ordinal, _DAYS.sub(_days, formula)))
+    formula = _SHIFTED.sub(_shifted, _DAYS.sub(_days, formula))
+    return _CLOCK.sub(_minutes, _DAY.sub(_ordinal, formula))
 
 
 def _ordinal(match: re.Match[str]) -> str:
     return f"({date(*map(int, match.groups())).toordinal()})"
+
+
+def _shifted(match: re.Match[str]) -> str:
+    day = date(*map(int, match.groups()[:3]))
+    for sign, count, unit in _SHIFT.findall(match[4]):
+        day = _shift(day, int(sign + count), unit)
+    return f"({day.toordinal()})"
+
+
+_DAYS_OF, _MONTHS_OF = {"d": 1, "w": 7}, {"m": 1, "y": 12}
+
+
+def _shift(day: date, count: int, unit: str) -> date:
+    """Return the day so many days, weeks, months or years later; a month's last day at most."""
+    if unit in _DAYS_OF:
+        return date.fromordinal(day.toordinal() + count * _DAYS_OF[unit])
+    year, month = divmod(day.year * 12 + day.month - 1 + count * _MONTHS_OF[unit], 12)
+    return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))
 
 
 def _days(match: re.Match[str]) -> str:
@@ -182,8 +205,24 @@ def values_of(found: Iterable[Figure]) -> set[Decimal]:
         else:
             values |= {figure.value, figure.bare, figure.amount, abs(figure.value)}
             if figure.kind == "second":
-                values |= {*divmod(figure.amount / _HOUR, _HOUR)}
+                values |= {*divmod(figure.amount / _HOUR, _HOUR), figure.amount / _DAY_SECONDS}
     return values
+
+
+_CALENDAR = {"month": "m", "year": "y"}
+
+
+def spans_of(figure: Figure, days: Iterable[tuple[int, int, int]]) -> set[Decimal]:
+    """Return how many days a figure's months or years are from some days on, and back."""
+    unit, count, spans = _CALENDAR.get(figure.kind or ""), figure.value, set[Decimal]()
+    if not unit or count != int(count):
+        return spans
+    for day in (date(*parts) for parts in days):
+        for signed in (int(count), -int(count)):
+            with suppress(ValueError, OverflowError):
+                other = _shift(day, signed, unit)
+                spans.add(Decimal(abs(other.toordinal() - day.toordinal())))
+    return spans
 
 
 def forms_of(term: Decimal) -> list[Decimal]:

@@ -17,6 +17,7 @@ from agent.evidence.claims.formulas import (
     is_sum,
     parts_of,
     right_result,
+    spans_of,
     tells,
     terms_of,
     value_of,
@@ -475,18 +476,23 @@ def _computed(
         return Outcome("unchecked", passages=passages)
     stand = [*(f for p in passages for f in p.figures), *evidence.question_figures, *known.sound]
     own = distinct(figures(statement.plain))[:_MOST_FIGURES]
-    values = values_of([*stand, *own, *figures(statement.said)])
+    days = [day for formula in formulas for day in days_in(formula)]
+    spans = [*stand, *own, *figures(statement.said)]
+    values = values_of(spans).union(*(spans_of(figure, days) for figure in spans))
     terms = [term for formula in formulas for term in terms_of(formula)]
     if not all(
         is_plain(term) or any(n in values or evidence.has_number(n) for n in forms_of(term))
         for term in terms
     ):
         return Outcome("unchecked", passages=passages)
-    days = [day for formula in formulas for day in days_in(formula)]
     rest = [
         figure
         for figure in own
-        if not (is_one_of(figure.date, days) if figure.date else values_of([figure]) & set(terms))
+        if not (
+            is_one_of(figure.date, days)
+            if figure.date
+            else (values_of([figure]) | spans_of(figure, days)) & set(terms)
+        )
         and _states(figure, statement.plain)
     ]
     untold = {
