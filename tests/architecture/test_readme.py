@@ -96,8 +96,8 @@ def test_the_readme_says_what_one_needs_first(page: str) -> None:
         assert name in text
 
 
-def test_the_readme_is_under_eight_kilobytes() -> None:
-    assert len((ROOT / "README.md").read_bytes()) < 8 * 1024
+def test_the_readme_is_under_six_kilobytes() -> None:
+    assert len((ROOT / "README.md").read_bytes()) < 6 * 1024
 
 
 def test_the_moving_picture_is_ten_to_sixteen_seconds_and_light() -> None:

@@ -127,10 +127,10 @@ def test_the_estimate_counts_the_plan_within_its_limits() -> None:
     assert estimated([WEB], loops=1)["model_calls"] == 2
 
 
-def test_the_cost_is_a_range_around_what_the_readme_says_and_grows_with_the_plan() -> None:
+def test_the_cost_is_a_range_around_what_the_docs_say_and_grows_with_the_plan() -> None:
     cost = estimated([WEB, WEB, WEB], loops=1)["cost_usd"]
     assert cost is not None
-    # README: one round without the map costs $0.13.
+    # docs/operations.md: one round without the map costs $0.13.
     assert 0.03 < cost["low"] < 0.13 < cost["high"] < 0.26
     more = estimated([WEB, WEB, WEB, MAP])["cost_usd"]
     assert more is not None
