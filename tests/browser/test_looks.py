@@ -274,7 +274,7 @@ def test_the_number_tapped_stays_above_the_sheet_that_tells_its_source(
         f"/app?thread={thread}"
     )
     ends(page.locator("article.turn"))
-    number = page.locator("a.cite").nth(2)
+    number = page.locator(".place a.cite").first
     number.tap()
     sheet = box_of(part(page, "citation"))
     own = box_of(number)

@@ -35,9 +35,20 @@ export function disclosure({ label, panel, name }) {
   /** @param {boolean} open */
   function turn(open) {
     panel.hidden = !open;
+    if (open) beneath(panel, button);
     button.setAttribute("aria-expanded", String(open));
     if (open) document.addEventListener("pointerdown", outside);
     else document.removeEventListener("pointerdown", outside);
   }
   return { node, button, close: () => turn(false) };
+}
+
+/**
+ * Moves a panel that is placed in a wider box to its button, as far as the box reaches.
+ * @param {HTMLElement} panel @param {HTMLElement} button
+ */
+function beneath(panel, button) {
+  const box = panel.offsetParent;
+  if (!box || box === button.offsetParent?.closest(".disclosure") || !button.closest(".composer-box")) return;
+  panel.style.left = `${Math.max(0, Math.min(button.offsetLeft, box.clientWidth - panel.offsetWidth))}px`;
 }

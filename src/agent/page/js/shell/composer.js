@@ -33,7 +33,7 @@ export class Composer {
   #rules = new SourceRules();
   /** Comes with what is not needed for the first view. @type {DocumentsView|null} */
   #documents = null;
-  #options;
+  #files = el("div", { class: "files-place" });
   #busy = false;
   #waiting = false;
   #stopping = false;
@@ -62,8 +62,9 @@ export class Composer {
       { class: "button", type: "button", hidden: true, onclick: () => this.#add() }, say("add"));
     this.node = el("div", { class: "composer-box" }, this.#text, this.#note,
       el("div", { class: "composer-row" },
-        this.#options = el("div", { class: "composer-options" },
+        el("div", { class: "composer-options" },
           this.#assistant.node, near.node, this.#rules.node, plan),
+        this.#files,
         this.#steer, this.#send));
     this.#rules.node.addEventListener("input", () => this.#show());
     this.#show();
@@ -86,7 +87,7 @@ export class Composer {
   /** Takes own documents, too. @param {(onChange: () => void) => DocumentsView} make */
   takeFiles(make) {
     this.#documents = make(() => this.#show());
-    this.#options.append(this.#documents.node);
+    fill(this.#files, this.#documents.node);
     this.#takeDrops(this.#documents);
   }
 
