@@ -3,12 +3,12 @@
 import asyncio
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
 from agent.assistants.common.claims import Checked, ClaimCheck, unchecked
-from agent.assistants.common.judge import Ask, Judge, Revise, Reviser
+from agent.assistants.common.judge import Ask, Judge, Revise, Reviser, evidence_of
 from agent.core.budget import Meter
 from agent.core.errors import BudgetExceeded
 from agent.evidence.claims.corrected import can_be_left_out
@@ -530,3 +530,18 @@ async def test_a_figure_that_a_wording_changes_is_changed_where_it_is_told_again
     done = await checked(body, reader)
     assert done.text.startswith(f"先去60元的故宫[1]({URL})。\n\n故宫票价是60元[1]({URL})。")
     assert "颐和园也要80元。" in done.text
+
+
+def test_the_passages_of_a_page_begin_with_its_title_once() -> None:
+    words = "S3 Standard, first 50 TB a month: $0.023 per GB."
+    page = Source(id="w0-0", kind="page", title="Amazon S3 pricing", url=URL, provider="x",
+                  quotes=[words])  # fmt: skip
+    turn = {"question": "q", "today": "2026-11-29", "language": "en"}
+    for text in (
+        words,
+        f"Amazon S3 pricing\n{words}",
+        f"Amazon S3 pricing\nAmazon S3 pricing\n{words}",
+        "",
+    ):
+        known = evidence_of(cast(Any, {"turn": turn}), {"w0-0": page}, {"w0-0": text}, [])
+        assert [passage.text for passage in known.passages] == [f"Amazon S3 pricing {words}"]

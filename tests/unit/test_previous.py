@@ -386,3 +386,11 @@ def test_a_page_that_was_not_cited_keeps_some_words_beside_many_that_were() -> N
     other = source("t1-0", "https://billing.example", title="Billing")
     previous = left(Knowledge(pages, [*pages, other], [], [], texts), limit=16_000)
     assert ["A pause is a new run."] in [s["quotes"] for s in previous["sources"]]
+
+
+def test_a_calculation_that_is_also_its_quote_stands_once() -> None:
+    sum_of_it = "2 × 1000 × 30 = 60000 GB a month"
+    source = Source(id="p0-2", kind="document", title="sum", url="", provider="code",
+                    quotes=[sum_of_it, sum_of_it])  # fmt: skip
+    shown = previous_lines(Previous(sources=[source], places=[]), 1000)
+    assert shown.count(sum_of_it) == 1

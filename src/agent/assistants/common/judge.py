@@ -159,10 +159,18 @@ def _words_of(name: str, source: Source, texts: Mapping[str, str]) -> list[str]:
     """Return a source's words, its title and date first: quotes may be a model's, where text is."""
     title = source["title"]
     dated = " ".join(filter(None, [title, (source.get("published") or "")[:10]]))
-    text = texts.get(name, "")
-    # What an earlier turn left begins with the title already.
+    # What an earlier turn left begins with the title already, and so do pages.
+    text = _below(title, texts.get(name, ""))
     quotes = [quote.removeprefix(title).lstrip() or quote for quote in source["quotes"]]
-    return ["\n".join([dated, *([text] if text else quotes)])]
+    return ["\n".join(filter(None, [dated, *([text] if texts.get(name) else quotes)]))]
+
+
+def _below(title: str, text: str) -> str:
+    """Return what stands below a title, also where a page says that once more."""
+    for _ in range(2):
+        if title and text[len(title) : len(title) + 1] in ("", "\n"):
+            text = text.removeprefix(title).lstrip()
+    return text
 
 
 def record_texts(

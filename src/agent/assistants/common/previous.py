@@ -209,9 +209,9 @@ def _head(source: Source) -> str:
 
 
 def _lines(source: Source, noted: str) -> list[str]:
-    """Return a source's lines that are not noted."""
+    """Return a source's lines that are not noted, each once: a calculation is also its quotes."""
     lines = (" ".join(line.split()) for quote in source["quotes"] for line in quote.splitlines())
-    return [line for line in lines if line.rstrip("。.") not in noted]
+    return [line for line in dict.fromkeys(lines) if line.rstrip("。.") not in noted]
 
 
 def _joined(lines: Iterable[str]) -> str:
