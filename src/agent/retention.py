@@ -80,9 +80,10 @@ class ThreadRemains:
         if turn_id := (values.get("turn") or {}).get("id"):
             await self._reply_cache.forget(turn_id)
         await self._workspace.forget(thread_id)
-        await self._shares.forget(thread_id)
         if mine := set(_papers(values)):
             await self._remove_papers(mine - await self._cited_by_others(thread_id))
+        # The last, just before the thread's own rows: who shares meanwhile looks for them then.
+        await self._shares.forget(thread_id)
 
     async def forget_uncited(self, days: int, now: datetime) -> None:
         """Remove what no thread has and that was kept here so many days ago: papers, what was read.

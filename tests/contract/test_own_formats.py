@@ -2,10 +2,14 @@
 
 from datetime import datetime, time, timedelta
 from email.message import EmailMessage
+from io import BytesIO
+from zipfile import ZipFile
 
 import pytest
 
 from agent.knowledge.types import Scope
+from agent.reading.office import read_epub, read_odf
+from agent.reading.parts import MAX_CELLS, table_parts
 from agent.reading.sheets import shown_value
 from tests.support import office_files as files
 from tests.support.knowledge_bench import Bench, bench_fixture  # noqa: F401
@@ -18,6 +22,11 @@ LAUGHS = (
         f'<!ENTITY {b} "{f"&{a};" * 10}">' for a, b in zip("abcdefgh", "bcdefghi", strict=True)
     )
     + "]>"
+)
+
+
+CELL = (
+    '<table:table-cell table:number-columns-repeated="16384"><text:p>w</text:p></table:table-cell>'
 )
 
 
@@ -253,6 +262,24 @@ async def test_what_xml_would_fetch_or_unfold_stays_out(bench: Bench, name: str)
     await bench.ingest(path)
     texts = [hit.chunk["text"] for hit in await bench.base.texts(Scope(), most=1_000_000)]
     assert not any("wordsecret" in text or len(text) > 10_000 for text in texts)
+
+
+def test_a_table_is_as_wide_as_a_row_may_be_whatever_its_file_says() -> None:
+    rows = f"<table:table-row>{CELL * 50}</table:table-row>" * 3
+    sheet = files.open_document("spreadsheet", f"<table:table>{rows}</table:table>")
+    for parts in (read_odf(BytesIO(sheet)), table_parts([["w"] * 5_000] * 3)):
+        lines = [line for part in parts for line in part.text.splitlines() if line[:1] == "|"]
+        assert {line.count("|") for line in lines} == {MAX_CELLS + 1}
+
+
+def test_a_chapter_that_a_book_names_again_and_again_is_read_once() -> None:
+    chapters = ["<html><body><p>wordonce</p></body></html>"]
+    whole = files.book(*chapters)
+    with ZipFile(BytesIO(whole)) as package:
+        named = package.read("O/c.opf").decode()
+    again = named.replace("<spine>", "<spine>" + '<itemref idref="c0"/>' * 1_000)
+    parts = read_epub(BytesIO(files.book(*chapters, **{"O/c.opf": again})))
+    assert [part.text for part in parts].count("wordonce") == 1
 
 
 async def test_pictures_sounds_and_archives_are_left_out_of_folders(bench: Bench) -> None:

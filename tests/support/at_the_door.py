@@ -1,5 +1,6 @@
 """A server behind our guard that says what came through, and requests as browsers send them."""
 
+import asyncio
 from collections.abc import Iterable
 from typing import Any
 
@@ -71,8 +72,10 @@ async def raw(
     parts: Iterable[bytes] = (),
     *,
     rate_limit: RateLimit | None = None,
+    stalls: bool = False,
 ) -> list[Message]:
-    """What no client library sends: headers twice or not at all, web sockets, endless bodies."""
+    """What no client library sends: headers twice or not at all, web sockets, endless bodies, and
+    those that stop before their end."""
     parts = list(parts)
     waiting: list[dict[str, Any]] = [
         {"type": "http.request", "body": part, "more_body": True} for part in parts
@@ -88,6 +91,8 @@ async def raw(
     sent: list[Message] = []
 
     async def receive() -> Message:
+        if stalls and len(waiting) == 1:
+            await asyncio.Event().wait()
         return waiting.pop(0)
 
     async def send(message: Message) -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from agent.server.auth import guard
 from agent.server.auth.api_keys import access
 from agent.server.auth.guard import LARGEST_BODY
 from tests.support.at_the_door import KEY, ask, raw
@@ -227,6 +228,13 @@ async def test_a_body_without_a_length_is_counted() -> None:
     parts = [b"x" * 400_000] * 3
     sent = await raw({"type": "http", "method": "POST"}, [(b"host", b"localhost")], parts)
     assert sent[0]["status"] == 413
+
+
+async def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "_BODY_SECONDS", 0.0)
+    named = [(b"host", b"localhost")]
+    sent = await raw({"type": "http", "method": "POST"}, named, [b"{"], stalls=True)
+    assert sent[0]["status"] == 408
 
 
 async def test_a_web_socket_that_says_too_much_at_once_is_left() -> None:

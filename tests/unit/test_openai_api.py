@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -170,7 +171,27 @@ async def test_a_refusal_at_the_door_is_in_openai_s_shape_too(
     assert reply.json()["error"]["message"] == reply.json()["detail"]
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"model": 1}', b"[" * 100_000])
+async def test_a_long_conversation_is_read_in_turns_and_no_other_answer_waits_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read_in = set[str]()
+
+    def read(body: Any) -> Any:
+        read_in.add(threading.current_thread().name)
+        return read_chat(body)
+
+    monkeypatch.setattr(openai_api, "read_chat", read)
+    said = [{"role": "assistant", "content": "<" * 100_000}, *ASK["messages"] * 2]
+    reply = await asked(ServerApi(answered()), monkeypatch, messages=said)
+    assert reply.status_code == 200
+    assert threading.current_thread().name not in read_in
+    assert len(read_in) == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"{", b"[]", b'{"model": 1}', b"[" * 100_000, b'{"model": "%s"}' % (b"x" * 900_000)],
+)
 async def test_what_is_no_request_is_refused_in_one_line(
     monkeypatch: pytest.MonkeyPatch, body: bytes
 ) -> None:
@@ -179,6 +200,7 @@ async def test_what_is_no_request_is_refused_in_one_line(
             reply = await http.post(path, content=body)
             assert reply.status_code == 400
             assert "\n" not in reply.json()["error"]["message"]
+            assert len(reply.content) < 1_000
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,10 @@ class Threads:
         self._values, self._refusal = values, refusal
         self.asked: list[str] = []
 
+    def empty(self) -> None:
+        """Delete what was said on the thread."""
+        self._values = {}
+
     async def __aenter__(self) -> Self:
         return self
 

@@ -167,6 +167,22 @@ async def test_nobody_shares_lists_or_ends_what_of_a_thread_that_is_not_theirs(
     assert len(await kept.of(THREAD)) == 1
 
 
+async def test_a_thread_that_is_deleted_while_it_is_shared_leaves_no_page(
+    monkeypatch: pytest.MonkeyPatch, kept: Shares
+) -> None:
+    api, put = Threads(two_turns()), kept.put
+
+    async def put_late(*row: Any, **days: Any) -> Any:
+        await kept.forget(THREAD)
+        api.empty()
+        return await put(*row, **days)
+
+    monkeypatch.setattr(kept, "put", put_late)
+    async with opened(monkeypatch, api) as http:
+        reply = await http.post(SHARE)
+    assert (reply.status_code, await kept.of(THREAD)) == (404, [])
+
+
 @pytest.mark.parametrize(
     ("body", "status", "words"),
     [

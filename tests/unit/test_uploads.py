@@ -8,12 +8,15 @@ from typing import Any
 
 import httpx
 import pytest
+from blockbuster import blockbuster_ctx
 from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect
 
 from agent.core.calls import Calls
 from agent.knowledge.base import KnowledgeBase, build_knowledge
+from agent.knowledge.files import Destination
 from agent.knowledge.types import Scope
-from agent.knowledge.uploads import safe_name
+from agent.knowledge.uploads import UploadLimits, Uploads, safe_name
 from agent.server import documents
 from agent.server.auth.api_keys import access
 from agent.server.auth.guard import RequestGuard
@@ -123,6 +126,19 @@ async def test_what_cannot_be_read_says_why_and_leaves_nothing(
         assert not await collections(http)
         again = await give(http, name, body)
         assert again.json()["code"] == code
+
+
+async def test_a_connection_that_is_cut_leaves_nothing_and_blocks_no_event_loop(
+    base: KnowledgeBase, tmp_path: Path
+) -> None:
+    async def cut() -> AsyncIterator[bytes]:
+        yield LEASE
+        raise ClientDisconnect
+
+    uploads = Uploads(tmp_path / "uploads", base, UploadLimits(1 << 20, 1 << 20))
+    with blockbuster_ctx(), pytest.raises(ClientDisconnect):
+        await uploads.take(Destination("lease", ""), "Lease.md", cut())
+    assert not left(tmp_path)
 
 
 @pytest.mark.parametrize(

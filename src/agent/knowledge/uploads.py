@@ -148,8 +148,8 @@ class Uploads:
             await asyncio.to_thread(file.write, bytes(waiting))
             await asyncio.to_thread(file.close)
         except BaseException:
-            file.close()
-            path.unlink(missing_ok=True)
+            # In a thread: `langgraph dev` lets nothing wait for a disk in its event loop.
+            await asyncio.to_thread(_discard, file, path)
             raise
         return path
 
@@ -207,6 +207,13 @@ def _part(folder: Path) -> tuple[BinaryIO, Path]:
     private_folder(folder)
     handle, name = tempfile.mkstemp(prefix=_PART, dir=folder)
     return cast(BinaryIO, os.fdopen(handle, "wb")), Path(name)
+
+
+def _discard(file: BinaryIO, path: Path) -> None:
+    try:
+        file.close()
+    finally:
+        path.unlink(missing_ok=True)
 
 
 def _used(folder: Path) -> tuple[int, int]:

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 from agent.reading.encoding import page_text
 from agent.reading.extractors import whole_html
-from agent.reading.parts import CannotRead, FilePart, table_parts
+from agent.reading.parts import MAX_CELLS, CannotRead, FilePart, table_parts
 from agent.reading.word_numbers import WordNumbers
 
 _UNPACKED, _MEMBERS = 256 << 20, 20_000
@@ -330,7 +330,9 @@ def _odf_rows(table: Any) -> Iterator[list[str]]:
             span = left or int(cell.get(f"{_TABLE}number-rows-spanned") or 1)
             if span > 1:
                 above[len(cells)] = (span - 1, text)
-            cells += [text] * _times(cell, "columns", bool(text))
+            cells += [text] * min(_times(cell, "columns", bool(text)), MAX_CELLS - len(cells))
+            if len(cells) >= MAX_CELLS:
+                break
         yield from [cells] * _times(row, "rows", any(cells))
 
 
@@ -366,8 +368,9 @@ def read_epub(file: BinaryIO) -> Iterator[FilePart]:
         for each in book.iter(f"{_OPF}item")
         if "nav" not in (each.get("properties") or "").split()
     }
-    for each in book.iter(f"{_OPF}itemref"):
-        href = unquote(files.get(each.get("idref"), ""))
+    # A book may name a chapter a hundred thousand times; each is read once.
+    for id in dict.fromkeys(each.get("idref") for each in book.iter(f"{_OPF}itemref")):
+        href = unquote(files.get(id, ""))
         name = posixpath.normpath(posixpath.join(posixpath.dirname(root), href))
         if name in locked:
             raise CannotRead("page_encrypted")

@@ -36,7 +36,7 @@ def row_text(cells: Sequence[str]) -> str:
     >>> row_text(["a", "b | c"])
     '| a | b \\\\| c |'
     """
-    kept = (" ".join(cell[:MAX_CELL].split()).replace("|", "\\|") for cell in cells[:MAX_CELLS])
+    kept = (" ".join(cell[:MAX_CELL].split()).replace("|", "\\|") for cell in cells)
     return f"| {' | '.join(kept)} |"
 
 
@@ -44,7 +44,7 @@ def table_parts(rows: Iterable[Sequence[str]], *, page: int | None = None) -> It
     """Yield rows as tables under their first row; lines above it with one cell are its captions."""
     head, waiting, given = "", list[str](), False
     for row in rows:
-        cells = list(row)
+        cells = list(row[:MAX_CELLS])
         while cells and not cells[-1].strip():
             cells.pop()
         if not any(cell.strip() for cell in cells):

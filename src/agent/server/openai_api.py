@@ -29,11 +29,12 @@ from agent.client.run_result import RunResult, spoken
 from agent.core.errors import AgentError, InputError
 from agent.core.faults import MEANT, contained
 from agent.core.outside import parse_json
+from agent.core.processor import SHORT, in_turns
 from agent.core.strings import one_line
 from agent.runs.engine import OWNER
 from agent.server.assistant_call import Call, CallArguments, read_arguments
 from agent.server.auth.admission import check_settings
-from agent.server.auth.api_keys import client_for
+from agent.server.auth.api_keys import OPEN_OWNER, access, client_for, identify
 from agent.server.auth.guard import LARGEST_BODY
 from agent.server.http import NotRead, limited_body, private, security_headers
 from agent.server.mcp_tools import AssistantTool, ToolList
@@ -281,7 +282,7 @@ class OpenAIEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
         try:
-            asked = self._read(await _body(request))
+            asked = await self._asked(request)
         except ClientDisconnect:
             return
         except AgentError as error:
@@ -301,6 +302,17 @@ class OpenAIEndpoint:
         if not begun:
             # Nobody reads it, but the server takes an application without an answer for broken.
             await Response(status_code=_GONE)(scope, receive, send)
+
+    async def _asked(self, request: Request) -> ClientQuestion:
+        """Return what is asked; a body of a megabyte takes the processor for more than a second."""
+        body = await _body(request)
+        if len(body) <= SHORT:
+            return self._read(_parsed(body))
+        owner = identify(request.headers, access()) or OPEN_OWNER
+        try:
+            return await in_turns(lambda: self._read(_parsed(body)), owner)
+        except TimeoutError:
+            raise InputError("body", "takes too long to read") from None
 
     async def _answer(
         self, request: Request, asked: ClientQuestion, stop: anyio.CancelScope, send: Send
@@ -363,12 +375,19 @@ async def _stream(turn: _Turn, reply: Reply, send: Send) -> None:
     await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-async def _body(request: Request) -> Any:
-    """Return what was sent; raise InputError where it cannot be read."""
+async def _body(request: Request) -> bytes:
+    """Return what was sent; raise InputError where it does not come."""
     try:
-        return parse_json(await limited_body(request, LARGEST_BODY))
-    except (NotRead, ValueError):
-        raise InputError("body", "must be JSON, and there within seconds") from None
+        return await limited_body(request, LARGEST_BODY)
+    except NotRead:
+        raise InputError("body", "must be there within seconds") from None
+
+
+def _parsed(body: bytes) -> Any:
+    try:
+        return parse_json(body)
+    except ValueError:
+        raise InputError("body", "must be JSON") from None
 
 
 def _json(body: JsonObject) -> Response:

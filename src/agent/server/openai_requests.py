@@ -56,7 +56,7 @@ class _Message(BaseModel):
 class _Body(BaseModel):
     """Read what both routes have in common; other fields are left aside."""
 
-    model: str = Field(min_length=1)
+    model: str = Field(min_length=1, max_length=200)
     stream: bool | None = None
     user: str | None = None
     metadata: dict[str, Any] | None = None

@@ -55,6 +55,7 @@ async def share(request: Request) -> Response:
         answer = await answer_of(request, wanted["message"])
         page = await html_of(answer.finished, owner)
         made = await _shares().put(answer.thread_id, answer.message_id, page, days=wanted["days"])
+        await _withdraw_if_deleted(request, made, answer.thread_id)
     except InputError as error:
         return _refusal(422, error.message)
     except NoAnswer as error:
@@ -66,6 +67,16 @@ async def share(request: Request) -> Response:
     await audit("share", "accepted", owner, thread=answer.thread_id, days=wanted["days"])
     told = {**_told(made), "this_machine_only": access().open and not access().is_exposed}
     return _json({**told, "shows": answer.shows}, 201)
+
+
+async def _withdraw_if_deleted(request: Request, made: SharedAnswer, thread_id: str) -> None:
+    """Raise NoAnswer where the thread was deleted while its page was written: that goes, too."""
+    try:
+        await answer_of(request, made.message_id)
+    except NoAnswer as error:
+        if error.status == 404:
+            await _shares().forget(thread_id)
+        raise
 
 
 async def shared(request: Request) -> Response:

@@ -8,6 +8,7 @@ the sign-in's among them. Only different keys count: a program that goes on send
 taken away guesses nothing, and must not keep its whole address waiting.
 """
 
+import asyncio
 import hashlib
 import ipaddress
 import logging
@@ -16,6 +17,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import ceil
+from typing import NoReturn
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, HTTPConnection
@@ -134,6 +136,8 @@ def with_cors(origin: str | None, send: Send) -> Send:
 
 LARGEST_BODY = 1_000_000
 """Bytes; the server's own limit is 300 MB."""
+_BODY_SECONDS = 60.0
+"""In which a body has to be there that is no file; a piece of a file has its own time."""
 DOCUMENTS = "/app/documents"
 """Where a file may be given, which is larger than other bodies; it is written as it comes."""
 FILE_TYPE = "application/octet-stream"
@@ -164,6 +168,9 @@ class Refusal:
     headers: Mapping[str, str] = field(default_factory=dict)
     remedy: str = ""
     """What the operator can do about it; for the log alone."""
+
+
+_TOO_SLOW = Refusal(408, "the body did not come in time")
 
 
 def _too_large(most: int) -> Refusal:
@@ -213,24 +220,40 @@ class RequestGuard:
 
 
 class _Body:
-    """Count the bytes of a body; answer 413 and disconnect where they are too many."""
+    """Answer 413 and disconnect where a body has too many bytes, 408 where it is too slow."""
 
     def __init__(self, most: int, scope: Scope, receive: Receive, send: Send) -> None:
         self._most = most
         self._scope, self._receive, self._send = scope, receive, send
         self._bytes = 0
-        self._began = False
+        self._began = self._whole = False
+        self._latest: float | None = None
         self.refusal_sent = False
 
     async def receive(self) -> Message:
-        message = await self._receive()
+        try:
+            async with asyncio.timeout_at(self._deadline()):
+                message = await self._receive()
+        except TimeoutError:
+            await self._end(_TOO_SLOW)
+        self._whole = not message.get("more_body", False)
         self._bytes += len(message.get("body", b""))
         if self._bytes > self._most:
-            if not (self.refusal_sent or self._began):
-                self.refusal_sent = True
-                await _refuse(_too_large(self._most), self._scope, self._receive, self._send)
-            raise ClientDisconnect
+            await self._end(_too_large(self._most))
         return message
+
+    def _deadline(self) -> float | None:
+        """Return until when a piece is waited for; None for a file, and once the body is there."""
+        if self._whole or self._most > LARGEST_BODY:
+            return None
+        self._latest = self._latest or asyncio.get_running_loop().time() + _BODY_SECONDS
+        return self._latest
+
+    async def _end(self, refusal: Refusal) -> NoReturn:
+        if not (self.refusal_sent or self._began):
+            self.refusal_sent = True
+            await _refuse(refusal, self._scope, self._receive, self._send)
+        raise ClientDisconnect
 
     async def send(self, message: Message) -> None:
         if not self.refusal_sent:
