@@ -4,7 +4,6 @@ A statement is known by its place, never by its words: a cell that was changed i
 stand elsewhere, too, is new all the same.
 """
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from string import ascii_lowercase
@@ -302,13 +301,13 @@ def _row_edited(text: str, cell: Statement, words: str) -> _Change:
     words = " ".join(words.split())
     if not words:
         return _Change(begin, min(end + 1, len(text)), "")
-    is_row = words.startswith("|") and len(_BAR.findall(words)) == len(
-        _BAR.findall(text[begin:end])
-    )
+    is_row = words.startswith("|") and _bars(words) == _bars(text[begin:end])
     return _Change(begin, end, words if is_row else text[begin:end])
 
 
-_BAR = re.compile(r"(?<!\\)\|")
+def _bars(row: str) -> int:
+    """Return how many bars part the cells of a row: one that is written \\| is a cell's own."""
+    return row.count("|") - row.count("\\|")
 
 
 def _begun(statements: Sequence[Statement], words: str) -> _Change:
