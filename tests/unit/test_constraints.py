@@ -6,6 +6,7 @@ import pytest
 
 from agent.evidence.constraints import (
     check,
+    grouped_lines,
     is_of_no_kind_searched,
     judged,
     valid_constraints,
@@ -142,6 +143,24 @@ def test_the_lines_a_writer_sees_carry_the_verdict_in_its_language() -> None:
     shown = judged([record(cost=110.0), record("乙")], {"max_cost": 100}, "en")
     assert place_lines(shown, "en").splitlines()[1].endswith("fails: ¥110 a head, above ¥100")
     assert "| price a person unknown" in place_lines(shown, "en")
+
+
+def test_a_writer_sees_what_fits_apart_from_what_does_not_and_what_is_unknown() -> None:
+    demands = Constraints(max_cost=100, kind="restaurant")
+    found = [
+        record("Dear", cost=110.0), record("Priceless"), record("Cheap", cost=90.0, category="餐厅")
+    ]  # fmt: skip
+    lines = grouped_lines(judged(found, demands, "en"), "en").splitlines()
+    fit, unknown, failing = (
+        say(f"constraints.groups.{name}", "en") for name in ("satisfied", "unknown", "violated")
+    )
+    assert [line.partition(" | ")[0].split("] ")[-1] for line in lines] == [
+        fit, "Cheap", unknown, "Priceless", failing, "Dear"
+    ]  # fmt: skip
+    assert lines[1].endswith(" | meets: ¥90 a head, within ¥100"), "its kind stands there already"
+    assert grouped_lines(found, "en") == place_lines(found, "en"), "nothing was demanded"
+    alike = judged(found[:1], demands, "en")
+    assert grouped_lines(alike, "en") == place_lines(alike, "en"), "there is nothing to tell apart"
 
 
 def test_places_of_a_question_without_demands_are_left_as_they_are() -> None:

@@ -10,7 +10,7 @@ from typing import Any, Literal, cast, get_args
 from agent.evidence.hours import DAY_MINUTES, EVERY_DAY, Hours, Opening, hours_of
 from agent.evidence.places import is_area
 from agent.evidence.queries import clean_text
-from agent.evidence.records import cost_words, hours_text, kind_text
+from agent.evidence.records import cost_words, hours_text, kind_text, place_lines
 from agent.evidence.types import Constraints, Place, PlaceKind, PlaceVerdict, Suits
 from agent.texts import Language, in_script, say
 
@@ -124,7 +124,9 @@ def _is_open(hours: Sequence[Opening], day: int, minute: int | None) -> bool:
 
 
 _SMALL_HOURS = 5 * 60
-DemandOutcome = Literal["satisfied", "violated", "unknown"]
+DemandOutcome = Literal["satisfied", "unknown", "violated"]
+"""In the order in which places are shown: by the worst that a demand comes to."""
+_GROUPS = get_args(DemandOutcome)
 _FITS: dict[Suits, tuple[str, str]] = {
     "children": (
         r"亲子|儿童|少年|游乐|动物园|海洋馆|水族|科技馆|自然博物|玩具|乐高|主题公园"
@@ -197,7 +199,25 @@ def fitting(places: Sequence[Place], constraints: Constraints, language: Languag
     return sum(_rank(place) < _VIOLATED for place in judged(places, constraints, language))
 
 
-_VIOLATED = 2
+def grouped_lines(places: Sequence[Place], language: Language) -> str:
+    """Return one line a place for a writer, under whether the places fit what is demanded.
+
+    A place that fails a demand, in one list with those that fit, was numbered among the hits.
+    """
+    groups: dict[str, list[Place]] = {}
+    for place in places:
+        name = _GROUPS[_rank(place)] if place.get("verdicts") else "beside"
+        groups.setdefault(name, []).append(place)
+    if len(groups.keys() - {"beside"}) < _MIXED:
+        return place_lines(places, language)
+    return "\n".join(
+        f"{say(f'constraints.groups.{name}', language)}\n{place_lines(group, language)}"
+        for name, group in groups.items()
+    )
+
+
+_MIXED = 2
+_VIOLATED = _GROUPS.index("violated")
 
 
 def name_suits(name: str, constraints: Constraints) -> bool:
@@ -208,8 +228,7 @@ def name_suits(name: str, constraints: Constraints) -> bool:
 
 
 def _rank(place: Place) -> int:
-    outcomes = {verdict["verdict"] for verdict in place.get("verdicts", [])}
-    return _VIOLATED if "violated" in outcomes else 1 if "unknown" in outcomes else 0
+    return max((_GROUPS.index(each["verdict"]) for each in place.get("verdicts", [])), default=0)
 
 
 def _costs(place: Place, constraints: Constraints, language: Language) -> Iterator[PlaceVerdict]:

@@ -157,7 +157,7 @@ def place_facts(place: Place, language: Language) -> str:
         cost_text(place, language),
         hours_text(place, language),
         *(in_script(part, language) for part in _where(place)),
-        *_verdict_texts(place.get("verdicts", []), language),
+        *_verdict_texts(filter(_is_news, place.get("verdicts", [])), language),
     )
     return " | ".join(fact for fact in facts if fact)
 
@@ -194,6 +194,11 @@ def verdict_texts(place: Place, language: Language) -> list[str]:
         or (verdict["constraint"] != "kind" and verdict["field"] not in ("name", ""))
     ]
     return _verdict_texts(told, language)
+
+
+def _is_news(verdict: PlaceVerdict) -> bool:
+    """Return whether a verdict says more than the place's kind, which stands in its line."""
+    return (verdict["constraint"], verdict["verdict"]) != ("kind", "satisfied")
 
 
 def _verdict_texts(verdicts: Iterable[PlaceVerdict], language: Language) -> list[str]:

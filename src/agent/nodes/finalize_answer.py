@@ -21,13 +21,13 @@ from agent.assistants.common.writer import MessageParts, refuse_if_all_failed, w
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.progress import Emit
+from agent.evidence.constraints import grouped_lines
 from agent.evidence.grounding import says_not_found
 from agent.evidence.mentions import mentioned
 from agent.evidence.outing.text import day_lines, outing_lines, outing_remarks, outing_section
 from agent.evidence.records import (
     one_a_city,
     place_facts,
-    place_lines,
     route_lines,
     route_text,
     weather_lines,
@@ -196,7 +196,7 @@ def _prompt(draft: Draft, state: OverallState) -> list[BaseMessage]:
         "question": draft.turn["question"],
         "findings": findings,
         "sources": sources,
-        "places": place_lines(draft.places[:_SHOWN_PLACES], language),
+        "places": grouped_lines(draft.places[:_SHOWN_PLACES], language),
         "routes": route_lines(state.get("routes", []), language),
         "weather": weather_lines(state.get("weather", []), language),
         "outing": outing_lines(outing, language) if (outing := state.get("outing")) else "",
