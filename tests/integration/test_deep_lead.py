@@ -206,7 +206,7 @@ async def test_a_report_shows_all_lines_of_a_calculation_that_it_cites() -> None
         state = await research(lab)
     text = str(answer_of(state).text)
     body = strip_references(text)
-    assert "```\n417 × 3 = 1251 元\n417*3*2 = 2502 元\n```\n\n[1]" in body
+    assert "**[1]\n\n```\n417 × 3 = 1251 元\n417*3*2 = 2502 元\n```" in body
     assert body.count(f"**{say('deep_research.calculated', 'zh')}**") == 1
     assert "1668" not in text, "what is not cited is not shown"
 
