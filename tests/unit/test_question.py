@@ -25,10 +25,10 @@ def turn(question: str, near: Any = None) -> Turn:
 
 
 def read(
-    question: str, previous: Previous = NO_PREVIOUS, setting: Any = None, **reply: Any
+    text: str, /, previous: Previous = NO_PREVIOUS, setting: Any = None, **reply: Any
 ) -> Asked:
     written = SearchQueryList.model_validate({"query": [], **reply})
-    return asked(written, question, turn(question), previous, setting or Configuration())
+    return asked(written, text, turn(text), previous, setting or Configuration())
 
 
 def test_what_a_model_leaves_out_is_nothing_and_no_rules_guess() -> None:
@@ -37,6 +37,18 @@ def test_what_a_model_leaves_out_is_nothing_and_no_rules_guess() -> None:
     assert found.outing is None
     assert (found.day, found.needs, found.reply, found.only_own_documents) == ("", None, "", False)
     assert found.queries[0]["map"] == {**found.queries[0]["map"], **MAP}  # type: ignore[dict-item]
+
+
+LAW = {"query": "民法典 第七百一十三条 承租人自行维修"}
+
+
+def test_a_query_in_the_law_s_words_stays_beside_one_in_the_asker_s() -> None:
+    found = read("房东不修漏水，修理费谁出", query=[{"query": "漏水 修理费"}, LAW])
+    assert [one["query"] for one in found.queries] == ["漏水 修理费", LAW["query"]]
+    found = read("房东不修漏水，修理费谁出", query=[LAW], question="承租人自行维修的费用由谁承担")
+    assert [one["query"] for one in found.queries] == [LAW["query"]]
+    found = read("房东不修漏水，修理费谁出", query=[{"query": "第二个问题"}])
+    assert [one["query"] for one in found.queries] == ["房东不修漏水，修理费谁出"]
 
 
 def test_a_day_is_planned_where_the_model_says_so_and_the_setting_lets_it() -> None:

@@ -79,7 +79,10 @@ def asked(
     """Return what a model read of a question, checked and bounded; `material` is what it read."""
     tag, stated = written.language, written.constraints
     plans = [each for each in written.query if is_visible(each.query)][: turn["count"]]
-    plans = [each for each in plans if not shares_nothing(each.query, material, tag)]
+    # A statute's words share none with a tenant's: one is dropped only where all are strange.
+    about = f"{material}\n{written.question}"
+    if all(shares_nothing(each.query, about, tag) for each in plans):
+        plans = []
     reader = language_of_answer(tag, turn["question"]) if tag else reader_language(turn)
     queries = drop_seen(plan_queries(plans, configuration, turn["near"], reader=reader), [])
     outing, replans = _outing(written, previous, configuration, any_query=bool(queries))
