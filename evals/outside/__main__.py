@@ -3,9 +3,10 @@
 Nothing of the sets is bundled. DIR holds, as far as they are there: `recognizers/*.json`
 (microsoft/Recognizers-Text, Specs), `wice/*.jsonl` (ryokamoi/wice), `crosswoz/`
 (thu-coai/CrossWOZ), `xquad/` (google-deepmind/xquad), `humaneval/` (openai/human-eval), `osm_*/`
-(extracts of OpenStreetMap, with `osmium` installed). Of the first two develop on the odd rows,
-report the even ones. The judge of the claims is played: `--prompts TO` writes what it is shown,
-`--replies FROM` reads its replies.
+(extracts of OpenStreetMap, with `osmium` installed), `mobilitybench/` (AMAP-ML/MobilityBench, the
+sample, which has no licence; with `tasks.jsonl` where somebody wrote the map's tasks).
+Of the first two develop on the odd rows, report the even ones. The judge of the claims is played:
+`--prompts TO` writes what it is shown, `--replies FROM` reads its replies.
 """
 
 import argparse
@@ -13,7 +14,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from evals.outside import crosswoz, humaneval, osm, recognizers, wice, xquad
+from evals.outside import crosswoz, humaneval, mobility, osm, recognizers, wice, xquad
 
 
 def main() -> None:
@@ -35,6 +36,9 @@ def main() -> None:
     if (folder / "crosswoz").is_dir():
         print("# places asked for, and demands on them")
         print(*crosswoz.report(folder / "crosswoz"), sep="\n")
+    if (folder / "mobilitybench").is_dir():
+        print("# what a map is asked for")
+        print(*mobility.report(folder / "mobilitybench", verbose=arguments.verbose), sep="\n")
     for extract in osm.extracts(folder):
         print(f"# opening hours of {extract.name}")
         print(*osm.report(extract, verbose=arguments.verbose), sep="\n")

@@ -424,8 +424,9 @@ async def test_straight_lines_are_measured_without_asking_anybody(world: World) 
     assert len(world.lab.service.requests) == asked
 
 
-async def test_that_a_map_has_no_timetables_is_told_below_the_answer() -> None:
+async def test_what_a_map_cannot_do_is_the_first_sentence_of_the_answer_and_told_once() -> None:
     way = {"intent": "route", "origin": STATION, "destination": "Uferpark", "mode": "transit"}
+    way["wishes"] = ["there by 9"]
     async with laboratory() as lab, osm_world() as world:
         services = replace(lab.services, maps=world.maps)
         lab = Lab(services, build_graph(lambda: services).compile(checkpointer=InMemorySaver()))
@@ -433,9 +434,14 @@ async def test_that_a_map_has_no_timetables_is_told_below_the_answer() -> None:
         lab.gemini.llm = llm = Spoken(generate_query=[plan(asked)])
         state = await lab.ask(f"How do I get from {STATION} to Uferpark by tram?")
         [shown] = llm.prompts("reflection")
-    told_so = say("map.no_timetables.walking", "en")
-    assert told_so in shown
-    assert told_so in str(answer_of(state).text)
+    unmet = say("map.unmet", "en", wishes="there by 9", map="OpenStreetMap")
+    both = f"{say('map.no_timetables.walking', 'en')}; {unmet}"
+    assert say("missing.said", "en", text=unmet) in shown
+    text = str(answer_of(state).text)
+    notice, first, *_ = text.split("\n\n")
+    assert notice.startswith("> ")
+    assert first == say("answer.first", "en", text=both)
+    assert text.count(unmet) == 1
 
 
 @pytest.mark.parametrize(
@@ -493,11 +499,33 @@ async def test_amap_goes_from_each_named_place_to_the_next() -> None:
             {**task, "via": ["故宫博物院"], "mode": "walking", "wishes": ["不走地下通道"]}, "zh"
         )
     assert [(route["origin"], route["destination"]) for route in result.routes] == [
-        ("天安门", "故宫博物院"), ("故宫博物院", "王府井"),
+        ("天安门", "故宫博物院"), ("故宫博物院", "王府井"), ("天安门", "故宫博物院 → 王府井"),
     ]  # fmt: skip
+    *legs, total = result.routes
+    assert total["distance_m"] == sum(leg["distance_m"] or 0 for leg in legs)
+    assert total["duration_s"] == sum(leg["duration_s"] or 0 for leg in legs)
+    assert [step["distance_m"] for step in total["steps"]] == [leg["distance_m"] for leg in legs]
     assert [gap["message"] for gap in result.gaps if gap["code"] == "map_unmet"] == [
         say("map.unmet", "zh", wishes="不走地下通道", map="高德地图")
     ]
+
+
+async def test_what_a_map_cannot_tell_of_a_place_is_said_beside_what_it_knows(
+    world: World,
+) -> None:
+    task = valid_map_task({"intent": "poi", "place": "Uferpark", "wishes": ["traffic now"]})
+    result = await world.result(dict(task or {}))
+    assert [place["name"] for place in result.places] == ["Uferpark"]
+    assert [gap["message"] for gap in result.gaps] == [
+        say("map.untold", "en", wishes="traffic now", map="OpenStreetMap")
+    ]
+
+
+def test_a_task_keeps_every_stop_and_wish() -> None:
+    via, wishes = [f"stop {n}" for n in range(5)], [f"wish {n}" for n in range(5)]
+    task = valid_map_task({"intent": "route", "destination": "x", "via": via, "wishes": wishes})
+    assert task is not None
+    assert (task.get("via"), task.get("wishes")) == (via, wishes)
 
 
 async def test_where_the_asker_is_needs_no_place(world: World) -> None:

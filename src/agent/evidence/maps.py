@@ -6,8 +6,8 @@ from typing import Any, get_args
 from agent.evidence.queries import clean_text
 from agent.evidence.types import MapIntent, MapTask, TravelMode
 
-_MAX_NAME, _MAX_KEYWORDS = 80, 3
-_WAYS = ("route", "distance")
+_MAX_NAME, _MAX_KEYWORDS, _MAX_WISHES = 80, 3, 8
+WAYS = ("route", "distance")
 _DEFAULT_RADIUS_M, _MIN_RADIUS_M, _MAX_RADIUS_M = 2000, 100, 50_000
 
 
@@ -26,9 +26,9 @@ def valid_map_task(candidate: Mapping[str, Any]) -> MapTask | None:
     task["keywords"] = _words(candidate.get("keywords"))
     if country := _country(candidate.get("country")):
         task["country"] = country
-    if intent in _WAYS and (via := _words(candidate.get("via"))):
+    if intent in WAYS and (via := _words(candidate.get("via"), _MAX_WISHES)):
         task["via"] = via
-    if intent in _WAYS and (wishes := _words(candidate.get("wishes"))):
+    if wishes := _words(candidate.get("wishes"), _MAX_WISHES):
         task["wishes"] = wishes
     mode = candidate.get("mode")
     task["mode"] = mode if mode in get_args(TravelMode) else None
@@ -66,7 +66,7 @@ def _country(value: object) -> str | None:
     return code if len(code) == 2 and code.isascii() and code.isalpha() else None
 
 
-def _words(value: object) -> list[str]:
+def _words(value: object, most: int = _MAX_KEYWORDS) -> list[str]:
     items = value if isinstance(value, list | tuple) else [value]
     cleaned = [clean_text(item, _MAX_NAME) for item in items if isinstance(item, str)]
-    return list(dict.fromkeys(word for word in cleaned if word))[:_MAX_KEYWORDS]
+    return list(dict.fromkeys(word for word in cleaned if word))[:most]

@@ -346,9 +346,9 @@ class MapTask(TypedDict):
     destination: NotRequired[str | None]
     mode: NotRequired[TravelMode | None]
     via: NotRequired[list[str]]
-    """Places that a way goes over, at most three."""
+    """Places that a way goes over, at most eight."""
     wishes: NotRequired[list[str]]
-    """What else is wished of a way, in words: no motorway, there by nine."""
+    """What else is wished, in words: no motorway, there by nine, the traffic now."""
 
 
 class Query(TypedDict):

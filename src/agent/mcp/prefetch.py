@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from agent.core.errors import AgentError, BudgetExceeded, ProviderError, ProviderRefused
 from agent.core.faults import contained
 from agent.evidence.geo import distance_text
+from agent.evidence.maps import WAYS
 from agent.evidence.records import map_title
 from agent.evidence.types import Gap, MapIntent, MapTask
 from agent.mcp.records import (
@@ -72,6 +73,8 @@ class Prefetch:
         result = self._result
         drop_budget_gaps(result)
         result.complete = bool(result.places or result.routes or result.weather)
+        if result.complete or result.open_for_tools:
+            self._tell_unmet()
         log.info(
             "map: %s: %d places of %d hits, %d routes, %d forecasts, %d gaps",
             self._task["intent"], len(result.places), len(result.places) + len(result.hits),
@@ -102,12 +105,13 @@ class Prefetch:
         self._result.gaps.append(Gap(query=query, provider=provider, code=code, message=message))
 
     def _tell_unmet(self) -> None:
-        """Note what is wished of a way that the map's service takes no account of."""
+        """Note what else is wished that the map's service takes no account of, or cannot tell."""
         if wishes := self._task.get("wishes"):
             language = self._options.language
             words = say("punctuation.comma", language).join(wishes)
             name = map_title(self._records.provider, language)
-            self._remark("map_unmet", say("map.unmet", language, wishes=words, map=name))
+            key = "map.unmet" if self._task["intent"] in WAYS else "map.untold"
+            self._remark("map_unmet", say(key, language, wishes=words, map=name))
 
     def _tell_widened(self, metres: int) -> None:
         """Note that few places lay within so many metres, so that farther ones are shown, too."""

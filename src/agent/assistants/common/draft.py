@@ -8,6 +8,7 @@ from agent.assistants.common.claims import Checked, ClaimCheck
 from agent.assistants.common.gaps import (
     brought_by_map,
     model_gaps,
+    said_first,
     with_recovered,
 )
 from agent.assistants.common.judge import WAITING, Judge, Reviser, evidence_of
@@ -161,9 +162,10 @@ class Draft:
 
     @property
     def notice(self) -> str:
-        """Return that this is sample data, as it stands before everything else; or nothing."""
+        """Return what stands before everything else: that this is sample data, what no map did."""
         notice = self.services.answer_notice(self.turn["question"], self.turn["language"])
-        return f"> {notice}\n\n" if notice else ""
+        first = said_first(self.state.get("gaps", []), self.language)
+        return "".join(f"{part}\n\n" for part in (f"> {notice}" if notice else "", first) if part)
 
     def nothing_found(self, looked_for: Sequence[str]) -> str:
         """Return the answer where no source has anything on the question, with what was tried."""

@@ -46,6 +46,8 @@ _NO_SOURCE = {"no_documents", "attachments_unread", "model_weak", "model_no_tool
 """Codes of what is told of a run, though nothing was asked in vain."""
 _GENERAL = ("limit", "max_searches", "max_map_calls", "web")
 """What a model that has all it needs may leave unsaid; a map that failed is said."""
+_SAID_FIRST = {"map_unmet", "map_no_timetables"}
+"""Codes of what the map cannot do of what was wished: it stands before the text."""
 _MAP_ASKS = {"map_needs_place"}
 """Codes of a map that was not asked for want of a place."""
 _WEB = frozenset({"web", *LABELS})
@@ -77,7 +79,18 @@ def _content(gap: Gap, language: Language, *, mapped: bool) -> str:
     """Return what a gap says of the matter itself; of one of several searches its query counts."""
     if gap["code"].startswith("model_"):
         return ""
+    if gap["code"] in _SAID_FIRST:
+        return say("missing.said", language, text=inert(gap["message"]))
     return gap["message"] if gap["code"] in _FOUND_NOTHING else _note(gap, language, mapped=mapped)
+
+
+def said_first(gaps: Sequence[Gap], language: Language) -> str:
+    """Return in one sentence what the map could not do of what was wished; else nothing."""
+    told = [inert(gap["message"]).rstrip("。. ") for gap in gaps if gap["code"] in _SAID_FIRST]
+    if not told:
+        return ""
+    text = say("punctuation.semicolon", language).join(dict.fromkeys(told))
+    return say("answer.first", language, text=text)
 
 
 def answered_empty(gaps: Sequence[Gap]) -> bool:
@@ -137,7 +150,8 @@ def reader_note(
     untold = [
         gap
         for gap in readers_gaps(gaps)
-        if not (tells_of_none and gap["code"] in _FOUND_NOTHING - TASK_GAPS)
+        if gap["code"] not in _SAID_FIRST
+        and not (tells_of_none and gap["code"] in _FOUND_NOTHING - TASK_GAPS)
         and not (gap["code"] in TASK_GAPS and _says_not_found(text, gap["query"]))
         and not (gap["code"] == "notes_lack" and _says_not_found(text, gap["message"], _SAID))
     ]

@@ -11,7 +11,7 @@ from typing import Any
 from agent.core.errors import AgentError, ProviderError, ProviderRefused
 from agent.evidence.constraints import fitting, name_suits
 from agent.evidence.geo import distance_m, location_in, parse_lnglat
-from agent.evidence.types import Location, MapIntent, MapTask, Point, TravelMode
+from agent.evidence.types import Location, MapIntent, MapTask, Point, Route, TravelMode
 from agent.evidence.vocabulary import chinese_keyword
 from agent.mcp.amap.install import PROVIDER
 from agent.mcp.amap.records import AmapReader, PlaceHits, hit_of, interleaved, location_of, records
@@ -309,17 +309,15 @@ class AmapPrefetch(Prefetch):
     async def _route(self) -> None:
         """Enter the way; one over other places is the ways from each to the next."""
         start, end = await self._ends()
-        between = [
-            await self._located(place, self._city, wide=True) for place in self._task.get("via", [])
-        ]
-        self._tell_unmet()
-        stops = [start, *between, end]
+        stops = [start, *[await self._end(place) for place in self._task.get("via", [])], end]
         straight = sum(_apart(one, other) for one, other in pairwise(stops))
         usual: TravelMode = "walking" if straight < WALKABLE_M else "driving"
-        for one, other in pairwise(stops):
-            await self._leg(one, other, self._task.get("mode") or usual)
+        mode: TravelMode = self._task.get("mode") or usual
+        legs = [await self._leg(one, other, mode) for one, other in pairwise(stops)]
+        if len(legs) > 1:
+            self._reader.add_total(legs)
 
-    async def _leg(self, start: ResolvedPlace, end: ResolvedPlace, mode: TravelMode) -> None:
+    async def _leg(self, start: ResolvedPlace, end: ResolvedPlace, mode: TravelMode) -> Route:
         tool = ROUTE_TOOLS[mode]
         arguments = {"origin": start.text, "destination": end.text}
         if self._task["intent"] == "distance" and mode in ("walking", "driving"):
@@ -338,6 +336,7 @@ class AmapPrefetch(Prefetch):
         )
         if route is None:
             raise ProviderRefused(PROVIDER, "no way between the two", code="map_no_route")
+        return route
 
     async def _ends(self) -> tuple[ResolvedPlace, ResolvedPlace]:
         origin = one_line_of(self._task.get("origin"))
@@ -346,16 +345,17 @@ class AmapPrefetch(Prefetch):
         if destination is None or (origin is None and near is None):
             raise self._no_place()
 
-        async def end(text: str | None) -> ResolvedPlace:
-            if near and (text is None or means_here(text)):
-                return here(near, self._options.language)
-            try:
-                return await self._located(text or "", self._city, wide=True)
-            except ProviderRefused:
-                self._unknown_end = text
-                raise
+        return await self._end(origin), await self._end(destination)
 
-        return await end(origin), await end(destination)
+    async def _end(self, text: str | None) -> ResolvedPlace:
+        near = self._options.near
+        if near and (text is None or means_here(text)):
+            return here(near, self._options.language)
+        try:
+            return await self._located(text or "", self._city, wide=True)
+        except ProviderRefused:
+            self._unknown_end = text
+            raise
 
     async def _weather(self) -> None:
         city = self._city or chinese_city(self._place)

@@ -461,6 +461,30 @@ class AmapReader:
         )
         return self.records.add_route(route)
 
+    def add_total(self, legs: Sequence[Route]) -> Route:
+        """Enter the way over all legs: their lengths and times summed, each leg a step."""
+        lengths, times = [leg["distance_m"] for leg in legs], [leg["duration_s"] for leg in legs]
+        stops = [legs[0]["origin"], *(leg["destination"] for leg in legs)]
+        route = Route(
+            id=f"{PROVIDER}:over:{'+'.join(leg['id'] for leg in legs)}",
+            mode=legs[0]["mode"],
+            origin=stops[0],
+            destination=" → ".join(stops[1:]),
+            distance_m=None if None in lengths else sum(filter(None, lengths)),
+            duration_s=None if None in times else sum(filter(None, times)),
+            steps=[
+                RouteStep(
+                    instruction=f"{leg['origin']} → {leg['destination']}",
+                    distance_m=leg["distance_m"],
+                )
+                for leg in legs
+            ],
+            url=legs[0]["url"],
+            source="",
+            fetched_at="",
+        )
+        return self.records.add_route(route)
+
     def add_weather(self, reply: dict[str, Any]) -> Weather | None:
         """Enter a city's forecast; return None where there is none."""
         city, days = text_or_none(reply.get("city")), days_of(reply)

@@ -119,8 +119,7 @@ class OsmPrefetch(Prefetch):
 
     async def _route(self) -> None:
         start, end = await self._end("origin"), await self._end("destination")
-        between = [await self._located(place, self._city) for place in self._task.get("via", [])]
-        self._tell_unmet()
+        between = [await self._end_at(place) for place in self._task.get("via", [])]
         a, b = start.location, end.location
         straight = distance_m((a["lng"], a["lat"]), (b["lng"], b["lat"]))
         usual: TravelMode = "walking" if straight < WALKABLE_M else "driving"
@@ -141,10 +140,15 @@ class OsmPrefetch(Prefetch):
     async def _end(self, which: str) -> OsmSpot:
         text = one_line_of(str(self._task.get(which) or ""))
         text = text or (self._place if which == "destination" else None)
-        if self._options.near and (means_here(text) or (text is None and which == "origin")):
+        if self._options.near and text is None and which == "origin":
             return self._here()
         if text is None:
             raise self._no_place()
+        return await self._end_at(text)
+
+    async def _end_at(self, text: str) -> OsmSpot:
+        if self._options.near and means_here(text):
+            return self._here()
         try:
             return await self._located(text, self._city)
         except ProviderRefused:
