@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
+from urllib.parse import urlsplit
 
 import platformdirs
 from dotenv import load_dotenv, set_key
@@ -247,7 +248,7 @@ class Settings(AccessSettings, RetentionSettings):
     @field_validator("openai_base_url", "google_gemini_base_url", "embedding_base_url")
     @classmethod
     def _address(cls, value: str | None) -> str | None:
-        if value is None or re.fullmatch(r"https?://[^\s/][^\s]*", value):
+        if value is None or (re.fullmatch(r"https?://[^\s/][^\s]*", value) and _has_host(value)):
             return value
         raise PydanticCustomError(
             "no_address", "must begin with http:// or https://, without blanks"
@@ -341,6 +342,14 @@ def _read(kind: type[_Read], overrides: dict[str, Any]) -> _Read:
 def user_env_file() -> Path:
     """Return the file of `tanlu config`, which counts in every folder."""
     return platformdirs.user_config_path("tanlu") / "env"
+
+
+def _has_host(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        return bool(parts.hostname) and parts.port != 0  # Reading a wrong port raises, too.
+    except ValueError:
+        return False
 
 
 def keep_user_setting(name: str, value: str) -> None:

@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from agent import settings as settings_module
 from agent.sample.server import start_sample_services
-from agent.server.auth.api_keys import access
+from agent.server.auth.api_keys import STUDIO, access
 from agent.server.auth.guard import RequestGuard
 from agent.server.connect import FIELDS, connect
 from agent.settings import Settings
@@ -114,3 +114,16 @@ async def test_a_page_of_others_cannot_connect(kept: Path) -> None:
         for header in ({"origin": "https://elsewhere.example"}, {"sec-fetch-site": "cross-site"}):
             reply = await http.post("/app/connect", json={"GEMINI_API_KEY": SECRET}, headers=header)
             assert reply.status_code == 403
+
+
+async def test_no_other_page_connects_even_where_it_may_call_the_server(
+    model: str, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Studio's may call any open server, and would choose where later questions are sent."""
+    monkeypatch.setenv("TANLU_CORS_ORIGINS", "https://chat.example.org")
+    async with door() as http:
+        for origin in (STUDIO, "https://chat.example.org"):
+            reply = await http.post("/app/connect", json=given(model), headers={"origin": origin})
+            assert (reply.status_code, text_of(kept)) == (403, "")
+        own = {"origin": "http://127.0.0.1:2024"}
+        assert (await http.post("/app/connect", json=given(model), headers=own)).status_code == 200

@@ -102,7 +102,11 @@ def test_a_key_that_no_service_has_given_out_is_refused_by_its_name(
     assert key not in str(caught.value)
 
 
-@pytest.mark.parametrize("address", ["api.example/v1", "https://api .example/v1", "https:///v1"])
+@pytest.mark.parametrize(
+    "address",
+    ["api.example/v1", "https://api .example/v1", "https:///v1", "http://[bad", "https://a:99999",
+     "http://user@", "http://:80/v1"],
+)  # fmt: skip
 def test_what_is_no_address_of_a_model_is_refused_by_its_name(
     monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:

@@ -21,6 +21,7 @@ from agent.mcp.map import ask_here
 from agent.models.probe import probe
 from agent.server.auth.api_keys import access
 from agent.server.auth.audit import audit
+from agent.server.auth.guard import of_own_page
 from agent.server.http import NotRead, limited_body, private, security_headers
 from agent.services import build_services, close_process_services
 from agent.settings import Settings, keep_user_setting, read_settings
@@ -54,6 +55,9 @@ def can_connect(settings: Settings | None) -> bool:
 async def connect(request: Request) -> JSONResponse:
     """Try what was sent, keep it, and answer from live data from now on."""
     try:
+        # Studio's page may call an open server, and could have later questions sent anywhere.
+        if not of_own_page(request):
+            return _json({"detail": "keys are taken from the server's own page only"}, 403)
         given = await _given(request)
         async with _trying, asyncio.timeout(_TRY_SECONDS):
             if not can_connect(read_settings()):

@@ -392,6 +392,12 @@ def _led_here(connection: HTTPConnection) -> bool:
     return not linked or followed != ("GET", "navigate", "document")
 
 
+def of_own_page(connection: HTTPConnection) -> bool:
+    """Return whether no page but the server's own asks; a program says nothing of a page."""
+    origin = _origin(connection)
+    return "origin" not in connection.headers or bool(origin and _own(origin, connection))
+
+
 def _own(origin: Origin, connection: HTTPConnection) -> bool:
     host = _host(connection)
     return host is not None and origin.is_of(host, connection.scope["scheme"])
