@@ -43,7 +43,11 @@ def test_one_asks_and_reads_without_a_pointer(visit: Visits) -> None:
     page.keyboard.press("/")
     expect(question_box(page)).to_be_focused()
     page.keyboard.press("ArrowUp")
-    expect(question_box(page)).to_have_value(ZH)
+    editor = part(page, "edit").get_by_role("textbox")
+    expect(editor).to_be_focused()
+    expect(editor).to_have_value(ZH)
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="修改问题或重新提问")).to_be_focused()
 
 
 def test_the_list_is_one_stop_and_is_worked_by_keys(visit: Visits, server: DevServer) -> None:
@@ -199,8 +203,10 @@ def test_everything_has_a_name(visit: Visits, thread: str, width: int) -> None:
     ends(page.locator("article.turn"))
     page.locator("a.cite").first.click()
     assert nameless(page) == []
+    page.keyboard.press("Escape")
     page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
-    page.locator(".place-line").first.click()
+    # What was unfolded at the top covers it.
+    page.locator(".place-line").first.dispatch_event("click")
     assert nameless(page) == []
     question_box(page).focus()
     part(page, "near").get_by_role("button").first.click()
@@ -225,7 +231,7 @@ def test_a_page_in_english_is_english(visit: Visits, thread: str) -> None:
     expect(page.locator("html")).to_have_attribute("lang", "en")
     assert nameless(page) == []
     ours = page.locator(
-        ".button, .tabs button, label:not(:has([lang])), h3, summary, .notice"
+        ".button:not([lang]), .tabs button, label:not(:has([lang])), h3, summary, .notice"
     ).all_inner_texts()
     assert len(ours) > 10
     assert [text for text in ours if re.search("[\u4e00-\u9fff]", text)] == []
