@@ -96,3 +96,30 @@ def test_a_sum_that_is_right_or_of_which_a_term_is_not_known_is_left(text: str) 
     [one] = statements(text, MARKED)
     [outcome] = proved([one], {}, PRICES)
     assert outcome.verdict == "unchecked"
+
+
+CHAINS = evidence(
+    w0_0="大巴每辆 1,350 元，高速费每车 60 元，学生 215 人，5 辆。门票 20 元，学生餐 18 元。",
+    w1_0="预付三成 186,000 元，已累计付 558,000 元。",
+)
+TRIP = "车费 1,350 × 5 = 6,750 元，加门票 20 元、学生餐 18 元[^w0-0]，人均 {} 元。"
+REST = "已付 558,000 元[^w1-0]，合同总价 186,000 ÷ 0.3 = 620,000 元，余款 {} 元。"
+INVENTED = "车费 7,777 ÷ 215 = 36.2 元，加门票 20 元、学生餐 18 元[^w0-0]，人均 {} 元。"
+
+
+@pytest.mark.parametrize(
+    ("text", "calc", "right", "wrong", "spans"),
+    [
+        (TRIP, "(1350+60)*5/215+20+18", "70.79", "69.4", ["69.4 元"]),
+        (REST, "186000/0.3-558000", "62,000", "124,000", ["124,000 元"]),
+        (INVENTED, "(1350+60)*5/215+20+18", "70.79", "69.4", ["7,777", "69.4 元"]),
+    ],
+)
+def test_the_wrong_end_of_a_chain_is_accused_with_what_the_sum_gives(
+    text: str, calc: str, right: str, wrong: str, spans: list[str]
+) -> None:
+    _, found = judge(text.format(wrong), CHAINS, v="c", p=["1.1", "2.1"], calc=calc)
+    assert [*found.spans] == spans
+    assert found.value.startswith(f"{calc} = {right}")
+    _, sound = judge(text.format(right), CHAINS, v="c", p=["1.1", "2.1"], calc=calc)
+    assert not sound.value

@@ -33,7 +33,6 @@ from agent.evidence.claims.proof import (
     LEAVES_OUT,
     Outcome,
     WrongFigure,
-    exchanged,
     proved,
     repeating,
     revised,
@@ -42,6 +41,7 @@ from agent.evidence.claims.proof import (
 from agent.evidence.claims.rewording import (
     as_borne,
     as_supported,
+    exchanged,
     following,
     reworded,
     shown_by_code,

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from itertools import product
 from typing import Literal
 
@@ -263,9 +264,12 @@ def _proved(
     if letter == "o":
         return Outcome("own")
     if letter == "c":
+        summed = _computed(statement, ruling, passages, evidence, known)
         if invented := invented_term(statement, passages, evidence, known):
-            return Outcome("missing", (invented,), passages)
-        return _computed(statement, ruling, passages, evidence, known)
+            # What was shown to be no result is accused beside it, with what the sum gives.
+            also = summed if summed.value else Outcome("missing", passages=passages)
+            return replace(also, spans=tuple(dict.fromkeys((invented, *also.spans))))
+        return summed
     if letter == "s":
         return _supported(statement, passages, evidence, known.sound)
     spans = tuple(span for words in ruling.bad if (span := span_in(words, statement.plain)))
@@ -505,19 +509,32 @@ def _computed(
         rest = [f for f in rest if not any(tells(f, part, statement.plain) for part in parts)]
         own = [f for f in rest if not _stands(f, [*stand, *known.shown], evidence)]
         return _beside_a_right_sum(own, statement, passages)
+    parts = [part for formula in formulas for part in parts_of(formula)]
+    # Of a range, one end may be right; so may what a chain goes through.
+    rest = [f for f in rest if not any(tells(f, part, statement.plain) for part in parts)]
     strange = _in_place_of_a_result(rest, statement, passages, evidence, known)
+    if not strange:
+        # The end of a chain stands behind its last "=", not at once.
+        sums_end = max(map(statement.plain.rfind, "=＝≈"))
+        ends = (f for f in rest if f.start > sums_end)
+        strange = [f for f in ends if not _stands(f, [*stand, *known.shown], evidence)]
     if not strange and all(is_plain(n) or {*forms_of(n)} & values_of(own) for n in terms):
         # Whoever tells each term tells the result, too.
         strange = rest
-    # Of a range, one end may be right.
-    strange = [f for f in strange
-               if not any(tells(f, n, statement.plain) for n in results.values())]  # fmt: skip
-    is_day = all(day_of(formula, result) for formula, result in results.items())
-    if len(strange) == 1 and is_day == bool(strange[0].date) and strange[0].clock is None:
-        right = right_result(strange[0], next(iter(untold.values())))
-        return Outcome("missing", (strange[0].text,), passages, value=next(iter(untold)),
-                       right=((strange[0].text, right),) if right else ())  # fmt: skip
-    return Outcome("unchecked", passages=passages)
+    return _not_the_result(strange, untold, passages)
+
+
+def _not_the_result(
+    strange: Sequence[Figure], untold: Mapping[str, Decimal], passages: tuple[Passage, ...]
+) -> Outcome:
+    """Return a sum as missing where one figure alone stands in its result's place."""
+    is_day = all(day_of(formula, result) for formula, result in untold.items())
+    if len(strange) != 1 or is_day != bool(strange[0].date) or strange[0].clock is not None:
+        return Outcome("unchecked", passages=passages)
+    (written, result), figure = next(iter(untold.items())), strange[0].text
+    right = right_result(strange[0], result)
+    return Outcome("missing", (figure,), passages, value=written,
+                   right=((figure, right),) if right else ())  # fmt: skip
 
 
 def _beside_a_right_sum(
@@ -580,15 +597,3 @@ def revised(outcome: Outcome, again: Outcome | None, wording: str) -> Outcome:
     if again is None or again.verdict not in ("supported", "computed", "own"):
         return outcome
     return replace(outcome, revised=wording, passages=again.passages or outcome.passages)
-
-
-def exchanged(before: Statement, after: Statement, evidence: Evidence) -> WrongFigure | None:
-    """Return the one figure that a new wording has in the place of another, as wrong."""
-    told = (KNOWN, *before.cited, *after.cited)
-    there = [f for p in evidence.passages if p.source in told for f in p.figures]
-    old, new = figures(before.plain), figures(after.plain)
-    gone = distinct(f for f in old if not any(same(f, other) for other in [*new, *there]))
-    come = distinct(f for f in new if not any(same(f, other) for other in old))
-    if len(gone) != 1 or len(come) != 1 or gone[0].kind != come[0].kind:
-        return None
-    return WrongFigure(gone[0].text, come[0].text, frozenset((*before.cited, *after.cited)))

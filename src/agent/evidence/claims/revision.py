@@ -14,8 +14,8 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 from agent.evidence.claims.corrected import left_out
 from agent.evidence.claims.judging import with_citations
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
-from agent.evidence.claims.proof import Outcome, WrongFigure, exchanged
-from agent.evidence.claims.rewording import passages_of
+from agent.evidence.claims.proof import Outcome, WrongFigure
+from agent.evidence.claims.rewording import exchanged, passages_of
 from agent.evidence.claims.statements import ITEM, MARKED, Notation, Splitter, Statement
 from agent.evidence.figures import figures
 

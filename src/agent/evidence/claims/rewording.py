@@ -13,8 +13,9 @@ from agent.evidence.claims.citing import cite_of
 from agent.evidence.claims.corrected import cited_anew
 from agent.evidence.claims.judging import refers_back, statements_block, with_citations
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
-from agent.evidence.claims.proof import LEAVES_OUT, Outcome, is_sound_fix, span_in
+from agent.evidence.claims.proof import LEAVES_OUT, Outcome, WrongFigure, is_sound_fix, span_in
 from agent.evidence.claims.statements import CONTEXT, Notation, Splitter, Statement
+from agent.evidence.figures import distinct, figures, same
 from agent.evidence.language import fold
 
 Failing = tuple[Statement, Outcome]
@@ -201,3 +202,15 @@ def following(statements: Sequence[Statement], at: int, new: Statement | None) -
         return replace(after, context=before.context)
     above = after.context.removesuffix(before.plain[-CONTEXT:])
     return replace(after, context=above + new.plain[-CONTEXT:])
+
+
+def exchanged(before: Statement, after: Statement, evidence: Evidence) -> WrongFigure | None:
+    """Return the one figure that a new wording has in the place of another, as wrong."""
+    told = (KNOWN, *before.cited, *after.cited)
+    there = [f for p in evidence.passages if p.source in told for f in p.figures]
+    old, new = figures(before.plain), figures(after.plain)
+    gone = distinct(f for f in old if not any(same(f, other) for other in [*new, *there]))
+    come = distinct(f for f in new if not any(same(f, other) for other in old))
+    if len(gone) != 1 or len(come) != 1 or gone[0].kind != come[0].kind:
+        return None
+    return WrongFigure(gone[0].text, come[0].text, frozenset((*before.cited, *after.cited)))
