@@ -141,6 +141,21 @@ async def test_a_connection_that_is_cut_leaves_nothing_and_blocks_no_event_loop(
     assert not left(tmp_path)
 
 
+async def test_a_file_whose_reading_was_killed_is_listed_and_can_be_removed(
+    base: KnowledgeBase, tmp_path: Path
+) -> None:
+    async with door() as http:
+        await give(http, "Lease.md", LEASE, collection="other")
+        (folder := tmp_path / "uploads" / "of-" / "in-lease").mkdir()
+        (folder / "Half.md").write_bytes(LEASE)
+        (file,) = (await collections(http))["lease"]["files"]
+        assert (file["name"], file["passages"], file["uploaded"]) == ("Half.md", 0, True)
+        params = {"collection": "lease", "file": file["id"]}
+        assert (await http.delete(PATH, params=params)).json() == {"removed": 1}
+        assert (await collections(http)).keys() == {"other"}
+    assert left(tmp_path) == ["Lease.md"]
+
+
 @pytest.mark.parametrize(
     ("name", "kept"),
     [

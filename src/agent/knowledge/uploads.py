@@ -33,6 +33,7 @@ _LONGEST_NAME: Final = 150
 _PIECE: Final = 1 << 20
 _READ_SECONDS: Final = 600.0
 _PART: Final = ".part-"
+_IN: Final = "in-"
 _STALE_SECONDS: Final = 3600.0
 
 
@@ -82,9 +83,11 @@ class Uploads:
             one = names.setdefault(each["name"], {"name": each["name"], "own": False, "count": 0})
             one["own"] = one["own"] or each["owner"] == owner
             one["count"] += each["documents"]
+        for name in await asyncio.to_thread(self._given, owner):
+            names.setdefault(name, {"name": name, "own": True, "count": 0})
         for name, one in names.items():
             one["files"] = await self._files(Destination(name, owner), one["count"])
-        return list(names.values())
+        return [one for one in names.values() if one["count"] or one["files"]]
 
     async def used(self, owner: str) -> int:
         """Return the bytes that an owner's files take."""
@@ -105,7 +108,13 @@ class Uploads:
         return self._folder / f"of-{owner}"
 
     def _collection(self, target: Destination) -> Path:
-        return self._owner(target.owner) / f"in-{target.collection}"
+        return self._owner(target.owner) / f"{_IN}{target.collection}"
+
+    def _given(self, owner: str) -> list[str]:
+        """Return the collections that an owner has given a file to."""
+        with contextlib.suppress(OSError):
+            return sorted(path.name.removeprefix(_IN) for path in self._owner(owner).iterdir())
+        return []
 
     def _present(self, target: Destination) -> dict[str, Path]:
         """Return the uploaded files of a collection by the ids of their documents."""
@@ -118,13 +127,16 @@ class Uploads:
         if count > MOST_LISTED:
             return []
         present = await asyncio.to_thread(self._present, target)
-        files: dict[str, dict[str, Any]] = {}
+        # Where a server was killed as it read a file, that is there, and counts, without documents.
+        files: dict[str, dict[str, Any]] = {
+            id: {"id": id, "name": path.name, "passages": 0, "uploaded": True}
+            for id, path in present.items()
+        }
         scope = Scope((target.collection,), target.owner)
         for document in await self._knowledge.documents(scope):
             id = document["id"].partition("-")[0]
-            file = files.setdefault(id, {"id": id, "name": document["path"], "passages": 0})
-            file["passages"] += document["chunks"]
-            file["uploaded"] = id in present
+            new = {"id": id, "name": document["path"], "passages": 0, "uploaded": False}
+            files.setdefault(id, new)["passages"] += document["chunks"]
         return list(files.values())
 
     async def _written(self, folder: Path, owner: str, pieces: AsyncIterator[bytes]) -> Path:
