@@ -261,3 +261,23 @@ def test_what_everybody_asks_of_places_is_found_without_a_model(row: dict[str, A
 def test_what_the_person_has_to_say_first_is_known(row: dict[str, Any]) -> None:
     found = "place" if needs_place(row["query"]) else ""
     assert ("origin" if needs_origin(row["query"]) else found) == row["needs"]
+
+
+@pytest.mark.parametrize(
+    ("question", "ends"),
+    [
+        ("从前门到西单不要坐2号线怎么走", ("前门", "西单")),
+        ("从北京西站骑行到天安门", ("北京西站", "天安门")),
+        ("去锦绣名苑坐公交不要22路怎么走", None),
+        ("坐公交去锦绣名苑，不想坐安惠22路怎么走？", None),
+        ("从西单坐地铁2号线内环到鼓楼大街怎么走？", None),
+        ("知道离西单商场有多远", None),
+        ("明天上午九点要到达西单商场，坐地铁怎么走", None),
+    ],
+)
+def test_no_way_begins_or_ends_at_a_line_a_verb_or_a_wish(
+    question: str, ends: tuple[str, str] | None
+) -> None:
+    task = map_task_by_rules(question)
+    way = task if task and task["intent"] in ("route", "distance") else None
+    assert (way and (way["origin"], way["destination"])) == ends

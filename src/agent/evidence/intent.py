@@ -125,13 +125,17 @@ def extract_place(text: str) -> tuple[str, str | None] | None:
     return (f"{point[0]},{point[1]}", None) if point else _extract_place(plain)
 
 
+_NO_ENDS = ("要", "不", "想", "知道", "骑行", "步行")
+
+
 def map_task_by_rules(text: str) -> MapTask | None:
     """Return the map task of a query; None if the map does not help."""
     if not detect_location_query(text):
         return None
     plain, (place, city) = _plain(text), extract_place(text) or (None, None)
     if _is_route(plain) and (task := _route_task(plain, place, city)):
-        return valid_map_task(task)
+        ends = filter(None, (task["origin"], task["destination"]))
+        return None if any(map(_is_no_end, ends)) else valid_map_task(task)
     proposal: dict[str, Any] = {"place": place, "city": city}
     proposal["intent"] = _intent(plain, place, city)
     if proposal["intent"] in ("nearby", "area"):
@@ -157,6 +161,13 @@ def _is_route(plain: str) -> bool:
     if ends := route_ends(plain):
         return _known_place(ends.origin) or _known_place(ends.destination)
     return bool(TO_DESTINATION.search(plain)) and _known_place(plain)
+
+
+def _is_no_end(name: str) -> bool:
+    """Return whether words are no place to go from or to: 401路, 10号线外环, 知道, 明天要."""
+    line = name.removesuffix("外环").removesuffix("内环")
+    numbered = line.removesuffix("号线").removesuffix("路")
+    return name.endswith(_NO_ENDS) or (numbered != name and numbered[-1:].isdigit())
 
 
 def _route_task(plain: str, place: str | None, city: str | None) -> dict[str, Any] | None:
