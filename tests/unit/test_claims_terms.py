@@ -123,3 +123,15 @@ def test_the_wrong_end_of_a_chain_is_accused_with_what_the_sum_gives(
     assert found.value.startswith(f"{calc} = {right}")
     _, sound = judge(text.format(right), CHAINS, v="c", p=["1.1", "2.1"], calc=calc)
     assert not sound.value
+
+
+def test_a_total_that_another_statement_s_sum_gives_is_not_accused() -> None:
+    pumps = evidence(w0_0="units 512,000, cable 84,000, radiators 65,600; connection 148,000")
+    first = "Heat pumps cost {} against 148,000[^w0-0]."
+    for total, fails in (("661,600", False), ("641,600", True)):
+        text = f"{first.format(total)}\n\nTogether, units, cable and radiators: {total}[^w0-0]."
+        found = statements(text, MARKED)
+        rulings = {0: Ruling(v="p", p=["1.1"], bad=[total]),
+                   1: Ruling(v="c", p=["1.1"], calc="512000+84000+65600")}  # fmt: skip
+        outcome, _ = proved(found, rulings, pumps)
+        assert outcome.fails is fails

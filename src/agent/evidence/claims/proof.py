@@ -282,7 +282,8 @@ def _proved(
         return Outcome("unchecked")
     # A hedge is dropped where the words stand and the passage's others do not.
     if not any(span_in(ruling.says, passage.text) for passage in passages):
-        spans = tuple(span for span in spans if not _is_borne(span, statement, evidence))
+        spans = tuple(span for span in spans if not (
+            _is_borne(span, statement, evidence) or known.gives(span)))  # fmt: skip
     cite = cite_of(statement, passages, evidence) if letter == "p" else None
     return Outcome("missing" if spans else "unchecked", spans, passages, cite=cite, fix=fix)
 

@@ -44,6 +44,19 @@ class KnownFigures:
     sound: Sequence[Figure] = ()
     """Of statements that are borne out."""
 
+    def gives(self, span: str) -> bool:
+        """Return whether words are one long number alone that a sum gives: 4,120,910."""
+        told = figures(span)
+        if len(told) != 1 or sum(map(str.isdigit, told[0].text)) < _LONG_RESULT:
+            return False
+        [figure] = told
+        is_alone = not span.replace(figure.text, "").strip(" ,.;，。；")
+        return is_alone and any(figure.value == value for value in self.worked)
+
+
+_LONG_RESULT = 4
+"""Digits with which a number is hardly another's by chance."""
+
 
 def worked_out(rulings: Iterable[Ruling], evidence: Evidence) -> set[Decimal]:
     """Return what the sums give that a judge names, and their parts, of numbers that stand."""
