@@ -106,3 +106,8 @@ def test_a_cell_without_a_source_is_judged_by_those_that_its_row_names_and_few()
 
 
 ROW = "| Bid | Price | Close |\n|---|---|---|\n| A | 40 [^o1-0] | none named |\n"
+
+
+def test_a_short_form_before_a_number_ends_no_statement() -> None:
+    text = "Room 2 needs inv. 1931.204 (see vols. 2 and 3, pp. 14 and 15)[^w0-0]. It hangs alone."
+    assert [one.plain[:6] for one in statements(text, MARKED)] == ["Room 2", "It han"]

@@ -70,7 +70,7 @@ _FOLDED = _Folding()
 _CLOSING = r"[”’\"'」』）)】\]*_`]*"
 _END = re.compile(rf"[。！？!?…]+{_CLOSING}|\.+{_CLOSING}(?=[\s\0]|$)")
 _SHORTENED = re.compile(
-    r"(?:\b(?:mr|mrs|ms|dr|prof|st|nos?|vs|etc|e\.g|i\.e|approx|ca|fig|vol|jr|sr|inc|ltd|co|a\.m|p\.m|al"
+    r"(?:\b(?:mr|mrs|ms|dr|prof|st|nos?|vs|etc|e\.g|i\.e|approx|ca|figs?|vols?|inv|pp|tel|incl|viz|jr|sr|inc|ltd|co|a\.m|p\.m|al"
     r"|cf|op|dept|gen|gov|sen|rep|lt|col|capt|rev|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|u\.s|mt)"
     r"|\b[a-z]|^\s{0,12}\d{1,3})\Z",
     re.IGNORECASE,
