@@ -282,6 +282,15 @@ def test_a_chapter_that_a_book_names_again_and_again_is_read_once() -> None:
     assert [part.text for part in parts].count("wordonce") == 1
 
 
+async def test_a_small_package_unfolds_to_no_more_than_a_large_text_has(bench: Bench) -> None:
+    page = "<html><body>" + f"<p>{'wordagain ' * 500}</p>" * 300 + "</body></html>"
+    body = files.book(*[page] * 5)
+    assert len(body) < 100_000
+    bench.write("again.epub", body)
+    (result,) = (await bench.ingest()).of("read")
+    assert "only its first 2 million characters" in result.note
+
+
 async def test_pictures_sounds_and_archives_are_left_out_of_folders(bench: Bench) -> None:
     bodies = {
         "photo.png": b"\x89PNG\r\n\x1a\n\0\0",

@@ -8,6 +8,7 @@ Runs in the process that reads files (`file_worker`), which may be killed at any
 
 import contextlib
 import logging
+import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -52,6 +53,11 @@ MAX_BYTES: Mapping[str, int] = defaultdict(
 )
 """A file beyond these is too large."""
 _MOST_BAD = 0.1
+_MAX_CHARS = 40_000_000
+_MOST_GROWTH, _LEAST_CHARS = 100, 2_000_000
+"""Characters for a byte of a package, as an owner's room is counted in bytes, and of a small one.
+
+A packed kilobyte can unfold to what fills the knowledge base."""
 
 
 FAILURES: Mapping[str, str] = {
@@ -92,7 +98,9 @@ def read_events(path: str, kind: str, first: int = 1) -> Iterator[ReadEvent]:
         yield from read_table(path)
     elif kind in OF_FILES:
         with open(path, "rb") as file:
-            yield from _part_events(OF_FILES[kind](file), title_of(path))
+            size = os.fstat(file.fileno()).st_size
+            most = min(_MAX_CHARS, max(_LEAST_CHARS, _MOST_GROWTH * size))
+            yield from _part_events(OF_FILES[kind](file), title_of(path), most)
     else:
         with open(path, "rb") as file:
             body = file.read(MAX_BYTES[kind] + 1)
@@ -173,7 +181,9 @@ _BodyReader = Callable[[bytes, str], Iterator[ReadEvent]]
 """Take a file's bytes and its name."""
 
 
-def _part_events(parts: Iterable[FilePart], name: str) -> Iterator[ReadEvent]:
+def _part_events(
+    parts: Iterable[FilePart], name: str, most: int = _MAX_CHARS
+) -> Iterator[ReadEvent]:
     """Yield a document that comes in parts; its title is the one it says, else its file's name."""
     sections, blocks, page = Sections(name), list[Block](), None
     length = flushed = 0
@@ -191,8 +201,8 @@ def _part_events(parts: Iterable[FilePart], name: str) -> Iterator[ReadEvent]:
         text = valid_text(part.text)
         blocks.extend(line_blocks(text) if part.lines else markdown_blocks(text))
         length += len(text)
-        if length > _MAX_CHARS:
-            yield ReadEvent(note=f"only its first {_MAX_CHARS // 1_000_000} million characters")
+        if length > most:
+            yield ReadEvent(note=f"only its first {most // 1_000_000} million characters")
             break
     yield from batches(split(blocks, sections, page=page))
 
@@ -230,7 +240,6 @@ _READERS: Mapping[str, _BodyReader] = {
 _FORGET = 50
 """Pages after which what the parser keeps is dropped."""
 _MAX_BOOKMARKS, _MAX_DEPTH = 2000, 4
-_MAX_CHARS = 40_000_000
 _NO_TITLE = re.compile(
     r"untitled|microsoft (word|powerpoint|excel)|\.(docx?|tex|dvi|indd|pptx?|xlsx?|qxp)$", re.I
 )
