@@ -534,3 +534,15 @@ async def test_where_the_asker_is_needs_no_place(world: World) -> None:
         assert task is not None
         result = await world.result(dict(task), near=HERE)
         assert len(getattr(result, found)) == 1
+
+
+@pytest.mark.usefixtures("map_server_script")
+async def test_amap_too_needs_no_place_where_the_asker_is() -> None:
+    tiananmen = {"lng": 116.3912, "lat": 39.9059}
+    async with both_maps() as maps:
+        world = World(None, maps)  # type: ignore[arg-type]
+        for intent, found in (("regeo", "places"), ("weather", "weather")):
+            result = await world.result(
+                dict(valid_map_task({"intent": intent}) or {}), "zh", near=tiananmen
+            )
+            assert (result.provider, len(getattr(result, found)), result.gaps) == ("amap", 1, [])
