@@ -39,6 +39,8 @@ ROWS = [
     ("Heping Guoju", ": 81 m, 400 m², more than 40 stalls①.", "400 m², more than 40 stalls①."),
     ("Heping Guoju", ": 90 m away, ★4.9†, ¥45.", "90 m away, ★4.9†, ¥45."),
     ("Heping Guoju", ": children below 1.2 m are free, 81 m.", "children below 1.2 m are free."),
+    ("和平菓局", " (Heping, Guoju) is quiet, 81 m①.", "is quiet①."),
+    ("和平菓局", " (quiet), 81 m①.", "(quiet)①."),
     ("和平菓局：雨天首选", "，81 米。", "和平菓局：雨天首选。"),
     ("Heping Guoju", " is 81 m from the corner where the old cinema and the bookshop used to be.",
      "is 81 m from the corner where the old cinema and the bookshop used to be."),

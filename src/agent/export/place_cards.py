@@ -24,6 +24,7 @@ _PRICE = re.compile(r"[¥￥]\s?(\d+)|(\d+)\s?(?:元|yuan)", re.IGNORECASE)
 _HOURS = re.compile(r"\d?\d:\d\d\s?[-–~]\s?(?:次日)?\d?\d:\d\d")
 _MOST_LETTERS, _MOST_WORDS = 8, 4
 _NAME_END = re.compile(r"^[\s,，:：;；·—–-]+")
+_ALIAS = re.compile(r"\s?[(（]((?:[^()（）]|[(（][^()（）]{1,60}[)）]){1,80})[)）]")
 _HAN, _WORD, _LETTERS = (
     re.compile(r"[\u3400-\u9fff]"),
     re.compile("[a-z]+", re.IGNORECASE),
@@ -34,6 +35,9 @@ _MOST_BEFORE = 6
 
 def told_parts(text: str, place: Place, name: int) -> list[tuple[int, int]]:
     """Return the parts of a bullet's text that its card says: its name, and clauses of facts."""
+    # The name in the other language may stand behind, in brackets.
+    alias = _ALIAS.match(text, name) if name else None
+    name = alias.end() if alias and is_name(alias[1], place) else name
     begin = name + (len(found[0]) if name and (found := _NAME_END.match(text[name:])) else 0)
     parts = [(0, begin)] if begin else []
     ends = [found.span() for found in _BETWEEN.finditer(text) if found.start() >= begin]

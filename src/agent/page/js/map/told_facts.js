@@ -10,6 +10,7 @@ const PRICE = /[¥￥]\s?(\d+)|(\d+)\s?(?:元|yuan)/giu;
 const HOURS = /\d?\d:\d\d\s?[-–~]\s?(?:次日)?\d?\d:\d\d/gu;
 /** Beyond these a clause says more than the fact: letters of Chinese, words of others. */
 const MOST_LETTERS = 8, MOST_WORDS = 4;
+const ALIAS = /^\s?[(（]((?:[^()（）]|[(（][^()（）]{1,60}[)）]){1,80})[)）]/u;
 const NAME_END = /^[\s,，:：;；·—–-]+/u;
 
 /**
@@ -21,7 +22,10 @@ const NAME_END = /^[\s,，:：;；·—–-]+/u;
  * @returns {[number, number][]} from the front
  */
 export function toldParts(text, place, name) {
-  const begin = name + (name && (NAME_END.exec(text.slice(name))?.[0].length ?? 0));
+  // The name in the other language may stand behind, in brackets.
+  const alias = name ? ALIAS.exec(text.slice(name)) : null;
+  const end = name + (alias && isName(alias[1], place) ? alias[0].length : 0);
+  const begin = end + (end && (NAME_END.exec(text.slice(end))?.[0].length ?? 0));
   /** @type {[number, number][]} */
   const parts = begin ? [[0, begin]] : [];
   const ends = [...text.matchAll(BETWEEN)].filter(({ index }) => index >= begin)
