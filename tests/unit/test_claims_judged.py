@@ -357,6 +357,32 @@ async def test_who_judges_a_new_wording_sees_what_the_first_ruling_named() -> No
     assert seen == [True]
 
 
+PRICED = Evidence({
+    "w0-0": Record(["串烤店：★4.3，¥85/人，10:00-22:00。"]), "w1-0": Record(["汉堡店 ¥110/人。"]),
+})  # fmt: skip
+
+
+async def test_a_figure_that_nobody_accused_stays_in_the_new_wording() -> None:
+    text = f"串烤店¥85/人，六人510元，10:00-23:00[1]({URL})。"
+    wrong: dict[str, object] = {
+        "v": "x", "p": ["1.1"], "bad": ["10:00-23:00"], "says": "10:00-22:00",
+        "fix": "串烤店¥85/人，六人510元，每天开到22:00 [1]。",
+    }  # fmt: skip
+    done = await checked(text, Reader(**{"23:00": wrong, "22:00": SUPPORTED}), rests_on=PRICED)
+    assert "六人510元，每天开到22:00" in done.text
+    assert "‡" not in done.text
+
+
+async def test_what_says_otherwise_is_not_cited_for_what_is_left() -> None:
+    text = f"串烤店¥85/人，汉堡店¥90/人[1]({URL})。"
+    told: dict[str, object] = {
+        "v": "x", "p": ["2.1"], "bad": ["，汉堡店¥90/人"], "says": "汉堡店 ¥110/人",
+        "fix": "串烤店¥85/人 [1]。",
+    }  # fmt: skip
+    done = await checked(text, Reader(汉堡=told), rests_on=PRICED)
+    assert done.text.startswith(f"串烤店¥85/人[1]({URL})。")
+
+
 async def test_where_one_call_is_served_at_a_time_the_judge_waits_for_the_text() -> None:
     reader, at_once, most = Reader(门票=SUPPORTED), 0, 0
     body = "\n\n".join(f"第{n}句门票60元[1]({URL})。" for n in range(40))

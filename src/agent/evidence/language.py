@@ -104,7 +104,9 @@ def _spans(line: str) -> Iterator[tuple[int, int]]:
     begin = 0
     for match in _END.finditer(line):
         before = line[max(begin, match.start() - _LONGEST_SHORTENED) : match.start()]
-        if match[0][0] == "." and (_SHORTENED.search(before) or _is_ordinal(before, line, match)):
+        ends_unit = _UNIT.search(before) and _CAPITAL.match(line, match.end())
+        is_short = _SHORTENED.search(before) and not ends_unit
+        if match[0][0] == "." and (is_short or _is_ordinal(before, line, match)):
             continue
         if match[0].startswith(("…", "...")) and _OMITS.search(before):
             continue
@@ -117,6 +119,7 @@ def _spans(line: str) -> Iterator[tuple[int, int]]:
     yield from _pieces(line, begin, len(line))
 
 
+_UNIT, _CAPITAL = re.compile(r"\d\s?[mghl]\Z"), re.compile(r"\s+[A-Z]")
 _OMITS = re.compile(r"[\s(\[{（「『]$")
 """Before dots that stand for words left out: SELECT … FROM, f(…)."""
 

@@ -43,6 +43,7 @@ from agent.evidence.claims.rewording import (
     as_supported,
     exchanged,
     following,
+    kept_figures,
     reworded,
     shown_by_code,
 )
@@ -53,6 +54,7 @@ from agent.evidence.claims.statements import (
     numbered,
     statements,
 )
+from agent.evidence.figures import Figure
 from agent.evidence.numbering import source_key
 from agent.evidence.references import references, resolved, with_targets, without_bare_list
 from agent.evidence.types import Source
@@ -333,11 +335,17 @@ class ClaimCheck:
         return text, names, found
 
     async def _proved(
-        self, found: Sequence[Statement], rulings: Mapping[Key, Ruling], evidence: Evidence
+        self,
+        found: Sequence[Statement],
+        rulings: Mapping[Key, Ruling],
+        evidence: Evidence,
+        sound: Sequence[Figure] = (),
     ) -> list[Outcome]:
         by_place = {at: rulings[one.key] for at, one in enumerate(found) if one.key in rulings}
         return await compute(
-            lambda: proved(found, by_place, evidence, self._wrong, among=self.statements),
+            lambda: proved(
+                found, by_place, evidence, self._wrong, among=self.statements, sound=sound
+            ),
             otherwise=lambda: [Outcome("unchecked")] * len(found),
         )
 
@@ -419,8 +427,10 @@ class ClaimCheck:
             if outcome.fails and one.key in self._wordings
         }
         shown = {at: self._shown.get(self.statements[at].key) for at in wordings}
-        again = [new for at, new in wordings.items() if new and not shown[at]]
-        found = iter(await self._proved(again, self._again, evidence))
+        asked = [at for at, new in wordings.items() if new and not shown[at]]
+        kept = [f for at in asked for f in kept_figures(self.statements[at], self.outcomes[at])]
+        again = [one for at in asked if (one := wordings[at])]
+        found = iter(await self._proved(again, self._again, evidence, kept))
         for at, new in wordings.items():
             outcome = (shown[at] or next(found)) if new else None
             words = as_borne(new, outcome, self.notation) if new and outcome else LEAVES_OUT

@@ -90,12 +90,11 @@ def proved(
     wrong: Sequence[WrongFigure] = (),
     *,
     among: Sequence[Statement] = (),
+    sound: Sequence[Figure] = (),
 ) -> list[Outcome]:
     """Return each statement's outcome by its ruling; sums may use what is borne out elsewhere.
 
-    `among` are the statements of the text whose sums are known, too.
-
-    What was shown to be wrong, here or before (`wrong`), is wrong wherever it stands.
+    The sums of `among` are known, too, and the figures of `sound`; `wrong` is so everywhere.
     """
     outcomes = [Outcome("unchecked")] * len(statements)
     own = (statements[at] for at, ruling in rulings.items() if _letter(ruling) == "o")
@@ -103,6 +102,7 @@ def proved(
         distinct(f for one in own for f in figures(one.said)[:_MOST_FIGURES])[:_MOST_SOUND],
         shown_results([*statements, *among]),
         worked_out(rulings.values(), evidence),
+        sound,
     )
     for _ in range(2):
         for place, statement in enumerate(statements):
@@ -112,15 +112,15 @@ def proved(
             if outcome.verdict in ("supported", "computed"):
                 told = figures(statement.said)[:_MOST_FIGURES]
                 known.sound = distinct([*known.sound, *told])[:_MOST_SOUND]
-    outcomes = [
+    by_record = (
         _by_record(statement, evidence) or outcome
         if outcome.verdict == "unchecked"
         else _with_own_record(statement, outcome, evidence)
         for statement, outcome in zip(statements, outcomes, strict=True)
-    ]
+    )
     outcomes = [
         _with_shown_sums(statement, outcome, evidence)
-        for statement, outcome in zip(statements, outcomes, strict=True)
+        for statement, outcome in zip(statements, by_record, strict=True)
     ]
     wrong = [*wrong, *wrong_figures(outcomes, evidence)]
     return _with_sources(statements, repeating(statements, outcomes, evidence, wrong), evidence)

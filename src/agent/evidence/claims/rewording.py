@@ -15,7 +15,7 @@ from agent.evidence.claims.judging import refers_back, statements_block, with_ci
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
 from agent.evidence.claims.proof import LEAVES_OUT, Outcome, WrongFigure, is_sound_fix, span_in
 from agent.evidence.claims.statements import CONTEXT, Notation, Splitter, Statement
-from agent.evidence.figures import distinct, figures, same
+from agent.evidence.figures import Figure, distinct, figures, same
 from agent.evidence.language import fold
 
 Failing = tuple[Statement, Outcome]
@@ -151,9 +151,21 @@ def shown_by_code(before: Statement, after: Statement, outcome: Outcome) -> bool
 
 
 def as_supported(after: Statement, outcome: Outcome, evidence: Evidence) -> Outcome:
-    """Return a wording that code has shown to be borne out by what its ruling names."""
-    cite = cite_of(after, outcome.passages, evidence)
+    """Return a wording that code has shown to be borne out by what its ruling names.
+
+    What says otherwise bears out nothing but its own words: the wording cites what it did.
+    """
+    is_against = outcome.verdict == "contradicted"
+    cite = None if is_against else cite_of(after, outcome.passages, evidence)
     return Outcome("supported", passages=outcome.passages, cite=cite)
+
+
+def kept_figures(before: Statement, outcome: Outcome) -> list[Figure]:
+    """Return the figures of a statement that its ruling did not accuse: a wording may keep them."""
+    rest = before.said
+    for span in outcome.spans:
+        rest = rest.replace(span, " ")
+    return [] if before.plain in outcome.spans else list(figures(rest))
 
 
 def _tokens(text: str) -> list[str]:
