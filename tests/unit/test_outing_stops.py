@@ -196,6 +196,45 @@ def test_one_stays_as_long_as_such_a_place_takes(kind: str, minutes: int):
 
 
 @pytest.mark.parametrize(
+    ("name", "minutes"),
+    [("断桥", 30), ("白堤(西湖)", 30), ("Stone Bridge", 30), ("雍和宫", 90), ("枫桥景区", 90)],
+)
+def test_a_bridge_or_a_gate_is_seen_within_half_an_hour(name: str, minutes: int):
+    assert stay(place(7, name, "风景名胜")) == minutes
+
+
+def test_spots_that_lie_together_are_seen_in_less_time_and_a_temple_beside_them_is_not():
+    """Three spots within 550 m filled five hours."""
+    spots = [place(n, name, "风景名胜") for n, name in ((1, "断桥残雪"), (3, "平湖秋月"))]
+    outing = planned(*spots, place(5, "灵隐寺", "风景名胜"))
+    stays = {
+        stop["name"]: minutes_of(stop["ends"]) - minutes_of(stop["begins"])
+        for stop in outing["stops"]
+    }
+    assert [stays[name] for name in ("断桥残雪", "平湖秋月", "灵隐寺")] == [40, 40, 90]
+    alone = planned(spots[0], place(25, "平湖秋月", "风景名胜"))["stops"][0]
+    assert minutes_of(alone["ends"]) - minutes_of(alone["begins"]) == 90
+
+
+def test_a_coffee_is_had_between_the_sights_where_its_hours_let_it():
+    """It stood at the end of the day, after a way of its own."""
+    sights = [place(1, "断桥", "风景名胜"), place(2, "平湖秋月", "风景名胜")]
+    for at in (0, 9):
+        outing = planned(*sights, place(at, "某咖啡", "咖啡厅"), begins="14:00")
+        assert names(outing)[1] == "某咖啡"
+    late = place(9, "某咖啡", "咖啡厅", hours="周一至周日 16:30-22:00")
+    assert names(planned(*sights, late, begins="14:00"))[-1] == "某咖啡"
+
+
+def test_a_sight_outdoors_is_seen_before_the_sun_sets_where_the_day_begins_before():
+    bridge = place(2, "断桥", "风景名胜")
+    afternoon = planned(place(1, "国家博物馆"), bridge, begins="14:30")
+    assert names(afternoon) == ["断桥", "国家博物馆"]
+    evening = planned(place(1, "国家博物馆"), bridge, begins="18:00")
+    assert "断桥" in names(evening)
+
+
+@pytest.mark.parametrize(
     ("name", "begins", "meal"),
     [("lunch", "11:30", "lunch"), ("dinner", "17:30", "dinner"), ("bar", "18:00", None)],
 )

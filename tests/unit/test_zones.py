@@ -1,10 +1,10 @@
 """A place's clock: by where it is, all of China's being one."""
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 from agent.evidence.types import Location
-from agent.evidence.zones import CHINA, day_there, with_zone, zone_at, zone_named
+from agent.evidence.zones import CHINA, day_there, sunset, with_zone, zone_at, zone_named
 from tests.support.rows import by_examples
 from tests.unit.export_samples import place
 
@@ -29,3 +29,16 @@ def test_a_day_begins_where_the_place_is() -> None:
     moment = datetime(2026, 11, 28, 17, 30, tzinfo=UTC).timestamp()
     days = [day_there(moment, zone_named(name)) for name in ("America/Los_Angeles", "Asia/Tokyo")]
     assert [*days, day_there(moment, CHINA)] == ["2026-11-28", "2026-11-29", "2026-11-29"]
+
+
+def test_the_sun_sets_by_the_clock_of_the_place_and_its_summer_time() -> None:
+    """Held against almanacs, to five minutes."""
+    autumn, summer = date(2026, 11, 28), date(2026, 6, 21)
+    for there, day, hour, minute in (
+        (at(120.15, 30.25), autumn, 16, 58),
+        (at(116.4, 39.9), summer, 19, 46),
+        (at(13.4, 52.5), summer, 21, 33),
+        (at(151.2, -33.87), summer, 16, 54),
+    ):
+        assert abs(sunset(there, day) - (60 * hour + minute)) <= 5
+    assert sunset(at(18.95, 69.65), summer) > sunset(at(18.95, 69.65), autumn)

@@ -1,7 +1,8 @@
 """Tell the clock of a place: its days, its opening hours and plans there are in its time zone."""
 
-from datetime import datetime, timedelta, timezone, tzinfo
+from datetime import date, datetime, timedelta, timezone, tzinfo
 from functools import cache
+from math import acos, cos, degrees, pi, radians, sin
 from zoneinfo import ZoneInfo
 
 import tzfpy
@@ -58,3 +59,18 @@ def with_zone(place: Place) -> Place:
 def day_there(moment: float, zone: tzinfo) -> str:
     """Return the ISO date of a moment (seconds since the epoch) in a zone."""
     return datetime.fromtimestamp(moment, zone).date().isoformat()
+
+
+def sunset(place: Place, day: date) -> int:
+    """Return the minute of the place's day at which the sun sets there, to some five minutes.
+
+    Where it does not set or rise, its lowest or its highest point stands for that.
+    """
+    noon = datetime(day.year, day.month, day.day, 12, tzinfo=zone_of(place))
+    turn = 2 * pi * (day.timetuple().tm_yday - 81) / 365
+    tilt, north = radians(23.44) * sin(turn), radians(place["wgs84"]["lat"])
+    late = 9.87 * sin(2 * turn) - 7.53 * cos(turn) - 1.5 * sin(turn)
+    half = (sin(radians(-0.83)) - sin(north) * sin(tilt)) / (cos(north) * cos(tilt))
+    offset = (noon.utcoffset() or timedelta()).total_seconds() / 60
+    at_noon = 12 * 60 - late - 4 * place["wgs84"]["lng"] + offset
+    return round(at_noon + 4 * degrees(acos(max(-1, min(1, half)))))

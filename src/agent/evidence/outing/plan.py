@@ -27,6 +27,7 @@ from agent.evidence.types import (
     Point,
     Stop,
 )
+from agent.evidence.zones import sunset
 from agent.texts import Language, say
 
 Meal = Literal["lunch", "dinner"]
@@ -61,6 +62,8 @@ class Visit:
     """What the visit adds to a plan, above 0: the plan of the highest sum is the best."""
     counts: bool = True
     """Whether it is one of the most there may be."""
+    is_break: bool = False
+    """Whether one rests there, between two of the others."""
 
 
 @dataclass(frozen=True)
@@ -111,20 +114,22 @@ class _Label:
 
 
 _State = tuple[int, int, frozenset[Meal]]
-"""The visits made (a bit each), the last of them (-1: none), the meals had."""
+"""The visits made (a bit each, and one above them for a break before anything else), the last of
+them (-1: none), the meals had."""
 
 
 def best_plan(day: Day) -> list[Step]:
     """Return the steps of the best plan; none where no visit fits.
 
-    Best is the highest sum of worths, then the earliest end, then the least time on the way.
+    Best is the highest sum of worths, then no break at either end of the day, then the earliest
+    end, then the least time on the way.
     Who is out before a meal's time has that meal before its time is over.
     Raises ValueError for more than MOST_VISITS visits.
     """
     if len(day.visits) > MOST_VISITS:
         raise ValueError(f"at most {MOST_VISITS} visits")
     layer: dict[_State, list[_Label]] = {(0, -1, frozenset()): [_Label(day.begins, 0)]}
-    best: tuple[tuple[int, int, int], _Label] | None = None
+    best: tuple[tuple[int, int, int, int], _Label] | None = None
     while layer:
         following: dict[_State, list[_Label]] = {}
         for state, labels in _with_meals(layer):
@@ -138,11 +143,12 @@ def best_plan(day: Day) -> list[Step]:
     return _trimmed(best[1].steps()) if best else []
 
 
-def _rank(day: Day, state: _State, label: _Label) -> tuple[int, int, int]:
+def _rank(day: Day, state: _State, label: _Label) -> tuple[int, int, int, int]:
     visited, last, _ = state
     worth = sum(visit.worth for at, visit in enumerate(day.visits) if visited >> at & 1)
     back = day.back[last]
-    return -worth, label.leaves + back, label.travel + back
+    misplaced = (visited >> len(day.visits)) + day.visits[last].is_break
+    return -worth, misplaced, label.leaves + back, label.travel + back
 
 
 def _with_meals(
@@ -180,7 +186,8 @@ def _visits_from(day: Day, state: _State, label: _Label) -> Iterator[tuple[_Stat
                 continue
             step = Step(at, begins, ends, window.meal)
             fed = _Label(ends, label.travel + ways[at], step, label)
-            yield (visited | 1 << at, at, had), fed
+            begins_with_break = visit.is_break and not visited
+            yield (visited | 1 << at | begins_with_break << len(day.visits), at, had), fed
 
 
 def _meals_of(visit: Visit, window: Window, begins: int) -> frozenset[Meal]:
@@ -248,6 +255,16 @@ _MINUTES = {
          "茶餐厅"),
 }  # fmt: skip
 _MINUTES_ELSE = 60
+_BREAK = ("咖啡", "茶馆", "茶室", "茶座", "茶艺", "茶楼", "甜品", "冷饮")
+_SIGHT = ("风景", "景点", "名胜", "广场", "观景", "桥")
+_SMALL = (
+    "桥", "堤", "广场", "门", "牌坊", "牌楼", "观景台", "观景点", "亭", "雕塑",
+    "bridge", "causeway", "viewpoint", "square", "gate",
+)  # fmt: skip
+"""How names of sights end that are seen within half an hour."""
+_WITH_ROOMS = tuple("寺庙观塔宫园镇府陵城山馆院监坛窟址岛")
+"""How those end that take their time, whatever is beside them."""
+_SMALL_MINUTES, _BESIDE_MINUTES, _BESIDE_M = 30, 40, 600
 _SHARES = (1, 0.75, 0.5)
 """Of the usual stay, tried in this order until there is time for all that is wanted.
 
@@ -337,10 +354,12 @@ class _Planner:
     ) -> None:
         self._wanted, self._share = wanted, share
         self._wish, self._legs, self._near, self._language = wish, legs, near, language
-        self._weekday = date.fromisoformat(wish["day"]).isoweekday()
+        self._date = date.fromisoformat(wish["day"])
+        self._weekday = self._date.isoweekday()
         self._begins = minutes_of(wish.get("begins", BEGINS))
         self._ends = minutes_of(wish.get("back_by", ENDS))
         self.left_out: list[LeftOut] = []
+        self._all = places
         self._places: list[Place] = []
         self._visits: list[Visit] = []
         for place in _without_far(places, self._leave_out):
@@ -396,7 +415,8 @@ class _Planner:
             if verdict["verdict"] == "violated" and not verdict["constraint"].startswith("open"):
                 self._leave_out(place, "unfit", text=verdict["text"])
                 return None
-        minutes = round(stay(place) * self._share / _STEP) * _STEP
+        usual = min(stay(place), _BESIDE_MINUTES) if self._is_beside(place) else stay(place)
+        minutes = round(usual * self._share / _STEP) * _STEP
         hours = yearly_hours(place)
         opened = _opened(hours, self._weekday)
         if not opened:
@@ -408,7 +428,15 @@ class _Planner:
             return None
         worth = _WORTH_WANTED if place["id"] in self._wanted else _WORTH
         counts = "meals" not in self._wish or not is_meal(place)
-        return Visit(minutes, tuple(windows), worth=worth - len(self._visits), counts=counts)
+        rests = has_any(place["category"] or "", _BREAK)
+        worth -= len(self._visits)
+        return Visit(minutes, tuple(windows), worth=worth, counts=counts, is_break=rests)
+
+    def _is_beside(self, place: Place) -> bool:
+        """Return whether this is one of several spots that lie together: three are no whole day."""
+        here = _lnglat(place)
+        others = [one for one in self._all if _is_spot(one) and one["id"] != place["id"]]
+        return _is_spot(place) and any(distance_m(here, _lnglat(o)) <= _BESIDE_M for o in others)
 
     def _when(self, place: Place) -> dict[str, str]:
         day = say(f"records.weekdays.{self._weekday}", self._language)
@@ -425,6 +453,8 @@ class _Planner:
         if has_any(place["category"] or "", _EVENING):
             first = max(first, _EVENING_BEGINS)
         last = min(last, self._ends - minutes)
+        if _is_spot(place) and (light := sunset(place, self._date) - minutes) >= first:
+            last = min(last, light)
         if is_meal(place):
             meals = [
                 Window(max(first, a), min(last, b), meal)
@@ -509,7 +539,27 @@ def stay(place: Place) -> int:
     if is_meal(place):
         return _MINUTES_ELSE
     about = f"{place['category'] or ''} {place['name']}"
+    if _is_sight(place) and _own_name(place).endswith(_SMALL):
+        return _SMALL_MINUTES
     return next((m for m, words in _MINUTES.items() if has_any(about, words)), _MINUTES_ELSE)
+
+
+def _is_sight(place: Place) -> bool:
+    return has_any(place["category"] or "", _SIGHT)
+
+
+def _own_name(place: Place) -> str:
+    """Return a name without what a map adds to it in brackets."""
+    return place["name"].partition("(")[0].partition("（")[0].strip().casefold()
+
+
+def _is_spot(place: Place) -> bool:
+    """Return whether a sight is one to look at, without rooms to go through."""
+    return _is_sight(place) and not _own_name(place).endswith(_WITH_ROOMS)
+
+
+def _lnglat(place: Place) -> tuple[float, float]:
+    return place["wgs84"]["lng"], place["wgs84"]["lat"]
 
 
 def _opened(hours: Sequence[Opening] | None, weekday: int) -> list[tuple[int, int]]:
@@ -529,7 +579,7 @@ def _without_far(places: list[Place], leave_out: Callable[..., None]) -> list[Pl
     )
     close: list[Place] = []
     for place in places:
-        far = distance_m(middle, (place["wgs84"]["lng"], place["wgs84"]["lat"]))
+        far = distance_m(middle, _lnglat(place))
         if far > _TOO_FAR_M:
             leave_out(place, "far", distance=distance_text(round(far)))
         else:
