@@ -16,7 +16,6 @@ from agent.evidence.types import MapTask
 from agent.mcp.map import Gateway
 from agent.mcp.map_server import DailySearches
 from agent.mcp.records import MapOptions, MapResult
-from agent.texts import say
 from tests.support.map_fixtures import (
     CANARY,
     MapLab,
@@ -196,17 +195,15 @@ async def test_few_hits_widen_the_radius_once(lab: MapLab) -> None:
     assert radii == ["100", "250"]
 
 
-async def test_a_radius_widened_for_more_places_is_said(lab: MapLab) -> None:
+async def test_a_radius_widened_is_not_said_where_what_is_shown_lies_within_it(lab: MapLab) -> None:
+    """ "Too few within 2 km" beside two cafés 85 m away reads as a contradiction."""
     coffee: MapTask = {
         "intent": "nearby", "place": "三里屯", "keywords": ["咖啡"], "radius_m": 2000,
     }  # fmt: skip
     map_result = await lab.map_result(coffee)
     assert map_result.radius_m == 5000
-    [gap] = map_result.gaps
-    assert (gap["code"], gap["message"]) == (
-        "map_widened",
-        say("map.widened", "zh", what="（咖啡）", place="三里屯", near="2.0 km", far="5.0 km"),
-    )
+    assert [place["distance_m"] for place in map_result.places] == [75, 85]
+    assert map_result.gaps == []
 
 
 async def test_near_me_is_the_users_position_in_the_maps_system(lab: MapLab) -> None:

@@ -134,6 +134,11 @@ async def test_few_hits_widen_the_search_and_that_is_told(world: World) -> None:
     result = await world.result(task)
     assert [place["name"] for place in result.places] == ["Mühlen-Apotheke"]
     assert [gap["code"] for gap in result.gaps] == ["map_widened"]
+    [distance], message = [p["distance_m"] for p in result.places], result.gaps[0]["message"]
+    assert (distance or 0) > 500
+    assert "pharmacy" in message
+    assert "500 m" in message
+    assert "1.2 km" in message
 
 
 async def test_a_district_is_searched_within_its_bounds(world: World) -> None:

@@ -94,7 +94,7 @@ def test_a_hotpot_above_the_budget_never_stands_before_one_within_it() -> None:
         "constraint": "max_cost",
         "verdict": "violated",
         "field": "cost",
-        "text": "人均 ¥110，超过 ¥100",
+        "text": "人均 ¥110，略超过 ¥100",
     }
 
 
@@ -139,9 +139,29 @@ def test_of_what_kind_a_place_is_says_its_category_alone(
     assert outcome({"kind": "restaurant"}, category=category) == (expected, "category")
 
 
+@pytest.mark.parametrize(
+    ("demand", "just", "far"),
+    [
+        (Constraints(max_cost=100), {"cost": 104.0}, {"cost": 111.0}),
+        (Constraints(total_cost=400, people=4), {"cost": 105.0}, {"cost": 115.0}),
+        (Constraints(max_distance_m=500), {"distance_m": 510}, {"distance_m": 700}),
+        (Constraints(max_walk_m=500), {"walk_m": 549}, {"walk_m": 551}),
+    ],
+)
+def test_what_lies_a_tenth_beyond_a_limit_is_just_beyond_it(
+    demand: Constraints, just: dict[str, Any], far: dict[str, Any]
+) -> None:
+    for language in ("zh", "en"):
+        words = say("constraints.just_beyond", language)
+        [near], [beyond] = (check(record(**each), demand, language) for each in (just, far))
+        assert near["verdict"] == beyond["verdict"] == "violated"
+        assert words in near["text"]
+        assert words not in beyond["text"]
+
+
 def test_the_lines_a_writer_sees_carry_the_verdict_in_its_language() -> None:
     shown = judged([record(cost=110.0), record("乙")], {"max_cost": 100}, "en")
-    assert place_lines(shown, "en").splitlines()[1].endswith("fails: ¥110 a head, above ¥100")
+    assert place_lines(shown, "en").splitlines()[1].endswith("fails: ¥110 a head, just over ¥100")
     assert "| price a person unknown" in place_lines(shown, "en")
 
 
@@ -237,7 +257,7 @@ def test_what_a_model_writes_wrongly_is_no_constraint() -> None:
 
 def test_a_reader_sees_the_verdicts_in_the_table_and_a_machine_in_the_tools_result() -> None:
     (shown,) = judged([record("火锅", cost=110.0)], {"max_cost": 100}, "zh")
-    assert "不符合：人均 ¥110，超过 ¥100" in place_table([shown], "zh")
+    assert "不符合：人均 ¥110，略超过 ¥100" in place_table([shown], "zh")
     assert "要求" not in place_table([record()], "zh")
     (verdict,) = AnswerPlace.model_validate({**shown, "gcj02": shown["location"]}).verdicts
     assert (verdict.constraint, verdict.verdict) == ("max_cost", "violated")

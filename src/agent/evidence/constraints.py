@@ -268,7 +268,10 @@ def _costs(place: Place, constraints: Constraints, language: Language) -> Iterat
             "people": str(people),
             "sum": f"{(cost or 0) * people:g}",
         }
-        yield _verdict(demand, outcome, "cost", language, **values)
+        over = (cost or 0) * (people if demand == "total_cost" else 1)
+        yield _verdict(
+            demand, outcome, "cost", language, **values, **_beyond(over, bound, language)
+        )
 
 
 def _rating(place: Place, least: float | None, language: Language) -> PlaceVerdict | None:
@@ -289,7 +292,8 @@ def _walk(place: Place, limit: int | None, language: Language) -> PlaceVerdict |
     if (walk := place.get("walk_m")) is not None:
         met: DemandOutcome = "satisfied" if walk <= limit else "violated"
         key = "constraints.max_walk_m.satisfied" if walk <= limit else "constraints.walked_further"
-        text = say(key, language, metres=str(walk), limit=str(limit))
+        beyond = _beyond(walk, limit, language)
+        text = say(key, language, metres=str(walk), limit=str(limit), **beyond)
         return PlaceVerdict(constraint="max_walk_m", verdict=met, field="walk_m", text=text)
     if (within := _within_area(place, "max_walk_m", limit, language)) is not None:
         return within
@@ -325,6 +329,7 @@ def _near(place: Place, limit: int | None, language: Language) -> PlaceVerdict |
     if outcome == "violated" and (within := _within_area(place, "max_distance_m", limit, language)):
         return within
     values = {"metres": str(metres or 0), "limit": str(limit)}
+    values |= _beyond(metres or 0, limit, language)
     return _verdict("max_distance_m", outcome, "distance_m", language, **values)
 
 
@@ -426,6 +431,16 @@ def is_of_no_kind_searched(place: Place) -> bool:
 
 def _kind_searched(keyword: str) -> PlaceKind | None:
     return next((kind for kind, words in _KINDS.items() if re.search(words, keyword, re.I)), None)
+
+
+_JUST_OVER = 1.1
+"""Times a limit, up to which what is beyond it is only just so."""
+
+
+def _beyond(value: float, limit: float, language: Language) -> dict[str, str]:
+    """Return the word for how a value lies beyond a limit: somebody may well take 510 m for 500."""
+    key = "just_beyond" if value <= limit * _JUST_OVER else "beyond"
+    return {"beyond": say(f"constraints.{key}", language)}
 
 
 def _verdict(

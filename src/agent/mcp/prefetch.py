@@ -62,6 +62,7 @@ class Prefetch:
         self._options, self._result = records.options, records.result
         self._place, self._city = one_line_of(task.get("place")), one_line_of(task.get("city"))
         self._unknown_end: str | None = None
+        self._widened_from: int | None = None
 
     async def run(self) -> None:
         """Carry out the plan; a failed source becomes a gap, what is there already stays."""
@@ -71,6 +72,8 @@ class Prefetch:
         except (ProviderError, BudgetExceeded) as error:
             self._gap(error)
         result = self._result
+        if self._widened_from:
+            self._tell_widened(self._widened_from)
         drop_budget_gaps(result)
         result.complete = bool(result.places or result.routes or result.weather)
         if result.complete or result.open_for_tools:
@@ -114,8 +117,14 @@ class Prefetch:
             self._remark("map_unmet", say(key, language, wishes=words, map=name))
 
     def _tell_widened(self, metres: int) -> None:
-        """Note that few places lay within so many metres, so that farther ones are shown, too."""
+        """Note that few places lay within so many metres, so that farther ones are shown, too.
+
+        A place at 1,515 m is read as one within 1.5 km: where there is none farther, it is no news.
+        """
+        lie = [place["distance_m"] for place in self._result.places]
         near, far = distance_text(metres), distance_text(self._result.radius_m)
+        if lie and all(m is not None and (m <= metres or distance_text(m) == near) for m in lie):
+            return
         language, place = self._options.language, self._result.centre_name or ""
         # Four car parks within 2 km are no contradiction to too few cafés.
         words = say("punctuation.comma", language).join(self._named_keywords().values())

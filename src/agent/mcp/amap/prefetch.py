@@ -249,7 +249,7 @@ class AmapPrefetch(Prefetch):
             result.radius_m = min(int(radius * WIDER), RADIUS_M[1])
             wider = await self._around(anchor, words)
             if sum(map(len, wider)) > sum(map(len, searches)):
-                self._tell_widened(radius)
+                self._widened_from = radius
             searches = wider if any(wider) else searches
         await self._look_up(searches, words)
 

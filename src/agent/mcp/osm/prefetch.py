@@ -83,7 +83,7 @@ class OsmPrefetch(Prefetch):
             result.radius_m = min(int(near * WIDER), _RADIUS_M[1])
             wider = await self._searched(spot)
             if len(wider) > len(rows):
-                self._tell_widened(near)
+                self._widened_from = near
                 rows = wider
         return self._enter(rows)
 
