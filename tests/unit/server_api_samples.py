@@ -62,6 +62,7 @@ class ServerApi:
         self.assistants = self.threads = self.runs = self
         self.found: list[dict[str, Any]] = [assistant("agent", "system")]
         self.sent: dict[str, Any] = {}
+        self.schemas_asked: list[str] = []
         self.cancelled: list[str] = []
         self.noted: dict[str, Any] = {}
         self.hangs = False
@@ -77,6 +78,8 @@ class ServerApi:
         return self.found
 
     async def get_schemas(self, assistant_id: str) -> dict[str, Any]:
+        self.schemas_asked.append(assistant_id)
+        await asyncio.sleep(0)
         return {"input_schema": SCHEMA, "context_schema": {}}
 
     async def create(self, *given: str, **options: Any) -> dict[str, str]:

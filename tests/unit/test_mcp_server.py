@@ -3,17 +3,19 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import jsonschema
 import pytest
+from langgraph_sdk.client import LangGraphClient
 from mcp.types import INVALID_PARAMS, PARSE_ERROR
 
+from agent.assistants.registry import ASSISTANTS
 from agent.server import assistant_call, mcp_endpoint
 from agent.server.mcp_call import CallProgress
 from agent.server.mcp_endpoint import McpEndpoint
-from agent.server.mcp_tools import output_schema
+from agent.server.mcp_tools import ToolList, output_schema
 from tests.support.mcp_client import HEADERS, events, message
 from tests.unit.server_api_samples import THREAD, Part, ServerApi, answered, assistant, use_stand_in
 
@@ -172,8 +174,8 @@ async def test_names_are_what_clients_allow_and_the_server_s_own_are_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     api = ServerApi()
-    mine = [assistant("agent"), assistant("地图"), assistant("Short answers!", description=None),
-            assistant("search")]  # fmt: skip
+    short = assistant("Short answers!", description=None, graph_id="short")
+    mine = [assistant("agent"), assistant("地图"), short, assistant("search")]
     api.found = [*mine, *api.found]
     async with serving(api, monkeypatch) as http:
         (reply,) = events(await http.post("/mcp", json=message("tools/list", 1), headers=HEADERS))
@@ -182,7 +184,7 @@ async def test_names_are_what_clients_allow_and_the_server_s_own_are_kept(
     assert set(tools) == {"agent", ids[0], ids[1], "Shortanswers", ids[3], "search", "fetch"}
     assert tools["search"]["inputSchema"]["required"] == ["query"]
     assert "the question as `question`" in tools["agent"]["description"]
-    taken = tools["agent"]["inputSchema"]["properties"]
+    taken = tools["Shortanswers"]["inputSchema"]["properties"]
     assert set(taken) == {"question", "thread_id", "user_location"}
     assert taken["user_location"] == {"type": "object", "properties": {}}
 
@@ -230,3 +232,19 @@ async def test_before_the_start_it_says_so(monkeypatch: pytest.MonkeyPatch) -> N
     async with httpx.AsyncClient(transport=httpx.ASGITransport(McpEndpoint())) as http:
         reply = await http.post("http://test/mcp", json=asking(), headers=HEADERS)
     assert reply.status_code == 503
+
+
+async def test_twenty_first_callers_have_no_schema_made_twice_and_none_of_our_own_assistants(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    use_stand_in(monkeypatch)
+    api = ServerApi()
+    other = assistant("other", graph_id="other")
+    own = [assistant(name, "system", graph_id=name) for name in ASSISTANTS]
+    api.found = [*own, other]
+    catalogue = ToolList()
+    calls = (catalogue.tools(cast(LangGraphClient, api)) for _ in range(20))
+    first, *later = await asyncio.gather(*calls)
+    assert all(each == first for each in later)
+    assert set(first) == {*ASSISTANTS, "other"}
+    assert api.schemas_asked == [other["assistant_id"]]

@@ -18,7 +18,7 @@ from agent.server.auth.guard import RequestGuard
 from agent.server.auth.owner_limits import TooMany
 from agent.server.openai_requests import conversation_key, read_chat
 from agent.texts import say
-from tests.unit.server_api_samples import THREAD, Part, ServerApi, answered, use_stand_in
+from tests.unit.server_api_samples import THREAD, Part, ServerApi, answered, assistant, use_stand_in
 
 CHAT = "/v1/chat/completions"
 ASK: dict[str, Any] = {"model": "agent", "messages": [{"role": "user", "content": "问题"}]}
@@ -96,6 +96,16 @@ async def test_no_plan_is_shown_for_review_and_effort_is_how_widely_is_searched(
     await asked(api, monkeypatch, reasoning_effort="high")
     assert api.sent["context"] == {"review_plan": False}
     assert (api.sent["durability"], api.sent["stream_resumable"]) == ("sync", True)
+    effort = {"initial_search_query_count": 5, "max_research_loops": 10}
+    assert api.sent["input"] == {"messages": [{"role": "user", "content": "问题"}], **effort}
+
+
+async def test_effort_is_not_sent_to_a_graph_that_does_not_take_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    api = ServerApi(answered())
+    api.found = [assistant("agent", graph_id="another")]
+    await asked(api, monkeypatch, reasoning_effort="high")
     assert api.sent["input"] == {"messages": [{"role": "user", "content": "问题"}]}
 
 

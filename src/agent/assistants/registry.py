@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:  # bad usage is told before anything large is imported
@@ -30,9 +31,31 @@ def compiled(
 
     Raises KeyError for an id that is not in ASSISTANTS.
     """
-    module, _, name = ASSISTANTS[assistant].partition(":")
-    loaded = importlib.import_module(module)
-    own = getattr(loaded, name).builder
-    builder = own if get_services is None else loaded.build_graph(get_services)
+    loaded, own = _loaded(assistant)
+    builder = own.builder if get_services is None else loaded.build_graph(get_services)
     graph: Graph = builder.compile(checkpointer=saver, name=assistant)
     return graph
+
+
+@cache
+def schemas_of(assistant: str) -> Mapping[str, Any]:
+    """Return the JSON schemas of what the assistant takes, made once for the process.
+
+    Raises KeyError for an id that is not in ASSISTANTS.
+    """
+    return schemas_of_graph(_loaded(assistant)[1])
+
+
+def schemas_of_graph(graph: "Graph") -> Mapping[str, Any]:
+    """Return the JSON schemas of a graph's input and settings, without those of its state."""
+    return {
+        "input_schema": graph.get_input_jsonschema(),
+        "context_schema": graph.get_context_jsonschema(),
+    }
+
+
+def _loaded(assistant: str) -> tuple[Any, Any]:
+    """Return the module of an assistant and its graph there."""
+    module, _, name = ASSISTANTS[assistant].partition(":")
+    loaded = importlib.import_module(module)
+    return loaded, getattr(loaded, name)

@@ -1,5 +1,6 @@
 """Put together what is ours of a server, whichever engine begins its runs."""
 
+import asyncio
 import contextlib
 import logging
 import re
@@ -21,6 +22,7 @@ from agent.server.auth.guard import RateLimit
 from agent.server.auth.owner_limits import owner_limits
 from agent.server.health import settings_or_reason
 from agent.server.mcp_endpoint import McpEndpoint
+from agent.server.mcp_tools import load_own
 from agent.server.metrics import counting, metrics
 from agent.server.openai_api import openai_routes
 from agent.server.page_routes import page_routes
@@ -127,6 +129,7 @@ async def serving(
     """
     scrub_logs(engine_logs)
     announce()
+    await asyncio.to_thread(load_own)
     keep_loaded()
     give_way_soon()
     closes_later = engine().close_after_runs(close_process_services)

@@ -32,6 +32,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from agent.assistants.registry import schemas_of_graph
 from agent.client.local import LocalRunner
 from agent.client.run_result import Pause
 from agent.core.errors import AgentError, InputError
@@ -287,11 +288,7 @@ class StdioServer(ToolServer):
     def _read_catalogue(self) -> dict[str, AssistantTool]:
         offered = {}
         for name, described in self._graphs.items():
-            graph = self._runner.graph(name)
-            schemas = {
-                "input_schema": graph.get_input_jsonschema(),
-                "context_schema": graph.get_context_jsonschema(),
-            }
+            schemas = schemas_of_graph(self._runner.graph(name))
             assistant = {"assistant_id": name, "graph_id": name, **described}
             offered[name] = assistant_tool(name, assistant, schemas)
         return offered

@@ -1,8 +1,10 @@
 """Offer each assistant as a tool, with a small input made from its graph's schemas."""
 
+import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final, cast
 
 from langgraph_sdk.client import LangGraphClient
@@ -10,7 +12,7 @@ from mcp.types import CallToolResult, TextContent, Tool, ToolAnnotations
 from pydantic import BaseModel, Field
 
 from agent.assistants.common.conversation import MAX_QUESTION
-from agent.assistants.registry import ASSISTANTS
+from agent.assistants.registry import ASSISTANTS, schemas_of
 from agent.client.follow import max_run_seconds
 from agent.client.run_result import RunResult
 from agent.core.redaction import scrub
@@ -104,6 +106,7 @@ class Answer(BaseModel):
     sample: bool = Field(description="Whether it rests on bundled sample data, not on the world.")
 
 
+@cache
 def output_schema() -> dict[str, Any]:
     """Return the JSON Schema of a result's structured content."""
     return Answer.model_json_schema()
@@ -197,9 +200,10 @@ class AssistantTool:
 
 
 class ToolList:
-    """List the tools; an assistant's schemas are asked for once, until it changes."""
+    """List the tools; another graph's schemas are asked for once, until its assistant changes."""
 
     def __init__(self) -> None:
+        self._asking = asyncio.Lock()
         self._schemas: dict[tuple[str, str], Mapping[str, Any]] = {}
 
     async def tools(self, client: LangGraphClient) -> dict[str, AssistantTool]:
@@ -214,12 +218,23 @@ class ToolList:
         return tools
 
     async def _of(self, client: LangGraphClient, assistant: Mapping[str, Any]) -> Mapping[str, Any]:
+        # The server makes those of the whole state too, a quarter of a second on its event loop.
+        if assistant["graph_id"] in ASSISTANTS:
+            return schemas_of(assistant["graph_id"])
         key = (assistant["assistant_id"], str(assistant["updated_at"]))
-        if key not in self._schemas:
-            schemas = await client.assistants.get_schemas(assistant["assistant_id"])
-            self._schemas = {k: v for k, v in self._schemas.items() if k[0] != key[0]}
-            self._schemas[key] = schemas
-        return self._schemas[key]
+        async with self._asking:  # once, however many come first
+            if key not in self._schemas:
+                schemas = await client.assistants.get_schemas(assistant["assistant_id"])
+                self._schemas = {k: v for k, v in self._schemas.items() if k[0] != key[0]}
+                self._schemas[key] = schemas
+            return self._schemas[key]
+
+
+def load_own() -> None:
+    """Make the schemas of the server's own assistants, which every first call needs."""
+    output_schema()
+    for assistant in ASSISTANTS:
+        schemas_of(assistant)
 
 
 def _order(assistant: Mapping[str, Any]) -> tuple[bool, int, str]:
