@@ -6,7 +6,7 @@ import pytest
 
 from agent.assistants.deep_research.write_report import distance_lines
 from agent.evidence.records import record_sections, route_lines, route_text
-from agent.evidence.types import Leg, Place
+from agent.evidence.types import Leg, Place, Route
 from agent.evidence.way_steps import step_text
 from agent.mcp.amap.records import AmapReader
 from agent.mcp.amap.tools import TOOLS_BY_INTENT, clean_arguments
@@ -97,6 +97,18 @@ def test_a_way_that_is_cited_without_its_length_and_time_is_shown(
     (route,) = amap.records.result.routes
     shown = record_sections([route], [], "en", cited=[route["source"]], text=text)
     assert (shown == []) is is_told
+
+
+def test_of_ways_that_an_answer_compares_all_are_listed_or_none() -> None:
+    """The walk stood there alone: the ride beside it was told in the text with its figures."""
+    amap = entered("maps_direction_transit_integrated", TRANSIT, "transit")
+    (told,) = amap.records.result.routes
+    other = Route(**{**told, "id": "other", "source": "m0-9", "distance_m": 99_000})
+    text = f"{told['distance_m']} m, {(told['duration_s'] or 0) // 60} min."
+    cited = [told["source"], other["source"]]
+    (both,) = record_sections([told, other], [], "en", cited=cited, text=text)
+    assert all(f"[^{name}]" in both for name in cited)
+    assert record_sections([told], [], "en", cited=cited, text=text) == []
 
 
 def test_a_report_lists_no_way_that_it_does_not_cite() -> None:

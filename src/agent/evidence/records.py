@@ -398,13 +398,13 @@ def record_sections(
 ) -> list[str]:
     """Return routes and weather as code prints them, but what the text cites and states.
 
+    Of ways that are compared one alone would read as the only one: all are told, or none.
     A forecast is one line, about the `days` that were asked for. A report's plan joins few of the
     places that were measured: of it only the routes that the text cites.
     """
     sections, stated = [], figures(text) if cited else []
-    untold = [r for r in routes if r["source"] not in cited or not _tells(stated, r)]
-    once = {r["id"]: r for r in untold if not is_report or r["source"] in cited}
-    if once:
+    once = {r["id"]: r for r in routes if not is_report or r["source"] in cited}
+    if not all(r["source"] in cited and _tells(stated, r) for r in once.values()):
         # Steps are told in Chinese and English; the link has them, too.
         has_steps = language == "en" or is_chinese(language)
         lines = [
