@@ -23,7 +23,7 @@ from agent.evidence.geo import parse_lnglat
 from agent.evidence.intent import detect_location_query, has_location_intent
 from agent.graph import build_graph
 from agent.mcp.amap.tools import CATALOGUE
-from agent.mcp.map import build_map_client
+from agent.mcp.map import Maps, build_map_client
 from agent.mcp.records import MapOptions, MapResult
 from agent.mcp.tools import load_amap_mcp_tools
 from agent.services import Services, build_services
@@ -53,7 +53,7 @@ async def services() -> AsyncIterator[Services]:
     given = read_settings()
     built = build_services(given.model_copy(update={"tanlu_mode": "offline"}))
     if given.amap_maps_api_key:
-        built = replace(built, maps=build_map_client(given, built.calls))
+        built = replace(built, maps=Maps([build_map_client(given, built.calls)]))
     try:
         yield built
     finally:
@@ -63,8 +63,9 @@ async def services() -> AsyncIterator[Services]:
 async def check_connection() -> str:
     """The server starts and offers the tools this code was written for."""
     async with services() as given:
-        version = await given.maps.session.server_version()
-        tools = await load_amap_mcp_tools(given.maps.session)
+        session = given.maps.of("amap").session
+        version = await session.server_version()
+        tools = await load_amap_mcp_tools(session)
     assert {tool.name for tool in tools} == {tool["name"] for tool in CATALOGUE.tools}
     assert all(tool.description and tool.args for tool in tools)
     return f"{len(tools)} tools of {version}"

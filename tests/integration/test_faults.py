@@ -15,9 +15,9 @@ from tests.support.faults import (
     STAGES,
     Ended,
     at,
-    children,
     ended,
     impatient_laboratory,
+    leaving_no_process,
     moody,
     turn_at,
     well_again,
@@ -116,9 +116,9 @@ def name_of(kind: Kind, stage: str, times: int | None) -> str:
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def lab(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Lab]:
     folder: Path = tmp_path_factory.mktemp("data")
-    async with impatient_laboratory(tanlu_data_dir=folder) as built:
-        yield built
-    assert children() == []
+    with leaving_no_process():
+        async with impatient_laboratory(tanlu_data_dir=folder) as built:
+            yield built
 
 
 @pytest.mark.parametrize(("kind", "stage", "times"), MATRIX, ids=[name_of(*c) for c in MATRIX])

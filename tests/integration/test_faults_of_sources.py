@@ -19,7 +19,15 @@ from agent.graph import build_graph
 from agent.mcp.map import build_maps
 from agent.settings import Settings
 from agent.texts import say
-from tests.support.faults import STAGES, Ended, at, children, ended, impatient_laboratory, turn_at
+from tests.support.faults import (
+    STAGES,
+    Ended,
+    at,
+    ended,
+    impatient_laboratory,
+    leaving_no_process,
+    turn_at,
+)
 from tests.support.lab import EN, ZH, Lab, answer_of, told
 from tests.support.map_fixtures import SCRIPT, until
 
@@ -31,9 +39,9 @@ HASTY = {"map_call_seconds": 1, "search_timeout_seconds": 1}
 
 @asynccontextmanager
 async def closing_leaves_nothing(**settings: Any) -> AsyncIterator[Lab]:
-    async with impatient_laboratory(**settings) as lab:
-        yield lab
-    assert children() == []
+    with leaving_no_process():
+        async with impatient_laboratory(**settings) as lab:
+            yield lab
 
 
 def answered_with_gap(result: Ended, *codes: str) -> None:
@@ -60,8 +68,8 @@ async def test_a_model_that_hangs_at_any_stage_is_survived(times: int | None) ->
             lab.gemini.fail("hang", match=at(stage), times=times)
             return await ended(lab, ZH, servers=len(STAGES))
 
-    results = dict(zip(STAGES, await asyncio.gather(*map(hangs_at, STAGES)), strict=True))
-    assert children() == []
+    with leaving_no_process():
+        results = dict(zip(STAGES, await asyncio.gather(*map(hangs_at, STAGES)), strict=True))
     for stage, result in results.items():
         assert result.error is None
         assert result.kept["checks"]["cited"] > 0
@@ -233,8 +241,8 @@ async def test_a_missing_map_key_is_a_gap_that_names_the_variable() -> None:
     async with closing_leaves_nothing() as lab:
         maps = build_maps(Settings(amap_maps_api_key=None), lab.services.calls)
         services = replace(lab.services, maps=maps)
-        result = await ended(Lab(services, build_graph(lambda: services).compile()), ZH)
-        assert children() == []
+        with leaving_no_process():
+            result = await ended(Lab(services, build_graph(lambda: services).compile()), ZH)
     answered_with_gap(result, "map_key_missing")
     map_told_dead(result, "map_key_missing")
     assert any("AMAP_MAPS_API_KEY" in gap["message"] for gap in result.gaps)

@@ -137,6 +137,7 @@ def cached_replies(folder: Path) -> int:
 async def test_a_run_broken_off_at_a_stage_goes_on_without_paying_twice(
     world: World, tmp_path: Path, stage: str
 ) -> None:
+    before = set(children())
     async with process(world, tmp_path / "whole") as graph:
         whole = await run(graph, ZH)
     reference, stages = world.asked[:], world.stages()
@@ -158,7 +159,7 @@ async def test_a_run_broken_off_at_a_stage_goes_on_without_paying_twice(
 
     assert Counter(world.asked) == Counter(reference)
     assert comparable(resumed) == comparable(whole)
-    assert children() == []
+    assert set(children()) <= before
 
 
 @pytest.mark.parametrize("stage", ["reflection", "answer"])

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from langchain_core.messages import HumanMessage
 
-from tests.support.faults import children, impatient_laboratory
+from tests.support.faults import children, impatient_laboratory, leaving_no_process
 from tests.support.lab import EN, ZH, Lab, answer_of, told
 from tests.support.map_fixtures import until
 from tests.support.standin import Recorded
@@ -20,9 +20,9 @@ QUESTIONS = (ZH, EN, "杭州西湖附近的咖啡馆", "上海迪士尼怎么玩
 
 @pytest.fixture
 async def lab() -> AsyncIterator[Lab]:
-    async with impatient_laboratory() as built:
-        yield built
-    assert children() == []
+    with leaving_no_process():
+        async with impatient_laboratory() as built:
+            yield built
 
 
 def requests(lab: Lab) -> list[Recorded]:

@@ -4,8 +4,8 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -171,6 +171,14 @@ async def settled(asked: Sequence[str]) -> None:
         await nothing.wait()
         quiet = quiet + 1 if len(asked) == seen else 0
         seen = len(asked)
+
+
+@contextmanager
+def leaving_no_process() -> Iterator[None]:
+    """Hold what is done inside to leave no process; tests before it may have left warm readers."""
+    before = set(children())
+    yield
+    assert set(children()) <= before
 
 
 def children() -> list[int]:
