@@ -186,6 +186,8 @@ class ShownPlace(TypedDict):
     """On the map; 0 where it had none. In the list it has that of its place there."""
     listed: NotRequired[int]
     """Its number in the answer's own list, 0 for none; absent where that has no numbers."""
+    heading: NotRequired[str]
+    """Above that list, where the answer has several."""
 
 
 class EarlierTurn(TypedDict):

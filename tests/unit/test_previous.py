@@ -186,6 +186,15 @@ def test_a_place_has_the_number_that_the_answers_own_list_gives_it(sign: str) ->
     assert shown[-3:] == ["no. 1", "no. 3", "pin 1"]
 
 
+def test_of_two_lists_the_number_of_a_place_stands_with_what_its_list_is_of() -> None:
+    """Two places were "no. 1", of what to see and of lunch."""
+    answer = "**玩**：\n1. 甲店：近\n   只在上午\n2. 乙店：远\n\n**午饭**\n\n1. 丙店：贵\n2. 小摊"
+    places = [shop(name, number) for number, name in enumerate(["甲店", "乙店", "丙店"], 1)]
+    shown = shown_lines(previous_of(told(answer, places)), {}, "zh", 2000).splitlines()
+    numbers = [line.rsplit(" | ", 1)[-1] for line in shown]
+    assert numbers[-3:] == ["no. 1 (玩)", "no. 2 (玩)", "no. 1 (午饭)"]
+
+
 def test_a_place_that_the_answer_did_not_name_has_its_pin_and_no_place_in_its_list() -> None:
     unnamed = Place(**{**shop("丙店", 9), "mentioned": False})
     previous = turn_of([shop("甲店", 1), unnamed], [], None)

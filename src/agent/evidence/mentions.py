@@ -24,6 +24,7 @@ ORIGIN = re.compile(
 """What something is said to be far from."""
 _SHORT = 2
 _SHORTEST_LATIN = 3
+_LONGEST_HEADING = 30
 
 
 def without_origins(text: str) -> str:
@@ -76,15 +77,22 @@ def in_list_order(places: Sequence[Place], text: str) -> list[Place]:
     return sorted(places, key=lambda place: listed.get(place["id"], len(text)))
 
 
-def list_numbers(places: Sequence[Place], text: str) -> dict[str, int]:
-    """Return the written number of the item that is about a place, by its id: it is named first."""
-    found: dict[str, int] = {}
+def list_numbers(places: Sequence[Place], text: str) -> dict[str, tuple[int, str]]:
+    """Return the written number of the item that is about a place, by its id: it is named first.
+
+    Where a text has several lists, with what stands above its own: "the first one" is told by it.
+    """
+    found, above, heads, last = dict[str, tuple[int, str]](), "", list[str](), 0
     for line in strip_references(text).splitlines():
         if item := _NUMBERED_ITEM.match(line):
-            named = mentioned(places, line)
+            if not heads or int(item[1]) <= last:
+                heads.append(above)
+            last, named = int(item[1]), mentioned(places, line)
             if named:
-                found.setdefault(min(named, key=lambda id: named[id]), int(item[1]))
-    return found
+                found.setdefault(min(named, key=lambda id: named[id]), (last, heads[-1]))
+        elif line.strip() and not line[0].isspace() and not _ITEM.match(line):
+            above = line.strip("#*:： ")[:_LONGEST_HEADING]
+    return {id: (no, head if len(heads) > 1 else "") for id, (no, head) in found.items()}
 
 
 def _longest_first(names: Iterable[str]) -> list[str]:

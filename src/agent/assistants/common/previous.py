@@ -118,6 +118,7 @@ def shown_lines(
             new = shown["id"] not in told and not (brief and at)
             facts = place_facts(place, language) if place and new else shown["name"]
             number = f"no. {no}" if no else f"pin {shown['number']}"
+            number += f" ({shown['heading']})" if "heading" in shown else ""
             lines.append(f"{f'[^{source}] ' if source else ''}{facts} | {number}")
             told.add(shown["id"])
         if lines:
@@ -258,8 +259,8 @@ class Knowledge:
     """The sentences of the answer that cite a source, by its id."""
     names: Mapping[str, str] = field(default_factory=dict)
     """Names of positions ("lng,lat") that calls of the map located."""
-    listed: Mapping[str, int] = field(default_factory=dict)
-    """The numbers that places have in the answer's own list, by their ids."""
+    listed: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+    """The numbers that places have in the answer's own lists, and those lists' headings."""
     earlier: Previous = field(default_factory=lambda: NO_PREVIOUS)
     """What the turns before it left."""
 
@@ -293,7 +294,9 @@ def _kept(knowledge: Knowledge, question: str, zone: str, limit: int) -> Previou
     choice = _Choice(room, {name: every[name] for name in first.values()})
     own = _shown(question, knowledge.places, [first[s["id"]] for s in knowledge.cited], zone)
     for place in own["places"] if knowledge.listed else ():
-        place["listed"] = knowledge.listed.get(place["id"], 0)
+        place["listed"], heading = knowledge.listed.get(place["id"], (0, ""))
+        if heading:
+            place["heading"] = heading
     shows = bool(own["places"] or own["cited"]) and room.takes(own)
     choice.add(first[s["id"]] for s in knowledge.cited)
     for each in every.values():

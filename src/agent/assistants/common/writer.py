@@ -199,7 +199,9 @@ async def _closing(
     messages = cast(Mapping[str, Any], state).get("messages", [])
     earlier = or_else("earlier answers", lambda: lightened(messages), list[AIMessage])
     as_listed = or_else("the list", lambda: in_list_order(places, checked.text), lambda: places)
-    numbers = or_else("its numbers", lambda: list_numbers(places, checked.text), dict[str, int])
+    numbers = or_else(
+        "its numbers", lambda: list_numbers(places, checked.text), dict[str, tuple[int, str]]
+    )
     previous = _carried(draft, parts, cited, as_listed, numbers=numbers, answer=message.id or "")
     return Closing(
         messages=[*earlier, message],
@@ -226,7 +228,7 @@ async def _carried(
     cited: Sequence[Source],
     places: Sequence[Place],
     *,
-    numbers: Mapping[str, int],
+    numbers: Mapping[str, tuple[int, str]],
     answer: str,
 ) -> Previous:
     """Return what this turn leaves to the next one, with what those before it showed."""
