@@ -8,7 +8,9 @@ import pytest
 from agent.assistants.common.previous import NO_PREVIOUS
 from agent.assistants.common.question import Asked, asked, asked_by_rules, turn_of
 from agent.assistants.common.shown_records import days_forecast
+from agent.assistants.common.turn import now_there
 from agent.configuration import Configuration
+from agent.evidence.constraints import check
 from agent.state import Previous, SearchQueryList, Turn
 from agent.texts import say
 from tests.unit.test_constraints import record
@@ -37,6 +39,25 @@ def test_what_a_model_leaves_out_is_nothing_and_no_rules_guess() -> None:
     assert found.outing is None
     assert (found.day, found.needs, found.reply, found.only_own_documents) == ("", None, "", False)
     assert found.queries[0]["map"] == {**found.queries[0]["map"], **MAP}  # type: ignore[dict-item]
+
+
+def test_what_is_open_now_is_asked_by_each_place_s_own_clock() -> None:
+    # Saturday 23:43 in London, Sunday 01:43 in Helsinki, 07:43 in Beijing.
+    moment = datetime(2026, 11, 28, 23, 43, tzinfo=UTC).timestamp()
+    values: Any = {**turn("Which café near Kiasma is open now?"), "zone": "", "today": "2026-11-28",
+                   "now": "2026-11-28 Sat 23:43 (UTC+0)", "started_at": moment}  # fmt: skip
+
+    def demands(**constraints: Any) -> Any:
+        found = read("Which café near Kiasma is open now?", constraints=constraints)
+        return turn_of(Turn(**values), found, Configuration())["constraints"]
+
+    now = demands(open_at="23:43", open_on=[6])
+    hours = "Mon–Sat 08:00-24:00, Sun 09:00-18:00"
+    helsinki = record(open_time=hours, zone="Europe/Helsinki")
+    assert check(helsinki, now, "en")[0]["verdict"] == "violated"
+    assert check(record(open_time="07:00-22:00"), now, "en")[0]["verdict"] == "satisfied"
+    assert "asked_at" not in demands(open_at="21:00", open_on=[6])
+    assert now_there(Turn(**values), [helsinki]) == "2026-11-29 周日 01:43 (UTC+2)"
 
 
 LAW = {"query": "民法典 第七百一十三条 承租人自行维修"}

@@ -5,6 +5,7 @@ Nothing is guessed: a field that is empty or cannot be read gives `unknown`.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Literal, cast, get_args
 
 from agent.evidence.hours import DAY_MINUTES, EVERY_DAY, Hours, Opening, hours_of
@@ -12,6 +13,7 @@ from agent.evidence.places import is_area
 from agent.evidence.queries import clean_text
 from agent.evidence.records import cost_words, hours_text, kind_text, place_lines
 from agent.evidence.types import Constraints, Place, PlaceKind, PlaceVerdict, Suits
+from agent.evidence.zones import CHINA, zone_named
 from agent.texts import Language, in_script, say
 
 _MAX_COST, _MAX_METRES = 1e6, 50_000
@@ -336,6 +338,9 @@ def _near(place: Place, limit: int | None, language: Language) -> PlaceVerdict |
 def _open(place: Place, constraints: Constraints, language: Language) -> PlaceVerdict | None:
     at, days = constraints.get("open_at"), constraints.get("open_on")
     until = constraints.get("open_until") if at is None else None
+    if at and (moment := constraints.get("asked_at")):
+        there = datetime.fromtimestamp(moment, zone_named(place.get("zone") or str(CHINA)))
+        at, days = f"{there:%H:%M}", [there.isoweekday()]
     ruled_out = [] if days else constraints.get("not_on", [])
     if not (at or days or until or ruled_out):
         return None

@@ -73,6 +73,9 @@ class Constraints(TypedDict, total=False):
     """It must cost nothing."""
     open_at: str
     """`HH:MM`, 24 hours."""
+    asked_at: float
+    """The moment of the question, in seconds since the epoch, where `open_at` is that moment: a
+    place is open or closed by its own clock."""
     open_until: str
     """`HH:MM` before which it must not close."""
     open_on: list[int]

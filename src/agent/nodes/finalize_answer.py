@@ -16,7 +16,7 @@ from agent.assistants.common.previous import planned_before, previous_lines, sho
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.shown_records import days_forecast
 from agent.assistants.common.steering import new_wishes, wished, with_wishes
-from agent.assistants.common.turn import Share, share_spent, words_of_user
+from agent.assistants.common.turn import Share, now_there, share_spent, words_of_user
 from agent.assistants.common.writer import MessageParts, refuse_if_all_failed, write_message
 from agent.configuration import Configuration
 from agent.core.budget import Meter
@@ -190,7 +190,7 @@ def _prompt(draft: Draft, state: OverallState) -> list[BaseMessage]:
     found, gathered = state.get("web_research_result", []), state.get("sources_gathered", [])
     findings, sources = findings_of(gathered, found, cited=True)
     values = {
-        "today": draft.turn.get("now", draft.turn["today"]),
+        "today": now_there(draft.turn, draft.places),
         "conversation": conversation(state["messages"], previous["sources"]),
         "asked_as": words_of_user(draft.turn),
         "question": draft.turn["question"],

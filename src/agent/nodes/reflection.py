@@ -12,7 +12,7 @@ from agent.assistants.common.question import own_words
 from agent.assistants.common.services import GetServices
 from agent.assistants.common.shown_records import distinct_places
 from agent.assistants.common.steering import dropped, new_wishes, wished, with_wishes
-from agent.assistants.common.turn import open_meter, words_of_user
+from agent.assistants.common.turn import now_there, open_meter, words_of_user
 from agent.configuration import Configuration
 from agent.core.budget import Meter, no_usage
 from agent.core.progress import event
@@ -182,7 +182,7 @@ def _material(state: OverallState, configuration: Configuration) -> dict[str, st
     findings, sources = findings_of(gathered, found, cited=False)
     again = {place["id"]: place["source"] for place in places[:_SHOWN_PLACES]}
     return {
-        "today": turn.get("now", turn["today"]),
+        "today": now_there(turn, places),
         "conversation": conversation(state["messages"], previous["sources"], longest=_SHOWN_ANSWER),
         "asked_as": words_of_user(turn),
         "question": turn["question"],

@@ -6,6 +6,7 @@ question is its own query, and a few rules say whether the map helps with it.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any, cast, get_args
 
 from agent.assistants.common.map_tasks import lost_place, map_task, plan_queries
@@ -137,12 +138,13 @@ def asked_by_rules(turn: Turn, previous: Previous, configuration: Configuration)
 
 def turn_of(turn: Turn, asked: Asked, configuration: Configuration) -> Turn:
     """Return the turn with what later steps read of a question."""
-    read = Turn(**{**turn, "question": asked.question, "constraints": asked.demands})
+    asked_demands = _with_moment(asked.demands, turn)
+    read = Turn(**{**turn, "question": asked.question, "constraints": asked_demands})
     if asked.reply:
         read["reply"] = asked.reply
     if asked.outing is not None:
         # A limit on walks holds from stop to stop, not from where places were searched around.
-        demands = Constraints(**asked.demands)
+        demands = Constraints(**asked_demands)
         longest = demands.pop("max_walk_m", None)
         wish = OutingWish(**asked.outing)
         if longest:
@@ -158,6 +160,20 @@ def turn_of(turn: Turn, asked: Asked, configuration: Configuration) -> Turn:
         read["language"] = language_of_setting(asked.language, asked.question)
         read["reader"] = language_of_answer(asked.language, asked.question)
     return read
+
+
+def _with_moment(demands: Constraints, turn: Turn) -> Constraints:
+    """Return demands that tell the moment of the question where they ask for what is open now.
+
+    A model writes "now" as the time that it was told, on a clock that need not be the place's.
+    """
+    clock = turn.get("now", "").rpartition(" (")[0].rpartition(" ")[2]
+    if not clock or demands.get("open_at") != clock:
+        return demands
+    today = [date.fromisoformat(turn["today"]).isoweekday()]
+    if demands.get("open_on", today) != today:
+        return demands
+    return Constraints(**{**demands, "asked_at": turn["started_at"]})
 
 
 def _outing(

@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone, tzinfo
@@ -39,7 +39,7 @@ from agent.core.telemetry import (
     tell,
     tell_end,
 )
-from agent.evidence.types import Point
+from agent.evidence.types import Place, Point
 from agent.evidence.vocabulary import names_chinese_place
 from agent.evidence.zones import CHINA, zone_at, zone_named
 from agent.export.finished import PRINTED_QUOTES
@@ -103,6 +103,15 @@ def in_china(turn: Turn) -> Turn:
     there = datetime.fromtimestamp(turn["started_at"], CHINA)
     now, zone = _spoken(there, turn["language"]), str(CHINA)
     return Turn(**{**turn, "today": there.date().isoformat(), "now": now, "zone": zone})
+
+
+def now_there(turn: Turn, places: Iterable[Place]) -> str:
+    """Return the time as a model is told it: on the clock that the places found share."""
+    zones = {place.get("zone") or str(CHINA) for place in places}
+    if len(zones) != 1 or (name := zones.pop()) == turn["zone"]:
+        return turn.get("now", turn["today"])
+    there = datetime.fromtimestamp(turn["started_at"], zone_named(name))
+    return _spoken(there, turn["language"])
 
 
 def _zone(question: str, previous: Previous, near: Point | None) -> tzinfo | None:
