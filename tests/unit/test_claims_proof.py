@@ -49,6 +49,15 @@ def test_a_statement_whose_figures_stand_is_supported() -> None:
     assert outcome.cite is None
 
 
+def test_an_hour_written_with_a_point_or_as_24_stands_where_the_record_has_the_time() -> None:
+    known = evidence(w0_0="Mo–Sa 07:00–24:00, So 08:30–22:30.")
+    for hours in ("ma–la 7.00–24.00", "ma–la klo 7–24", "su 08.30–22.30"):
+        _, outcome = judge(f"Kahvila on avoinna {hours}[^w0-0].", known, v="s", p=["1.1"])
+        assert outcome.verdict == "supported", hours
+    _, outcome = judge("Kahvila on avoinna su 08.45–22.30[^w0-0].", known, v="s", p=["1.1"])
+    assert outcome.verdict == "unchecked"
+
+
 def test_a_supported_figure_that_stands_nowhere_is_not_believed() -> None:
     _, outcome = judge("故宫门票80元[^w0-0]。", PALACE, v="s", p=["1.1"])
     assert outcome.verdict == "unchecked"

@@ -2,6 +2,8 @@
 
 from decimal import Decimal
 
+import pytest
+
 from agent.evidence.figures import Figure, figures, same
 from tests.support.rows import by_examples
 
@@ -36,3 +38,26 @@ def test_one_digit_behind_a_comma_is_its_tenth() -> None:
     found = [figures(text)[0].value for text in ("★4,5, 150 Yuan", "Bewertung 4,5", "рейтинг 4,5")]
     assert found == [Decimal("4.5")] * 3
     assert [figure.value for figure in figures("rooms 4,5,6")] == [4, 5, 6]
+
+
+@pytest.mark.parametrize(
+    ("text", "clocks"),
+    [
+        ("Avoinna 08.30–22.30", [510, 1350]),
+        ("ma–pe klo 7.05–24.00", [425, 0]),
+        ("Geöffnet von 8.30 bis 18.15 Uhr", [510, 1095]),
+        ("buka pukul 09.00", [540]),
+        ("um 24.00 Uhr", [0]),
+        ("åbent kl. 10.00 - 17.45", [600, 1065]),
+        ("24.00 €", [None]),
+        ("€ 08.30–22.30", [None, None]),
+        ("08.30–22.30 €", [None, None]),
+        ("12.00–15.30 km", [None, None]),
+        ("8.37–9.41", [None, None]),
+        ("24.00", [None]),
+    ],
+)
+def test_a_time_with_a_point_is_one_where_a_word_or_a_range_of_such_says_so(
+    text: str, clocks: list[int | None]
+) -> None:
+    assert [figure.clock for figure in figures(text)] == clocks

@@ -95,6 +95,17 @@ _FIGURE = re.compile(
     )""",
     re.VERBOSE,
 )
+_DOT_TIME = r"(?:[01]?\d|2[0-4])\.[0-5]\d(?![\d.,:])"
+_DOT_QUARTER = r"(?:[01]?\d|2[0-4])\.(?:00|15|30|45)(?![\d.,:]\d)"
+_DOTTED = re.compile(
+    rf"""(?<![\d.,:])(?:(?P<money>{_any(list(PREFIXES))})\ ?)?(?:
+    \b(?:klo|kello|kl\.?|pukul|jam)\ ?{_DOT_TIME}(?:\ ?[-–—]\ ?{_DOT_TIME})?
+    |{_DOT_TIME}(?=\ ?(?:[-–—]|bis|und)\ ?\d{{1,2}}:\d\d(?!\d))
+    |{_DOT_QUARTER}\ ?[-–—]\ ?{_DOT_QUARTER}(?!\ ?(?:{_any([*UNITS, *SCALES, *PREFIXES])}|[x×%‰]))
+    )""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""Times as Finns, Danes, Germans and Indonesians write them; a price is not one: 24.00 €."""
 _PER = re.compile(
     rf"""\ ?(?:/|每|(?:per|an?)\ )\ ?(?P<unit>{_any(list(UNITS))})
     |\ per\ (?P<amount>\d[\d,]*(?:\.\d+)?)(?![\d%])
@@ -199,11 +210,17 @@ def _figures(text: str) -> list[Figure]:
     digits = in_digits(plain, places)
     if not _DIGIT.search(digits.text):
         return []
-    matches = _FIGURE.finditer(digits.text)
+    matches = _FIGURE.finditer(_DOTTED.sub(_with_colons, digits.text))
     read = [figure for match in matches if (figure := _read(match, digits, text))]
     read = _by_the_head(read, text)
     _share_units(read, text)
     return _together(_in_their_halves(read, text), text)
+
+
+def _with_colons(dotted: re.Match[str]) -> str:
+    if dotted["money"]:
+        return dotted[0]
+    return re.sub(r"(?<=\d)\.(?=\d)", ":", dotted[0])
 
 
 _FOR_A_HEAD = re.compile(r"\s?(?:for|for every|por|pour|für|je|на|за|с)?\s?", re.IGNORECASE)

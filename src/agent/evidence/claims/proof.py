@@ -341,8 +341,8 @@ def _says(other: Figure, figure: Figure) -> bool:
     """
     if figure.kind == other.kind and (figure.kind == "percent" or figure.is_money):
         return same(figure, other) or abs(figure.amount) == abs(other.amount)
-    is_number = not figure.kind and figure.clock is None
-    return same(figure, other) or (is_number and figure.value * _HOUR in other.clocks)
+    is_hour = not figure.kind and figure.clock is None and figure.value <= _HOURS
+    return same(figure, other) or (is_hour and figure.value % _HOURS * _HOUR in other.clocks)
 
 
 _LOOSE = re.compile(
@@ -354,7 +354,7 @@ _LOOSE_BEHIND = re.compile(r"\s*(?:多|余|左右|以[内上下]|or (?:more|less
 _GROUPED = re.compile(r"\d{1,3}\.\d{3}")
 """1.200: a thousand in German, a little over one in English."""
 _A_NAME = re.compile(r"[A-Z][\w.+-]*\s\Z")
-_SMALL, _DOZEN, _BEFORE, _BEFORE_NAME, _HOUR = 3, 12, 14, 24, 60
+_SMALL, _DOZEN, _BEFORE, _BEFORE_NAME, _HOURS, _HOUR = 3, 12, 14, 24, 24, 60
 
 
 def _in_digits(figure: Figure) -> bool:
