@@ -474,6 +474,8 @@ class AmapSearchState(TypedDict):
     spent: Usage
     map_calls: int
     """This branch's share of the map calls that are left."""
+    known: NotRequired[list[Place]]
+    """Places of this turn's earlier rounds and of the answers before it."""
 
 
 def new_turn() -> Update:

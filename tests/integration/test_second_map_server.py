@@ -16,11 +16,11 @@ from agent.core.calls import Calls
 from agent.core.errors import ProviderRefused
 from agent.evidence.constraints import check, judged
 from agent.evidence.maps import valid_map_task
-from agent.evidence.types import Constraints, MapTask
+from agent.evidence.types import Constraints, MapTask, Place
 from agent.graph import build_graph
 from agent.mcp.map import Maps, build_map_client, build_maps
 from agent.mcp.osm.services import PUBLIC
-from agent.mcp.records import MapOptions, MapResult
+from agent.mcp.records import MapOptions, MapResult, lnglat
 from agent.mcp.servers import amap_server, osm_server
 from agent.sample.services.amap import AmapService
 from agent.sample.services.loopback import serve
@@ -488,6 +488,10 @@ async def test_a_way_goes_over_the_places_named_and_says_what_it_takes_no_accoun
     [route] = result.routes
     assert route["destination"] == "Uferpark → Museum der Flüsse"
     assert (route["distance_m"] or 0) > 602
+    assert [end["name"] for end in route["ends"]] == [STATION, "Museum der Flüsse"]
+    between = route["id"].split(":")[3].split(",")
+    assert route["url"].count("loc=") == 3
+    assert f"&loc={float(between[1]):.5f},{float(between[0]):.5f}&" in route["url"]
     [gap] = result.gaps
     assert (gap["code"], gap["message"]) == (
         "map_unmet",
@@ -496,6 +500,38 @@ async def test_a_way_goes_over_the_places_named_and_says_what_it_takes_no_accoun
 
 
 @pytest.mark.usefixtures("map_server_script")
+async def test_a_model_s_way_over_a_place_and_the_direct_one_are_two(world: World) -> None:
+    result = await world.result({"intent": "route", "origin": STATION, "destination": "Uferpark"})
+    start, end = (lnglat(at["location"]) for at in result.routes[0]["ends"])
+    ends = {"origin": start, "destination": end}
+    for more in ({}, {"via": "13.403,52.521"}):
+        await world.call(result, "osm_route", mode="walking", **ends, **more)
+    assert [route["url"].count("loc=") for route in result.routes] == [0, 3]
+
+
+async def test_a_way_to_a_place_that_was_shown_goes_to_that_one_not_to_a_namesake(
+    world: World,
+) -> None:
+    shown = (await world.result({"intent": "poi", "place": "Uferpark"})).places[0]
+    names = (("osm:node/901", 13.41, "Ostweg 8"), ("osm:node/902", 13.45, "Westweg 2"))
+    known = [
+        Place(**{**shown, "id": key, "name": "Kaffee Eins", "address": f"{street}, Seestadt",
+                 "location": {"lng": lng, "lat": 52.521, "crs": "WGS-84"}})  # type: ignore[typeddict-item]
+        for key, lng, street in names
+    ]  # fmt: skip
+
+    async def way(name: str) -> tuple[str, float]:
+        task = {"intent": "route", "mode": "walking", "origin": STATION, "destination": name}
+        [route] = (await world.result(task, known=known)).routes
+        return route["ends"][1]["name"], route["ends"][1]["wgs84"]["lng"]
+
+    assert await way("kaffee eins") == ("Kaffee Eins (Ostweg 8, Seestadt)", 13.41)
+    assert await way("Kaffee Eins, Westweg 2") == ("Kaffee Eins (Westweg 2, Seestadt)", 13.45)
+    known.pop(0)
+    assert await way("Kaffee Eins") == ("Kaffee Eins", 13.45)
+    assert (await way("Uferpark"))[0] == "Uferpark"
+
+
 async def test_amap_goes_from_each_named_place_to_the_next() -> None:
     async with both_maps() as maps:
         world = World(None, maps)  # type: ignore[arg-type]

@@ -112,6 +112,7 @@ def _branch(
         more=configuration.map_more_details,
         constraints=turn.get("constraints", {}),
         on_found=lambda spots: emit(event("map_found", NODE, id=prefix, spots=spots)),
+        known=state.get("known", []),
     )
     return _Branch(
         query=state["search_query"],

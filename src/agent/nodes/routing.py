@@ -6,6 +6,7 @@ from typing import Literal
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
+from agent.assistants.common.previous import NO_PREVIOUS
 from agent.assistants.common.review_plan import review_step
 from agent.configuration import Configuration
 from agent.core.budget import no_usage
@@ -53,6 +54,7 @@ def _sends(
     turn, spent = state["turn"], state.get("usage") or no_usage()
     first = len(state.get("queries", [])) - len(queries)
     share = _map_share(state, configuration, sum(bool(query["map"]) for query in queries))
+    known = [*state.get("places", []), *(state.get("previous") or NO_PREVIOUS)["places"]]
     maps: list[Send] = []
     sends: list[Send] = []
     for number, query in enumerate(queries, start=first):
@@ -65,7 +67,7 @@ def _sends(
         if query["map"] and not own_only:
             task = AmapSearchState(
                 search_query=text, id=branch, task=query["map"], turn=turn, spent=spent,
-                map_calls=share,
+                map_calls=share, known=known,
             )  # fmt: skip
             maps.append(Send("amap_research", task))
     readable = state.get("readable")

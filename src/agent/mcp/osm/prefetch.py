@@ -9,9 +9,9 @@ from agent.core.errors import ProviderRefused
 from agent.core.outside import finite
 from agent.evidence.constraints import fitting
 from agent.evidence.geo import distance_m, location_in, parse_lnglat
-from agent.evidence.types import Location, MapIntent, MapTask, TravelMode
+from agent.evidence.types import Location, MapIntent, MapTask, Place, TravelMode
 from agent.mcp.osm.records import OsmReader, location_of, name_of, objects
-from agent.mcp.osm.tools import MODES
+from agent.mcp.osm.tools import MODES, PROVIDER
 from agent.mcp.prefetch import (
     DEFAULT_RADIUS_M,
     FEW,
@@ -30,6 +30,7 @@ _ENTERED, _MOST_ENTERED = 8, 20
 """Places of a search that are entered, and where demands are to be met: each is whole already."""
 _TOO_WIDE = frozenset({"place=country", "place=state", "place=continent", "place=ocean"})
 _SIGHTS = "sights"
+_PARTS = str.maketrans({",": "\n", "，": "\n", "(": "\n", "（": "\n", ")": None, "）": None})
 _RIDES = 5000
 """Metres up to which a way by bus is shown as one on foot, where there are no timetables."""
 
@@ -118,8 +119,9 @@ class OsmPrefetch(Prefetch):
             self._reader.add_place(row, [name])
 
     async def _route(self) -> None:
-        start, end = await self._end("origin"), await self._end("destination")
-        between = [await self._end_at(place) for place in self._task.get("via", [])]
+        start = await self._end("origin")
+        end = await self._end("destination", start)
+        between = [await self._end_at(place, start) for place in self._task.get("via", [])]
         a, b = start.location, end.location
         straight = distance_m((a["lng"], a["lat"]), (b["lng"], b["lat"]))
         usual: TravelMode = "walking" if straight < WALKABLE_M else "driving"
@@ -132,25 +134,25 @@ class OsmPrefetch(Prefetch):
         if between:
             arguments["via"] = "|".join(spot.text for spot in between)
         reply = await self._call("osm_route", arguments)
-        names = (start.name, " → ".join(spot.name for spot in (*between, end)))
-        ends = (start.text, end.text)
+        stops = (start, *between, end)
+        ends, names = [spot.text for spot in stops], [spot.name for spot in stops]
         if self._reader.add_route(reply, mode, ends, names) is None:
             raise self._refused("no way between the two", "map_no_route")
 
-    async def _end(self, which: str) -> OsmSpot:
+    async def _end(self, which: str, start: OsmSpot | None = None) -> OsmSpot:
         text = one_line_of(str(self._task.get(which) or ""))
         text = text or (self._place if which == "destination" else None)
         if self._options.near and text is None and which == "origin":
             return self._here()
         if text is None:
             raise self._no_place()
-        return await self._end_at(text)
+        return await self._end_at(text, start)
 
-    async def _end_at(self, text: str) -> OsmSpot:
+    async def _end_at(self, text: str, start: OsmSpot | None) -> OsmSpot:
         if self._options.near and means_here(text):
             return self._here()
         try:
-            return await self._located(text, self._city)
+            return await self._located(text, self._city, start)
         except ProviderRefused:
             self._unknown_end = text
             raise
@@ -190,12 +192,14 @@ class OsmPrefetch(Prefetch):
         assert near is not None
         return OsmSpot(say("map.here", self._language), location_in("WGS-84", near), {})
 
-    async def _located(self, place: str, city: str | None) -> OsmSpot:
+    async def _located(self, place: str, city: str | None, start: OsmSpot | None = None) -> OsmSpot:
         """Return a place by its name, or a position as it is."""
         if not place:
             raise self._no_place()
         if point := parse_lnglat(place):
             return OsmSpot(place, Location(lng=point[0], lat=point[1], crs="WGS-84"), {})
+        if shown := self._shown(place, city, start):
+            return shown
         rows = await self._geocoded(place, city)
         row, location = rows[0], location_of(rows[0])
         if location is None:
@@ -205,6 +209,30 @@ class OsmPrefetch(Prefetch):
         if others and towns[0] and not city and not row.get("is_area"):
             self._tell_ambiguous(place, towns[0], others)
         return OsmSpot(place, location, row)
+
+    def _shown(self, text: str, city: str | None, start: OsmSpot | None) -> OsmSpot | None:
+        """Return the place of that name that the person was shown, of several the nearest.
+
+        A chain has branches at every corner: the geocoder's first one is hardly the one meant.
+        """
+        known = {place["id"]: place for place in self._options.known if _is_own(place, city)}
+        namesakes = [place for place in known.values() if _is_called(place, text)]
+        if not namesakes:
+            return None
+
+        def metres(place: Place) -> float:
+            at = place["location"]
+            if start is None:
+                return place["distance_m"] or 0
+            origin = start.location
+            return distance_m((origin["lng"], origin["lat"]), (at["lng"], at["lat"]))
+
+        place = min(namesakes, key=metres)
+        name, address = place["name"], place["address"]
+        if address and sum(other["name"] == name for other in known.values()) > 1:
+            name += say("punctuation.brackets", self._language, text=address)
+        row = {"id": place["id"].partition(":")[2], "district": place["district"]}
+        return OsmSpot(name, place["location"], row)
 
     async def _geocoded(self, place: str, city: str | None) -> list[dict[str, Any]]:
         named = city is None or city.casefold() in place.casefold()
@@ -263,6 +291,24 @@ def _is_wide(row: Mapping[str, Any]) -> bool:
     """Return whether a place is a city or a district, around whose middle nobody is."""
     sides = [finite(side) for side in str(row.get("bbox") or "").split(",")]
     return bool(row.get("is_area")) and len(sides) == 4 and None not in sides
+
+
+def _is_own(place: Place, city: str | None) -> bool:
+    """Return whether a place is one of this map's and not in a town that is another by name."""
+    names = {name.casefold() for name in (city, place["city"]) if name and name.isascii()}
+    return place["id"].startswith(f"{PROVIDER}:") and len(names) < 2
+
+
+def _is_called(place: Place, text: str) -> bool:
+    """Return whether a text names a place: its name, or its name and street."""
+    names = {part for name in (place["name"], place.get("name_en") or "") for part in _parts(name)}
+    (name, *rest), own = _parts(text), place["name"].casefold()
+    in_street = bool(rest) and rest[0] in (place["address"] or "").casefold()
+    return text.strip().casefold() == own or (name in names and (in_street or not rest))
+
+
+def _parts(text: str) -> list[str]:
+    return [part.strip() for part in text.casefold().translate(_PARTS).split("\n")]
 
 
 def _same_name(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

@@ -40,7 +40,9 @@ from agent.texts import LANGUAGES, Language, has, is_chinese, say
 log = logging.getLogger(__name__)
 PRESENTATION = Presentation(provider=PROVIDER, names=dict.fromkeys(LANGUAGES, "OpenStreetMap"))
 _SITE, _FORECASTS = "https://www.openstreetmap.org", "https://open-meteo.com/"
+_ROUTER = "https://routing.openstreetmap.de"
 _ENGINES = {"walking": "foot", "bicycling": "bike", "driving": "car"}
+_PROFILES = {"driving": "0", "bicycling": "1", "walking": "2"}
 _MOST_STEPS = 12
 _SKIES = {
     0: "晴", 1: "晴", 2: "多云", 3: "阴", 45: "雾", 48: "雾", 51: "小雨", 53: "小雨", 55: "中雨",
@@ -86,9 +88,13 @@ def link(kind_and_number: str) -> str:
     return f"{_SITE}/{kind_and_number}"
 
 
-def way_link(mode: str, start: Location, end: Location) -> str:
-    """Return the page of a way."""
-    ends = ";".join(f"{one['lat']:.5f},{one['lng']:.5f}" for one in (start, end))
+def way_link(mode: str, stops: Sequence[Location]) -> str:
+    """Return the page of a way: OpenStreetMap's, which has two ends, or the router's of more."""
+    points = [f"{one['lat']:.5f},{one['lng']:.5f}" for one in stops]
+    if len(points) > 2:
+        query = [*(("loc", point) for point in points), ("srv", _PROFILES.get(mode, "2"))]
+        return f"{_ROUTER}/?{urlencode(query, safe=',')}"
+    ends = ";".join(points)
     engine = f"fossgis_osrm_{_ENGINES.get(mode, 'foot')}"
     return f"{_SITE}/directions?{urlencode({'engine': engine, 'route': ends}, safe=',;')}"
 
@@ -117,7 +123,9 @@ class OsmReader:
             weather = self.add_weather(reply, self._names.get(position, position))
             return weather_lines(weather, language) if weather else []
         if tool == "osm_route" and result.intent in ("route", "distance", None):
-            ends = [str(arguments.get(end)) for end in ("origin", "destination")]
+            between = [part.strip() for part in str(arguments.get("via") or "").split("|")]
+            start, end = (str(arguments.get(end)) for end in ("origin", "destination"))
+            ends = [start, *filter(None, between), end]
             route = self.add_route(
                 reply, arguments.get("mode"), ends, [self._names.get(end, end) for end in ends]
             )
@@ -182,30 +190,33 @@ class OsmReader:
     def add_route(
         self, reply: Mapping[str, Any], mode: Any, ends: Sequence[str], names: Sequence[str]
     ) -> Route | None:
-        """Enter a way between two "lng,lat"; return None where there is none."""
+        """Enter a way from one "lng,lat" over others to the last; return None where there is none.
+
+        A way over a place is another than the direct one: its id and its link have each stop.
+        """
         way = reply.get("route")
         known = way if isinstance(way, dict) else {}
         metres, seconds = (whole_or_none(known.get(name)) for name in ("distance_m", "duration_s"))
         pairs = [[finite(part) for part in end.split(",")] for end in ends]
         located = [location_of(dict(zip(("lng", "lat"), pair, strict=False))) for pair in pairs]
-        start, end = located
-        if metres is None or start is None or end is None or mode not in MODES:
+        stops = [at for at in located if at is not None]
+        if metres is None or len(stops) < len(ends) or mode not in MODES:
             return None
         way_mode: TravelMode = mode
         route = Route(
-            id=f"{PROVIDER}:{mode}:{ends[0]}:{ends[1]}",
+            id=":".join([PROVIDER, mode, *ends]),
             mode=way_mode,
             origin=names[0],
-            destination=names[1],
+            destination=" → ".join(names[1:]),
             distance_m=metres,
             duration_s=seconds or None,
             steps=self._steps(known),
-            url=way_link(mode, start, end),
+            url=way_link(mode, stops),
             source="",
             fetched_at="",
             ends=[
                 Anchor(name=name, wgs84={"lng": at["lng"], "lat": at["lat"]}, location=at)
-                for name, at in zip(names, (start, end), strict=True)
+                for name, at in ((names[0], stops[0]), (names[-1], stops[-1]))
             ],
         )
         line = known.get("line")
@@ -287,9 +298,7 @@ class OsmWays:
 
     def link(self, stops: Sequence[NamedStop]) -> str:
         """Return the page of the way over all stops, on foot."""
-        route = ";".join(f"{at['lat']:.5f},{at['lng']:.5f}" for _, at in stops)
-        query = urlencode({"engine": "fossgis_osrm_foot", "route": route}, safe=",;")
-        return f"{_SITE}/directions?{query}"
+        return way_link("walking", [at for _, at in stops])
 
     async def _measured(
         self, origins: Sequence[Location], destinations: Sequence[Location], call: BranchCalls
