@@ -514,6 +514,7 @@ async def test_a_way_to_a_place_that_was_shown_goes_to_that_one_not_to_a_namesak
 ) -> None:
     shown = (await world.result({"intent": "poi", "place": "Uferpark"})).places[0]
     names = (("osm:node/901", 13.41, "Ostweg 8"), ("osm:node/902", 13.45, "Westweg 2"))
+    beside = Place(**{**shown, "id": "osm:node/903", "name": "Kiosk (Uferpark)"})  # type: ignore[typeddict-item]
     known = [
         Place(**{**shown, "id": key, "name": "Kaffee Eins", "address": f"{street}, Seestadt",
                  "location": {"lng": lng, "lat": 52.521, "crs": "WGS-84"}})  # type: ignore[typeddict-item]
@@ -527,9 +528,11 @@ async def test_a_way_to_a_place_that_was_shown_goes_to_that_one_not_to_a_namesak
 
     assert await way("kaffee eins") == ("Kaffee Eins (Ostweg 8, Seestadt)", 13.41)
     assert await way("Kaffee Eins, Westweg 2") == ("Kaffee Eins (Westweg 2, Seestadt)", 13.45)
-    known.pop(0)
+    known[0] = beside
     assert await way("Kaffee Eins") == ("Kaffee Eins", 13.45)
     assert (await way("Uferpark"))[0] == "Uferpark"
+    known[1]["name"] = "咖啡一号 (Kaffee Eins)"
+    assert await way("Kaffee Eins") == ("咖啡一号 (Kaffee Eins)", 13.45)
 
 
 async def test_amap_goes_from_each_named_place_to_the_next() -> None:

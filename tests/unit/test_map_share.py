@@ -59,6 +59,14 @@ def test_two_branches_leave_a_third_of_the_calls_to_the_round_after_reflection()
     assert shares(evaluate_research(state("王府井", done=1, spent=20), runtime)) == [10]
 
 
+def test_a_branch_knows_the_places_of_earlier_rounds_and_of_the_answer_before() -> None:
+    shown = {"places": [{"id": "osm:node/2"}], "sources": []}
+    later = {**state("王府井", done=1), "places": [{"id": "osm:node/1"}], "previous": shown}
+    sends = evaluate_research(later, Runtime(context=Configuration()))
+    [send] = [send for send in sends if isinstance(send, Send) and "known" in send.arg]
+    assert [place["id"] for place in send.arg["known"]] == ["osm:node/1", "osm:node/2"]
+
+
 def test_without_a_second_round_the_branches_have_everything() -> None:
     runtime = Runtime(context=Configuration(max_follow_up_queries=0, max_map_calls=31))
     assert shares(continue_to_research(state("王府井", "前门"), runtime)) == [15, 15]

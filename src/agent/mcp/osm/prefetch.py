@@ -29,7 +29,7 @@ _RADIUS_M = (100, 10_000)
 _ENTERED, _MOST_ENTERED = 8, 20
 """Places of a search that are entered, and where demands are to be met: each is whole already."""
 _TOO_WIDE = frozenset({"place=country", "place=state", "place=continent", "place=ocean"})
-_SIGHTS = "sights"
+_SIGHTS, _HAN = "sights", "\u2e80"
 _PARTS = str.maketrans({",": "\n", "，": "\n", "(": "\n", "（": "\n", ")": None, "）": None})
 _RIDES = 5000
 """Metres up to which a way by bus is shown as one on foot, where there are no timetables."""
@@ -301,10 +301,14 @@ def _is_own(place: Place, city: str | None) -> bool:
 
 def _is_called(place: Place, text: str) -> bool:
     """Return whether a text names a place: its name, or its name and street."""
-    names = {part for name in (place["name"], place.get("name_en") or "") for part in _parts(name)}
-    (name, *rest), own = _parts(text), place["name"].casefold()
+    own, english = place["name"].casefold(), place.get("name_en")
+    (name, *rest), (first, *behind) = _parts(text), _parts(own)
+    names = {first, *_parts(english)[:1]} if english else {first}
+    if first > _HAN:
+        # The local name stands behind the Chinese one; behind another stands where the place is.
+        names.update(behind)
     in_street = bool(rest) and rest[0] in (place["address"] or "").casefold()
-    return text.strip().casefold() == own or (name in names and (in_street or not rest))
+    return text.casefold() == own or (name in names and (in_street or not rest))
 
 
 def _parts(text: str) -> list[str]:
