@@ -312,6 +312,15 @@ async def test_a_walk_that_is_demanded_is_measured_with_one_call(lab: Lab) -> No
                if "walk_m" in place)  # fmt: skip
 
 
+async def test_walks_that_are_asked_for_are_measured_with_one_call(lab: Lab) -> None:
+    scripted(lab, generate_query=[plan(nearby("王府井", "咖啡馆"))])
+    state = await lab.ask("王府井附近有哪些咖啡馆，走路多远？")
+    assert len([r for r in lab.amap.requests if r.path == "/v3/distance"]) == 1
+    places = told(state)["places"]
+    assert ["walk_m" in place for place in places] == [p["distance_m"] < 3000 for p in places]
+    assert "walk_m" in places[0]
+
+
 async def test_a_limit_on_walks_of_a_day_holds_from_stop_to_stop(
     lab: Lab,
 ) -> None:

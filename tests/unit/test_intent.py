@@ -6,6 +6,7 @@ from evals.ablate import rows
 from evals.geo_intent import RESEARCH, first_design_detector, first_design_intent, load, score
 
 from agent.evidence.intent import (
+    asks_walks,
     detect_location_query,
     extract_place,
     has_location_intent,
@@ -281,3 +282,19 @@ def test_no_way_begins_or_ends_at_a_line_a_verb_or_a_wish(
     task = map_task_by_rules(question)
     way = task if task and task["intent"] in ("route", "distance") else None
     assert (way and (way["origin"], way["destination"])) == ends
+
+
+@pytest.mark.parametrize(
+    ("question", "asked"),
+    [
+        ("赫尔辛基中央火车站附近的咖啡馆，走路多远？", True),
+        ("附近的药店步行几分钟", True),
+        ("Cafés near the station, and how far is the walk?", True),
+        ("Wie weit ist es zu Fuß zu den Cafés am Bahnhof?", True),
+        ("王府井附近的咖啡馆", False),
+        ("How far is the airport?", False),
+        ("A walk along the river", False),
+    ],
+)
+def test_how_far_one_walks_is_asked_by_both_words(question: str, asked: bool) -> None:
+    assert asks_walks(question) is asked

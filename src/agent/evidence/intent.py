@@ -61,6 +61,12 @@ MINUTES = re.compile(r"(?:步行|走路)\s*(\d{1,2})\s*分钟")
 _NAVIGATE = re.compile(
     r"导航(?:到|去|至)|带我(?:去|到)|\bnavigate (?:me )?to\b|\b(?:directions|take me) to\b", _I
 )
+_ON_FOOT = re.compile(rf"{MODES['walking'].pattern}|\bzu fuß\b|\bfußweg|\b(?:ge)?laufen\b", _I)
+_HOW_FAR = re.compile(
+    r"多远|多久|多长时间|多少(?:米|分钟)|几分钟|\bhow (?:far|long|many (?:minutes|met))"
+    r"|\bwie (?:weit|lang)",
+    _I,
+)
 _MAX_TEXT = 400
 _DEFAULT_RADIUS_M = 2000
 _METRES_PER_MINUTE = 80
@@ -80,6 +86,12 @@ def detect_location_query(text: str) -> bool:
         return bool(city_in(plain) or landmark_in(plain))
     place = _known_place(plain) or place_after_preposition(plain) is not None
     return place and (activity or near or bool(FACT.search(plain)))
+
+
+def asks_walks(text: str) -> bool:
+    """Return whether it is asked how far or how long one walks; code measures that at once."""
+    plain = _plain(text)
+    return bool(_ON_FOOT.search(plain) and _HOW_FAR.search(plain))
 
 
 def has_location_intent(text: str) -> bool:

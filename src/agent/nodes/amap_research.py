@@ -23,6 +23,7 @@ from agent.core.progress import Emit, event
 from agent.evidence.citations import MARKER
 from agent.evidence.constraints import fitting, judged
 from agent.evidence.geo import distance_text
+from agent.evidence.intent import asks_walks
 from agent.evidence.places import is_area
 from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.evidence.references import labelled
@@ -47,6 +48,8 @@ from agent.texts import say
 log = logging.getLogger(__name__)
 NODE = "amap_research"
 _SHOWN_HITS = 12
+_FAR_ON_FOOT_M = 3000
+"""In a straight line; nobody asks for the way on foot to what is further."""
 _INSTEAD_OF_A_MODEL = 2
 """Further places that code looks up where no model was asked which."""
 _KEYWORD_INTENTS = ("nearby", "area")
@@ -124,6 +127,7 @@ def _branch(
             turn, configuration, services, spent=state["spent"], map_calls=state.get("map_calls")
         ),
         emit=emit,
+        asks_walks=asks_walks(turn["question"]),
     )
 
 
@@ -138,6 +142,7 @@ class _Branch:
     services: Services
     meter: Meter
     emit: Emit
+    asks_walks: bool = False
 
     @property
     def id(self) -> str:
@@ -195,8 +200,10 @@ class _Branch:
         )
 
     async def _measure_walks(self, map_result: MapResult) -> None:
-        """Measure how far it is on foot where that is demanded; a straight line cannot tell."""
+        """Measure how far it is on foot where that is asked; a straight line cannot tell."""
         limit, centre = self.options.constraints.get("max_walk_m"), map_result.centre
+        if limit is None and self.asks_walks:
+            limit = _FAR_ON_FOOT_M
         if limit is None or centre is None or is_area(map_result.centre_name or ""):
             return
         near = [
