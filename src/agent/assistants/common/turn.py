@@ -108,8 +108,9 @@ def in_china(turn: Turn) -> Turn:
 def now_there(turn: Turn, places: Iterable[Place]) -> str:
     """Return the time as a model is told it: on the clock that the places found share."""
     zones = {place.get("zone") or str(CHINA) for place in places}
-    if len(zones) != 1 or (name := zones.pop()) == turn["zone"]:
+    if len(zones) != 1 or (name := zones.pop()) == turn.get("zone"):
         return turn.get("now", turn["today"])
+    # A turn of an earlier release has no zone.
     there = datetime.fromtimestamp(turn["started_at"], zone_named(name))
     return _spoken(there, turn["language"])
 
