@@ -458,6 +458,15 @@ def test_the_ways_of_a_place_to_others_stand_apart_from_its_record() -> None:
     assert len(known.passages) > 2
 
 
+def test_a_long_source_cited_first_takes_no_room_from_a_short_one() -> None:
+    row = "Room {} of the eastern wing is closed for works until the spring of next year."
+    rows = "\n".join(row.format(n) for n in range(200))
+    known = evidence(w0_0=rows, w1_0="Der Aufzug fährt nicht.\n" + "Es gibt keine Rampe. " * 20)
+    [one] = statements("The wing has no lift [^w0-0][^w1-0].", MARKED)
+    short = [passage for passage in known.passages if passage.source == "w1-0"]
+    assert set(short) <= set(known.best(one, 60, 0.05))
+
+
 def test_a_second_look_is_first_at_what_is_cited() -> None:
     row = "Room {} of the eastern wing is closed for works until the spring of next year."
     rows = "\n".join(row.format(n) for n in range(90))

@@ -343,10 +343,10 @@ class Evidence:
     def _whole_sources(self, statement: Statement) -> list[Passage]:
         """Return all passages of the short sources that a statement's writer named."""
         named = [name for name in statement.sources if name in statement.exact]
-        found, used = list[Passage](), 0
+        found, room = list[Passage](), _SHORT_SOURCES
         for name in named or statement.sources:
-            used += self._tokens_of.get(name, 0)
-            if self._tokens_of.get(name, 0) <= _SHORT_SOURCE and used <= _SHORT_SOURCES:
+            if (size := self._tokens_of.get(name, 0)) <= min(room, _SHORT_SOURCE):
+                room -= size
                 found += [self.passages[place] for place in self._places.get(name, ())]
         return found
 
