@@ -13,7 +13,7 @@ from operator import itemgetter
 from agent.core.processor import breathe, lazy_property
 from agent.core.strings import estimated_tokens
 from agent.evidence.citations import MARKER
-from agent.evidence.claims.formulas import values_of
+from agent.evidence.claims.formulas import forms_of, is_plain, values_of
 from agent.evidence.claims.statements import Statement, is_table_rule
 from agent.evidence.figures import Figure, distinct, figures, same
 from agent.evidence.language import sentence_spans, words
@@ -216,6 +216,10 @@ class Evidence:
     def has_number(self, number: Decimal) -> bool:
         """Return whether any passage has a number, in whatever unit."""
         return number in self._figures.values
+
+    def has_term(self, term: Decimal, values: Container[Decimal] = ()) -> bool:
+        """Return whether a sum's term is plain, or stands among values or in any passage."""
+        return is_plain(term) or any(n in values or self.has_number(n) for n in forms_of(term))
 
     def has(self, figure: Figure) -> bool:
         """Return whether any passage says a figure, or it is one of the next days."""

@@ -485,10 +485,7 @@ def _computed(
     spans = [*stand, *own, *figures(statement.said)]
     values = values_of(spans).union(*(spans_of(figure, days) for figure in spans))
     terms = [term for formula in formulas for term in terms_of(formula)]
-    if not all(
-        is_plain(term) or any(n in values or evidence.has_number(n) for n in forms_of(term))
-        for term in terms
-    ):
+    if not all(evidence.has_term(term, values) for term in terms):
         return Outcome("unchecked", passages=passages)
     rest = [
         figure

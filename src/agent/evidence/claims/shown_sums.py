@@ -64,10 +64,7 @@ def worked_out(rulings: Iterable[Ruling], evidence: Evidence) -> set[Decimal]:
         value
         for one in rulings
         for formula in formulas_of(one.calc)
-        if all(
-            is_plain(term) or any(map(evidence.has_number, forms_of(term)))
-            for term in terms_of(formula)
-        )
+        if all(map(evidence.has_term, terms_of(formula)))
         for value in parts_of(formula)
     }
 
@@ -101,8 +98,8 @@ def wrong_results(text: str, evidence: Evidence) -> list[tuple[Figure, Decimal]]
     found = list[tuple[Figure, Decimal]]()
     text = text[:_LONGEST_SUM]
     for begin, end, behind in _left_sides(text):
-        terms, told = figures(text[begin:end]), figures(text[behind:])[:1]
         left = text[begin:end]
+        terms, told = figures(left), figures(text[behind:])[:1]
         between = [left[a.end : b.start] for a, b in pairwise(terms)]
         is_plain_sum = (
             len(terms) > 1
@@ -121,9 +118,7 @@ def wrong_results(text: str, evidence: Evidence) -> list[tuple[Figure, Decimal]]
         )
         result = value_of(_NO_TERM.sub("", left[terms[0].start :])) if is_plain_sum else None
         is_known = result is not None and all(
-            is_plain(term) or any(map(evidence.has_number, forms_of(term)))
-            for figure in terms
-            for term in values_of([figure])
+            evidence.has_term(term) for figure in terms for term in values_of([figure])
         )
         if result is not None and is_known and not tells(told[0], result, text):
             found.append((told[0], result))
