@@ -11,7 +11,7 @@ from agent.evidence.claims.formulas import rewritten
 from agent.evidence.claims.passages import KNOWN, Evidence
 from agent.evidence.claims.statements import Statement
 from agent.evidence.figures import Figure, figures, same
-from agent.evidence.hours import Opening, yearly_hours
+from agent.evidence.hours import DAY_MINUTES, Opening, yearly_hours
 from agent.evidence.language import fold
 from agent.evidence.mentions import ORIGIN, mentioned
 from agent.evidence.types import Place
@@ -109,7 +109,8 @@ def _fields(stated: list[Figure], text: str, place: Place) -> Iterator[Otherwise
     """Yield the figures that a field of the record decides, what it says, and how they read."""
     hours = [figure for figure in stated if figure.clock is not None]
     joined = len(hours) == 2 and bool(_HOURS.fullmatch(text, hours[0].end, hours[1].start))
-    opened = yearly_hours(place) or ()
+    # A record of OpenStreetMap is read over a year: only for a statement that tells a time.
+    opened = (yearly_hours(place) if hours else None) or ()
     joined = joined and not _is_visit(hours, opened)
     # A length beside a time that it takes is that of a way, by whatever means: 1.3 km, 8 min.
     is_way = any(figure.kind == "second" for figure in stated)
@@ -160,13 +161,13 @@ def _time(figure: Figure, opened: Sequence[Opening], at: int | None) -> str:
 
 
 _WRITTEN_TIME = re.compile(r"(\d{1,2}):\d\d")
-_HOUR, _DAY = 60, 1440
+_HOUR = 60
 
 
 def _as_written(figure: Figure, minute: int) -> str:
     match = _WRITTEN_TIME.fullmatch(figure.text)
     hour, rest = divmod(minute, _HOUR)
-    if match is None or int(match[1]) * _HOUR > (figure.clock or 0) or minute > _DAY:
+    if match is None or int(match[1]) * _HOUR > (figure.clock or 0) or minute > DAY_MINUTES:
         return ""
     return f"{hour:0{len(match[1])}d}:{rest:02d}"
 
