@@ -76,8 +76,12 @@ def day_of(formula: str, value: Decimal) -> date | None:
     >>> day_of("2026-11-06+30", value_of("2026-11-06+30"))
     datetime.date(2026, 12, 6)
     """
-    is_one = bool(days_in(formula)) and value == int(value)
-    return date.fromordinal(int(value)) if is_one and _FIRST_DAY <= value <= _LAST_DAY else None
+    return _day(value) if days_in(formula) else None
+
+
+def _day(value: Decimal) -> date | None:
+    is_one = _FIRST_DAY <= value <= _LAST_DAY and value == int(value)
+    return date.fromordinal(int(value)) if is_one else None
 
 
 def days_in(formula: str) -> list[tuple[int, int, int]]:
@@ -254,10 +258,8 @@ def tells(figure: Figure, result: Decimal, text: str) -> bool:
 
 
 def _is_day(told: Date, result: Decimal) -> bool:
-    if not _FIRST_DAY <= result <= _LAST_DAY or result != int(result):
-        return False
-    day = date.fromordinal(int(result))
-    return is_one_of(told, [(day.year, day.month, day.day)])
+    day = _day(result)
+    return day is not None and is_one_of(told, [(day.year, day.month, day.day)])
 
 
 def is_one_of(told: Date, days: Iterable[tuple[int, int, int]]) -> bool:
