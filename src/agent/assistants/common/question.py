@@ -167,8 +167,8 @@ def _with_moment(demands: Constraints, turn: Turn) -> Constraints:
 
     A model writes "now" as the time that it was told, on a clock that need not be the place's.
     """
-    clock = turn.get("now", "").rpartition(" (")[0].rpartition(" ")[2]
-    if not clock or demands.get("open_at") != clock:
+    clock = demands.get("open_at")
+    if not clock or f" {clock} (" not in turn.get("now", ""):
         return demands
     today = [date.fromisoformat(turn["today"]).isoweekday()]
     if demands.get("open_on", today) != today:
