@@ -21,6 +21,7 @@ from agent.evidence.outing.wish import meant_by, valid_day, valid_wish
 from agent.evidence.queries import clean_text, drop_seen, is_visible, shares_nothing
 from agent.evidence.types import Constraints, OutingWish, Query
 from agent.evidence.unsearched import is_courtesy, may_be_courtesy, may_be_sum
+from agent.mcp.servers import CHINA
 from agent.state import (
     Needs,
     PlannedMap,
@@ -39,9 +40,8 @@ from agent.texts.languages import (
 )
 
 _LONGEST_QUESTION, _LONGEST_QUERY, _LONGEST_REPLY = 1000, 400, 300
-_HOME = ("cn", "hk", "mo", "tw")
-"""Where the map has prices and ratings."""
 _PRICED = {"max_cost", "min_cost", "total_cost", "min_rating"}
+"""Demands of prices and ratings: only the map of China has these."""
 _LEAST_PLACES = 2
 """That a day is made of."""
 
@@ -298,7 +298,7 @@ def _needs(
 def _for_the_web(query: Query, demands: Constraints) -> Query:
     """Return a query that goes to the web, too, where the map has no prices and no ratings."""
     task = query["map"]
-    abroad = task and (task.get("country") or _HOME[0]) not in _HOME
+    abroad = task and (task.get("country") or "cn") not in CHINA
     return Query(**{**query, "web": True}) if abroad and _PRICED & demands.keys() else query
 
 
