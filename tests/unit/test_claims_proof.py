@@ -547,42 +547,6 @@ def test_a_judge_is_asked_for_number_verdict_and_passages_in_one_field() -> None
     assert [*fields] == ["r", "bad", "says", "calc", "fix"]
 
 
-LEASE = evidence(
-    w0_0="Fit to travel only after treatment: six weeks of storage without oxygen.",
-    w1_0="甲方出售房屋的，应提前三个月通知乙方。交货期现在排到 20 周，质保两年。",
-)
-WEEKS = "Six weeks of storage[^w0-0] begun on 1 December 2026 end on {}."
-MONTHS = "应提前三个月通知[^w1-0]，3 月 20 日才说，满期是{}。"
-ORDER = "要求 2027 年 5 月 31 日交货，按 20 周[^w1-0]算，最晚{}签约。"
-WARRANTY = "质保两年[^w1-0]，2026 年 3 月 1 日验收，到{}为止。"
-
-
-@pytest.mark.parametrize(
-    ("text", "day", "wrong", "calc", "gives"),
-    [
-        (WEEKS, "12 January 2027", "5 January 2027", "2026-12-01+42", "2027-01-12"),
-        (WEEKS, "12 January 2027", "5 January 2027", "2026-12-01+6w", "2027-01-12"),
-        (MONTHS, "6 月 20 日", "5 月 20 日", "2026-03-20+92", "2026-06-20"),
-        (MONTHS, "6 月 20 日", "5 月 20 日", "2026-03-20+3m", "2026-06-20"),
-        (ORDER, "2027 年 1 月 11 日", "2027 年 2 月 11 日", "2027-05-31-140", "2027-01-11"),
-        (WARRANTY, "2028 年 3 月 1 日", "2027 年 3 月 1 日", "2026-03-01+731", "2028-03-01"),
-    ],
-)
-def test_a_last_day_is_worked_out_from_weeks_months_and_years(
-    text: str, day: str, wrong: str, calc: str, gives: str
-) -> None:
-    _, right = judge(text.format(day), LEASE, v="c", p=["1.1", "2.1"], calc=calc)
-    _, found = judge(text.format(wrong), LEASE, v="c", p=["1.1", "2.1"], calc=calc)
-    assert right.verdict == "computed"
-    assert (found.verdict, found.spans) == ("missing", (wrong,))
-    assert found.value == f"{calc} = {gives}"
-
-
-def test_a_number_of_days_that_no_span_of_time_has_is_not_known() -> None:
-    _, found = judge(MONTHS.format("6 月 20 日"), LEASE, v="c", p=["2.1"], calc="2026-03-20+95")
-    assert found.verdict == "unchecked"
-
-
 PLAN = ["行程：2026-11-24 周二，09:30–16:00\n13:00–13:40 断桥残雪（步行 850 m，12 分钟）",
         say("outing.legs_estimated", "zh")]  # fmt: skip
 
