@@ -195,28 +195,28 @@ async def _run_here(
     runner: "LocalRunner",
     request: AskRequest,
     listener: "RunListener",
-    run_command: "AcceptedRun | None",
+    run: "AcceptedRun | None",
 ) -> RunResult | Pause:
     """Run what was asked, or go on with `run`; return what is on a thread that has ended."""
     from agent.client.local import last_outcome
 
     assistant, thread_id = request.assistant, request.thread_id
-    if run_command is None and request.question is None:
+    if run is None and request.question is None:
         snapshot = await runner.snapshot(assistant, thread_id)
         if not snapshot.values:
             raise InputError("--thread", f"there is no thread {thread_id} here")
         if ended := last_outcome(assistant, thread_id, snapshot):
             return ended
-    if run_command is None:
-        run_command = await runner.accept(
+    if run is None:
+        run = await runner.accept(
             assistant, thread_id, input=request.graph_input(), context=request.context,
             resume=request.resume,
         )  # fmt: skip
-    return await runner.run(run_command, listener)
+    return await runner.run(run, listener)
 
 
-def _report_other(run_command: "AcceptedRun", status: str) -> None:
-    command = command_line("ask", [], Namespace(thread=run_command.thread_id), "thread")
+def _report_other(run: "AcceptedRun", status: str) -> None:
+    command = command_line("ask", [], Namespace(thread=run.thread_id), "thread")
     if status == "continuing":
         tell(f"tanlu: continuing a question that was interrupted (see it with: {command})")
     else:
