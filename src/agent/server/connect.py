@@ -8,7 +8,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
@@ -22,7 +22,7 @@ from agent.models.probe import probe
 from agent.server.auth.api_keys import access
 from agent.server.auth.audit import audit
 from agent.server.auth.guard import of_own_page
-from agent.server.http import NotRead, limited_body, private, security_headers
+from agent.server.http import NotRead, limited_body, private_json
 from agent.services import build_services, close_process_services
 from agent.settings import Settings, keep_user_setting, read_settings
 from agent.texts import LANGUAGES, Language, reason_of
@@ -57,31 +57,33 @@ async def connect(request: Request) -> JSONResponse:
     try:
         # Studio's page may call an open server, and could have later questions sent anywhere.
         if not of_own_page(request):
-            return _json({"detail": "keys are taken from the server's own page only"}, 403)
+            return private_json({"detail": "keys are taken from the server's own page only"}, 403)
         given = await _given(request)
         async with _trying, asyncio.timeout(_TRY_SECONDS):
             if not can_connect(read_settings()):
-                return _json({"detail": "keys are not taken here: use tanlu config set"}, 403)
+                return private_json(
+                    {"detail": "keys are not taken here: use tanlu config set"}, 403
+                )
             spoken = request.query_params.get("language")
             await _try(given, next((one for one in LANGUAGES if one == spoken), "en"))
     except InputError as error:
-        return _json({"detail": error.message}, 422)
+        return private_json({"detail": error.message}, 422)
     except (NotConnected, ConfigurationError) as error:
         field = error.field if isinstance(error, NotConnected) else error.name
-        return _json({"detail": scrub(str(error)), "field": field.upper()}, 422)
+        return private_json({"detail": scrub(str(error)), "field": field.upper()}, 422)
     except TimeoutError:
-        return _json({"detail": "there was no answer in time", "field": ""}, 504)
+        return private_json({"detail": "there was no answer in time", "field": ""}, 504)
     try:
         for name, value in given.items():
             await asyncio.to_thread(keep_user_setting, name, value)
     except OSError as error:
         log.error("the keys cannot be kept: %s", error)
-        return _json({"detail": "the keys cannot be kept on this machine", "field": ""}, 503)
+        return private_json({"detail": "the keys cannot be kept on this machine", "field": ""}, 503)
     os.environ.update(given)
     await close_process_services()
     await audit("connect", "accepted", "")
     log.info("connected: %s", ", ".join(given))
-    return _json({"connected": list(given)})
+    return private_json({"connected": list(given)})
 
 
 async def _given(request: Request) -> dict[str, str]:
@@ -126,7 +128,3 @@ async def _try(given: Mapping[str, str], language: Language) -> None:
         raise NotConnected("", reason_of(error, language)) from None
     finally:
         await services.aclose()
-
-
-def _json(body: Mapping[str, Any], status: int = 200) -> JSONResponse:
-    return JSONResponse(body, status, headers=private(security_headers()))

@@ -6,8 +6,8 @@ it comes and read in a process of its own. Whose it is, the key says.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping
-from typing import Any, Final
+from collections.abc import AsyncIterator
+from typing import Final
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
@@ -22,7 +22,7 @@ from agent.knowledge.uploads import NotKept, UploadLimits, Uploads
 from agent.server.auth.api_keys import access, identify
 from agent.server.auth.audit import audit
 from agent.server.auth.guard import DOCUMENTS, FILE_TYPE
-from agent.server.http import NotRead, private, security_headers
+from agent.server.http import NotRead, private_json
 from agent.services import process_services
 
 log = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ class DocumentsApi:
         except AgentError as error:
             return _unavailable(error)
         limits = {"file": uploads.limits.file, "owner": uploads.limits.owner, "used": used}
-        return _json({"collections": collections, "limits": limits})
+        return private_json({"collections": collections, "limits": limits})
 
     async def take(self, request: Request) -> JSONResponse:
         """Take a file into one of the caller's collections, and read it."""
@@ -70,7 +70,7 @@ class DocumentsApi:
             uploads, name = await self._opened(), request.query_params.get("name", "")
             result = await uploads.take(target, name, _pieces(request))
         except InputError as error:
-            return _json({"detail": error.message, "code": "name"}, 422)
+            return private_json({"detail": error.message, "code": "name"}, 422)
         except (NotKept, NotRead, ClientDisconnect) as error:
             code = str(error) if isinstance(error, NotKept) else "slow"
             await audit("upload", "refused", owner, reason=code)
@@ -79,9 +79,11 @@ class DocumentsApi:
             return _unavailable(error)
         await audit("upload", "refused" if result.outcome == "failed" else "accepted", owner)
         if result.outcome == "failed":
-            return _json({"detail": result.reason, "code": result.code, "name": result.path}, 422)
+            return private_json(
+                {"detail": result.reason, "code": result.code, "name": result.path}, 422
+            )
         told = {"name": result.path, "outcome": result.outcome, "reason": result.reason}
-        return _json({**told, "passages": result.chunks, "note": result.note}, 201)
+        return private_json({**told, "passages": result.chunks, "note": result.note}, 201)
 
     async def remove(self, request: Request) -> JSONResponse:
         """Remove a file that was given through the page, with all that was read of it."""
@@ -91,13 +93,13 @@ class DocumentsApi:
             uploads = await self._opened()
             removed = await uploads.remove(target, request.query_params.get("file", ""))
         except InputError as error:
-            return _json({"detail": error.message}, 422)
+            return private_json({"detail": error.message}, 422)
         except (AgentError, OSError) as error:
             return _unavailable(error)
         if not removed:
-            return _json({"detail": "there is no such file"}, 404)
+            return private_json({"detail": "there is no such file"}, 404)
         await audit("removal", "accepted", owner)
-        return _json({"removed": 1})
+        return private_json({"removed": 1})
 
     async def _opened(self) -> Uploads:
         """Return the files beside the knowledge base of this process, which may be built anew."""
@@ -137,16 +139,12 @@ def _refusal(code: str) -> JSONResponse:
     status, words = _REFUSED[code]
     rules = access()
     detail = words.format(file=rules.upload_bytes >> 20, owner=rules.owner_bytes >> 20)
-    return _json({"detail": detail, "code": code}, status)
+    return private_json({"detail": detail, "code": code}, status)
 
 
 def _unavailable(error: Exception) -> JSONResponse:
     log.error("own documents cannot be reached: %s", error)
-    return _json({"detail": "own documents cannot be reached just now", "code": "away"}, 503)
-
-
-def _json(body: Mapping[str, Any], status: int = 200) -> JSONResponse:
-    return JSONResponse(body, status, headers=private(security_headers()))
+    return private_json({"detail": "own documents cannot be reached just now", "code": "away"}, 503)
 
 
 def document_routes() -> list[Route]:

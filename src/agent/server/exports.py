@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import httpx
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from agent.assistants.common.toolbox import CODE
 from agent.client.asked_again import changes_since
@@ -30,7 +30,7 @@ from agent.export.markdown import markdown_document
 from agent.export.outing import calendar, pocket_map
 from agent.server.auth.api_keys import access, client_for, identify
 from agent.server.auth.audit import audit
-from agent.server.http import private, security_headers, suggestions_headers
+from agent.server.http import private, private_json, security_headers, suggestions_headers
 
 _FORBIDDEN = re.compile(r'[\\/:*?"<>|\s]+')
 _LONGEST = 60
@@ -160,7 +160,7 @@ async def changes(request: Request) -> Response:
     except AgentError as error:
         return _refusal(NoAnswer(500, str(error)))
     body = {"since": before.finished.generated_at, "at": after.finished.generated_at, **told}
-    return JSONResponse(body, headers=private(security_headers()))
+    return private_json(body)
 
 
 async def suggestions(request: Request) -> Response:
@@ -178,7 +178,7 @@ async def suggestions(request: Request) -> Response:
 
 
 def _refusal(error: NoAnswer) -> Response:
-    return JSONResponse({"detail": str(error)}, error.status, headers=private(security_headers()))
+    return private_json({"detail": str(error)}, error.status)
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,11 @@ whole request. The headers under `/app` say what the page may load, and who may 
 import asyncio
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from starlette.datastructures import Headers
 from starlette.requests import Request
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agent.mcp.servers import PHOTO_HOSTS
@@ -127,6 +129,13 @@ def security_headers(policy: str = "default-src 'none'; frame-ancestors 'none'")
 def private(headers: Mapping[str, str]) -> dict[str, str]:
     """Return the same for what is somebody's own: nothing keeps a copy."""
     return {**headers, "Cache-Control": "no-store"}
+
+
+def private_json(
+    body: Mapping[str, Any], status: int = 200, more: Mapping[str, str] | None = None
+) -> JSONResponse:
+    """Return a reply that is somebody's own, with the security headers and `more` of them."""
+    return JSONResponse(body, status, headers={**private(security_headers()), **(more or {})})
 
 
 def suggestions_headers() -> dict[str, str]:

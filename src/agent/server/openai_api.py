@@ -18,7 +18,7 @@ import httpx
 from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import ConflictError, NotFoundError
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
@@ -36,7 +36,7 @@ from agent.server.assistant_call import Call, CallArguments, read_arguments
 from agent.server.auth.admission import check_settings
 from agent.server.auth.api_keys import OPEN_OWNER, access, client_for, identify
 from agent.server.auth.guard import LARGEST_BODY
-from agent.server.http import NotRead, limited_body, private, security_headers
+from agent.server.http import NotRead, limited_body, private, private_json, security_headers
 from agent.server.mcp_tools import AssistantTool, ToolList
 from agent.server.openai_replies import ChatReply, JsonObject, Reply, ResponseReply
 from agent.server.openai_requests import (
@@ -79,7 +79,7 @@ async def models(request: Request) -> Response:
                 tools = await _catalogue.tools(client)
     except MEANT as error:
         return refused(error)
-    return _json({"object": "list", "data": [_described(*each) for each in tools.items()]})
+    return private_json({"object": "list", "data": [_described(*each) for each in tools.items()]})
 
 
 async def model(request: Request) -> Response:
@@ -88,7 +88,9 @@ async def model(request: Request) -> Response:
     try:
         with _said_plainly():
             async with client_for(request) as client:
-                return _json(_described(name, _offered(await _catalogue.tools(client), name)))
+                return private_json(
+                    _described(name, _offered(await _catalogue.tools(client), name))
+                )
     except MEANT as error:
         return refused(error)
 
@@ -324,7 +326,8 @@ class OpenAIEndpoint:
                 if asked.stream:
                     await _stream(turn, reply, send)
                     return
-                answer = _json(reply.whole(await turn.result(), turn.progress.said))
+                whole = reply.whole(await turn.result(), turn.progress.said)
+                answer: Response = private_json(whole)
             except MEANT as error:
                 answer = refused(error)
             await answer(request.scope, request.receive, send)
@@ -390,10 +393,6 @@ def _parsed(body: bytes) -> Any:
         raise InputError("body", "must be JSON") from None
 
 
-def _json(body: JsonObject) -> Response:
-    return JSONResponse(body, headers=private(security_headers()))
-
-
 @dataclass(frozen=True)
 class _Problem:
     """Hold an error as OpenAI's clients know it: a type of theirs, our words and code."""
@@ -435,8 +434,7 @@ def _problem(error: Exception) -> _Problem:
 def refused(error: Exception) -> Response:
     """Return the answer that says why there is none."""
     problem = _problem(error)
-    headers = {**private(security_headers()), **problem.headers}
-    return JSONResponse({"error": problem.error}, problem.status, headers=headers)
+    return private_json({"error": problem.error}, problem.status, problem.headers)
 
 
 async def nothing_else(request: Request) -> Response:
@@ -444,7 +442,7 @@ async def nothing_else(request: Request) -> Response:
     words = f"{request.method} {request.url.path} is not served; there are POST "
     words += "/v1/chat/completions, POST /v1/responses and GET /v1/models"
     problem = _Problem(404, _INVALID, words, "not_found")
-    return JSONResponse({"error": problem.error}, 404, headers=private(security_headers()))
+    return private_json({"error": problem.error}, 404)
 
 
 def openai_routes() -> list[Route]:

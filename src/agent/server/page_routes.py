@@ -48,6 +48,7 @@ from agent.server.http import (
     limited_body,
     page_policy,
     private,
+    private_json,
     security_headers,
 )
 from agent.server.sign_in import SignIn
@@ -275,7 +276,7 @@ async def config_json(request: Request) -> JSONResponse:
     user = identify(request.headers, access())
     if user is not None:
         config |= {"user": user or None, **caller_config(settings, problem)}
-    return JSONResponse(config, headers=private(security_headers()))
+    return private_json(config)
 
 
 def public_config(settings: Settings | None) -> dict[str, Any]:
@@ -354,7 +355,7 @@ async def root(request: Request) -> Response:
     """Send a browser to the page; tell anything else that the server is there."""
     if "text/html" in request.headers.get("accept", ""):
         return _sent_on("app", request)
-    return JSONResponse({"ok": True}, headers=private(security_headers()))
+    return private_json({"ok": True})
 
 
 async def without_slash(request: Request) -> Response:
@@ -377,7 +378,7 @@ async def qr_code(request: Request) -> Response:
     """Return the QR code of a link to Amap as SVG; 400 for any other text."""
     url = request.query_params.get("url", "")
     if not url.startswith(_CODED) or len(url) > _LONGEST_CODED:
-        return JSONResponse({"detail": "no link to Amap"}, 400, headers=private(security_headers()))
+        return private_json({"detail": "no link to Amap"}, 400)
     headers = private(security_headers())
     return Response(qr_svg(url), headers=headers, media_type=TYPES[".svg"])
 
@@ -391,7 +392,7 @@ async def asset(request: Request) -> Response:
 async def _serve(request: Request, headers: dict[str, str], name: str, hash: str = "") -> Response:
     file, immutable = await run_in_threadpool(_files.find, name, hash)
     if file is None:
-        return JSONResponse({"detail": "not found"}, 404, headers=private(security_headers()))
+        return private_json({"detail": "not found"}, 404)
     return file.respond(request, headers, immutable=immutable)
 
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from agent.core.errors import InputError, StoreFailed
@@ -23,7 +23,7 @@ from agent.runs.threads import memory_place
 from agent.server.auth.api_keys import SHARED, access, identify
 from agent.server.auth.audit import audit
 from agent.server.exports import NoAnswer, answer_of, html_of, readable_thread
-from agent.server.http import NotRead, limited_body, private, security_headers
+from agent.server.http import NotRead, limited_body, private, private_json, security_headers
 from agent.texts import LANGUAGES, say
 
 log = logging.getLogger(__name__)
@@ -66,7 +66,7 @@ async def share(request: Request) -> Response:
         return _refusal(503, "the answer cannot be shared just now")
     await audit("share", "accepted", owner, thread=answer.thread_id, days=wanted["days"])
     told = {**_told(made), "this_machine_only": access().open and not access().is_exposed}
-    return _json({**told, "shows": answer.shows}, 201)
+    return private_json({**told, "shows": answer.shows}, 201)
 
 
 async def _withdraw_if_deleted(request: Request, made: SharedAnswer, thread_id: str) -> None:
@@ -88,7 +88,7 @@ async def shared(request: Request) -> Response:
         return _refusal(error.status, str(error))
     except StoreFailed:
         return _refusal(503, "what is shared cannot be read just now")
-    return _json({"shares": [_told(row) for row in rows]})
+    return private_json({"shares": [_told(row) for row in rows]})
 
 
 async def withdraw(request: Request) -> Response:
@@ -102,7 +102,7 @@ async def withdraw(request: Request) -> Response:
     except StoreFailed:
         return _refusal(503, "the answer cannot be withdrawn just now")
     await audit("withdrawal", "accepted", owner, thread=thread_id)
-    return _json({"withdrawn": count})
+    return private_json({"withdrawn": count})
 
 
 async def page(request: Request) -> Response:
@@ -152,12 +152,8 @@ def _told(row: SharedAnswer) -> dict[str, Any]:
     return {"path": f"{SHARED}{row.token}", "message": row.message_id, "ends_at": ends}
 
 
-def _json(body: Mapping[str, Any], status: int = 200) -> Response:
-    return JSONResponse(body, status, headers=private(security_headers()))
-
-
 def _refusal(status: int, reason: str) -> Response:
-    return _json({"detail": reason}, status)
+    return private_json({"detail": reason}, status)
 
 
 def share_routes() -> list[Route]:

@@ -1,21 +1,19 @@
 """Sign the page in: a key becomes a cookie that no script reads and no other site sends."""
 
-from collections.abc import Mapping
 from math import ceil
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from agent.core.outside import parse_json
 from agent.server.auth.api_keys import COOKIE, TOO_MANY, access, identify
 from agent.server.auth.audit import audit
 from agent.server.auth.guard import RateLimit, peer_of
 from agent.server.auth.hosts import is_loopback
-from agent.server.http import NotRead, limited_body, private, security_headers
+from agent.server.http import NotRead, limited_body, private_json
 
 _LONGEST_BODY = 4096
 _DAYS_30 = 30 * 24 * 3600
-_HEADERS = private(security_headers())
 
 
 class SignIn:
@@ -28,14 +26,14 @@ class SignIn:
         """Answer the cookie for a key sent as JSON; 401 for a wrong key, 429 after too many."""
         rules = access()
         if rules.open:
-            return _answer({"user": None})
+            return private_json({"user": None})
         peer, most = peer_of(request), rules.wrong_keys
         if wait := self._rate_limit.wait(peer, most):
             return _must_wait(wait)
         try:
             key = await _key(request)
         except ValueError as error:
-            return _answer({"detail": str(error)}, 400)
+            return private_json({"detail": str(error)}, 400)
         # Others that this peer sent may have been found wrong while this one came.
         if wait := self._rate_limit.wait(peer, most):
             return _must_wait(wait)
@@ -43,9 +41,9 @@ class SignIn:
         if user is None:
             self._rate_limit.count(peer, key)
             await audit("sign_in", "refused", "", peer=peer)
-            return _answer({"detail": "this key is not known here"}, 401)
+            return private_json({"detail": "this key is not known here"}, 401)
         await audit("sign_in", "accepted", user, peer=peer)
-        response = _answer({"user": user})
+        response = private_json({"user": user})
         _set_cookie(response, request, key, _DAYS_30)
         return response
 
@@ -53,7 +51,7 @@ class SignIn:
         """Forget the cookie."""
         if owner := identify(request.headers, access()):
             await audit("sign_out", "accepted", owner)
-        response = _answer({"user": None})
+        response = private_json({"user": None})
         _set_cookie(response, request, "", 0)
         return response
 
@@ -95,10 +93,4 @@ def _is_https(request: Request) -> bool:
 
 def _must_wait(seconds: float) -> Response:
     waiting = {"Retry-After": str(ceil(seconds))}
-    return _answer({"detail": TOO_MANY}, 429, waiting)
-
-
-def _answer(
-    body: Mapping[str, str | None], status: int = 200, more: Mapping[str, str] | None = None
-) -> Response:
-    return JSONResponse(body, status, headers={**_HEADERS, **(more or {})})
+    return private_json({"detail": TOO_MANY}, 429, waiting)

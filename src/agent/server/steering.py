@@ -20,7 +20,7 @@ from agent.core.errors import ConfigurationError, InputError, StoreFailed
 from agent.core.outside import parse_json
 from agent.runs.run_log import LONGEST_WISH, Wish, WishBox
 from agent.server.auth.api_keys import client_for
-from agent.server.http import NotRead, limited_body, private, security_headers
+from agent.server.http import NotRead, limited_body, private_json
 from agent.services import process_services
 
 log = logging.getLogger(__name__)
@@ -45,13 +45,13 @@ async def steer(request: Request) -> JSONResponse:
         turn_id = await _turn_id(request, thread_id)
         left = await (await _wishes()).put(thread_id, turn_id, wish)
     except InputError as error:
-        return _reply({"detail": error.message}, 422)
+        return private_json({"detail": error.message}, 422)
     except (StoreFailed, ConfigurationError) as error:
         log.error("a wish cannot be kept: %s", error)
-        return _reply({"detail": "the wish cannot be kept just now"}, 503)
+        return private_json({"detail": "the wish cannot be kept just now"}, 503)
     except NotTaken as error:
-        return _reply({"detail": str(error)}, error.status)
-    return _reply({**wish, "left": left}, 202)
+        return private_json({"detail": str(error)}, error.status)
+    return private_json({**wish, "left": left}, 202)
 
 
 def wish_of(body: Any) -> Wish:
@@ -116,7 +116,3 @@ async def _wishes() -> WishBox:
     if services.wishes is None:
         raise ConfigurationError("TANLU_DATA_DIR", "keeps no wishes")
     return services.wishes
-
-
-def _reply(body: Mapping[str, Any], status: int) -> JSONResponse:
-    return JSONResponse(body, status, headers=private(security_headers()))
