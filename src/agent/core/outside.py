@@ -98,6 +98,11 @@ def finite(value: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
+def objects(value: Any) -> list[dict[str, Any]]:
+    """Return the objects of a list; [] where the value is missing or something else."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
 _MOST = 1e9
 
 

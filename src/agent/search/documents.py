@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 
 from agent.core.budget import Meter
 from agent.core.calls import Calls, Policy
-from agent.core.outside import parse_json
+from agent.core.outside import objects, parse_json
 from agent.evidence.markdown import canonical
 from agent.evidence.queries import clean_text
 from agent.search.hits import MAX_QUERY, Endpoint, TurnSearches, make_hit, plain_line
@@ -85,7 +85,7 @@ def coerce_documents(value: Any) -> list[dict[str, Any]]:
             return []
     if isinstance(value, dict):
         return [value]
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+    return objects(value)
 
 
 MAX_TEXT = 6000

@@ -9,6 +9,7 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from langchain_core.tools import BaseTool
 
 from agent.core.errors import InputError
+from agent.core.outside import objects
 from agent.core.strings import estimated_tokens
 from agent.evidence.claims.corrected import (
     CONTRADICTED,
@@ -93,8 +94,7 @@ def conversation(
 
 def _own_sources(message: AnyMessage) -> list[dict[str, Any]]:
     """Return the sources that a message carries, whoever wrote it."""
-    rows = message.additional_kwargs.get("sources")
-    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    return objects(message.additional_kwargs.get("sources"))
 
 
 def _excerpt(text: str, limit: int) -> str:

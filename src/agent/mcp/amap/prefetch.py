@@ -9,12 +9,13 @@ from itertools import pairwise
 from typing import Any
 
 from agent.core.errors import AgentError, ProviderError, ProviderRefused
+from agent.core.outside import objects
 from agent.evidence.constraints import fitting, name_suits
 from agent.evidence.geo import distance_m, location_in, parse_lnglat
 from agent.evidence.types import Location, MapIntent, MapTask, Point, Route, TravelMode
 from agent.evidence.vocabulary import chinese_keyword
 from agent.mcp.amap.install import PROVIDER
-from agent.mcp.amap.records import AmapReader, PlaceHits, hit_of, interleaved, location_of, records
+from agent.mcp.amap.records import AmapReader, PlaceHits, hit_of, interleaved, location_of
 from agent.mcp.amap.tools import RADIUS_M, ROUTE_TOOLS
 from agent.mcp.prefetch import (
     DEFAULT_RADIUS_M,
@@ -139,7 +140,7 @@ async def find_anchor(
 
 async def _geocoded(call: CallTool, place: str, city: str | None, *, wide: bool) -> ResolvedPlace:
     arguments = {"address": place, "city": city} if city else {"address": place}
-    candidates = records(await call("maps_geo", arguments), "return")
+    candidates = objects((await call("maps_geo", arguments)).get("return"))
     if not candidates:
         raise _refused(place, NOT_FOUND)
     problem, anchors = NOT_FOUND, list[ResolvedPlace]()
@@ -177,7 +178,7 @@ def _problem(candidate: dict[str, Any], place: str, city: str | None, *, wide: b
 
 async def _searched(call: CallTool, place: str, city: str | None) -> ResolvedPlace:
     arguments = {"keywords": place, "city": city} if city else {"keywords": place}
-    hits = records(await call("maps_text_search", arguments), "pois")
+    hits = objects((await call("maps_text_search", arguments)).get("pois"))
     best = next((hit for hit in by_name(hits, place) if hit.get("id")), None)
     if best is None:
         raise _refused(place, NOT_FOUND)
@@ -298,7 +299,7 @@ class AmapPrefetch(Prefetch):
     async def _poi(self) -> None:
         name = self._place or next(iter(self._keywords()), None) or self._query
         arguments = {"keywords": name, "city": self._city}
-        pois = records(await self._call("maps_text_search", arguments), "pois")
+        pois = objects((await self._call("maps_text_search", arguments)).get("pois"))
         hits = by_name(pois, name, self._city)
         self._note_search(name, self._city or "", len(hits))
         if not hits:
@@ -403,7 +404,7 @@ class AmapPrefetch(Prefetch):
             raise failed[0]
         for error in failed[:1]:
             self._gap(error)
-        hits = [None if isinstance(r, AgentError) else records(r, "pois") for r in replies]
+        hits = [None if isinstance(r, AgentError) else objects(r.get("pois")) for r in replies]
         radius = self._result.radius_m if tool == "maps_around_search" else None
         for word, answered in zip(words, hits, strict=True):
             if answered is not None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
-from agent.core.outside import finite, whole_or_none
+from agent.core.outside import finite, objects, whole_or_none
 from agent.core.patterns import PIECE, Linear
 from agent.core.strings import without_open_bracket
 from agent.evidence.geo import distance_m, parse_lnglat, wgs84_of
@@ -73,12 +73,6 @@ def without_empties(value: Any, key: str = "") -> Any:
     if isinstance(value, str):
         return value[:PIECE] if value.strip() else None
     return value
-
-
-def records(reply: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    """Return the objects of a list field; [] where it is missing or something else."""
-    items = reply.get(name)
-    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
 _CATERING = "餐饮服务"
@@ -162,35 +156,35 @@ def photo_of(detail: dict[str, Any]) -> str | None:
 def path_of(tool: str, reply: dict[str, Any]) -> tuple[int | None, int | None, list[RouteStep]]:
     """Return metres, seconds and steps of the first way a route or distance tool offers."""
     if tool == "maps_distance":
-        one = next(iter(records(reply, "results")), {})
+        one = next(iter(objects(reply.get("results"))), {})
         return whole_or_none(one.get("distance")), whole_or_none(one.get("duration")), []
     route = reply.get("data" if tool == "maps_bicycling" else "route")
     route = route if isinstance(route, dict) else {}
     if tool == "maps_direction_transit_integrated":
-        transit = next(iter(records(route, "transits")), None)
+        transit = next(iter(objects(route.get("transits"))), None)
         if transit is None:
             return None, None, []
         steps = list(_transit_steps(transit))
         return whole_or_none(route.get("distance")), whole_or_none(transit.get("duration")), steps
-    path = next(iter(records(route, "paths")), None)
+    path = next(iter(objects(route.get("paths"))), None)
     if path is None:
         return None, None, []
     steps = [
         RouteStep(instruction=text, distance_m=whole_or_none(step.get("distance")))
-        for step in records(path, "steps")[:_MOST_STEPS]
+        for step in objects(path.get("steps"))[:_MOST_STEPS]
         if (text := text_or_none(step.get("instruction")))
     ]
     return whole_or_none(path.get("distance")), whole_or_none(path.get("duration")), steps
 
 
 def _transit_steps(transit: dict[str, Any]) -> Iterable[RouteStep]:
-    for segment in records(transit, "segments")[:_MOST_STEPS]:
+    for segment in objects(transit.get("segments"))[:_MOST_STEPS]:
         walking = segment.get("walking")
         metres = whole_or_none(walking.get("distance")) if isinstance(walking, dict) else None
         if metres:
             yield RouteStep(instruction="", distance_m=metres)
         bus, railway = segment.get("bus"), segment.get("railway")
-        rides = records(bus, "buslines")[:1] if isinstance(bus, dict) else []
+        rides = objects(bus.get("buslines"))[:1] if isinstance(bus, dict) else []
         for ride in [*rides, *([railway] if isinstance(railway, dict) else [])]:
             if line := text_or_none(ride.get("name")):
                 yield _ride(line, ride)
@@ -205,7 +199,7 @@ def _ride(line: str, ride: dict[str, Any]) -> RouteStep:
         line=line,
         board_at=names[0],
         leave_at=names[1],
-        stops=len(records(ride, "via_stops")) + 1 if "via_stops" in ride else None,
+        stops=len(objects(ride.get("via_stops"))) + 1 if "via_stops" in ride else None,
     )
 
 
@@ -220,7 +214,7 @@ def days_of(reply: dict[str, Any]) -> list[WeatherDay]:
             low_c=whole_or_none(day.get("nighttemp")),
             wind=_wind(day),
         )
-        for day in records(reply, "forecasts")
+        for day in objects(reply.get("forecasts"))
         if day.get("date")
     ]
 
@@ -347,7 +341,7 @@ class AmapReader:
                 return [f"{name}: outside what was asked for, or without a position; do not use it"]
             return [place_line(place, language)]
         if tool == "maps_geo":
-            for geocode in records(reply, "return")[:1]:
+            for geocode in objects(reply.get("return"))[:1]:
                 self._remember(str(geocode.get("location")), str(arguments.get("address")))
         if tool == "maps_weather" and (weather := self.add_weather(reply)):
             return weather_lines(weather, language)

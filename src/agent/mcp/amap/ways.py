@@ -5,10 +5,10 @@ import logging
 from collections.abc import Sequence
 
 from agent.core.errors import BudgetExceeded, ProviderError
-from agent.core.outside import whole_or_none
+from agent.core.outside import objects, whole_or_none
 from agent.evidence.geo import distance_m
 from agent.evidence.types import Leg, Location
-from agent.mcp.amap.records import path_of, records, stops_link
+from agent.mcp.amap.records import path_of, stops_link
 from agent.mcp.amap.tools import ROUTE_TOOLS
 from agent.mcp.map_server import NamedStop
 from agent.mcp.records import BranchCalls, lnglat
@@ -65,7 +65,7 @@ class AmapWays:
             log.info("map: ways on foot are not measured: %s", error)
             return {}
         legs: dict[tuple[int, int], Leg] = {}
-        for row in records(reply, "results"):
+        for row in objects(reply.get("results")):
             number = whole_or_none(row.get("origin_id"))
             leg = _leg(whole_or_none(row.get("distance")), whole_or_none(row.get("duration")))
             if leg and number and 0 < number <= len(starts):

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent.core.errors import ProviderRefused
-from agent.core.outside import finite
+from agent.core.outside import finite, objects
 from agent.evidence.constraints import fitting
 from agent.evidence.geo import distance_m, location_in, parse_lnglat
 from agent.evidence.types import Location, MapIntent, MapTask, Place, TravelMode
-from agent.mcp.osm.records import OsmReader, location_of, name_of, objects
+from agent.mcp.osm.records import OsmReader, location_of, name_of
 from agent.mcp.osm.tools import MODES, PROVIDER
 from agent.mcp.prefetch import (
     DEFAULT_RADIUS_M,
@@ -92,7 +92,7 @@ class OsmPrefetch(Prefetch):
         result = self._result
         where = {"location": spot.text, "radius_m": result.radius_m}
         reply = await self._call("osm_nearby", {"kinds": self._kinds(), **where})
-        rows = [row for row in objects(reply, "places") if row.get("id") != spot.row.get("id")]
+        rows = [row for row in objects(reply.get("places")) if row.get("id") != spot.row.get("id")]
         self._note_kinds(rows, spot.name, result.radius_m)
         return rows
 
@@ -105,7 +105,7 @@ class OsmPrefetch(Prefetch):
         if spot.row.get("tag") in _TOO_WIDE:
             raise self._refused(f"{spot.name}: too wide", "map_place_too_wide")
         reply = await self._call("osm_nearby", {"kinds": self._kinds(), "bbox": spot.row["bbox"]})
-        rows = objects(reply, "places")
+        rows = objects(reply.get("places"))
         self._note_kinds(rows, spot.name, None)
         self._enter(rows)
 
@@ -163,7 +163,7 @@ class OsmPrefetch(Prefetch):
         spot = self._here() if near and not name else await self._located(name or "", None)
         if spot.name == say("map.here", self._language):
             reply = await self._call("osm_reverse", {"location": spot.text, **self._naming()})
-            row = next(iter(objects(reply, "places")), {})
+            row = next(iter(objects(reply.get("places"))), {})
             spot = OsmSpot(text_or_none(row.get("city")) or spot.name, spot.location, row)
         reply = await self._call("osm_weather", {"location": spot.text})
         town = name_of(spot.row, self._language) if spot.row.get("is_area") else spot.name
@@ -173,7 +173,7 @@ class OsmPrefetch(Prefetch):
     async def _regeo(self) -> None:
         spot = await self._centre()
         reply = await self._call("osm_reverse", {"location": spot.text, **self._naming()})
-        for row in objects(reply, "places")[:1]:
+        for row in objects(reply.get("places"))[:1]:
             parts = [text_or_none(row.get(part)) for part in ("district", "city", "country")]
             name = ", ".join(dict.fromkeys(part for part in parts if part))
             told = {key: row.get(key) for key in ("id", "address", "city", "district")}
@@ -239,7 +239,7 @@ class OsmPrefetch(Prefetch):
         asked = {"query": place if named else f"{place}, {city}", **self._naming()}
         if country := self._task.get("country"):
             asked["countries"] = country
-        rows = objects(await self._call("osm_geocode", asked), "places")
+        rows = objects((await self._call("osm_geocode", asked)).get("places"))
         if not rows:
             raise self._refused(f"{place}: not found", "map_place_not_found")
         return rows

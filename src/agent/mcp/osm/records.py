@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from agent.core.errors import BudgetExceeded, ProviderError
-from agent.core.outside import finite, whole_or_none
+from agent.core.outside import finite, objects, whole_or_none
 from agent.evidence.hours import hours_words, osm_hours
 from agent.evidence.types import (
     Anchor,
@@ -54,12 +54,6 @@ _SKIES = {
 _DIRECTIONS = ("北", "东北", "东", "东南", "南", "西南", "西", "西北")
 _BEAUFORT = (1, 6, 12, 20, 29, 39, 50, 62, 75, 89, 103, 118)
 """Kilometres an hour from which on a wind has the next force."""
-
-
-def objects(reply: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
-    """Return the objects of a list field."""
-    items = reply.get(name)
-    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
 def location_of(row: Mapping[str, Any]) -> Location | None:
@@ -130,7 +124,7 @@ class OsmReader:
                 reply, arguments.get("mode"), ends, [self._names.get(end, end) for end in ends]
             )
             return [route_line(route, language)] if route else []
-        rows = objects(reply, "places")
+        rows = objects(reply.get("places"))
         if tool == "osm_geocode" and rows and (location := location_of(rows[0])):
             result.names[lnglat(location)] = str(arguments.get("query"))
         places = [place for row in rows if (place := self.add_place(row))]
@@ -226,7 +220,7 @@ class OsmReader:
 
     def _steps(self, way: Mapping[str, Any]) -> list[RouteStep]:
         steps = list[RouteStep]()
-        for step in objects(way, "steps")[:_MOST_STEPS]:
+        for step in objects(way.get("steps"))[:_MOST_STEPS]:
             key = f"map.osm_steps.{step.get('turn') or step.get('kind')}".replace(" ", "_")
             turn = say(key if has(key) else "map.osm_steps.on", self._language)
             road, metres = text_or_none(step.get("road")), whole_or_none(step.get("distance_m"))
@@ -238,7 +232,7 @@ class OsmReader:
 
     def add_weather(self, reply: Mapping[str, Any], city: str) -> Weather | None:
         """Enter the forecast of a town; return None where there is none."""
-        days = [day for row in objects(reply, "days") if (day := _day(row))]
+        days = [day for row in objects(reply.get("days")) if (day := _day(row))]
         if not days:
             return None
         weather = Weather(
@@ -315,7 +309,7 @@ class OsmWays:
             log.info("map: ways on foot are not measured: %s", error)
             return {}
         legs: dict[tuple[int, int], Leg] = {}
-        for row in objects(reply, "ways"):
+        for row in objects(reply.get("ways")):
             at, to = whole_or_none(row.get("origin")), whole_or_none(row.get("destination"))
             metres, seconds = (whole_or_none(row.get(key)) for key in ("distance_m", "duration_s"))
             if at is None or to is None or metres is None or not seconds:

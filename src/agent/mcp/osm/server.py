@@ -10,7 +10,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from agent import __version__
-from agent.core.outside import finite, parse_json
+from agent.core.outside import finite, objects, parse_json
 from agent.evidence.geo import distance_m
 from agent.mcp.osm.kinds import DIETS, WantedKind, tag_of
 from agent.mcp.osm.services import OsmServices, ServiceError
@@ -112,10 +112,10 @@ class OsmTools:
         path = ";".join("{:.6f},{:.6f}".format(*_point(text)) for text in texts)
         params = {"overview": "full", "geometries": "geojson", "steps": "true"}
         reply = await self._services.osrm("route", _profile(asked), path, params)
-        route = next(iter(_objects(reply.get("routes"))), None)
+        route = next(iter(objects(reply.get("routes"))), None)
         if route is None:
             raise ServiceError("NO_ROUTE there is no way between them")
-        steps = [step for leg in _objects(route.get("legs")) for step in _objects(leg.get("steps"))]
+        steps = [step for leg in objects(route.get("legs")) for step in objects(leg.get("steps"))]
         geometry = route.get("geometry")
         line = geometry.get("coordinates") if isinstance(geometry, dict) else None
         return {
@@ -178,10 +178,6 @@ def _naming(asked: Mapping[str, Any]) -> dict[str, str]:
     return {**details, "accept-language": language}
 
 
-def _objects(value: Any) -> list[dict[str, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
 def _texts(value: Any) -> dict[str, str]:
     """Return an object's texts, none longer than a tag can be."""
     if not isinstance(value, dict):
@@ -210,7 +206,7 @@ def _is_id(kind: str, number: str) -> bool:
 
 def _rows(value: Any) -> list[dict[str, Any]]:
     """Return the places of Nominatim's rows."""
-    return [place for row in _objects(value) if (place := _of_row(row))]
+    return [place for row in objects(value) if (place := _of_row(row))]
 
 
 def _of_row(row: dict[str, Any]) -> dict[str, Any] | None:
