@@ -35,7 +35,7 @@ from agent.search.document_sources import DocumentSources
 from agent.search.web import WebSearch
 from agent.services import build_papers, build_reader
 from agent.settings import read_settings
-from tests.support.faults import MoodyModel, at, children
+from tests.support.faults import MoodyModel, at, leaving_no_process
 from tests.support.lab import ZH, answer_of
 from tests.support.map_fixtures import until
 from tests.support.standins import GeminiService
@@ -137,29 +137,28 @@ def cached_replies(folder: Path) -> int:
 async def test_a_run_broken_off_at_a_stage_goes_on_without_paying_twice(
     world: World, tmp_path: Path, stage: str
 ) -> None:
-    before = set(children())
-    async with process(world, tmp_path / "whole") as graph:
-        whole = await run(graph, ZH)
-    reference, stages = world.asked[:], world.stages()
-    finished = expected_before(stages, stage)
-    world.asked.clear()
+    with leaving_no_process():
+        async with process(world, tmp_path / "whole") as graph:
+            whole = await run(graph, ZH)
+        reference, stages = world.asked[:], world.stages()
+        finished = expected_before(stages, stage)
+        world.asked.clear()
 
-    folder = tmp_path / "broken"
-    held = world.sample.services["gemini"].fail("hang", match=at(stage))
-    async with process(world, folder) as graph:
-        task = asyncio.create_task(run(graph, ZH))
-        await until(lambda: len(world.asked) == finished and held.times == 0)
-        await until(lambda: cached_replies(folder) == finished)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-    assert len(world.asked) == finished
-    async with process(world, folder) as graph:
-        resumed = await run(graph, None)
+        folder = tmp_path / "broken"
+        held = world.sample.services["gemini"].fail("hang", match=at(stage))
+        async with process(world, folder) as graph:
+            task = asyncio.create_task(run(graph, ZH))
+            await until(lambda: len(world.asked) == finished and held.times == 0)
+            await until(lambda: cached_replies(folder) == finished)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        assert len(world.asked) == finished
+        async with process(world, folder) as graph:
+            resumed = await run(graph, None)
 
-    assert Counter(world.asked) == Counter(reference)
-    assert comparable(resumed) == comparable(whole)
-    assert set(children()) <= before
+        assert Counter(world.asked) == Counter(reference)
+        assert comparable(resumed) == comparable(whole)
 
 
 @pytest.mark.parametrize("stage", ["reflection", "answer"])
