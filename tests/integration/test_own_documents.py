@@ -53,6 +53,13 @@ def over(lab: Lab, knowledge: Any) -> Lab:
     return Lab(lab.services, graph)
 
 
+def deep_graph(lab: Any, knowledge: Any) -> Any:
+    from agent.assistants.deep_research.graph import build_graph as build_deep_graph
+
+    services: Any = With(lab.services, knowledge=lambda: knowledge)
+    return build_deep_graph(lambda: services).compile(checkpointer=InMemorySaver())
+
+
 async def test_the_main_assistant_cites_a_passage_of_a_collection_that_is_named(
     lab: Lab, knowledge: MemoryKnowledge
 ) -> None:
@@ -190,8 +197,6 @@ async def test_a_knowledge_base_that_fails_is_a_gap_and_the_web_answers(
 async def test_deep_research_searches_them_with_a_tool_and_reports_what_they_say(
     knowledge: MemoryKnowledge,
 ) -> None:
-    from agent.assistants.deep_research.graph import build_graph as deep_graph
-
     def explore(turn: ModelTurn) -> ModelReply:
         done = done_calls(turn)
         if "search_documents" not in done:
@@ -201,8 +206,7 @@ async def test_deep_research_searches_them_with_a_tool_and_reports_what_they_say
         return ModelReply(calls=(think("够了"), end(shown_urls(turn)[:1])))
 
     async with deep_laboratory(Researcher("检修", deep_explore=explore)) as lab:
-        services: Any = With(lab.services, knowledge=lambda: knowledge)
-        graph = deep_graph(lambda: services).compile(checkpointer=InMemorySaver())
+        graph = deep_graph(lab, knowledge)
         where: Any = {"configurable": {"thread_id": "t"}}
         asked: Any = {"messages": QUESTION, "collections": ["own"]}
         state: Any = await graph.ainvoke(asked, where, context=DeepConfiguration(max_topics=1))
@@ -220,8 +224,6 @@ async def test_deep_research_searches_them_with_a_tool_and_reports_what_they_say
 async def test_a_search_of_deep_research_takes_no_number_of_own_documents_outside(
     knowledge: MemoryKnowledge,
 ) -> None:
-    from agent.assistants.deep_research.graph import build_graph as deep_graph
-
     knowledge.put("合同", "检修合同编号 HT-2026-0173，金额 5,990,000 元。")
 
     def explore(turn: ModelTurn) -> ModelReply:
@@ -231,8 +233,7 @@ async def test_a_search_of_deep_research_takes_no_number_of_own_documents_outsid
         return ModelReply(calls=(think("够了"), end(shown_urls(turn)[:1])))
 
     async with deep_laboratory(Researcher("检修", deep_explore=explore)) as lab:
-        services: Any = With(lab.services, knowledge=lambda: knowledge)
-        graph = deep_graph(lambda: services).compile(checkpointer=InMemorySaver())
+        graph = deep_graph(lab, knowledge)
         where: Any = {"configurable": {"thread_id": "t"}}
         asked: Any = {"messages": QUESTION, "collections": ["own"]}
         await graph.ainvoke(asked, where, context=DeepConfiguration(max_topics=1))
@@ -249,8 +250,6 @@ async def test_deep_research_asks_own_documents_alone_where_the_question_wants_i
     knowledge: MemoryKnowledge, size: str
 ) -> None:
     """Small ones lead and writer have whole; in larger ones the lead looks for what bears on it."""
-    from agent.assistants.deep_research.graph import build_graph as deep_graph
-
     if size == "large":
         knowledge.put("长卷", "\n\n".join(f"第 {n} 章，桥面检修。" * 60 for n in range(30)))
 
@@ -269,8 +268,7 @@ async def test_deep_research_asks_own_documents_alone_where_the_question_wants_i
     )
     researcher = Researcher("检修", deep_explore=explore, deep_plan=lambda turn: planned)
     async with deep_laboratory(researcher) as lab:
-        services: Any = With(lab.services, knowledge=lambda: knowledge)
-        graph = deep_graph(lambda: services).compile(checkpointer=InMemorySaver())
+        graph = deep_graph(lab, knowledge)
         where: Any = {"configurable": {"thread_id": "t"}}
         context = DeepConfiguration(own_token_limit=2000, geo_routing="always")
         state: Any = await graph.ainvoke({"messages": QUESTION}, where, context=context)
@@ -296,15 +294,12 @@ async def test_deep_research_asks_own_documents_alone_where_the_question_wants_i
 async def test_a_follow_up_for_own_documents_means_those_of_the_turn_before(
     knowledge: MemoryKnowledge,
 ) -> None:
-    from agent.assistants.deep_research.graph import build_graph as deep_graph
-
     knowledge.put("酿造", "麦汁煮六十分钟。", collection="brewery")
     planned = ModelReply(json={"topics": [], "own_documents": "only", "only_words": QUESTION[:4]})
     ended = ModelReply(calls=(think("够了"), end([])))
     researcher = Researcher(deep_explore=lambda turn: ended, deep_plan=lambda turn: planned)
     async with deep_laboratory(researcher) as lab:
-        services: Any = With(lab.services, knowledge=lambda: knowledge)
-        graph = deep_graph(lambda: services).compile(checkpointer=InMemorySaver())
+        graph = deep_graph(lab, knowledge)
         where: Any = {"configurable": {"thread_id": "t"}}
         await graph.ainvoke({"messages": QUESTION, "collections": ["own"]}, where)
         state: Any = await graph.ainvoke({"messages": "我们自己的文件里，食堂呢？"}, where)
