@@ -1,7 +1,7 @@
 """A knowledge base in a folder, without the other services; import the fixture."""
 
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +10,16 @@ import pytest
 from agent.core.calls import Calls
 from agent.knowledge.base import KnowledgeBase, build_knowledge
 from agent.knowledge.files import Destination
-from agent.knowledge.ingest import Ingest, Report
+from agent.knowledge.ingest import FileResult, Ingest, Report
 from agent.knowledge.types import KnowledgeHit, Scope
 from agent.settings import Settings
 
 TARGET = Destination("documents")
+
+
+def codes(results: Iterable[FileResult]) -> dict[str, str]:
+    """Why each file was not read, by its name in the bench's folder."""
+    return {result.path.removeprefix("docs/"): result.code for result in results}
 
 
 class Bench:
