@@ -97,9 +97,7 @@ class OsmPrefetch(Prefetch):
         return rows
 
     async def _area(self) -> None:
-        if not (self._place or self._city):
-            raise self._no_place()
-        await self._search(await self._located(self._place or self._city or "", self._city))
+        await self._search(await self._located(self._place or self._city, self._city))
 
     async def _within(self, spot: OsmSpot) -> None:
         if spot.row.get("tag") in _TOO_WIDE:
@@ -160,7 +158,7 @@ class OsmPrefetch(Prefetch):
     async def _weather(self) -> None:
         near = self._options.near
         name = self._city or self._place
-        spot = self._here() if near and not name else await self._located(name or "", None)
+        spot = self._here() if near and not name else await self._located(name, None)
         if spot.name == say("map.here", self._language):
             reply = await self._call("osm_reverse", {"location": spot.text, **self._naming()})
             row = next(iter(objects(reply.get("places"))), {})
@@ -183,16 +181,16 @@ class OsmPrefetch(Prefetch):
     async def _centre(self) -> OsmSpot:
         if self._options.near and (not self._place or means_here(self._place)):
             return self._here()
-        if not (self._place or self._city):
-            raise self._no_place()
-        return await self._located(self._place or self._city or "", self._city)
+        return await self._located(self._place or self._city, self._city)
 
     def _here(self) -> OsmSpot:
         near = self._options.near
         assert near is not None
         return OsmSpot(say("map.here", self._language), location_in("WGS-84", near), {})
 
-    async def _located(self, place: str, city: str | None, start: OsmSpot | None = None) -> OsmSpot:
+    async def _located(
+        self, place: str | None, city: str | None, start: OsmSpot | None = None
+    ) -> OsmSpot:
         """Return a place by its name, or a position as it is."""
         if not place:
             raise self._no_place()
