@@ -11,7 +11,7 @@ from agent.core.strings import one_line
 from agent.evidence.markdown import open_url
 from agent.evidence.references import site_of
 from agent.evidence.types import Source
-from agent.export.finished import FinishedAnswer
+from agent.export.finished import FinishedAnswer, numbered_sources
 from agent.texts import say
 
 _ESCAPED: Mapping[str, str] = {
@@ -67,11 +67,10 @@ def ris(answer: FinishedAnswer) -> str:
     return "\r\n".join(lines) + "\r\n"
 
 
-def _numbered(answer: FinishedAnswer) -> Iterator[tuple[int, Source]]:
+def _numbered(answer: FinishedAnswer) -> list[tuple[int, Source]]:
     if not answer.sources:
         raise AgentError(say("export.no_sources", answer.language), code="no_sources")
-    for index, source in enumerate(answer.sources, start=1):
-        yield source.get("number") or index, source
+    return numbered_sources(answer)
 
 
 def _title(source: Source) -> str:

@@ -45,6 +45,14 @@ class FinishedAnswer:
     """How many sentences there are of each verdict, as `checks.claims` counts them."""
 
 
+def numbered_sources(answer: FinishedAnswer) -> list[tuple[int, Source]]:
+    """Return the sources with the numbers that cite them, their places where they have none."""
+    return [
+        (source.get("number") or index, source)
+        for index, source in enumerate(answer.sources, start=1)
+    ]
+
+
 def statement_line(answer: FinishedAnswer) -> str:
     """Return "18 statements: 16 with the source's words · 1 calculated · 1 without a source".
 

@@ -24,6 +24,7 @@ from agent.export.finished import (
     by_mention,
     checked_sentences,
     credit,
+    numbered_sources,
     rating,
     statement_line,
     without_notice,
@@ -205,8 +206,7 @@ def _sources(answer: FinishedAnswer) -> str:
     if not answer.sources:
         return ""
     items = "".join(
-        _source(index, source, answer.language)
-        for index, source in enumerate(answer.sources, start=1)
+        _source(number, source, answer.language) for number, source in numbered_sources(answer)
     )
     heading = say("export.sources", answer.language)
     return f'<section><h2>{heading}</h2><ol class="sources">{items}</ol></section>'
@@ -219,8 +219,7 @@ def _marked(text: str, words: str) -> str:
     return f"{escape(before)}{mark}{escape(after)}"
 
 
-def _source(index: int, source: Source, language: Language) -> str:
-    number = source.get("number") or index
+def _source(number: int, source: Source, language: Language) -> str:
     unresolved = say("export.unresolved", language) if source.get("unresolved") else ""
     about = " · ".join(filter(None, [site_of(source), unresolved]))
     quotes = "".join(

@@ -36,6 +36,7 @@ from agent.export.finished import (
     FinishedAnswer,
     by_mention,
     credit,
+    numbered_sources,
     statement_line,
     without_notice,
     without_title,
@@ -318,7 +319,7 @@ def _sources(answer: FinishedAnswer, page: "_Page") -> list[Any]:
     heading = page.lines(
         say("export.sources", answer.language), size=_SIZES[2], before=10, bold=True
     )
-    rows = [page.source(index, source) for index, source in enumerate(answer.sources, start=1)]
+    rows = [page.source(number, source) for number, source in numbered_sources(answer)]
     return [*heading, *rows]
 
 
@@ -342,8 +343,8 @@ class _Page:
             if part
         ]
 
-    def source(self, index: int, source: Source) -> Any:
-        number, url = source.get("number") or index, source["url"]
+    def source(self, number: int, source: Source) -> Any:
+        url = source["url"]
         title = text_markup(one_line(source["title"]) or one_line(url), self._language)
         markup = link_markup(url, title)
         if open_url(url):

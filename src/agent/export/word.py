@@ -31,6 +31,7 @@ from agent.export.finished import (
     checked_sentences,
     column_title,
     credit,
+    numbered_sources,
     place_cell,
     place_columns,
     statement_line,
@@ -70,8 +71,8 @@ def word_document(answer: FinishedAnswer) -> bytes:
     writer.places()
     if answer.sources:
         writer.line(say("export.sources", language), style="Heading 1")
-        for index, source in enumerate(answer.sources, start=1):
-            writer.source(index, source)
+        for index, (number, source) in enumerate(numbered_sources(answer), start=1):
+            writer.source(index, number, source)
     return writer.saved()
 
 
@@ -82,8 +83,7 @@ class _Writer:
         self._answer = answer
         self._language: Language = answer.language
         self._document = docx.Document()
-        self._numbers = {str(source.get("number") or index)
-                         for index, source in enumerate(answer.sources, start=1)}  # fmt: skip
+        self._numbers = {str(number) for number, _ in numbered_sources(answer)}
         _set_fonts(self._document, answer)
         about = self._document.core_properties
         about.title, about.author = _clean(" ".join(answer.question.split()))[:250], "Tanlu"
@@ -133,9 +133,9 @@ class _Writer:
                 _set_direction(paragraph)
         self.line(credit(places, self._language), style="Caption")
 
-    def source(self, index: int, source: Source) -> None:
+    def source(self, index: int, number: int, source: Source) -> None:
         """Add a source under its number, with an address that can be read on paper."""
-        number, url = str(source.get("number") or index), open_url(source["url"])
+        url = open_url(source["url"])
         paragraph = self._document.add_paragraph(f"[{number}] ")
         _add_bookmark(paragraph, f"source-{number}", index)
         self._add_text(paragraph, one_line(source["title"]) or one_line(source["url"]), url=url)
