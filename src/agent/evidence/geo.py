@@ -76,6 +76,11 @@ def distance_m(a: tuple[float, float], b: tuple[float, float]) -> float:
     return 2 * EARTH_RADIUS_M * asin(sqrt(min(1.0, h)))
 
 
+def metres_apart(one: Point | Location, other: Point | Location) -> float:
+    """Return the metres between two positions of one system."""
+    return distance_m((one["lng"], one["lat"]), (other["lng"], other["lat"]))
+
+
 def parse_lnglat(text: str) -> tuple[float, float] | None:
     """Parse a text that is a (lng, lat) pair; return None for others.
 

@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 
 from agent.core.errors import AgentError, MalformedReply
 from agent.core.progress import Spot, SpotRole
-from agent.evidence.geo import distance_m, distance_text, duration_text, wgs84_of
+from agent.evidence.geo import distance_text, duration_text, metres_apart, wgs84_of
 from agent.evidence.hours import yearly_hours
 from agent.evidence.records import (
     cost_words,
@@ -480,8 +480,7 @@ class MapRecords:
             return None
         if is_named(place, self.result.centre_name or ""):
             return None
-        here = (centre["lng"], centre["lat"])
-        return round(distance_m(here, (location["lng"], location["lat"])))
+        return round(metres_apart(centre, location))
 
     def _source(self, title: str, url: str, facts: str, by: str = "") -> str:
         language: Language = "zh" if is_chinese(self.options.language) else "en"

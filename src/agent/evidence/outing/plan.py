@@ -14,7 +14,7 @@ from typing import Literal
 
 from agent.core.processor import breathe
 from agent.core.strings import has_any
-from agent.evidence.geo import distance_m, distance_text
+from agent.evidence.geo import distance_m, distance_text, metres_apart
 from agent.evidence.hours import Opening, yearly_hours
 from agent.evidence.records import hours_text, name_text
 from agent.evidence.types import (
@@ -294,7 +294,7 @@ def clock_of(minutes: int) -> str:
 
 def estimated_leg(start: Point, end: Point, longest_walk: float = math.inf) -> Leg:
     """Return the way from the straight line: on foot where that is short, else by bus or train."""
-    line = distance_m((start["lng"], start["lat"]), (end["lng"], end["lat"]))
+    line = metres_apart(start, end)
     metres = round(line * _DETOUR)
     on_foot = round(metres / _WALKING)
     if on_foot <= WALKABLE_S and metres <= longest_walk:

@@ -11,7 +11,7 @@ from typing import Any
 from agent.core.errors import AgentError, ProviderError, ProviderRefused
 from agent.core.outside import objects
 from agent.evidence.constraints import fitting, name_suits
-from agent.evidence.geo import distance_m, location_in, parse_lnglat
+from agent.evidence.geo import location_in, metres_apart, parse_lnglat
 from agent.evidence.types import Location, MapIntent, MapTask, Point, Route, TravelMode
 from agent.evidence.vocabulary import chinese_keyword
 from agent.mcp.amap.install import PROVIDER
@@ -311,7 +311,7 @@ class AmapPrefetch(Prefetch):
         """Enter the way; one over other places is the ways from each to the next."""
         start, end = await self._ends()
         stops = [start, *[await self._end(place) for place in self._task.get("via", [])], end]
-        straight = sum(_apart(one, other) for one, other in pairwise(stops))
+        straight = sum(metres_apart(one.location, other.location) for one, other in pairwise(stops))
         usual: TravelMode = "walking" if straight < WALKABLE_M else "driving"
         mode: TravelMode = self._task.get("mode") or usual
         legs = [await self._leg(one, other, mode) for one, other in pairwise(stops)]
@@ -503,8 +503,7 @@ class AmapPrefetch(Prefetch):
         location = location_of(hit.get("location"))
         if location is None:
             return own == named
-        here, there = (centre["lng"], centre["lat"]), (location["lng"], location["lat"])
-        return (named in own or own in named) and distance_m(here, there) < _ITSELF_M
+        return (named in own or own in named) and metres_apart(centre, location) < _ITSELF_M
 
     def _listed(self, keyword: str) -> str:
         return chinese_keyword(keyword)
@@ -520,11 +519,6 @@ async def _all_of(
             raise reply
         replies.append(reply)
     return replies
-
-
-def _apart(one: ResolvedPlace, other: ResolvedPlace) -> float:
-    a, b = one.location, other.location
-    return distance_m((a["lng"], a["lat"]), (b["lng"], b["lat"]))
 
 
 def _folded(name: str) -> str:

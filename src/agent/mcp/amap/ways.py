@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from agent.core.errors import BudgetExceeded, ProviderError
 from agent.core.outside import objects, whole_or_none
-from agent.evidence.geo import distance_m
+from agent.evidence.geo import metres_apart
 from agent.evidence.types import Leg, Location
 from agent.mcp.amap.records import path_of, stops_link
 from agent.mcp.amap.tools import ROUTE_TOOLS
@@ -31,7 +31,11 @@ class AmapWays:
         pairs = {
             end: starts
             for end in range(1, len(points))
-            if (starts := [a for a in range(end) if _apart(points[a], points[end]) <= _WALKABLE_M])
+            if (
+                starts := [
+                    a for a in range(end) if metres_apart(points[a], points[end]) <= _WALKABLE_M
+                ]
+            )
         }
         found = await asyncio.gather(
             *(self._to(points, starts, end, call) for end, starts in pairs.items())
@@ -49,7 +53,7 @@ class AmapWays:
 
         A way is taken to be as long there as back.
         """
-        near = [at for at, point in enumerate(points) if _apart(start, point) <= _WALKABLE_M]
+        near = [at for at, point in enumerate(points) if metres_apart(start, point) <= _WALKABLE_M]
         end = len(points)
         legs = await self._to([*points, start], near, end, call) if near else {}
         return {at: leg for (at, _), leg in legs.items()}
@@ -96,7 +100,3 @@ def _leg(metres: int | None, seconds: int | None) -> Leg | None:
     if metres is None or not seconds:
         return None
     return Leg(mode="walking", distance_m=metres, duration_s=seconds, estimated=False)
-
-
-def _apart(one: Location, other: Location) -> float:
-    return distance_m((one["lng"], one["lat"]), (other["lng"], other["lat"]))

@@ -8,7 +8,7 @@ from typing import Any
 from agent.core.errors import ProviderRefused
 from agent.core.outside import finite, objects
 from agent.evidence.constraints import fitting
-from agent.evidence.geo import distance_m, location_in, parse_lnglat
+from agent.evidence.geo import location_in, metres_apart, parse_lnglat
 from agent.evidence.types import Location, MapIntent, MapTask, Place, TravelMode
 from agent.mcp.osm.records import OsmReader, location_of, name_of
 from agent.mcp.osm.tools import MODES, PROVIDER
@@ -120,8 +120,7 @@ class OsmPrefetch(Prefetch):
         start = await self._end("origin")
         end = await self._end("destination", start)
         between = [await self._end_at(place, start) for place in self._task.get("via", [])]
-        a, b = start.location, end.location
-        straight = distance_m((a["lng"], a["lat"]), (b["lng"], b["lat"]))
+        straight = metres_apart(start.location, end.location)
         usual: TravelMode = "walking" if straight < WALKABLE_M else "driving"
         mode: TravelMode = self._task.get("mode") or usual
         if mode not in MODES:
@@ -219,11 +218,9 @@ class OsmPrefetch(Prefetch):
             return None
 
         def metres(place: Place) -> float:
-            at = place["location"]
             if start is None:
                 return place["distance_m"] or 0
-            origin = start.location
-            return distance_m((origin["lng"], origin["lat"]), (at["lng"], at["lat"]))
+            return metres_apart(start.location, place["location"])
 
         place = min(namesakes, key=metres)
         name, address = place["name"], place["address"]
