@@ -303,7 +303,7 @@ class AmapPrefetch(Prefetch):
         hits = by_name(pois, name, self._city)
         self._note_search(name, self._city or "", len(hits))
         if not hits:
-            raise ProviderRefused(PROVIDER, f"{name}: no results", code="map_place_not_found")
+            raise self._refused(f"{name}: no results", "map_place_not_found")
         exact = name.casefold() in str(hits[0].get("name") or "").casefold()
         await self._look_up([hits], [name], limit=1 if exact else self._options.details)
 
@@ -336,7 +336,7 @@ class AmapPrefetch(Prefetch):
             names=(start.name, end.name),
         )
         if route is None:
-            raise ProviderRefused(PROVIDER, "no way between the two", code="map_no_route")
+            raise self._refused("no way between the two", "map_no_route")
         return route
 
     async def _ends(self) -> tuple[ResolvedPlace, ResolvedPlace]:
@@ -370,7 +370,7 @@ class AmapPrefetch(Prefetch):
             anchor = await self._located(self._place or city, None, wide=True)
             reply = await self._call("maps_weather", {"city": anchor.adcode or anchor.city})
         if self._reader.add_weather(reply) is None:
-            raise ProviderRefused(PROVIDER, f"{city}: no forecast", code="map_place_not_found")
+            raise self._refused(f"{city}: no forecast", "map_place_not_found")
 
     async def _city_here(self) -> str:
         near = self._options.near
@@ -381,7 +381,7 @@ class AmapPrefetch(Prefetch):
         )
         city = text_or_none(place.get("city")) or text_or_none(place.get("provice"))
         if city is None:
-            raise ProviderRefused(PROVIDER, "position outside China", code="map_not_covered")
+            raise self._refused("position outside China", "map_not_covered")
         return city
 
     async def _regeo(self) -> None:
@@ -390,7 +390,7 @@ class AmapPrefetch(Prefetch):
         parts = [text_or_none(reply.get(part)) for part in ("provice", "city", "district")]
         name = "".join(dict.fromkeys(part for part in parts if part))
         if not name:
-            raise ProviderRefused(PROVIDER, f"{anchor.text}: nothing there", code="map_not_covered")
+            raise self._refused(f"{anchor.text}: nothing there", "map_not_covered")
         detail = {"name": name, "address": name, "location": anchor.text, "city": parts[1]}
         self._reader.add_place({**detail, "district": parts[2]})
 
@@ -417,7 +417,7 @@ class AmapPrefetch(Prefetch):
         """Look up the best hits over all searches; the rest stays known by name."""
         ranked = interleaved(searches, words)
         if not ranked:
-            raise ProviderRefused(PROVIDER, "no results", code="map_no_results")
+            raise self._refused("no results", "map_no_results")
         # Behind the best ones come those whose names already tell that they suit.
         first, constraints = self._options.details, self._options.constraints
         suiting = [h for h in ranked[first:] if name_suits(str(h[0].get("name")), constraints)]
@@ -434,7 +434,7 @@ class AmapPrefetch(Prefetch):
         await self._look_up_fitting()
         failures = [gap for gap in self._result.gaps if gap["code"] not in REMARKS]
         if self._result.rejected and not (self._result.places or failures):
-            self._gap(ProviderRefused(PROVIDER, "nothing usable", code="map_no_results"))
+            self._gap(self._refused("nothing usable", "map_no_results"))
 
     async def _look_up_unmet(self, words: Sequence[str]) -> None:
         """Look up a hit of each keyword that no record is of yet: lunch beside two car parks."""
