@@ -12,7 +12,8 @@ from agent.mcp.records import CALLS_FOR_TOOLS, MapOptions, MapResult
 from agent.sample.model.request import FunctionCall, Model, ModelReply, ModelTurn
 from agent.sample.model.text import block, task_of
 from agent.texts import say
-from tests.integration.test_question_kept import Spoken, plan
+from tests.integration.test_question_kept import Spoken, nearby, plan
+from tests.integration.test_second_map_server import World, both_maps
 from tests.support.lab import ZH, Lab, answer_of, laboratory, told
 from tests.support.map_fixtures import MapLab, lab_fixture, meter, script_fixture
 
@@ -203,6 +204,16 @@ async def test_codes_own_look_ups_never_take_the_calls_that_the_model_asks_for()
         assert state["map_searched"][0]["keywords"]
 
 
+async def test_a_model_reads_what_the_map_did_not_know() -> None:
+    async with laboratory() as lab:
+        query, enough = nearby("没有这个地方", "咖啡"), [ModelReply(text="enough")]
+        lab.gemini.llm = llm = Spoken(generate_query=[plan(query)], amap_research=enough)
+        state = await lab.ask("没有这个地方附近的咖啡")
+        [shown] = llm.prompts("amap_research")
+        [gap] = [gap for gap in state["gaps"] if gap["code"].startswith("map_")]
+        assert gap["message"] in block(shown, "tried")
+
+
 async def test_a_sentence_from_memory_does_not_pass_the_map_branch() -> None:
     async with laboratory() as lab:
 
@@ -293,3 +304,22 @@ async def test_centre_places_and_ends_of_a_way_are_told_as_soon_as_they_are_loca
     )
     assert [spot["role"] for _, spot in found] == ["origin", "destination"]
     assert [end["name"] for end in way.routes[0]["ends"]] == ["王府井", "故宫"]
+
+
+async def test_amap_goes_from_each_named_place_to_the_next() -> None:
+    async with both_maps() as maps:
+        world = World(None, maps)  # type: ignore[arg-type]
+        task = {"intent": "route", "origin": "天安门", "destination": "王府井", "country": "cn"}
+        result = await world.result(
+            {**task, "via": ["故宫博物院"], "mode": "walking", "wishes": ["不走地下通道"]}, "zh"
+        )
+    assert [(route["origin"], route["destination"]) for route in result.routes] == [
+        ("天安门", "故宫博物院"), ("故宫博物院", "王府井"), ("天安门", "故宫博物院 → 王府井"),
+    ]  # fmt: skip
+    *legs, total = result.routes
+    assert total["distance_m"] == sum(leg["distance_m"] or 0 for leg in legs)
+    assert total["duration_s"] == sum(leg["duration_s"] or 0 for leg in legs)
+    assert [step["distance_m"] for step in total["steps"]] == [leg["distance_m"] for leg in legs]
+    assert [gap["message"] for gap in result.gaps if gap["code"] == "map_unmet"] == [
+        say("map.unmet", "zh", wishes="不走地下通道", map="高德地图")
+    ]

@@ -16,6 +16,7 @@ from agent.core.calls import Calls
 from agent.core.errors import ProviderRefused
 from agent.evidence.constraints import check, judged
 from agent.evidence.maps import valid_map_task
+from agent.evidence.records import time_there
 from agent.evidence.types import Constraints, MapTask, Place
 from agent.graph import build_graph
 from agent.mcp.map import Maps, build_map_client, build_maps
@@ -173,6 +174,7 @@ async def test_a_way_has_its_line_and_steps(world: World) -> None:
         assert route["line"] == [[13.406, 52.521], [13.403, 52.521], [13.4, 52.519]]
         assert route["steps"][1]["instruction"] == "turn left into Uferweg"
         assert f"fossgis_osrm_{profile}" in route["url"]
+        assert time_there("2026-06-28T23:33:52+00:00", [route], "en").endswith("(Berlin, UTC+2)")
 
 
 async def test_that_there_are_no_timetables_is_said_before_the_way_on_foot(world: World) -> None:
@@ -185,6 +187,8 @@ async def test_that_there_are_no_timetables_is_said_before_the_way_on_foot(world
 async def test_a_forecast_is_open_meteo_s_and_on_the_clock_there(world: World) -> None:
     result = await world.result({"intent": "weather", "city": "Seestadt"}, "zh")
     [weather] = result.weather
+    moment = "2026-11-28T23:33:52+00:00"
+    assert time_there(moment, [weather], "zh") == "2026-11-29 00:33 (Berlin, UTC+1)"
     assert (weather["city"], weather["zone"]) == ("湖城 (Seestadt)", "Europe/Berlin")
     day = weather["days"][0]
     assert (day["day"], day["low_c"], day["high_c"], day["wind"]) == ("阴", -1, 5, "西北风 4 级")
@@ -535,25 +539,6 @@ async def test_a_way_to_a_place_that_was_shown_goes_to_that_one_not_to_a_namesak
     assert await way("Kaffee Eins") == ("咖啡一号 (Kaffee Eins)", 13.45)
 
 
-async def test_amap_goes_from_each_named_place_to_the_next() -> None:
-    async with both_maps() as maps:
-        world = World(None, maps)  # type: ignore[arg-type]
-        task = {"intent": "route", "origin": "天安门", "destination": "王府井", "country": "cn"}
-        result = await world.result(
-            {**task, "via": ["故宫博物院"], "mode": "walking", "wishes": ["不走地下通道"]}, "zh"
-        )
-    assert [(route["origin"], route["destination"]) for route in result.routes] == [
-        ("天安门", "故宫博物院"), ("故宫博物院", "王府井"), ("天安门", "故宫博物院 → 王府井"),
-    ]  # fmt: skip
-    *legs, total = result.routes
-    assert total["distance_m"] == sum(leg["distance_m"] or 0 for leg in legs)
-    assert total["duration_s"] == sum(leg["duration_s"] or 0 for leg in legs)
-    assert [step["distance_m"] for step in total["steps"]] == [leg["distance_m"] for leg in legs]
-    assert [gap["message"] for gap in result.gaps if gap["code"] == "map_unmet"] == [
-        say("map.unmet", "zh", wishes="不走地下通道", map="高德地图")
-    ]
-
-
 async def test_what_a_map_cannot_tell_of_a_place_is_said_beside_what_it_knows(
     world: World,
 ) -> None:
@@ -565,11 +550,30 @@ async def test_what_a_map_cannot_tell_of_a_place_is_said_beside_what_it_knows(
     ]
 
 
-def test_a_task_keeps_every_stop_and_wish() -> None:
-    via, wishes = [f"stop {n}" for n in range(5)], [f"wish {n}" for n in range(5)]
-    task = valid_map_task({"intent": "route", "destination": "x", "via": via, "wishes": wishes})
-    assert task is not None
-    assert (task.get("via"), task.get("wishes")) == (via, wishes)
+async def test_when_one_wants_to_be_there_is_told_apart_from_what_changes_the_way(
+    world: World,
+) -> None:
+    way = {"intent": "route", "origin": STATION, "destination": "Uferpark"}
+    result = await world.result(
+        {**way, "wishes": ["there by 08:00", "no main road", "leave at 7:30"]}
+    )
+    assert [gap["message"] for gap in result.gaps] == [
+        say("map.unmet", "en", wishes="no main road", map="OpenStreetMap"),
+        say("map.untimed", "en", wishes="there by 08:00, leave at 7:30", map="OpenStreetMap"),
+    ]
+
+
+async def test_a_reader_of_chinese_is_told_an_english_name_where_there_is_no_chinese_one(
+    world: World,
+) -> None:
+    named = {}
+    for place, country in (("Nordhaven asema", "fi"), ("Museum der Flüsse", "de")):
+        task = {"intent": "nearby", "place": place, "keywords": ["cafe"], "country": country}
+        named[place] = (await world.result(task, "zh")).centre_name
+    assert named == {
+        "Nordhaven asema": "Northaven Station (Nordhaven asema)",
+        "Museum der Flüsse": "河流博物馆 (Museum der Flüsse)",
+    }
 
 
 async def test_where_the_asker_is_needs_no_place(world: World) -> None:

@@ -16,7 +16,7 @@ from agent.evidence.records import place_lines, verdict_texts
 from agent.evidence.types import Constraints, Place
 from agent.export.markdown import place_table
 from agent.server.mcp_tools import AnswerPlace
-from agent.texts import say
+from agent.texts import Language, say
 from tests.support.rows import by_examples, rows
 from tests.unit.test_evidence_mentions import place
 
@@ -230,12 +230,40 @@ def test_a_distance_is_compared_in_metres(metres: int | None, expected: str) -> 
         ("indoor", "甲", None, ("unknown", "category")),
         ("wheelchair", "甲", "博物馆", ("unknown", "category")),
         ("elderly", "甲", "蹦床馆", ("violated", "category")),
+        ("vegetarian", "OmNam", "restaurant (vegan, vegetarian)", ("satisfied", "category")),
+        ("vegetarian", "Sen Chay", "restaurant (vegan options)", ("satisfied", "category")),
+        ("vegetarian", "甲", "咖啡馆（有素食可选）", ("satisfied", "category")),
+        ("vegetarian", "功德林素食", "江浙菜", ("satisfied", "name")),
+        ("vegetarian", "Espresso House", "cafe", ("unknown", "category")),
+        ("vegan", "Picnic", "cafe (vegetarian options)", ("unknown", "category")),
+        ("halal", "甲", "清真菜馆", ("satisfied", "category")),
+        ("halal", "Kebab", "fast food (halal)", ("satisfied", "category")),
+        ("kosher", "Deli", "restaurant (kosher)", ("satisfied", "category")),
+        ("gluten_free", "Deli", "cafe (gluten free options)", ("satisfied", "category")),
     ],
 )
 def test_whom_a_place_suits_is_said_by_its_category_or_name_and_never_guessed(
     suits: Any, name: str, category: str | None, expected: tuple[str, str]
 ) -> None:
     assert outcome({"suits": [suits]}, name=name, category=category) == expected
+
+
+@pytest.mark.parametrize(
+    ("language", "category", "text"),
+    [
+        ("zh", "咖啡馆（无障碍）", "咖啡馆（无障碍）"),
+        ("zh", "快餐店（咖啡馆）", "咖啡馆（快餐店，咖啡馆）"),
+        ("en", "cafe", "cafe"),
+        ("en", "cafe (vegan options)", "cafe (vegan options)"),
+        ("en", "restaurant (vegan, coffee)", "café (restaurant, vegan, coffee)"),
+        ("en", "restaurant (vegan)", "not a café (restaurant, vegan)"),
+    ],
+)
+def test_a_kind_is_told_once_beside_what_the_record_calls_it(
+    language: Language, category: str, text: str
+) -> None:
+    [verdict] = check(record(category=category), {"kind": "cafe"}, language)
+    assert verdict["text"] == text
 
 
 def test_what_a_model_writes_wrongly_is_no_constraint() -> None:

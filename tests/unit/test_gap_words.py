@@ -204,6 +204,10 @@ def test_a_web_without_pages_is_no_loss_where_the_map_or_other_searches_answer()
     assert recovered([one, own], []) == [False, False]
     no_map = Gap(query="weather", provider="amap", code="map_no_results", message="")
     assert recovered([own, no_map], [place]) == [False, False]
+    unknown = Gap(query="weather", provider="osm", code="map_place_not_found", message="")
+    assert recovered([unknown], [page]) == [True]
+    assert recovered([unknown], [place]) == [False]
+    assert recovered([unknown], [Source(**{**page, "id": "w1-0"})]) == [False]
 
 
 def test_an_address_in_a_gap_stays_harmless() -> None:

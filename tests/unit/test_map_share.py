@@ -10,6 +10,7 @@ from agent.assistants.common.map_tasks import plan_queries
 from agent.configuration import Configuration
 from agent.core.budget import Budget, Limits, no_usage
 from agent.core.errors import BudgetExceeded
+from agent.evidence.maps import valid_map_task
 from agent.evidence.types import MapTask, Query
 from agent.nodes.routing import continue_to_research, evaluate_research
 from agent.state import PlannedMap, WrittenQuery
@@ -145,3 +146,10 @@ def test_queries_of_one_place_share_a_search_that_has_room_for_all_their_keyword
     )
     tasks = [query["map"] for query in queries]
     assert [task and task["keywords"] for task in tasks] == [["博物馆", "公园", "儿童剧院"], None]
+
+
+def test_a_task_keeps_every_stop_and_wish() -> None:
+    via, wishes = [f"stop {n}" for n in range(5)], [f"wish {n}" for n in range(5)]
+    task = valid_map_task({"intent": "route", "destination": "x", "via": via, "wishes": wishes})
+    assert task is not None
+    assert (task.get("via"), task.get("wishes")) == (via, wishes)

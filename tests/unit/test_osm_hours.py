@@ -6,7 +6,15 @@ from typing import Any, cast
 import pytest
 
 from agent.evidence.constraints import check
-from agent.evidence.hours import EVERY_DAY, Opening, hours_of, hours_words, osm_hours, yearly_hours
+from agent.evidence.hours import (
+    EVERY_DAY,
+    Opening,
+    days_in_words,
+    hours_of,
+    hours_words,
+    osm_hours,
+    yearly_hours,
+)
 from agent.evidence.types import Place
 from tests.support.rows import by_examples
 
@@ -34,6 +42,10 @@ def place(text: str) -> Place:
         ("Dec 24-26 off; Mo-Su 10:00-18:00", [Opening(EVERY_DAY, 600, 1080)]),
         ('Mo-Fr 08:00-16:00 || "on appointment"', [Opening(WORKDAYS, 480, 960)]),
         ('Mo-Fr 11:00-15:00 open "Lunch"', [Opening(WORKDAYS, 660, 900)]),
+        (
+            "Mo-Fr 11:00-15:00 Sa 12:00-15:00",
+            [Opening(WORKDAYS, 660, 900), Opening(frozenset({6}), 720, 900)],
+        ),
         ("off", []),
         (
             "Mo-Th,Su 12:00-00:30; Fr-Sa 12:00-01:30",
@@ -81,3 +93,9 @@ def test_a_demand_is_checked_by_them() -> None:
 def test_they_are_told_in_words(text: str, zh: str, en: str) -> None:
     seasons = osm_hours(text, DAY)
     assert (hours_words(seasons, "zh"), hours_words(seasons, "en")) == (zh, en)
+
+
+def test_hours_that_nobody_can_read_have_their_weekdays_in_the_reader_s_words() -> None:
+    text = "Mo-Fr 09:30 - 15:00. Lunch Mo-Fr 11:00"
+    assert osm_hours(text, DAY) == [None]
+    assert days_in_words(text, "zh") == "周一-周五 09:30 - 15:00. Lunch 周一-周五 11:00"

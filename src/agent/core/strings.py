@@ -2,6 +2,7 @@
 
 import json
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from string import ascii_letters, digits, punctuation
 from typing import Any
@@ -110,6 +111,14 @@ A blank is part of the word after it. Tokenizers that take several digits at onc
 """
 _MOST_TOKENS = _DIGIT_TOKENS
 _CUT = "…"
+
+
+def without_accents(piece: str) -> str:
+    """Return a text with plain letters: cafe for café."""
+    if piece.isascii():
+        return piece
+    loose = unicodedata.normalize("NFD", piece)
+    return "".join(c for c in loose if unicodedata.category(c) != "Mn")
 
 
 def estimated_tokens(text: str) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, cast, get_args
 
+from agent.core.strings import without_accents
 from agent.evidence.hours import DAY_MINUTES, EVERY_DAY, Hours, Opening, hours_of
 from agent.evidence.places import is_area
 from agent.evidence.queries import clean_text
@@ -129,6 +130,7 @@ _SMALL_HOURS = 5 * 60
 DemandOutcome = Literal["satisfied", "unknown", "violated"]
 """In the order in which places are shown: by the worst that a demand comes to."""
 _GROUPS = get_args(DemandOutcome)
+_NONE = r"(?!)"
 _FITS: dict[Suits, tuple[str, str]] = {
     "children": (
         r"亲子|儿童|少年|游乐|动物园|海洋馆|水族|科技馆|自然博物|玩具|乐高|主题公园"
@@ -148,6 +150,12 @@ _FITS: dict[Suits, tuple[str, str]] = {
         r"公园|广场|步行街|湖|露天|动物园|植物园|风景|绿地|登山|停车场"
         r"|\bparks?\b|\bsquare\b|\bzoo\b|garden|\blake\b|pedestrian street",
     ),
+    # What a kitchen does not say of itself is not known: none is unfit.
+    "vegetarian": (r"素[菜食斋]|斋[菜饭]|纯素|vegetarian|vegan", _NONE),
+    "vegan": (r"纯素|全素|vegan", _NONE),
+    "halal": (r"清真|halal", _NONE),
+    "kosher": (r"犹太洁食|kosher", _NONE),
+    "gluten_free": (r"无麸质|gluten[ -]free", _NONE),
 }
 
 
@@ -416,8 +424,11 @@ def _is_of_kind(place: Place, kind: PlaceKind | None, language: Language) -> Pla
         return _verdict("kind", "satisfied", "name", language, kind=text, value=value)
     asked, listed = say(f"constraints.kinds.{kind}", language), kind_text(place, language) or ""
     verdict = _verdict("kind", outcome, "category", language, kind=asked, value=listed)
-    # "café", not "café (café)".
-    return PlaceVerdict(**{**verdict, "text": asked}) if asked == listed else verdict
+    # "cafe (vegan options)", not "café (cafe (vegan options))".
+    is_said = outcome == "satisfied" and without_accents(listed.casefold()).startswith(
+        without_accents(asked.casefold())
+    )
+    return PlaceVerdict(**{**verdict, "text": listed}) if is_said else verdict
 
 
 def is_of_no_kind_searched(place: Place) -> bool:
@@ -448,8 +459,15 @@ def _beyond(value: float, limit: float, language: Language) -> dict[str, str]:
     return {"beyond": say(f"constraints.{key}", language)}
 
 
+_IN_BRACKETS = re.compile(r" ?[(（]([^()（）]*)[)）]$")
+"""What stands in brackets at the end of a record's kind: its cuisines and access."""
+
+
 def _verdict(
     constraint: str, outcome: DemandOutcome, field: str, language: Language, **values: str
 ) -> PlaceVerdict:
+    if "value" in values:
+        joint = say("punctuation.comma", language)
+        values["value"] = _IN_BRACKETS.sub(lambda inner: joint + inner[1], values["value"])
     text = say(f"constraints.{constraint}.{outcome}", language, **values)
     return PlaceVerdict(constraint=constraint, verdict=outcome, field=field, text=text)

@@ -351,6 +351,12 @@ _SHUT = re.compile(r"\s*\b(?:off|closed)\s*$", re.IGNORECASE)
 _INEXACT = re.compile(r"sunrise|sunset|dawn|dusk|\d\+", re.IGNORECASE)
 
 
+_OSM_DAYS = ("Mo", "Tu", "We", "Th", "Fr", "Sa", "Su")
+_OSM_DAY = re.compile(rf"\b(?:{'|'.join(_OSM_DAYS)})\b")
+_NEXT_DAYS = re.compile(rf"(\d[:.]\d\d) (?=(?:{'|'.join(_OSM_DAYS)}|PH)\b)")
+"""Where days stand behind a time somebody forgot the semicolon."""
+
+
 def osm_hours(text: str, day: date) -> list[Hours]:
     """Return the weekly hours of a text in OpenStreetMap's syntax over the year from a day on.
 
@@ -359,7 +365,8 @@ def osm_hours(text: str, day: date) -> list[Hours]:
     """
     first = datetime.combine(day - timedelta(days=day.weekday()), datetime.min.time())
     # What stands behind || is for whoever makes an appointment.
-    rules = [rule.strip() for rule in text[:_LONGEST].split("||")[0].split(";")]
+    whole = _NEXT_DAYS.sub(r"\1; ", text[:_LONGEST].split("||")[0])
+    rules = [rule.strip() for rule in whole.split(";")]
     rules = [rule for rule in rules if rule]
     if not rules or _INEXACT.search(text):
         return [None]
@@ -451,6 +458,13 @@ def hours_words(seasons: Sequence[Hours], language: Language) -> str:
         spans.setdefault(each.days, []).append(text)
     parts = [f"{_days_words(days, language)} {', '.join(clocks)}" for days, clocks in spans.items()]
     return say("punctuation.semicolon", language).join(parts)
+
+
+def days_in_words(text: str, language: Language) -> str:
+    """Return a text of hours that nobody could read with its weekdays in the reader's words."""
+    return _OSM_DAY.sub(
+        lambda day: say(f"records.weekdays.{_OSM_DAYS.index(day[0]) + 1}", language), text
+    )
 
 
 def _clock(minutes: int) -> str:

@@ -23,7 +23,7 @@ from agent.evidence.types import (
     WeatherDay,
 )
 from agent.evidence.way_steps import step_text
-from agent.evidence.zones import CHINA, zone_named
+from agent.evidence.zones import CHINA, clock_of, offset_words
 from agent.texts import Language, has, in_script, is_chinese, say
 
 _WORDS: dict[str, Any] = json.loads(
@@ -336,17 +336,18 @@ def _with_date(day: str, language: Language) -> str:
 def time_there(moment: str, records: Iterable[Place | Route | Weather], language: Language) -> str:
     """Return an ISO moment on the clock of the records' places; on China's where one is there.
 
-    Where nobody has looked their zone up yet, it is in UTC.
+    The first look for a zone takes a while: it is called in a thread.
     """
     known = list(records)
     if not known or HOME_MAP in maps_of(known):
         return china_time(moment, language)
-    zone = next((str(zone) for record in known if (zone := record.get("zone"))), "UTC")
+    zone = clock_of(known[0])
     try:
-        local = datetime.fromisoformat(moment).astimezone(zone_named(zone))
+        local = datetime.fromisoformat(moment).astimezone(zone)
     except ValueError:
         return moment
-    return f"{local:%Y-%m-%d %H:%M} ({zone})"
+    town = str(zone).rpartition("/")[2].replace("_", " ")
+    return f"{local:%Y-%m-%d %H:%M} ({town}, {offset_words(local)})"
 
 
 def china_time(moment: str, language: Language) -> str:

@@ -50,7 +50,11 @@ class Source(TypedDict):
     """Its URL is a redirect link whose target is not known."""
 
 
-Suits = Literal["children", "elderly", "wheelchair", "indoor"]
+Suits = Literal[
+    "children", "elderly", "wheelchair", "indoor",
+    "vegetarian", "vegan", "halal", "kosher", "gluten_free",
+]  # fmt: skip
+"""Whom or what a place is to suit; who eats by a rule, too."""
 PlaceKind = Literal[
     "restaurant", "cafe", "bar", "hotel", "parking", "museum", "park", "bookshop", "mall",
     "pharmacy", "hospital",

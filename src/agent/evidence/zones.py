@@ -1,13 +1,14 @@
 """Tell the clock of a place: its days, its opening hours and plans there are in its time zone."""
 
-from datetime import date, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from functools import cache
 from math import acos, cos, degrees, pi, radians, sin
+from typing import cast
 from zoneinfo import ZoneInfo
 
 import tzfpy
 
-from agent.evidence.types import Place, Point
+from agent.evidence.types import Place, Point, Route, Weather
 
 CHINA = timezone(timedelta(hours=8), "Asia/Shanghai")
 """Fixed, as China has no summer time."""
@@ -54,6 +55,22 @@ def with_zone(place: Place) -> Place:
     """Return a place that names its zone, where that is not China's; it is called in a thread."""
     zone = zone_of(place)
     return place if zone is CHINA else Place(**{**place, "zone": str(zone)})
+
+
+def clock_of(record: Place | Route | Weather) -> tzinfo:
+    """Return the zone of whatever record of a map, by its name or its position; else UTC."""
+    if name := record.get("zone"):
+        return zone_named(str(name))
+    points = [end["wgs84"] for end in cast(Route, record).get("ends", ())]
+    points += [point] if (point := cast(Place, record).get("wgs84")) else []
+    return zone_at(points[0]) if points else UTC
+
+
+def offset_words(moment: datetime) -> str:
+    """Return how far a clock is ahead: `UTC+8`, `UTC-3:30`."""
+    offset = int((moment.utcoffset() or timedelta()).total_seconds()) // 60
+    hours, minutes = divmod(abs(offset), 60)
+    return f"UTC{'-' if offset < 0 else '+'}{hours}" + (f":{minutes:02}" if minutes else "")
 
 
 def day_there(moment: float, zone: tzinfo) -> str:

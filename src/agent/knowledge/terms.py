@@ -7,6 +7,7 @@ from itertools import takewhile
 from operator import add, eq
 
 from agent.core.processor import breathe
+from agent.core.strings import without_accents
 
 _CHARACTERS = (
     "\u2e80-\u2fdf\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -118,7 +119,7 @@ def _of_piece(piece: str) -> tuple[str, ...]:
     if piece.isascii() and piece.isalpha():
         return (_singular(piece),)
     result: list[str] = []
-    for word in _words(_without_accents(piece)):
+    for word in _words(without_accents(piece)):
         result.extend(_of_compound(word))
     return tuple(result)
 
@@ -144,13 +145,6 @@ def _is_name(parts: list[str]) -> bool:
     """Return letters with digits, or a single letter before a word as in e-bike."""
     digits = sum(part[0].isdigit() for part in parts)
     return 0 < digits < len(parts) or (not digits and len(parts) == 2 and len(parts[0]) == 1)
-
-
-def _without_accents(piece: str) -> str:
-    if piece.isascii():
-        return piece
-    loose = unicodedata.normalize("NFD", piece)
-    return "".join(c for c in loose if unicodedata.category(c) != "Mn")
 
 
 def _singular(word: str) -> str:

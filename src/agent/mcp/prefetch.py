@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from agent.core.errors import AgentError, BudgetExceeded, ProviderError, ProviderRefused
 from agent.core.faults import contained
+from agent.evidence.figures import figures
 from agent.evidence.geo import distance_text
 from agent.evidence.maps import WAYS
 from agent.evidence.records import map_title
@@ -109,12 +110,21 @@ class Prefetch:
 
     def _tell_unmet(self) -> None:
         """Note what else is wished that the map's service takes no account of, or cannot tell."""
-        if wishes := self._task.get("wishes"):
-            language = self._options.language
-            words = say("punctuation.comma", language).join(wishes)
-            name = map_title(self._records.provider, language)
-            key = "map.unmet" if self._task["intent"] in WAYS else "map.untold"
-            self._remark("map_unmet", say(key, language, wishes=words, map=name))
+        wishes, language = self._task.get("wishes", []), self._options.language
+        is_way = self._task["intent"] in WAYS
+        # When to leave for eight is worked out from any way; at what traffic, is not.
+        timed = [wish for wish in wishes if is_way and any(f.clocks for f in figures(wish))]
+        name, joint = (
+            map_title(self._records.provider, language),
+            say("punctuation.comma", language),
+        )
+        for key, told in (
+            ("map.unmet" if is_way else "map.untold", [w for w in wishes if w not in timed]),
+            ("map.untimed", timed),
+        ):
+            if told:
+                message = say(key, language, wishes=joint.join(told), map=name)
+                self._remark("map_unmet", message)
 
     def _tell_widened(self, metres: int) -> None:
         """Note that few places lay within so many metres, so that farther ones are shown, too.

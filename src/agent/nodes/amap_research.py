@@ -260,7 +260,9 @@ class _Branch:
         centre, name = map_result.centre, map_result.centre_name
         return {
             "centre": f"{name} {lnglat(centre)}" if centre and name else "",
-            "tried": "\n".join(self._search_lines(map_result)),
+            "tried": "\n".join(
+                [*self._search_lines(map_result), *(gap["message"] for gap in map_result.gaps)]
+            ),
             "more": say("punctuation.semicolon", self.options.language).join(
                 f"{hit['id']}: {hit['name']}" for hit in map_result.hits[:_SHOWN_HITS]
             ),

@@ -14,7 +14,8 @@ _NAMES = {
     "de": "German", "fr": "French", "es": "Spanish", "pt": "Portuguese", "it": "Italian",
     "nl": "Dutch", "pl": "Polish", "ru": "Russian", "uk": "Ukrainian", "tr": "Turkish",
     "ar": "Arabic", "he": "Hebrew", "hi": "Hindi", "th": "Thai", "vi": "Vietnamese",
-    "id": "Indonesian",
+    "id": "Indonesian", "fi": "Finnish", "sv": "Swedish", "da": "Danish", "nb": "Norwegian",
+    "no": "Norwegian", "cs": "Czech", "hu": "Hungarian", "el": "Greek", "ro": "Romanian",
 }  # fmt: skip
 """Tags in lower case. A tag that is not here says enough by itself."""
 _SCRIPTS = (

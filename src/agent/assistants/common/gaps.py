@@ -113,17 +113,23 @@ def with_recovered(
 ) -> list[Gap]:
     """Return the gaps, those marked as recovered that cost the reader of this answer nothing.
 
-    That is one search of several that found nothing, and a web without pages on what the map tells.
+    That is one search of several that found nothing, a web without pages on what the map tells, and
+    a place that only the map does not know: the answer cites a page that tells of it.
     """
     lost = [gap for gap in gaps if gap["code"].startswith("map_") and gap["code"] not in REMARKS]
     missed = {gap["query"] for gap in lost}
     on_map = {query["query"] for query in queries if query.get("map")} - missed
     answered = on_map if any(source["kind"] == "place" for source in cited) else set()
     one_of_several = say("search.no_results", language) if cited else None
+    pages = {source["id"].partition("-")[0] for source in cited if source["kind"] == "page"}
+    of_pages = {query["query"] for number, query in enumerate(queries) if f"w{number}" in pages}
     return [
         Gap(**{**gap, "recovered": True})
-        if gap["code"] == "no_results"
-        and (gap["message"] == one_of_several or gap["query"] in answered)
+        if (
+            gap["code"] == "no_results"
+            and (gap["message"] == one_of_several or gap["query"] in answered)
+        )
+        or (gap["code"] == "map_place_not_found" and gap["query"] in of_pages)
         else gap
         for gap in gaps
     ]

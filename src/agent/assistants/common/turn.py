@@ -41,7 +41,7 @@ from agent.core.telemetry import (
 )
 from agent.evidence.types import Place, Point
 from agent.evidence.vocabulary import names_chinese_place
-from agent.evidence.zones import CHINA, zone_at, zone_named
+from agent.evidence.zones import CHINA, offset_words, zone_at, zone_named
 from agent.export.finished import PRINTED_QUOTES
 from agent.models.catalogue import parse
 from agent.runs.workspace_store import Room, room_of_turn
@@ -143,10 +143,7 @@ def _users_time(now: datetime, offset: int | None, question: str) -> datetime:
 
 def _spoken(local: datetime, language: Language) -> str:
     """Return `2026-11-22 周日 18:02 (UTC+8)`."""
-    offset = int((local.utcoffset() or timedelta()).total_seconds()) // 60
-    hours, minutes = divmod(abs(offset), 60)
-    zone = f"UTC{'-' if offset < 0 else '+'}{hours}" + (f":{minutes:02}" if minutes else "")
-    return f"{_with_weekday(local, language)} ({zone})"
+    return f"{_with_weekday(local, language)} ({offset_words(local)})"
 
 
 def _with_weekday(moment: datetime, language: Language) -> str:

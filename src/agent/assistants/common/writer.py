@@ -290,10 +290,8 @@ async def _sections(draft: Draft, parts: MessageParts, body: str) -> list[str]:
 
     return [
         *await compute(parts.sections, otherwise=list[str]),
-        or_else(
-            "the attribution",
-            lambda: attribution(draft.shown_places, routes, weather, language),
-            str,
+        await compute(
+            lambda: attribution(draft.shown_places, routes, weather, language), otherwise=str
         ),
         await compute(note, otherwise=str),
     ]

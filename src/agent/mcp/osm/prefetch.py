@@ -205,7 +205,8 @@ class OsmPrefetch(Prefetch):
         others = list(dict.fromkeys(town for town in towns if town and town != towns[0]))
         if others and towns[0] and not city and not row.get("is_area"):
             self._tell_ambiguous(place, towns[0], others)
-        return OsmSpot(place, location, row)
+        is_local = str(row.get("name")).casefold() == place.casefold()
+        return OsmSpot(name_of(row, self._language) if is_local else place, location, row)
 
     def _shown(self, text: str, city: str | None, start: OsmSpot | None) -> OsmSpot | None:
         """Return the place of that name that the person was shown, of several the nearest.

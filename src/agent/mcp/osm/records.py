@@ -8,7 +8,8 @@ from urllib.parse import urlencode
 
 from agent.core.errors import BudgetExceeded, ProviderError
 from agent.core.outside import finite, objects, whole_or_none
-from agent.evidence.hours import hours_words, osm_hours
+from agent.core.strings import has_han
+from agent.evidence.hours import days_in_words, hours_words, osm_hours
 from agent.evidence.types import (
     Anchor,
     Leg,
@@ -67,13 +68,15 @@ def location_of(row: Mapping[str, Any]) -> Location | None:
 def name_of(row: Mapping[str, Any], language: Language) -> str:
     """Return a place's name for a reader of Chinese with the local one beside, else the local one.
 
-    What has none is called by its kind.
+    Where nobody wrote it in Chinese the English one is read more easily than a Finnish one. What
+    has none is called by its kind.
     """
     names = row.get("names")
-    chinese = text_or_none(names.get("zh")) if isinstance(names, dict) else None
+    known = names if isinstance(names, dict) else {}
+    own = text_or_none(known.get("zh")) or text_or_none(known.get("en"))
     local = text_or_none(row.get("name"))
-    if is_chinese(language) and chinese and chinese != local:
-        return f"{chinese} ({local})" if local else chinese
+    if is_chinese(language) and own and own != local and not has_han(local or ""):
+        return f"{own} ({local})" if local else own
     return local or kind_words(str(row.get("tag") or ""), language)
 
 
@@ -152,7 +155,9 @@ class OsmReader:
             district=text_or_none(row.get("district")),
             city=text_or_none(row.get("city")),
             cost=0.0 if row.get("fee") == "no" else None,
-            open_time=hours_words(weeks, self._language) or hours,
+            open_time=hours_words(weeks, self._language)
+            or days_in_words(hours or "", self._language)
+            or None,
         )
         if hours:
             place["hours_osm"] = hours
