@@ -209,8 +209,8 @@ async def test_a_model_reads_what_the_map_did_not_know() -> None:
         query, enough = nearby("没有这个地方", "咖啡"), [ModelReply(text="enough")]
         lab.gemini.llm = llm = Spoken(generate_query=[plan(query)], amap_research=enough)
         state = await lab.ask("没有这个地方附近的咖啡")
-        [shown] = llm.prompts("amap_research")
-        [gap] = [gap for gap in state["gaps"] if gap["code"].startswith("map_")]
+        shown, *_ = llm.prompts("amap_research")
+        gap, *_ = [gap for gap in state["gaps"] if gap["code"].startswith("map_")]
         assert gap["message"] in block(shown, "tried")
 
 
