@@ -265,8 +265,30 @@ def test_what_is_accused_is_judged_again_with_the_passage_that_has_its_words() -
     assert not any("York" in passage.text for passage in shown(one, known))
     [again] = second_looks(one, [Ruling(id=one[0].name, v="p", bad=["grew up in York"])], known)
     assert any("York" in passage.text for passage in shown([again], known))
-    assert second_looks(one, [Ruling(id=one[0].name, v="p", bad=["purple roof"])], known) == []
     assert second_looks(one, [Ruling(id=one[0].name, v="s")], known) == []
+    seen = [*shown(one, known), *shown([again], known)]
+    assert second_looks([again], [Ruling(id=one[0].name, v="n")], known) == []
+    assert {passage.name for passage in seen} == set(known.by_name)
+
+
+def test_before_it_goes_a_statement_is_read_against_all_that_its_source_says() -> None:
+    rows = "\n".join(f"房间{n}朝南，有阳台，没有电梯，可以住两位客人，早餐另收费。" for n in range(60))
+    known = evidence(w0_0=f"{rows}\nWrite to strangers of a lift only by post.", w1_0=rows)
+    [one] = statements("有电梯的事只能写信问[^w0-0]。", MARKED)
+    first = {passage.name for passage in shown([one], known)}
+    [again] = second_looks([one], [Ruling(id=one.name, v="n")], known)
+    second = shown([again], known)
+    assert any("only by post" in passage.text for passage in second)
+    assert {p.name for p in known.passages if p.source == "w0-0"} <= {p.name for p in second}
+    assert len(first) < len(second)
+
+
+def test_what_a_second_look_reads_of_cited_pages_has_an_end() -> None:
+    rows = "\n".join(f"Room {n} of the wing is closed for works until spring." for n in range(2000))
+    known = evidence(w0_0=rows, w1_0=rows)
+    batch = statements("\n\n".join(f"The lift {n} runs [^w0-0]." for n in range(12)), MARKED)
+    looks = second_looks(batch, [Ruling(id=one.name, v="n") for one in batch], known)
+    assert sum(passage.tokens for passage in shown(looks, known)) < 14_000
 
 
 def test_a_sentence_that_is_left_out_leaves_its_line_whole() -> None:

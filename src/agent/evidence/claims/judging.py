@@ -124,18 +124,25 @@ def second_looks(
 ) -> list[Statement]:
     """Return the statements to judge once more, with passages that the judge was not shown.
 
-    Words that are said to stand nowhere stand in those, or most of them do.
+    Words that are said to stand nowhere stand in those, or most of them do; and what is cited is
+    shown whole, as far as there is room: shared words do not tell which passage decides.
     """
     accused = {r.id: r for r in rulings if r.v.strip().lower()[:1] in ("p", "n") and not r.says}
     seen = {passage.name for passage in shown(batch, evidence)} if accused else set()
-    looks = []
+    looks, whole, room = list[Statement](), set[str](), _WHOLE
     for statement in batch:
         if ruling := accused.get(statement.name):
             held = [
                 evidence.holding(span, seen, statement.cited)[:_LOOKS]
                 for span in ruling.bad or [statement.plain]
             ]
-            if names := dict.fromkeys(p.name for passages in held for p in passages):
+            names = dict.fromkeys(p.name for passages in held for p in passages)
+            for passage in evidence.not_shown(statement, seen):
+                if passage.name not in whole and (room := room - passage.tokens) < 0:
+                    break
+                whole.add(passage.name)
+                names[passage.name] = None
+            if names:
                 # What bore out the rest of it is shown again.
                 named = [name for name in ruling.p if name in evidence.by_name]
                 looks.append(replace(statement, also=(*named, *names)))

@@ -346,13 +346,18 @@ class Evidence:
 
     def _whole_sources(self, statement: Statement) -> list[Passage]:
         """Return all passages of the short sources that a statement's writer named."""
-        named = [name for name in statement.sources if name in statement.exact]
         found, room = list[Passage](), _SHORT_SOURCES
-        for name in named or statement.sources:
+        for name in _named(statement):
             if (size := self._tokens_of.get(name, 0)) <= min(room, _SHORT_SOURCE):
                 room -= size
                 found += [self.passages[place] for place in self._places.get(name, ())]
         return found
+
+    def not_shown(self, statement: Statement, seen: Container[str]) -> list[Passage]:
+        """Return what else the sources say that a statement's writer named, the best first."""
+        named = _named(statement)
+        ranked = map(self.passages.__getitem__, self._ranked_for(statement))
+        return [each for each in ranked if each.source in named and each.name not in seen]
 
     def _ranked_for(self, statement: Statement) -> list[int]:
         """Return the places of the passages that may decide a statement, the best first."""
@@ -373,6 +378,11 @@ class Evidence:
         # Of a cited source that shares no word (another script) its beginning, all the same.
         ranked = frozenset(order)
         return [*order, *(place for place in places if place not in ranked)]
+
+
+def _named(statement: Statement) -> Sequence[str]:
+    """Return the sources that a statement's writer named; without any, all that it cites."""
+    return [name for name in statement.sources if name in statement.exact] or statement.sources
 
 
 def _ranked(scored: Iterable[tuple[float, int]], most: int) -> list[int]:
