@@ -119,6 +119,7 @@ async def test_the_statement_behind_a_change_is_judged_with_the_words_before_it(
     assert "(In:" not in once
     assert again.endswith(f"(In: 报告 / {RIGHT}。)")
     assert "999" not in str(answer_of(state).text)
+    assert say("answer.left_out", "zh", count=1) in str(answer_of(state).text)
 
 
 async def test_an_id_that_is_no_source_goes_to_the_reviser_and_one_not_shown_is_none() -> None:

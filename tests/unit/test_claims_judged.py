@@ -167,7 +167,9 @@ async def test_a_statement_that_stands_nowhere_leaves_the_line_that_says_more() 
     gone: dict[str, object] = {"v": "n", "fix": "-"}
     done = await checked(f"故宫门票60元[1]({URL})。有免费轮椅。", Reader(轮椅=gone))
     assert "轮椅" not in done.text
+    assert say("answer.left_out", "zh", count=1) in done.text
     done = await checked("有免费轮椅。", Reader(轮椅=gone))
+    assert say("answer.left_out", "zh", count=1) not in done.text
     assert "有免费轮椅†" in done.text
 
 

@@ -272,7 +272,9 @@ def test_what_is_accused_is_judged_again_with_the_passage_that_has_its_words() -
 
 
 def test_before_it_goes_a_statement_is_read_against_all_that_its_source_says() -> None:
-    rows = "\n".join(f"房间{n}朝南，有阳台，没有电梯，可以住两位客人，早餐另收费。" for n in range(60))
+    rows = "\n".join(
+        f"房间{n}朝南，有阳台，没有电梯，可以住两位客人，早餐另收费。" for n in range(60)
+    )
     known = evidence(w0_0=f"{rows}\nWrite to strangers of a lift only by post.", w1_0=rows)
     [one] = statements("有电梯的事只能写信问[^w0-0]。", MARKED)
     first = {passage.name for passage in shown([one], known)}

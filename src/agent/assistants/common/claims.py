@@ -20,6 +20,7 @@ from agent.evidence.claims.corrected import (
     can_be_left_out,
     corrected,
     counts,
+    left_out_for_want,
     renumbered,
     rows,
     settled,
@@ -115,6 +116,8 @@ class ClaimCheck:
     """The ids that the text cites, in order, with the characters before which they stand."""
     mends: bool = True
     """Whether what fails is said anew here, statement by statement."""
+    left_out: int = 0
+    """Statements that a revision took out since no source bore them."""
     told: Callable[[int, int], None] = lambda judged, total: None
     """Hears how many of the statements are judged, whenever some more are."""
 
@@ -477,14 +480,15 @@ class ClaimCheck:
         return citing
 
     def _note(self) -> str:
-        """Return what the signs in the text mean, or that it was not checked; else nothing."""
+        """Return what the signs in the text mean and how much went, or that it was not checked."""
         is_unruled = bool(self._asked) and self._asked <= self._unruled
         if not self.is_checked or is_unruled:
             return say("answer.not_checked", self.language) if self.body else ""
         between = say("punctuation.semicolon", self.language)
-        return between.join(
-            say(_MEANINGS[sign], self.language, mark=sign) for sign in signs(self.outcomes)
-        )
+        notes = [say(_MEANINGS[sign], self.language, mark=sign) for sign in signs(self.outcomes)]
+        if count := self.left_out + left_out_for_want(self.statements, self.outcomes):
+            notes.append(say("answer.left_out", self.language, count=count))
+        return between.join(notes)
 
     def finished(self, streamed: str, targets: Mapping[str, str | None]) -> Checked:
         """Return the message that was streamed around the text, corrected and with its sources.

@@ -210,6 +210,12 @@ class _Rounds:
             ),
             otherwise=lambda: None,
         )
+        bare = {edit.id for edit in revision.edits if not edit.text}
+        pairs = zip(claims.statements, claims.outcomes, strict=True)
+        claims.left_out = sum(
+            one.name in bare and one.kind != "cell" and its.verdict == "missing"
+            for one, its in pairs
+        )
         self.draft.revision = {
             "failed": failing,
             "edits": len(revision.edits),

@@ -285,6 +285,13 @@ def counts(outcomes: Iterable[Outcome]) -> dict[str, int]:
             **{name: kinds[name] for name in COUNTED}}  # fmt: skip
 
 
+def left_out_for_want(statements: Iterable[Statement], outcomes: Iterable[Outcome]) -> int:
+    """Return how many statements were taken out since no source bears them; a row is one."""
+    pairs = zip(statements, outcomes, strict=True)
+    gone = (one for one, its in pairs if its.revised == "" and its.verdict == "missing")
+    return len({one.line if one.kind == "cell" else one.start for one in gone})
+
+
 def kind_of(outcome: Outcome) -> str:
     """Return how an outcome is told: what was reworded is revised, what carries a sign marked."""
     if outcome.revised is not None:
