@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agent.assistants.common.shown_records import distinct_places, listed, numbered
+from agent.assistants.common.shown_records import distinct_places, listed, numbered, with_nearest
 from agent.evidence.geo import distance_text, duration_text
 from agent.evidence.language import days_named
 from agent.evidence.mentions import mentioned
@@ -83,6 +83,32 @@ def test_a_place_that_was_looked_for_at_two_places_says_how_far_it_is_from_each(
     assert "| 距王府井 |" in place_table([first], "zh")
     far = Place(**{**other, "id": "amap:other"})
     assert "| 1.2 km from 故宫 |" in place_table([first, far], "en")
+
+
+def found(id: str, keyword: str, lng: float) -> Place:
+    at: Any = {"keywords": [keyword], "wgs84": {"lng": lng, "lat": 30.24}, "source": id}
+    return Place(**{**place(), "id": f"amap:{id}", "name": id, **at, "distance_from": "西湖"})
+
+
+def test_of_two_kinds_asked_for_each_place_says_how_far_the_nearest_of_the_other_is() -> None:
+    park, car_park = found("a0-0", "公园", 120.15), found("a1-0", "停车场", 120.16)
+    far, café = found("a1-1", "停车场", 120.3), found("a2-0", "咖啡馆", 120.151)
+    there, *_, elsewhere = with_nearest([park, car_park, far])
+    assert there["further"] == [{"origin": "a1-0", "metres": 961}]
+    assert "further" not in elsewhere
+    assert with_nearest([park, car_park, café])[0]["further"][0]["origin"] == "a2-0"
+
+
+def test_places_of_one_kind_or_of_one_search_tell_no_distance_between_them() -> None:
+    park, another = found("a0-0", "公园", 120.15), found("a1-0", "植物园", 120.151)
+    assert with_nearest([park, another]) == [park, another]
+    sight = found("a0-1", "景点", 120.151)
+    assert with_nearest([park, sight]) == [park, sight]
+
+
+def test_a_place_that_the_other_was_sought_at_is_told_once() -> None:
+    café = found("a1-0", "咖啡馆", 120.151)
+    assert "further" not in with_nearest([café, found("西湖", "公园", 120.15)])[0]
 
 
 @pytest.mark.parametrize(

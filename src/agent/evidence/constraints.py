@@ -436,13 +436,18 @@ def is_of_no_kind_searched(place: Place) -> bool:
 
     A search for 美食 finds a street, one for sights a car park.
     """
-    searched = [_kind_searched(keyword) for keyword in place["keywords"]]
+    searched = kinds_searched(place)
     if not searched:
         return False
     verdicts = [kind and _is_of_kind(place, kind, "en") for kind in searched]
     other = [verdict and verdict["verdict"] == "violated" for verdict in verdicts]
     is_parking = bool(re.search(_KINDS["parking"], place["category"] or ""))
     return all(other) or (is_parking and "parking" not in searched)
+
+
+def kinds_searched(place: Place) -> set[PlaceKind | None]:
+    """Return the kinds that the searches which found a place were for; None of any other kind."""
+    return {_kind_searched(keyword) for keyword in place["keywords"]}
 
 
 def _kind_searched(keyword: str) -> PlaceKind | None:

@@ -20,6 +20,7 @@ from agent.assistants.common.services import Services
 from agent.assistants.common.shown_records import (
     days_forecast,
     distinct_places,
+    with_nearest,
 )
 from agent.assistants.common.turn import answer_model, meter_of
 from agent.configuration import Configuration
@@ -104,7 +105,7 @@ class Draft:
         self.late = asyncio.Event()
         """Set once the reader has waited long enough for the check."""
         self.body = ""
-        places = distinct_places(state.get("places", []))
+        places = with_nearest(distinct_places(state.get("places", [])))
         self.places = judged(places, self.turn.get("constraints", {}), self.language)
         self.conclude: Callable[[Checked], Checked] = lambda checked: checked
         """What an assistant makes of the message by what its check came to."""

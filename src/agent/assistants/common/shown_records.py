@@ -4,7 +4,8 @@ import asyncio
 import itertools
 from collections.abc import Sequence
 
-from agent.evidence.constraints import is_of_no_kind_searched
+from agent.evidence.constraints import is_of_no_kind_searched, kinds_searched
+from agent.evidence.geo import metres_apart
 from agent.evidence.language import days_named
 from agent.evidence.mentions import mentioned, source_ids
 from agent.evidence.records import (
@@ -17,6 +18,9 @@ from agent.evidence.types import Anchor, Distance, Place, Source, Weather
 from agent.evidence.zones import CHINA, day_there, with_zone, zone_named
 from agent.state import Turn
 from agent.texts import Language, is_chinese
+
+_BESIDE_M = 3000
+"""As far as one looks for a car park or a café beside something else."""
 
 
 async def listed(
@@ -122,3 +126,34 @@ def _joined(records: Sequence[Place]) -> Place:
     if further := [Distance(origin=name, metres=m) for name, m in metres.items() if name]:
         joined["further"] = further
     return joined
+
+
+def with_nearest(places: Sequence[Place]) -> list[Place]:
+    """Return the places with how far it is from each to the nearest of another kind asked for.
+
+    A park with a car park, a café by the museum: two searches found them, apart from each other.
+    """
+    beside = [_nearest(place, places) for place in places]
+    return [
+        Place(**{**place, "further": [*place.get("further", []), near]}) if near else place
+        for place, near in zip(places, beside, strict=True)
+    ]
+
+
+def _nearest(place: Place, places: Sequence[Place]) -> Distance | None:
+    kinds, branches = kinds_searched(place), _branches(place)
+    others = [
+        (metres_apart(place["wgs84"], other["wgs84"]), other["name"])
+        for other in places
+        if kinds.isdisjoint(searched := kinds_searched(other))
+        and {*kinds, *searched} - {None}
+        and branches.isdisjoint(_branches(other))
+        and other["name"] != place["distance_from"]
+    ]
+    metres, name = min(others, default=(_BESIDE_M + 1, ""))
+    return Distance(origin=name, metres=round(metres)) if metres <= _BESIDE_M else None
+
+
+def _branches(place: Place) -> set[str]:
+    """Return the searches whose records a place is in: one has several words for one kind."""
+    return {id.partition("-")[0] for id in source_ids(place)}

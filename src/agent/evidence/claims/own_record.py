@@ -144,7 +144,7 @@ def _is_from_elsewhere(text: str, place: Place) -> bool:
     """Return whether a distance is not, or not only, the one that the record has."""
     origin = fold(place.get("distance_from") or "")
     told = ORIGIN.findall(fold(text)) if origin else []
-    return bool(place.get("further")) or any(origin not in each for each in told)
+    return any(origin not in each for each in told) or bool(place.get("further") and not told)
 
 
 def _time(figure: Figure, opened: Sequence[Opening], at: int | None) -> str:
