@@ -57,6 +57,16 @@ def test_a_price_of_which_nobody_knows_what_it_is_for_breaks_no_price_a_person()
     assert outcome(demand, cost=90.0, per_head=False)[0] == "satisfied"
 
 
+def test_a_price_of_which_nobody_knows_what_it_is_for_is_not_multiplied() -> None:
+    demand = Constraints(total_cost=600, people=6)
+    assert outcome(demand, cost=130.0)[0] == "violated"
+    assert outcome(demand, cost=130.0, per_head=False)[0] == "unknown"
+    assert outcome(demand, cost=50.0, per_head=False)[0] == "unknown"
+    assert (
+        outcome(Constraints(total_cost=100, people=1), cost=90.0, per_head=False)[0] == "satisfied"
+    )
+
+
 def test_what_an_area_is_near_to_says_which_demand_is_open() -> None:
     for demand in (Constraints(max_walk_m=500), Constraints(max_distance_m=500)):
         (verdict,) = check(record(distance_m=700, distance_from="西湖"), demand, "zh")

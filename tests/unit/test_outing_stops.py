@@ -13,7 +13,7 @@ from agent.evidence.outing.plan import (
     stay,
     used_legs,
 )
-from agent.evidence.outing.text import outing_lines, outing_section
+from agent.evidence.outing.text import leg_text, outing_lines, outing_section
 from agent.evidence.types import Leg, Place, PlaceVerdict, Point
 from agent.texts import say
 from tests.support.rows import by_examples
@@ -281,3 +281,12 @@ def test_a_measured_walk_beyond_the_limit_is_ridden_however_short_the_line_is():
     legs = {("amap:1", "amap:2"): walk, ("amap:2", "amap:1"): walk}
     outing = planned(MUSEUM, PARK, legs=legs, max_walk_m=500)
     assert [s["leg"]["mode"] for s in outing["stops"] if "leg" in s] == ["transit"]
+
+
+def test_a_ride_names_its_lines_or_says_that_they_are_not_known():
+    ride = Leg(mode="transit", distance_m=1900, duration_s=600, estimated=False)
+    assert say("outing.line_unknown", "zh") in leg_text(ride, "zh")
+    named = Leg(**{**ride, "lines": ["地铁1号线(四惠--古城)", "7路"]})
+    assert leg_text(named, "en") == "Transit (地铁1号线 → 7路) 1.9 km, 10 min"
+    walk = Leg(**{**ride, "mode": "walking"})
+    assert say("outing.line_unknown", "en") not in leg_text(walk, "en")

@@ -249,6 +249,8 @@ def _costs(place: Place, constraints: Constraints, language: Language) -> Iterat
     is_open = "people" not in constraints and (cost or 0) <= (total or 0)
     open_demands = {"total_cost"} if is_open and cost else set[str]()
     told = re.search(f"{_KINDS['hotel']}|{_KINDS['parking']}", place["category"] or "", re.I)
+    if not place.get("per_head", True) and people > 1:
+        open_demands |= {"total_cost"}
     if not (place.get("per_head", True) or told):
         # Of a room and of parking the price is asked for; what a shop's ¥300 is for, nobody knows.
         dear = (cost or 0) > (constraints.get("max_cost") or 0)

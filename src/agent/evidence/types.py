@@ -232,6 +232,8 @@ class Leg(TypedDict):
     duration_s: int
     estimated: bool
     """From the straight line between them; False where the map measured it."""
+    lines: NotRequired[list[str]]
+    """What a ride goes by, as far as the map names it."""
 
 
 class OutingWish(TypedDict, total=False):

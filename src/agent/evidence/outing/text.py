@@ -6,7 +6,7 @@ from agent.evidence.citations import inert
 from agent.evidence.geo import distance_text, duration_text
 from agent.evidence.outing.plan import ENDS, clock_of, minutes_of
 from agent.evidence.types import LeftOut, Leg, Outing, Stop
-from agent.texts import Language, say
+from agent.texts import Language, in_script, say
 
 _LONG_WAIT, _LONG_REST = 60, 180
 """Minutes between two stops, and after the last, that are told to be free."""
@@ -20,12 +20,22 @@ def day_title(outing: Outing, language: Language) -> str:
 
 
 def leg_text(leg: Leg, language: Language) -> str:
-    """Return "on foot 850 m, 12 min", with a word that says so where it is an estimate."""
+    """Return "on foot 850 m, 12 min", with a word that says so where it is an estimate.
+
+    A ride names its lines, or says that nobody knows them: who reads "transit" looks for a stop.
+    """
     key = "outing.estimated_leg" if leg["estimated"] else "outing.leg"
+    mode = say(f"records.modes.{leg['mode']}", language)
+    if leg["mode"] == "transit":
+        names = [
+            in_script(_cell(name.partition("(")[0]), language) for name in leg.get("lines", [])
+        ]
+        lines = " → ".join(names) or say("outing.line_unknown", language)
+        mode += say("punctuation.brackets", language, text=lines)
     return say(
         key,
         language,
-        mode=say(f"records.modes.{leg['mode']}", language),
+        mode=mode,
         distance=distance_text(leg["distance_m"]),
         time=duration_text(leg["duration_s"], language),
     )

@@ -87,9 +87,10 @@ class AmapWays:
         except (ProviderError, BudgetExceeded) as error:
             log.info("map: a ride is not measured: %s", error)
             return None
-        metres, seconds, _ = path_of(tool, reply)
+        metres, seconds, steps = path_of(tool, reply)
         leg = _leg(metres, seconds)
-        return Leg(**{**leg, "mode": "transit"}) if leg else None
+        lines = [step["line"] for step in steps if "line" in step]
+        return Leg(**{**leg, "mode": "transit", "lines": lines}) if leg else None
 
     def link(self, stops: Sequence[NamedStop]) -> str:
         """Return the address of a map of all stops in their order."""
