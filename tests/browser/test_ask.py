@@ -259,6 +259,8 @@ def test_the_weather_is_told_by_the_day_of_the_week(visit: Visits) -> None:
     days = part(turn, "weather").get_by_role("listitem")
     expect(days.first).to_contain_text(re.compile(r"月\d+日周[一二三四五六日].*°C"))
     assert days.count() > 1
+    for day in days.all():
+        expect(day.locator("svg[aria-hidden=true]")).to_have_count(1)
     asked = part(turn, "weather").locator("[aria-current=date]")
     expect(asked).to_have_count(1)
     tomorrow = datetime.now(ZoneInfo("Asia/Shanghai")) + timedelta(days=1)

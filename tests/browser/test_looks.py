@@ -210,6 +210,23 @@ def test_a_follow_up_begins_below_what_stays_at_the_top(
     assert box_of(turns.nth(1))["y"] >= top["y"] + top["height"]
 
 
+def test_on_a_phone_a_planned_day_is_a_line_of_stops(visit: Visits, server: DevServer) -> None:
+    address = f"/app?thread={answered_thread(server, ZH)}"
+    page = visit(viewport={"width": 480, "height": 844}, **STILL).tab(address)
+    ends(page.locator("article.turn"))
+    page.get_by_role("button", name="排成一日游").click()
+    expect(page.locator("article.turn")).to_have_count(2)
+    rows = ends(page.locator("article.turn").nth(1)).get_by_role("row")
+    assert rows.count() >= 4, "screen readers have a table in either form"
+    for width, is_line in ((480, True), (481, False), (320, True)):
+        page.set_viewport_size({"width": width, "height": 844})
+        when, where, way = (box_of(rows.nth(2).get_by_role("cell").nth(at)) for at in range(3))
+        assert when["x"] + when["width"] <= where["x"], width
+        assert (way["x"] == where["x"] and way["y"] < where["y"]) is is_line, width
+        assert (way["y"] == where["y"]) is not is_line, width
+        assert overflow(page) == [], width
+
+
 @pytest.mark.parametrize("name", ["打开问题列表", "位置: 我附近"])
 def test_what_folds_leaves_the_text_where_it_is(visit: Visits, thread: str, name: str) -> None:
     page = visit(viewport={"width": 390, "height": 844}, **STILL).tab(f"/app?thread={thread}")

@@ -125,6 +125,14 @@ def test_only_web_addresses_become_links(url: str, kept: bool) -> None:
     assert (link_url(url) == url) is kept
 
 
+@pytest.mark.parametrize(
+    ("first", "marked"), [("09:30–11:00", True), ("9:30", True), ("周六", False), ("1:30 h", False)]
+)
+def test_a_table_whose_rows_begin_with_times_is_marked(first: str, marked: bool) -> None:
+    table = f"| When | Where |\n|---|---|\n| 08:00–09:30 | A |\n| {first} | B |"
+    assert ('class="timetable"' in answer_html(table, {})) is marked
+
+
 SAMPLE = "https://sample.tanlu.invalid/a"
 
 

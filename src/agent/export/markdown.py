@@ -45,9 +45,28 @@ def answer_html(markdown: str, titles: Mapping[str, str], cards: PlaceCards | No
         # The language of code would be an attribute, and nothing of a text is one.
         token.info = ""
         _mark_links(token.children or [], titles)
+    _mark_timetables(tokens)
     if cards:
         tokens = cards.apply(tokens)
     return str(parser.renderer.render(tokens, parser.options, {}))
+
+
+def _mark_timetables(tokens: Sequence[Token]) -> None:
+    """Mark tables of which each row begins with a time: on a phone they are a line of stops.
+
+    The page does the same (`answer/render_markdown.js`).
+    """
+    table: Token | None = None
+    for index, token in enumerate(tokens):
+        if token.type == "table_open":
+            table = token
+            table.attrSet("class", "timetable")
+        is_first = token.type == "td_open" and tokens[index - 1].type == "tr_open"
+        if is_first and table and not _HOURS.fullmatch(tokens[index + 1].content.strip()):
+            table.attrs.pop("class", None)
+
+
+_HOURS = re.compile(r"\d?\d:\d\d(?:\s?[–~-]\s?\d?\d:\d\d)?")
 
 
 def answer_parser() -> MarkdownIt:

@@ -399,6 +399,7 @@ type Attributes = {
 } & { dataset?: Record<string, string | number>; [name: string]: unknown };
 type IconName =
   "menu" | "new" | "close" | "send" | "stop" | "down" | "person" | "pin" | "again" | "remove" | "up" |
-  "settings" | "rename" | "route" | "weather" | "deep_research" | "team_answer" | "plan_execute" |
+  "settings" | "rename" | "route" | "weather" | "cloudy" | "overcast" | "rain" | "thunder" | "snow" | "fog" |
+  "wind" | "deep_research" | "team_answer" | "plan_execute" |
   "documents" | "copy" | "share" | "public" | "export" |
   "kind-page" | "kind-place" | "kind-paper" | "kind-filing" | "kind-document";

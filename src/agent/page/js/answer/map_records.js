@@ -1,6 +1,6 @@
 /** The routes and the forecast of an answer, with citations of their own. */
 
-import { answerView, el, fill, link } from "../dom.js";
+import { answerView, el, fill, icon, link } from "../dom.js";
 import { hasText, language, locale, textsOf, translator } from "../i18n.js";
 import { amapLink } from "../map/navigation.js";
 import { credit, mapName, mapOf, metres } from "../map/place_facts.js";
@@ -12,6 +12,9 @@ const isEnglish = language === "en";
 const ASKS = textsOf("page.map_records.asks");
 /** @type {Intl.DateTimeFormatOptions} */
 const DAY = { weekday: "short", month: "short", day: "numeric", timeZone: "UTC" };
+/** What a forecast's sky is drawn as, the hardest weather first. @type {[RegExp, IconName][]} */
+const SKIES = [[/雷/, "thunder"], [/[雪冰冻]/, "snow"], [/雨/, "rain"], [/[雾霾尘沙]/, "fog"], [/风|飑/, "wind"],
+  [/阴/, "overcast"], [/云/, "cloudy"], [/晴/, "weather"]];
 const dated = new Intl.DateTimeFormat(locale, DAY);
 
 /**
@@ -121,8 +124,8 @@ function forecast({ city, city_en: english, days }, citation) {
     el("p", {}, el("strong", {}, (isEnglish && english) || city), " ", citation),
     el("ul", { class: "record-list" }, ...days.map((day) => el("li",
       { class: "day", "aria-current": day.asked && "date" },
-      ...[dayName(day.date), sky(day), degrees(day), (isEnglish && day.wind_en) || day.wind]
-        .map((fact) => el("span", {}, fact ?? ""))))),
+      ...[dayName(day.date), [symbol(day), sky(day)], degrees(day), (isEnglish && day.wind_en) || day.wind]
+        .map((fact) => el("span", {}, ...[fact ?? ""].flat()))))),
   ];
 }
 
@@ -139,6 +142,12 @@ export function dayName(date) {
 function sky({ day, night, sky_en: english }) {
   if (isEnglish && english) return english.replace("/", " / ");
   return day === night ? day : [day, night].filter(Boolean).join(" / ");
+}
+
+/** Draws the sky by day, by night where a forecast has no other. @param {WeatherDay} day */
+function symbol({ day, night }) {
+  const kind = SKIES.find(([words]) => words.test(day || night))?.[1];
+  return kind ? icon(kind) : "";
 }
 
 /** Tells Celsius, the lowest and the highest. @param {WeatherDay} day */

@@ -11,6 +11,8 @@ import { foreign, translator } from "../i18n.js";
 const say = translator("page.render_markdown");
 /** Matches a number, an amount, a date or a time, which stays on one line. */
 const FIGURE = /^[-+–~¥$€%°\d.,:/ ]{1,24}$/;
+/** Matches a moment, or from when to when. */
+const HOURS = /^\d?\d:\d\d(?:\s?[–~-]\s?\d?\d:\d\d)?$/;
 const TOP_LEVEL = 3; // Below the page's title and the question; a report's own title is not shown.
 const PURE = {
   RETURN_DOM_FRAGMENT: true,
@@ -44,7 +46,10 @@ export function renderMarkdown(text, { sources = [] } = {}) {
     else if (anchor.matches(".cite") && safeUrl(href)) anchor.href = `#source-${anchor.textContent}`;
     else anchor.replaceWith(...anchor.childNodes);
   }
-  for (const table of fragment.querySelectorAll("table")) scrollable(table, nameOf(table));
+  for (const table of fragment.querySelectorAll("table")) {
+    scrollable(table, nameOf(table));
+    if (isTimetable(table)) table.className = "timetable";
+  }
   for (const code of fragment.querySelectorAll("pre")) scrollable(code, say("code"));
   for (const text of textsIn(fragment)) {
     // A line does not begin with the dot between two facts.
@@ -89,6 +94,10 @@ function nameOf(table) {
   const columns = [...table.querySelectorAll("th")].map((cell) => cell.textContent);
   return [say("table"), above?.textContent, ...columns].filter(Boolean).join(" · ");
 }
+
+/** Tells whether each row begins with a time, as in a planned day. @param {HTMLTableElement} table */
+const isTimetable = ({ rows }) => rows.length > 1
+  && [...rows].slice(1).every(({ cells: [first] }) => HOURS.test(first?.textContent.trim() ?? ""));
 
 /** @param {Element} wide @param {string} label */
 function scrollable(wide, label) {
