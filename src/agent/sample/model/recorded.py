@@ -8,6 +8,7 @@ have no source in this run.
 """
 
 import json
+import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -66,8 +67,10 @@ def _holds(text: str, held: str | None) -> bool:
 def recordings() -> Mapping[str, tuple[Recording, ...]]:
     """Return all recordings by task, those that say most about their request first."""
     rows: dict[str, list[Recording]] = {}
-    for file in sorted(FOLDER.iterdir(), key=str):
-        for line in file.read_text(encoding="utf-8").splitlines():
+    # `Path.iterdir` of Python 3.13 is a call that `langgraph dev` refuses on its loop: the first
+    # question to a server in sample mode failed there.
+    for name in sorted(os.listdir(FOLDER)):
+        for line in (FOLDER / name).read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
             own = {name: row.pop(name) for name in ("task", "question")}
             when, after = row.pop("when", {}), tuple(sorted(row.pop("after", ())))
