@@ -216,7 +216,9 @@ def test_a_question_is_read_by_rules(text: str) -> None:
         rule(text)
     days_named(text, "2026-11-28")
     same_search(text, clean_text(text, 400))
-    known_words([HumanMessage(text), AIMessage(f"{text} [1](https://a.example/)", id="1")])
+    checks = {"statements": [{"start": 0, "end": len(text), "verdict": "supported"}]}
+    answer = AIMessage(f"{text} [1](https://a.example/)", additional_kwargs={"checks": checks})
+    known_words([HumanMessage(text), answer])
 
 
 @given(DATES)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
 from agent.assistants.common.conversation import conversation, known_words
@@ -62,14 +63,29 @@ def test_what_no_source_bears_is_remembered_as_such(
     assert not any("9" in words or "300" in words for words in known_words(messages))
 
 
-def test_what_the_last_answer_calculated_is_known_to_the_next_one() -> None:
-    answer = (
+def test_only_what_the_last_answer_has_shown_is_known_to_the_next_one() -> None:
+    text = (
         "Our estimate: 2,000,000 ÷ 2,592,000 = 0.77 steps a second.\n\n"
-        "It has 4,711 users. It costs 12 × 99 = $1,188†."
+        "It has 4,711 users [1](https://a). "
+        "Six weeks end on 5 January [1](https://a). It costs $1,188†."
     )
-    words = " ".join(known_words([HumanMessage("q"), AIMessage(answer), HumanMessage("q2")]))
+    rows = [
+        {"start": text.index(begin), "end": text.index(begin) + len(begin), "verdict": verdict}
+        for begin, verdict in [("Our", "computed"), ("It has", "supported"), ("It costs", "marked")]
+    ]
+    answer = AIMessage(text, additional_kwargs={"checks": {"statements": rows}})
+    words = " ".join(known_words([HumanMessage("q"), answer, HumanMessage("q2")]))
     assert "0.77" in words
-    assert not any(figure in words for figure in ("4,711", "1,188"))
+    assert "4,711" in words
+    assert not any(told in words for told in ("5 January", "1,188"))
+
+
+@pytest.mark.parametrize(
+    "checks", [None, [], {}, {"statements": [1, {"verdict": "supported", "start": []}]}]
+)
+def test_an_answer_that_nobody_checked_proves_nothing(checks: object) -> None:
+    answer = AIMessage("It has 4,711 users [1](https://a).", additional_kwargs={"checks": checks})
+    assert known_words([HumanMessage("q"), answer, HumanMessage("q2")]) == ["q", "q2"]
 
 
 def test_a_document_without_an_address_is_cited_under_its_new_id() -> None:

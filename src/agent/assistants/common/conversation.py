@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
@@ -14,7 +14,6 @@ from agent.core.strings import estimated_tokens
 from agent.evidence.claims.corrected import (
     CONTRADICTED,
     MARK,
-    is_marked,
     with_words_for_signs,
 )
 from agent.evidence.claims.statements import LINKED, statements
@@ -140,22 +139,37 @@ def _message_text(message: AnyMessage, language: Language) -> str:
     return with_words_for_signs(text, {MARK: unsourced, CONTRADICTED: contradicted})
 
 
+_PROVED = ("supported", "computed", "revised")
+
+
 def known_words(messages: Sequence[AnyMessage]) -> list[str]:
     """Return what an answer may say without a source: the user's words, the last answer's facts.
 
-    Those are its sentences that cite something, and what it calculated, without what is marked.
+    Those are its statements that its check has shown to be borne out, or rightly worked out: what
+    nobody has shown is no proof of the next answer.
     """
     questions = [
         clean_text(str(m.text), MAX_QUESTION) for m in messages if isinstance(m, HumanMessage)
     ]
-    answers = [own_text(message) for message in messages if isinstance(message, AIMessage)]
-    cited = [
-        statement.said
-        for answer in answers[-1:]
-        for statement in statements(answer, LINKED)
-        if (statement.citations or "=" in statement.plain) and not is_marked(statement.text)
+    answer = next((m for m in reversed(messages) if isinstance(m, AIMessage)), None)
+    return [*questions[-KEPT_MESSAGES:], *(_proved(answer) if answer else ())]
+
+
+def _proved(answer: AIMessage) -> list[str]:
+    """Return the statements of an answer that its check has borne out."""
+    checks = answer.additional_kwargs.get("checks")
+    rows = objects(checks.get("statements") if isinstance(checks, Mapping) else None)
+    proved = [
+        range(begin, end)
+        for row in rows
+        if row.get("verdict") in _PROVED
+        and isinstance(begin := row.get("start"), int)
+        and isinstance(end := row.get("end"), int)
     ]
-    return [*questions[-KEPT_MESSAGES:], *cited]
+    own = own_text(answer)
+    offset = max(0, str(answer.text).find(own))
+    stated = statements(own, LINKED) if proved else ()
+    return [one.said for one in stated if any(offset + one.start in part for part in proved)]
 
 
 _PER_MESSAGE = 8
