@@ -44,7 +44,7 @@ def report(folder: Path, *, verbose: bool) -> Iterator[str]:
     lines_of = path.read_text("utf-8").splitlines() if path.exists() else []
     written = {one["row"]: one["map"] for one in map(json.loads, lines_of)}
     measured = sorted(written) if written else range(len(rows))
-    right, total, dropped, odd = Counter[str](), Counter[str](), 0, 0
+    right, total, dropped, odd, unasked = Counter[str](), Counter[str](), 0, 0, 0
     for number in measured:
         row, proposal = rows[number], written.get(number)
         task = valid_map_task(proposal) if proposal else map_task_by_rules(row["query"])
@@ -54,6 +54,7 @@ def report(folder: Path, *, verbose: bool) -> Iterator[str]:
         right[scenario] += not faults
         dropped += _drops(scenario, proposal, task)
         odd += "ends" in faults
+        unasked += task is None and scenario in _WISHFUL
         if verbose and faults:
             yield f"  {number} {', '.join(faults)}: {row['query']} {task}"
     for scenario in total:
@@ -61,6 +62,7 @@ def report(folder: Path, *, verbose: bool) -> Iterator[str]:
     share = right.total() / max(total.total(), 1)
     yield f"{'tasks right':<36}{right.total():>4} of {total.total()} {share:.1%}"
     yield f"{'questions with a wish dropped':<36}{dropped:>4}"
+    yield f"{'questions with a wish, map not asked':<36}{unasked:>4}"
     yield f"{'starts and ends of other words':<36}{odd:>4}"
 
 
@@ -89,7 +91,13 @@ def _is_here(row: Row) -> bool:
 
 
 def _drops(scenario: str, proposal: Mapping[str, Any] | None, task: MapTask | None) -> bool:
-    """Return whether a wish is nowhere in what the map is asked, so that nothing tells of it."""
+    """Return whether a wish is nowhere in what the map is asked, so that nothing tells of it.
+
+    Of a way by rules it is told that they read none; where the map is not asked, nothing is: the
+    question goes to the web as it is.
+    """
+    if proposal is None and (task is None or task.get("by_rules")):
+        return False
     kept = {*(task.get("wishes", []) if task else []), *(task.get("via", []) if task else [])}
     stated = {*(proposal or {}).get("wishes", []), *(proposal or {}).get("via", [])}
     return bool(stated - kept) or (scenario in _WISHFUL and not kept)

@@ -5,8 +5,11 @@ from collections.abc import Callable
 import pytest
 from langchain_core.messages import ToolCall
 
+from agent.assistants.common.map_tasks import map_task
+from agent.configuration import Configuration
 from agent.core.progress import Spot
 from agent.evidence.constraints import name_suits
+from agent.evidence.intent import map_task_by_rules
 from agent.evidence.types import Constraints, MapTask
 from agent.mcp.records import CALLS_FOR_TOOLS, MapOptions, MapResult
 from agent.sample.model.request import FunctionCall, Model, ModelReply, ModelTurn
@@ -202,6 +205,16 @@ async def test_codes_own_look_ups_never_take_the_calls_that_the_model_asks_for()
         assert "王府井 116.411246,39.913822" in block(opening.user, "centre")
         assert "个结果" in block(opening.user, "tried")
         assert state["map_searched"][0]["keywords"]
+
+
+async def test_of_a_way_that_rules_wrote_it_is_told_that_no_wish_was_read(lab: MapLab) -> None:
+    rules = Configuration(geo_routing="rules")
+    proposal = {"intent": "route", "destination": "王府井", "wishes": ["不走高速"]}
+    task = map_task("从天安门到王府井怎么走，不走高速", proposal, rules)
+    result = await lab.map_result(task)
+    assert [gap["message"] for gap in result.gaps] == [say("map.unread", "zh")]
+    assert result.routes
+    assert not (map_task_by_rules("王府井附近的咖啡馆") or {}).get("by_rules")
 
 
 async def test_a_model_reads_what_the_map_did_not_know() -> None:

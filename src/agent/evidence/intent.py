@@ -147,7 +147,8 @@ def map_task_by_rules(text: str) -> MapTask | None:
     plain, (place, city) = _plain(text), extract_place(text) or (None, None)
     if _is_route(plain) and (task := _route_task(plain, place, city)):
         ends = filter(None, (task["origin"], task["destination"]))
-        return None if any(map(_is_no_end, ends)) else valid_map_task(task)
+        way = None if any(map(_is_no_end, ends)) else valid_map_task(task)
+        return MapTask(**{**way, "by_rules": True}) if way else None
     proposal: dict[str, Any] = {"place": place, "city": city}
     proposal["intent"] = _intent(plain, place, city)
     if proposal["intent"] in ("nearby", "area"):

@@ -358,6 +358,8 @@ class MapTask(TypedDict):
     """Places that a way goes over, at most eight."""
     wishes: NotRequired[list[str]]
     """What else is wished, in words: no motorway, there by nine, the traffic now."""
+    by_rules: NotRequired[bool]
+    """A way that rules wrote: what is wished of it they do not read."""
 
 
 class Query(TypedDict):

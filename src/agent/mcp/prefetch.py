@@ -118,6 +118,8 @@ class Prefetch:
             map_title(self._records.provider, language),
             say("punctuation.comma", language),
         )
+        if self._task.get("by_rules"):
+            self._remark("map_unread", say("map.unread", language))
         for key, told in (
             ("map.unmet" if is_way else "map.untold", [w for w in wishes if w not in timed]),
             ("map.untimed", timed),

@@ -46,7 +46,7 @@ from agent.texts import Language, has, in_script, is_chinese, reason_of, say
 
 log = logging.getLogger(__name__)
 
-REMARKS = ("map_widened", "map_ambiguous", "map_no_timetables", "map_unmet")
+REMARKS = ("map_widened", "map_ambiguous", "map_no_timetables", "map_unmet", "map_unread")
 """Codes of gaps that tell how was searched; nothing failed."""
 FITTING = 2
 """Places that are to meet a question's demands."""
