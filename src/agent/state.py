@@ -527,8 +527,8 @@ class PlannedConstraints(BaseModel):
     people: int | None = None
     min_rating: float | None = None
     free: bool | None = None
-    open_at: str | None = Field(None, description="HH:MM")
-    open_until: str | None = Field(None, description="Past a time (after ten, 十点以后): open_at")
+    open_at: str | None = Field(None, description="HH:MM; also to stay past it (十点以后)")
+    open_until: str | None = Field(None, description="To stay till then, no longer")
     open_on: list[int] = Field(default_factory=list, description="1 Monday")
     not_on: list[int] = Field(default_factory=list)
     max_distance_m: int | None = None

@@ -375,6 +375,18 @@ async def test_a_figure_that_nobody_accused_stays_in_the_new_wording() -> None:
     assert "‡" not in done.text
 
 
+async def test_what_is_left_of_a_sentence_goes_where_one_above_says_it_already() -> None:
+    wrong: dict[str, object] = {
+        "v": "p", "p": ["1.1"], "bad": ["有免费轮椅"], "fix": "故宫周一闭馆 [1]。",
+    }  # fmt: skip
+    told = f"故宫门票60元，故宫周一闭馆[1]({URL})。"
+    reader = Reader(轮椅=wrong, 故宫=SUPPORTED)
+    done = await checked(f"{told}故宫周一闭馆，有免费轮椅[1]({URL})。", reader)
+    assert done.text.startswith(f"{told}\n\n")
+    done = await checked(f"故宫门票60元[1]({URL})。故宫周一闭馆，有免费轮椅[1]({URL})。", reader)
+    assert f"故宫周一闭馆[1]({URL})。" in done.text
+
+
 async def test_what_says_otherwise_is_not_cited_for_what_is_left() -> None:
     text = f"串烤店¥85/人，汉堡店¥90/人[1]({URL})。"
     told: dict[str, object] = {

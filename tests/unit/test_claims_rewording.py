@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from agent.evidence.claims.corrected import without_unknown
 from agent.evidence.claims.judging import statements_block
 from agent.evidence.claims.passages import KNOWN, Passage
 from agent.evidence.claims.proof import Outcome, revised
@@ -119,3 +120,26 @@ def test_a_wording_that_only_leaves_out_or_takes_a_source_s_words_needs_no_judge
     before, after = (statements(words, MARKED)[0] for words in (text, new))
     outcome = Outcome("contradicted" if says else "missing", (bad,), quote=says)
     assert shown_by_code(before, after, outcome) is shown
+
+
+@pytest.mark.parametrize(
+    ("wordings", "goes"),
+    [
+        (("unbekannt", "unbekannt"), True),
+        (("-", "–"), True),
+        (("unbekannt", "900 m"), False),
+        (("60", "60"), False),
+        ((None, "unbekannt"), False),
+    ],
+)
+def test_a_row_of_which_only_the_word_for_unknown_is_left_goes_whole(
+    wordings: tuple[str | None, ...], goes: bool
+) -> None:
+    text = (
+        "| Haus | Preis | Weg |\n|---|---|---|\n| 蓝蛙 | 130 | 844 m |\n| 小杨生煎 | 25 | 1 km |\n"
+    )
+    found = statements(text, MARKED)
+    told = [Outcome("supported") for _ in found[:-2]]
+    told += [Outcome("missing", (), revised=words) for words in wordings]
+    left = without_unknown(text, found, told, PALACE)
+    assert all(one.revised == "" for one in left[-2:]) == goes

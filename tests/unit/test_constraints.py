@@ -215,6 +215,26 @@ def test_a_time_without_a_day_has_to_fit_every_day_on_which_a_place_opens() -> N
     assert all_year(weekly_hours("周一闭馆")) is None
 
 
+def test_who_closes_at_the_very_hour_is_told_to_close_then() -> None:
+    """Who asks to stay past ten was told that a house which closes at ten meets it."""
+
+    def told(hours: str, until: str = "22:00", **more: Any) -> str:
+        [verdict] = check(record(open_time=hours), Constraints(open_until=until, **more), "en")
+        return verdict["text"]
+
+    values = {"when": "22:00", "hours": "daily 10:00–22:00"}
+    assert told("周一至周日 10:00-22:00") == say("constraints.open_until.no_longer", "en", **values)
+    for later in (
+        "10:00-23:00",
+        "10:00-02:00",
+        "全天",
+        "周一至周四 10:00-22:00 周五至周日 10:00-23:00",
+    ):
+        assert told(later).startswith("open until 22:00")
+    assert told("周六 10:00-03:00", "02:00", open_on=[6]).startswith("open until")
+    assert told("周六 10:00-02:00", "02:00", open_on=[6]).startswith("closes at")
+
+
 @by_examples
 def test_who_closes_at_the_hour_is_open_until_then(hours: str | None, expected: str) -> None:
     assert outcome({"open_until": "22:00"}, open_time=hours) == (expected, "open_time")

@@ -15,7 +15,7 @@ from agent.evidence.queries import clean_text
 from agent.evidence.records import cost_words, hours_text, kind_text, place_lines
 from agent.evidence.types import Constraints, Place, PlaceKind, PlaceVerdict, Suits
 from agent.evidence.zones import CHINA, zone_named
-from agent.texts import Language, in_script, say
+from agent.texts import Language, in_script, is_chinese, say
 
 _MAX_COST, _MAX_METRES = 1e6, 50_000
 _MOST_PEOPLE, _BEST_RATING = 500, 5
@@ -364,7 +364,19 @@ def _open(place: Place, constraints: Constraints, language: Language) -> PlaceVe
     values = {"when": when, "hours": hours_text(place, language)}
     outcomes = {openness(hours, at, days, until=until) for hours in seasons}
     outcome: DemandOutcome = outcomes.pop() if len(outcomes) == 1 else "unknown"
-    return _verdict(constraint, outcome, "open_time", language, **values)
+    verdict = _verdict(constraint, outcome, "open_time", language, **values)
+    if until and outcome == "satisfied" and _closes_then(seasons, until, days):
+        # Who wants to stay past ten has not found a place that closes at ten.
+        text = say("constraints.open_until.no_longer", language, **values)
+        return PlaceVerdict(**{**verdict, "text": text})
+    return verdict
+
+
+def _closes_then(seasons: Sequence[Hours], until: str, days: Sequence[int] | None) -> bool:
+    hour, minute = map(int, until.split(":"))
+    past = hour * 60 + minute + 1
+    later = f"{past // 60 % 24:02}:{past % 60:02}"
+    return all(openness(hours, None, days, until=later) == "violated" for hours in seasons)
 
 
 def openness(
@@ -450,6 +462,14 @@ def is_of_no_kind_searched(place: Place) -> bool:
 def kinds_searched(place: Place) -> set[PlaceKind | None]:
     """Return the kinds that the searches which found a place were for; None of any other kind."""
     return {_kind_searched(keyword) for keyword in place["keywords"]}
+
+
+def in_words(keyword: str, language: Language) -> str:
+    """Return what was searched for in the reader's words, as far as it is a kind of place."""
+    if is_chinese(language):
+        return in_script(keyword, language)
+    kind = _kind_searched(keyword)
+    return say(f"constraints.kinds.{kind}", language) if kind else keyword
 
 
 def _kind_searched(keyword: str) -> PlaceKind | None:

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from agent.core.errors import AgentError, BudgetExceeded, ProviderError, ProviderRefused
 from agent.core.faults import contained
+from agent.evidence.constraints import in_words
 from agent.evidence.figures import figures
 from agent.evidence.geo import distance_text
 from agent.evidence.maps import WAYS
@@ -139,7 +140,9 @@ class Prefetch:
             return
         language, place = self._options.language, self._result.centre_name or ""
         # Four car parks within 2 km are no contradiction to too few cafés.
-        words = say("punctuation.comma", language).join(self._named_keywords().values())
+        words = say("punctuation.comma", language).join(
+            in_words(word, language) for word in self._named_keywords().values()
+        )
         values = {"place": in_script(place, language), "near": near, "far": far}
         what = say("punctuation.brackets", language, text=words) if words else ""
         message = say("map.widened", language, what=what, **values)

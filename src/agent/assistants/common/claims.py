@@ -45,6 +45,7 @@ from agent.evidence.claims.rewording import (
     exchanged,
     following,
     kept_figures,
+    repeats,
     reworded,
     shown_by_code,
 )
@@ -402,7 +403,10 @@ class ClaimCheck:
         for at, words in sorted(wordings.items()):
             one = self.statements[at]
             new = reworded(one, words, evidence, self.notation) if words else one
-            if new is one or not (new or can_be_left_out(self._text, one)):
+            may_go = can_be_left_out(self._text, one)
+            if new and may_go and repeats(new, self.statements[:at]):
+                new = None
+            if new is one or not (new or may_go):
                 continue
             self._wordings[one.key] = new
             if new and shown_by_code(one, new, failing[at]):

@@ -110,7 +110,8 @@ def without_unknown(
 ) -> list[Outcome]:
     """Return the outcomes; an item or a row goes whole that says nothing borne out.
 
-    Only where nothing knows its name, and where others stand beside it.
+    Only where nothing knows its name, and where others stand beside it. So does a row of which new
+    wordings have left one word for all ("unknown | unknown | unknown").
     """
     found = [*outcomes]
     for _, group in groupby(range(len(statements)), key=lambda at: statements[at].line):
@@ -125,10 +126,17 @@ def without_unknown(
             and bool(name)
             and not is_known(name, evidence)
             and _is_one_of_several(text, first)
-        )
+        ) or (_is_emptied(pairs) and _is_one_of_several(text, first))
         for at in places if goes else ():
             found[at] = replace(outcomes[at], revised="")
     return found
+
+
+def _is_emptied(pairs: Sequence[tuple[Statement, Outcome]]) -> bool:
+    """Return whether all cells of a row were taken out, or are without a figure the same words."""
+    left = {(outcome.revised or "").strip(" -–—") for _, outcome in pairs}
+    are_new = all(one.kind == "cell" and it.revised is not None for one, it in pairs)
+    return are_new and len(pairs) > 1 and len(left) == 1 and not any(map(str.isdigit, left.pop()))
 
 
 def _is_nowhere(statement: Statement, outcome: Outcome) -> bool:

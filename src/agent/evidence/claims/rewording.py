@@ -150,6 +150,15 @@ def shown_by_code(before: Statement, after: Statement, outcome: Outcome) -> bool
     return all(not run or f" {' '.join(run)} " in said for run in runs)
 
 
+def repeats(new: Statement, before: Iterable[Statement]) -> bool:
+    """Return whether a wording only says again what a sentence above it says.
+
+    It is what is left of a sentence whose news were taken out.
+    """
+    said = f" {' '.join(_tokens(new.plain))} "
+    return any(said in f" {' '.join(_tokens(one.plain))} " for one in before if one.kind != "cell")
+
+
 def as_supported(after: Statement, outcome: Outcome, evidence: Evidence) -> Outcome:
     """Return a wording that code has shown to be borne out by what its ruling names.
 
