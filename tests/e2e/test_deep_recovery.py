@@ -60,9 +60,9 @@ def asked(standins: Standins) -> Counter[str]:
 
 def kind(call: str) -> str:
     """`search`, `extract`, or the task of one of our prompts."""
-    # A revision begins as the draft does.
-    if "</draft>" in call:
-        return "revise"
+    # Review and revision begin as the draft does.
+    if phase := re.search(r"<phase>(\w+)<", call):
+        return phase[1]
     found = re.match(r"tavily /(\w+)", call) or re.search(r"<task>(\w+)<", call)
     assert found, call[:200]
     return found[1]
@@ -80,7 +80,7 @@ def nothing_finished_was_repeated(standins: Standins, lost: int) -> None:
     assert kinds["search"] == kinds["deep_compress"] == 4
     # What another topic has read is in the workspace.
     assert kinds["extract"] in (3, 4)
-    assert kinds["deep_report"] == kinds["revise"] == 1
+    assert kinds["deep_report"] == kinds["review"] == kinds["revise"] == 1
     again = {call: times - 1 for call, times in calls.items() if times > 1}
     assert sum(again.values()) <= lost, Counter(kind(call) for call in again)
 

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from agent.assistants.common import rounds
-from agent.assistants.common.rounds import PHASE
+from agent.assistants.common.rounds import PHASE, REVIEW
 from agent.core.progress import event
 from agent.sample.model.request import ModelReply, ModelTurn
 from agent.sample.model.text import block, lines
 from agent.texts import say
 from tests.support.deep_lab import ZH, DeepLab, Researcher, deep_laboratory
 from tests.support.lab import answer_of, told
-from tests.support.long_lab import Rule
+from tests.support.long_lab import Rule, says_json
 
 RIGHT, WRONG, MENDED = "成本为40美元/千瓦时", "成本降到999美元", "成本在第2页为42美元/千瓦时"
 DRAFT = f"# 报告\n\n{RIGHT}[^t0-0]。{WRONG}[^t0-1]。"
@@ -69,9 +69,55 @@ async def test_where_nothing_fails_the_text_is_read_once_for_what_it_lacks() -> 
     async with lab_of(f"# 报告\n\n{RIGHT}[^t0-0]。", revise=hole) as lab:
         state = await lab.ask(ZH)
         [asked] = lab.llm.asked(PHASE)
-    assert "failed" not in asked.user
+    assert block(asked.user, "failed") == ""
     assert f"{RIGHT}[1](" in str(answer_of(state).text)
     assert f"{MENDED}[2](" in str(answer_of(state).text)
+
+
+async def test_what_a_reader_would_miss_is_asked_part_by_part_and_mended_by_the_revision() -> None:
+    found = says_json(
+        parts=[
+            {"asked": "成本", "at": ["1"], "lacks": ""},
+            {"asked": "第2页的成本", "at": [], "lacks": "见第2页"},
+            {"asked": "安全", "at": [], "lacks": ""},
+        ],
+        findings=[{"at": [1, "2"], "wrong": "说法不一", "mend": "都写40"}],
+    )
+    hole = edits(inserts=(("1", f"{MENDED}[^t0-2]。"),))
+    draft = f"# 报告\n\n{RIGHT}[^t0-0]。"
+    async with lab_of(draft, review=found, revise=hole) as lab:
+        state = await lab.ask(ZH)
+        [read], [mended] = lab.llm.asked(REVIEW), lab.llm.asked(PHASE)
+    assert ZH in block(read.user, "question")
+    assert block(read.user, "plan")
+    assert "⟨1⟩" in block(read.user, "draft")
+    assert read.system == mended.system
+    assert block(mended.user, "review").splitlines() == [
+        "asked: 第2页的成本: 见第2页",
+        "asked: 安全: no statement answers it",
+        "1, 2: 说法不一 → 都写40",
+    ]
+    text = str(answer_of(state).text)
+    assert f"{MENDED}[2](" in text
+    assert "说法不一" not in text
+
+
+async def test_a_text_in_which_neither_check_nor_review_finds_fault_is_not_revised() -> None:
+    whole = says_json(parts=[{"asked": "成本", "at": "1", "lacks": ""}], findings=[])
+    async with lab_of(f"# 报告\n\n{RIGHT}[^t0-0]。", review=whole) as lab:
+        state = await lab.ask(ZH)
+        assert len(lab.llm.asked(REVIEW)) == 1
+        assert lab.llm.asked(PHASE) == []
+    assert RIGHT in str(answer_of(state).text)
+
+
+async def test_a_review_that_fails_leaves_the_revision_its_own_reading() -> None:
+    mends = edits(("2", f"{MENDED}[^t0-2]。"))
+    async with lab_of(review=lambda turn: ModelReply(text="no json"), revise=mends) as lab:
+        state = await lab.ask(ZH)
+        [asked] = lab.llm.asked(PHASE)
+    assert block(asked.user, "review") == ""
+    assert "999" not in str(answer_of(state).text)
 
 
 async def test_a_revision_without_edits_leaves_the_draft_as_it_is() -> None:

@@ -62,6 +62,7 @@ class ModelByTask:
         self.rules: dict[str, Rule] = {
             "claim_check": no_verdicts,
             "claim_revise": no_wordings,
+            "review": says_json(parts=[], findings=[]),
             "revise": no_edits,
             "own_differences": says_json(differences=[]),
             **rules,

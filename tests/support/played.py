@@ -17,7 +17,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from agent.assistants.common.rounds import PHASE
+from agent.assistants.common.rounds import PHASE, REVIEW
 from agent.configuration import Configuration
 from agent.core.strings import estimated_tokens
 from agent.evidence.citations import ID
@@ -153,6 +153,8 @@ class PlayedModel:
             # The players of these conversations had the judge word what fails.
             self.judge_tokens += tokens_of(turn)
             return ModelReply(json={"wordings": []})
+        if task == REVIEW:
+            return ModelReply(json={"parts": [], "findings": []})
         if task == PHASE:
             return ModelReply(json={"edits": [], "inserts": []})
         self.tokens += tokens_of(turn)

@@ -12,8 +12,8 @@ BLOCKS = {
     "continue_answer": "cut_off last_words",
     "claim_check": "today question passages statements",
     "claim_revise": "passages statements",
-    "revise": "documents today differences plan sources draft failed lookups looked_up edits_so_far"
-    " question",
+    "revise": "documents today differences plan sources draft review failed lookups"
+    " looked_up edits_so_far question phase",
     "deep_plan": "today conversation previous collections limit question",
     "deep_explore": "documents question today conversation previous plan topics_done notes"
     " workspace topic left",

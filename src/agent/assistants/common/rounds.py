@@ -1,4 +1,4 @@
-"""Write a long text in rounds: a draft, the check of all it states, one revision, a check again.
+"""Write a long text in rounds: draft, check of all it states, review, one revision, check again.
 
 Nobody reads the draft: a text that changes under the eyes is none, so that the reader is told how
 far it is. The revision is no second draft, which costs as much as the first one and is wrong in new
@@ -10,9 +10,10 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol, Self
+from typing import Protocol, Self, TypeVar
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from pydantic import BaseModel
 
 from agent.assistants.common.answer_text import write_or_quote
 from agent.assistants.common.claims import ClaimCheck
@@ -27,6 +28,7 @@ from agent.evidence.citations import NOT_FOUND, cited_ids, ids_in, inert
 from agent.evidence.claims.passages import Evidence, Passage
 from agent.evidence.claims.revision import (
     Look,
+    Review,
     Revised,
     Revision,
     RevisionWithLooks,
@@ -42,10 +44,11 @@ from agent.prompts import Raw, render
 from agent.state import answer_language
 
 log = logging.getLogger(__name__)
-PHASE = "revise"
+Reply = TypeVar("Reply", bound=BaseModel)
+PHASE, REVIEW = "revise", "review"
 _ROOM = 20_000
 """Tokens of a revision's prompt."""
-_FAULTS, _LOOKED_UP, _QUESTION, _PLAN = 6000, 4000, 800, 800
+_FAULTS, _LOOKED_UP, _QUESTION, _PLAN, _REVIEWED = 6000, 4000, 800, 800, 2000
 """Tokens of parts of it."""
 _PER_LINE = 8
 _LOOKS, _AT_ONCE = 2, 3
@@ -186,8 +189,8 @@ class _Rounds:
     ) -> Revised | None:
         """Return the text with a model's edits; None where it has none, or nothing was judged.
 
-        It is asked where nothing fails, too: no check finds what a text leaves out, or advises
-        against its own figures.
+        It is asked where nothing fails, too, unless a reading of the whole has found nothing
+        either: no check of statements finds what a text leaves out, or what it has twice.
         """
         if all(outcome.verdict == "unchecked" for outcome in claims.outcomes):
             return None
@@ -199,6 +202,8 @@ class _Rounds:
             otherwise=list[str],
         )
         revising = _Revising(self, claims, evidence, faults)
+        if await revising.is_right():
+            return None
         revision = await revising.asked_for()
         if not (revision.edits or revision.inserts):
             return None
@@ -252,12 +257,26 @@ class _Revising:
     citable: dict[str, Source] = field(default_factory=dict)
     """The sources that it was shown."""
     looked: str = ""
+    review: str = ""
+    """What its reader would miss in the text, as lines."""
+
+    async def is_right(self) -> bool:
+        """Read the text as its reader will; return whether neither that nor the check found fault.
+
+        A reading that names no part of the question is none.
+        """
+        reply = await self._reply(Review, REVIEW)
+        if reply is None or not (reply.parts or reply.findings):
+            return False
+        self.review = _within(reply.lines, _REVIEWED)
+        return not (self.review or self.faults)
 
     async def asked_for(self) -> Revision:
         """Return all edits; none where the model fails, or what came before it failed."""
         revision = Revision()
         for turn in range(_LOOKS + 1):
-            reply = await self._reply(revision)
+            schema = RevisionWithLooks if self.rounds.look else Revision
+            reply = await self._reply(schema, PHASE, revision)
             if reply is None:
                 break
             revision = revision.joined(reply)
@@ -267,13 +286,16 @@ class _Revising:
             await self._look(wanted)
         return revision
 
-    async def _reply(self, sofar: Revision) -> Revision | None:
-        draft, look = self.rounds.draft, self.rounds.look
-        prompt = await compute(lambda: self._prompt(sofar), otherwise=list[BaseMessage])
+    async def _reply(
+        self, schema: type[Reply], phase: str, sofar: Revision | None = None
+    ) -> Reply | None:
+        draft = self.rounds.draft
+        prompt = await compute(
+            lambda: self._prompt(phase, sofar or Revision()), otherwise=list[BaseMessage]
+        )
         if not prompt:
             return None
         self.citable |= self.rounds.shown(prompt[1:])
-        schema = RevisionWithLooks if look else Revision
         try:
             reply = await draft.services.models.ask(
                 draft.model, prompt, meter=draft.meter, schema=schema
@@ -281,7 +303,7 @@ class _Revising:
         except ConfigurationError:
             raise
         except AgentError as error:
-            log.info("turn=%s the draft was not revised: %s", draft.turn["id"], error)
+            log.info("turn=%s %s of the draft failed: %s", draft.turn["id"], phase, error)
             return None
         return reply.parsed
 
@@ -298,12 +320,12 @@ class _Revising:
         if sources:
             draft.add(sources, texts)
 
-    def _prompt(self, sofar: Revision) -> list[BaseMessage]:
+    def _prompt(self, phase: str, sofar: Revision) -> list[BaseMessage]:
         """Return the prompt: it begins as the draft's, and has room for so much of the sources."""
         draft, asked, look = self.rounds.draft, self.rounds.asked, self.rounds.look
         is_short = estimated_tokens(asked.documents) <= _ROOM // 2
         text = numbered_draft(self.claims.text, self.claims.statements, self.claims.notation)
-        tools = look.tools if look else {}
+        tools = look.tools if look and phase == PHASE else {}
         values = {
             "documents": asked.documents if is_short else _NOTHING,
             "today": draft.turn["today"],
@@ -313,7 +335,9 @@ class _Revising:
                 "\n".join(f"- {head.removeprefix('- ')}" for head in asked.plan), _PLAN
             ),
             "draft": text,
-            "failed": _within(self.faults, _FAULTS),
+            "review": self.review,
+            "failed": _within(self.faults, _FAULTS) if phase == PHASE else "",
+            "phase": phase,
             "lookups": "\n".join(f"{name}: {what}" for name, what in tools.items()),
             "looked_up": cut_to_tokens(self.looked, _LOOKED_UP),
             "edits_so_far": sofar.model_dump_json() if self.looked else "",

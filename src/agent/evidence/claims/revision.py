@@ -33,8 +33,15 @@ def _name(value: Any) -> str:
     return "" if value is None else str(value)[:12].strip(_SIGNS).lower()
 
 
+def _names(value: Any) -> list[str]:
+    """Return names of statements, however they are listed: `12, 7b` in one string, too."""
+    each = value if isinstance(value, list) else str(value or "").split(",")
+    return list(filter(None, map(_name, each)))
+
+
 _Text = Annotated[str, BeforeValidator(_text)]
 _Name = Annotated[str, BeforeValidator(_name)]
+_Names = Annotated[list[str], BeforeValidator(_names)]
 
 
 class Edit(BaseModel):
@@ -59,11 +66,51 @@ class Look(BaseModel):
     argument: Annotated[str, BeforeValidator(lambda value: _text(value)[:_LONGEST_LOOK])] = ""
 
 
+class Part(BaseModel):
+    """One thing that is asked, the statements that answer it, and what their answer lacks."""
+
+    asked: _Text = ""
+    at: _Names = []
+    lacks: _Text = ""
+
+
+class Finding(BaseModel):
+    """What a strict reader has against statements, and what should stand there."""
+
+    at: _Names = []
+    wrong: _Text = ""
+    mend: _Text = ""
+
+
+class Review(BaseModel):
+    """A whole text as its reader sees it; a check of statements never finds what it leaves out."""
+
+    parts: list[Part] = []
+    findings: list[Finding] = []
+
+    @property
+    def lines(self) -> list[str]:
+        """Return what is to be mended, a line each: what was asked first."""
+        holes = [
+            f"asked: {part.asked}{_at(part.at)}: {part.lacks or 'no statement answers it'}"
+            for part in self.parts
+            if part.asked and (part.lacks or not part.at)
+        ]
+        faults = [
+            " → ".join(filter(None, (f"{', '.join(each.at)}: {each.wrong}", each.mend)))
+            for each in self.findings
+            if each.wrong
+        ]
+        return [" ".join(line.split()) for line in [*holes, *faults]]
+
+
+def _at(names: Sequence[str]) -> str:
+    return f" ({', '.join(names)})" if names else ""
+
+
 class Revision(BaseModel):
     """What a writer changes of a text; what is right has no edit."""
 
-    review: _Text = ""
-    """What a strict reader would miss: whoever has written it down first mends it."""
     edits: list[Edit] = []
     inserts: list[Insert] = []
 
@@ -78,8 +125,7 @@ class Revision(BaseModel):
         edits = [*(edit for edit in self.edits if edit.id not in named), *later.edits]
         known = {insert.text for insert in self.inserts}
         new = [insert for insert in later.inserts if insert.text not in known]
-        review = self.review or later.review
-        return Revision(review=review, edits=edits, inserts=[*self.inserts, *new])
+        return Revision(edits=edits, inserts=[*self.inserts, *new])
 
 
 class RevisionWithLooks(Revision):
