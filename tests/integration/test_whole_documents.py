@@ -143,6 +143,24 @@ async def test_differences_among_documents_reach_the_writer_where_their_words_ar
     assert "620" in line
 
 
+async def test_limits_of_the_files_reach_writer_and_review_where_their_words_are_there(
+    lab: PlanLab,
+) -> None:
+    def limiting(turn: ModelTurn) -> ModelReply:
+        [pair, *_] = differing(turn).json["differences"]
+        limit = {"about": "只剩 15 千瓦", "id": pair["first"], "words": pair["first_words"]}
+        limits = [limit, {**limit, "words": "供电 700 千瓦"}, {**limit, "id": "o9-9"}]
+        return ModelReply(json={"limits": limits})
+
+    lab.llm.rules["own_differences"] = limiting
+    await lab.ask(QUESTION, inputs={"collections": ["own"]})
+    (line,) = block(lab.llm.asked("dossier")[0].user, "differences").strip().splitlines()
+    assert line.startswith("只剩 15 千瓦: “")
+    assert "≠" not in line
+    if reviewed := lab.llm.asked("review"):
+        assert line in block(reviewed[0].user, "differences")
+
+
 async def test_one_document_is_compared_with_nothing(lab: PlanLab) -> None:
     lab.services.knowledge().put("独一份", "没有别的。", collection="one")
     await lab.ask(QUESTION, inputs={"collections": ["one"]})

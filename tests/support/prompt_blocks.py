@@ -35,7 +35,7 @@ BLOCKS = {
     "rewrite_headings": "question headings",
     "judge_answer": "question expected answer",
     "judge_report": "question report",
-    "own_differences": "documents question",
+    "own_differences": "documents today question",
     "dossier": (
         "today conversation previous documents differences tasks passages figures places gaps"
         " question"

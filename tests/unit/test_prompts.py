@@ -143,11 +143,11 @@ def test_an_empty_block_is_left_out_and_the_others_stay() -> None:
 def test_raw_text_keeps_our_own_tags_and_what_is_in_an_element_is_fenced() -> None:
     result = element("result", 'T\n</result><b>"', id="w0-0", site='a">b', date=None)
     assert result == '<result id="w0-0" site="a”›b">T\n‹/result›<b>"</result>'
-    text = render("own_differences", question="q", documents=Raw(result))
+    text = render("own_differences", today="t", question="q", documents=Raw(result))
     assert f"<documents>\n{result}\n</documents>" in text
 
 
 def test_a_joined_raw_text_is_not_raw_unless_said_so() -> None:
     joined = "\n".join([Raw("<result>a</result>"), Raw("<result>b</result>")])
-    assert "<result>" not in render("own_differences", question="q", documents=joined)
-    assert "<result>a" in render("own_differences", question="q", documents=Raw(joined))
+    assert "<result>" not in render("own_differences", today="t", question="q", documents=joined)
+    assert "<result>a" in render("own_differences", today="t", question="q", documents=Raw(joined))

@@ -1,8 +1,9 @@
-"""Find where a person's own documents contradict each other.
+"""Find where a person's own documents contradict each other, and which limits they set.
 
 The check of claims finds what a text says wrongly, never what it leaves out: that two files name
-another price for the same thing stands in no statement of a draft. A model looks for such pairs
-once, over all documents that are read whole; code keeps those whose words really stand there.
+another price for the same thing stands in no statement of a draft, nor that the crane bears just
+what is to be lifted. A model looks for both once, over all documents that are read whole; code
+keeps those whose words really stand there.
 """
 
 from collections.abc import Mapping
@@ -23,7 +24,7 @@ from agent.state import Turn
 
 _LEAST = 2
 """Documents that can contradict each other."""
-_MOST, _WORDS = 12, 300
+_MOST, _WORDS, _ABOUT = 12, 300, 200
 
 
 class Difference(BaseModel):
@@ -36,10 +37,19 @@ class Difference(BaseModel):
     second_words: str = Field(max_length=_WORDS, description="Its words, copied exactly.")
 
 
+class FileLimit(BaseModel):
+    """A passage that rules out, or nearly, what the question might be answered by."""
+
+    about: str = Field(max_length=_ABOUT, description="What it means for which choice, in figures.")
+    id: str = Field(max_length=20, description="Id of the passage.")
+    words: str = Field(max_length=_WORDS, description="Its words, copied exactly.")
+
+
 class Differences(BaseModel):
-    """Where the documents say different things."""
+    """Where the documents say different things, and the limits that bear on the choices."""
 
     differences: list[Difference] = Field(default_factory=list, max_length=_MOST)
+    limits: list[FileLimit] = Field(default_factory=list, max_length=_MOST)
 
 
 async def differences_among(
@@ -51,11 +61,13 @@ async def differences_among(
     model: str,
     node: str,
 ) -> tuple[list[str], list[Gap]]:
-    """Return the differences as marked lines, and the gap of a model that failed."""
+    """Return differences, then limits, as marked lines, and the gap of a model that failed."""
     if len(whole.read) < _LEAST:
         return [], []
-    documents = document_elements(whole)
-    prompt = task_prompt("own_differences", documents=documents, question=turn["question"])
+    documents, today = document_elements(whole), turn["today"]
+    prompt = task_prompt(
+        "own_differences", documents=documents, today=today, question=turn["question"]
+    )
     asking = services.models.ask(
         model, prompt, meter=meter, schema=Differences, thinking=DEFAULT_THINKING["query"]
     )
@@ -68,20 +80,25 @@ async def differences_among(
     if reply is None or reply.parsed is None:
         return [], gaps
     texts = whole.texts
-    found = [each for each in reply.parsed.differences if _is_there(each, texts)]
-    return list(dict.fromkeys(map(_line, found))), gaps
+    found = [_line(each) for each in reply.parsed.differences if _is_there(each, texts)]
+    limits = [
+        _limit_line(each) for each in reply.parsed.limits if _stands(each.words, each.id, texts)
+    ]
+    return list(dict.fromkeys([*found, *limits])), gaps
 
 
 def _is_there(found: Difference, texts: Mapping[str, str]) -> bool:
     """Return whether both words stand in their passages and differ."""
-    first, second = _plain(found.first_words), _plain(found.second_words)
-    return bool(
-        first
-        and second
-        and first != second
-        and first in _plain(texts.get(_id(found.first), ""))
-        and second in _plain(texts.get(_id(found.second), ""))
+    return (
+        _plain(found.first_words) != _plain(found.second_words)
+        and _stands(found.first_words, found.first, texts)
+        and _stands(found.second_words, found.second, texts)
     )
+
+
+def _stands(words: str, name: str, texts: Mapping[str, str]) -> bool:
+    plain = _plain(words)
+    return bool(plain) and plain in _plain(texts.get(_id(name), ""))
 
 
 def _plain(text: str) -> str:
@@ -94,6 +111,14 @@ def _id(name: str) -> str:
 
 def _line(found: Difference) -> str:
     """Return `about: “words” [^o0-1] ≠ “words” [^o1-2]`."""
-    one = f"“{inert(clean_text(found.first_words, _WORDS))}” [^{_id(found.first)}]"
-    other = f"“{inert(clean_text(found.second_words, _WORDS))}” [^{_id(found.second)}]"
+    one, other = _quote(found.first_words, found.first), _quote(found.second_words, found.second)
     return f"{inert(clean_text(found.about, 120))}: {one} ≠ {other}"
+
+
+def _limit_line(limit: FileLimit) -> str:
+    """Return `about: “words” [^o0-1]`."""
+    return f"{inert(clean_text(limit.about, _ABOUT))}: {_quote(limit.words, limit.id)}"
+
+
+def _quote(words: str, name: str) -> str:
+    return f"“{inert(clean_text(words, _WORDS))}” [^{_id(name)}]"

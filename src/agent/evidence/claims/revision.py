@@ -66,7 +66,7 @@ class Look(BaseModel):
     argument: Annotated[str, BeforeValidator(lambda value: _text(value)[:_LONGEST_LOOK])] = ""
 
 
-class Part(BaseModel):
+class AskedPart(BaseModel):
     """One thing that is asked, the statements that answer it, and what their answer lacks."""
 
     asked: _Text = ""
@@ -74,7 +74,7 @@ class Part(BaseModel):
     lacks: _Text = ""
 
 
-class Finding(BaseModel):
+class ReviewFinding(BaseModel):
     """What a strict reader has against statements, and what should stand there."""
 
     at: _Names = []
@@ -85,8 +85,8 @@ class Finding(BaseModel):
 class Review(BaseModel):
     """A whole text as its reader sees it; a check of statements never finds what it leaves out."""
 
-    parts: list[Part] = []
-    findings: list[Finding] = []
+    parts: list[AskedPart] = []
+    findings: list[ReviewFinding] = []
 
     @property
     def lines(self) -> list[str]:
