@@ -250,6 +250,10 @@ def test_the_query_s_model_is_told_only_the_names_of_what_older_answers_showed()
     second = turn_of([shop("乙", 1)], [new], first)
     lists = shown_lines(second, {}, "zh", 2000, brief=True)
     assert [line.count(" | ") > 1 for line in lists.splitlines() if "no." in line] == [True, False]
+    unnamed = Place(**{**shop("丙", 2), "mentioned": False})
+    third = turn_of([shop("丁", 1)], [], turn_of([shop("甲", 1), unnamed], [page], None))
+    assert "丙" in shown_lines(third, {}, "zh", 2000)
+    assert "丙" not in shown_lines(third, {}, "zh", 2000, brief=True)
     pages = previous_lines(second, 2000, brief=True)
     assert "新的说法" in pages
     assert "旧页" in pages
@@ -355,6 +359,10 @@ def test_no_title_and_no_sentence_is_kept_twice() -> None:
     kept = "\n".join(previous["sources"][0]["quotes"])
     assert (kept.count(line), kept.count("Plans of the cloud")) == (1, 0)
     assert previous_lines(previous, 1000).count("Plans of the cloud") == 1
+    shown = source("t0-0", "https://plans", title="Plans of the cloud")
+    for whole in (f"Plans of the cloud {line}", f"Plans of the cloud · {line}"):
+        again = Previous(**{**previous, "sources": [Source(**{**shown, "quotes": [whole]})]})
+        assert previous_lines(again, 1000).endswith(f" — {line}")
 
 
 def test_every_cited_page_keeps_its_figures_before_one_keeps_all_it_says() -> None:

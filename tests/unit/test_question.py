@@ -162,11 +162,11 @@ def test_a_stop_that_comes_in_and_was_never_shown_is_searched() -> None:
 
 
 def test_a_stop_that_no_query_was_written_for_is_looked_up_near_the_day() -> None:
-    """It was left out without a word."""
+    """It was left out without a word, then sought at the day's end: one rests between the stops."""
     change = {"stop": "咖啡馆", "change": "add"}
     (query,) = read("加一家咖啡馆", day_of(*THREE[:3]), outing={"changes": [change]}).queries
     assert query["map"] is not None
-    assert (query["map"]["place"], query["map"]["keywords"]) == ("钟楼", ["咖啡馆"])
+    assert (query["map"]["place"], query["map"]["keywords"]) == ("公园", ["咖啡馆"])
     assert query.get("web") is False
     known = {"stop": "湖", "change": "add"}
     assert read("加上湖", day_of(*THREE[:3]), outing={"changes": [known]}).queries == []

@@ -66,8 +66,7 @@ def previous_of(state: AgentInput) -> Previous:
 
 def opened_previous(previous: Previous, turn: Turn) -> Previous:
     """Return it as the turn that begins keeps it: with where, and on whose clock, it is asked."""
-    clock = turn.get("utc_offset")
-    return Previous(**{**previous, "near": turn["near"], "utc_offset": clock})
+    return Previous(**{**previous, "near": turn["near"], "utc_offset": turn.get("utc_offset")})
 
 
 def turns_of(previous: Previous) -> list[EarlierTurn]:
@@ -101,7 +100,8 @@ def shown_lines(
 ) -> str:
     """Return what the last answers listed for a model: a line each place, with its number.
 
-    Within so many tokens, the newest list first; where it is `brief`, that one alone with facts.
+    Within so many tokens, the newest list first; where it is `brief`, that one alone with facts
+    and pins.
     A place stands with its facts in the newest list only, and without any where it was found
     again: `again` has its new source by its id.
     """
@@ -114,6 +114,8 @@ def shown_lines(
             # "The second one" is counted in the answer's list; what it did not name has its pin.
             is_named = place is None or place["mentioned"]
             no = shown.get("listed", position if is_named else 0)
+            if brief and at and not no:
+                continue
             source = again.get(shown["id"]) or (place["source"] if place else "")
             new = shown["id"] not in told and not (brief and at)
             facts = place_facts(place, language) if place and new else shown["name"]
@@ -210,8 +212,10 @@ def _head(source: Source) -> str:
 
 
 def _lines(source: Source, noted: str) -> list[str]:
-    """Return a source's lines that are not noted, each once: a calculation is also its quotes."""
-    lines = (" ".join(line.split()) for quote in source["quotes"] for line in quote.splitlines())
+    """Return a source's lines, each once, that are neither noted nor its title, which leads."""
+    quoted = (" ".join(line.split()) for quote in source["quotes"] for line in quote.splitlines())
+    title = " ".join(source["title"].split())
+    lines = (line.removeprefix(f"{title} ").removeprefix("· ") for line in quoted)
     return [line for line in dict.fromkeys(lines) if line.rstrip("。.") not in noted]
 
 
@@ -458,10 +462,8 @@ def _first_ids(sources: Iterable[Source]) -> dict[str, str]:
     """
     of_page: dict[str, str] = {}
     return {
-        source["id"]: of_page.setdefault(source_key(source), source["id"])
-        if source["kind"] == "page"
-        else source["id"]
-        for source in sources
+        s["id"]: of_page.setdefault(source_key(s), s["id"]) if s["kind"] == "page" else s["id"]
+        for s in sources
     }
 
 
@@ -541,9 +543,7 @@ def _renamed(
     fresh = carry_over(sources, prefix)
     kept = {old["id"]: new["id"] for old, new in zip(sources, fresh, strict=True)}
     names = {id: kept[name] for id, name in first.items() if name in kept}
-    of_places = [
-        (place, [names[id] for id in source_ids(place) if id in names]) for place in places
-    ]
+    of_places = [(place, [names[i] for i in source_ids(place) if i in names]) for place in places]
     return Previous(
         sources=fresh,
         places=[_carry_place(place, ids) for place, ids in of_places if ids],

@@ -246,9 +246,13 @@ def _unknown_stops(written: SearchQueryList, previous: Previous) -> list[str]:
 
 
 def _looked_for(stops: Sequence[str], previous: Previous) -> list[WrittenQuery]:
-    """Return a query of the map for each stop that no query was written for: near the last one."""
+    """Return a query of the map for each stop that no query was written for.
+
+    Around the stop in the middle of the day: one rests between the others, not at its end.
+    """
     names = {place["id"]: place["name"] for place in previous["places"]}
-    near = next((names[id] for id in reversed(_stops(previous)) if id in names), "")
+    known = [names[id] for id in _stops(previous) if id in names]
+    near = known[len(known) // 2] if known else ""
     return [
         WrittenQuery(
             query=f"{near} {stop}",

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
 from agent.evidence.claims.passages import Evidence, Passage
-from agent.evidence.claims.statements import CONTEXT, Notation, Statement
+from agent.evidence.claims.statements import Notation, Statement, end_of
 
 BATCH, _MORE_OF_A_ROW = 12, 4
 """Statements of one call, whose reply takes as long as it has words; cells that a row may add."""
@@ -169,7 +169,7 @@ def statements_block(batch: Sequence[Statement], evidence: Evidence, notation: N
         told = "" if is_told else f"   (In: {context})"
         heading = heading if is_told else context
         if statement.kind != "cell":
-            before = statement.plain[-CONTEXT:]
+            before = end_of(statement.plain)
             lines.append(f"{statement.name} {text}{told}")
             continue
         if statement.row and statement.line != line:

@@ -14,7 +14,7 @@ from agent.evidence.claims.corrected import cited_anew
 from agent.evidence.claims.judging import refers_back, statements_block, with_citations
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
 from agent.evidence.claims.proof import LEAVES_OUT, Outcome, WrongFigure, is_sound_fix, span_in
-from agent.evidence.claims.statements import CONTEXT, Notation, Splitter, Statement
+from agent.evidence.claims.statements import Notation, Splitter, Statement, end_of
 from agent.evidence.figures import Figure, distinct, figures, same
 from agent.evidence.language import fold
 
@@ -216,13 +216,13 @@ def following(statements: Sequence[Statement], at: int, new: Statement | None) -
     if at + 1 >= len(statements):
         return None
     before, after = statements[at : at + 2]
-    leans = after.context.endswith(before.plain[-CONTEXT:]) and refers_back(after)
+    leans = after.context.endswith(end_of(before.plain)) and refers_back(after)
     if after.kind == "cell" or after.block != before.block or not leans:
         return None
     if new is None:
         return replace(after, context=before.context)
-    above = after.context.removesuffix(before.plain[-CONTEXT:])
-    return replace(after, context=above + new.plain[-CONTEXT:])
+    above = after.context.removesuffix(end_of(before.plain))
+    return replace(after, context=above + end_of(new.plain))
 
 
 def exchanged(before: Statement, after: Statement, evidence: Evidence) -> WrongFigure | None:

@@ -140,7 +140,15 @@ _SIGNS = re.compile(r"\s?[†‡]|\*\*|`")
 _LETTER, _DIGIT = re.compile(r"\w"), re.compile(r"\d")
 _A_NAME = 24
 """Characters of a row's label that is no more than one."""
-CONTEXT, _MOST_CELLS, _MOST_INHERITED = 160, 40, 4
+_CONTEXT, _MOST_CELLS, _MOST_INHERITED = 160, 40, 4
+_LONGEST_WORD = 30
+
+
+def end_of(text: str) -> str:
+    """Return the end of what stands before a statement, from the beginning of a word."""
+    end = text[-_CONTEXT:]
+    part, _, rest = end.partition(" ")
+    return rest if len(text) > _CONTEXT and len(part) <= _LONGEST_WORD and rest else end
 
 
 def is_table_rule(line: str) -> bool:
@@ -222,7 +230,7 @@ class Splitter:
         self._is_list, self._is_over = kind == "item", False
         statements = []
         for start, end in sentence_spans(line[begin:], self._notation.pattern):
-            context = " / ".join(filter(None, (self._heading, self._before[-CONTEXT:])))
+            context = " / ".join(filter(None, (self._heading, end_of(self._before))))
             statement = self._statement(line[begin + start : begin + end], at + begin + start)
             is_head = _RUN_IN.fullmatch(statement.text) and end < len(line[begin:].rstrip())
             if is_head or not _LETTER.search(statement.plain):
