@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
+from agent.assistants.common.material import with_ids_of
 from agent.assistants.common.previous import (
     Knowledge,
     carried,
@@ -16,7 +17,6 @@ from agent.assistants.common.previous import (
     previous_of,
     shown_lines,
     turns_of,
-    with_ids_of,
 )
 from agent.core.strings import estimated_tokens
 from agent.evidence.claims.passages import Evidence, Record
@@ -322,6 +322,23 @@ def test_a_page_that_is_found_again_is_shown_under_its_new_id_only() -> None:
     assert "甲是 12 米[^w5-3]。" in shown
     assert "[^p0-1]" not in shown
     assert "[^p0-0]" in shown
+
+
+def test_a_passage_of_an_own_file_is_kept_once_and_shown_again_under_its_new_id_only() -> None:
+    rows = ["Room log", "Room 2: 12 degrees at noon.", "Room 3: 30 degrees, the lift stood."]
+    quote = f"Room log: {rows[1]} {rows[2]}"
+    file = source("o0-1", "", kind="document", title="Log", quotes=[quote])
+    other = source("o0-0", "", kind="document", title="Log", quotes=["Written by the porter."])
+    texts = {"o0-1": "\n".join(["Log", *rows])}
+    previous = left(Knowledge([file], [file], [], ["Warm[^o0-1]."], texts))
+    kept = "\n".join(previous["sources"][0]["quotes"])
+    assert [kept.count(row) for row in rows[1:]] == [1, 1]
+    again = with_ids_of([other, {**file, "id": "o7-2"}], previous)  # type: ignore[list-item]
+    assert again["notes"] == ["Warm[^o7-2]."]
+    assert again["turns"][0]["cited"] == ["o7-2"]
+    assert "30 degrees" not in previous_lines(again, 1000)
+    new = source("o7-2", "", kind="document", title="Log", quotes=["Room 2 was closed."])
+    assert "30 degrees" in previous_lines(with_ids_of([new], previous), 1000)
 
 
 LIST_OF_PRICES = "\n".join(

@@ -12,9 +12,9 @@ from agent.assistants.common.gaps import (
     with_recovered,
 )
 from agent.assistants.common.judge import WAITING, Judge, Reviser, evidence_of
+from agent.assistants.common.material import with_ids_of
 from agent.assistants.common.previous import (
     NO_PREVIOUS,
-    with_ids_of,
 )
 from agent.assistants.common.services import Services
 from agent.assistants.common.shown_records import (
@@ -85,9 +85,13 @@ class Draft:
         self.emit, self.node, self.assistant = emit, node, assistant
         self.meter = meter_of(state, configuration, services, answering=True)
         self.turn, self.language = state["turn"], reader_language(state["turn"])
-        self.previous = _judged_again(state)
+        self.previous, found = _judged_again(state), state.get("sources_gathered", [])
+        self.earlier = with_ids_of(found, self.previous)
+        """What the last turn left as a model is shown it: one id a page, one a passage."""
         self.read = {source["id"]: source for source in read}
-        gathered = [*state.get("sources_gathered", []), *self.previous["sources"]]
+        again = {one["id"] for one in found if one["kind"] == "document"}
+        both = zip(self.previous["sources"], self.earlier["sources"], strict=True)
+        gathered = [*found, *(old for old, new in both if new["id"] not in again)]
         self.sources = self.read | {source["id"]: source for source in gathered}
         self.citable: Mapping[str, Source] = self.sources
         """The sources that the model may cite: those that its prompt has shown."""
@@ -155,11 +159,6 @@ class Draft:
     def mapped(self) -> bool:
         """Return whether the map has answered this turn with any record."""
         return brought_by_map(self.state)
-
-    @property
-    def earlier(self) -> Previous:
-        """Return what the last turn left as a model is shown it: one id a page."""
-        return with_ids_of(self.state.get("sources_gathered", []), self.previous)
 
     @property
     def notice(self) -> str:

@@ -6,6 +6,7 @@ Eighty pages whole fit into no prompt, and narrow queries find more than room do
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from agent.assistants.common.previous import renamed_in, turns_of, without_marks
 from agent.assistants.common.workspace import Item, choose
 from agent.core.processor import breathe
 from agent.evidence.claims.passages import Passage
@@ -13,7 +14,7 @@ from agent.evidence.numbering import source_key
 from agent.evidence.types import Source
 from agent.knowledge.ranking import Bm25, best_first
 from agent.prompts import Raw, element
-from agent.state import Previous
+from agent.state import EarlierTurn, Previous
 
 _TITLE, _SITE = 120, 60
 _PER_PAGE = 60
@@ -84,6 +85,45 @@ def without_shown(
         if quotes or not text:
             sources.append(Source(**{**source, "quotes": quotes}))
     return Previous(**{**previous, "sources": sources})
+
+
+def with_ids_of(gathered: Iterable[Source], previous: Previous) -> Previous:
+    """Return it with the ids that its pages and passages have where this turn found them again.
+
+    A passage of a document that is shown again says nothing more.
+    """
+    pages, passages = dict[str, str](), dict[str, list[tuple[str, str]]]()
+    for source in gathered:
+        if source["kind"] == "page" and source["url"]:
+            pages.setdefault(source_key(source), source["id"])
+        elif source["kind"] == "document":
+            words = without_marks(" ".join(source["quotes"]))
+            passages.setdefault(source_key(source), []).append((source["id"], words))
+    names, sources = dict[str, str](), list[Source]()
+    for source in previous["sources"]:
+        key, quotes = source_key(source), source["quotes"]
+        names[source["id"]] = name = pages.get(key, source["id"])
+        if quotes and (again := _told_in(quotes, passages.get(key, ()))):
+            names[source["id"]] = name = again
+            quotes = []
+        sources.append(Source(**{**source, "id": name, "quotes": quotes}))
+    return Previous(
+        **{
+            **previous,
+            "sources": sources,
+            "notes": [renamed_in(note, names) for note in previous.get("notes", [])],
+            "turns": [
+                EarlierTurn(**{**turn, "cited": [names.get(id, id) for id in turn["cited"]]})
+                for turn in turns_of(previous)
+            ],
+        }
+    )
+
+
+def _told_in(quotes: Iterable[str], passages: Iterable[tuple[str, str]]) -> str:
+    """Return the id of the passage that says all of the quotes; empty where none does."""
+    lines = [without_marks(line) for quote in quotes for line in quote.splitlines()]
+    return next((name for name, words in passages if all(line in words for line in lines)), "")
 
 
 def _stands_in(quote: str, text: str) -> bool:

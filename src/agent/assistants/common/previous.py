@@ -134,18 +134,9 @@ def page_sources(previous: Previous) -> list[Source]:
     return [source for source in previous["sources"] if source["id"] not in of_places]
 
 
-def with_ids_of(gathered: Iterable[Source], previous: Previous) -> Previous:
-    """Return it with the ids that its pages have where this turn found them again."""
-    pages = [s for s in gathered if s["kind"] == "page" and s["url"]]
-    ids = {source_key(page): page["id"] for page in reversed(pages)}
-    names = {s["id"]: ids.get(source_key(s), s["id"]) for s in previous["sources"]}
-    return Previous(
-        **{
-            **previous,
-            "sources": [Source(**{**s, "id": names[s["id"]]}) for s in previous["sources"]],
-            "notes": [_with_ids(note, names) for note in previous.get("notes", [])],
-        }
-    )
+def without_marks(text: str) -> str:
+    """Return a text's letters and digits: a passage's quote has no line breaks."""
+    return "".join(filter(str.isalnum, text))
 
 
 def planned_before(previous: Previous, language: Language) -> str:
@@ -475,11 +466,13 @@ def _pieces(source: Source, knowledge: Knowledge) -> list[_Piece]:
         for piece, head in with_heads(knowledge.texts.get(source["id"], ""))
         if piece.lstrip("# ").casefold() != title
     ]
-    quotes = [quote for quote in source["quotes"] if not any(quote in p.text for p in text)]
+    whole = without_marks(knowledge.texts.get(source["id"], ""))
+    cited = [without_marks(quote) for quote in source["quotes"]]
+    quotes = [q for q, bare in zip(source["quotes"], cited, strict=True) if bare not in whole]
     pieces = [*(_Piece(quote[:_LONGEST_TEXT], worth=_CITED) for quote in quotes), *text]
     _rank_cited(pieces, knowledge.citing.get(source["id"], ()))
     for piece in pieces:
-        if any(quote in piece.text for quote in source["quotes"]):
+        if (bare := without_marks(piece.text)) and any(bare in q or q in bare for q in cited if q):
             piece.worth = _CITED
         if piece.worth == _REST and any(figure.telling for figure in figures(piece.text)):
             piece.worth = _FIGURES
@@ -547,7 +540,7 @@ def _renamed(
     return Previous(
         sources=fresh,
         places=[_carry_place(place, ids) for place, ids in of_places if ids],
-        notes=[_with_ids(note, names) for note in notes],
+        notes=[renamed_in(note, names) for note in notes],
         turns=[
             EarlierTurn(**{**turn, "cited": [names[id] for id in turn["cited"] if id in names]})
             for turn in turns
@@ -555,7 +548,7 @@ def _renamed(
     )
 
 
-def _with_ids(note: str, names: Mapping[str, str]) -> str:
+def renamed_in(note: str, names: Mapping[str, str]) -> str:
     """Return a note with its markers under other ids, without those that have none."""
     return MARKER.sub(lambda m: f"[^{names[m[1]]}]" if m[1] in names else "", note)
 

@@ -236,7 +236,7 @@ async def _carried(
     citing = draft.claims.citing if draft.claims else {}
     knowledge = Knowledge(
         cited, gathered, places, parts.notes, draft.texts, citing, parts.located,
-        listed=numbers, earlier=draft.state.get("previous") or NO_PREVIOUS,
+        listed=numbers, earlier=draft.earlier,
     )  # fmt: skip
     limit = draft.configuration.max_previous_bytes
     # Long pages are gone through for what bears the answer.
