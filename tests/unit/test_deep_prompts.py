@@ -58,10 +58,12 @@ def test_the_researcher_knows_all_four_tools_and_when_to_think() -> None:
 @pytest.mark.parametrize(
     ("name", "own"),
     [
-        ("deep_report", ("300 words", "400–800", "3,000–4,000", "Our estimate:",
-                         "first sentence is the answer", "what would change it")),
+        ("deep_report", ("300 words", "400–800", "3,000–4,000", "A sum is worked out once",
+                         "first sentence is the answer", "what would change it", "both sides",
+                         "by which day")),
         ("dossier", ("150–400", "400–800", "1,200–3,000", "first sentence is the decision",
-                     "every fact in it that bears on the question", "with its words, date" )),
+                     "every fact in it that bears on the question", "with its words, date",
+                     "A sum is worked out once", "both sides", "day by which it must be met")),
     ],
 )  # fmt: skip
 def test_no_report_has_a_fixed_skeleton_or_is_forbidden_to_calculate_f6(
