@@ -95,6 +95,43 @@ def test_emphasis_and_headings_have_fonts_of_their_own() -> None:
         assert f"/{name}" in fonts
 
 
+def test_han_characters_of_headings_and_emphasis_are_bold_and_none_is_slanted() -> None:
+    fonts = fonts_of(read(answer="## 费用\n\n**都免费**，*15:50 之后*没有安排", notice=""))
+    assert "/STSong-Light,Bold" in fonts
+    assert not any("Oblique" in name for name in fonts)
+
+
+def test_no_line_begins_with_a_sign_that_ends_a_clause() -> None:
+    told = "".join(f"{'地' * at}，{'铁' * (at % 3 + 1)}！" for at in range(1, 40))
+    for text in (told, told + "**都**" + told):
+        lines = text_of(read(answer=text, notice="", places=[])).splitlines()
+        assert not [line for line in lines if line[:1] in ("，", "！")]
+
+
+def test_a_heading_stands_on_the_page_of_what_follows_it() -> None:
+    for count in range(36, 48):
+        told = "\n\n".join(["一行。"] * count + ["## 费用", "都免费。"])
+        pages = read(answer=told, notice="", places=[]).pages
+        (page,) = (text for each in pages if "费用" in (text := each.extract_text()))
+        assert "都免费" in page, count
+
+
+def test_a_place_of_the_text_is_a_card_there_and_the_map_has_all_places() -> None:
+    named, other = place(2, verdicts=[MEETS]), place(3, "书店", mentioned=False)
+    named["number"], other["number"] = 2, 3
+    text = f"- **儿童乐园** — ★4.6，雨天也能去[2]({named['url']})"
+    whole = text_of(read(answer=text, places=[named, other], notice=""))
+    card = whole.split("地点")[0].splitlines()
+    at = card.index("2. 儿童乐园")
+    facts = ["距王府井 440 m · ★ 4.6 · ¥88/人 · 10:00-22:00 · 王府井大街138号", "符合：适合孩子"]
+    assert card[at + 1 : at + 4] == [*facts, "雨天也能去[2]"]
+    assert whole.count("440 m") == 1, "a card is not told again in the table"
+    assert whole.split("来源")[0].count("书店") == 2, "on the map and in the table"
+
+
+MEETS = {"constraint": "audience", "verdict": "satisfied", "text": "适合孩子", "field": "category"}
+
+
 def test_places_are_a_table_with_their_attribution() -> None:
     text = text_of(read())
     assert "儿童乐园" in text

@@ -15,6 +15,7 @@ from agent.export.gpx import gpx
 from agent.export.html import html_page
 from agent.export.outing import calendar, pocket_map, stop_pins
 from agent.export.pdf import map_drawing, pocket_document
+from agent.export.svg_map import text_width
 from agent.mcp.amap.records import stops_link
 from agent.texts import say
 from tests.unit.export_samples import NOTICE, place
@@ -94,7 +95,7 @@ def test_the_pocket_map_is_one_drawing_with_stops_path_and_code():
     root = ElementTree.fromstring(pocket_map(answer(notice=NOTICE)))
     texts = ["".join(node.itertext()) for node in root.iter() if node.tag.endswith("text")]
     assert "行程：2026-11-24 周二，09:30–19:00" in texts
-    assert f"2. 午餐：{LONG}" in texts
+    assert f"2. 午餐：{LONG}" in "".join(texts)
     assert any(text.startswith(NOTICE[:10]) for text in texts)
     classes = [node.get("class") for node in root.iter()]
     assert classes.count("pin") == 2
@@ -143,6 +144,18 @@ def test_a_cut_name_has_no_bracket_that_is_opened_only():
 
 
 SAMPLE = say("sample.notice", "zh", looked_for="GEMINI_API_KEY, OPENAI_API_KEY, OPENAI_BASE_URL")
+
+
+def test_no_stop_of_the_pocket_map_reaches_under_the_code():
+    root = ElementTree.fromstring(pocket_map(answer(places=places())))
+    codes = [node for node in root if "x" in node.attrib and node.tag.endswith("svg")]
+    edge = min(float(node.get("x", "0")) for node in codes)
+    names = [node for node in root if node.get("class") in ("name", "way")]
+    assert len(names) > len(outing()["stops"]), "a long name is told on several lines"
+    for node in names:
+        width = text_width("".join(node.itertext())) * 14 / 13
+        assert float(node.get("x", "0")) + width <= edge
+    assert len({node.get("y") for node in names}) == len(names)
 
 
 def test_the_pocket_map_says_whole_that_it_is_sample_data():

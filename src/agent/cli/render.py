@@ -5,35 +5,24 @@ from collections.abc import Collection, Mapping, Sequence
 
 from rich.console import Console, Group
 from rich.markdown import Markdown
-from rich.table import Table
+from rich.padding import Padding
 from rich.text import Text
 
 from agent.cli.console import printable
 from agent.client.run_result import RunResult
 from agent.evidence.changes import AnswerChanges
 from agent.evidence.markdown import without_dead_links
-from agent.evidence.records import (
-    cost_text,
-    distance_texts,
-    hours_text,
-    maps_of,
-    name_text,
-    owners,
-    verdict_texts,
-)
+from agent.evidence.records import maps_of, owners
 from agent.evidence.references import strip_references
 from agent.evidence.types import Place
 from agent.export.finished import (
     by_mention,
-    column_title,
     credit,
-    place_cell,
-    place_columns,
-    rating,
     statement_line,
     without_notice,
 )
 from agent.export.markdown import place_table
+from agent.export.place_cards import card_of
 from agent.texts import Language, count_noun, say
 
 MOST_PLACES = 15
@@ -41,8 +30,6 @@ _LINK = re.compile(
     r"(?<!!)\[((?:\\.|[^\[\]\\\n])+)\]\((https?://[^\s()]+(?:\([^\s()]*\)[^\s()]*)*)\)"
 )
 _SHORT_URL = 100
-_NARROW = 80
-"""Columns below which a table is unreadable."""
 _REFERENCE = re.compile(r"(\d+)\. (.*)")
 Numbers = Mapping[str, int | None]
 """Of the cited sources, by their ids."""
@@ -112,13 +99,11 @@ def _print_pretty(console: Console, outcome: RunResult, follow_up: str, notice: 
     numbers = {source["id"]: source.get("number") for source in outcome.sources}
     if places := shown_places(outcome.places):
         console.print()
-        as_table = console.width >= _NARROW
-        show = _place_table if as_table else _place_list
-        console.print(show(places, numbers, outcome.language))
+        console.print(_place_cards(places, numbers, outcome.language))
         owner = owners(maps_of(outcome.places), outcome.language)
         if say("records.attribution", outcome.language, maps=owner) not in answer:
             console.print(Text(credit(places, outcome.language), style="dim"))
-    # A place of the table carries its source's number there.
+    # A place's card carries its source's number.
     tabled = {numbers.get(place["source"]) for place in places}
     if listed := _other_references(answer, tabled):
         console.print()
@@ -150,36 +135,17 @@ def _number(place: Place, numbers: Numbers) -> str:
     return f"[{number}]" if number else ""
 
 
-def _place_list(places: Sequence[Place], numbers: Numbers, language: Language) -> Group:
-    lines = []
+def _place_cards(places: Sequence[Place], numbers: Numbers, language: Language) -> Group:
+    """Return two lines a place: its name, then what is known of it."""
+    lines = list[Text | Padding]()
     for place in places:
-        facts = (name_text(place, language), *distance_texts(place, language), rating(place),
-                 cost_text(place, language), hours_text(place, language), place["address"],
-                 *verdict_texts(place, language))  # fmt: skip
-        text = " · ".join(filter(None, facts))
-        number = _number(place, numbers) or "-"
-        lines.append(Text(f"{number} {printable(text)}", style="" if place["mentioned"] else "dim"))
+        card, number = card_of(place, language), _number(place, numbers) or "-"
+        name = Text(f"{number} ", style="" if place["mentioned"] else "dim")
+        name.append(printable(card.name), style="bold")
+        name.append(printable(f" {card.local}" if card.local else ""), style="dim")
+        facts = " · ".join(filter(None, [*card.facts, card.address, *card.demands]))
+        lines += [name, Padding(Text(printable(facts), style="dim"), (0, 0, 0, len(number) + 1))]
     return Group(*lines)
-
-
-def _place_table(places: Sequence[Place], numbers: Numbers, language: Language) -> Table:
-    table = Table(header_style="bold")
-    table.add_column("", no_wrap=True)
-    columns = place_columns(places)
-    for key in columns:
-        number = key in ("distance", "rating")
-        table.add_column(
-            column_title(key, places, language),
-            justify="right" if number else "left",
-            overflow="fold",
-            no_wrap=number,
-        )
-    for place in places:
-        style = "" if place["mentioned"] else "dim"
-        cells = [place_cell(key, place, places, language) for key in columns]
-        row = [_number(place, numbers), *map(printable, cells)]
-        table.add_row(*map(Text, row), style=style)
-    return table
 
 
 def _for_terminal(markdown: str) -> str:

@@ -6,34 +6,22 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 
-from agent.evidence.markdown import open_url
-from agent.evidence.records import (
-    cost_text,
-    distance_texts,
-    hours_text,
-    map_name,
-    name_text,
-    time_there,
-    verdict_texts,
-)
+from agent.evidence.records import name_text, time_there
 from agent.evidence.references import site_of, strip_references
 from agent.evidence.types import Place, Source
 from agent.export.finished import (
     PRINTED_QUOTES,
     FinishedAnswer,
-    by_mention,
     checked_sentences,
     credit,
     numbered_sources,
-    rating,
     statement_line,
     without_notice,
     without_title,
 )
-from agent.export.geojson import has_sane_axes
-from agent.export.markdown import LINK_REL, answer_html
-from agent.export.place_cards import PlaceCards
-from agent.export.svg_map import Pin, draw_map
+from agent.export.markdown import answer_html, link_html
+from agent.export.place_cards import PlaceCards, card_of
+from agent.export.svg_map import anchor_of, draw_map, numbered_places, pins_of, stops_of
 from agent.texts import Language, is_chinese, say
 
 POLICY = (
@@ -49,7 +37,7 @@ def html_page(answer: FinishedAnswer) -> str:
     """Return the whole document as text (UTF-8)."""
     title = escape(" ".join(answer.question.split()))
     when = time_there(answer.generated_at, answer.places, answer.language)
-    cards = _cards(answer)
+    cards = PlaceCards(answer)
     body = "".join((
         f"<h1>{title}</h1>",
         f'<p class="when">{escape(when)}</p>',
@@ -97,31 +85,6 @@ def _with_languages(html: str, language: Language) -> str:
     return "".join(parts)
 
 
-def _cards(answer: FinishedAnswer) -> PlaceCards:
-    """Return the cards of an answer's places; a planned day has a table and other numbers."""
-    language = answer.language
-
-    def head(place: Place) -> str:
-        name, number = map_name(place, language), place.get("number", 0)
-        local = f" <small>{escape(place['name'])}</small>" if name != place["name"] else ""
-        facts = "".join(f"<span>{escape(fact)}</span>" for fact in _facts(place, language) if fact)
-        demands = escape(" · ".join(verdict_texts(place, language)))
-        return (
-            f'<a class="number" href="#source-{number}">{number}</a>'
-            f"<strong>{_link(place['url'], name)}</strong>{local}"
-            f'<span class="facts">{facts}</span><span class="demands">{demands}</span>'
-        )
-
-    listed = [] if answer.outing else answer.places
-    return PlaceCards({str(p["number"]): p for p in listed if p.get("number")}, head)
-
-
-def _facts(place: Place, language: Language) -> list[str]:
-    stars = rating(place)
-    return [*distance_texts(place, language), f"★ {stars}" if stars else "",
-            cost_text(place, language), hours_text(place, language)]  # fmt: skip
-
-
 def _answer(answer: FinishedAnswer, cards: PlaceCards) -> str:
     titles = {
         str(number): source["title"]
@@ -148,53 +111,28 @@ def _checked(answer: FinishedAnswer) -> str:
 
 def _places(answer: FinishedAnswer, told: Collection[str]) -> str:
     """Return the map, and the list of those that the text does not tell on cards."""
-    places = by_mention(answer.places)
-    if not places:
+    if not answer.places:
         return ""
-    # A planned day has the numbers of its stops, which come first.
-    numbered = [
-        (index if answer.outing else place.get("number", index), place)
-        for index, place in enumerate(places, start=1)
-    ]
-    pins = [
-        Pin(**place["wgs84"], name=map_name(place, answer.language), number=number,
-            url=place["url"], strong=place["mentioned"])
-        for number, place in numbered
-        if has_sane_axes(place)
-    ]  # fmt: skip
-    listed = [each for each in numbered if each[1]["id"] not in told]
+    listed = [each for each in numbered_places(answer) if each[1]["id"] not in told]
     items = "".join(_place(number, place, answer) for number, place in listed)
-    credited = escape(credit(places, answer.language))
+    credited = escape(credit(answer.places, answer.language))
     return (
         f"<section><h2>{say('export.places', answer.language)}</h2>"
-        f"{draw_map(pins, answer.language, _anchor(answer), path=_stops(answer))}"
+        f"{draw_map(pins_of(answer), answer.language, anchor_of(answer), path=stops_of(answer))}"
         + (f'<ol class="places">{items}</ol>' if items else "")
         + f'<p class="credit">{credited}</p></section>'
     )
 
 
-def _stops(answer: FinishedAnswer) -> int:
-    """Return the number of stops of a planned day: they are the first places, in their order."""
-    return sum("place" in stop for stop in answer.outing["stops"]) if answer.outing else 0
-
-
-def _anchor(answer: FinishedAnswer) -> Pin | None:
-    """Return the place that the others lie around, where the collection of the run names it."""
-    for feature in (answer.geojson or {}).get("features", []):
-        if feature["properties"].get("role") == "anchor":
-            lng, lat = feature["geometry"]["coordinates"]
-            return Pin(lng, lat, name=str(feature["properties"].get("name", "")), number=0)
-    return None
-
-
 def _place(number: int, place: Place, answer: FinishedAnswer) -> str:
     language = answer.language
-    items = "".join(f"<span>{escape(fact)}</span>" for fact in _facts(place, language) if fact)
-    demands = " · ".join(verdict_texts(place, language))
+    card = card_of(place, language)
+    items = "".join(f"<span>{escape(fact)}</span>" for fact in card.facts)
+    demands = " · ".join(card.demands)
     named = ' class="named"' if place["mentioned"] else ""
     return (
         f'<li{named}><span class="number">{number}</span><div>'
-        f"<p>{_link(place['url'], name_text(place, language))}</p>"
+        f"<p>{link_html(place['url'], name_text(place, language))}</p>"
         + (f'<p class="facts">{items}</p>' if items else "")
         + (f'<p class="address">{escape(place["address"])}</p>' if place["address"] else "")
         + (f'<p class="demands">{escape(demands)}</p>' if demands else "")
@@ -227,16 +165,9 @@ def _source(number: int, source: Source, language: Language) -> str:
         for quote in source["quotes"][:PRINTED_QUOTES]
     )
     return (
-        f'<li id="source-{number}" value="{number}">{_link(source["url"], source["title"])} '
+        f'<li id="source-{number}" value="{number}">{link_html(source["url"], source["title"])} '
         f'<span class="site">{escape(about)}</span>{quotes}</li>'
     )
-
-
-def _link(url: str, text: str) -> str:
-    label = escape(text.strip() or url)
-    if not (href := open_url(url)):
-        return label
-    return f'<a href="{escape(href)}" target="_blank" rel="{LINK_REL}">{label}</a>'
 
 
 def _suggestions(html: str, answer: FinishedAnswer) -> str:

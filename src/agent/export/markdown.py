@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -23,7 +25,7 @@ from agent.export.finished import (
     without_notice,
     without_title,
 )
-from agent.export.place_cards import PlaceCards
+from agent.export.place_cards import CARD, Card, PlaceCards
 from agent.texts import Language, say
 
 LINK_REL = "noopener nofollow ugc"
@@ -48,7 +50,28 @@ def answer_html(markdown: str, titles: Mapping[str, str], cards: PlaceCards | No
     _mark_timetables(tokens)
     if cards:
         tokens = cards.apply(tokens)
+        parser.add_render_rule(CARD, _card_html)
     return str(parser.renderer.render(tokens, parser.options, {}))
+
+
+def link_html(url: str, text: str) -> str:
+    """Return a link that gives nothing away; its text alone where the address may be none."""
+    label = escape(text.strip() or url)
+    if not (href := open_url(url)):
+        return label
+    return f'<a href="{escape(href)}" target="_blank" rel="{LINK_REL}">{label}</a>'
+
+
+def _card_html(_: Any, tokens: Sequence[Token], index: int, *_options: Any) -> str:
+    card: Card = tokens[index].meta[CARD]
+    local = f" <small>{escape(card.local)}</small>" if card.local else ""
+    facts = "".join(f"<span>{escape(fact)}</span>" for fact in card.facts)
+    return (
+        f'<a class="number" href="#source-{card.number}">{card.number}</a>'
+        f"<strong>{link_html(card.url, card.name)}</strong>{local}"
+        f'<span class="facts">{facts}</span>'
+        f'<span class="demands">{escape(" · ".join(card.demands))}</span>'
+    )
 
 
 def _mark_timetables(tokens: Sequence[Token]) -> None:

@@ -90,8 +90,8 @@ def _folded(line: str) -> str:
     return "\r\n ".join(parts)
 
 
-_SMALLER = 12 / 13
-"""A note's letters beside those of the map, which `text_width` measures."""
+_SMALLER, _LARGER = 12 / 13, 14 / 13
+"""A note's and a name's letters beside those of the map, which `text_width` measures."""
 _TITLE, _ROW, _QR, _MARGIN, _NOTE_LINE = 56.0, 40.0, 150.0, 20.0, 16.0
 _STYLE = """
 text { font-family: system-ui, "Noto Sans CJK SC", "PingFang SC", sans-serif; fill: #17211d; }
@@ -108,12 +108,12 @@ text { font-family: system-ui, "Noto Sans CJK SC", "PingFang SC", sans-serif; fi
 def pocket_map(answer: FinishedAnswer) -> str:
     """Return one page: the stops on a map in their order, the timetable, a code for the phone."""
     outing, language = outing_of(answer), answer.language
-    top = _TITLE + HEIGHT + _MARGIN
-    rows = "".join(
-        _row(number, stop, top + at * _ROW, language)
-        for at, (number, stop) in enumerate(zip(numbers(outing), outing["stops"], strict=True))
-    )
-    height = top + max(len(outing["stops"]) * _ROW, _QR + _ROW)
+    top = foot = _TITLE + HEIGHT + _MARGIN
+    rows = ""
+    for number, stop in zip(numbers(outing), outing["stops"], strict=True):
+        row, foot = _row(number, stop, foot, language)
+        rows += row
+    height = max(foot, top + _QR + _ROW)
     notes = _notes(answer)
     whole = height + 4 + len(notes) * _NOTE_LINE + _MARGIN / 2
     title = escape(day_title(outing, language))
@@ -153,15 +153,22 @@ def stop_pins(answer: FinishedAnswer) -> list[Pin]:
     ]
 
 
-def _row(number: int | None, stop: Stop, y: float, language: Language) -> str:
-    """Return a stop's line: when, what, and below it how to get there."""
+def _row(number: int | None, stop: Stop, y: float, language: Language) -> tuple[str, float]:
+    """Return a stop's lines, left of the code, and where they end: when, what, how to get there."""
     name = f"{number}. {stop_text(stop, language)}" if number else stop_text(stop, language)
     way = leg_text(stop["leg"], language) if "leg" in stop else ""
     left = _MARGIN + 110
+    room = WIDTH - _QR - 2 * _MARGIN - left
+    lines = [("name", line) for line in wrap(name, room / _LARGER)]
+    lines += [("way", line) for line in wrap(way, room)]
+    texts = "".join(
+        f'<text class="{kind}" x="{left}" y="{y + 16 * (at + 1)}">{escape(line)}</text>'
+        for at, (kind, line) in enumerate(lines)
+    )
+    time = f"{stop['begins']}–{stop['ends']}"
     return (
-        f'<text class="time" x="{_MARGIN}" y="{y + 16}">{stop["begins"]}–{stop["ends"]}</text>'
-        f'<text class="name" x="{left}" y="{y + 16}">{escape(name)}</text>'
-        f'<text class="way" x="{left}" y="{y + 32}">{escape(way)}</text>'
+        f'<text class="time" x="{_MARGIN}" y="{y + 16}">{time}</text>{texts}',
+        y + max(_ROW, 16 * len(lines) + 8),
     )
 
 

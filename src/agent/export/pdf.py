@@ -4,9 +4,10 @@ reportlab reads a paragraph as markup of its own, in which an image or a colour 
 therefore all text is escaped here, and only the tags written here exist.
 """
 
+import copy
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from html import escape
 from itertools import chain, groupby, repeat
 from typing import Any
@@ -16,13 +17,23 @@ import segno
 from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 from reportlab.graphics.shapes import Circle, Drawing, PolyLine, Rect, String
+from reportlab.lib import textsplit
 from reportlab.lib.colors import HexColor
 from reportlab.lib.pagesizes import A4
 from reportlab.lib.styles import ParagraphStyle
 from reportlab.lib.units import mm
-from reportlab.pdfbase.cidfonts import UnicodeCIDFont
+from reportlab.pdfbase.cidfonts import CIDFontInfo, UnicodeCIDFont, structToPDF
 from reportlab.pdfbase.pdfmetrics import registerFont, registerFontFamily
-from reportlab.platypus import Paragraph, SimpleDocTemplate, Spacer, Table, TableStyle
+from reportlab.platypus import (
+    CondPageBreak,
+    KeepTogether,
+    Paragraph,
+    SimpleDocTemplate,
+    Spacer,
+    Table,
+    TableStyle,
+    paragraph,
+)
 
 from agent.core.errors import AgentError
 from agent.core.processor import breathe
@@ -43,7 +54,20 @@ from agent.export.finished import (
 )
 from agent.export.markdown import answer_parser, place_table
 from agent.export.outing import outing_of, phone_caption, stop_pins
-from agent.export.svg_map import HEIGHT, WIDTH, Box, Label, Pin, frame_of, place_label
+from agent.export.place_cards import CARD, Card, PlaceCards
+from agent.export.svg_map import (
+    HEIGHT,
+    WIDTH,
+    Box,
+    Label,
+    Pin,
+    anchor_of,
+    frame_of,
+    pins_of,
+    place_label,
+    spread,
+    stops_of,
+)
 from agent.texts import Language, say
 
 LATIN, CHINESE, KOREAN, FIXED = "Helvetica", "STSong-Light", "HYSMyeongJo-Medium", "Courier"
@@ -55,10 +79,38 @@ _UNPRINTABLE = "□"
 _STYLES = {"strong": "Bold", "em": "Oblique"}
 
 
+class _Bold(UnicodeCIDFont):  # type: ignore[misc]
+    """Name the bold form of a font that the PDF reader brings; one without it thickens its own."""
+
+    def __init__(self, face: str) -> None:
+        super().__init__(face)
+        self.name = self.fontName = f"{face}-Bold"
+
+    def addObjects(self, doc: Any) -> None:  # noqa: N802
+        name, internal = f"/{self.face.name},Bold", f"F{len(doc.fontMapping) + 1}"
+        about = copy.deepcopy(CIDFontInfo[self.face.name])
+        about |= {"Name": f"/{internal}", "Encoding": f"/{self.encodingName}", "BaseFont": name}
+        for font in about["DescendantFonts"]:
+            font["BaseFont"] = font["FontDescriptor"]["FontName"] = name
+            font["FontDescriptor"]["Flags"] |= _FORCE_BOLD
+        reference = doc.Reference(structToPDF(about), internal)
+        doc.idToObject["BasicFonts"].dict[internal] = reference
+        doc.fontMapping[self.name] = f"/{internal}"
+
+
+_FORCE_BOLD = 1 << 18
+
+
+# Signs that begin no line; the library's lists lack the wide ones.
+textsplit.ALL_CANNOT_START += "，；：！？）》’”—…·"
+paragraph.ALL_CANNOT_START = textsplit.ALL_CANNOT_START
+
+
 def register_fonts() -> None:
-    """Register the fonts of Han and Hangul that every PDF reader brings, of a single weight."""
+    """Register the fonts of Han and Hangul that every PDF reader brings."""
     for font in (CHINESE, KOREAN):
         registerFont(UnicodeCIDFont(font))
+        registerFont(_Bold(font))
         same = dict.fromkeys(("normal", "bold", "italic", "boldItalic"), font)
         registerFontFamily(font, **same)
 
@@ -78,6 +130,8 @@ def inline_markup(tokens: Sequence[Token], language: Language, *, bold: bool = F
             pieces[-1].append(links[-1][0])
         elif token.type == "link_close":
             pieces[-1].append(links.pop()[1])
+        elif kind == "em" and language in _WIDE:
+            continue  # Han characters have no italics, and figures alone would slant.
         elif kind in _STYLES:
             (styles.append if edge == "open" else styles.remove)(_STYLES[kind])
         elif token.type in ("softbreak", "hardbreak"):
@@ -118,11 +172,19 @@ def _variant(font: str, styles: Sequence[str]) -> str:
 
 def text_markup(text: str, language: Language, *, latin: str = LATIN) -> str:
     """Return escaped text, each run in a font that has its characters."""
-    runs = groupby(printable_text(text), lambda character: _font(character, language, latin))
-    return "".join(
-        f'<font name="{font}">{escape("".join(characters), quote=False)}</font>'
-        for font, characters in runs
+    text = printable_text(text)
+    spans = {match.start() for match in _SPAN.finditer(text)}
+    runs = groupby(
+        range(len(text)), lambda at: latin if at in spans else _font(text[at], language, latin)
     )
+    return "".join(
+        f'<font name="{font}">{escape("".join(text[at] for at in places), quote=False)}</font>'
+        for font, places in runs
+    )
+
+
+_SPAN = re.compile(r"(?<=\d)–(?=\d)")
+"""From one figure to another one: narrow in every language."""
 
 
 def link_markup(url: str, markup: str) -> str:
@@ -138,7 +200,9 @@ def _link(url: str, following: Sequence[Token]) -> tuple[str, str]:
     opened = f'<a href="{escape(href)}" color="{LINK_COLOUR}">' if href else ""
     closed = "</a>" if href else ""
     cites = bool(following) and following[0].content.isdigit()
-    return (f"<super>{opened}[", f"]{closed}</super>") if cites else (opened, closed)
+    if not cites:
+        return opened, closed
+    return f'<super rise="{_RISE}" size="{_CITED}">{opened}[', f"]{closed}</super>"
 
 
 def printable_text(text: str) -> str:
@@ -160,7 +224,8 @@ def _font(character: str, language: Language, latin: str) -> str:
     narrow = language not in _WIDE or ord(character) < _LATIN_END
     if narrow and _encodes(character, "cp1252"):
         return latin
-    return CHINESE if character == _UNPRINTABLE or _encodes(character, "gbk") else KOREAN
+    font = CHINESE if character == _UNPRINTABLE or _encodes(character, "gbk") else KOREAN
+    return f"{font}-Bold" if "Bold" in latin else font
 
 
 def _encodes(character: str, encoding: str) -> bool:
@@ -173,13 +238,18 @@ def _encodes(character: str, encoding: str) -> bool:
 
 _MARKER = re.compile(r" \[\^[^\]]+\]")
 _QR = 35 * mm
-_MARGIN = 20 * mm
-_WIDTH = A4[0] - 2 * _MARGIN
+_MARGIN, _PADDING = 20 * mm, 6
+"""The library keeps a padding between a page's margin and its text."""
+_WIDTH = A4[0] - 2 * (_MARGIN + _PADDING)
 _INDENT = 14.0
 _DEEPEST = 6
 _MOST_COLUMNS, _MOST_ROWS = 8, 200
 _SIZES = {1: 17.0, 2: 14.0, 3: 12.0}
 _BODY, _SMALL = 10.5, 8.5
+_CITED, _RISE = 7.5, 3
+"""Points of a citation's number, in tables too, and how far it is raised."""
+_FOLLOWING = 54
+"""Points that must be free below a heading for what follows it."""
 _SAMPLE, _MOST_BOXES = 5_000, 0.2
 _GREY, _LINE = "#5f6368", "#c8ccd0"
 
@@ -197,6 +267,7 @@ def pdf_document(answer: FinishedAnswer) -> bytes:
     page = _Page(answer.language)
     title = printable_text(" ".join(answer.question.split()))
     text = without_title(without_notice(answer.answer, answer.notice), answer.question)
+    cards = PlaceCards(answer)
     parts = [
         *page.lines(title, size=_SIZES[1], after=4, bold=True),
         *page.lines(
@@ -205,9 +276,9 @@ def pdf_document(answer: FinishedAnswer) -> bytes:
             colour=_GREY,
         ),
         *page.lines(answer.notice, size=_SMALL, colour=_GREY),
-        *page.markdown(strip_references(text) if answer.sources else text),
+        *page.markdown(strip_references(text) if answer.sources else text, cards),
         *page.lines(statement_line(answer), size=_SMALL, colour=_GREY),
-        *_places(answer, page),
+        *_places(answer, page, cards.shown),
         *_sources(answer, page),
     ]
     return _built(parts, title, answer.language)
@@ -237,7 +308,7 @@ def pocket_document(answer: FinishedAnswer) -> bytes:
     parts = [
         *page.lines(title, size=_SIZES[1], after=6, bold=True),
         *page.lines(answer.notice, size=_SMALL, colour=_GREY),
-        map_drawing(stop_pins(answer)),
+        map_drawing(pins := stop_pins(answer), path=len(pins)),
         *page.markdown(_MARKER.sub("", section)),
         *page.lines(credit(answer.places, answer.language), size=_SMALL, colour=_GREY),
     ]
@@ -247,23 +318,36 @@ def pocket_document(answer: FinishedAnswer) -> bytes:
     return _built(parts, title, answer.language)
 
 
-def map_drawing(pins: Sequence[Pin]) -> Drawing:
-    """Return numbered points joined in their order, in the projection of the other maps."""
+def map_drawing(pins: Sequence[Pin], anchor: Pin | None = None, *, path: int = 0) -> Drawing:
+    """Return numbered points in the projection of the other maps, the first `path` joined."""
     scale = _WIDTH / WIDTH
     drawing = Drawing(_WIDTH, HEIGHT * scale)
-    drawing.add(Rect(0, 0, _WIDTH, HEIGHT * scale, fillColor=HexColor("#eef1ec"), strokeWidth=0))
+    ground = HexColor("#eef1ec")
+    drawing.add(Rect(0, 0, _WIDTH, HEIGHT * scale, fillColor=ground, strokeColor=ground))
     if not pins:
         return drawing
-    frame = frame_of(pins)
-    spots = [frame.project(pin.lng, pin.lat) for pin in pins]
-    green, white = HexColor("#14746a"), HexColor("#ffffff")
-    line = [part for x, y in spots for part in (x * scale, (HEIGHT - y) * scale)]
-    drawing.add(PolyLine(line, strokeColor=green, strokeWidth=1.5, strokeDashArray=[4, 3]))
+    frame = frame_of([*pins, *([anchor] if anchor else [])])
+    spots = spread([frame.project(pin.lng, pin.lat) for pin in pins])
+    green, faint, white = HexColor("#14746a"), HexColor("#8a9a96"), HexColor("#ffffff")
+    if path > 1:
+        line = [part for x, y in spots[:path] for part in (x * scale, (HEIGHT - y) * scale)]
+        drawing.add(PolyLine(line, strokeColor=green, strokeWidth=1.5, strokeDashArray=[4, 3]))
     text = {"fontName": f"{LATIN}-Bold", "fontSize": 9, "textAnchor": "middle", "fillColor": white}
     boxes = [Box(x - 12, y - 12, x + 12, y + 12) for x, y in spots]
+    if anchor:
+        x, y = frame.project(anchor.lng, anchor.lat)
+        boxes.append(Box(x - 9, y - 9, x + 9, y + 9))
+        red = HexColor("#d2553c")
+        for radius, fill in ((6, None), (2, red)):
+            spot = Circle(x * scale, (HEIGHT - y) * scale, radius, fillColor=fill, strokeColor=red)
+            drawing.add(spot)
+        if label := place_label(printable_text(anchor.name), (x, y + 14), boxes, (WIDTH, HEIGHT)):
+            boxes.append(label.box)
+            drawing.add(_label(label, scale))
     for pin, (x, y) in zip(pins, spots, strict=True):
         across, up = x * scale, (HEIGHT - y) * scale
-        drawing.add(Circle(across, up, 8, fillColor=green, strokeColor=white))
+        colour = green if pin.strong else faint
+        drawing.add(Circle(across, up, 8, fillColor=colour, strokeColor=white))
         drawing.add(String(across, up - 3, str(pin.number), **text))
         # A label's place is that beside the head of a pin, whose tip is below it.
         if label := place_label(printable_text(pin.name), (x, y + 19), boxes, (WIDTH, HEIGHT)):
@@ -294,33 +378,51 @@ def _footer(made_by: str) -> Any:
     def draw(canvas: Any, _document: Any) -> None:
         canvas.setFont(CHINESE, _SMALL)
         canvas.setFillColor(HexColor(_GREY))
-        canvas.drawString(_MARGIN, _MARGIN / 2, made_by)
-        canvas.drawRightString(A4[0] - _MARGIN, _MARGIN / 2, str(canvas.getPageNumber()))
+        canvas.drawString(_MARGIN + _PADDING, _MARGIN / 2, made_by)
+        canvas.drawRightString(A4[0] - _MARGIN - _PADDING, _MARGIN / 2, str(canvas.getPageNumber()))
 
     return draw
 
 
-def _places(answer: FinishedAnswer, page: "_Page") -> list[Any]:
+def _places(answer: FinishedAnswer, page: "_Page", told: Collection[str]) -> list[Any]:
+    """Return the map, and a table of the places that no card of the text tells."""
     if not answer.places:
         return []
-    table = place_table(by_mention(answer.places), answer.language)
-    credited = credit(answer.places, answer.language)
-    heading = say("export.places", answer.language)
+    listed = [place for place in by_mention(answer.places) if place["id"] not in told]
+    table = page.markdown(place_table(listed, answer.language)) if listed else []
+    pins = pins_of(answer)
+    drawn = [map_drawing(pins, anchor_of(answer), path=stops_of(answer))] if pins else []
     return [
-        *page.markdown(f"## {heading}\n\n{table}"),
-        *page.lines(credited, size=_SMALL, colour=_GREY),
-    ]
+        *page.heading([text_markup(say("export.places", answer.language), answer.language,
+                                   latin=f"{LATIN}-Bold")], 2, needs=drawn),
+        *drawn, Spacer(1, 6), *table,
+        *page.lines(credit(answer.places, answer.language), size=_SMALL, colour=_GREY),
+    ]  # fmt: skip
 
 
 def _sources(answer: FinishedAnswer, page: "_Page") -> list[Any]:
     """Return the numbered sources; their addresses can be read on paper."""
     if not answer.sources:
         return []
-    heading = page.lines(
-        say("export.sources", answer.language), size=_SIZES[2], before=10, bold=True
-    )
+    title = say("export.sources", answer.language)
+    heading = page.heading([text_markup(title, answer.language, latin=f"{LATIN}-Bold")], 2)
     rows = [page.source(number, source) for number, source in numbered_sources(answer)]
     return [*heading, *rows]
+
+
+def _widths(rows: Sequence[SyntaxTreeNode]) -> list[float]:
+    """Return the widths of a table's columns by their longest text, within bounds."""
+    longest = [_NARROWEST] * len(rows[0].children)
+    for row in rows:
+        for column, cell in enumerate(row.children):
+            tokens = [token for child in cell.children for token in child.to_tokens()]
+            parts = [part.content for token in tokens for part in token.children or []]
+            longest[column] = max(longest[column], min(len("".join(parts)), _WIDEST))
+    return [_WIDTH * each / sum(longest) for each in longest]
+
+
+_NARROWEST, _WIDEST = 4, 24
+"""Characters of a column that are counted."""
 
 
 class _Page:
@@ -329,10 +431,35 @@ class _Page:
     def __init__(self, language: Language) -> None:
         self._language: Language = language
 
-    def markdown(self, text: str) -> list[Any]:
+    def markdown(self, text: str, cards: PlaceCards | None = None) -> list[Any]:
         """Return the blocks of the answer's Markdown."""
-        tree = SyntaxTreeNode(answer_parser().parse(text))
+        tokens = answer_parser().parse(text)
+        tree = SyntaxTreeNode(cards.apply(tokens) if cards else tokens)
         return self._blocks(tree.children, 0)
+
+    def heading(self, pieces: Sequence[str], depth: int, **options: Any) -> list[Any]:
+        """Return a heading that stays with what follows it, of which `needs` stays whole."""
+        size = _SIZES.get(depth, _BODY + 0.5)
+        needs = sum(part.wrap(_WIDTH, 0)[1] for part in options.pop("needs", ()))
+        style = {"size": size, "before": size * 0.7, **options}
+        paragraphs = [self._paragraph(markup, **style) for markup in pieces]
+        return [CondPageBreak(size * 2.5 + (needs or _FOLLOWING)), *paragraphs]
+
+    def card(self, card: Card, level: int) -> Any:
+        """Return a place's card: its name, then what is known of it, in small print."""
+        bold = text_markup(card.name, self._language, latin=f"{LATIN}-Bold")
+        name = link_markup(card.url, bold)
+        if card.local:
+            local = text_markup(card.local, self._language)
+            name += f' <font size="{_SMALL}" color="{_GREY}">{local}</font>'
+        facts = filter(None, [*card.facts, one_line(card.address)])
+        lines = [" · ".join(facts), " · ".join(card.demands)]
+        bullet = f"{card.number}."
+        return KeepTogether([
+            self._paragraph(name, level=level, bullet=bullet, before=4, after=0),
+            *(self._paragraph(text_markup(line[:_LONGEST], self._language), size=_SMALL + 0.5,
+                              colour=_GREY, level=level, after=2) for line in lines if line),
+        ])  # fmt: skip
 
     def lines(self, text: str, *, bold: bool = False, **style: Any) -> list[Any]:
         """Return plain text as paragraphs; none for none."""
@@ -361,10 +488,8 @@ class _Page:
         breathe()
         match node.type:
             case "heading":
-                size = _SIZES.get(int(node.tag[1]), _BODY + 0.5)
                 pieces = self._inline(node, bold=True)
-                style: dict[str, Any] = {"size": size, "before": size * 0.7, "level": level}
-                return [self._paragraph(markup, **style) for markup in pieces]
+                return self.heading(pieces, int(node.tag[1]), level=level)
             case "paragraph":
                 return [self._paragraph(markup, level=level) for markup in self._inline(node)]
             case "bullet_list" | "ordered_list":
@@ -375,10 +500,12 @@ class _Page:
                 return self._table(node)
             case "fence" | "code_block":
                 lines = node.content.rstrip().splitlines()
-                style = {"size": _SMALL, "level": level + 1, "after": 0}
+                style: dict[str, Any] = {"size": _SMALL, "level": level + 1, "after": 0}
                 return [part for line in lines for part in self.lines(line or " ", **style)]
             case "hr":
                 return [Spacer(1, _BODY)]
+            case "place_card":
+                return [self.card(node.meta[CARD], level)]
         return self.lines(node.content, level=level)
 
     def _list(self, node: SyntaxTreeNode, level: int) -> list[Any]:
@@ -387,6 +514,9 @@ class _Page:
         for number, item in enumerate(node.children):
             bullet = "–" if first is None else f"{first + number}."
             for place, child in enumerate(item.children):
+                # What a card's bullet says besides may be nothing.
+                if child.type == "paragraph" and place and not child.children[0].children:
+                    continue
                 if child.type == "paragraph":
                     marks = chain([bullet if place == 0 else ""], repeat(""))
                     for markup, mark in zip(self._inline(child), marks, strict=False):
@@ -397,13 +527,14 @@ class _Page:
 
     def _table(self, node: SyntaxTreeNode) -> list[Any]:
         rows = [row for part in node.children for row in part.children]
-        cells = [[self._inline(cell) for cell in row.children] for row in rows]
+        cells = [[self._inline(cell, bold=row is rows[0]) for cell in row.children] for row in rows]
         if len(cells[0]) > _MOST_COLUMNS or any(len(cell) > 1 for row in cells for cell in row):
             return [part for row in cells for part in self._as_text(row)]
         head, rest = cells[0], cells[1:]
         # The library measures all rows anew for each page that a table goes over.
         parts = [rest[at : at + _MOST_ROWS] for at in range(0, len(rest), _MOST_ROWS)] or [[]]
-        return [self._grid([head, *part], is_last=part is parts[-1]) for part in parts]
+        widths = _widths(rows)
+        return [self._grid([head, *part], widths, is_last=part is parts[-1]) for part in parts]
 
     def _as_text(self, row: Sequence[Sequence[str]]) -> list[Any]:
         """Return a row that no table has room for as text."""
@@ -411,11 +542,13 @@ class _Page:
         joined = " | ".join(pieces)
         return [self._paragraph(each) for each in (pieces if len(joined) > _LONGEST else [joined])]
 
-    def _grid(self, rows: Sequence[Sequence[Sequence[str]]], *, is_last: bool) -> Table:
+    def _grid(
+        self, rows: Sequence[Sequence[Sequence[str]]], widths: Sequence[float], *, is_last: bool
+    ) -> Table:
         breathe()
         body = [[self._paragraph(cell[0], size=_SMALL, after=0) for cell in row] for row in rows]
         table = Table(
-            body, colWidths=[_WIDTH / len(body[0])] * len(body[0]), repeatRows=1, splitInRow=1,
+            body, colWidths=widths, repeatRows=1, splitInRow=1,
             spaceBefore=4, spaceAfter=8 if is_last else 0,
         )  # fmt: skip
         table.setStyle(TableStyle([

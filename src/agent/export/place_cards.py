@@ -4,14 +4,22 @@ The page does the same (`map/told_facts.js`); a test holds both to the same rows
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from markdown_it.token import Token
 
 from agent.core.patterns import PIECE
+from agent.evidence.records import (
+    cost_text,
+    distance_texts,
+    hours_text,
+    map_name,
+    verdict_texts,
+)
 from agent.evidence.types import Place
-from agent.export.finished import metres, rating
+from agent.export.finished import FinishedAnswer, metres, rating
+from agent.texts import Language
 
 _CITED, _SIGN = "\x01", "\x02"
 """What stands for each character of a citation, and for a sign that a sentence is not borne out."""
@@ -98,18 +106,58 @@ def is_name(words: str, place: Place) -> bool:
     return bool(words.strip()) and known.issuperset(_LETTERS.findall(rest.lower()))
 
 
-@dataclass
+@dataclass(frozen=True)
+class Card:
+    """Hold the lines of a place's card, in its reader's language."""
+
+    number: int
+    """Which cites its record; 0 for a place that the answer does not cite."""
+    name: str
+    local: str
+    """The name on the spot, where that is another one."""
+    url: str
+    facts: tuple[str, ...]
+    demands: tuple[str, ...]
+    """What of the wishes it meets."""
+    address: str
+
+
+def card_of(place: Place, language: Language) -> Card:
+    """Return a place's card."""
+    name, stars = map_name(place, language), rating(place)
+    facts = (
+        *distance_texts(place, language),
+        f"★ {stars}" if stars else "",
+        cost_text(place, language),
+        hours_text(place, language),
+    )
+    return Card(
+        number=place.get("number") or 0,
+        name=name,
+        local=place["name"] if name != place["name"] else "",
+        url=place["url"],
+        facts=tuple(filter(None, facts)),
+        demands=tuple(verdict_texts(place, language)),
+        address=place["address"] or "",
+    )
+
+
+CARD = "place_card"
+"""The kind of a token, and of a node, whose `meta` has a card by this name."""
+
+
 class PlaceCards:
     """Turn bullets of an answer that are places into cards; `shown` are the ids of those."""
 
-    places: Mapping[str, Place]
-    """By the number that cites their record."""
-    head: Callable[[Place], str]
-    """Return a card's own lines as HTML."""
-    shown: set[str] = field(default_factory=set)
+    def __init__(self, answer: FinishedAnswer) -> None:
+        self.shown: set[str] = set()
+        self._language = answer.language
+        # A planned day has a table, and other numbers.
+        listed = [] if answer.outing else answer.places
+        self._places = {str(p["number"]): p for p in listed if p.get("number")}
 
     def apply(self, tokens: list[Token]) -> list[Token]:
-        """Return an answer's tokens with its cards."""
+        """Return an answer's tokens with a token `CARD` first in each bullet that is a place."""
         out: list[Token] = []
         for index, token in enumerate(tokens):
             out.append(token)
@@ -120,16 +168,15 @@ class PlaceCards:
                 token.attrJoin("class", "card")
                 self.shown.add(place["id"])
                 inline.children = _remark(inline.children or [], place)
-                card = Token("html_block", "", 0)
-                card.content = self.head(place)
-                out.append(card)
+                card = card_of(place, self._language)
+                out.append(Token(CARD, "", 0, meta={CARD: card}))
         return out
 
     def _place_of(self, children: Sequence[Token]) -> Place | None:
         """Return the place whose record the bullet cites, and with whose name it begins."""
         text = "".join(child.content for child in children)
-        for number in (child.content for child in children if child.content in self.places):
-            place = self.places[number]
+        for number in (child.content for child in children if child.content in self._places):
+            place = self._places[number]
             names = (re.split("[(（]", place["name"])[0], place.get("name_en"))
             begins = any(name and 0 <= text.find(name) <= _MOST_BEFORE for name in names)
             if begins and place["id"] not in self.shown:

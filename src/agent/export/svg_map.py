@@ -10,7 +10,10 @@ from unicodedata import east_asian_width
 from agent.core.strings import without_open_bracket
 from agent.evidence.geo import EARTH_RADIUS_M
 from agent.evidence.markdown import open_url
-from agent.export.finished import metres
+from agent.evidence.records import map_name
+from agent.evidence.types import Place
+from agent.export.finished import FinishedAnswer, by_mention, metres
+from agent.export.geojson import has_sane_axes
 from agent.texts import Language, say
 
 _WIDE, _NARROW, _LINE = 13.0, 7.2, 14.0
@@ -115,6 +118,41 @@ class Pin:
     strong: bool = True
 
 
+def numbered_places(answer: FinishedAnswer) -> list[tuple[int, Place]]:
+    """Return the places with their numbers on the map, those that the answer names first.
+
+    A planned day has the numbers of its stops, which come first.
+    """
+    return [
+        (index if answer.outing else place.get("number", index), place)
+        for index, place in enumerate(by_mention(answer.places), start=1)
+    ]
+
+
+def pins_of(answer: FinishedAnswer) -> list[Pin]:
+    """Return the places of an answer as points; those that it does not name are faint."""
+    return [
+        Pin(**place["wgs84"], name=map_name(place, answer.language), number=number,
+            url=place["url"], strong=place["mentioned"])
+        for number, place in numbered_places(answer)
+        if has_sane_axes(place)
+    ]  # fmt: skip
+
+
+def stops_of(answer: FinishedAnswer) -> int:
+    """Return the number of stops of a planned day: they are the first places, in their order."""
+    return sum("place" in stop for stop in answer.outing["stops"]) if answer.outing else 0
+
+
+def anchor_of(answer: FinishedAnswer) -> Pin | None:
+    """Return the place that the others lie around, where the collection of the run names it."""
+    for feature in (answer.geojson or {}).get("features", []):
+        if feature["properties"].get("role") == "anchor":
+            lng, lat = feature["geometry"]["coordinates"]
+            return Pin(lng, lat, name=str(feature["properties"].get("name", "")), number=0)
+    return None
+
+
 @dataclass(frozen=True)
 class Frame:
     """Hold an equirectangular projection around the middle of what is shown."""
@@ -141,7 +179,7 @@ def draw_map(
     if not points:
         return ""
     frame = frame_of(points)
-    spots = _spread([frame.project(pin.lng, pin.lat) for pin in pins])
+    spots = spread([frame.project(pin.lng, pin.lat) for pin in pins])
     boxes = [Box(x - 13, y - 32, x + 13, y + 4) for x, y in spots]
     parts = [_grid(frame), _path(frame, pins[:path])]
     parts.append(_anchor(frame, anchor, boxes) if anchor else "")
@@ -183,7 +221,7 @@ def frame_of(pins: Sequence[Pin]) -> Frame:
     return Frame(lng, lat, scale)
 
 
-def _spread(spots: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+def spread(spots: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     """Move pins that lie on each other apart, outwards in a spiral."""
     placed: list[tuple[float, float]] = []
     for x, y in spots:

@@ -39,6 +39,7 @@ from agent.export.finished import (
     without_title,
 )
 from agent.export.markdown import answer_parser
+from agent.export.place_cards import CARD, Card, PlaceCards
 from agent.texts import Language, say
 
 _NOT_IN_XML = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF])
@@ -83,6 +84,7 @@ class _Writer:
         self._answer = answer
         self._language: Language = answer.language
         self._document = docx.Document()
+        self._cards = PlaceCards(answer)
         self._numbers = {str(number) for number, _ in numbered_sources(answer)}
         _set_fonts(self._document, answer)
         about = self._document.core_properties
@@ -109,14 +111,16 @@ class _Writer:
 
     def markdown(self, text: str) -> None:
         """Add the blocks of the answer's Markdown."""
-        tree = SyntaxTreeNode(answer_parser().parse(text))
+        tree = SyntaxTreeNode(self._cards.apply(answer_parser().parse(text)))
         for node in tree.children:
             self._block(node, 0)
 
     def places(self) -> None:
-        """Add the table of places, whose names lead to the map."""
-        places = by_mention(self._answer.places)
+        """Add a table of the places that no card of the text tells; names lead to the map."""
+        told = self._cards.shown
+        places = [place for place in by_mention(self._answer.places) if place["id"] not in told]
         if not places:
+            self.line(credit(self._answer.places, self._language), style="Caption")
             return
         self.line(say("export.places", self._language), style="Heading 1")
         keys = place_columns(places)
@@ -147,6 +151,23 @@ class _Writer:
         paragraph.add_run().add_break()
         words = _clean(" · ".join(dict.fromkeys(filter(None, about))))
         paragraph.add_run(words).font.size = _SMALL
+        _set_direction(paragraph)
+
+    def _card(self, card: Card, style: str) -> None:
+        """Add a place's card: its name, then what is known of it, in small print."""
+        paragraph = self._document.add_paragraph(style=style)
+        self._add_text(paragraph, f"[{card.number}]", cited=str(card.number), bold=True)
+        paragraph.add_run(" ")
+        self._add_text(paragraph, card.name, url=open_url(card.url), bold=True)
+        if card.local:
+            paragraph.add_run(f" {_clean(card.local)}").font.size = _SMALL
+        facts = filter(None, [*card.facts, one_line(card.address)])
+        for line in (" · ".join(facts), " · ".join(card.demands)):
+            if line:
+                paragraph.add_run().add_break()
+                run = paragraph.add_run(_clean(line))
+                run.font.size, run.font.color.rgb = _SMALL, _GREY
+        paragraph.paragraph_format.keep_together = True
         _set_direction(paragraph)
 
     def _block(self, node: SyntaxTreeNode, level: int) -> None:
@@ -184,8 +205,12 @@ class _Writer:
         number = self._new_numbers(style, int(str(node.attrs.get("start", 1)))) if is_ordered else 0
         for item in node.children:
             for place, child in enumerate(item.children):
-                if child.type != "paragraph":
+                if child.type == CARD:
+                    self._card(child.meta[CARD], f"List Continue{deeper}")
+                elif child.type != "paragraph":
                     self._block(child, level)
+                elif place and not child.children[0].children:
+                    continue  # What a card's bullet says besides may be nothing.
                 elif place:
                     self._paragraph(child, f"List Continue{deeper}")
                 else:
@@ -216,6 +241,8 @@ class _Writer:
             breathe()
             if not number:
                 row._tr.get_or_add_trPr().append(OxmlElement("w:tblHeader"))
+            for cell in row.cells:
+                cell.paragraphs[0].paragraph_format.keep_with_next = not number
             yield [cell.paragraphs[0] for cell in row.cells]
         self._document.add_paragraph()
 
@@ -288,7 +315,7 @@ class _Writer:
 
 
 _BARE = Linear(r"\[(\d{1,4})\]")
-_LINK = RGBColor(0x0B, 0x57, 0xD0)
+_LINK, _GREY = RGBColor(0x0B, 0x57, 0xD0), RGBColor(0x5F, 0x63, 0x68)
 
 
 def _clean(text: str) -> str:
