@@ -333,7 +333,7 @@ _files = PageFiles(FOLDER, {TEXTS: texts_module()})
 
 
 async def index(request: Request) -> Response:
-    """Return the page; its own script reads the address: a thread, a question.
+    """Return the page, whose own script reads the thread and the question in its address.
 
     A question that another page's link brings must not cost anything before its reader says so.
     """
