@@ -99,6 +99,21 @@ async def test_near_equal_addresses_are_one_thing_with_the_longer_text(house: Ho
     assert kept.text == long.text
 
 
+async def test_what_a_known_page_says_anew_in_a_later_turn_is_kept_below_its_text(
+    house: House,
+) -> None:
+    old = "Treatment takes six weeks.\nIt needs no heat."
+    (first,) = await house.workspace("t1").keep([a_page("a", old)])
+    new = a_page("a", "It needs no heat.\nAn object rests a day [^w0-1].")
+    (later,) = await house.workspace("t2").keep([new])
+    assert later.id == first.id
+    assert later.text == f"{old}\nAn object rests a day."
+    (again,) = await house.workspace("t3").keep([new])
+    assert again.text == later.text
+    (stored,) = await house.workspace("t3").items()
+    assert stored.text == later.text
+
+
 async def test_many_who_keep_the_same_at_once_get_one_id(house: House) -> None:
     workspaces = [house.workspace() for _ in range(4)]
     pages = [a_page(str(n)) for n in range(8)]

@@ -202,13 +202,25 @@ class Workspace:
     async def keep(self, items: Sequence[Item]) -> list[Item]:
         """Keep things, each once, and return them in order as they are kept, with their ids.
 
-        Of two with the same address the longer text stays. Raises StoreFailed.
+        Of two with the same address the longer text stays; what a page that an earlier turn has
+        read says anew comes below that. Raises StoreFailed.
         """
-        things = [_thing(item) for item in items]
-        most = self.workspaces.most
-        names = await self.workspaces.store.keep(self.room, things, most=most)
+        store = self.workspaces.store
+        before = {row.id: row.turn for row in await store.rows(self.room)}
+        names = await self._put(items)
         kept = {item.id: item for item in await self.items(names)}
+        again = [
+            (kept[name], item)
+            for name, item in zip(names, items, strict=True)
+            if name in kept and before.get(name, self.room.turn) != self.room.turn
+        ]
+        if again and (grown := await compute(lambda: _grown(again), otherwise=list[Item])):
+            kept |= {item.id: item for item in await self.items(await self._put(grown))}
         return [kept[name] for name in names if name in kept]
+
+    async def _put(self, items: Sequence[Item]) -> list[str]:
+        things = [_thing(item) for item in items]
+        return await self.workspaces.store.keep(self.room, things, most=self.workspaces.most)
 
     async def items(self, ids: Collection[str] | None = None) -> list[Item]:
         """Return the things with these ids, by default all, those that came last at the end."""
@@ -237,6 +249,19 @@ class Workspace:
     async def _where(self, wanted: Callable[[KeptRow], bool]) -> list[Item]:
         rows = await self.workspaces.store.rows(self.room)
         return await self.workspaces.load(self.room, filter(wanted, rows))
+
+
+def _grown(again: Iterable[tuple[Item, Item]]) -> list[Item]:
+    """Return the known things that say more now, with those lines below their texts."""
+    grown = list[Item]()
+    for known, item in again:
+        said, says = known.text or known.snippet, only_known(item.text or item.snippet, ())
+        lines = filter(None, map(str.strip, says.splitlines())) if says not in said else ()
+        if news := [line for line in lines if line not in said]:
+            text = "\n".join([said, *news])
+            more = replace(known, text=text) if known.text else replace(known, snippet=text)
+            grown.append(more)
+    return grown
 
 
 def _thing(item: Item) -> Thing:
