@@ -118,7 +118,8 @@ class Settings(AccessSettings, RetentionSettings):
     """Of one reply with its thoughts: three times what the longest needs; one of more runs away."""
 
     map_servers: str = "amap,osm"
-    """Comma-separated, the first that covers a place is asked: Amap in China, osm elsewhere."""
+    """Comma-separated, the first that covers a place is asked: Amap in China, osm elsewhere; by key
+    tencent in China, mapbox elsewhere."""
     amap_maps_api_key: SecretStr | None = None
     amap_qps: float = Field(2.5, gt=0, le=1000)
     amap_daily_search_limit: int = Field(0, ge=0)
@@ -128,6 +129,10 @@ class Settings(AccessSettings, RetentionSettings):
     amap_mcp_command: Annotated[list[str] | None, NoDecode] = None
     amap_mcp_env: str = ""
     """Comma-separated names of further variables the map server's process gets."""
+    tencent_map_key: SecretStr | None = None
+    tencent_mcp_url: str = Field("https://mcp.map.qq.com/mcp", pattern=r"^https?://[^\s?#]+$")
+    mapbox_access_token: SecretStr | None = None
+    mapbox_mcp_url: str = Field("https://mcp.mapbox.com/mcp", pattern=r"^https?://[^\s?#]+$")
     nominatim_base_url: str = "https://nominatim.openstreetmap.org"
     overpass_base_url: str = "https://overpass-api.de/api/interpreter"
     osrm_base_url: str = "https://routing.openstreetmap.de/routed-{profile}"

@@ -18,6 +18,7 @@ from typing_extensions import TypedDict
 from agent.core.budget import Usage, add_usage
 from agent.evidence.types import (
     Anchor,
+    AvoidedRoad,
     Constraints,
     Gap,
     MapTask,
@@ -509,6 +510,7 @@ class PlannedMap(BaseModel):
     destination: str | None = None
     mode: Literal["walking", "driving", "bicycling", "transit"] | None = None
     via: list[str] = Field(default_factory=list)
+    avoid: list[AvoidedRoad] = Field(default_factory=list)
     wishes: list[str] = Field(default_factory=list)
 
 

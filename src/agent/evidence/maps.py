@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from agent.evidence.queries import clean_text
-from agent.evidence.types import MapIntent, MapTask, TravelMode
+from agent.evidence.types import AvoidedRoad, MapIntent, MapTask, TravelMode
 
 _MAX_NAME, _MAX_KEYWORDS, _MAX_WISHES = 80, 3, 8
 WAYS = ("route", "distance")
@@ -28,6 +28,10 @@ def valid_map_task(candidate: Mapping[str, Any]) -> MapTask | None:
         task["country"] = country
     if intent in WAYS and (via := _words(candidate.get("via"), _MAX_WISHES)):
         task["via"] = via
+    asked = candidate.get("avoid")
+    roads = [road for road in get_args(AvoidedRoad) if isinstance(asked, list) and road in asked]
+    if intent in WAYS and roads:
+        task["avoid"] = roads
     if wishes := _words(candidate.get("wishes"), _MAX_WISHES):
         task["wishes"] = wishes
     mode = candidate.get("mode")

@@ -339,6 +339,9 @@ class Gap(TypedDict):
     """Something else stood in, so that the reader misses nothing."""
 
 
+AvoidedRoad = Literal["motorway", "toll", "ferry"]
+
+
 class MapTask(TypedDict):
     """The task of the map for one query."""
 
@@ -358,6 +361,8 @@ class MapTask(TypedDict):
     """Places that a way goes over, at most eight."""
     wishes: NotRequired[list[str]]
     """What else is wished, in words: no motorway, there by nine, the traffic now."""
+    avoid: NotRequired[list[AvoidedRoad]]
+    """Roads that a way by car is not to take."""
     by_rules: NotRequired[bool]
     """A way that rules wrote: what is wished of it they do not read."""
 

@@ -14,8 +14,9 @@ from agent.core.calls import Calls, Policy
 from agent.core.concurrency import BoundedCache, SingleFlight
 from agent.core.errors import AgentError, BudgetExceeded, ProviderError, ProviderRefused
 from agent.core.redaction import scrub
+from agent.evidence.agreement import bare_name, disagreement
 from agent.evidence.geo import parse_lnglat
-from agent.evidence.types import Leg, Location, MapTask, Point
+from agent.evidence.types import AvoidedRoad, Gap, Leg, Location, MapTask, Point
 from agent.evidence.vocabulary import limiting_cities, subject_in_english
 from agent.evidence.zones import country_at
 from agent.mcp.map_server import DailySearches, MapServer, NamedStop, Pauses, Ways, window_pace
@@ -41,6 +42,8 @@ from agent.texts import Language, is_chinese
 _CACHE_SECONDS = 600.0
 """Of replies whose tool names no time, and of errors that say there is no such place."""
 _CACHED = 2000
+_HELD_AGAINST = 3
+"""Places of a result that a second map is asked about, one call each."""
 _ELSEWHERE = frozenset({NOT_FOUND, "map_not_covered"})
 """Codes of a place that another map may know."""
 
@@ -275,17 +278,16 @@ class Maps:
         """Return the client of a map by its name; the first one for another name."""
         return next((one for one in self.clients if one.provider == provider), self.clients[0])
 
-    def covering(self, country: str | None) -> list[MapClient]:
+    def covering(self, country: str | None, avoid: Sequence[AvoidedRoad] = ()) -> list[MapClient]:
         """Return the clients that know a country, best first; all where none is named.
 
-        One that lacks a key stands behind those that do not.
+        One that lacks a key stands behind those that do not, and of those one whose ways cannot
+        leave out what they are to avoid.
         """
-        fit = [
-            client
-            for client in self.clients
-            if country is None or client.server.covers is None or country in client.server.covers
-        ]
-        return sorted(fit, key=lambda client: bool(client.server.missing))
+        fit = [client for client in self.clients if _covers(client.server, country)]
+        return sorted(fit, key=lambda client: (
+            bool(client.server.missing), not client.server.avoids.issuperset(avoid),
+        ))  # fmt: skip
 
     async def map_result(
         self, task: MapTask, query: str, *, options: MapOptions, meter: Meter, on_call: OnCall
@@ -296,7 +298,7 @@ class Maps:
         """
         country = await _country(task, options.near)
         result = MapResult(intent=task["intent"], open_for_tools=False)
-        clients = self.covering(country)
+        clients = self.covering(country, task.get("avoid", ()))
         if not clients:
             provider = self.clients[0].provider
             error = ProviderRefused(provider, f"no map of {country}", code="map_not_covered")
@@ -311,7 +313,51 @@ class Maps:
             )
             if result.complete or not any(gap["code"] in _ELSEWHERE for gap in result.gaps):
                 break
+        await self._hold_against_another(
+            result, country, query, options=options, meter=meter, on_call=on_call
+        )
         return result
+
+    async def _hold_against_another(
+        self,
+        result: MapResult,
+        country: str | None,
+        query: str,
+        *,
+        options: MapOptions,
+        meter: Meter,
+        on_call: OnCall,
+    ) -> None:
+        """Tell where a second map knows some of the places, and tells them otherwise."""
+        asked, crs = result.places[:_HELD_AGAINST], self.of(result.provider).server.crs
+        second = next(
+            (
+                one
+                for one in self.covering(country)
+                if one.server.is_second_voice
+                and one.provider != result.provider
+                and not one.server.missing
+                and one.server.crs == crs
+            ),
+            None,
+        )
+        is_search = result.intent in ("nearby", "area", "poi")
+        if second is None or not is_search or meter.left("map_calls") <= len(asked):
+            return
+        quiet = replace(options, prefix="second", constraints={}, on_found=lambda spots: None)
+        tasks = [MapTask(intent="poi", place=bare_name(p), city=p["city"]) for p in asked]
+        found = await asyncio.gather(
+            *(
+                second.map_result(task, query, options=quiet, meter=meter, on_call=on_call)
+                for task in tasks
+            )
+        )
+        for place, known in zip(asked, found, strict=True):
+            if message := disagreement(place, known.places, options.language):
+                gap = Gap(
+                    query=query, provider=second.provider, code="map_differs", message=message
+                )
+                result.gaps.append(gap)
 
     async def district(self, near: Point, language: Language, *, meter: Meter) -> str:
         """Return the city and district of a position; empty where the map does not know them."""
@@ -413,6 +459,12 @@ class Maps:
     async def aclose(self) -> None:
         """End the servers; callable from any loop."""
         await asyncio.gather(*(client.aclose() for client in self.clients))
+
+
+def _covers(server: MapServer, country: str | None) -> bool:
+    """Return whether a map may be asked about a country; any where none is named."""
+    known = server.covers is None or country in server.covers
+    return country is None or (known and country not in server.leaves_out)
 
 
 async def _country(task: MapTask, near: Point | None) -> str | None:

@@ -30,7 +30,7 @@ from agent.core.errors import (
 from agent.core.outside import parse_json
 from agent.core.private_files import private_database
 from agent.core.shared_limits import SharedLimits
-from agent.evidence.types import Crs, Leg, Location, MapIntent, MapTask
+from agent.evidence.types import AvoidedRoad, Crs, Leg, Location, MapIntent, MapTask
 from agent.mcp.prefetch import Prefetch
 from agent.mcp.records import (
     BranchCalls,
@@ -342,6 +342,12 @@ class MapServer:
     """The datum of its positions."""
     covers: frozenset[str] | None = None
     """Codes of the countries that it knows; None is the whole world."""
+    leaves_out: frozenset[str] = frozenset()
+    """Codes of countries about which it is not asked, whatever it covers."""
+    avoids: frozenset[AvoidedRoad] = frozenset()
+    """Roads that its ways can leave out."""
+    is_second_voice: bool = False
+    """What another map tells of places is held against what this one knows of them."""
     qps: float = 2.5
     """Calls a second; of each service where `service_of` names several."""
     service_of: Mapping[str, str] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from agent.evidence.figures import figures
 from agent.evidence.geo import distance_text
 from agent.evidence.maps import WAYS
 from agent.evidence.records import map_title
-from agent.evidence.types import Gap, MapIntent, MapTask
+from agent.evidence.types import AvoidedRoad, Gap, MapIntent, MapTask
 from agent.mcp.records import (
     POINTLESS_TO_GO_ON,
     BranchCalls,
@@ -63,6 +63,8 @@ class Prefetch:
         self._task, self._query, self._records, self._call = task, query, records, call
         self._options, self._result = records.options, records.result
         self._place, self._city = one_line_of(task.get("place")), one_line_of(task.get("city"))
+        self.avoids: frozenset[AvoidedRoad] = frozenset()
+        """Roads that the map's ways can leave out."""
         self._unknown_end: str | None = None
         self._widened_from: int | None = None
 
@@ -111,7 +113,10 @@ class Prefetch:
 
     def _tell_unmet(self) -> None:
         """Note what else is wished that the map's service takes no account of, or cannot tell."""
-        wishes, language = self._task.get("wishes", []), self._options.language
+        language = self._options.language
+        roads = [road for road in self._task.get("avoid", []) if road not in self.avoids]
+        wishes = [*(say(f"map.avoid.{road}", language) for road in roads),
+                  *self._task.get("wishes", [])]  # fmt: skip
         is_way = self._task["intent"] in WAYS
         # When to leave for eight is worked out from any way; at what traffic, is not.
         timed = [wish for wish in wishes if is_way and any(f.clocks for f in figures(wish))]

@@ -3,7 +3,6 @@
 import json
 import logging
 import re
-import unicodedata
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
@@ -14,6 +13,7 @@ from typing_extensions import TypedDict
 
 from agent.core.errors import AgentError, MalformedReply
 from agent.core.progress import Spot, SpotRole
+from agent.evidence.agreement import plain_name
 from agent.evidence.geo import distance_text, duration_text, metres_apart, wgs84_of
 from agent.evidence.hours import yearly_hours
 from agent.evidence.records import (
@@ -46,7 +46,14 @@ from agent.texts import Language, has, in_script, is_chinese, reason_of, say
 
 log = logging.getLogger(__name__)
 
-REMARKS = ("map_widened", "map_ambiguous", "map_no_timetables", "map_unmet", "map_unread")
+REMARKS = (
+    "map_widened",
+    "map_ambiguous",
+    "map_no_timetables",
+    "map_unmet",
+    "map_unread",
+    "map_differs",
+)
 """Codes of gaps that tell how was searched; nothing failed."""
 FITTING = 2
 """Places that are to meet a question's demands."""
@@ -280,11 +287,7 @@ def is_named(place: Place, name: str) -> bool:
     An address and a place of one name are located some hundred metres apart.
     """
     names = (place["name"], place.get("name_en", ""))
-    return bool(name) and any(_plain(name) == _plain(own) for own in names)
-
-
-def _plain(name: str) -> str:
-    return "".join(unicodedata.normalize("NFKC", name).casefold().split())
+    return bool(name) and any(plain_name(name) == plain_name(own) for own in names)
 
 
 def new_place(

@@ -9,9 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlencode
 
+from pydantic import SecretStr
+
 from agent.core.errors import ConfigurationError, ProviderRefused, ProviderUnavailable
 from agent.core.proxies import is_socks, proxy_environment
 from agent.core.redaction import hide
+from agent.mcp import mapbox, tencent
 from agent.mcp.amap.install import PROVIDER, NodeCommand, TellStep, find_node, installed_server
 from agent.mcp.amap.prefetch import AmapPrefetch
 from agent.mcp.amap.records import (
@@ -31,6 +34,7 @@ from agent.mcp.amap.tools import (
     failure,
 )
 from agent.mcp.amap.ways import AmapWays
+from agent.mcp.keyed import KeyedPrefetch, KeyedReader
 from agent.mcp.map_server import MapServer, ServerAddress, ServerCommand
 from agent.mcp.osm import records as osm_records
 from agent.mcp.osm import tools as osm_tools
@@ -205,9 +209,71 @@ def _osm_command(environment: dict[str, str], *, lacks: bool) -> ServerCommand:
     return _supervised(command, {**environment, **proxies, "PYTHONPATH": path})
 
 
+def tencent_server(
+    settings: Settings, *, redirect: str | None = None, notify: TellStep | None = None
+) -> MapServer:
+    """Return the entry of Tencent's hosted server, which holds Amap's places against its own."""
+    key = _shown_to_nobody(settings.tencent_map_key)
+    service = tencent.TencentService()
+    # Tencent takes the key there and nowhere else; format=1 asks for JSON.
+    url = f"{settings.tencent_mcp_url}?{urlencode({'key': key, 'format': '1'})}"
+    return MapServer(
+        presentation=tencent.PRESENTATION,
+        command=lambda: _reached(tencent.PROVIDER, "TENCENT_MAP_KEY", key, ServerAddress(url)),
+        catalogue=tencent.CATALOGUE,
+        reader=lambda records: KeyedReader(records, service),
+        clean_reply=tencent.clean_reply,
+        prefetch=functools.partial(KeyedPrefetch, service),
+        key_variable="TENCENT_MAP_KEY",
+        missing="" if key else "TENCENT_MAP_KEY",
+        crs=service.crs,
+        covers=CHINA,
+        avoids=service.avoids,
+        is_second_voice=True,
+    )
+
+
+def mapbox_server(
+    settings: Settings, *, redirect: str | None = None, notify: TellStep | None = None
+) -> MapServer:
+    """Return the entry of Mapbox's hosted server, which is asked outside China only."""
+    key = _shown_to_nobody(settings.mapbox_access_token)
+    service = mapbox.MapboxService()
+    address = ServerAddress(settings.mapbox_mcp_url, {"Authorization": f"Bearer {key}"})
+    return MapServer(
+        presentation=mapbox.PRESENTATION,
+        command=lambda: _reached(mapbox.PROVIDER, "MAPBOX_ACCESS_TOKEN", key, address),
+        catalogue=mapbox.CATALOGUE,
+        reader=lambda records: KeyedReader(records, service),
+        read_error=mapbox.failure,
+        prefetch=functools.partial(KeyedPrefetch, service),
+        key_variable="MAPBOX_ACCESS_TOKEN",
+        missing="" if key else "MAPBOX_ACCESS_TOKEN",
+        leaves_out=CHINA,
+        avoids=service.avoids,
+    )
+
+
+def _shown_to_nobody(key: SecretStr | None) -> str:
+    """Return a key, which no log shows from now on; empty without one."""
+    plain = key.get_secret_value() if key else ""
+    if plain:
+        hide(plain)
+    return plain
+
+
+def _reached(provider: str, variable: str, key: str, address: ServerAddress) -> ServerAddress:
+    """Return the address of a hosted server; raise ProviderRefused (`map_key_missing`)."""
+    if not key:
+        raise ProviderRefused(provider, f"{variable} is not set", code="map_key_missing")
+    return address
+
+
 SERVERS: dict[str, Callable[..., MapServer]] = {
     PROVIDER: amap_server,
     osm_tools.PROVIDER: osm_server,
+    tencent.PROVIDER: tencent_server,
+    mapbox.PROVIDER: mapbox_server,
 }
 """By provider; the name stands in ids, errors, gaps and keys of requests."""
 

@@ -101,7 +101,8 @@ def has_place(task: MapTask, near: Point | None) -> bool:
 def _where(task: MapTask) -> tuple[object, ...]:
     """Return what a task is about, apart from its keywords."""
     keys = ("intent", "place", "city", "origin", "destination", "mode")
-    return (*(task.get(key) for key in keys), *task.get("via", []), *task.get("wishes", []))
+    return (*(task.get(key) for key in keys), *task.get("via", []),
+            *task.get("avoid", []), *task.get("wishes", []))  # fmt: skip
 
 
 def _fresh(task: MapTask, earlier_words: dict[tuple[object, ...], set[str]]) -> MapTask | None:

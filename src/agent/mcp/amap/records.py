@@ -10,6 +10,7 @@ from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 from agent.core.outside import finite, objects, whole_or_none
 from agent.core.patterns import PIECE, Linear
 from agent.core.strings import without_open_bracket
+from agent.evidence.agreement import CLOSED
 from agent.evidence.geo import distance_m, parse_lnglat, wgs84_of
 from agent.evidence.records import ride_text
 from agent.evidence.types import (
@@ -309,10 +310,6 @@ _DROPPED = frozenset({"photos", "typecode", "polyline", "suggestion", "via_stops
 _LIMITS = {"pois": MOST_PLACES, "steps": MOST_STEPS, "transits": 2, "paths": 1, "segments": 12}
 
 
-_CLOSED = re.compile(r"[(（](暂停营业|暂停开放|暂停服务|停业|已停业|歇业|已歇业|已关闭)[)）]")
-"""What Amap writes behind the name of a place that is closed, for good or for now."""
-
-
 class AmapReader:
     """Enter Amap's replies into the records of a branch."""
 
@@ -387,7 +384,7 @@ class AmapReader:
         location, name = location_of(detail.get("location")), text_or_none(detail.get("name"))
         if location is None or name is None:
             return None
-        closed = _CLOSED.search(name)
+        closed = CLOSED.search(name)
         if closed and self.records.result.intent in ("nearby", "area"):
             return None
         poi = text_or_none(detail.get("id"))

@@ -1,0 +1,199 @@
+"""Ask a map by key that finds names, searches around a position and plans ways: Tencent, Mapbox."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, Protocol
+
+from agent.evidence.geo import location_in, metres_apart, parse_lnglat, wgs84_of
+from agent.evidence.types import (
+    Anchor,
+    AvoidedRoad,
+    Crs,
+    Location,
+    MapIntent,
+    MapTask,
+    Place,
+    Route,
+    RouteStep,
+    TravelMode,
+)
+from agent.mcp.map_server import NamedStop
+from agent.mcp.prefetch import DEFAULT_RADIUS_M, WALKABLE_M, Prefetch, means_here, one_line_of
+from agent.mcp.records import (
+    NOT_FOUND,
+    BranchCalls,
+    MapRecords,
+    compacted,
+    lnglat,
+    place_line,
+)
+from agent.texts import Language, say
+
+_MOST_ENTERED, _MOST_RADIUS_M, _LONGEST_LINE = 8, 10_000, 2000
+Request = tuple[str, dict[str, Any]]
+"""A tool and its arguments."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """Hold a way as a service tells it."""
+
+    distance_m: int | None
+    duration_s: int | None
+    steps: list[RouteStep] = field(default_factory=list)
+    line: list[list[float]] = field(default_factory=list)
+    """[lng, lat], WGS-84."""
+
+
+class KeyedService(Protocol):
+    """What differs between such maps: their tools' arguments, and what their replies hold."""
+
+    provider: str
+    crs: Crs
+    avoids: frozenset[AvoidedRoad]
+    modes: tuple[TravelMode, ...]
+
+    def find(self, name: str, city: str | None, country: str | None, language: Language) -> Request:
+        """Return what finds a place by its name or address."""
+        ...
+
+    def around(self, at: Location, word: str, language: Language) -> Request:
+        """Return what finds a kind of place around a position, the nearest first."""
+        ...
+
+    def way(
+        self, start: Location, end: Location, mode: TravelMode, avoid: Sequence[AvoidedRoad]
+    ) -> Request:
+        """Return what plans a way."""
+        ...
+
+    def places(self, reply: Mapping[str, Any]) -> list[Place]:
+        """Return the places of a reply, in its order."""
+        ...
+
+    def read_way(self, reply: Mapping[str, Any]) -> Way:
+        """Return the first way of a reply."""
+        ...
+
+    def way_link(self, mode: TravelMode, stops: Sequence[NamedStop]) -> str:
+        """Return the page of a way."""
+        ...
+
+
+class KeyedReader:
+    """Enter such a map's replies into the records of a branch."""
+
+    def __init__(self, records: MapRecords, service: KeyedService) -> None:
+        self.records, self._service = records, service
+        self._language = records.options.language
+
+    def read(self, tool: str, arguments: Mapping[str, Any], reply: dict[str, Any]) -> str:
+        """Enter the records of a model's call; return the reply as the model reads it."""
+        places = self.add_places(reply, [])
+        lines = [f"{place_line(p, self._language)} | {lnglat(p['location'])}" for p in places]
+        return compacted(lines, None if lines else reply)
+
+    def add_places(self, reply: Mapping[str, Any], keywords: Sequence[str]) -> list[Place]:
+        """Enter the places of a reply; those that are too far are left out."""
+        rows = self._service.places(reply)[:_MOST_ENTERED]
+        return [place for row in rows if (place := self.records.add_place(row, keywords))]
+
+    def add_way(self, ways: Sequence[Way], mode: TravelMode, stops: Sequence[NamedStop]) -> Route:
+        """Enter a way over all stops, which is as long as its parts together."""
+        ends = [lnglat(at) for _, at in stops]
+        seconds = [way.duration_s for way in ways]
+        route = Route(
+            id=":".join([self._service.provider, mode, *ends]),
+            mode=mode,
+            origin=stops[0][0],
+            destination=" → ".join(name for name, _ in stops[1:]),
+            distance_m=sum(way.distance_m or 0 for way in ways),
+            duration_s=None if None in seconds else sum(filter(None, seconds)),
+            steps=[step for way in ways for step in way.steps],
+            url=self._service.way_link(mode, stops),
+            source="",
+            fetched_at="",
+            ends=[
+                Anchor(name=name, wgs84=wgs84_of(at), location=at)
+                for name, at in (stops[0], stops[-1])
+            ],
+        )
+        line = [point for way in ways for point in way.line]
+        if 1 < len(line) <= _LONGEST_LINE:
+            route["line"] = line
+        return self.records.add_route(route)
+
+
+class KeyedPrefetch(Prefetch):
+    """Make a fixed sequence of calls for each intent."""
+
+    def __init__(
+        self,
+        service: KeyedService,
+        task: MapTask,
+        query: str,
+        records: MapRecords,
+        call: BranchCalls,
+    ) -> None:
+        super().__init__(task, query, records, call)
+        self.avoids = service.avoids
+        self._service, self._reader = service, KeyedReader(records, service)
+        self._language = records.options.language
+
+    def _plans(self) -> Mapping[MapIntent, Callable[[], Awaitable[None]]]:
+        search, way = self._nearby, self._route
+        return {"nearby": search, "area": search, "poi": self._poi, "route": way, "distance": way}
+
+    async def _nearby(self) -> None:
+        name, at = await self._stop(self._place or self._city)
+        self._records.set_centre(name, at)
+        radius = self._task.get("radius_m") or DEFAULT_RADIUS_M
+        self._result.radius_m = min(radius, _MOST_RADIUS_M)
+        for word in self._keywords():
+            tool, arguments = self._service.around(at, word, self._language)
+            found = self._reader.add_places(await self._call(tool, arguments), [word])
+            self._note_search(word, name, len(found), self._result.radius_m)
+        if not self._result.places:
+            raise self._refused("no results", "map_no_results")
+
+    async def _poi(self) -> None:
+        name = self._place or next(iter(self._keywords()), None) or self._query
+        found = self._reader.add_places(await self._found(name), [name])
+        self._note_search(name, self._city or "", len(found))
+        if not found:
+            raise self._refused(f"{name}: not found", NOT_FOUND)
+
+    async def _route(self) -> None:
+        named = [self._task.get("origin"), *self._task.get("via", [])]
+        end = self._task.get("destination") or self._place
+        stops = [await self._stop(one_line_of(name)) for name in (*named, end)]
+        straight = sum(metres_apart(one[1], other[1]) for one, other in pairwise(stops))
+        usual: TravelMode = "walking" if straight < WALKABLE_M else "driving"
+        mode = self._task.get("mode") or usual
+        mode = mode if mode in self._service.modes else usual
+        avoid = self._task.get("avoid", []) if mode == "driving" else []
+        requests = [self._service.way(a[1], b[1], mode, avoid) for a, b in pairwise(stops)]
+        ways = [self._service.read_way(await self._call(*request)) for request in requests]
+        if any(way.distance_m is None for way in ways):
+            raise self._refused("no way between the two", "map_no_route")
+        self._reader.add_way(ways, mode, stops)
+
+    async def _stop(self, name: str | None) -> NamedStop:
+        """Return a place by its name, a position as it is, or where the person is."""
+        near = self._options.near
+        if near and (not name or means_here(name)):
+            return say("map.here", self._language), location_in(self._service.crs, near)
+        if not name:
+            raise self._no_place()
+        if point := parse_lnglat(name):
+            return name, Location(lng=point[0], lat=point[1], crs=self._service.crs)
+        rows = self._service.places(await self._found(name))
+        if not rows:
+            self._unknown_end = name
+            raise self._refused(f"{name}: not found", NOT_FOUND)
+        return name, rows[0]["location"]
+
+    async def _found(self, name: str) -> dict[str, Any]:
+        country = self._task.get("country")
+        return await self._call(*self._service.find(name, self._city, country, self._language))

@@ -1,0 +1,127 @@
+"""Know Mapbox's hosted map server: its tools, by the schemas it publishes, and its replies."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agent.core.errors import ProviderError, ProviderRefused
+from agent.core.outside import finite, objects, whole_or_none
+from agent.core.redaction import scrub
+from agent.evidence.types import AvoidedRoad, Crs, Location, Place, RouteStep, TravelMode
+from agent.mcp.keyed import Request, Way
+from agent.mcp.map_server import Catalogue, NamedStop
+from agent.mcp.osm.records import way_link
+from agent.mcp.records import Presentation, new_place, text_or_none
+from agent.texts import LANGUAGES, Language
+
+PROVIDER = "mapbox"
+PRESENTATION = Presentation(provider=PROVIDER, names=dict.fromkeys(LANGUAGES, "Mapbox"))
+_TEXT, _LIST, _POINT = {"type": "string"}, {"type": "array"}, {"type": "object"}
+_SEARCH, _WAY = "search_and_geocode_tool", "directions_tool"
+
+
+def _tool(name: str, what: str, needed: Sequence[str], **properties: Any) -> dict[str, Any]:
+    schema = {"type": "object", "properties": properties, "required": list(needed)}
+    return {"name": name, "description": what, "inputSchema": schema}
+
+
+CATALOGUE = Catalogue((
+    _tool(_SEARCH, "Find a place by its name or address, or kinds of places around a position",
+          ["q"], q=_TEXT, language=_TEXT, proximity=_POINT, country=_LIST, types=_LIST),
+    _tool(_WAY, "Plan a way over positions", ["coordinates"], coordinates=_LIST,
+          routing_profile=_TEXT, geometries=_TEXT, exclude=_TEXT),
+))  # fmt: skip
+_PROFILES: Mapping[TravelMode, str] = {
+    "driving": "mapbox/driving-traffic", "walking": "mapbox/walking", "bicycling": "mapbox/cycling",
+}  # fmt: skip
+_CLOSED = {"closed", "permanently_closed", "temporarily_closed"}
+_MOST_STEPS = 12
+
+
+def failure(tool: str, text: str) -> ProviderError:
+    """Return the error of a failed call: of a refused token, or of the question."""
+    said = scrub(text)[:300]
+    refused = any(word in said for word in ("401", "403", "Unauthorized", "Forbidden"))
+    code = "map_key_invalid" if refused else "map_bad_request"
+    return ProviderRefused(PROVIDER, f"{tool}: {said}", code=code)
+
+
+class MapboxService:
+    """Mapbox's tools, which take positions as objects."""
+
+    provider = PROVIDER
+    crs: Crs = "WGS-84"
+    avoids: frozenset[AvoidedRoad] = frozenset({"motorway", "toll", "ferry"})
+    modes: tuple[TravelMode, ...] = tuple(_PROFILES)
+
+    def find(self, name: str, city: str | None, country: str | None, language: Language) -> Request:
+        """Return what finds a place by its name or address."""
+        named = name if not city or city.casefold() in name.casefold() else f"{name}, {city}"
+        return _SEARCH, {"q": named, "language": language, "country": [country] if country else ""}
+
+    def around(self, at: Location, word: str, language: Language) -> Request:
+        """Return what finds a kind of place around a position."""
+        return _SEARCH, {"q": word, "language": language, "proximity": _point(at), "types": ["poi"]}
+
+    def way(
+        self, start: Location, end: Location, mode: TravelMode, avoid: Sequence[AvoidedRoad]
+    ) -> Request:
+        """Return what plans a way."""
+        ends = {"coordinates": [_point(start), _point(end)], "geometries": "geojson"}
+        return _WAY, {**ends, "routing_profile": _PROFILES[mode], "exclude": ",".join(avoid)}
+
+    def places(self, reply: Mapping[str, Any]) -> list[Place]:
+        """Return the places of a reply but those that are closed."""
+        return [place for row in objects(reply.get("features")) if (place := _place(row))]
+
+    def read_way(self, reply: Mapping[str, Any]) -> Way:
+        """Return the first way."""
+        way = next(iter(objects(reply.get("routes"))), {})
+        said = way.get("instructions")
+        steps = [
+            RouteStep(instruction=text, distance_m=None)
+            for each in (said if isinstance(said, list) else [])[:_MOST_STEPS]
+            if (text := text_or_none(each))
+        ]
+        shape = way.get("geometry")
+        points = shape.get("coordinates") if isinstance(shape, dict) else None
+        pairs = [_pair(point) for point in points] if isinstance(points, list) else []
+        metres, seconds = (whole_or_none(way.get(key)) for key in ("distance", "duration"))
+        return Way(metres, seconds or None, steps, [pair for pair in pairs if pair])
+
+    def way_link(self, mode: TravelMode, stops: Sequence[NamedStop]) -> str:
+        """Return a page of the way; Mapbox has none of its own."""
+        return way_link(mode, [at for _, at in stops])
+
+
+def _place(row: Mapping[str, Any]) -> Place | None:
+    shape, about = row.get("geometry"), row.get("properties")
+    at = _pair(shape.get("coordinates")) if isinstance(shape, dict) else None
+    known = about if isinstance(about, dict) else {}
+    name = text_or_none(known.get("name_preferred")) or text_or_none(known.get("name"))
+    if at is None or name is None or known.get("operational_status") in _CLOSED:
+        return None
+    context, kinds = known.get("context"), known.get("poi_category")
+    town = context.get("place") if isinstance(context, dict) else None
+    lng, lat = at
+    return new_place(
+        id=f"{PROVIDER}:{text_or_none(known.get('mapbox_id')) or f'{lng:.6f},{lat:.6f}'}",
+        name=name,
+        location=Location(lng=lng, lat=lat, crs="WGS-84"),
+        url=f"https://www.openstreetmap.org/?mlat={lat:.6f}&mlon={lng:.6f}#map=18/{lat:.6f}/{lng:.6f}",
+        address=text_or_none(known.get("full_address")),
+        category=text_or_none(kinds[0]) if isinstance(kinds, list) and kinds else None,
+        city=text_or_none(town.get("name")) if isinstance(town, dict) else None,
+    )
+
+
+def _pair(point: Any) -> list[float] | None:
+    """Return [lng, lat]; None of what is no position."""
+    numbers = [finite(each) for each in point[:2]] if isinstance(point, list) else []
+    lng, lat = (*numbers, None, None)[:2]
+    if lng is None or lat is None or abs(lng) > 180 or abs(lat) > 90:
+        return None
+    return [round(lng, 6), round(lat, 6)]
+
+
+def _point(at: Location) -> dict[str, float]:
+    return {"longitude": at["lng"], "latitude": at["lat"]}

@@ -1,0 +1,222 @@
+"""Tencent and Mapbox, by key, before stand-ins written from their published schemas."""
+
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, cast
+
+import pytest
+
+from agent.core.calls import Calls
+from agent.core.errors import ConfigurationError
+from agent.evidence.agreement import disagreement
+from agent.evidence.maps import valid_map_task
+from agent.evidence.types import MapTask, Place
+from agent.mcp.map import Maps, build_map_client
+from agent.mcp.map_server import MapServer
+from agent.mcp.records import MapOptions, MapResult, new_place
+from agent.mcp.servers import amap_server, map_names, mapbox_server, tencent_server
+from agent.sample.services.amap import AmapService
+from agent.sample.services.loopback import serve
+from agent.settings import Settings
+from agent.texts import say
+from tests.support.keyed_maps import KEY, Asked, mapbox_address, tencent, tencent_address
+from tests.support.map_fixtures import meter, script_fixture
+
+__all__ = ["script_fixture"]
+
+
+@asynccontextmanager
+async def asking(*entries: MapServer) -> AsyncIterator[Maps]:
+    maps = Maps([build_map_client(Settings(), Calls(), server=entry) for entry in entries])
+    try:
+        yield maps
+    finally:
+        await maps.aclose()
+
+
+@contextmanager
+def tencent_entry(asked: Asked, answer: Any = tencent, key: str = KEY) -> Iterator[MapServer]:
+    with tencent_address(asked, answer) as url:
+        yield tencent_server(Settings(tencent_map_key=key, tencent_mcp_url=url, amap_qps=1000))
+
+
+@contextmanager
+def mapbox_entry(asked: Asked) -> Iterator[MapServer]:
+    with mapbox_address(asked) as url:
+        yield mapbox_server(Settings(mapbox_access_token=KEY, mapbox_mcp_url=url))
+
+
+async def result_of(maps: Maps, task: Mapping[str, Any], language: Any = "zh") -> MapResult:
+    valid = cast(MapTask, {**task, **(valid_map_task(task) or {})})
+    options = MapOptions(prefix="a0", language=language)
+    return await maps.map_result(
+        valid, "q", options=options, meter=meter(), on_call=lambda call: None
+    )
+
+
+async def test_tencent_s_places_and_ways_are_records_of_its_own() -> None:
+    asked: Asked = []
+    with tencent_entry(asked) as entry:
+        async with asking(entry) as maps:
+            near = await result_of(
+                maps, {"intent": "nearby", "place": "王府井", "keywords": ["咖啡"], "country": "cn"}
+            )
+            ride = await result_of(
+                maps,
+                {"intent": "route", "origin": "东直门", "destination": "机场", "mode": "transit"},
+            )
+    [place] = near.places
+    assert (place["id"], place["name"], place["category"]) == ("tencent:t3", "咖啡一号", "咖啡厅")
+    assert place["location"] == {"lng": 116.412, "lat": 39.914, "crs": "GCJ-02"}
+    assert (place["distance_from"], near.provider, near.gaps) == ("王府井", "tencent", [])
+    assert [source["provider"] for source in near.sources] == ["腾讯地图"]
+    assert asked[1] == (
+        "placeSearchNearby",
+        {"location": "39.913800,116.411200", "keyword": "咖啡"},
+    )
+    [route] = ride.routes
+    assert (route["distance_m"], route["duration_s"]) == (27000, 3120)
+    assert route["steps"][0]["line"] == "机场线"
+    assert route["steps"][0]["stops"] == 3
+    assert route["line"][1] == pytest.approx([116.5971, 40.0788], abs=0.002)
+
+
+async def test_a_way_without_motorways_is_asked_of_the_map_whose_ways_can_leave_them_out() -> None:
+    asked: Asked = []
+    way = {"intent": "route", "origin": "东直门", "destination": "机场", "mode": "driving",
+           "country": "cn"}  # fmt: skip
+    amap = amap_server(Settings(amap_maps_api_key="k", amap_mcp_url="http://127.0.0.1:9/mcp"))
+    with tencent_entry(asked) as entry:
+        async with asking(amap, entry) as maps:
+            result = await result_of(maps, {**way, "avoid": ["motorway", "fog"]})
+            assert [one.provider for one in maps.covering("cn")] == ["amap", "tencent"]
+    assert (result.provider, result.gaps) == ("tencent", [])
+    assert asked[-1][1]["policy"] == "AVOID_HIGHWAY"
+    assert [route["distance_m"] for route in result.routes] == [31000]
+
+
+@pytest.mark.usefixtures("map_server_script")
+async def test_what_a_map_cannot_leave_out_is_told() -> None:
+    with serve(AmapService().app) as service:
+        async with asking(amap_server(Settings(amap_qps=1000), redirect=service.url)) as maps:
+            way = {"intent": "route", "origin": "天安门", "destination": "王府井"}
+            result = await result_of(maps, {**way, "mode": "driving", "avoid": ["motorway"]})
+    [gap] = result.gaps
+    unmet = say("map.unmet", "zh", wishes=say("map.avoid.motorway", "zh"), map="高德地图")
+    assert (gap["code"], gap["message"]) == ("map_unmet", unmet)
+
+
+async def test_a_status_in_a_good_reply_is_the_error_that_it_stands_for() -> None:
+    for answer, code in (
+        ({"status": 347, "message": "查询无结果"}, "map_place_not_found"),
+        ({"status": 190, "message": "无效的KEY"}, "map_key_invalid"),
+        ({"status": 121, "message": "此key每日调用量已达到上限"}, "map_quota_day"),
+        ({"status": 310, "message": "请求参数信息有误"}, "map_bad_request"),
+        ({"status": 0, "data": []}, "map_place_not_found"),
+        ({"status": 0, "data": "?"}, "map_place_not_found"),
+    ):
+        with tencent_entry([], lambda name, asked, answer=answer: answer) as entry:
+            async with asking(entry) as maps:
+                result = await result_of(maps, {"intent": "poi", "place": "没有"})
+        assert [gap["code"] for gap in result.gaps] == [code]
+
+
+async def test_mapbox_finds_places_and_ways_outside_china_and_none_in_it() -> None:
+    asked: Asked = []
+    with mapbox_entry(asked) as entry:
+        async with asking(entry) as maps:
+            near = await result_of(
+                maps,
+                {"intent": "nearby", "place": "Alexanderplatz", "keywords": ["cafe"],
+                 "country": "de"}, "de",
+            )  # fmt: skip
+            way = await result_of(
+                maps, {"intent": "route", "origin": "Alexanderplatz", "destination": "Café Eins",
+                       "mode": "driving", "avoid": ["toll", "ferry"]}, "en",
+            )  # fmt: skip
+            home = await result_of(maps, {"intent": "poi", "place": "故宫", "country": "cn"})
+            unknown = await result_of(maps, {"intent": "poi", "place": "Nowhere"}, "en")
+    assert [place["name"] for place in near.places] == ["Café Eins"], "the other one is closed"
+    assert near.places[0]["city"] == "Berlin"
+    assert near.places[0]["location"]["crs"] == "WGS-84"
+    assert [route["distance_m"] for route in way.routes] == [1234]
+    assert way.routes[0]["line"] == [[13.41, 52.52], [13.405, 52.521]]
+    assert asked[-2][1]["exclude"] == "toll,ferry"
+    assert [gap["code"] for gap in home.gaps] == ["map_not_covered"]
+    assert [gap["code"] for gap in unknown.gaps] == ["map_place_not_found"]
+
+
+async def test_without_a_key_nothing_is_sent_and_a_wrong_one_is_told() -> None:
+    asked: Asked = []
+    with tencent_entry(asked, key="wrong") as wrong:
+        for entry, code in ((tencent_server(Settings()), "map_key_missing"),
+                            (mapbox_server(Settings()), "map_key_missing"),
+                            (wrong, "map_key_invalid")):  # fmt: skip
+            async with asking(entry) as maps:
+                result = await result_of(maps, {"intent": "poi", "place": "王府井"})
+            assert [gap["code"] for gap in result.gaps] == [code]
+    assert not asked
+    assert map_names(Settings(map_servers="tencent, mapbox")) == ["tencent", "mapbox"]
+    with pytest.raises(ConfigurationError, match="mapbox"):
+        map_names(Settings(map_servers="baidu"))
+
+
+def record(provider: str, name: str, north_m: float = 0, hours: str | None = None) -> Place:
+    location = {"lng": 116.4, "lat": 39.9 + north_m / 111_195, "crs": "GCJ-02"}
+    return new_place(
+        id=f"{provider}:{name}{north_m}", name=name, location=cast(Any, location), url="",
+        open_time=hours,
+    )  # fmt: skip
+
+
+DAILY, SHORTER = "周一至周日 09:00-21:00", "周一至周日 10:00-18:00"
+
+
+@pytest.mark.parametrize(
+    ("own", "others", "told"),
+    [
+        (("老舍纪念馆", 0, None), [("老舍纪念馆", 120, None)], []),
+        (("老舍纪念馆", 0, None), [("老舍纪念馆", 350, None)], ["350"]),
+        (("老舍纪念馆", 0, None), [("北京老舍纪念馆", 30, None)], []),
+        (("老舍纪念馆", 0, DAILY), [("老舍纪念馆", 0, DAILY)], []),
+        (("老舍纪念馆", 0, DAILY), [("老舍纪念馆", 0, None)], []),
+        (("老舍纪念馆", 0, DAILY), [("老舍纪念馆", 0, SHORTER)], [DAILY, SHORTER]),
+        (("老舍纪念馆", 0, None), [("老舍纪念馆(暂停营业)", 20, None)], ["腾讯地图标为停业"]),
+        (("老舍纪念馆(暂停营业)", 0, None), [("老舍纪念馆", 20, None)], ["高德地图标为停业"]),
+        # Of a chain the next branch is another place, and so is a namesake in the next town.
+        (("肯德基", 0, None), [("肯德基", 400, None), ("肯德基", 900, None)], []),
+        (("海底捞(王府井店)", 0, None), [("海底捞(西单店)", 1500, None)], []),
+        (("老舍纪念馆", 0, None), [("老舍纪念馆", 9000, None)], []),
+        (("老舍纪念馆", 0, None), [("鲁迅博物馆", 10, None)], []),
+        (("老舍纪念馆", 0, None), [], []),
+    ],
+)
+def test_two_maps_that_tell_one_place_otherwise_are_told_in_one_sentence(
+    own: tuple[str, float, str | None],
+    others: list[tuple[str, float, str | None]],
+    told: list[str],
+) -> None:
+    said = disagreement(record("amap", *own), [record("tencent", *each) for each in others], "zh")
+    assert bool(said) == bool(told), said
+    assert all(words in said for words in told), said
+    assert not said or (said.count("高德地图") and said.count("腾讯地图"))
+
+
+@pytest.mark.usefixtures("map_server_script")
+async def test_a_place_that_the_second_map_places_elsewhere_is_told_with_the_records() -> None:
+    asked: Asked = []
+
+    def answer(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        place = {"id": "1", "title": arguments["keyword"], "location": {"lat": 39.93, "lng": 116.4}}
+        return {"status": 0, "data": [place]}
+
+    with serve(AmapService().app) as service, tencent_entry(asked, answer) as entry:
+        amap = amap_server(Settings(amap_qps=1000), redirect=service.url)
+        async with asking(amap, entry) as maps:
+            result = await result_of(maps, {"intent": "poi", "place": "故宫博物院", "city": "北京"})
+    assert result.provider == "amap"
+    assert [place["id"].partition(":")[0] for place in result.places] == ["amap"]
+    [gap] = result.gaps
+    assert (gap["provider"], gap["code"]) == ("tencent", "map_differs")
+    assert "故宫博物院" in gap["message"]
+    assert [name for name, _ in asked] == ["placeSuggestion"]
