@@ -15,6 +15,7 @@ from agent.evidence.outing.plan import (
 )
 from agent.evidence.outing.text import leg_text, outing_lines, outing_section
 from agent.evidence.types import Leg, Place, PlaceVerdict, Point
+from agent.nodes.plan_outing import coming_in
 from agent.texts import say
 from tests.support.rows import by_examples
 from tests.unit.export_samples import place as sample_place
@@ -290,3 +291,16 @@ def test_a_ride_names_its_lines_or_says_that_they_are_not_known():
     assert leg_text(named, "en") == "Transit (地铁1号线 → 7路) 1.9 km, 10 min"
     walk = Leg(**{**ride, "mode": "walking"})
     assert say("outing.line_unknown", "en") not in leg_text(walk, "en")
+
+
+def test_of_what_each_query_found_the_stop_that_is_least_out_of_the_way_comes_in():
+    """The first query's two came in, and nothing of the second's; a café two kilometres off."""
+    far = place(90, "远咖啡", "咖啡厅", source="a0-0")
+    between = place(2, "近咖啡", "咖啡厅", source="a0-1")
+    books = place(5, "书店", "书店", source="a1-0")
+    stops = [place(1, "甲", "景点"), place(3, "乙", "景点")]
+    assert coming_in([far, between, books], stops) == [between, books]
+    over = PlaceVerdict(constraint="max_cost", verdict="violated", field="cost", text="")
+    dear = Place(**{**between, "verdicts": [over]})
+    assert coming_in([far, dear, books], stops) == [far, books]
+    assert coming_in([dear], stops) == [dear]

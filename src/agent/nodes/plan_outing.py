@@ -17,7 +17,7 @@ from agent.core.budget import Meter
 from agent.core.processor import compute
 from agent.core.progress import Emit, event
 from agent.evidence.constraints import judged
-from agent.evidence.geo import location_in
+from agent.evidence.geo import location_in, metres_apart
 from agent.evidence.mentions import mentioned
 from agent.evidence.outing.plan import HERE, MOST_VISITS, Legs, impossible, is_stop, plan, used_legs
 from agent.evidence.outing.wish import settled
@@ -77,17 +77,36 @@ def _wish(turn: Turn, places: Sequence[Place], now: datetime) -> tuple[OutingWis
 
 def _candidates(state: OverallState) -> list[Place]:
     """Return the places of this turn, or of an earlier one, that are worth a stop of their own."""
-    if again := state["turn"].get("replans"):
+    turn = state["turn"]
+    demands, language = turn.get("constraints", {}), reader_language(turn)
+    if again := turn.get("replans"):
         earlier = (state.get("previous") or NO_PREVIOUS)["places"]
         places = [place for place in earlier if place["id"] in again]
-        # A stop that comes in: the best of what each query for it found.
         found = [one for one in distinct_places(state.get("places", [])) if one["id"] not in again]
-        places += [one for one in found if is_stop(one)][: len(state["query_list"])]
+        found = judged([one for one in found if is_stop(one)], demands, language)
+        places += coming_in(found, places)[: len(state["query_list"])]
     else:
         places = distinct_places(state.get("places", []))
-    turn = state["turn"]
-    checked = judged(places, turn.get("constraints", {}), reader_language(turn))
-    return [place for place in checked if is_stop(place)]
+    return [place for place in judged(places, demands, language) if is_stop(place)]
+
+
+def coming_in(found: Sequence[Place], stops: Sequence[Place]) -> list[Place]:
+    """Return the stops that come into a day: of what each query found what is least out of the way.
+
+    The way is from one stop to the next, over it. What fails a demand comes in where all do.
+    """
+    if not stops:
+        return list(found)
+
+    def out_of_the_way(place: Place) -> tuple[bool, float]:
+        fails = any(verdict["verdict"] == "violated" for verdict in place.get("verdicts", []))
+        ways = sorted(metres_apart(place["wgs84"], stop["wgs84"]) for stop in stops)
+        return fails, sum(ways[:2])
+
+    branches: dict[str, list[Place]] = {}
+    for place in found:
+        branches.setdefault(place["source"].partition("-")[0], []).append(place)
+    return [min(of_query, key=out_of_the_way) for of_query in branches.values()]
 
 
 def _wanted(state: OverallState, places: Sequence[Place]) -> frozenset[str]:
