@@ -69,8 +69,8 @@ def recordings() -> Mapping[str, tuple[Recording, ...]]:
     rows: dict[str, list[Recording]] = {}
     # `Path.iterdir` of Python 3.13 is a call that `langgraph dev` refuses on its loop: the first
     # question to a server in sample mode failed there.
-    for name in sorted(os.listdir(FOLDER)):
-        for line in (FOLDER / name).read_text(encoding="utf-8").splitlines():
+    for file in sorted(os.listdir(str(FOLDER))):
+        for line in (FOLDER / file).read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
             own = {name: row.pop(name) for name in ("task", "question")}
             when, after = row.pop("when", {}), tuple(sorted(row.pop("after", ())))
