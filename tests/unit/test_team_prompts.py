@@ -14,6 +14,7 @@ from agent.assistants.team_answer.analyze import (
     analysis_of,
     checked_requirement,
 )
+from agent.assistants.team_answer.answer_form import with_unit
 from agent.assistants.team_answer.evidence_view import evidence_view
 from agent.assistants.team_answer.format_answer import (
     calculation_section,
@@ -172,6 +173,40 @@ def test_a_repeated_calculation_is_shown_once_and_named_alike() -> None:
     assert section.count("```python") == 1, "a bare sum is a formula, no program"
     assert "Result: 45 16341 44.7401384012" in section
     assert section.endswith("**Calculation 2**\n\n9 × 5 = 45")
+
+
+def test_of_a_program_that_prints_its_sums_they_are_shown_once_and_no_code() -> None:
+    program = "v=(4*0.0836+100*0.0004)*2*24*30\nprint(f'4 × 0.0836 … = {v:.3f} USD')"
+    printed = "(4 × 0.0836 + 100 × 0.0004) × 2 × 720 = 539.136 USD"
+    again = "(4*0.0836+100*0.0004)*2*24*30"
+    pool = [
+        evidence("c0", asked=program, text=printed),
+        evidence("c1", asked=again, text="539.1360"),
+    ]
+    section = calculation_section(["c0", "c1"], pool, "en")
+    assert section == f"**Calculation 1**\n\n- {printed}"
+    labelled = "rent: 3 × 40 = 120\ntaxi: 2 × 15 = 30"
+    section = calculation_section(["c0"], [evidence("c0", asked="…", text=labelled)], "en")
+    assert section.splitlines()[2:] == ["- rent: 3 × 40 = 120", "- taxi: 2 × 15 = 30"]
+    bare = calculation_section(["c0"], [evidence("c0", asked="x = f(2)", text="x = 4")], "en")
+    assert "```python" in bare, "nothing else tells how it was worked out"
+
+
+@pytest.mark.parametrize(
+    ("answer", "text", "shown"),
+    [
+        ("539.136", "… × 720 = 539.136 US dollars (calculation 1).", "539.136 US dollars"),
+        ("0.102", "香港的单价为0.102美元。", "0.102美元"),
+        ("1,200", "It costs 1,200 euros.", "1,200 euros"),
+        ("3", "It is 3 km by road; 3 people went.", "3"),
+        ("1987", "It was opened in 1987.", "1987"),
+        ("3 km", "3 km", "3 km"),
+    ],
+)
+def test_a_bare_number_is_shown_with_the_unit_that_its_explanation_tells(
+    answer: str, text: str, shown: str
+) -> None:
+    assert with_unit(answer, text) == shown
 
 
 def test_a_calculation_that_does_not_lead_to_the_answer_is_not_shown() -> None:

@@ -85,6 +85,19 @@ def as_written(answer: str, text: str) -> str:
     return _DIGITS.sub(lambda match: written.get(match[0], match[0]), answer)
 
 
+def with_unit(answer: str, text: str) -> str:
+    """Return a bare number with the unit that it has in a text; one with several stays bare.
+
+    >>> with_unit("539.136", "(4 × 0.0836 + 0.04) × 2 × 720 = 539.136 US dollars")
+    '539.136 US dollars'
+    """
+    if not _NUMBER.fullmatch(answer):
+        return answer
+    value = Decimal(answer.replace(",", ""))
+    told = [each for each in figures(text) if each.kind and each.value == value]
+    return told[0].text if len({(each.kind, each.scale) for each in told}) == 1 else answer
+
+
 def _without_groups(text: str) -> str:
     """Return a bare number, or a number with its unit, without digit groups."""
     is_number = _NUMBER.fullmatch(text) or _WITH_UNIT.fullmatch(text)

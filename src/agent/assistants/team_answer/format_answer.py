@@ -4,6 +4,7 @@ Rules bring the answer into its form; a model is asked only where they see that 
 """
 
 import logging
+import re
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -26,6 +27,7 @@ from agent.assistants.team_answer.answer_form import (
     presentable,
     same_answer,
     unmet,
+    with_unit,
 )
 from agent.assistants.team_answer.documents import page_texts, with_documents
 from agent.assistants.team_answer.evidence_view import lookups
@@ -51,7 +53,7 @@ from agent.configuration import Configuration
 from agent.core.progress import event
 from agent.core.strings import cut_to_tokens
 from agent.evidence.citations import cited_ids, inert
-from agent.evidence.claims.formulas import grouped, written_sum
+from agent.evidence.claims.formulas import grouped, is_sum, written_sum
 from agent.evidence.markdown import fenced
 from agent.evidence.queries import clean_text
 from agent.evidence.records import HOME_MAP, owners
@@ -121,16 +123,25 @@ def calculation_section(
 
 
 def _calculation(number: int, evidence: ToolEvidence, language: Language) -> str:
-    """Return a program with its result; of a bare sum the formula alone."""
+    """Return the sums that were worked out; a program only where its result shows none."""
     head = say("team_answer.answer.calculated", language, number=str(number))
     program, text = evidence["asked"].strip(), inert(rounded(evidence["text"])[:_RESULT])
     if formula := written_sum(program):
         return f"{head}\n\n{formula} = {grouped(text.strip())}"
+    if printed := _printed_sums(rounded(evidence["text"])):
+        return "\n".join([head, "", *printed])
     lines = program[:_SHOWN_CHARACTERS].rstrip().splitlines()[:_SHOWN_LINES]
     if "\n".join(lines) != program:
         lines.append(say("team_answer.answer.cut", language))
     result = say("team_answer.answer.result", language, text=text)
     return "\n".join([head, "", fenced("\n".join(lines), "python"), "", result])
+
+
+def _printed_sums(result: str) -> list[str]:
+    """Return the lines of a result as a list, if each shows how its value was worked out."""
+    lines = [line.strip() for line in result.splitlines() if line.strip()]
+    shown = all("=" in line and is_sum(re.split("[:：=]", line)[-2]) for line in lines)
+    return [f"- {inert(line[:_RESULT])}" for line in lines[:_SHOWN_LINES]] if shown else []
 
 
 async def format_answer(
@@ -144,7 +155,7 @@ async def format_answer(
         refuse_if_all_failed(gaps, draft.language)
     answer, final = await _in_both_forms(state, draft)
     outcome: AnswerOutcome = (state.get("outcome") or "answer") if final else "not_found"
-    title = headline(answer, outcome, draft.language)
+    title = headline(_measured(answer, state), outcome, draft.language)
     for words in _own(state, title):
         draft.by_code(words)
     verified = bool(final) and state.get("verified", False)
@@ -313,7 +324,7 @@ def _all_failed(state: TeamState) -> bool:
 def _body(draft: Draft, state: TeamState, answer: str, outcome: AnswerOutcome) -> Iterator[str]:
     """Yield the answer in the form people read, and what it rests on."""
     language = draft.language
-    yield headline(answer, outcome, language)
+    yield headline(_measured(answer, state), outcome, language)
     for remark in _remarks(state, language) if answer else []:
         yield f"\n\n{remark}"
     if explanation := state.get("explanation", ""):
@@ -321,6 +332,12 @@ def _body(draft: Draft, state: TeamState, answer: str, outcome: AnswerOutcome) -
         yield "\n\n" + (draft.clean(explanation) + draft.rest()).strip()
     if markers := _uncited_gap(state, explanation):
         yield "\n\n" + draft.cited(say("team_answer.answer.rests_on", language) + markers)
+
+
+def _measured(answer: str, state: TeamState) -> str:
+    """Return a bare number with its unit as the explanation tells it, where no form is asked."""
+    is_free = not state["analysis"]["format_requirement"]
+    return with_unit(answer, state.get("explanation", "")) if is_free else answer
 
 
 def _remarks(state: TeamState, language: Language) -> list[str]:

@@ -268,9 +268,13 @@ def _repeats(calculation: ToolEvidence, other: ToolEvidence) -> bool:
     """Return True if the other one has every number of this program and of its result."""
     if calculation["id"] == other["id"]:
         return True
-    program, result = (set(_NUMBER.findall(calculation[key])) for key in ("asked", "text"))
-    has_all = program <= set(_NUMBER.findall(other["asked"]))
-    return bool(result) and has_all and result <= set(_NUMBER.findall(other["text"]))
+    program, result = (_values(calculation[key]) for key in ("asked", "text"))
+    return bool(result) and program <= _values(other["asked"]) and result <= _values(other["text"])
+
+
+def _values(text: str) -> set[Decimal]:
+    """Return the numbers of a text: 539.1360 is 539.136."""
+    return {Decimal(number).normalize() for number in _NUMBER.findall(text)}
 
 
 def rounded(text: str) -> str:
