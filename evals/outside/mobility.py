@@ -98,8 +98,10 @@ def _drops(scenario: str, proposal: Mapping[str, Any] | None, task: MapTask | No
     """
     if proposal is None and (task is None or task.get("by_rules")):
         return False
-    kept = {*(task.get("wishes", []) if task else []), *(task.get("via", []) if task else [])}
-    stated = {*(proposal or {}).get("wishes", []), *(proposal or {}).get("via", [])}
+    kept, stated = (
+        {word for part in ("wishes", "via", "avoid") for word in (one or {}).get(part, [])}
+        for one in (task, proposal)
+    )
     return bool(stated - kept) or (scenario in _WISHFUL and not kept)
 
 

@@ -434,6 +434,17 @@ def test_a_way_by_the_map_is_a_line_and_never_the_map_s_reply() -> None:
     assert "北京站 → 北京南站" in map_section([way], names, "zh")
 
 
+def test_the_map_whose_tool_was_called_is_named() -> None:
+    called = ("directionDriving", "directions_tool", "osm_route", "maps_geo")
+    used = [
+        evidence(f"a{n}", kind="map", tool=t, asked=f"{t} from=1,2", text="{}")
+        for n, t in enumerate(called)
+    ]
+    head = map_section(used, {}, "en").splitlines()[0]
+    named = [head.index(name) for name in ("Tencent", "Mapbox", "(ODbL)", "Amap")]
+    assert named == sorted(named)
+
+
 def test_a_measurement_is_told_once_between_the_names_of_its_points() -> None:
     points = "origins=116.397477,39.908692, destination=116.397029,39.917839, type=0"
     measured = [

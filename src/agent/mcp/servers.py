@@ -276,6 +276,16 @@ SERVERS: dict[str, Callable[..., MapServer]] = {
     mapbox.PROVIDER: mapbox_server,
 }
 """By provider; the name stands in ids, errors, gaps and keys of requests."""
+_CATALOGUES = {
+    osm_tools.PROVIDER: osm_tools.CATALOGUE,
+    tencent.PROVIDER: tencent.CATALOGUE,
+    mapbox.PROVIDER: mapbox.CATALOGUE,
+}
+
+
+def map_of_tool(name: str) -> str:
+    """Return the map that a tool is of; Amap of any other."""
+    return next((one for one, tools in _CATALOGUES.items() if name in tools.names), PROVIDER)
 
 
 def map_names(settings: Settings) -> list[str]:

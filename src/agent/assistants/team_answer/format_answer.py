@@ -56,8 +56,9 @@ from agent.evidence.citations import cited_ids, inert
 from agent.evidence.claims.formulas import grouped, is_sum, written_sum
 from agent.evidence.markdown import fenced
 from agent.evidence.queries import clean_text
-from agent.evidence.records import HOME_MAP, owners
+from agent.evidence.records import owners
 from agent.evidence.types import Gap
+from agent.mcp.servers import map_of_tool
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import task_prompt
 from agent.state import reader_language
@@ -109,7 +110,7 @@ def _plain_words(evidence: ToolEvidence) -> str:
 def map_section(used: Sequence[ToolEvidence], names: Mapping[str, str], language: Language) -> str:
     """Return the map's measurements that an answer rests on, each once."""
     lines = dict.fromkeys(f"- {inert(measurement(e, names, language)[:_RESULT])}" for e in used)
-    maps = dict.fromkeys("osm" if e["tool"].startswith("osm_") else HOME_MAP for e in used)
+    maps = dict.fromkeys(map_of_tool(e["tool"]) for e in used)
     title = say("team_answer.answer.on_map", language, maps=owners(maps, language))
     return "\n".join([title, *lines]) if lines else ""
 
