@@ -20,7 +20,7 @@ from agent.evidence.records import (
     weather_texts,
     with_days_asked,
 )
-from agent.evidence.types import Place, Source, Weather, WeatherDay
+from agent.evidence.types import Place, PlaceVerdict, Source, Weather, WeatherDay
 from agent.export.markdown import place_table
 from agent.texts import Language
 from tests.support.rows import by_examples
@@ -86,7 +86,12 @@ def test_a_place_that_was_looked_for_at_two_places_says_how_far_it_is_from_each(
 
 
 def found(id: str, keyword: str, lng: float) -> Place:
-    at: Any = {"keywords": [keyword], "wgs84": {"lng": lng, "lat": 30.24}, "source": id}
+    at: Any = {
+        "keywords": [keyword],
+        "category": keyword,
+        "wgs84": {"lng": lng, "lat": 30.24},
+        "source": id,
+    }
     return Place(**{**place(), "id": f"amap:{id}", "name": id, **at, "distance_from": "西湖"})
 
 
@@ -97,6 +102,23 @@ def test_of_two_kinds_asked_for_each_place_says_how_far_the_nearest_of_the_other
     assert there["further"] == [{"origin": "a1-0", "metres": 961}]
     assert "further" not in elsewhere
     assert with_nearest([park, car_park, café])[0]["further"][0]["origin"] == "a2-0"
+
+
+def test_a_place_that_no_word_found_is_of_the_kind_that_its_search_was_for() -> None:
+    """Only a map's first hits name its words: three searches for restaurants were three kinds."""
+    first, second = found("a0-0", "餐厅", 120.15), found("a0-1", "餐厅", 120.151)
+    unnamed = Place(**{**found("a1-0", "", 120.152), "keywords": []})
+    assert with_nearest([first, second, unnamed]) == [first, second, unnamed]
+    park, shown = found("a2-0", "公园", 120.153), Place(**{**second, "keywords": []})
+    assert with_nearest([first, shown, park])[1]["further"][0]["origin"] == "a2-0"
+
+
+def test_nothing_is_told_to_be_near_to_what_fails() -> None:
+    over = PlaceVerdict(constraint="max_cost", verdict="violated", field="cost", text="")
+    dear = Place(**{**found("a1-0", "餐厅", 120.1505), "verdicts": [over]})
+    park, lunch = found("a0-0", "公园", 120.15), found("a1-1", "餐厅", 120.16)
+    street = Place(**{**found("a1-2", "餐厅", 120.1501), "category": "步行街"})
+    assert with_nearest([park, dear, street, lunch])[0]["further"][0]["origin"] == "a1-1"
 
 
 def test_places_of_one_kind_or_of_one_search_tell_no_distance_between_them() -> None:

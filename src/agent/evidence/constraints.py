@@ -4,7 +4,7 @@ Nothing is guessed: a field that is empty or cannot be read gives `unknown`.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, cast, get_args
 
@@ -446,17 +446,20 @@ def _is_of_kind(place: Place, kind: PlaceKind | None, language: Language) -> Pla
 
 
 def is_of_no_kind_searched(place: Place) -> bool:
-    """Return whether a place is of none of the kinds that the searches which found it were for.
+    """Return whether a place is of none of the kinds that the searches which found it were for."""
+    searched = kinds_searched(place)
+    return bool(searched) and is_of_none(place, searched)
+
+
+def is_of_none(place: Place, kinds: Collection[PlaceKind | None]) -> bool:
+    """Return whether a place is of none of these kinds.
 
     A search for 美食 finds a street, one for sights a car park.
     """
-    searched = kinds_searched(place)
-    if not searched:
-        return False
-    verdicts = [kind and _is_of_kind(place, kind, "en") for kind in searched]
+    verdicts = [kind and _is_of_kind(place, kind, "en") for kind in kinds]
     other = [verdict and verdict["verdict"] == "violated" for verdict in verdicts]
     is_parking = bool(re.search(_KINDS["parking"], place["category"] or ""))
-    return all(other) or (is_parking and "parking" not in searched)
+    return all(other) or (is_parking and "parking" not in kinds)
 
 
 def kinds_searched(place: Place) -> set[PlaceKind | None]:

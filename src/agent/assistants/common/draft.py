@@ -109,8 +109,8 @@ class Draft:
         self.late = asyncio.Event()
         """Set once the reader has waited long enough for the check."""
         self.body = ""
-        places = with_nearest(distinct_places(state.get("places", [])))
-        self.places = judged(places, self.turn.get("constraints", {}), self.language)
+        places = distinct_places(state.get("places", []))
+        self.places = with_nearest(judged(places, self.turn.get("constraints", {}), self.language))
         self.conclude: Callable[[Checked], Checked] = lambda checked: checked
         """What an assistant makes of the message by what its check came to."""
         self.gaps: list[Gap] = [*state.get("gaps", []), *model_gaps(self.turn)]

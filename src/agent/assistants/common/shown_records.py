@@ -4,7 +4,11 @@ import asyncio
 import itertools
 from collections.abc import Sequence
 
-from agent.evidence.constraints import is_of_no_kind_searched, kinds_searched
+from agent.evidence.constraints import (
+    is_of_no_kind_searched,
+    is_of_none,
+    kinds_searched,
+)
 from agent.evidence.geo import metres_apart
 from agent.evidence.language import days_named
 from agent.evidence.mentions import mentioned, source_ids
@@ -14,12 +18,12 @@ from agent.evidence.records import (
     with_days_asked,
     with_pinyin,
 )
-from agent.evidence.types import Anchor, Distance, Place, Source, Weather
+from agent.evidence.types import Anchor, Distance, Place, PlaceKind, Source, Weather
 from agent.evidence.zones import CHINA, day_there, with_zone, zone_named
 from agent.state import Turn
 from agent.texts import Language, is_chinese
 
-_BESIDE_M = 3000
+_BESIDE_M = 2000
 """As far as one looks for a car park or a café beside something else."""
 
 
@@ -132,26 +136,35 @@ def with_nearest(places: Sequence[Place]) -> list[Place]:
     """Return the places with how far it is from each to the nearest of another kind asked for.
 
     A park with a car park, a café by the museum: two searches found them, apart from each other.
+    What fails a demand, or is of another kind than its search was for, is no place to be near to.
     """
-    beside = [_nearest(place, places) for place in places]
-    return [
-        Place(**{**place, "further": [*place.get("further", []), near]}) if near else place
-        for place, near in zip(places, beside, strict=True)
+    kinds: dict[str, set[PlaceKind | None]] = {}
+    for place in places:
+        for branch in _branches(place):
+            kinds.setdefault(branch, set()).update(kinds_searched(place))
+    sought = [set().union(*(kinds[branch] for branch in _branches(place))) for place in places]
+    fit = [
+        all(v["verdict"] != "violated" for v in place.get("verdicts", []))
+        and not is_of_none(place, its)
+        for place, its in zip(places, sought, strict=True)
     ]
+    found = list[Place]()
+    for place, own in zip(places, sought, strict=True):
+        others = [
+            (metres_apart(place["wgs84"], other["wgs84"]), other["name"])
+            for other, its, fits in zip(places, sought, fit, strict=True)
+            if fits and _are_other_kinds(own, its) and other["name"] != place["distance_from"]
+        ]
+        metres, name = min(others, default=(_BESIDE_M + 1, ""))
+        near = [Distance(origin=name, metres=round(metres))] if metres <= _BESIDE_M else []
+        further = [*place.get("further", []), *near]
+        found.append(Place(**{**place, "further": further}) if near else place)
+    return found
 
 
-def _nearest(place: Place, places: Sequence[Place]) -> Distance | None:
-    kinds, branches = kinds_searched(place), _branches(place)
-    others = [
-        (metres_apart(place["wgs84"], other["wgs84"]), other["name"])
-        for other in places
-        if kinds.isdisjoint(searched := kinds_searched(other))
-        and {*kinds, *searched} - {None}
-        and branches.isdisjoint(_branches(other))
-        and other["name"] != place["distance_from"]
-    ]
-    metres, name = min(others, default=(_BESIDE_M + 1, ""))
-    return Distance(origin=name, metres=round(metres)) if metres <= _BESIDE_M else None
+def _are_other_kinds(own: set[PlaceKind | None], its: set[PlaceKind | None]) -> bool:
+    """Return whether two searches were for different kinds; one of them has to be known."""
+    return bool(own and its and (own | its) - {None}) and own.isdisjoint(its)
 
 
 def _branches(place: Place) -> set[str]:
