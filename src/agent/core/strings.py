@@ -22,6 +22,16 @@ def has_han(text: str) -> bool:
     return any("\u3400" <= char <= "\u9fff" for char in text)
 
 
+def letters_of(text: str) -> str:
+    """Return the letters and digits of a text, folded: what two ways to write a name share."""
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
+
+
+def is_table_rule(line: str) -> bool:
+    """Return whether a line is the rule under the head of a table: `| --- | :-: |`."""
+    return "-" in line and "|" in line and not line.strip("|:- \t")
+
+
 def word_set(text: str) -> frozenset[str]:
     """Return the words between the blanks of a list of words."""
     return frozenset(text.split())

@@ -184,12 +184,12 @@ def _stem(word: str) -> str:
     return word
 
 
-_DAY_WORDS = (
-    (re.compile(r"大后天"), 3),
-    (re.compile(r"(?<!大)后天|\bday after tomorrow\b", re.IGNORECASE), 2),
-    (re.compile(r"明[天日早晚]|(?<!after )\btomorrow\b", re.IGNORECASE), 1),
-    (re.compile(r"今[天日晚早]|现在|\b(?:today|tonight|now)\b", re.IGNORECASE), 0),
+_DAY_WORD = re.compile(
+    r"(?P<today>今[天日晚早]|现在|\b(?:today|tonight|now)\b)|(?P<tomorrow>明[天日早晚]|\btomorrow\b)"
+    r"|(?P<after>后天|\bday after tomorrow\b)|(?P<third>大后天)",
+    re.IGNORECASE,
 )
+_DAYS_ON = {"today": 0, "tomorrow": 1, "after": 2, "third": 3}
 _WEEKEND = re.compile(r"(下)?(?:个)?周末|\b(next )?weekend\b", re.IGNORECASE)
 _NAMED_DAY = re.compile(
     r"(下)?个?(?:周|星期|礼拜)([一二三四五六日天])"
@@ -215,7 +215,9 @@ def days_named(question: str, today: str) -> list[str]:
     except ValueError:
         return []
     monday = now - timedelta(days=now.weekday())
-    days = [now + timedelta(days=n) for words, n in _DAY_WORDS if words.search(question)]
+    days = [
+        now + timedelta(days=_DAYS_ON[str(word.lastgroup)]) for word in _DAY_WORD.finditer(question)
+    ]
     for weekend in _WEEKEND.finditer(question):
         week = monday + timedelta(days=7 if weekend[1] or weekend[2] else 0)
         days += [day for n in (5, 6) if (day := week + timedelta(days=n)) >= now]

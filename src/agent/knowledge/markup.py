@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from agent.core.patterns import Linear, piece
+from agent.core.strings import is_table_rule
 from agent.knowledge.split import SIZE, Block
 
 MAX_HEADING = 200
 _ATX = Linear(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
 _SETEXT = re.compile(r" {0,3}(=+|-+)\s*$")
 _FENCE = re.compile(r" {0,3}(```+|~~~+)")
-_RULE_OF_TABLE = re.compile(r"\s*+(?:\|\s*+)?:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+\|?\s*$")
 _FRONT = re.compile(r"\A---[^\S\n]*\n(.*?)\n(?:---|\.\.\.)[^\S\n]*(?:\n|\Z)", re.DOTALL)
 _FRONT_TITLE = re.compile(r"^title\s*:\s*[\"']?(.+?)[\"']?\s*$", re.MULTILINE | re.IGNORECASE)
 _COMMENT = Linear(r"(?s)<!--.*?-->")
@@ -84,7 +84,7 @@ def _construct(lines: Sequence[str], at: int, waiting: list[str]) -> tuple[int, 
         while end < len(lines) and not lines[end].lstrip().startswith(match[1]):
             end += 1
         return end + 1 - at, [Block("\n".join(lines[at + 1 : end]))]
-    if "|" in line and at + 1 < len(lines) and _is_rule(lines[at + 1]):
+    if "|" in line and at + 1 < len(lines) and is_table_rule(lines[at + 1]):
         end = at + 2
         while end < len(lines) and "|" in lines[end]:
             end += 1
@@ -97,10 +97,6 @@ def _inner(pattern: Linear, text: str) -> list[str]:
     return [match[1] for match in pattern.finditer(text)]
 
 
-def _is_rule(line: str) -> bool:
-    return "-" in line and "|" in line and _RULE_OF_TABLE.match(line) is not None
-
-
 def _heading(text: str, level: int) -> list[Block]:
     plain = " ".join(_plain(text).split()).strip("*_ ")[:MAX_HEADING]
     return [Block(plain, level)] if plain else []
@@ -108,7 +104,7 @@ def _heading(text: str, level: int) -> list[Block]:
 
 def _paragraph(lines: Sequence[str]) -> Iterator[Block]:
     text = _plain("\n".join(lines)).strip()
-    if text and not re.fullmatch(r"[\s*_-]+", text):
+    if text.strip("*_- \n\t"):
         yield Block(text)
 
 

@@ -21,7 +21,6 @@ _CHARACTER = re.compile(f"[{_CHARACTERS}]")
 _FIRST_CHARACTER = "\u2e80"
 _GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
 _PART = re.compile(r"\d+(?:\.\d+)*|[^\W\d_]+|[^\W_]")
-_JOINT = re.compile(r"[-.,'’]+")
 _WIDE_COMMA = "\uff0c"
 _MOST_PARTS = 4
 """A piece that changes between letters and digits more often is an identifier: whole only."""

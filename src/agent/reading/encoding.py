@@ -42,10 +42,10 @@ _LEAST = 0.5
 _CHUNK = 1 << 20
 _HEAD = 4096
 _SAMPLE = 1 << 16
-_BOUNDARY = re.compile(rb"[\x00-\x2f]")
+_BOUNDARY = bytes(range(0x30))
 """Bytes that are no part of another character in any encoding but UTF-16."""
-_BINARY = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f]")
-_HIGH = re.compile(rb"[\x80-\xff]")
+_BINARY = bytes({*range(1, 0x20)} - {*b"\t\n\v\f\r\x1b"})
+_HIGH = bytes(range(0x80, 0x100))
 _ALONE = re.compile(rb"(?<![\x80-\xff])[\x80-\xff](?![\x80-\xff])")
 _ACCENTED_WORD = re.compile("[^\x00-\x7f]{4,}")
 _PUNCTUATION = "·…—“”‘’"
@@ -77,7 +77,7 @@ def encoding_of(body: bytes) -> Encoding:
     sample = _telling(body)
     if not sample or _is_utf8(sample):
         head = body[:_SAMPLE]
-        if len(_BINARY.findall(head)) > _FEW * len(head) or head.count(0) > _SLIPS * len(head):
+        if _count(head, _BINARY) > _FEW * len(head) or head.count(0) > _SLIPS * len(head):
             raise UnknownEncoding
         return Encoding("utf-8")
     return _guess(sample)
@@ -122,7 +122,7 @@ def _telling(body: bytes) -> bytes:
     sample = b"".join(lines)
     if len(sample) <= _SAMPLE and len(body) < _CHUNK:
         return sample
-    cuts = [match.end() for match in _BOUNDARY.finditer(sample[:_SAMPLE])]
+    cuts = [at + 1 for at, byte in enumerate(sample[:_SAMPLE]) if byte in _BOUNDARY]
     inner = sample[cuts[0] : cuts[-1]] if cuts else b""
     return sample[:_SAMPLE] if _is_plain(inner) else inner
 
@@ -148,7 +148,7 @@ def _guess(sample: bytes) -> Encoding:
             same_text = match.could_be_from_charset
             worth.update(dict.fromkeys(same_text, _worth(match)))
     best = max(possible, key=lambda codec: worth.get(codec, 0.0))
-    if worth.get(best, 0.0) < _LEAST and (not _has_accents(sample) or _BINARY.search(sample)):
+    if worth.get(best, 0.0) < _LEAST and (not _has_accents(sample) or _count(sample, _BINARY)):
         raise UnknownEncoding
     return Encoding(best, _GUESSED[best][0])
 
@@ -164,8 +164,12 @@ def _has_accents(sample: bytes) -> bool:
 
     Shift_JIS and Big5 may take such a byte and the ASCII letter after it for one character.
     """
-    high = len(_HIGH.findall(sample))
+    high = _count(sample, _HIGH)
     return len(_ALONE.findall(sample)) > high / 2 and high < 0.3 * len(sample)
+
+
+def _count(body: bytes, kinds: bytes) -> int:
+    return len(body) - len(body.translate(None, kinds))
 
 
 def _worth(match: "CharsetMatch") -> float:

@@ -12,8 +12,7 @@ BROKEN = (ValueError, KeyError, TypeError, AttributeError, IndexError, OSError, 
 """Errors besides PyPdfError that a broken PDF makes the parser raise."""
 _MOST = 256 << 20
 """Bytes of a file that is mended: it is held in memory whole."""
-_PAGE = re.compile(rb"/Type\s{0,9}/Page(?![A-Za-z])")
-_CATALOG = re.compile(rb"/Type\s{0,9}/Catalog(?![A-Za-z])")
+_TYPE = re.compile(rb"/Type\s{0,9}/(Page|Catalog)(?![A-Za-z])")
 _ENCRYPTION = re.compile(rb"/Filter\s{0,9}/Standard|/Encrypt")
 _OBJECT = re.compile(rb"(?<!\d)(\d{1,7})\s{1,9}(\d{1,5})\s{1,9}obj(?![a-z])")
 
@@ -49,11 +48,11 @@ def _ending(body: bytes) -> bytes:
 
     The file's own list of pages is used where its catalog is there and was not cut off.
     """
-    objects = list(_objects(body))
-    root = next((number for number, text in reversed(objects) if _CATALOG.search(text)), None)
+    objects = [(number, set(_TYPE.findall(text))) for number, text in _objects(body)]
+    root = next((number for number, types in reversed(objects) if b"Catalog" in types), None)
     if root is None:
         free = max((number for number, _ in objects), default=0) + 1
-        pages = [number for number, text in objects if _PAGE.search(text)]
+        pages = [number for number, types in objects if b"Page" in types]
         kids = b" ".join(b"%d 0 R" % number for number in dict.fromkeys(pages))
         tree = b"\nendobj\n%d 0 obj\n<</Type /Catalog /Pages %d 0 R>>\nendobj\n%d 0 obj\n" % (
             free, free + 1, free + 1,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Protocol, TypeVar
 
-from agent.core.strings import has_han
+from agent.core.strings import has_han, letters_of
 from agent.evidence.geo import distance_m
 from agent.knowledge.terms import query_terms, terms
 from agent.sample.records import (
@@ -18,7 +18,6 @@ from agent.sample.records import (
     SamplePage,
     SamplePlace,
     has,
-    key,
     load_sample,
     phrase,
 )
@@ -63,11 +62,11 @@ def places_in(city: str | None, keywords: str = "") -> list[SamplePlace]:
 
 def find_city(text: str) -> City | None:
     """Return the city of a name (zh, en), an adcode, a citycode or a district."""
-    name_key = key(text)
+    name_key = letters_of(text)
     for city in load_sample().cities:
         keys = {city.adcode, city.citycode, *(d.adcode for d in city.districts)}
-        keys |= {key(name) for name in _admin_names(city)}
-        rests = {name_key.removeprefix(key(name)) for name in _names_of(city)}
+        keys |= {letters_of(name) for name in _admin_names(city)}
+        rests = {name_key.removeprefix(letters_of(name)) for name in _names_of(city)}
         if name_key and (name_key in keys or rests & keys):
             return city
     return None
@@ -82,7 +81,7 @@ def find_anchor(text: str, city: str | None = None) -> NamedSpot | None:
     home = find_city(city) if city else None
     if city and not home:
         return None
-    readings = _without_admin_names(key(_ENGLISH_FILLER.sub(" ", text)))
+    readings = _without_admin_names(letters_of(_ENGLISH_FILLER.sub(" ", text)))
     for anchor in _candidates(readings):
         if not home or anchor.city == home.name:
             return anchor
@@ -186,8 +185,8 @@ def _has_most(place: SamplePlace, word: str) -> bool:
 def _without_admin_names(text: str) -> list[str]:
     """Return the text, then with each province, city or district name in front taken off."""
     cities = load_sample().cities
-    admin = {key(name) for city in cities for name in _admin_names(city)}
-    admin |= {key(city.province) for city in cities}
+    admin = {letters_of(name) for city in cities for name in _admin_names(city)}
+    admin |= {letters_of(city.province) for city in cities}
     readings = [text]
     while front := max((n for n in admin if readings[-1].startswith(n)), key=len, default=""):
         readings.append(readings[-1][len(front) :])
@@ -216,7 +215,7 @@ def _anchor_index() -> dict[str, list[NamedSpot]]:
     index: dict[str, list[NamedSpot]] = {}
     for spot in spots:
         for name in _names_of(spot):
-            index.setdefault(key(_ENGLISH_FILLER.sub(" ", name)), []).append(spot)
+            index.setdefault(letters_of(_ENGLISH_FILLER.sub(" ", name)), []).append(spot)
     return index
 
 

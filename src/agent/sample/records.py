@@ -20,11 +20,6 @@ def phrase(text: str) -> str:
     return " ".join(_LATIN_WORD.sub(lambda match: _stem(match[0]), folded).split())
 
 
-def key(text: str) -> str:
-    """Return letters and digits only, folded: what names are compared by."""
-    return "".join(char for char in _fold(text) if char.isalnum())
-
-
 def has(words: str, part: str) -> bool:
     """Tell whether the normal form `part` is in `words`; Latin text only as whole words."""
     if not part:

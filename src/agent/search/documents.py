@@ -187,7 +187,7 @@ def passage(text: Any, limit: int = MAX_TEXT) -> str:
 
 def doi_of(value: Any) -> str | None:
     """Return a DOI without its address, in lower case."""
-    bare = _DOI.sub("", value.strip()).lower() if isinstance(value, str) else ""
+    bare = _DOI.sub("", value.strip()).casefold() if isinstance(value, str) else ""
     return (
         bare if bare.startswith("10.") and "/" in bare and not any(map(str.isspace, bare)) else None
     )

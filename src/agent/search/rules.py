@@ -61,12 +61,14 @@ class SearchRules:
 
 
 ANY = SearchRules()
-_ISO = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
-_CHINESE = re.compile(r"(\d{4})\s*年\s*(\d{1,2})\s*月\s*(\d{1,2})\s*日")
+_DAY = re.compile(r"(\d{4})\s*[-/.年]\s*(\d{1,2})\s*[-/.月]\s*(\d{1,2})(?!\d)")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = rf"({'|'.join(_MONTHS)})[a-z]*\.?"
-_AMERICAN = re.compile(rf"\b{_MONTH}\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+(\d{{4}})\b", re.IGNORECASE)
-_BRITISH = re.compile(rf"\b(\d{{1,2}})\s+{_MONTH},?\s+(\d{{4}})\b", re.IGNORECASE)
+_NAMED_DAY = re.compile(
+    rf"\b(?:(\d{{1,2}})\s+{_MONTH}|{_MONTH}\s+(\d{{1,2}})(?:st|nd|rd|th)?),?\s+(\d{{4}})\b",
+    re.IGNORECASE,
+)
+"""28 November 2026, or November 28th, 2026."""
 _AGO = re.compile(
     r"(?<!\d)(\d{1,6})\s*(?:(?P<day>days?|天|日)|(?P<week>weeks?|周|星期)|(?P<month>months?|个?月)"
     r"|(?P<year>years?|年)|(?P<hour>minutes?|hours?|分钟|小时))\s*(?:ago|前)",
@@ -86,12 +88,10 @@ def published_on(text: str | None, today: str) -> date | None:
     "3 days ago" is counted back from `today`.
     """
     words = text or ""
-    if match := _ISO.search(words) or _CHINESE.search(words):
+    if match := _DAY.search(words):
         return _day(match[1], match[2], match[3])
-    if match := _AMERICAN.search(words):
-        return _day(match[3], _number(match[1]), match[2])
-    if match := _BRITISH.search(words):
-        return _day(match[3], _number(match[2]), match[1])
+    if match := _NAMED_DAY.search(words):
+        return _day(match[5], _number(match[2] or match[3]), match[1] or match[4])
     if match := _AGO.search(words):
         age = int(match[1]) * _AGES[str(match.lastgroup)]
         return date.fromisoformat(today[:10]) - timedelta(days=min(age, _LONG_AGO))

@@ -1,6 +1,7 @@
 """The language an answer is written in, as prompts name it: any that a model can write."""
 
 import re
+from collections.abc import Iterable
 from typing import cast
 
 from agent.texts import OF_ANSWERS, Language, detect_language
@@ -18,18 +19,15 @@ _NAMES = {
     "no": "Norwegian", "cs": "Czech", "hu": "Hungarian", "el": "Greek", "ro": "Romanian",
 }  # fmt: skip
 """Tags in lower case. A tag that is not here says enough by itself."""
-_SCRIPTS = (
-    ("ja", re.compile("[\u3040-\u30ff\u31f0-\u31ff]")),
-    ("ko", re.compile("[\u1100-\u11ff\uac00-\ud7af]")),
-    ("th", re.compile("[\u0e00-\u0e7f]")),
-    ("he", re.compile("[\u0590-\u05ff]")),
-)
-"""Scripts that one language alone is written in, near enough; Japanese has Han characters, too."""
-_WRITTEN = {
-    **dict(_SCRIPTS),
-    "zh": re.compile("[\u3400-\u9fff]"),
-    "ja": re.compile("[\u3040-\u30ff\u31f0-\u31ff\u3400-\u9fff]"),
+_HAN = ("\u3400", "\u9fff")
+_SCRIPTS = {
+    "ja": (("\u3040", "\u30ff"), ("\u31f0", "\u31ff")),
+    "ko": (("\u1100", "\u11ff"), ("\uac00", "\ud7af")),
+    "th": (("\u0e00", "\u0e7f"),),
+    "he": (("\u0590", "\u05ff"),),
 }
+"""First and last letters of scripts that one language alone is written in, near enough."""
+_WRITTEN = {**_SCRIPTS, "zh": (_HAN,), "ja": (*_SCRIPTS["ja"], _HAN)}
 _TRADITIONAL = frozenset(
     "們來時會說國學對發經點過還樣麼嗎車東門開關後現實樓館這裡請問個為從當與無長間電話見書"
     "買賣錢價張號區縣鄉鎮橋飯麵館廳園場遊覽訂陽陰灣臺灣廣馬龍風飛機鐵線總統應該讓給點鐘"
@@ -53,7 +51,7 @@ def language_of_setting(tag: str, question: str) -> Language:
 def language_of_answer(tag: str, question: str) -> Language:
     """Return the language of code's sentences in an answer, for a tag or for `auto`."""
     if tag == "auto":
-        tag = next((script for script, letters in _SCRIPTS if letters.search(question)), tag)
+        tag = _script_of(question) or tag
     primary = cast(Language, tag.split("-")[0].lower())
     return primary if primary in OF_ANSWERS else language_of_setting(tag, question)
 
@@ -66,9 +64,19 @@ def may_be(tag: str, text: str) -> bool:
     primary, *others = tag.lower().split("-")
     if "latn" in others or not any(map(str.isalpha, text)):
         return True
-    if letters := _WRITTEN.get(primary):
-        return bool(letters.search(text))
-    return any(map(str.isalpha, _WRITTEN["zh"].sub("", text)))
+    if spans := _WRITTEN.get(primary):
+        return any(_is_of(char, spans) for char in text)
+    return any(char.isalpha() and not _is_of(char, (_HAN,)) for char in text)
+
+
+def _script_of(text: str) -> str:
+    """Return the language whose script stands in a text; empty where none does."""
+    by_spans = (tag for tag, spans in _SCRIPTS.items() if any(_is_of(char, spans) for char in text))
+    return next(by_spans, "")
+
+
+def _is_of(char: str, spans: Iterable[tuple[str, str]]) -> bool:
+    return any(first <= char <= last for first, last in spans)
 
 
 def language_name(tag: str) -> str:
@@ -82,9 +90,8 @@ def named_language(question: str) -> str:
 
     Latin, Cyrillic and Arabic letters are written in many languages; a model tells them apart.
     """
-    for tag, letters in _SCRIPTS:
-        if letters.search(question):
-            return language_name(tag)
+    if tag := _script_of(question):
+        return language_name(tag)
     if (language := language_of_setting("auto", question)) != "en":
         return language_name(language)
     quoted = " ".join(question.split())[:_MOST_QUOTED]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from agent.core.patterns import Linear
+from agent.core.strings import letters_of
 from agent.evidence.citations import ID, inert
 from agent.evidence.language import SENTENCE_END
 from agent.knowledge.ranking import Bm25
@@ -76,7 +77,7 @@ def excerpt_lines(
     chosen: dict[str, list[_Sentence]] = {}
     for row in sorted(bearing, key=lambda row: row.rank):
         own = chosen.get(row.source, [])
-        key = "".join(filter(str.isalnum, row.text.casefold()))
+        key = letters_of(row.text)
         if key in seen or len(own) == _EACH or (not own and len(chosen) == _MOST):
             continue
         seen.add(key)

@@ -6,8 +6,6 @@ web pages of every task are read, and cut into passages like the knowledge base'
 """
 
 import logging
-import re
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast, get_args
 from urllib.parse import urlsplit
@@ -16,14 +14,14 @@ from agent.assistants.common.workspace import Item
 from agent.assistants.plan_execute.state import ExecutorResult, Task
 from agent.assistants.plan_execute.subject import bearing, queries_of
 from agent.core.budget import Meter
-from agent.core.strings import cut_to_tokens, estimated_tokens
+from agent.core.strings import cut_to_tokens, estimated_tokens, letters_of
 from agent.evidence.constraints import listed
 from agent.evidence.markdown import canonical, link_url
 from agent.evidence.queries import clean_text
 from agent.evidence.types import SourceKind
 from agent.knowledge.rerank import BUILT_IN, RerankClient
 from agent.knowledge.types import Ranked
-from agent.search.documents import Document, DocumentKind, FiledFigure, coerce_documents
+from agent.search.documents import Document, DocumentKind, FiledFigure, coerce_documents, doi_of
 from agent.search.hits import only_known
 from agent.texts import Language, has, say
 
@@ -48,10 +46,8 @@ _ORDER = ("statement", "filing", "encyclopedia", "paper", "page")
 _TITLE, _TEXT, _SHORT = 300, 6000, 200
 _FIGURE = ("name", "value", "unit", "period", "url")
 _MAX_FIGURES = 60
-_DOI = re.compile(r"^(?:https?://(?:dx\.)?doi\.org/|doi:\s*)", re.IGNORECASE)
 _STEPS = 3
 """Differences in shared words that outweigh the order of a search: thirds of a query."""
-_NOT_WORD = re.compile(r"[\W_]+")
 _LEAST_TITLE = 12
 """Characters (Chinese ones count three) of a title that names one paper only."""
 
@@ -129,7 +125,7 @@ def whole_text(document: Document) -> str:
 def is_scored(document: Document, scored: str) -> bool:
     """Return True if its source is among those named; `tavily` is whatever searched the web."""
     source = document["source"]
-    return (source if source in _KINDS else "tavily") in re.split(", ?", scored)
+    return (source if source in _KINDS else "tavily") in scored.replace(" ", "").split(",")
 
 
 def sorted_by_kind(documents: Sequence[Document]) -> list[Document]:
@@ -178,7 +174,7 @@ def _keys(document: Document) -> list[str]:
     """Return the keys that another record of the same document would have, too."""
     keys = []
     for named in (document.get("doi") or "", document["url"]):
-        if (doi := _DOI.sub("", named).strip().casefold()).startswith("10."):
+        if doi := doi_of(named):
             keys.append(f"doi {doi}")
     if url := _plain_url(document["url"]):
         keys.append(f"url {url}")
@@ -196,7 +192,7 @@ def _plain_url(url: str) -> str:
 
 
 def _plain_title(title: str) -> str:
-    plain = _NOT_WORD.sub("", unicodedata.normalize("NFKC", title).casefold())
+    plain = letters_of(title)
     weight = sum(1 if letter.isascii() else 3 for letter in plain)
     return plain if weight >= _LEAST_TITLE else ""
 

@@ -17,10 +17,11 @@ from functools import cache
 from typing import Any
 
 from agent.core.patterns import Linear
+from agent.core.strings import letters_of
 from agent.evidence.language import words
 from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
 from agent.sample.model.text import block, numbered, shown, task_of
-from agent.sample.records import DATA, key
+from agent.sample.records import DATA
 from agent.texts import detect_language
 
 FOLDER = DATA / "recordings"
@@ -49,7 +50,7 @@ class Recording:
         asked, told = block(turn.user, "question"), block(turn.user, "answer_language")
         if told and (detect_language(self.question) == "zh") != ("(zh" in told):
             return False
-        if asked and "query" not in self.when and key(asked) != key(self.question):
+        if asked and "query" not in self.when and letters_of(asked) != letters_of(self.question):
             return False
         if self.after != tuple(sorted({result.name for result in turn.tool_results})):
             return False
@@ -60,7 +61,8 @@ class Recording:
 def _holds(text: str, held: str | None) -> bool:
     if held is None:
         return bool(text)
-    return key(held) in key(text) if held.startswith("*") else key(held) == key(text)
+    asked = letters_of(text)
+    return letters_of(held) in asked if held.startswith("*") else letters_of(held) == asked
 
 
 @cache
@@ -82,7 +84,7 @@ def recordings() -> Mapping[str, tuple[Recording, ...]]:
 def is_recorded(question: str) -> bool:
     """Return whether the answer to a question is a recording."""
     answers = (row for task in REPORTS for row in recordings().get(task, ()))
-    return any(key(row.question) == key(question) for row in answers)
+    return any(letters_of(row.question) == letters_of(question) for row in answers)
 
 
 def recorded(turn: ModelTurn) -> ModelReply | None:
@@ -148,9 +150,9 @@ def _rulings(rows: list[Recording], turn: ModelTurn) -> Iterator[dict[str, Any]]
     """
     passages = numbered(turn.user, "passages")
     judged = [each for row in rows for each in _dated(row.reply, turn)["rulings"]]
-    own = {key(text): rest for text, *rest in judged}
+    own = {letters_of(text): rest for text, *rest in judged}
     for number, statement in numbered(turn.user, "statements"):
-        if ruling := own.get(key(_CITED.sub("", statement))):
+        if ruling := own.get(letters_of(_CITED.sub("", statement))):
             verdict, *calc = ruling
             cited = [match[1] for match in _CITED.finditer(statement)] or [""]
             nearest = (_nearest(statement, name, passages) for name in cited if verdict != "o")
