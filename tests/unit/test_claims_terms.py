@@ -171,3 +171,40 @@ def test_a_last_day_is_worked_out_from_weeks_months_and_years(
 def test_a_number_of_days_that_no_span_of_time_has_is_not_known() -> None:
     _, found = judge(MONTHS.format("6 月 20 日"), LEASE, v="c", p=["2.1"], calc="2026-03-20+95")
     assert found.verdict == "unchecked"
+
+
+BOATS = evidence(w0_0="游船每船 10 人，每船 180 元。212 名学生。")
+FRIDGE = evidence(w0_0="3:30 8.4；5:00 8.6；限 8 度；随行 42 分钟。")
+
+
+@pytest.mark.parametrize("count", ["22", "25"])
+def test_how_many_it_takes_is_a_quotient_rounded_up(count: str) -> None:
+    told, shown = (
+        "学生 212 人，每船 10 人，要 {} 条船[^w0-0]。",
+        "坐船：{} × 180 ÷ 212 = {} 元[^w0-0]。",
+    )
+    share = "18.7" if count == "22" else "21.2"
+    for text, calc in (
+        (told.format(count), "212/10"),
+        (shown.format(count, share), f"{count}*180/212"),
+    ):
+        _, found = judge(text, BOATS, v="c", p=["1.1"], calc=calc)
+        assert found.fails is (count == "25"), text
+
+
+@pytest.mark.parametrize(
+    ("text", "spans"),
+    [
+        ("3:30 到 5:00 高于 8 度，共 1.5 小时[^w0-0]。", ()),
+        ("3:30 到 5:00 高于 8 度，共 90 分钟[^w0-0]。", ()),
+        ("3:30 到 5:00 高于 8 度[^w0-0]。", ()),
+        ("3:30 到 5:00 高于 8 度，共 3 小时[^w0-0]。", ("3 小时",)),
+        ("3:30 到 5:00 高于 8 度，共 30 分钟[^w0-0]。", ("30 分钟",)),
+    ],
+)
+def test_what_lies_between_two_times_accuses_no_figure_but_a_length(
+    text: str, spans: tuple[str, ...]
+) -> None:
+    _, found = judge(text, FRIDGE, v="c", p=["1.1"], calc="5:00-3:30")
+    assert found.spans == spans
+    assert found.value == ("5:00-3:30 = 1:30" if spans else "")

@@ -1,10 +1,11 @@
 """Work out a sum that a judge names, exactly, and bounded in length and depth."""
 
 import ast
+import math
 import operator
 import re
 from calendar import monthrange
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import date
 from decimal import Decimal, InvalidOperation
@@ -77,6 +78,24 @@ def day_of(formula: str, value: Decimal) -> date | None:
     datetime.date(2026, 12, 6)
     """
     return _day(value) if days_in(formula) else None
+
+
+def clocks_in(formula: str) -> set[int]:
+    """Return the times of a sum, in minutes: what it gives is one, or how long it takes."""
+    return {int(hour) * _HOUR + int(minute) for hour, minute in _CLOCK.findall(_plain(formula))}
+
+
+def told_value(formula: str, value: Decimal) -> str:
+    """Return what a sum gives as people write it.
+
+    >>> told_value("5:00-3:30", Decimal(90)), told_value("2*1500", Decimal(3000))
+    ('1:30', '3,000')
+    """
+    if day := day_of(formula, value):
+        return str(day)
+    if clocks_in(formula) and value >= 0 and value == int(value):
+        return f"{int(value) // _HOUR}:{int(value) % _HOUR:02}"
+    return f"{round(value, 4).normalize():,f}"
 
 
 def _day(value: Decimal) -> date | None:
@@ -236,6 +255,26 @@ def forms_of(term: Decimal) -> list[Decimal]:
     return [term, term * 100, abs(term - 1) * 100, *scaled]
 
 
+def is_term(figure: Figure, formulas: Sequence[str]) -> bool:
+    """Return whether a figure is what sums are made of."""
+    days = [day for formula in formulas for day in days_in(formula)]
+    if figure.date:
+        return is_one_of(figure.date, days)
+    clocks = {minutes for formula in formulas for minutes in clocks_in(formula)}
+    if clocks and figure.kind == _LENGTH:
+        return figure.amount / _HOUR in clocks
+    terms = {term for formula in formulas for term in terms_of(formula)}
+    return not terms.isdisjoint(values_of([figure]) | spans_of(figure, days))
+
+
+def may_result(figure: Figure, formulas: Iterable[str]) -> bool:
+    """Return whether sums may give a figure: between two times lies no temperature."""
+    return not any(map(clocks_in, formulas)) or figure.kind in (None, "", _LENGTH)
+
+
+_LENGTH = "second"
+
+
 def is_plain(term: Decimal) -> bool:
     """Return whether a term needs no source: what units have of each other, a small count."""
     return term in _PLAIN_TERMS
@@ -247,6 +286,9 @@ def tells(figure: Figure, result: Decimal, text: str) -> bool:
         return result in figure.date or _is_day(figure.date, result)
     if figure.clock is not None:
         return result in (Decimal(figure.clock), Decimal(figure.clock) / _HOUR)
+    if figure.kind in (None, "person") and figure.value == math.ceil(result) > _A_FEW:
+        # 215 people need 22 boats of ten.
+        return True
     near = text[max(0, figure.start - _BEFORE) : figure.end + _BEFORE]
     share = _HEDGED if _ABOUT.search(near) else _EXACT
     return any(
@@ -255,6 +297,9 @@ def tells(figure: Figure, result: Decimal, text: str) -> bool:
         for value in (abs(result) * factor, abs(result) / factor)
         for said in (abs(figure.bare), abs(figure.value))
     )
+
+
+_A_FEW = 2
 
 
 def _is_day(told: Date, result: Decimal) -> bool:

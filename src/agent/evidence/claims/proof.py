@@ -13,14 +13,16 @@ from agent.evidence.claims.formulas import (
     days_in,
     forms_of,
     formulas_of,
-    is_one_of,
     is_plain,
     is_sum,
+    is_term,
+    may_result,
     parts_of,
     right_result,
     spans_of,
     tells,
     terms_of,
+    told_value,
     value_of,
     values_of,
 )
@@ -490,15 +492,12 @@ def _computed(
     rest = [
         figure
         for figure in own
-        if not (
-            is_one_of(figure.date, days)
-            if figure.date
-            else (values_of([figure]) | spans_of(figure, days)) & set(terms)
-        )
+        if not is_term(figure, formulas)
+        and may_result(figure, formulas)
         and _states(figure, statement.plain)
     ]
     untold = {
-        f"{formula} = {day_of(formula, result) or f'{round(result, 4).normalize():,f}'}": result
+        f"{formula} = {told_value(formula, result)}": result
         for formula, result in results.items()
         if not any(tells(figure, result, statement.plain) for figure in rest)
     }

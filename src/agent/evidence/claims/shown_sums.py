@@ -1,5 +1,6 @@
 """The sums that a text shows or a judge names, and what they lend to its other statements."""
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -149,21 +150,31 @@ def invented_term(
     if _ASSUMES.search(text):
         return ""
     stated = [*known.sound, *known.assumed, *known.shown, *evidence.question_figures]
-    stated += [f for p in passages for f in p.figures]
+    given = [f for p in passages for f in p.figures]
+    stated += given
     values = values_of([*stated, *figures(f"{statement.row} {statement.head}")]) | known.worked
+    each = values_of(given)
     for begin, end, behind in _left_sides(text):
         if _OPERATED.search(text, begin, end):
-            for figure in figures(text[begin:end]):
+            terms = figures(text[begin:end])
+            for figure in terms:
                 if figure.date is None and figure.clock is None:
                     forms = [n for value in values_of([figure]) for n in forms_of(value)]
                     is_known = any(
                         is_plain(n) or n in values or evidence.has_number(n) for n in forms
-                    )
+                    ) or _is_count(figure, values_of(terms), each)
                     if not is_known:
                         return figure.text
         # What a sum gives is a term of the next one.
         values |= values_of(figures(text[behind:])[:1])
     return ""
+
+
+def _is_count(figure: Figure, own: Iterable[Decimal], given: Iterable[Decimal]) -> bool:
+    """Return whether a number is how many it takes: of boats of ten for 215 people 22."""
+    return figure.kind in (None, "") and any(
+        figure.value == math.ceil(many / each) for many in own for each in given if many > each > 1
+    )
 
 
 def results_in(text: str) -> set[str]:
