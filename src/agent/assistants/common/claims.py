@@ -63,8 +63,8 @@ from agent.evidence.types import Source
 from agent.texts import Language, say
 
 log = logging.getLogger(__name__)
-_MOST_CALLS, _LAST, _MOST_AT_ONCE = 16, 9, 16
-"""Calls of one answer; statements of one that a reader waits for, and of one beside the text."""
+_MOST_CALLS, _MOST_AT_ONCE = 16, 16
+"""Calls of one answer, and statements of one that goes on beside the text."""
 _LATE = 4
 """How many times as long as a reader waits for the judge its verdicts still correct the message."""
 _MAX_QUOTES, _MOST_DECISIVE = 12, 4
@@ -260,7 +260,7 @@ class ClaimCheck:
         self._until = asyncio.get_running_loop().time() + self.seconds
         if self.judge is not None:
             rest = [one for one in self.statements if one.key not in self._asked]
-            self._ask(self.judge, batches(rest, _LAST if self.beside else BATCH))
+            self._ask(self.judge, batches(rest))
             judge, mends = self.judge, self.mends
             followed = [begin(self._follow(judge, call, evidence, mends)) for call in self._calls]
             await _ended(followed, self.seconds, late, longer=longer)
@@ -391,7 +391,7 @@ class ClaimCheck:
         asked = await compute(
             lambda: self._said_anew(wordings, failing, evidence), otherwise=list[Statement]
         )
-        judged = [self._judged(judge, batch) for batch in batches(asked, _LAST) if batch]
+        judged = [self._judged(judge, batch) for batch in batches(asked) if batch]
         for rulings in await asyncio.gather(*judged):
             self._again |= rulings
 
