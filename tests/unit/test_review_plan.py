@@ -2,13 +2,16 @@
 
 import io
 import sys
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from agent.assistants.common.plan_cost import estimate_words, plan_shares, sum_of
+from agent.assistants.common.plan_cost import CallSizes, Size, estimate_words, plan_shares, sum_of
 from agent.assistants.common.review_plan import plan_words
+from agent.assistants.deep_research import reviewed_topics
+from agent.assistants.plan_execute import reviewed_tasks
 from agent.cli.batch import read_plan
 from agent.cli.parser import build_parser
 from agent.cli.request import read_request
@@ -24,10 +27,48 @@ from agent.texts import say
 
 NEARBY: MapTask = {"intent": "nearby", "place": "王府井", "keywords": ["书店"], "radius_m": 1000}
 NO_MAP = Configuration(geo_routing="never")
+NO_GOOGLE = Configuration(web_search="tavily")
 
 
 def accepted(answer: Any, configuration: Configuration | None = None) -> list[Query]:
     return QUERIES.lines(answer, {"turn": {"near": None}}, configuration or Configuration())
+
+
+PLAYED = [
+    # Topics or tasks, of them searched by Google; calls, tokens in, tokens out of a whole run.
+    ("deep_research", 4, 0, 28, 77_891, 7331),
+    ("deep_research", 1, 0, 13, 28_932, 2141),
+    ("plan_execute", 4, 0, 17, 30_897, 3673),
+    ("plan_execute", 1, 2, 11, 15_742, 1860),
+    ("plan_execute", 1, 1, 12, 19_667, 2494),
+]
+"""Runs by hand; a third of deep research's words are its explorers'."""
+
+
+def sized(assistant: str, count: int, web: int) -> list[CallSizes]:
+    """The calls that a plan of so many lines is estimated to make."""
+    if assistant == "deep_research":
+        return reviewed_topics.planned_calls(count, NO_GOOGLE, "google:gemini-3.8-flash")
+    return reviewed_tasks.planned_calls(
+        count, NO_GOOGLE, "google:gemini-3.8-flash", web=web, undecided=0, own=2000 * (web > 0)
+    )
+
+
+@pytest.mark.parametrize(("assistant", "count", "web", "calls", "read", "written"), PLAYED)
+def test_an_estimate_holds_what_a_run_took_and_is_narrow_enough_to_help(
+    assistant: str, count: int, web: int, calls: int, read: int, written: int
+) -> None:
+    every = sized(assistant, count, web)
+
+    def ends(of: Callable[[Size], float]) -> list[float]:
+        return [sum(each.counts[end] * of(each.sizes[end]) for each in every) for end in (0, 1)]
+
+    taken = {calls: lambda _: 1, read: lambda size: size.input, written: lambda size: size.output}
+    for took, of in taken.items():
+        low, high = ends(of)
+        assert low <= took <= high
+    low, high = (sum(each.seconds(end, 60) for each in every) for end in (0, 1))
+    assert high <= 9 * low
 
 
 def test_queries_are_taken_as_they_are_with_their_texts_made_clean() -> None:

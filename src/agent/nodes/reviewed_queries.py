@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast, get_args, get_type_hints
 
 from agent.assistants.common.map_tasks import has_place
-from agent.assistants.common.plan_cost import WEB_CALL, CallSizes, PlanCost, Size
+from agent.assistants.common.plan_cost import AT_ONCE, WEB_CALL, CallSizes, PlanCost, Size
 from agent.assistants.common.review_plan import NODE, PlanKind, checked_object, checked_text
 from agent.assistants.common.services import Services
 from agent.configuration import Configuration
@@ -58,8 +58,8 @@ def planned_calls(
     read = (_REFLECTION[0].with_input(added[0]), _REFLECTION[1].with_input(added[1]))
     written = (_ANSWER[0].with_input(added[0]), _ANSWER[1].with_input(added[1]))
     return [
-        CallSizes(research, WEB_CALL, webs),
-        CallSizes(research, _MAP, branches),
+        CallSizes(research, WEB_CALL, webs, AT_ONCE),
+        CallSizes(research, _MAP, branches, AT_ONCE),
         CallSizes(chosen or configuration.reflection_model, read, (min(rounds, 1), rounds)),
         CallSizes(chosen or configuration.answer_model, written, (1, 1 + given_up)),
     ]

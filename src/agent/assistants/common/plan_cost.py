@@ -39,6 +39,13 @@ class CallSizes:
     model: str
     sizes: tuple[Size, Size]
     counts: tuple[int, int]
+    at_once: int = 1
+    """How many of them are under way side by side."""
+
+    def seconds(self, end: int, speed: float) -> float:
+        """Return how long they take at one end, by the tokens a second that the model writes."""
+        side_by_side = max(1, min(self.at_once, self.counts[end]))
+        return self.counts[end] * (self.sizes[end].output / speed + _WAITED) / side_by_side
 
 
 @dataclass(frozen=True)
@@ -53,17 +60,37 @@ class PlanCost:
 def between(low: Sequence[CallSizes], high: Sequence[CallSizes]) -> list[CallSizes]:
     """Return the calls from the lower end of a small plan to the upper end of a large one."""
     return [
-        CallSizes(first.model, (first.sizes[0], last.sizes[1]), (first.counts[0], last.counts[1]))
+        replace(
+            first,
+            sizes=(first.sizes[0], last.sizes[1]),
+            counts=(first.counts[0], last.counts[1]),
+        )
         for first, last in zip(low, high, strict=True)
     ]
 
 
-_SIDE_BY_SIDE = 3
-"""Calls of a plan that are under way at once, on the whole."""
-WEB_CALL = (Size(300, 600, 1), Size(2500, 1500, 3))
+_WAITED = 2.0
+"""Seconds until a call writes, and for what it looks up or opens."""
+WEB_CALL = (Size(300, 300, 1), Size(2500, 1500, 3))
 """A search with Google's grounding."""
-CHECKED = (Size(4000, 300), Size(6000, 800))
+AT_ONCE = 3
+"""Searches, or branches, that are under way side by side."""
+_CHECKED, _CHECKS, _CHECKED_AT_ONCE = (Size(1200, 80), Size(5000, 600)), (3, 14), 6
 """A dozen statements of a report or a dossier, with their passages."""
+_MENDED, _MENDINGS = (Size(3500, 250), Size(20_000, 1200)), (1, 4)
+"""The review of a draft, and its revision: none where nothing is found, two more with looks."""
+
+
+def written_in_rounds(
+    drafts: tuple[Size, Size], configuration: Configuration, model: str
+) -> list[CallSizes]:
+    """Return the calls of a long text: its draft, then what checks, reviews and revises it."""
+    judge = configuration.judge_model or model
+    return [
+        CallSizes(model, drafts, (1, 1)),
+        CallSizes(model, _MENDED, _MENDINGS),
+        CallSizes(judge, _CHECKED, _CHECKS, _CHECKED_AT_ONCE),
+    ]
 
 
 def estimate(
@@ -99,13 +126,10 @@ def _time_range(
     """Return how long the models write, by the speed that they were seen to have."""
 
     def written(end: int) -> float:
-        seconds = sum(
-            each.counts[end] * each.sizes[end].output / services.models.speed(each.model)
-            for each in calls
-        )
+        seconds = sum(each.seconds(end, services.models.speed(each.model)) for each in calls)
         return min(round(seconds, 1), configuration.max_run_seconds)
 
-    return TimeRange(low=round(written(0) / _SIDE_BY_SIDE, 1), high=written(1))
+    return TimeRange(low=written(0), high=written(1))
 
 
 def plan_shares(

@@ -1,18 +1,18 @@
 """The topics as a person reviews them before anything is searched."""
 
-import math
 from collections.abc import Sequence
 from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
 from agent.assistants.common.plan_cost import (
-    CHECKED,
+    AT_ONCE,
     WEB_CALL,
     CallSizes,
     PlanCost,
     Size,
     searched_by_google,
+    written_in_rounds,
 )
 from agent.assistants.common.review_plan import (
     NODE,
@@ -38,11 +38,11 @@ from agent.core.errors import InputError
 from agent.core.progress import Emit
 from agent.state import Reviewed
 
-_LED = (Size(8000, 500), Size(25_000, 1000))
-_FOUND = (Size(4000, 500), Size(12_000, 1500))
-_WRITTEN = (Size(15_000, 1500), Size(60_000, 5000))
-_CHECKS = (10, 16)
-"""A broad report of six topics took 33 calls: 14 of them checked it."""
+_LED = (Size(4000, 300), Size(15_000, 800))
+_FOUND = (Size(2500, 200), Size(8000, 800))
+_WRITTEN = (Size(8000, 700), Size(20_000, 2500))
+_PER_TOPIC = (0, 8000)
+"""Tokens of passages that the draft is shown of each topic."""
 
 
 class ReviewedTopic(TypedDict):
@@ -119,13 +119,15 @@ def planned_calls(count: int, configuration: Configuration, model: str) -> list[
     """
     rounds = configuration.max_exploration_rounds
     web = (2 * count, 5 * count) if searched_by_google(configuration) else (0, 0)
-    led = (min(count + 3, rounds), min(2 * count + 3, rounds))
+    written = [
+        size.with_input(each * count) for size, each in zip(_WRITTEN, _PER_TOPIC, strict=True)
+    ]
+    led = (min(count, rounds), min(2 * count + 3, rounds))
     return [
         CallSizes(configuration.lead_model or model, _LED, led),
-        CallSizes(configuration.research_model, WEB_CALL, web),
-        CallSizes(configuration.research_model, _FOUND, (math.ceil(count * 4 / 3), 2 * count)),
-        CallSizes(model, _WRITTEN, (2, 3)),
-        CallSizes(configuration.judge_model or model, CHECKED, _CHECKS),
+        CallSizes(configuration.research_model, WEB_CALL, web, AT_ONCE),
+        CallSizes(configuration.research_model, _FOUND, (count, 2 * count), AT_ONCE),
+        *written_in_rounds((written[0], written[1]), configuration, model),
     ]
 
 

@@ -6,12 +6,13 @@ from typing import Any, Literal, NotRequired, cast, get_args
 from typing_extensions import TypedDict
 
 from agent.assistants.common.plan_cost import (
-    CHECKED,
+    AT_ONCE,
     WEB_CALL,
     CallSizes,
     PlanCost,
     Size,
     searched_by_google,
+    written_in_rounds,
 )
 from agent.assistants.common.review_plan import (
     NODE,
@@ -39,9 +40,10 @@ from agent.core.progress import Emit
 from agent.evidence.queries import clean_text
 from agent.state import Reviewed
 
-_DECIDED = (Size(800, 200), Size(4000, 800))
-_WRITTEN = (Size(8000, 1500), Size(50_000, 5000))
-_CHECKS = (2, 8)
+_DECIDED = (Size(800, 50), Size(4000, 800))
+_WRITTEN = (Size(2500, 600), Size(10_000, 2500))
+_PER_TASK = (500, 6000)
+"""Tokens of documents that the draft is shown of each task."""
 _OWN = 2000
 """Tokens of own documents at least, where they are read whole."""
 _MAX_ID = 40
@@ -185,15 +187,17 @@ def planned_calls(
 
     That is written once, checked, and revised once; `own` are the tokens of own documents at most.
     """
-    read = (Size(min(own, _OWN), 300), Size(own, 1500))
-    written = [size.with_input(each.input) for size, each in zip(_WRITTEN, read, strict=True)]
+    read = (Size(min(own, _OWN), 100), Size(own, 1500))
+    written = [
+        size.with_input(each.input + task * count)
+        for size, each, task in zip(_WRITTEN, read, _PER_TASK, strict=True)
+    ]
     return [
-        CallSizes(configuration.research_model, _DECIDED, (undecided, 2 * count)),
-        CallSizes(configuration.research_model, WEB_CALL, (web, 3 * web)),
+        CallSizes(configuration.research_model, _DECIDED, (undecided, count + undecided), AT_ONCE),
+        CallSizes(configuration.research_model, WEB_CALL, (web, web + web // 2), AT_ONCE),
         CallSizes(configuration.query_generator_model, _DECIDED, (1, 1)),
         CallSizes(configuration.research_model, read, (min(own, 1), min(own, 1))),
-        CallSizes(model, (written[0], written[1]), (1, 2)),
-        CallSizes(configuration.judge_model or model, CHECKED, _CHECKS),
+        *written_in_rounds((written[0], written[1]), configuration, model),
     ]
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from agent.assistants.common.plan_cost import (
+    AT_ONCE,
     WEB_CALL,
     CallSizes,
     PlanCost,
@@ -65,7 +66,7 @@ def planned_calls(count: int, configuration: Configuration, model: str) -> list[
     return [
         CallSizes(configuration.research_model, _SPOKEN, (count, 4 + 2 * count)),
         CallSizes(configuration.reflection_model, _SPOKEN, (1, 4 + count)),
-        CallSizes(configuration.research_model, WEB_CALL, web),
+        CallSizes(configuration.research_model, WEB_CALL, web, AT_ONCE),
         CallSizes(model, _SETTLED, (0, 1)),
         CallSizes(configuration.judge_model or model, _JUDGED, (1, 3)),
     ]
