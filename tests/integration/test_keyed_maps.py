@@ -14,13 +14,20 @@ from agent.evidence.types import MapTask, Place
 from agent.mcp.map import Maps, build_map_client
 from agent.mcp.map_server import MapServer
 from agent.mcp.records import MapOptions, MapResult, new_place
-from agent.mcp.servers import amap_server, map_names, mapbox_server, tencent_server
+from agent.mcp.servers import (
+    amap_server,
+    map_names,
+    mapbox_server,
+    osm_server,
+    tencent_server,
+)
 from agent.sample.services.amap import AmapService
 from agent.sample.services.loopback import serve
 from agent.settings import Settings
 from agent.texts import say
 from tests.support.keyed_maps import KEY, Asked, mapbox_address, tencent, tencent_address
 from tests.support.map_fixtures import meter, script_fixture
+from tests.support.osm_service import osm_service, osm_settings
 
 __all__ = ["script_fixture"]
 
@@ -144,6 +151,29 @@ async def test_mapbox_finds_places_and_ways_outside_china_and_none_in_it() -> No
     assert asked[-2][1]["exclude"] == "toll,ferry"
     assert [gap["code"] for gap in home.gaps] == ["map_not_covered"]
     assert [gap["code"] for gap in unknown.gaps] == ["map_place_not_found"]
+
+
+async def test_what_a_map_by_key_does_not_tell_the_next_map_is_asked_or_it_is_said() -> None:
+    with mapbox_entry([]) as entry, osm_service() as lab:
+        osm = osm_server(osm_settings(lab))
+        async with asking(entry, osm) as maps:
+            weather = await result_of(
+                maps, {"intent": "weather", "city": "Seestadt", "country": "de"}
+            )
+            way = {"intent": "route", "origin": "Alexanderplatz", "destination": "Café Eins"}
+            ride = await result_of(maps, {**way, "mode": "transit", "country": "de"})
+        async with asking(entry) as maps:
+            alone = await result_of(maps, {"intent": "weather", "city": "Berlin"}, "en")
+    assert [forecast["id"] for forecast in weather.weather] == [
+        "open_meteo:weather:湖城 (Seestadt)"
+    ]
+    assert [route["mode"] for route in ride.routes] == ["walking"]
+    assert [gap["message"] for gap in ride.gaps] == [
+        say("map.no_timetables.walking", "zh", map="Mapbox")
+    ]
+    assert [gap["message"] for gap in alone.gaps] == [
+        say("map.other_errors.map_cannot", "en", map="Mapbox")
+    ]
 
 
 async def test_without_a_key_nothing_is_sent_and_a_wrong_one_is_told() -> None:

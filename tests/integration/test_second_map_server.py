@@ -181,7 +181,9 @@ async def test_that_there_are_no_timetables_is_said_before_the_way_on_foot(world
     task = {"intent": "route", "origin": STATION, "destination": "Uferpark", "mode": "transit"}
     result = await world.result(task)
     assert [route["mode"] for route in result.routes] == ["walking"]
-    assert [gap["message"] for gap in result.gaps] == [say("map.no_timetables.walking", "en")]
+    assert [gap["message"] for gap in result.gaps] == [
+        say("map.no_timetables.walking", "en", map="OpenStreetMap")
+    ]
 
 
 async def test_a_forecast_is_open_meteo_s_and_on_the_clock_there(world: World) -> None:
@@ -444,7 +446,7 @@ async def test_what_a_map_cannot_do_is_the_first_sentence_of_the_answer_and_told
         state = await lab.ask(f"How do I get from {STATION} to Uferpark by tram?")
         [shown] = llm.prompts("reflection")
     unmet = say("map.unmet", "en", wishes="there by 9", map="OpenStreetMap")
-    both = f"{say('map.no_timetables.walking', 'en')}; {unmet}"
+    both = f"{say('map.no_timetables.walking', 'en', map='OpenStreetMap')}; {unmet}"
     assert say("missing.said", "en", text=unmet) in shown
     text = str(answer_of(state).text)
     notice, first, *_ = text.split("\n\n")

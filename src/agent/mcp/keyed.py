@@ -145,6 +145,12 @@ class KeyedPrefetch(Prefetch):
         search, way = self._nearby, self._route
         return {"nearby": search, "area": search, "poi": self._poi, "route": way, "distance": way}
 
+    async def _plan(self) -> None:
+        """Call the tools that the task needs; weather and what is at a position others tell."""
+        if self._task["intent"] not in self._plans():
+            raise self._refused(f"no {self._task['intent']}", "map_cannot")
+        await super()._plan()
+
     async def _nearby(self) -> None:
         name, at = await self._stop(self._place or self._city)
         self._records.set_centre(name, at)
@@ -171,7 +177,8 @@ class KeyedPrefetch(Prefetch):
         straight = sum(metres_apart(one[1], other[1]) for one, other in pairwise(stops))
         usual: TravelMode = "walking" if straight < WALKABLE_M else "driving"
         mode = self._task.get("mode") or usual
-        mode = mode if mode in self._service.modes else usual
+        if mode not in self._service.modes:
+            mode = self._instead_of_a_ride(straight)
         avoid = self._task.get("avoid", []) if mode == "driving" else []
         requests = [self._service.way(a[1], b[1], mode, avoid) for a, b in pairwise(stops)]
         ways = [self._service.read_way(await self._call(*request)) for request in requests]

@@ -44,8 +44,8 @@ _CACHE_SECONDS = 600.0
 _CACHED = 2000
 _HELD_AGAINST = 3
 """Places of a result that a second map is asked about, one call each."""
-_ELSEWHERE = frozenset({NOT_FOUND, "map_not_covered"})
-"""Codes of a place that another map may know."""
+_ELSEWHERE = frozenset({NOT_FOUND, "map_not_covered", "map_cannot"})
+"""Codes of what another map may know."""
 
 log = logging.getLogger(__name__)
 # Longer than the session's own limits together, which say better what went wrong.

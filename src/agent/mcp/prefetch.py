@@ -10,7 +10,7 @@ from agent.evidence.figures import figures
 from agent.evidence.geo import distance_text
 from agent.evidence.maps import WAYS
 from agent.evidence.records import map_title
-from agent.evidence.types import AvoidedRoad, Gap, MapIntent, MapTask
+from agent.evidence.types import AvoidedRoad, Gap, MapIntent, MapTask, TravelMode
 from agent.mcp.records import (
     POINTLESS_TO_GO_ON,
     BranchCalls,
@@ -33,6 +33,8 @@ DEFAULT_RADIUS_M = 2000
 WIDER = 2.5
 """Times the radius, where few places lie within it."""
 FEW = 3
+_RIDES_M = 5000
+"""Up to which a way by bus is shown as one on foot, where there are no timetables."""
 WALKABLE_M = 1500
 """Up to which a way is one on foot unless something else is asked for."""
 
@@ -99,6 +101,15 @@ class Prefetch:
         """Call the tools that the task needs."""
         if plan := self._plans().get(self._task["intent"]):
             await plan()
+
+    def _instead_of_a_ride(self, straight: float) -> TravelMode:
+        """Return how one goes where the map has no timetables, which is told."""
+        mode: TravelMode = "walking" if straight < _RIDES_M else "driving"
+        language = self._options.language
+        name = map_title(self._records.provider, language)
+        message = say(f"map.no_timetables.{mode}", language, map=name)
+        self._remark("map_no_timetables", message)
+        return mode
 
     def _refused(self, reason: str, code: str) -> ProviderRefused:
         return ProviderRefused(self._records.provider, reason, code=code)

@@ -28,7 +28,7 @@ TASK_GAPS = frozenset({"task_empty"})
 """Codes of what was found out on one task; each task has its own."""
 _FOUND_NOTHING = frozenset({
     "no_results", "map_no_results", "map_place_not_found", "map_not_covered", "map_no_route",
-    "map_place_too_wide", "map_wrong_city", "no_pages",
+    "map_place_too_wide", "map_wrong_city", "map_cannot", "no_pages",
     *TASK_GAPS,
 })  # fmt: skip
 _ANSWERED_EMPTY = {

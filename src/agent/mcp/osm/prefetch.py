@@ -31,8 +31,6 @@ _ENTERED, _MOST_ENTERED = 8, 20
 _TOO_WIDE = frozenset({"place=country", "place=state", "place=continent", "place=ocean"})
 _SIGHTS, _HAN = "sights", "\u2e80"
 _PARTS = str.maketrans({",": "\n", "，": "\n", "(": "\n", "（": "\n", ")": None, "）": None})
-_RIDES = 5000
-"""Metres up to which a way by bus is shown as one on foot, where there are no timetables."""
 
 
 @dataclass(frozen=True)
@@ -124,9 +122,7 @@ class OsmPrefetch(Prefetch):
         usual: TravelMode = "walking" if straight < WALKABLE_M else "driving"
         mode: TravelMode = self._task.get("mode") or usual
         if mode not in MODES:
-            mode = "walking" if straight < _RIDES else "driving"
-            message = say(f"map.no_timetables.{mode}", self._language)
-            self._remark("map_no_timetables", message)
+            mode = self._instead_of_a_ride(straight)
         arguments = {"origin": start.text, "destination": end.text, "mode": mode}
         if between:
             arguments["via"] = "|".join(spot.text for spot in between)
