@@ -9,8 +9,9 @@ import pytest
 
 from agent.knowledge.types import Scope
 from agent.reading.office import read_epub, read_odf
-from agent.reading.parts import MAX_CELLS, table_parts
+from agent.reading.parts import MAX_CELLS, note_text, table_parts
 from agent.reading.sheets import shown_value
+from agent.texts import detect_language
 from tests.support import office_files as files
 from tests.support.knowledge_bench import Bench, bench_fixture, codes  # noqa: F401
 
@@ -225,6 +226,8 @@ async def test_files_are_read_in_their_order_with_headings_tables_and_places(
         bench.write(name, body)
     report = await bench.ingest()
     notes = {result.path.removeprefix("docs/"): result.note for result in report.of("read")}
+    said = [note_text(each.notes, "zh") for each in report.of("read") if each.notes]
+    assert [text for text in said if detect_language(text) != "zh"] == []
     assert notes.keys() == {name for name, *_ in READ}
     hits = await bench.base.texts(Scope(), most=1_000_000)
     assert ["报价 wordsubject", "预算.xlsx", "Sheet"] in [hit.chunk["headings"] for hit in hits]

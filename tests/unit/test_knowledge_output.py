@@ -11,7 +11,7 @@ from agent.cli import COMMANDS, ingest
 from agent.cli.ingest import BarListener, result_line
 from agent.cli.parser import build_parser
 from agent.cli.search import snippet
-from agent.knowledge.ingest import FileOutcome, FileResult, Report
+from agent.knowledge.ingest import AS_BEFORE, FileOutcome, FileResult, Report
 
 READ = FileResult("docs/a.md", "read", documents=1, chunks=3)
 FAILED = FileResult("docs/b.pdf", "failed", "it is broken", "page_unreadable")
@@ -24,13 +24,16 @@ def report_of(*results: FileResult) -> Report:
     return report
 
 
+BROKEN = {"key": "broken", "n": 1, "pages": "2"}
+
+
 @pytest.mark.parametrize(
     ("result", "line"),
     [
         (READ, "read docs/a.md (3 passages)"),
         (FAILED, "failed docs/b.pdf: it is broken"),
         (FileResult("a", "same", "the same as b"), "the same a: the same as b"),
-        (FileResult("a", "read", note="page 2 could not be read", chunks=1),
+        (FileResult("a", "read", notes=[BROKEN], chunks=1),
          "read a: page 2 could not be read (1 passages)"),
     ],
 )  # fmt: skip
@@ -65,13 +68,13 @@ def test_the_end_names_every_failure_and_what_can_be_done(
 ) -> None:
     outcomes: list[FileOutcome] = ["gone", "left_out"]
     others = [FileResult(f"docs/{outcome}", outcome) for outcome in outcomes]
-    before = FileResult("docs/c.pdf", "failed", "it is broken", note="as before")
-    noted = replace(READ, path="docs/d.csv", note="row 2 was cut")
+    before = FileResult("docs/c.pdf", "failed", "it is broken", notes=[AS_BEFORE])
+    noted = replace(READ, path="docs/d.csv", notes=[{"key": "cut_row", "row": 2}])
     ingest._show(report_of(READ, noted, FAILED, before, *others), as_json=False)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "6 files: 2 read, 2 failed, 1 left out, 1 gone"
     assert lines[1] == "2 documents, 6 passages, 2.0 s (2.5 files/s)"
-    assert lines[2] == "  read docs/d.csv: row 2 was cut (3 passages)"
+    assert lines[2] == f"  read docs/d.csv: {noted.note} (3 passages)"
     assert "  failed docs/b.pdf: it is broken" in lines
     assert lines[-2].startswith("--prune")
     assert lines[-1].startswith("--retry")

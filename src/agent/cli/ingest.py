@@ -29,7 +29,14 @@ from agent.cli.search import check_owner, open_knowledge
 from agent.core.errors import AgentError, ConfigurationError
 from agent.core.strings import one_line
 from agent.knowledge.files import Destination
-from agent.knowledge.ingest import FileOutcome, FileResult, Ingest, IngestListener, Report
+from agent.knowledge.ingest import (
+    AS_BEFORE,
+    FileOutcome,
+    FileResult,
+    Ingest,
+    IngestListener,
+    Report,
+)
 from agent.knowledge.sqlite import check_names
 from agent.sample.services.pages import sample_documents
 from agent.settings import read_settings
@@ -206,7 +213,7 @@ def _show(report: Report, *, as_json: bool) -> None:
             print(f"  … and {len(results) - _LISTED} more")  # noqa: T201
     if report.counts["gone"]:
         print("--prune takes out what is gone")  # noqa: T201
-    if any(result.note == "as before" for result in report.failed):
+    if any(AS_BEFORE in result.notes for result in report.failed):
         print("--retry tries again what failed before and has not changed")  # noqa: T201
     for note in report.notes:
         fail(note)
@@ -221,5 +228,11 @@ def _as_json(report: Report) -> dict[str, Any]:
         "seconds": round(report.seconds, 3),
         "stopped": report.stopped,
         "notes": report.notes,
-        "files": [asdict(result) for result in report.results],
+        "files": [_file_json(result) for result in report.results],
     }
+
+
+def _file_json(result: FileResult) -> dict[str, Any]:
+    told = asdict(result) | {"note": result.note}
+    del told["notes"]
+    return told

@@ -1,7 +1,7 @@
 """Hold what reading a file yields, one event after the other."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 from agent.core.strings import valid_text
 from agent.knowledge.split import Stretch
 from agent.reading.encoding import Encoding
+from agent.reading.parts import Note
 
 _BATCH = 64
 
@@ -22,17 +23,10 @@ class ReadEvent(TypedDict, total=False):
     chunks: list[tuple[str, tuple[str, ...], int | None]]
     page: int
     unread: str
-    """Why this page gave no text, as a predicate: key of UNREAD."""
+    """Why this page gave no text: blank or broken."""
     failed: str
     """A code of FAILURES."""
-    note: str
-
-
-UNREAD: Mapping[str, tuple[str, str]] = {
-    "blank": ("has no text", "have no text"),
-    "broken": ("could not be read", "could not be read"),
-}
-"""Of one page, of several."""
+    note: Note
 
 
 def title_of(path: str) -> str:
@@ -59,6 +53,7 @@ def batches(pieces: Iterable[Stretch]) -> Iterator[ReadEvent]:
         yield ReadEvent(chunks=waiting)
 
 
-def note_on(encoding: Encoding, bad: int) -> str:
-    guess = f"read as {encoding.name}" if encoding.name else ""
-    return "; ".join(filter(None, (guess, f"{bad} characters could not be read" if bad else "")))
+def notes_on(encoding: Encoding, bad: int) -> list[ReadEvent]:
+    """Return what to say of a text whose encoding was guessed, or of which not all fits."""
+    guess = [ReadEvent(note={"key": "encoding", "name": encoding.name})] if encoding.name else []
+    return guess + ([ReadEvent(note={"key": "bad_characters", "n": bad})] if bad else [])

@@ -20,14 +20,14 @@ from typing import Any, Literal
 from agent.core.budget import Meter
 from agent.core.errors import BudgetExceeded, ProviderError
 from agent.knowledge.embeddings import BatchEmbedder
-from agent.knowledge.file_events import UNREAD, ReadEvent, title_of
+from agent.knowledge.file_events import ReadEvent, title_of
 from agent.knowledge.formats import FAILURES
 from agent.knowledge.mineru import MAX_BYTES as MINERU_BYTES
 from agent.knowledge.mineru import MinerU, place_on_pages
 from agent.knowledge.readers import FileReaders
 from agent.knowledge.split import Stretch
 from agent.knowledge.types import Chunk, KnowledgeStore, KnownDocument
-from agent.reading.parts import CannotRead
+from agent.reading.parts import CannotRead, Note, note_text
 from agent.runs.sql import SqliteFile
 
 FILE_NAME = "knowledge-files.sqlite"
@@ -180,9 +180,9 @@ class _Text:
 
     document: dict[str, Any]
     pieces: list[Stretch] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
     unread: dict[str, list[int]] = field(default_factory=dict)
-    """Pages without text, by the key of UNREAD."""
+    """Pages without text, by why."""
 
     def take(self, event: ReadEvent) -> None:
         self.pieces.extend(Stretch(*chunk) for chunk in event.get("chunks", ()))
@@ -191,10 +191,13 @@ class _Text:
         if unread := event.get("unread"):
             self.unread.setdefault(unread, []).append(event["page"])
 
-    @property
-    def note(self) -> str:
+    def said(self) -> list[Note]:
         """Return what a reader of this document should know of it."""
-        return _note([*self.notes, *(_pages(*pair) for pair in self.unread.items())])
+        unread: list[Note] = [
+            {"key": why, "n": len(pages), "pages": _ranges(pages)}
+            for why, pages in self.unread.items()
+        ]
+        return self.notes + unread
 
 
 class CollectionWriter:
@@ -212,19 +215,21 @@ class CollectionWriter:
         """Return the model of the vectors that documents get."""
         return self._tools.embedder.model if self._tools.embedder else ""
 
-    async def keep(self, source: HashedFile, before: FileEntry | None) -> tuple[FileEntry, str]:
-        """Put a file's documents; what the register keeps now, and a note for the reader.
+    async def keep(
+        self, source: HashedFile, before: FileEntry | None
+    ) -> tuple[FileEntry, list[Note]]:
+        """Put a file's documents; what the register keeps now, and notes for the reader.
 
         Raises CannotRead (and nothing of the file is left) and the store's errors.
         """
         try:
-            entry, note = await self._put(source, before)
+            entry, notes = await self._put(source, before)
         except CannotRead as error:
             if str(error) != "file_unreadable":
                 await self.remove(source.key, await self._entry(source) or before)
             raise
         await self._tools.register.save(self._target.owner, self._target.collection, entry)
-        return entry, note
+        return entry, notes
 
     async def remove(self, key: bytes, before: FileEntry | None) -> None:
         """Take everything out of the store that a file has put there."""
@@ -239,7 +244,9 @@ class CollectionWriter:
         base = self._target.document_id(key)
         return [base, *(f"{base}-{number}" for number in range(1, documents + 1))]
 
-    async def _put(self, source: HashedFile, before: FileEntry | None) -> tuple[FileEntry, str]:
+    async def _put(
+        self, source: HashedFile, before: FileEntry | None
+    ) -> tuple[FileEntry, list[Note]]:
         if source.kind == "pdf":
             return await self._put_one(source, await self._pdf(source), before)
         events = self._readers.read(source.path, source.kind)
@@ -257,14 +264,14 @@ class CollectionWriter:
 
     async def _put_one(
         self, source: HashedFile, text: _Text, before: FileEntry | None
-    ) -> tuple[FileEntry, str]:
+    ) -> tuple[FileEntry, list[Note]]:
         base = self._target.document_id(source.key)
         embedded = await self._put_document(source, text, base)
         if before is not None and source.kind == "csv":
             await self._tools.store.delete(self._ids(source.key, before.documents)[1:])
         model = self.model if embedded else ""
         details = {"documents": 1, "chunks": len(text.pieces), "model": model}
-        return source.entry(status="ready", **details), text.note
+        return source.entry(status="ready", **details), text.said()
 
     async def _put_rows(
         self,
@@ -272,11 +279,11 @@ class CollectionWriter:
         first: ReadEvent,
         events: AsyncIterator[ReadEvent],
         before: FileEntry | None,
-    ) -> tuple[FileEntry, str]:
+    ) -> tuple[FileEntry, list[Note]]:
         """Put one document a row as they come, each registered before it is there."""
         old = before.documents if before else 0
         base, count, chunks, embedded = self._target.document_id(source.key), 0, 0, True
-        reserved, notes = 0, list[str]()
+        reserved, notes = 0, list[Note]()
         async for text in _documents(first, events):
             count += 1
             if count > reserved:
@@ -285,11 +292,11 @@ class CollectionWriter:
                 await self._tools.register.save(self._target.owner, self._target.collection, entry)
             embedded = await self._put_document(source, text, f"{base}-{count}") and embedded
             chunks += len(text.pieces)
-            notes.append(text.note)
+            notes += text.said()
         outdated = self._ids(source.key, max(old, reserved))
         await self._tools.store.delete([outdated[0], *outdated[count + 1 :]])
         details = {"documents": count, "chunks": chunks, "model": self.model if embedded else ""}
-        return source.entry(status="ready", **details), _note(notes)
+        return source.entry(status="ready", **details), notes
 
     async def _put_document(self, source: HashedFile, text: _Text, name: str) -> bool:
         """Put it; whether it has vectors where they are wanted."""
@@ -302,7 +309,7 @@ class CollectionWriter:
             for number, piece in enumerate(text.pieces)
         ]  # fmt: skip
         metadata = {**text.document["metadata"]}
-        if note := text.note:
+        if note := note_text(text.said(), "en"):
             metadata["note"] = note
         if text.unread:
             metadata["unread_pages"] = _ranges(sorted(chain(*text.unread.values())))
@@ -357,7 +364,7 @@ class CollectionWriter:
         if isinstance(own, CannotRead):
             raise own
         if problem:
-            own.notes.append(f"MinerU did not read it ({problem}); pypdf did")
+            own.notes.append({"key": "mineru", "reason": problem})
         return own
 
     async def _by_mineru(
@@ -400,17 +407,7 @@ async def _documents(first: ReadEvent, events: AsyncIterator[ReadEvent]) -> Asyn
     yield text
 
 
-def _note(notes: Sequence[str]) -> str:
-    return "; ".join(dict.fromkeys(filter(None, notes)))
-
-
 _RUNS_SHOWN = 12
-
-
-def _pages(unread: str, pages: Sequence[int]) -> str:
-    """Return `pages 3, 5–9 have no text`."""
-    one, several = UNREAD[unread]
-    return f"page {pages[0]} {one}" if len(pages) == 1 else f"pages {_ranges(pages)} {several}"
 
 
 def _ranges(pages: Sequence[int]) -> str:

@@ -13,11 +13,12 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from agent.core.strings import valid_text
-from agent.knowledge.file_events import ReadEvent, batches, note_on, one_document, title_of
+from agent.knowledge.file_events import ReadEvent, batches, notes_on, one_document, title_of
 from agent.knowledge.markup import (
     MAX_HEADING,
     front_title,
@@ -107,7 +108,7 @@ def read_events(path: str, kind: str, first: int = 1) -> Iterator[ReadEvent]:
         yield from _READERS[kind](body, title_of(path))
     named = KINDS.get(Path(path).suffix.lower())
     if named and named != kind:
-        yield ReadEvent(note=f"its name says otherwise, but it was read as {kind}")
+        yield ReadEvent(note={"key": "other_kind", "kind": kind})
 
 
 def _refuse_page(path: str, kind: str) -> None:
@@ -118,8 +119,8 @@ def _refuse_page(path: str, kind: str) -> None:
         raise CannotRead("page_is_html")
 
 
-def text_of(body: bytes) -> tuple[str, str]:
-    """Return a file's bytes as text, and a note where its encoding was guessed or not all fits.
+def text_of(body: bytes) -> tuple[str, list[ReadEvent]]:
+    """Return a file's bytes as text, and notes where its encoding was guessed or not all fits.
 
     Raises CannotRead.
     """
@@ -133,19 +134,13 @@ def text_of(body: bytes) -> tuple[str, str]:
     bad = text.count("\ufffd")
     if bad > len(text) * _MOST_BAD:
         raise CannotRead("page_encoding")
-    return valid_text(text.removeprefix("\ufeff")), note_on(encoding, bad)
-
-
-def _noted(events: Iterator[ReadEvent], note: str) -> Iterator[ReadEvent]:
-    yield from events
-    if note:
-        yield ReadEvent(note=note)
+    return valid_text(text.removeprefix("\ufeff")), notes_on(encoding, bad)
 
 
 def _read_markdown(body: bytes, name: str) -> Iterator[ReadEvent]:
-    text, note = text_of(body)
+    text, notes = text_of(body)
     title, text = front_title(text)
-    return _noted(markdown_events(text, title, name), note)
+    return chain(markdown_events(text, title, name), notes)
 
 
 def markdown_events(text: str, front: str, name: str) -> Iterator[ReadEvent]:
@@ -159,8 +154,8 @@ def markdown_events(text: str, front: str, name: str) -> Iterator[ReadEvent]:
 
 
 def _read_text(body: bytes, name: str) -> Iterator[ReadEvent]:
-    text, note = text_of(body)
-    return _noted(one_document(name, split(plain_blocks(text), Sections(name))), note)
+    text, notes = text_of(body)
+    return chain(one_document(name, split(plain_blocks(text), Sections(name))), notes)
 
 
 def _read_html(body: bytes, name: str) -> Iterator[ReadEvent]:
@@ -194,7 +189,8 @@ def _part_events(
             about: dict[str, Any] = {"title": title, "url": None, "layer": "upper", "metadata": {}}
             yield ReadEvent(document=about)
         if part.note:
-            yield ReadEvent(note=valid_text(part.note))
+            values = {k: valid_text(v) if isinstance(v, str) else v for k, v in part.note.items()}
+            yield ReadEvent(note=values)
         if part.page != page or length - flushed > _AT_ONCE:
             yield from batches(split(blocks, sections, page=page))
             blocks, page, flushed = [], part.page, length
@@ -202,7 +198,7 @@ def _part_events(
         blocks.extend(line_blocks(text) if part.lines else markdown_blocks(text))
         length += len(text)
         if length > most:
-            yield ReadEvent(note=f"only its first {most // 1_000_000} million characters")
+            yield ReadEvent(note={"key": "first_characters", "n": most // 1_000_000})
             break
     yield from batches(split(blocks, sections, page=page))
 
@@ -213,8 +209,8 @@ _AT_ONCE = 64_000
 
 def _of_text(reader: Callable[[str], Iterable[FilePart]]) -> _BodyReader:
     def events(body: bytes, name: str) -> Iterator[ReadEvent]:
-        text, note = text_of(body)
-        return _noted(_part_events(reader(text), name), note)
+        text, notes = text_of(body)
+        return chain(_part_events(reader(text), name), notes)
 
     return events
 
@@ -267,7 +263,7 @@ def read_pdf(path: str, first: int) -> Iterator[ReadEvent]:
         document = {"title": title, "url": None, "layer": "upper", "metadata": {"pages": total}}
         yield ReadEvent(document=document)
         if mended:
-            yield ReadEvent(note=f"its end is missing; {total} pages of it were found")
+            yield ReadEvent(note={"key": "no_end", "n": total})
         has_text = first > 1
         for event in _pages(reader, range(first, total + 1), Sections(title), bookmarks):
             has_text = has_text or "chunks" in event
@@ -293,12 +289,12 @@ def _pages(
         if number % _FORGET == 0:
             _forget(reader)
         if length > _MAX_CHARS:
-            yield ReadEvent(note=f"only the first {number} pages were read")
+            yield ReadEvent(note={"key": "first_pages", "n": number})
             return
 
 
 def _text(reader: Any, number: int) -> tuple[str, str]:
-    """Return a page's text, and the key of UNREAD where there is none."""
+    """Return a page's text, and why there is none."""
     from pypdf.errors import PyPdfError
 
     try:

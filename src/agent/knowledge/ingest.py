@@ -19,7 +19,7 @@ from agent.knowledge.files import CollectionWriter, Destination, FileEntry, Hash
 from agent.knowledge.formats import FAILURES, MAX_BYTES, kind_of
 from agent.knowledge.readers import FileReaders, ReadLimits
 from agent.knowledge.types import Scope
-from agent.reading.parts import CannotRead
+from agent.reading.parts import CannotRead, Note, note_text
 
 FileOutcome = Literal["read", "unchanged", "same", "failed", "left_out", "gone", "removed"]
 """`same`: another file has this content; `left_out`: a type that is not read, in a folder;
@@ -37,8 +37,16 @@ class FileResult:
     code: str = ""
     documents: int = 0
     chunks: int = 0
-    note: str = ""
-    """Note for the reader of a file that was read."""
+    notes: Sequence[Note] = ()
+    """For the reader of a file that was read."""
+
+    @property
+    def note(self) -> str:
+        """Return the notes for the command line."""
+        return note_text(self.notes, "en")
+
+
+AS_BEFORE: Note = {"key": "as_before"}
 
 
 @dataclass
@@ -378,18 +386,18 @@ class Ingest:
             await self._save(source.entry(status="same"))
             return FileResult(file.shown, "same", f"the same as {first[1]}")
         try:
-            entry, note = await filing.keep(source, before)
+            entry, notes = await filing.keep(source, before)
         except CannotRead as error:
             return await self._cannot(file, str(error), sha256, None, filing)
         self._first[sha256] = (file.key, file.shown)
         return FileResult(
-            file.shown, "read", documents=entry.documents, chunks=entry.chunks, note=note
+            file.shown, "read", documents=entry.documents, chunks=entry.chunks, notes=notes
         )
 
     def _as_before(self, file: FoundFile, before: FileEntry, model: str) -> FileResult | None:
         """Return the result for an unchanged file; None where it is to be read nevertheless."""
         if before.status == "failed" and not self._plan.retry:
-            return replace(_failure(file, before.code), note="as before")
+            return replace(_failure(file, before.code), notes=[AS_BEFORE])
         first = self._first.get(before.sha256)
         if before.status == "same" and first and first[0] != file.key:
             return FileResult(file.shown, "unchanged")

@@ -134,7 +134,7 @@ class FileReaders:
                 stuck += 1
                 if kind != "pdf" or not has_begun or stuck > _STUCK_PAGES:
                     raise CannotRead(str(gone)) from None
-                yield ReadEvent(note=f"page {first} could not be read")
+                yield ReadEvent(note={"key": "broken", "n": 1, "pages": str(first)})
                 first += 1
             else:
                 return

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 
 from agent.core.strings import valid_text
 from agent.evidence.markdown import link_url
-from agent.knowledge.file_events import ReadEvent, batches, note_on, title_of
+from agent.knowledge.file_events import ReadEvent, batches, notes_on, title_of
 from agent.knowledge.split import Block, Stretch, pack_units
 from agent.reading.encoding import Encoding, UnknownEncoding, encoding_of_file
 from agent.reading.parts import MAX_CELL, MAX_CELLS, CannotRead
@@ -30,7 +30,6 @@ _OF_COMPANIES = frozenset(_COMPANY_COLUMNS.split())
 _ADDRESSES = ("homepage_url", "website", "官网", "cb_url", "crunchbase_url", "url")
 _NEEDED = 2
 """Columns besides the name that make a table one of companies."""
-_CUT = "row {number} was cut, maybe others, too; does a quotation mark in it never end?"
 _MAX_METADATA = 1_000
 _PROBE = 1 << 20
 _DELIMITERS = ",\t;|"
@@ -47,10 +46,9 @@ def read_table(path: str) -> Iterator[ReadEvent]:
         try:
             rows = _Rows(csv.reader(text, delimiter=_delimiter(probe, path)))
             yield from _events(rows, path)
-            if note := note_on(encoding, rows.bad):
-                yield ReadEvent(note=note)
+            yield from notes_on(encoding, rows.bad)
             if rows.cut:
-                yield ReadEvent(note=_CUT.format(number=rows.cut))
+                yield ReadEvent(note={"key": "cut_row", "row": rows.cut})
         except csv.Error:
             raise CannotRead("page_unreadable") from None
 

@@ -74,7 +74,7 @@ def pictures_note(package: zipfile.ZipFile) -> FilePart:
     """Return a note on the pictures in a package, whose words nobody reads."""
     count = sum(name.lower().endswith(_PICTURES) for name in package.namelist())
     count -= sum("thumbnail" in name.lower() for name in package.namelist())
-    return FilePart(note=f"{count} picture{'s' * (count != 1)} in it not read" if count > 0 else "")
+    return FilePart(note={"key": "pictures", "n": count} if count > 0 else None)
 
 
 def read_docx(file: BinaryIO) -> Iterator[FilePart]:

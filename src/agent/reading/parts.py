@@ -1,7 +1,9 @@
 """Hold what readers of files give: parts of a document as Markdown or as lines that stay."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+
+from agent.texts import Language, has, say
 
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 """How files of Office before 2007 begin, and those of today that have a password."""
@@ -15,6 +17,23 @@ class CannotRead(Exception):
     """Refuse a file, with a code of `knowledge.formats.FAILURES`."""
 
 
+Note = Mapping[str, str | int]
+"""What a reader of a document should know: `key` of `reading.notes`, and its values."""
+
+
+def note_text(notes: Iterable[Note], language: Language) -> str:
+    """Return notes in words, each once."""
+    said = dict.fromkeys(_said(note, language) for note in notes)
+    return say("punctuation.semicolon", language).join(said)
+
+
+def _said(note: Note, language: Language) -> str:
+    key = f"reading.notes.{note['key']}"
+    is_one = note.get("n") == 1 and has(f"{key}_one")
+    values = {name: value for name, value in note.items() if name != "key"}
+    return say(f"{key}_one" if is_one else key, language, **values)
+
+
 @dataclass(frozen=True)
 class FilePart:
     """Hold a part of a document; an empty text only tells the title or a note."""
@@ -26,8 +45,7 @@ class FilePart:
     """Its lines stay as they are (code, records); otherwise it is Markdown."""
     title: str = ""
     """Of the whole document, where it says one; given before any text."""
-    note: str = ""
-    """What a reader of this document should know, such as that pictures were left out."""
+    note: Note | None = None
 
 
 def row_text(cells: Sequence[str]) -> str:

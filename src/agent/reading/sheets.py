@@ -126,12 +126,11 @@ def _notes(
 ) -> Iterator[FilePart]:
     lost = sum(package.read(each).count(end) for each in sheets for end in _NO_VALUE)
     if lost:
-        formulas = f"{lost} formula{'s' * (lost != 1)}"
-        yield FilePart(note=f"{formulas} without a value; open it in Excel and save it")
+        yield FilePart(note={"key": "formulas", "n": lost})
     if is_large:
-        yield FilePart(note="its merged cells and comments were not read, it is large")
+        yield FilePart(note={"key": "large_sheet"})
     if charts := sum(name.startswith("xl/charts/chart") for name in package.namelist()):
-        yield FilePart(note=f"{charts} chart{'s' * (charts != 1)} in it not read, only its cells")
+        yield FilePart(note={"key": "charts", "n": charts})
     yield pictures_note(package)
 
 

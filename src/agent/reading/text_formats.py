@@ -46,7 +46,7 @@ def read_mail(body: bytes, read_attachment: AttachmentReader) -> Iterator[FilePa
         else:
             unread.append(name)
     if unread:
-        yield FilePart(note=f"what is attached was not read: {', '.join(unread)[:300]}")
+        yield FilePart(note={"key": "attached", "names": ", ".join(unread)[:300]})
 
 
 def _below(part: FilePart) -> FilePart:
@@ -97,7 +97,7 @@ def read_rtf(body: bytes) -> Iterator[FilePart]:
         else:
             yield FilePart("\n\n".join(group))
     if b"\\pict" in body:
-        yield FilePart(note="pictures in it not read")
+        yield FilePart(note={"key": "some_pictures"})
 
 
 def read_json(text: str) -> Iterator[FilePart]:
@@ -105,7 +105,7 @@ def read_json(text: str) -> Iterator[FilePart]:
     try:
         value = parse_json(text)
     except ValueError:
-        yield FilePart(text, lines=True, note="it is no whole JSON and was read as lines")
+        yield FilePart(text, lines=True, note={"key": "no_json"})
         return
     if isinstance(value, dict) and isinstance(value.get("cells"), list):
         yield from map(_notebook_cell, value["cells"])
@@ -130,7 +130,9 @@ def read_json_lines(text: str) -> Iterator[FilePart]:
         except ValueError:
             lines.append(line)
             bad += 1
-    yield FilePart("\n".join(lines), lines=True, note=f"{bad} lines are no JSON" if bad else "")
+    yield FilePart(
+        "\n".join(lines), lines=True, note={"key": "no_json_lines", "n": bad} if bad else None
+    )
 
 
 def value_lines(value: Any, path: str = "") -> Iterator[str]:
@@ -167,7 +169,7 @@ def read_xml(body: bytes) -> Iterator[FilePart]:
     try:
         root = etree.fromstring(body, parser)
     except etree.XMLSyntaxError:
-        yield FilePart(page_text(body, "text/plain"), lines=True, note="it is no whole XML")
+        yield FilePart(page_text(body, "text/plain"), lines=True, note={"key": "no_xml"})
         return
     if root.tag == f"{_SHEET}Workbook":
         for sheet in root.iter(f"{_SHEET}Worksheet"):

@@ -19,11 +19,13 @@ from agent.core.errors import AgentError, InputError
 from agent.knowledge.files import Destination
 from agent.knowledge.sqlite import check_names
 from agent.knowledge.uploads import NotKept, UploadLimits, Uploads
+from agent.reading.parts import note_text
 from agent.server.auth.api_keys import access, identify
 from agent.server.auth.audit import audit
 from agent.server.auth.guard import DOCUMENTS, FILE_TYPE
 from agent.server.http import NotRead, private_json
 from agent.services import process_services
+from agent.texts import LANGUAGES
 
 log = logging.getLogger(__name__)
 _PIECE_SECONDS: Final = 30.0
@@ -83,7 +85,8 @@ class DocumentsApi:
                 {"detail": result.reason, "code": result.code, "name": result.path}, 422
             )
         told = {"name": result.path, "outcome": result.outcome, "reason": result.reason}
-        return private_json({**told, "passages": result.chunks, "note": result.note}, 201)
+        note = {language: note_text(result.notes, language) for language in LANGUAGES}
+        return private_json({**told, "passages": result.chunks, "note": note}, 201)
 
     async def remove(self, request: Request) -> JSONResponse:
         """Remove a file that was given through the page, with all that was read of it."""

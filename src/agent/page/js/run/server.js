@@ -142,7 +142,8 @@ export async function removeDocument(collection, file) {
  * Gives a file to the server, which reads it; `fetch` tells nothing of how far it is.
  * @param {File} file @param {string} collection
  * @param {(share: number) => void} onProgress with what has gone out, 1 at the end
- * @returns {Promise<{outcome: string, passages: number, note: string}>} rejects with {code, message}
+ * @returns {Promise<{outcome: string, passages: number, note: InLanguages<string>}>} rejects with
+ *   {code, message}
  */
 export function give(file, collection, onProgress) {
   const request = new XMLHttpRequest();

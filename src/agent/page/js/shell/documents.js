@@ -102,7 +102,8 @@ export class DocumentsView {
         });
         bar.remove();
         const way = told.outcome === "same" ? "same" : "read";
-        fill(words, say(way, { n: told.passages }), told.note && ` · ${told.note}`);
+        const note = told.note[language];
+        fill(words, say(way, { n: told.passages }), note && ` · ${note}`);
         row.classList.add("done");
         return true;
       } catch (error) {
