@@ -11,7 +11,7 @@ from agent.core.errors import ConfigurationError
 from agent.evidence.agreement import disagreement
 from agent.evidence.maps import valid_map_task
 from agent.evidence.types import MapTask, Place
-from agent.mcp.map import Maps, build_map_client
+from agent.mcp.map import Maps, ask_here, build_map_client
 from agent.mcp.map_server import MapServer
 from agent.mcp.records import MapOptions, MapResult, new_place
 from agent.mcp.servers import (
@@ -174,6 +174,14 @@ async def test_what_a_map_by_key_does_not_tell_the_next_map_is_asked_or_it_is_sa
     assert [gap["message"] for gap in alone.gaps] == [
         say("map.other_errors.map_cannot", "en", map="Mapbox")
     ]
+
+
+async def test_doctor_asks_each_for_one_small_real_thing() -> None:
+    with tencent_entry([]) as one, mapbox_entry([]) as other:
+        async with asking(one, other) as maps:
+            results = [await ask_here(client, "en") for client in maps.clients]
+    assert [result.gaps for result in results] == [[], []]
+    assert [result.places[0]["name"] for result in results] == ["故宫博物院", "Helsinki"]
 
 
 async def test_without_a_key_nothing_is_sent_and_a_wrong_one_is_told() -> None:

@@ -257,10 +257,10 @@ _HELSINKI: Final = Point(lng=24.9414, lat=60.1709)
 
 
 async def ask_here(client: MapClient, language: Language) -> MapResult:
-    """Ask a map what stands at one position, to see whether its key works; failures are gaps."""
+    """Ask a map for one thing, to see whether its key works; failures are gaps."""
     near = _HELSINKI if client.server.covers is None else _TIANANMEN
     return await client.map_result(
-        {"intent": "regeo"},
+        client.server.probe,
         "",
         options=MapOptions(prefix="here", language=language, near=near),
         meter=unlimited_meter("probe"),

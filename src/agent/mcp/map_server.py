@@ -346,6 +346,8 @@ class MapServer:
     """Codes of countries about which it is not asked, whatever it covers."""
     avoids: frozenset[AvoidedRoad] = frozenset()
     """Roads that its ways can leave out."""
+    probe: MapTask = field(default_factory=lambda: MapTask(intent="regeo"))
+    """What is asked to see whether it works and takes its key."""
     is_second_voice: bool = False
     """What another map tells of places is held against what this one knows of them."""
     qps: float = 2.5

@@ -14,6 +14,7 @@ from pydantic import SecretStr
 from agent.core.errors import ConfigurationError, ProviderRefused, ProviderUnavailable
 from agent.core.proxies import is_socks, proxy_environment
 from agent.core.redaction import hide
+from agent.evidence.types import MapTask
 from agent.mcp import mapbox, tencent
 from agent.mcp.amap.install import PROVIDER, NodeCommand, TellStep, find_node, installed_server
 from agent.mcp.amap.prefetch import AmapPrefetch
@@ -227,6 +228,7 @@ def tencent_server(
         key_variable="TENCENT_MAP_KEY",
         missing="" if key else "TENCENT_MAP_KEY",
         crs=service.crs,
+        probe=MapTask(intent="poi", place="故宫博物院", city="北京"),
         covers=CHINA,
         avoids=service.avoids,
         is_second_voice=True,
@@ -249,6 +251,7 @@ def mapbox_server(
         prefetch=functools.partial(KeyedPrefetch, service),
         key_variable="MAPBOX_ACCESS_TOKEN",
         missing="" if key else "MAPBOX_ACCESS_TOKEN",
+        probe=MapTask(intent="poi", place="Helsinki"),
         leaves_out=CHINA,
         avoids=service.avoids,
     )
