@@ -293,6 +293,17 @@ def test_a_ride_names_its_lines_or_says_that_they_are_not_known():
     assert say("outing.line_unknown", "en") not in leg_text(walk, "en")
 
 
+def test_one_rests_once_a_day_but_where_more_is_wanted():
+    """Two cafés one after the other were the half of an afternoon."""
+    first, second = place(5, "星巴克", "咖啡厅"), place(6, "茶楼", "茶艺馆")
+    visited = names(planned(MUSEUM, PARK, first, second, begins="14:00", back_by="20:00"))
+    assert len({"星巴克", "茶楼"}.intersection(visited)) == 1
+    both = planned(
+        MUSEUM, PARK, first, second, begins="14:00", back_by="20:00", wanted=["amap:5", "amap:6"]
+    )
+    assert {"星巴克", "茶楼"} <= {*names(both)}
+
+
 def test_of_what_each_query_found_the_stop_that_is_least_out_of_the_way_comes_in():
     """The first query's two came in, and nothing of the second's; a café two kilometres off."""
     far = place(90, "远咖啡", "咖啡厅", source="a0-0")

@@ -171,9 +171,12 @@ def _with_meals(
 def _visits_from(day: Day, state: _State, label: _Label) -> Iterator[tuple[_State, _Label]]:
     visited, last, meals = state
     ways = day.out if last < 0 else day.ways[last]
-    made = sum(visit.counts for at, visit in enumerate(day.visits) if visited >> at & 1)
+    before = [visit for at, visit in enumerate(day.visits) if visited >> at & 1]
+    made, rested = sum(visit.counts for visit in before), any(visit.is_break for visit in before)
     for at, visit in enumerate(day.visits):
-        if visited >> at & 1 or (visit.counts and made >= day.most):
+        # Who has rested needs no second café that nobody named.
+        is_more = rested and visit.is_break and visit.worth <= _WORTH
+        if visited >> at & 1 or is_more or (visit.counts and made >= day.most):
             continue
         arrives = label.leaves + ways[at]
         for window in visit.windows:
@@ -400,11 +403,10 @@ class _Planner:
 
     def _leave_out(self, place: Place, reason: LeftOutReason, **values: str) -> None:
         text = values.get("text") or say(f"outing.left_out.{reason}", self._language, **values)
-        left = LeftOut(
+        self.left_out.append(LeftOut(
             place=place["id"], name=name_text(place, self._language), source=place["source"],
             reason=reason, text=text,
-        )  # fmt: skip
-        self.left_out.append(left)
+        ))  # fmt: skip
 
     def _visit(self, place: Place) -> Visit | None:
         """Return the visit; None, with the reason noted, where there can be none on this day."""
@@ -426,17 +428,15 @@ class _Planner:
         if not windows:
             self._leave_out(place, "hours", **self._when(place))
             return None
-        worth = _WORTH_WANTED if place["id"] in self._wanted else _WORTH
+        worth = (_WORTH_WANTED if place["id"] in self._wanted else _WORTH) - len(self._visits)
         counts = "meals" not in self._wish or not is_meal(place)
         rests = has_any(place["category"] or "", _BREAK)
-        worth -= len(self._visits)
         return Visit(minutes, tuple(windows), worth=worth, counts=counts, is_break=rests)
 
     def _is_beside(self, place: Place) -> bool:
         """Return whether this is one of several spots that lie together: three are no whole day."""
-        here = _lnglat(place)
-        others = [one for one in self._all if _is_spot(one) and one["id"] != place["id"]]
-        return _is_spot(place) and any(distance_m(here, _lnglat(o)) <= _BESIDE_M for o in others)
+        others = [o["wgs84"] for o in self._all if _is_spot(o) and o["id"] != place["id"]]
+        return _is_spot(place) and any(metres_apart(place["wgs84"], o) <= _BESIDE_M for o in others)
 
     def _when(self, place: Place) -> dict[str, str]:
         day = say(f"records.weekdays.{self._weekday}", self._language)
