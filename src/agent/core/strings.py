@@ -22,6 +22,11 @@ def has_han(text: str) -> bool:
     return any("\u3400" <= char <= "\u9fff" for char in text)
 
 
+def is_wide(char: str) -> bool:
+    """Return whether a character is as wide as a Chinese one, and stands without spaces."""
+    return unicodedata.east_asian_width(char) in ("W", "F")
+
+
 def letters_of(text: str) -> str:
     """Return the letters and digits of a text, folded: what two ways to write a name share."""
     return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))

@@ -112,6 +112,14 @@ _OF_NO_KIND = re.compile(
 )
 
 
+def _is_named(kind: PlaceKind, text: str | None) -> bool:
+    return _has(_KINDS[kind], text or "")
+
+
+def _has(words: str, text: str) -> bool:
+    return re.search(words, text, re.IGNORECASE) is not None
+
+
 def _is_open(hours: Sequence[Opening], day: int, minute: int | None) -> bool:
     """Return whether a place is open on a day at a minute, which may be after its midnight."""
     if minute is None:
@@ -201,7 +209,7 @@ def judged(places: Sequence[Place], constraints: Constraints, language: Language
 def _is_beside(place: Place, constraints: Constraints) -> bool:
     """Return whether this is a car park, and the question is for something else besides."""
     is_asked = constraints.get("kind") == "parking"
-    return not is_asked and bool(re.search(_KINDS["parking"], place["category"] or "", re.I))
+    return not is_asked and _is_named("parking", place["category"])
 
 
 def fitting(places: Sequence[Place], constraints: Constraints, language: Language) -> int:
@@ -232,9 +240,7 @@ _VIOLATED = _GROUPS.index("violated")
 
 def name_suits(name: str, constraints: Constraints) -> bool:
     """Return True if a name alone tells that the place suits whom or what was asked for."""
-    return any(
-        re.search(_FITS[suits][0], name, re.IGNORECASE) for suits in constraints.get("suits", [])
-    )
+    return any(_has(_FITS[suits][0], name) for suits in constraints.get("suits", []))
 
 
 def _rank(place: Place) -> int:
@@ -248,7 +254,7 @@ def _costs(place: Place, constraints: Constraints, language: Language) -> Iterat
     # For how many a sum has to do, nobody said: it only rules out what is dearer for one.
     is_open = "people" not in constraints and (cost or 0) <= (total or 0)
     open_demands = {"total_cost"} if is_open and cost else set[str]()
-    told = re.search(f"{_KINDS['hotel']}|{_KINDS['parking']}", place["category"] or "", re.I)
+    told = any(_is_named(kind, place["category"]) for kind in ("hotel", "parking"))
     if not place.get("per_head", True) and people > 1:
         open_demands |= {"total_cost"}
     if not (place.get("per_head", True) or told):
@@ -408,15 +414,15 @@ def openness(
 
 
 def _suits(place: Place, suits: Suits, language: Language) -> PlaceVerdict:
-    fits, unfit = (re.compile(words, re.IGNORECASE) for words in _FITS[suits])
+    fits, unfit = _FITS[suits]
     # The name stands above the verdict, the category is told in the reader's language.
     by_name = say("constraints.by_name", language)
     for field, text, value in (
         ("category", place["category"] or "", kind_text(place, language)),
         ("name", place["name"], by_name),
     ):
-        good, bad = fits.search(text), unfit.search(text)
-        if bool(good) != bool(bad):
+        good, bad = _has(fits, text), _has(unfit, text)
+        if good != bad:
             outcome: DemandOutcome = "satisfied" if good else "violated"
             return _verdict(suits, outcome, field, language, value=value)
     return _verdict(suits, "unknown", "category", language)
@@ -426,12 +432,12 @@ def _is_of_kind(place: Place, kind: PlaceKind | None, language: Language) -> Pla
     if kind is None:
         return None
     category = place["category"] or ""
-    fits = {name for name, words in _KINDS.items() if re.search(words, category, re.I)}
+    fits = {name for name in _KINDS if _is_named(name, category)}
     # A café may well cook; a restaurant is no bar.
     related = {*_FOOD} if kind == "restaurant" else {kind}
     other = bool(fits - related or (not fits and _OF_NO_KIND.search(category)))
     outcome: DemandOutcome = "satisfied" if kind in fits else "violated" if other else "unknown"
-    by_name = outcome == "unknown" and bool(re.search(_KINDS[kind], place["name"], re.I))
+    by_name = outcome == "unknown" and _is_named(kind, place["name"])
     if by_name:
         text = say(f"constraints.kinds.{kind}", language)
         value = say("constraints.by_name", language)
@@ -458,7 +464,7 @@ def is_of_none(place: Place, kinds: Collection[PlaceKind | None]) -> bool:
     """
     verdicts = [kind and _is_of_kind(place, kind, "en") for kind in kinds]
     other = [verdict and verdict["verdict"] == "violated" for verdict in verdicts]
-    is_parking = bool(re.search(_KINDS["parking"], place["category"] or ""))
+    is_parking = _is_named("parking", place["category"])
     return all(other) or (is_parking and "parking" not in kinds)
 
 
@@ -476,7 +482,7 @@ def in_words(keyword: str, language: Language) -> str:
 
 
 def _kind_searched(keyword: str) -> PlaceKind | None:
-    return next((kind for kind, words in _KINDS.items() if re.search(words, keyword, re.I)), None)
+    return next((kind for kind in _KINDS if _is_named(kind, keyword)), None)
 
 
 _JUST_OVER = 1.1

@@ -487,7 +487,7 @@ def _per(plain: str, end: int) -> tuple[str, Decimal] | None:
 
 def _date(written: str) -> Date:
     """Return year, month and day; None for what is not said."""
-    numbers = [int(number) for number in re.findall(r"\d+", written)]
+    numbers = _numbers_in(written)
     if month := _month_in(written):
         year = next((number for number in numbers if number > _DAYS_A_MONTH), None)
         return year, month, next((number for number in numbers if number <= _DAYS_A_MONTH), None)
@@ -497,6 +497,10 @@ def _date(written: str) -> Date:
         numbers = [0, *numbers]
     year, month, day = (*numbers, 0, 0)[:3]
     return year or None, month or None, day or None
+
+
+def _numbers_in(written: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", written)]
 
 
 def _month_in(written: str) -> int | None:
@@ -509,7 +513,7 @@ def _month_in(written: str) -> int | None:
 
 def _day_first(written: str) -> Date:
     """Return the date of 25.03.1940; where 3/4/2007 may be either, the year alone."""
-    first, second, year = (int(number) for number in re.findall(r"\d+", written))
+    first, second, year = _numbers_in(written)
     if (
         max(first, second) > _DAYS_A_MONTH
         or min(first, second) > _MONTHS_A_YEAR
@@ -523,7 +527,7 @@ def _day_first(written: str) -> Date:
 
 def _time(written: str) -> tuple[int, bool]:
     """Return the minutes after midnight, and whether twelve hours later may be meant."""
-    hour, *rest = (int(number) for number in re.findall(r"\d+", written))
+    hour, *rest = _numbers_in(written)
     minutes = hour * _HOUR + (30 if "半" in written else rest[0] if rest else 0)
     if "刻" in written:
         minutes += 14 * rest[0]

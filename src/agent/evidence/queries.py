@@ -19,12 +19,12 @@ _CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
 _WORD = re.compile(rf"[{_CJK}]+|[^\s{_CJK}]+")
 _BETWEEN_CJK = re.compile(rf"(?<=[{_CJK}]) (?=[{_CJK}])")
 _LITTLE = frozenset({"the", "of", "in", "for", "的"})
-_YEAR = re.compile(r"(?:19|20)\d\d")
+_CENTURIES = ("19", "20")
 _OPERATOR = re.compile(
     r"(?<!\w)(?:all)?(?:site|intitle|inurl|intext|filetype|before|after|lang|source):\s*"
     r'(?:"[^"]*"|\S+)'
 )
-_QUOTES = re.compile("[“”„‟«»＂「」『』]")
+_QUOTES = str.maketrans(dict.fromkeys("“”„‟«»＂「」『』", '"'))
 _RAISED = re.compile("[²³¹⁰ⁱ⁴-⁹]+")
 _EDGES = " \t.,;:!?。，；：！？、…"
 _ASKING = re.compile(
@@ -32,10 +32,10 @@ _ASKING = re.compile(
     r"|(?:是多少|是什么|是谁|有哪些|吗|呢)+$"
 )
 _INVISIBLE = re.compile(
-    "[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb"
+    "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f"
+    "\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f\ud800-\udfff]"
 )
-_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]")
 
 
 def normalised_query(text: str, *, operators: bool = True) -> str:
@@ -44,7 +44,7 @@ def normalised_query(text: str, *, operators: bool = True) -> str:
     Without quotes where they are none of the engine's `operators`.
     """
     raised = _RAISED.sub(r"^\g<0>", text).replace("−", "-")
-    plain = _QUOTES.sub('"', unicodedata.normalize("NFKC", raised)).casefold()
+    plain = unicodedata.normalize("NFKC", raised.translate(_QUOTES)).casefold()
     plain = " ".join((plain if operators else plain.replace('"', " ")).split())
     # What is quoted as a whole keeps its quotes; one that is never closed says nothing.
     return plain.strip(_EDGES + '"' if plain.count('"') % 2 else _EDGES) or plain
@@ -69,14 +69,18 @@ def _key(text: str, operators: bool) -> tuple[str, ...]:
     kept = [word for word in said if word and word not in _LITTLE]
     numbers = [at for at, word in enumerate(kept) if any(map(str.isdigit, word))]
     year = ""
-    if len(numbers) == 1 and _YEAR.fullmatch(kept[numbers[0]]):
+    if len(numbers) == 1 and _is_year(kept[numbers[0]]):
         year = kept.pop(numbers[0])
         kept[numbers[0] :] = [word for word in kept[numbers[0] :] if word != "年"]
         kept = [word.removeprefix("年") if at == numbers[0] else word
                 for at, word in enumerate(kept)]  # fmt: skip
     joined = _BETWEEN_CJK.sub("", " ".join(kept))
-    found = sorted(re.sub(r":\s+", ":", each) for each in _OPERATOR.findall(plain))
+    found = sorted(each.replace(": ", ":") for each in _OPERATOR.findall(plain))
     return (joined, year, *found) if joined or year or found else (plain,)
+
+
+def _is_year(word: str) -> bool:
+    return len(word) == 4 and word.isdecimal() and word.startswith(_CENTURIES)
 
 
 _COMPARED = 60
@@ -115,7 +119,7 @@ def clean_text(text: str, limit: int) -> str:
     Control characters, lone surrogates, bidirectional overrides and invisible characters
     (in which instructions can hide) are removed; runs of white space become one space.
     """
-    visible = _INVISIBLE.sub("", _CONTROL.sub("", text))
+    visible = _INVISIBLE.sub("", text)
     return " ".join(unicodedata.normalize("NFC", visible).split())[:limit].rstrip()
 
 

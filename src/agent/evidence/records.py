@@ -40,7 +40,6 @@ _LISTED = re.compile(rf"({_NUMBER})(?=({_NUMBER})?)")
 _TO_WEEKDAY = re.compile(r"(?<=[a-z])\s*(?:至|到|[-~])\s*(?=(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun))")
 _WORD_END = re.compile(r"(?<=[a-z])(?=\d)")
 _WIND = re.compile(r"(\S+)风(?: (\S+) 级)?")
-_BRANCH = re.compile(r"\s*[(（\[【].*$")
 _MAIN_STEPS = 3
 HOME_MAP = "amap"
 """Whose ends of ways are shown where there is no record of a place."""
@@ -69,7 +68,7 @@ def with_pinyin(places: Iterable[Place]) -> list[Place]:
     def sounded(place: Place) -> Place:
         if place["district"]:
             place = Place(**{**place, "district_en": district_in_english(place["district"])})
-        base = _BRANCH.sub("", place["name"])
+        base = without_branch(place["name"])
         if place.get("name_en") or not has_han(base):
             return place
         sound = " ".join(" ".join(_syllables(base, toned=True)).split())
@@ -83,6 +82,13 @@ def _syllables(name: str, *, toned: bool = False) -> list[str]:
     from pypinyin import Style, lazy_pinyin
 
     return lazy_pinyin(name, style=Style.TONE if toned else Style.NORMAL)
+
+
+def without_branch(name: str) -> str:
+    """Return a name as far as its first bracket: 全聚德 for 全聚德(王府井店)."""
+    for bracket in "(（[【":
+        name = name.partition(bracket)[0]
+    return name.rstrip()
 
 
 def district_in_english(name: str) -> str:

@@ -18,7 +18,7 @@ _MAX_TITLE = 160
 _MAX_PATH = 60
 _TOLD_TITLE = 50
 """Enough of a title to tell what a page is, and no more than a prompt should spend on it."""
-_MARKDOWN = re.compile(r"([\\\[\]`*_<>|~])")
+_MARKDOWN = str.maketrans({sign: f"\\{sign}" for sign in r"\[]`*_<>|~"})
 _TARGET = re.compile(r"\]\(([^()\s]+)\)")
 _OWN_HEADINGS = "|".join(map(re.escape, [*in_every_language("answer.sources"), "**來源**"]))
 _LIST_BEGINS = re.compile(rf"\n\n(?:{_OWN_HEADINGS})\n\n(?=1\. )")
@@ -366,7 +366,7 @@ def _reference(source: Source, position: int, *, alone: bool) -> str:
     if not alone:
         path = _path(source["url"]) if _site(source["url"]) else ""
         site = _plain(f"{site or _site(source['url'])}{path}")
-    output, by = (_MARKDOWN.sub(r"\\\1", text) for text in (title, site))
+    output, by = (text.translate(_MARKDOWN) for text in (title, site))
     linked = f"[{output}]({url})" if url else output
     return f"{number}. {linked} — {by}" if by else f"{number}. {linked}"
 

@@ -1,7 +1,6 @@
 """Export a planned day: as a calendar (RFC 5545), and as a one-page pocket map (SVG)."""
 
 import io
-import re
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from html import escape
 
@@ -47,7 +46,7 @@ def _event(
     about = [leg_text(stop["leg"], language)] if "leg" in stop else []
     lines = [
         "BEGIN:VEVENT",
-        f"UID:{day}-{at}-{re.sub(r'[^0-9A-Za-z]', '', stop.get('place', 'meal'))}@tanlu",
+        f"UID:{day}-{at}-{''.join(filter(str.isalnum, stop.get('place', 'meal')))}@tanlu",
         f"DTSTAMP:{_stamp(datetime.fromisoformat(answer.generated_at))}",
         f"DTSTART:{_moment(day, stop['begins'], zone)}",
         f"DTEND:{_moment(day, stop['ends'], zone)}",
@@ -75,9 +74,12 @@ def _stamp(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y%m%dT%H%M%SZ}"
 
 
+_ESCAPES = str.maketrans({"\\": r"\\", ";": r"\;", ",": r"\,", "\n": r"\n"})
+
+
 def _escaped(text: str) -> str:
     plain = "".join(c for c in text if c.isprintable() or c == "\n")
-    return re.sub(r"([\\;,])", r"\\\1", plain).replace("\n", "\\n")
+    return plain.translate(_ESCAPES)
 
 
 def _folded(line: str) -> str:

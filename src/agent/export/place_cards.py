@@ -16,6 +16,7 @@ from agent.evidence.records import (
     hours_text,
     map_name,
     verdict_texts,
+    without_branch,
 )
 from agent.evidence.types import Place
 from agent.export.finished import FinishedAnswer, metres, rating
@@ -98,7 +99,7 @@ def _plain(hours: str) -> str:
 
 def is_name(words: str, place: Place) -> bool:
     """Tell whether words are a place's name and nothing else."""
-    base = re.split("[(（]", place["name"])[0]
+    base = without_branch(place["name"])
     english = f"{place.get('name_en', '')} {place.get('name_pinyin', '')}".lower()
     rest = words.replace(place["name"], "", 1).replace(base, "", 1)
     rest = re.sub(r"[(（][^)）]*[)）]", "", rest)
@@ -177,7 +178,7 @@ class PlaceCards:
         text = "".join(child.content for child in children)
         for number in (child.content for child in children if child.content in self._places):
             place = self._places[number]
-            names = (re.split("[(（]", place["name"])[0], place.get("name_en"))
+            names = (without_branch(place["name"]), place.get("name_en"))
             begins = any(name and 0 <= text.find(name) <= _MOST_BEFORE for name in names)
             if begins and place["id"] not in self.shown:
                 return place

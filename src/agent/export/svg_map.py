@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from math import cos, hypot, log10, pi, radians, sin
-from unicodedata import east_asian_width
 
-from agent.core.strings import without_open_bracket
+from agent.core.strings import is_wide, without_open_bracket
 from agent.evidence.geo import EARTH_RADIUS_M
 from agent.evidence.markdown import open_url
 from agent.evidence.records import map_name
@@ -71,7 +70,7 @@ def place_label(
 
 def text_width(text: str) -> float:
     """Return the rough width in pixels at the size of the map's labels."""
-    return sum(_WIDE if east_asian_width(c) in "WF" else _NARROW for c in text)
+    return sum(_WIDE if is_wide(c) else _NARROW for c in text)
 
 
 def wrap(text: str, width: float) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from agent.core.patterns import Linear, piece
-from agent.core.strings import is_table_rule
+from agent.core.strings import is_table_rule, is_wide
 from agent.knowledge.split import SIZE, Block
 
 MAX_HEADING = 200
@@ -35,7 +35,6 @@ _NAMED = re.compile(
 )
 _WORD = re.compile("[A-Za-z\u00c0-\u024f]{4}|[\u3400-\u9fff]{2}")
 _ENDS = ".,;:!?。，；：！？、"
-_CHINESE = re.compile("[\u3000-\u303f\u3400-\u4dbf\u4e00-\u9fff\uff00-\uffef]")
 _LONGEST_LINE = 80
 LevelOf = Callable[[str], int]
 
@@ -195,7 +194,7 @@ def unwrap(lines: Sequence[str]) -> str:
             text += "\n" + line
         elif before[-1] == "-" and line[0].islower():
             text = text[:-1] + line
-        elif _CHINESE.match(before[-1]) and _CHINESE.match(line[0]):
+        elif is_wide(before[-1]) and is_wide(line[0]):
             text += line
         else:
             text += " " + line
@@ -203,4 +202,4 @@ def unwrap(lines: Sequence[str]) -> str:
 
 
 def _width(line: str) -> int:
-    return len(line) + len(_CHINESE.findall(line))
+    return len(line) + sum(map(is_wide, line))

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from agent.core.processor import breathe
-from agent.core.strings import is_table_rule
+from agent.core.strings import is_table_rule, is_wide
 
 SIZE, OVERLAP = 800, 100
 _SENTENCE = re.compile(
     r"(?<=[。！？；!?…])[”’」』）\"')\]]*\s*|(?<=\.)[\"')\]]*\s+(?=[A-Z0-9\"'(\[一-鿿])"
 )
 _CHINESE = r"\u3000-\u303f\u3400-\u4dbf\u4e00-\u9fff\uff00-\uffef"
-_IS_CHINESE = re.compile(f"[{_CHINESE}]")
 _BREAK = re.compile(f"(?<=[{_CHINESE}])|\\s+|(?<=[,;:，、])")
 
 
@@ -132,7 +131,7 @@ def _sentence_units(text: str) -> Iterator[_Unit]:
     for part in sentences(text):
         for piece in [part] if len(part) <= SIZE else _pieces(part):
             yield _Unit(piece.strip(), glue)
-            glue = " " if piece[-1:].isspace() or not _IS_CHINESE.match(piece.strip()[-1:]) else ""
+            glue = " " if piece[-1:].isspace() or not is_wide(piece.strip()[-1]) else ""
 
 
 def sentences(text: str) -> list[str]:

@@ -146,8 +146,7 @@ class OuterFence(_Lines):
 
 
 _OPENING = re.compile(r"[\s>*#\\-]*<(/?)(\w{2,40})>")
-_INLINE = re.compile(r"</?(\w+_\w+)>")
-_ANY_TAG = re.compile(r"</?\w+>")
+_TAG = re.compile(r"<(/?)(\w+)>")
 _BEGUN = re.compile(r"</?\w{0,40}\Z")
 _LIST_MARK = re.compile(r"^[\s>*#\-\d.、)]+")
 _SENTENCES = re.compile(r"(?<=[。！？；])|(?<=[.!?]) ")
@@ -166,7 +165,7 @@ class Echo(_Lines):
     def __init__(self, messages: Sequence[BaseMessage]) -> None:
         super().__init__()
         texts = [str(message.text) for message in messages]
-        tags = {tag for text in texts for tag in re.findall(r"<(\w+)>", text)} & TAGS
+        tags = {tag for text in texts for end, tag in _TAG.findall(text) if not end} & TAGS
         # Weak models write <answers> for <answer>.
         self._tags = tags | {form for tag in tags for form in (f"{tag}s", tag.removesuffix("s"))}
         system = [line for m in messages if isinstance(m, SystemMessage) for line in _lines(m.text)]
@@ -174,7 +173,7 @@ class Echo(_Lines):
         self._own = sorted(
             {text for text in (*system, *sentences) if len(text.encode()) >= _LEAST_BYTES}
         )
-        self._sent = {line for text in texts for line in _lines(_ANY_TAG.sub("", text))}
+        self._sent = {line for text in texts for line in _lines(_TAG.sub("", text))}
         self._within, self._tail = "", ""
         self.found = 0
 
@@ -235,12 +234,12 @@ class Echo(_Lines):
         text = text[: len(text) - len(self._tail)]
 
         def without(tag: "re.Match[str]") -> str:
-            if tag[1] not in self._tags:
+            if "_" not in tag[2] or tag[2] not in self._tags:
                 return tag[0]
-            self._count(tag[1])
+            self._count(tag[2])
             return ""
 
-        return _INLINE.sub(without, text)
+        return _TAG.sub(without, text)
 
     def _count(self, tag: str) -> None:
         self.found += tag.removesuffix("s") not in _OF_ANSWERS

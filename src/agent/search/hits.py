@@ -338,7 +338,7 @@ def quotes_by_id(text: str) -> dict[str, list[str]]:
     sentence = ""
     for run in _RUN.finditer(text):
         before = [part for part in SENTENCE_END.split(text[start : run.start()]) if part.strip()]
-        if before and re.search(r"\w", before[-1]):
+        if before and any(map(str.isalnum, before[-1])):
             sentence = before[-1].strip().lstrip("。！？.!?,，;；*-• ")[:_MAX_QUOTE]
         for name in _ID.findall(run[0]):
             of_source = quotes.setdefault(name, [])
