@@ -1,5 +1,6 @@
 """The lead of a deep research: sees words of pages, has explorers, calculates, keeps its notes."""
 
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -209,6 +210,30 @@ async def test_a_report_shows_all_lines_of_a_calculation_that_it_cites() -> None
     assert "**[1]\n\n```\n417 × 3 = 1251 元\n417*3*2 = 2502 元\n```" in body
     assert body.count(f"**{say('deep_research.calculated', 'zh')}**") == 1
     assert "1668" not in text, "what is not cited is not shown"
+
+
+async def test_a_sum_that_the_report_works_out_itself_is_not_shown_again_below_it() -> None:
+    program = "print(f'两次：417 × 3 = {417 * 3} 元')\nprint(f'六次：417 × 6 = {417 * 6} 元')"
+    text = "# 报告\n\n电芯成本有人测过[^{page}]。417 × 3 = 1,251 元，六次 2502 元{mark}。"
+
+    def writes(turn: ModelTurn) -> ModelReply:
+        name = re.search(r"\[\^(?!c0)(\w+-\w+)\]", turn.user)
+        assert name
+        return ModelReply(text=text.format(page=name[1], mark=mark))
+
+    shown = dict[str, str]()
+    for mark in ("[^c0-0]", ""):
+        llm = Lead(
+            lambda turn: [search("电芯成本")],
+            lambda turn: [code(program), end()],
+            deep_report=writes,
+        )
+        async with deep_laboratory(llm, web=Web(long_page)) as lab:
+            shown[mark] = str(answer_of(await research(lab)).text)
+    block = "```\n六次：417 × 6 = 2502 元\n```"
+    assert f"**[2]\n\n{block}" in shown["[^c0-0]"]
+    assert f"2. {say('tools.sums', 'zh', count=2)} — 计算" in shown["[^c0-0]"]
+    assert f"**\n\n{block}" in shown[""], "what the text tells is shown, marked or not"
 
 
 async def test_a_change_waits_for_a_refused_program_and_keeps_what_was_calculated() -> None:

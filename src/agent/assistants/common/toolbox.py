@@ -530,10 +530,15 @@ class Toolbox:
             outcome.hint = say("tools.unfounded", self.language, numbers=numbers)
             return
         outcome.calculation = Source(
-            id=f"{outcome.id}-0", kind="document", title=_first_line(outcome.text), url="",
+            id=f"{outcome.id}-0", kind="document", title=self._sums(outcome.text), url="",
             provider=say("tools.calculation", self.language), quotes=[outcome.text],
         )  # fmt: skip
         outcome.source_ids = [outcome.calculation["id"]]
+
+    def _sums(self, text: str) -> str:
+        """Return a result of one line, or how many lines it has: the first is not all of it."""
+        lines = text.strip().splitlines()
+        return short(text) if len(lines) < 2 else say("tools.sums", self.language, count=len(lines))
 
     async def _unfounded(self, program: str) -> list[str]:
         """Return the numbers of a program that stand nowhere and are none of its own results.
@@ -558,12 +563,6 @@ class Toolbox:
 def is_calculation(source: Source) -> bool:
     """Return whether a source is the result of a program of ours."""
     return source["id"].startswith(LETTERS["code"])
-
-
-def _first_line(text: str) -> str:
-    """Return the first formula of a result, with … where others follow."""
-    first, _, rest = text.strip().partition("\n")
-    return short(f"{first} …" if rest else first)
 
 
 def _keep_new(outcome: ToolOutcome, known: dict[str, str]) -> None:

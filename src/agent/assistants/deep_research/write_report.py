@@ -48,6 +48,9 @@ from agent.core.progress import event
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.citations import cited_ids
 from agent.evidence.claims.passages import Passage
+from agent.evidence.claims.shown_sums import shown_results
+from agent.evidence.claims.statements import LINKED, statements
+from agent.evidence.figures import figures
 from agent.evidence.geo import distance_m
 from agent.evidence.markdown import fenced
 from agent.evidence.types import Gap, Leg, Place
@@ -62,7 +65,7 @@ ASSISTANT = "deep_research"
 _COUNTS = ("thoughts", "refused_calls", "invented_urls", "forced_archives", "unknown_notes",
            "pages_opened")  # fmt: skip
 _MEASURED, _NEAREST, _LEAST_MEASURED = 12, 3, 2
-_MAX_TITLE = 80
+_MAX_TITLE, _TELLING = 80, 100
 _MATERIAL = 60_000
 """Tokens of passages that the writer is shown at most."""
 _THOUGHTS = 3000
@@ -188,17 +191,30 @@ class _Report:
         return [*self.draft.record_sections(is_report=True), self._calculations(), read]
 
     def _calculations(self) -> str:
-        """Return the cited calculations whole; the list of sources has the first line of each."""
-        shown = [
-            source
-            for source in self.draft.citer.used
-            if is_calculation(source) and source["quotes"][0].strip() != source["title"]
-        ]
-        # A line of a mark alone below a block reads like a stray one.
-        marks = "".join(f"[^{source['id']}]" for source in shown)
+        """Return the calculations whose results the text has, but for sums that it shows itself.
+
+        One that is cited has all its lines; a mark may be moved to one after this was written.
+        """
+        used = {source["id"] for source in self.draft.citer.used}
+        said = statements(self.draft.body, LINKED)
+        worked = {figure.value for figure in shown_results(said)}
+        told = {figure.value for one in said for figure in figures(one.plain)}
+        marks, blocks = "", list[str]()
+        for source in filter(is_calculation, self.state.get("sources_gathered", [])):
+            lines = source["quotes"][0].strip().splitlines()
+            results = [{f.value for f in shown_results(statements(one, LINKED))} for one in lines]
+            kept = [
+                line
+                for line, values in zip(lines, results, strict=True)
+                if not (values and values <= worked)
+                and (source["id"] in used or any(v in told and v >= _TELLING for v in values))
+            ]
+            if kept and len(lines) > 1:
+                # A line of a mark alone below a block reads like a stray one.
+                marks += f"[^{source['id']}]" if source["id"] in used else ""
+                blocks.append(fenced("\n".join(kept)))
         head = f"**{say('deep_research.calculated', self.draft.language)}**{marks}"
-        blocks = [fenced(source["quotes"][0].strip()) for source in shown]
-        whole = "\n\n".join([head, *blocks]) if shown else ""
+        whole = "\n\n".join([head, *blocks]) if blocks else ""
         return self.draft.by_code(self.draft.cited(whole))
 
     async def body(self) -> AsyncIterator[str]:
@@ -332,7 +348,7 @@ class _Report:
             and is_calculation(source) == calculated
         }
         return "\n".join(
-            f"{source['title']}: {source['quotes'][0]} [^{source['id']}]"
+            f"{'' if calculated else source['title'] + ': '}{source['quotes'][0]} [^{source['id']}]"
             for source in reversed(rows.values())
         )
 

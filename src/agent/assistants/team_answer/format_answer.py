@@ -4,7 +4,6 @@ Rules bring the answer into its form; a model is asked only where they see that 
 """
 
 import logging
-import re
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -141,7 +140,7 @@ def _calculation(number: int, evidence: ToolEvidence, language: Language) -> str
 def _printed_sums(result: str) -> list[str]:
     """Return the lines of a result as a list, if each shows how its value was worked out."""
     lines = [line.strip() for line in result.splitlines() if line.strip()]
-    shown = all("=" in line and is_sum(re.split("[:：=]", line)[-2]) for line in lines)
+    shown = all("=" in line and is_sum(line.split("=")[-2].split(":")[-1]) for line in lines)
     return [f"- {inert(line[:_RESULT])}" for line in lines[:_SHOWN_LINES]] if shown else []
 
 
