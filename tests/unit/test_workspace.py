@@ -1,8 +1,11 @@
 """What is shown of the things that a run has read, and how they are known again."""
 
+from dataclasses import replace
+
 import pytest
 
 from agent.assistants.common.workspace import Item, choose
+from agent.assistants.deep_research.write_report import texts_of
 from agent.evidence.citations import Citer, cited_ids
 
 _FILLER = " ".join(["The yearly meeting of the board took place in the old town hall."] * 3)
@@ -106,3 +109,13 @@ def test_a_page_that_has_room_comes_whole_and_a_longer_one_by_its_nearest_passag
     assert choose([item], ["迁移数据"], total) == item.passages
     assert choose([item], ["迁移数据"], item.passages[1].tokens) == [item.passages[1]]
     assert choose([item], ["迁移数据"], total - 1) == item.passages[:2]
+
+
+def test_what_a_search_alone_showed_of_a_page_is_what_its_statements_are_judged_by() -> None:
+    """A judge who was given its first sentence alone took out what the second one says."""
+    item = Item(
+        "page", "Breach", "https://b", snippet="Report at once. Tell consumers too.", id="w1"
+    )
+    opened = replace(item, text="The whole page.", id="w2")
+    assert texts_of([item, opened], {}) == {"w1": item.snippet, "w2": opened.text}
+    assert [passage.text for passage in item.passages] == [item.words]

@@ -117,5 +117,5 @@ class Looks:
         return Looked(
             "\n".join(lines) or say("tools.nothing", self.turn["language"]),
             [item.source() for item in used],
-            {item.id: f"{item.title}\n{item.text or item.snippet}" for item in used},
+            {item.id: f"{item.title}\n{item.words}" for item in used},
         )

@@ -57,13 +57,15 @@ class Item:
         """Return what two records of the same thing share: near-equal addresses are one."""
         return self.record or (canonical(self.url) if self.url else f"{self.kind}: {self.title}")
 
+    @property
+    def words(self) -> str:
+        """Return its text, where it was not read its snippet: what a writer is shown of it."""
+        return self.text or self.snippet
+
     @lazy_property
     def passages(self) -> list[Passage]:
-        """Return its text in passages, where it was not read its snippet.
-
-        `w482-17.3` is the third.
-        """
-        texts = (" ".join(piece.split()) for piece in packed([self.text or self.snippet]))
+        """Return its words in passages: `w482-17.3` is the third."""
+        texts = (" ".join(piece.split()) for piece in packed([self.words]))
         return [Passage(f"{self.id}.{n}", self.id, text) for n, text in enumerate(texts, 1)]
 
     @lazy_property
@@ -255,7 +257,7 @@ def _grown(again: Iterable[tuple[Item, Item]]) -> list[Item]:
     """Return the known things that say more now, with those lines below their texts."""
     grown = list[Item]()
     for known, item in again:
-        said, says = known.text or known.snippet, only_known(item.text or item.snippet, ())
+        said, says = known.words, only_known(item.words, ())
         lines = filter(None, map(str.strip, says.splitlines())) if says not in said else ()
         if news := [line for line in lines if line not in said]:
             text = "\n".join([said, *news])

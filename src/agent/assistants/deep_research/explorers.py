@@ -138,7 +138,7 @@ def _line(found: Finding, items: Sequence[Item], language: Language) -> str:
         for text, most in ((found.fact, _FACT), (found.quote, _QUOTE))
     )
     item = next((item for item in items if item.id == name), None)
-    if item and quote and _bare(quote) in _bare(item.text or item.snippet):
+    if item and quote and _bare(quote) in _bare(item.words):
         return f"- {fact} “{quote}” [^{name}]"
     return f"- {fact} ({say('deep_research.unquoted', language)})" + (f" [^{name}]" if item else "")
 

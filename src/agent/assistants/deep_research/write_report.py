@@ -97,7 +97,7 @@ async def write_report(
         runtime.stream_writer,
         node=NODE,
         assistant=ASSISTANT,
-        read=[item.source([beginning(item.text)]) for item in read],
+        read=[item.source([beginning(item.words)]) for item in read],
     )
     walks, (differences, gaps) = await asyncio.gather(
         _walks(draft),
@@ -107,7 +107,7 @@ async def write_report(
     )
     draft.gaps += gaps
     between = distance_lines(draft.places, draft.language, walks)
-    draft.texts = _texts(read, between) | whole.texts
+    draft.texts = texts_of(read, between) | whole.texts
     for gap in (*_not_researched(state), *_partly_read(state)):
         runtime.stream_writer(event("gap", NODE, text=gap["message"]))
         draft.gaps.append(gap)
@@ -383,9 +383,9 @@ def page_lines(entries: Sequence[TopicResult], but: Container[str] = ()) -> str:
     return "\n".join(lines)
 
 
-def _texts(read: Sequence[Item], between: Mapping[tuple[str, str], str]) -> dict[str, str]:
+def texts_of(read: Sequence[Item], between: Mapping[tuple[str, str], str]) -> dict[str, str]:
     """Return what was read by its id, and of places how far they are from each other."""
-    texts = {item.id: item.text for item in read}
+    texts = {item.id: item.words for item in read}
     for pair, line in between.items():
         texts |= {name: f"{texts.get(name, '')}\n{line}" for name in pair}
     return texts

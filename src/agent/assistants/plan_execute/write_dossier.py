@@ -412,7 +412,7 @@ class _Dossier:
             found = [self.items[name] for name in names if name in self.items]
             fresh = [item for item in found if item.id not in cited][:_EXCERPTS]
             cited |= {item.id for item in fresh}
-            said = {item.id: _sentences(item.title, item.text or item.snippet) for item in fresh}
+            said = {item.id: _sentences(item.title, item.words) for item in fresh}
             asked = f"{question} {result['query']}"
             if lines := excerpt_lines(said, asked, language, seen=seen):
                 sections.append("\n".join([f"## {inert(result['query'])}", "", *lines]))
@@ -468,7 +468,7 @@ def _texts(state: PlanState, items: Mapping[str, Item]) -> dict[str, str]:
     for result in state.get("executor_result", []):
         for document in result["documents"]:
             item = items.get(document["id"])
-            said = (item.text or item.snippet) if item else document["text"]
+            said = item.words if item else document["text"]
             lines = [document["title"], said]
             lines += [str(document.get("year") or ""), document.get("published") or ""]
             lines += [f"{document.get('cited_by') or ''}"]
