@@ -2,20 +2,22 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta, timezone
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    GetJsonSchemaHandler,
     ValidationError,
     ValidationInfo,
     field_validator,
     model_validator,
 )
-from pydantic_core import PydanticCustomError
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticCustomError
 
 from agent.core.errors import ConfigurationError
 from agent.texts.languages import TAG
@@ -75,6 +77,10 @@ class Configuration(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    NODES: ClassVar[Mapping[str, Sequence[str]]] = {}
+    """An assistant's settings by its nodes that read them; Studio shows them there."""
+
+    # Models.
     query_generator_model: str = Field(
         "gemini-3.5-flash-lite", description="Writes the search queries. provider:model or model."
     )
@@ -88,6 +94,11 @@ class Configuration(BaseModel):
     lead_model: str = Field(
         "", description="Leads a deep research; the answer's model where that is empty."
     )
+    judge_model: str = Field(
+        "", description="Judges the answer's statements; the answer's model where that is empty."
+    )
+
+    # What is read.
     collections: str = Field(
         "",
         max_length=2000,
@@ -102,10 +113,6 @@ class Configuration(BaseModel):
         le=1_000_000,
         description="Estimated tokens of own documents that the writer is given whole.",
     )
-    number_of_initial_queries: int = Field(
-        3, ge=1, le=10, description="Queries written for the question."
-    )
-    max_research_loops: int = Field(2, ge=1, le=10, description="Rounds of searching at most.")
     web_search: Literal["auto", "google", "tavily", "serper", "bocha", "off"] = Field(
         "auto", description="Which web search serves; auto picks what is configured."
     )
@@ -118,47 +125,11 @@ class Configuration(BaseModel):
         max_length=1000,
         description="Web sites to search alone, or with a minus not at all: a.org,-b.com.",
     )
+
+    # The map.
     geo_routing: Literal["llm", "rules", "always", "never"] = Field(
         "llm", description="Who decides that a query needs the map."
     )
-    outing: Literal["auto", "on", "off"] = Field(
-        "auto",
-        description="Order the places into a day: auto where the question asks for one, on, off.",
-    )
-    answer_language: str = Field(
-        "auto",
-        pattern=rf"^(auto|{TAG.pattern})$",
-        description="Language of the answer, such as zh, zh-Hant, en or ja; auto: the question's.",
-    )
-    review_plan: bool = Field(False, description="Pause before searching to review the plan.")
-    resolve_links: bool = Field(
-        True, description="Resolve Google's redirect links of cited sources after the answer."
-    )
-    claim_check: bool = Field(
-        True, description="Have a model compare what the answer states with its sources."
-    )
-    judge_model: str = Field(
-        "", description="Judges the answer's statements; the answer's model where that is empty."
-    )
-    claim_seconds: float = Field(
-        0,
-        ge=0,
-        le=600,
-        description="Seconds a reader waits for the judge after the text; 0: 6, of a model that"
-        " thinks 15, on a server of one's own 60.",
-    )
-    early_answer: bool = Field(
-        True, description="Begin the answer while the findings are judged; else only after that."
-    )
-    max_follow_up_queries: int = Field(
-        3, ge=0, le=10, description="Follow-up queries a reflection may ask for."
-    )
-    max_searches: Searches = 30
-    max_model_calls: ModelCalls = 40
-    max_map_calls: MapCalls = 30
-    max_run_tokens: RunTokens = 400_000
-    max_run_dollars: RunDollars = 0
-    max_run_seconds: RunSeconds = 300
     map_keywords: int = Field(3, ge=1, le=3, description="Keywords searched around a place.")
     map_details: int = Field(
         2, ge=0, le=10, description="Places looked up before a model sees them."
@@ -167,17 +138,20 @@ class Configuration(BaseModel):
         2, ge=0, le=20, description="Further places looked up once the model has what it asked for."
     )
     map_rounds: int = Field(3, ge=0, le=10, description="Rounds of map tools a model may call.")
-    context_token_limit: ContextTokens = 48_000
-    max_previous_bytes: int = Field(
-        30_000,
-        ge=0,
-        le=200_000,
-        description="Of evidence and notes that a thread keeps for the next question on it.",
+
+    # How it is researched.
+    review_plan: bool = Field(False, description="Pause before searching to review the plan.")
+    number_of_initial_queries: int = Field(
+        3, ge=1, le=10, description="Queries written for the question."
     )
+    max_research_loops: int = Field(2, ge=1, le=10, description="Rounds of searching at most.")
+    max_follow_up_queries: int = Field(
+        3, ge=0, le=10, description="Follow-up queries a reflection may ask for."
+    )
+    max_topics: int = Field(10, ge=1, le=30, description="Topics of a deep research.")
     max_exploration_rounds: int = Field(
         40, ge=2, le=200, description="Model calls that explore, in deep research."
     )
-    max_topics: int = Field(10, ge=1, le=30, description="Topics of a deep research.")
     small_topic_tokens: int = Field(
         6000,
         ge=0,
@@ -185,8 +159,6 @@ class Configuration(BaseModel):
         description="A topic whose pages have fewer tokens, or fewer pages than one for each 300 of"
         " them, gets no notes by a model: the report is written from their passages.",
     )
-    max_page_reads: PageReads = 20
-    max_parallel_reads: ParallelReads = 5
     max_group_chat_rounds: int = Field(
         20, ge=1, le=100, description="Turns of a team's discussion."
     )
@@ -228,12 +200,70 @@ class Configuration(BaseModel):
         description="Passages of documents shown to the writer, and as many of web pages.",
     )
 
+    # The answer.
+    answer_language: str = Field(
+        "auto",
+        pattern=rf"^(auto|{TAG.pattern})$",
+        description="Language of the answer, such as zh, zh-Hant, en or ja; auto: the question's.",
+    )
+    outing: Literal["auto", "on", "off"] = Field(
+        "auto",
+        description="Order the places into a day: auto where the question asks for one, on, off.",
+    )
+    early_answer: bool = Field(
+        True, description="Begin the answer while the findings are judged; else only after that."
+    )
+    claim_check: bool = Field(
+        True, description="Have a model compare what the answer states with its sources."
+    )
+    claim_seconds: float = Field(
+        0,
+        ge=0,
+        le=600,
+        description="Seconds a reader waits for the judge after the text; 0: 6, of a model that"
+        " thinks 15, on a server of one's own 60.",
+    )
+    resolve_links: bool = Field(
+        True, description="Resolve Google's redirect links of cited sources after the answer."
+    )
+
+    # Limits.
+    max_searches: Searches = 30
+    max_model_calls: ModelCalls = 40
+    max_map_calls: MapCalls = 30
+    max_page_reads: PageReads = 20
+    max_parallel_reads: ParallelReads = 5
+    max_run_tokens: RunTokens = 400_000
+    max_run_dollars: RunDollars = 0
+    max_run_seconds: RunSeconds = 300
+    context_token_limit: ContextTokens = 48_000
+    max_previous_bytes: int = Field(
+        30_000,
+        ge=0,
+        le=200_000,
+        description="Of evidence and notes that a thread keeps for the next question on it.",
+    )
+
     def __init__(self, **values: Any) -> None:
         """Raise ConfigurationError, so that a client of a server, too, reads one line."""
         try:
             super().__init__(**values)
         except ValidationError as error:
             raise ConfigurationError.of(error) from None
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Show an assistant's own settings alone; the others are taken, and nobody reads them."""
+        schema = handler(core_schema)
+        told = handler.resolve_ref_schema(schema)
+        if cls.NODES:
+            shown = told["properties"].items()
+            told["properties"] = {k: v for k, v in shown if k in cls.NODES or k not in OF_SOME}
+        for name, nodes in cls.NODES.items():
+            told["properties"][name]["langgraph_nodes"] = list(nodes)
+        return schema
 
     @model_validator(mode="before")
     @classmethod
@@ -269,6 +299,17 @@ class Configuration(BaseModel):
         if isinstance(value, bool) and kind in (int, float):
             raise ValueError("must be a number, not true or false")
         return value
+
+
+OF_SOME = frozenset({
+    "lead_model", "map_keywords", "map_rounds", "number_of_initial_queries", "max_research_loops",
+    "max_follow_up_queries", "max_topics", "max_exploration_rounds", "small_topic_tokens",
+    "max_group_chat_rounds", "max_tool_rounds", "chat_engine", "chair", "plan_mode", "max_tasks",
+    "max_executors", "max_executor_rounds", "max_downloads", "max_task_pages", "rerank_sources",
+    "rerank_top_n", "rerank_threshold", "max_passages", "outing", "early_answer",
+    "max_page_reads", "max_parallel_reads",
+})  # fmt: skip
+"""The settings that not every assistant reads."""
 
 
 def _check_day(value: str) -> None:

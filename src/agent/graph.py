@@ -10,6 +10,7 @@ With `review_plan` the run pauses between generate_query and the dispatch.
 """
 
 from functools import partial
+from typing import ClassVar
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
@@ -44,10 +45,35 @@ RESEARCH = ["web_research", "amap_research", "document_research"]
 CLOSING = ["plan_outing", "finalize_answer"]
 
 
+class AgentConfiguration(Configuration):
+    """Hold the knobs, and which node reads which."""
+
+    NODES: ClassVar = {
+        "query_generator_model": ("generate_query",),
+        "research_model": ("web_research", "amap_research", "document_research"),
+        "reflection_model": ("reflection",),
+        "answer_model": ("finalize_answer",),
+        "judge_model": ("finalize_answer",),
+        "web_search": ("web_research",),
+        "map_keywords": ("amap_research",),
+        "map_details": ("amap_research",),
+        "map_more_details": ("amap_research",),
+        "map_rounds": ("amap_research",),
+        "review_plan": ("review_plan",),
+        "number_of_initial_queries": ("generate_query",),
+        "max_research_loops": ("reflection",),
+        "max_follow_up_queries": ("reflection",),
+        "outing": ("plan_outing",),
+        "early_answer": ("finalize_answer",),
+        "claim_check": ("finalize_answer",),
+        "claim_seconds": ("finalize_answer",),
+    }
+
+
 def build_graph(get_services: GetServices = process_services) -> AgentGraph:
     """Return the uncompiled graph over these services; nothing is built before the first call."""
     graph: AgentGraph = ResearchGraph(
-        OverallState, context_schema=Configuration, input_schema=AgentInput
+        OverallState, context_schema=AgentConfiguration, input_schema=AgentInput
     )
 
     graph.add_node("generate_query", partial(generate_query, get_services=get_services),

@@ -1,5 +1,6 @@
 """.env.example and the code name the same variables, with the same defaults."""
 
+import importlib
 import re
 from typing import Any
 
@@ -7,7 +8,8 @@ import pytest
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from agent.configuration import Configuration
+from agent.assistants.registry import ASSISTANTS
+from agent.configuration import OF_SOME, Configuration
 from agent.settings import Settings
 from tests.architecture.environment import variables_read
 from tests.architecture.tree import ROOT
@@ -69,3 +71,38 @@ def test_no_configuration_field_is_called_like_a_setting() -> None:
 def test_every_variable_is_explained_on_the_operations_page() -> None:
     page = (ROOT / "docs/operations.md").read_text("utf-8")
     assert [name for name in sorted(WRITTEN) if f"`{name}`" not in page] == []
+
+
+ROOMS = {"agent": "nodes"} | {name: f"assistants/{name}" for name in ASSISTANTS if name != "agent"}
+OF_A_TURN = {"number_of_initial_queries", "max_research_loops", "outing"}
+"""Those of `agent` that are read for it when its turn begins, in a room that all share."""
+
+
+def readers(setting: str) -> set[str]:
+    """The assistants in whose own rooms code reads a setting."""
+    read = re.compile(rf"\.{setting}\b")
+    files = {name: (ROOT / "src/agent" / room).glob("*.py") for name, room in ROOMS.items()}
+    found = {
+        name
+        for name, paths in files.items()
+        if any(read.search(path.read_text("utf-8")) for path in paths)
+    }
+    return {"agent"} if setting in OF_A_TURN else found
+
+
+@pytest.mark.parametrize("assistant", ASSISTANTS)
+def test_a_form_has_an_assistant_s_own_settings_at_nodes_that_exist(assistant: str) -> None:
+    module, _, name = ASSISTANTS[assistant].partition(":")
+    graph = getattr(importlib.import_module(module), name)
+    shown = graph.get_context_jsonschema()["properties"]
+    assert all({"title", "description", "default"} <= field.keys() for field in shown.values())
+    for setting, field in shown.items():
+        assert set(field.get("langgraph_nodes", ())) <= set(graph.builder.nodes), setting
+    own = {setting for setting in OF_SOME if assistant in readers(setting)}
+    assert shown.keys() & OF_SOME == own
+    assert shown.keys() - OF_SOME == Configuration.model_fields.keys() - OF_SOME
+
+
+def test_each_setting_is_in_a_form_and_taken_by_every_assistant() -> None:
+    assert all(readers(setting) for setting in OF_SOME)
+    assert not any(len(readers(setting)) == len(ASSISTANTS) for setting in OF_SOME)

@@ -4,7 +4,7 @@
 takes them out and leaves an entry in `search_results`. `messages` is the conversation alone.
 """
 
-from typing import Annotated, Any, Literal, NotRequired, cast
+from typing import Annotated, Any, ClassVar, Literal, NotRequired, cast
 from urllib.parse import urlsplit
 
 from langchain_core.messages import AnyMessage, ToolCall
@@ -38,6 +38,22 @@ from agent.state import (
 class DeepConfiguration(Configuration):
     """Hold the same knobs with the limits that long research needs."""
 
+    NODES: ClassVar = {
+        "query_generator_model": ("begin",),
+        "research_model": ("explore", "act", "compress_topic", "write_report"),
+        "reflection_model": ("review_notes",),
+        "answer_model": ("explore", "write_report"),
+        "lead_model": ("explore",),
+        "claim_check": ("write_report",),
+        "judge_model": ("write_report",),
+        "claim_seconds": ("write_report",),
+        "review_plan": ("review_plan",),
+        "max_topics": ("begin", "explore"),
+        "max_exploration_rounds": ("explore",),
+        "small_topic_tokens": ("compress_topic",),
+        "max_page_reads": ("act",),
+        "max_parallel_reads": ("act", "compress_topic"),
+    }
     context_token_limit: ContextTokens = 80_000
     max_page_reads: PageReads = 60
     max_parallel_reads: ParallelReads = 12

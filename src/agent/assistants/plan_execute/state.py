@@ -3,7 +3,7 @@
 `ExecutorState` is the inner graph's, one per task; its keys are the original design's.
 """
 
-from typing import Annotated, Any, Literal, NotRequired, cast
+from typing import Annotated, Any, ClassVar, Literal, NotRequired, cast
 
 from langchain_core.messages import AnyMessage, ToolMessage
 from langgraph.runtime import Runtime
@@ -30,6 +30,26 @@ TaskStatus = Literal["done", "empty", "failed", "skipped"]
 class PlanConfiguration(Configuration):
     """Hold the same knobs with the limits that a dossier needs."""
 
+    NODES: ClassVar = {
+        "query_generator_model": ("plan", "execute", "search_info"),
+        "research_model": ("execute", "search_info"),
+        "answer_model": ("write_dossier",),
+        "claim_check": ("write_dossier",),
+        "judge_model": ("write_dossier",),
+        "claim_seconds": ("write_dossier",),
+        "review_plan": ("review_plan",),
+        "plan_mode": ("plan",),
+        "max_tasks": ("plan",),
+        "max_executors": ("execute",),
+        "max_executor_rounds": ("execute",),
+        "max_downloads": ("execute",),
+        "max_task_pages": ("search_info",),
+        "rerank_sources": ("execute",),
+        "rerank_top_n": ("execute",),
+        "rerank_threshold": ("execute", "search_info"),
+        "max_passages": ("search_info",),
+        "max_parallel_reads": ("search_info",),
+    }
     max_searches: Annotated[Searches, Field(description="Executed searches per run.")] = 150
     max_model_calls: ModelCalls = 120
     max_map_calls: MapCalls = 30

@@ -4,7 +4,7 @@ A speaker's turn may take several steps (it calls tools and goes on): its messag
 `pending` until it has spoken, then the turn enters the `transcript`.
 """
 
-from typing import Annotated, Any, Literal, NotRequired, cast
+from typing import Annotated, Any, ClassVar, Literal, NotRequired, cast
 
 from langchain_core.messages import (
     AnyMessage,
@@ -37,6 +37,19 @@ AnswerOutcome = Literal["answer", "premise_false", "not_found"]
 class TeamConfiguration(Configuration):
     """Hold the same knobs with the limits that a discussion needs."""
 
+    NODES: ClassVar = {
+        "query_generator_model": ("analyze", "group_chat", "format_answer"),
+        "research_model": ("analyze", "group_chat", "use_tools"),
+        "reflection_model": ("group_chat", "synthesize"),
+        "answer_model": ("group_chat", "synthesize", "format_answer"),
+        "review_plan": ("review_plan",),
+        "max_group_chat_rounds": ("group_chat",),
+        "max_tool_rounds": ("group_chat",),
+        "chat_engine": ("group_chat",),
+        "chair": ("group_chat",),
+        "max_page_reads": ("use_tools",),
+        "max_parallel_reads": ("use_tools",),
+    }
     max_searches: Searches = 60
     max_model_calls: ModelCalls = 120
     max_map_calls: MapCalls = 40
