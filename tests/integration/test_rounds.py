@@ -102,6 +102,19 @@ async def test_what_a_reader_would_miss_is_asked_part_by_part_and_mended_by_the_
     assert "说法不一" not in text
 
 
+async def test_review_and_revision_see_the_weekday_of_each_day_that_the_draft_names() -> None:
+    draft = f"# 报告\n\n{RIGHT}[^t0-0]。2027年4月24日出发，11 月 6 日检测，2 月 30 日没有。"
+    async with lab_of(draft) as lab:
+        await lab.ask(ZH)
+        turns = [*lab.llm.asked(REVIEW), *lab.llm.asked(PHASE)]
+    assert len(turns) == 2
+    for turn in turns:
+        told = block(turn.user, "today")
+        assert "2027-04-24 Sat" in told
+        assert "-11-06 Fri (past)" in told
+        assert "-02-30" not in told
+
+
 async def test_a_text_in_which_neither_check_nor_review_finds_fault_is_not_revised() -> None:
     whole = says_json(parts=[{"asked": "成本", "at": "1", "lacks": ""}], findings=[])
     async with lab_of(f"# 报告\n\n{RIGHT}[^t0-0]。", review=whole) as lab:

@@ -284,7 +284,7 @@ def weather_text(weather: Weather, language: Language, days: Sequence[str] = ())
 
 def day_text(day: WeatherDay, language: Language) -> str:
     """Return one day of a forecast: its date with the weekday, sky, temperatures, wind."""
-    facts = [_with_date(day["date"], language), _skies(day, language)]
+    facts = [with_weekday(day["date"], language), _skies(day, language)]
     if day["low_c"] is not None and day["high_c"] is not None:
         facts.append(f"{day['low_c']}–{day['high_c']} °C")
     if day["wind"]:
@@ -330,7 +330,7 @@ def _wind(wind: str, language: Language) -> str:
     return f"wind {direction}" + (f", force {parts[2]}" if parts[2] else "")
 
 
-def _with_date(day: str, language: Language) -> str:
+def with_weekday(day: str, language: Language) -> str:
     """Return `2026-11-21 周六`; the text itself where it is no date."""
     try:
         weekday = date.fromisoformat(day).isoweekday()

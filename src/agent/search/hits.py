@@ -7,7 +7,6 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import date
 from typing import Any, Literal, Protocol, TypeVar
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
@@ -25,6 +24,7 @@ from agent.evidence.citations import ID, id_letters, read_marker
 from agent.evidence.language import SENTENCE_END
 from agent.evidence.markdown import canonical, link_url
 from agent.evidence.queries import clean_text, same_search
+from agent.evidence.records import with_weekday
 from agent.evidence.types import Gap, Source
 from agent.search.http import SearchHttp
 from agent.search.rules import ANY, DAYS, SearchRules, today_here
@@ -94,8 +94,7 @@ class WebTask:
     @property
     def day(self) -> str:
         """Return `2026-11-28 Sat`: a page that says "open on Sundays" is read by the weekday."""
-        weekday = date.fromisoformat(self.today).isoweekday()
-        return f"{self.today} {say(f'records.weekdays.{weekday}', 'en')}"
+        return with_weekday(self.today, "en")
 
     @property
     def written_in(self) -> str:

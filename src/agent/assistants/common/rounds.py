@@ -9,7 +9,9 @@ judged again; what fails after all this is marked.
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import date
 from typing import Protocol, Self, TypeVar
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
@@ -39,6 +41,8 @@ from agent.evidence.claims.revision import (
     passage_line,
 )
 from agent.evidence.claims.statements import Statement
+from agent.evidence.figures import figures
+from agent.evidence.records import with_weekday
 from agent.evidence.types import Source
 from agent.prompts import Raw, render
 from agent.state import answer_language
@@ -51,6 +55,7 @@ _ROOM = 20_000
 _FAULTS, _LOOKED_UP, _QUESTION, _PLAN, _REVIEWED = 6000, 4000, 800, 800, 2000
 """Tokens of parts of it."""
 _PER_LINE = 8
+_DAYS = 40
 _LOOKS, _AT_ONCE = 2, 3
 """How often a revision may look something up, and how much at once."""
 _NOTHING = Raw("")
@@ -328,7 +333,7 @@ class _Revising:
         tools = look.tools if look and phase == PHASE else {}
         values = {
             "documents": asked.documents if is_short else _NOTHING,
-            "today": draft.turn["today"],
+            "today": _calendar(self.claims.statements, draft.turn["today"]),
             "question": cut_to_tokens(draft.turn["question"], _QUESTION),
             "differences": "\n".join(asked.differences),
             "plan": cut_to_tokens(
@@ -409,6 +414,24 @@ def _within(entries: Sequence[str], tokens: int) -> str:
             break
         kept.append(entry)
     return "\n".join(kept)
+
+
+def _calendar(statements: Sequence[Statement], today: str) -> str:
+    """Return today and each day that statements name with its weekday: models seldom know it.
+
+    One without a year is the nearest.
+    """
+    now, days = date.fromisoformat(today), set[date]()
+    for year, month, day in (f.date for one in statements for f in figures(one.plain) if f.date):
+        if month and day:
+            years = [year] if year else [now.year + by for by in (-1, 0, 1)]
+            with suppress(ValueError):
+                days.add(min((date(y, month, day) for y in years), key=lambda d: abs(d - now)))
+    named = [
+        with_weekday(day.isoformat(), "en") + (" (past)" if day < now else "")
+        for day in sorted(days)[:_DAYS]
+    ]
+    return "; named: ".join(filter(None, (with_weekday(today, "en"), ", ".join(named))))
 
 
 def _words(text: str) -> int:
