@@ -19,7 +19,7 @@ from agent.evidence.claims.rewording import (
 )
 from agent.evidence.claims.statements import MARKED, statements
 from tests.support.rows import by_examples
-from tests.unit.test_claims_proof import LINES, PALACE, evidence, judge
+from tests.unit.test_claims_proof import LINES, PALACE, as_it_stands, evidence, judge
 
 
 def test_a_wording_with_figures_or_names_of_its_own_is_not_taken() -> None:
@@ -143,3 +143,21 @@ def test_a_row_of_which_only_the_word_for_unknown_is_left_goes_whole(
     told += [Outcome("missing", (), revised=words) for words in wordings]
     left = without_unknown(text, found, told, PALACE)
     assert all(one.revised == "" for one in left[-2:]) == goes
+
+
+NORM = "规范要求流量[^w0-0]，36 升达不到。"
+
+
+@pytest.mark.parametrize(
+    ("text", "cite", "shown"),
+    [
+        (NORM, "w0-0 w1-0", "规范要求流量[^w0-0]，36 升达不到[^w1-0]。"),
+        (NORM, "w1-0", "规范要求流量[^w1-0]，36 升达不到。"),
+        ("36 升达不到[^w0-0]。", "w0-0 w1-0", "36 升达不到[^w0-0][^w1-0]。"),
+        (f"按[^w2-0]{NORM}", "w0-0 w1-0", "按规范要求流量[^w0-0]，36 升达不到[^w1-0]。"),
+    ],
+)
+def test_another_source_stands_behind_the_words_that_a_right_one_does_not_bear(
+    text: str, cite: str, shown: str
+) -> None:
+    assert as_it_stands(text, [Outcome("supported", cite=tuple(cite.split()))]) == shown

@@ -145,6 +145,14 @@ def test_a_sum_is_told_with_its_value_and_where_else_the_figure_stands() -> None
     assert "  said in 2 too" in lines
 
 
+def test_a_day_that_fails_is_found_wherever_it_is_told_with_its_year_or_without() -> None:
+    entry = faults(
+        "The press comes on 24 December 2026.\n\nPay before December 24.\n\nRest on 25 December.",
+        v="n", bad=["24 December 2026"],
+    )[0]  # fmt: skip
+    assert "  said in 2 too" in entry.splitlines()
+
+
 def test_a_figure_that_an_edit_has_corrected_is_wrong_wherever_nobody_bore_it_out() -> None:
     told = "A press of 61,000 euros is offered [^o1-0].\n\n"
     text = f"{told}| Press | Sum |\n|---|---|\n| New | 61,000 euros |\n\nSo ask for 61,000 euros."

@@ -230,16 +230,14 @@ def _end_of(span: str, text: str, statement: Statement, notation: Notation) -> i
 def cited_anew(statement: Statement, names: Iterable[str], notation: Notation) -> str:
     """Return a statement that cites these sources: what it cites rightly stays where it stands.
 
-    The others stand in the place of its last citation, or before its end.
+    The others stand in the place of its last citation where that goes, else before its end: what
+    is cited rightly bears the words before it.
     """
     wanted = list(dict.fromkeys(names))
     missing = [name for name in wanted if name not in statement.cited]
     written = "".join(map(notation.write, missing))
-    text, last = statement.text, True
-    if not statement.citations:
-        stop = _STOP.search(text)
-        at = stop.start() if stop else len(text.rstrip())
-        return f"{text[:at]}{written}{text[at:]}"
+    text, last = statement.text, statement.citations[-1:]
+    stays = not any(set(wanted).isdisjoint(citation.ids) for citation in last)
     for citation in reversed(statement.citations):
         begin, end = citation.start - statement.start, citation.end - statement.start
         kept = [name for name in citation.ids if name in wanted]
@@ -248,9 +246,11 @@ def cited_anew(statement: Statement, names: Iterable[str], notation: Notation) -
             if len(kept) == len(citation.ids)
             else "".join(map(notation.write, kept))
         )
-        text = text[:begin] + right + (written if last else "") + text[end:]
-        last = False
-    return text
+        goes = not stays and citation in last
+        text = text[:begin] + right + (written if goes else "") + text[end:]
+    stop = _STOP.search(text) if stays else None
+    at = stop.start() if stop else len(text.rstrip())
+    return f"{text[:at]}{written}{text[at:]}" if stays else text
 
 
 def signs(outcomes: Iterable[Outcome]) -> list[str]:

@@ -17,7 +17,7 @@ from agent.evidence.claims.passages import KNOWN, Evidence, Passage
 from agent.evidence.claims.proof import Outcome, WrongFigure
 from agent.evidence.claims.rewording import exchanged, passages_of
 from agent.evidence.claims.statements import ITEM, MARKED, Notation, Splitter, Statement
-from agent.evidence.figures import figures
+from agent.evidence.figures import Figure, figures, same
 
 _LONGEST, _LONGEST_LOOK, _SHORT = 6000, 600, 2
 _SIGNS = " \t\n⟨⟩<>[]().:"
@@ -227,11 +227,13 @@ def _elsewhere(
     outcomes: Sequence[Outcome],
 ) -> list[str]:
     """Return which other statements have a figure that fails, and have it from no source."""
-    told = _at_fault(outcome)
+    told = [f for span in outcome.spans for f in figures(span) if len(f.text) > _SHORT]
     names = [
         other.name
         for other, its in zip(statements, outcomes, strict=True)
-        if other is not statement and its.verdict not in _PROVED and told & _figures(other.plain)
+        if other is not statement
+        and its.verdict not in _PROVED
+        and any(_is_alike(one, figure) for figure in figures(other.plain) for one in told)
     ]
     return [f"  said in {', '.join(names)} too"] if names else []
 
@@ -239,13 +241,9 @@ def _elsewhere(
 _PROVED = ("supported", "computed")
 
 
-def _at_fault(outcome: Outcome) -> set[str]:
-    every = (text for span in outcome.spans for text in _figures(span))
-    return {text for text in every if len(text) > _SHORT}
-
-
-def _figures(text: str) -> set[str]:
-    return {figure.text for figure in figures(text)}
+def _is_alike(one: Figure, other: Figure) -> bool:
+    """Return whether two figures are told in the same words, or are one day."""
+    return one.text == other.text or bool(one.date and other.date and same(one, other))
 
 
 def corrections(
