@@ -21,15 +21,19 @@ from agent.evaluation.verdicts import parse_verdict
 from agent.evidence.constraints import valid_constraints
 from agent.evidence.grounding import ground
 from agent.evidence.maps import valid_map_task
+from agent.evidence.types import Location
 from agent.mcp import transports
 from agent.mcp.amap.records import PRESENTATION, AmapReader
 from agent.mcp.amap.tools import clean_arguments
+from agent.mcp.keyed import KeyedReader, KeyedService
+from agent.mcp.mapbox import MapboxService
 from agent.mcp.osm.records import PRESENTATION as OSM_PRESENTATION
 from agent.mcp.osm.records import OsmReader
 from agent.mcp.osm.server import OsmTools
 from agent.mcp.osm.services import PUBLIC, OsmServices, OsmSettings, ServiceError
 from agent.mcp.records import MapOptions, MapRecords, MapResult
 from agent.mcp.servers import amap_server
+from agent.mcp.tencent import TencentService, clean_reply
 from agent.models.compatible import in_our_shape
 from agent.models.errors import translate, translate_errors
 from agent.models.google import read_reply, text_parts
@@ -66,6 +70,7 @@ from tests.fuzz.templates import (
     ROWS,
 )
 from tests.fuzz.test_texts import URLS
+from tests.support.keyed_maps import mapbox, tencent
 
 T = TypeVar("T")
 ENDPOINT: Any = SourceEndpoint("http://127.0.0.1:1", None, 5, 1.0)
@@ -276,9 +281,42 @@ def test_a_reply_of_openstreetmap_s_services_is_records_or_an_error(
     can_be_kept([result.places, result.routes, result.weather, result.sources])
 
 
+KEYED: dict[str, tuple[KeyedService, dict[str, Any]]] = {
+    "tencent places": (TencentService(), tencent("placeSuggestion", {"keyword": "王"})),
+    "tencent way": (TencentService(), tencent("directionTransit", {})),
+    "mapbox places": (MapboxService(), mapbox("search_and_geocode_tool", {"q": "Café"})),
+    "mapbox way": (
+        MapboxService(),
+        mapbox("directions_tool", {"coordinates": [{"longitude": 13.4, "latitude": 52.5}] * 2}),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", KEYED)
+@given(st.data())
+def test_a_reply_of_a_map_by_key_is_records_or_an_error(name: str, data: st.DataObject) -> None:
+    service, template = KEYED[name]
+    reply = parse_json(sent(data.draw(odd(template))))
+    if not isinstance(reply, dict):
+        return
+    clean = clean_reply if service.provider == "tencent" else dict
+    read = refused_by(ProviderError, lambda: clean(reply))
+    if read is None:
+        return
+    result = MapResult()
+    options = MapOptions(prefix="a0", language="zh")
+    reader = KeyedReader(MapRecords(result, options, presentation=OSM_PRESENTATION), service)
+    reader.read("any", {}, read)
+    way = service.read_way(read)
+    stops = [("a", Location(lng=116.4, lat=39.9, crs=service.crs))] * 2
+    if way.distance_m is not None:
+        reader.add_way([way, way], "driving", stops)
+    can_be_kept([result.places, result.routes, result.sources])
+
+
 DEMANDS = (
     "max_cost min_cost total_cost people min_rating free open_at open_until open_on suits kind"
-    " max_distance_m max_walk_m intent place city keywords radius_m mode origin"
+    " max_distance_m max_walk_m intent place city keywords radius_m mode origin avoid wishes other"
 )
 
 

@@ -296,6 +296,22 @@ def test_a_kind_is_told_once_beside_what_the_record_calls_it(
     assert verdict["text"] == text
 
 
+@pytest.mark.parametrize(
+    ("words", "category", "expected"),
+    [
+        ("Italian", "restaurant (italian, vegan options)", ("satisfied", "category")),
+        ("意大利菜", "意大利菜餐厅", ("satisfied", "category")),
+        ("quiet", "restaurant (italian)", ("unknown", "")),
+        ("bar", "barbecue", ("unknown", "")),
+        ("quiet", None, ("unknown", "")),
+    ],
+)
+def test_a_demand_without_a_field_is_met_where_the_record_has_its_very_words(
+    words: str, category: str | None, expected: tuple[str, str]
+) -> None:
+    assert outcome({"other": [words]}, category=category) == expected
+
+
 def test_what_a_model_writes_wrongly_is_no_constraint() -> None:
     written = {
         "max_cost": "100",

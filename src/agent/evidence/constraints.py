@@ -188,10 +188,7 @@ def check(place: Place, constraints: Constraints, language: Language) -> list[Pl
         _walk(place, constraints.get("max_walk_m"), language),
         *(_suits(place, suits, language) for suits in constraints.get("suits", [])),
         _is_of_kind(place, constraints.get("kind"), language),
-        *(
-            _verdict("other", "unknown", "", language, demand=words)
-            for words in constraints.get("other", [])
-        ),
+        *(_other(place, words, language) for words in constraints.get("other", [])),
     ]
     return [verdict for verdict in verdicts if verdict]
 
@@ -426,6 +423,15 @@ def _suits(place: Place, suits: Suits, language: Language) -> PlaceVerdict:
             outcome: DemandOutcome = "satisfied" if good else "violated"
             return _verdict(suits, outcome, field, language, value=value)
     return _verdict(suits, "unknown", "category", language)
+
+
+def _other(place: Place, words: str, language: Language) -> PlaceVerdict:
+    """A demand without a field is met where the record's kind has its very words: "italian"."""
+    own = kind_text(place, language)
+    whole = re.compile(rf"(?<![^\W_\u2e80-\uffff]){re.escape(words)}(?![^\W_\u2e80-\uffff])", re.I)
+    if whole.search(f"{place['category'] or ''}|{own}"):
+        return _verdict("other", "satisfied", "category", language, demand=words, value=own)
+    return _verdict("other", "unknown", "", language, demand=words)
 
 
 def _is_of_kind(place: Place, kind: PlaceKind | None, language: Language) -> PlaceVerdict | None:

@@ -94,7 +94,7 @@ class Constraints(TypedDict, total=False):
     kind: PlaceKind
     """What the place is to be."""
     other: list[str]
-    """What no record can tell, in words."""
+    """What no field holds, in words."""
 
 
 class PlaceVerdict(TypedDict):

@@ -98,7 +98,7 @@ def _place(row: Mapping[str, Any]) -> Place | None:
     at = _pair(shape.get("coordinates")) if isinstance(shape, dict) else None
     known = about if isinstance(about, dict) else {}
     name = text_or_none(known.get("name_preferred")) or text_or_none(known.get("name"))
-    if at is None or name is None or known.get("operational_status") in _CLOSED:
+    if at is None or name is None or str(known.get("operational_status")) in _CLOSED:
         return None
     context, kinds = known.get("context"), known.get("poi_category")
     town = context.get("place") if isinstance(context, dict) else None

@@ -116,7 +116,7 @@ class TencentService:
 def _place(row: Mapping[str, Any]) -> Place | None:
     at, name = row.get("location"), text_or_none(row.get("title"))
     lng, lat = (finite(at.get(part)) for part in ("lng", "lat")) if isinstance(at, dict) else (0, 0)
-    if not lng or not lat or not name:
+    if not lng or not lat or not name or abs(lng) > 180 or abs(lat) > 90:
         return None
     location = Location(lng=round(lng, 6), lat=round(lat, 6), crs="GCJ-02")
     area = row.get("ad_info")
