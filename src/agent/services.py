@@ -18,6 +18,7 @@ from agent.reading.fetch import Fetcher, FetchLimits, page_cache
 from agent.reading.guard import AddressGuard
 from agent.reading.papers import PaperStore
 from agent.reading.reader import Reader
+from agent.runs.person import PersonMemory
 from agent.runs.reply_cache import ReplyCache
 from agent.runs.run_log import WishBox
 from agent.runs.workspace_store import WorkspaceStore
@@ -36,6 +37,7 @@ def build_services(
     reply_cache: ReplyCache | None = None,
     wishes: WishBox | None = None,
     workspace: WorkspaceStore | None = None,
+    persons: PersonMemory | None = None,
 ) -> Services:
     """Build the services for these settings; offline they get the sample services' endpoints.
 
@@ -69,6 +71,7 @@ def build_services(
         workspaces=Workspaces(workspace or WorkspaceStore(), used.workspace_megabytes),
         reply_cache=reply_cache,
         wishes=wishes,
+        persons=persons,
         sample=sample,
         tracing=tracing,
     )
@@ -126,6 +129,7 @@ def process_services() -> Services:
                 reply_cache=ReplyCache(where),
                 wishes=WishBox(where),
                 workspace=WorkspaceStore(where),
+                persons=PersonMemory(where) if settings.keeps_memory else None,
             )
             log.info("services ready: %s", _current.mode)
         return _current

@@ -72,6 +72,8 @@ class AccessSettings(_Variables):
     """A file that gets a line for each run, sign-in, export, share and deletion."""
     tanlu_sharing: Literal["auto", "on", "off"] = "auto"
     """Whether an owner may share an answer with whoever has its address; auto: without keys."""
+    tanlu_memory: bool = False
+    """Whether a person may have what they prefer kept and used, which each switches on."""
     tanlu_upload_megabytes: int = Field(50, ge=0, le=1000)
     """Of a file that is given through the page; 0: none is taken."""
     tanlu_owner_megabytes: int = Field(1000, ge=1, le=1_000_000)
@@ -80,6 +82,12 @@ class AccessSettings(_Variables):
     """For the head of a request; a connection that takes longer is closed."""
     tanlu_waiting_connections: int = Field(256, ge=1, le=100_000)
     """Connections that may be without one at once; further ones have a second."""
+
+    @property
+    def keeps_memory(self) -> bool:
+        """Return whether what a person prefers is kept: not where strangers would share one."""
+        has_owners = self.tanlu_api_keys is not None
+        return self.tanlu_memory and (has_owners or not self.tanlu_allowed_hosts)
 
     def model_post_init(self, _: Any) -> None:
         for value in self.__dict__.values():

@@ -152,6 +152,8 @@ class Turn(TypedDict):
     """The user's clock, of this question or of an earlier one on the thread."""
     zone: NotRequired[str]
     """Of the place that the question is about, by name; absent where none is known."""
+    preferred: NotRequired[dict[str, Any]]
+    """What was used of what the person prefers, by the names of a Person's fields."""
     outing: NotRequired[OutingWish]
     """What is wanted of a day over the places; absent where none is to be planned."""
     replans: NotRequired[list[str]]
@@ -481,9 +483,8 @@ class AmapSearchState(TypedDict):
 
 def new_turn() -> Update:
     """Empty everything that belongs to the previous question."""
-    own = ("search_query", "web_research_result", "amap_research_result",
-           "anchors", "map_searched", "search_entry_points", "is_sufficient", "needs",
-           "outing")  # fmt: skip
+    own = ("search_query", "web_research_result", "amap_research_result", "anchors",
+           "map_searched", "search_entry_points", "is_sufficient", "needs", "outing")  # fmt: skip
     empty: dict[str, Any] = {
         **NOTHING_GATHERED,
         **dict.fromkeys(own),
@@ -545,9 +546,8 @@ class PlannedConstraints(BaseModel):
         """Leave out words of a model's own: they are no reason to ask again."""
         if info.field_name == "kind":
             return value if value in get_args(PlaceKind) else None
-        return (
-            [each for each in value if each in get_args(Suits)] if isinstance(value, list) else []
-        )
+        words = value if isinstance(value, list) else []
+        return [each for each in words if each in get_args(Suits)]
 
 
 class PlannedChange(BaseModel):
@@ -577,6 +577,7 @@ class SearchQueryList(BaseModel):
     day: str | None = Field(None, description="ISO date")
     outing: PlannedDay | None = None
     only_own_documents: str = ""
+    preferred: str = ""
     needs: str = ""
     needs_search: bool = True
     reply: str = ""
@@ -584,10 +585,10 @@ class SearchQueryList(BaseModel):
     rationale: SkipJsonSchema[str] = ""
     """Accepted where a model gives one; not asked for."""
 
-    @field_validator("only_own_documents", mode="before")
+    @field_validator("only_own_documents", "preferred", mode="before")
     @classmethod
-    def _only_own_documents(cls, value: object) -> object:
-        return value if isinstance(value, str) else ""
+    def _words(cls, value: object) -> object:
+        return " ".join(map(str, value)) if isinstance(value, list) else str(value or "")
 
 
 class Reflection(BaseModel):

@@ -27,6 +27,7 @@ COMMANDS = {
     "search": "agent.cli.search",
     "threads": "agent.cli.threads",
     "share": "agent.cli.share",
+    "memory": "agent.cli.memory",
     "doctor": "agent.cli.doctor",
     "config": "agent.cli.config",
     "completion": "agent.cli.completion",

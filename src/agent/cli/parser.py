@@ -63,6 +63,7 @@ _TANLU_EPILOG = """examples:
   tanlu threads list
   tanlu share THREAD
   tanlu serve --open
+  tanlu memory set home_city=北京 budget=100
   tanlu doctor
   tanlu config set GEMINI_API_KEY"""
 

@@ -50,10 +50,8 @@ class Source(TypedDict):
     """Its URL is a redirect link whose target is not known."""
 
 
-Suits = Literal[
-    "children", "elderly", "wheelchair", "indoor",
-    "vegetarian", "vegan", "halal", "kosher", "gluten_free",
-]  # fmt: skip
+Diet = Literal["vegetarian", "vegan", "halal", "kosher", "gluten_free"]
+Suits = Literal["children", "elderly", "wheelchair", "indoor", Diet]
 """Whom or what a place is to suit; who eats by a rule, too."""
 PlaceKind = Literal[
     "restaurant", "cafe", "bar", "hotel", "parking", "museum", "park", "bookshop", "mall",

@@ -12,6 +12,7 @@ from agent.assistants.common.conversation import conversation
 from agent.assistants.common.draft import Draft
 from agent.assistants.common.excerpts import excerpt_lines, sentences_by_id, sentences_of
 from agent.assistants.common.gaps import NOT_LOOKED_UP, brought_by_map, gap_lines
+from agent.assistants.common.preferences import preferred_line
 from agent.assistants.common.previous import planned_before, previous_lines, shown_lines
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.shown_records import days_forecast
@@ -68,7 +69,11 @@ async def finalize_answer(
         refuse_if_all_failed(draft.gaps, draft.language)
     parts = MessageParts(
         body=lambda: _body(draft, state),
-        sections=lambda: [*_outing_section(draft, outing), *draft.record_sections()],
+        sections=lambda: [
+            preferred_line(draft.turn.get("preferred", {}), draft.language),
+            *_outing_section(draft, outing),
+            *draft.record_sections(),
+        ],
         metadata={
             "needs": state.get("needs"),
             "next_questions": state.get("next_questions", []),

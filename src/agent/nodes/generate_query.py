@@ -10,6 +10,7 @@ from langgraph.runtime import Runtime
 from agent.assistants.common.conversation import conversation
 from agent.assistants.common.gaps import ask_or_gap
 from agent.assistants.common.own_documents import documents_asked_for, readable_collections
+from agent.assistants.common.preferences import person_of, preference_lines
 from agent.assistants.common.previous import (
     planned_before,
     previous_lines,
@@ -34,6 +35,7 @@ from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.client import ModelClient
 from agent.nodes.reviewed_queries import taken
 from agent.prompts import task_prompt
+from agent.runs.person import Person
 from agent.state import (
     OverallState,
     Previous,
@@ -69,9 +71,10 @@ async def generate_query(
         runtime.stream_writer(event("notice", NODE, text=notice))
     meter = open_meter(turn, configuration, services, spent=None)
     position = await _position(turn, configuration, services, meter)
-    prompt = _prompt(state["messages"], turn, previous, position, configuration)
+    person = await person_of(readable.owner, services, configuration)
+    prompt = _prompt(state["messages"], turn, previous, position, configuration, person=person)
     read, gaps = await _read(
-        prompt, turn, previous, configuration, models=services.models, meter=meter
+        prompt, turn, previous, configuration, person=person, models=services.models, meter=meter
     )
     turn = turn_of(turn, read, configuration)
     asks = "only" if read.only_own_documents else ""
@@ -101,6 +104,8 @@ def _prompt(
     previous: Previous,
     position: str,
     configuration: Configuration,
+    *,
+    person: Person,
 ) -> list[BaseMessage]:
     language, share = turn["language"], configuration.context_token_limit // _PREVIOUS_SHARE
     values = {
@@ -110,6 +115,7 @@ def _prompt(
         "previous_sources": previous_lines(previous, share, turn["question"], brief=True),
         "previous_places": shown_lines(previous, {}, language, share, brief=True),
         "planned_day": planned_before(previous, language),
+        "preferences": preference_lines(person),
         "user_location": position,
         "question": turn["question"],
     }
@@ -140,6 +146,7 @@ async def _read(
     previous: Previous,
     configuration: Configuration,
     *,
+    person: Person,
     models: ModelClient,
     meter: Meter,
 ) -> tuple[Asked, list[Gap]]:
@@ -155,7 +162,8 @@ async def _read(
     if reply is None:
         return asked_by_rules(turn, previous, configuration), gaps
     assert reply.parsed is not None
-    return asked(reply.parsed, _material(messages), turn, previous, configuration), []
+    material = _material(messages)
+    return asked(reply.parsed, material, turn, previous, configuration, person=person), []
 
 
 def _material(messages: Sequence[BaseMessage]) -> str:

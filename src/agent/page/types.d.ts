@@ -38,6 +38,8 @@ interface Config extends PublicConfig, ProgressWords {
   pdf: boolean;
   /** Whether an answer may be shared with whoever has its address. */
   sharing: boolean;
+  /** The diets and the longest text of what one prefers; null where that is not kept. */
+  memory: { diet: string[]; longest: number } | null;
   /** Whether keys of live data may be given. */
   connect: boolean;
   /** Whether files may be given. */

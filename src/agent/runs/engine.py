@@ -97,6 +97,14 @@ class Engine(Protocol):
         ...
 
 
+def store_label(owner: str) -> str:
+    """Return the label below which LangGraph's store has an owner's items.
+
+    A label has no full stop, and a name has no colon.
+    """
+    return "owner:" + owner.replace(".", ":")
+
+
 _engine: Engine | None = None
 
 

@@ -26,6 +26,7 @@ from agent.server.mcp_tools import load_own
 from agent.server.metrics import counting, metrics
 from agent.server.openai_api import openai_routes
 from agent.server.page_routes import page_routes
+from agent.server.person import person_routes
 from agent.server.sharing import close_shares, share_routes
 from agent.services import close_process_services
 
@@ -162,5 +163,6 @@ def routes() -> list[BaseRoute]:
         Route("/mcp/", _mcp),
         *openai_routes(),
         *share_routes(),
+        *person_routes(),
         *page_routes(rate_limit),
     ]

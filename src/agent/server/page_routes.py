@@ -51,6 +51,7 @@ from agent.server.http import (
     private_json,
     security_headers,
 )
+from agent.server.person import memory_form
 from agent.server.sign_in import SignIn
 from agent.server.steering import steer
 from agent.settings import Settings
@@ -306,6 +307,7 @@ def caller_config(settings: Settings | None, problem: ConfigurationError | None)
         "speakers": _tables("progress.speakers"),
         "pdf": find_spec("reportlab") is not None,
         "sharing": access().sharing,
+        "memory": memory_form(),
         "uploads": access().upload_bytes > 0,
         "connect": can_connect(settings),
     }

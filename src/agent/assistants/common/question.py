@@ -11,6 +11,7 @@ from typing import Any, cast, get_args
 
 from agent.assistants.common.map_tasks import lost_place, map_task, plan_queries
 from agent.assistants.common.own_documents import asks_for_no_others
+from agent.assistants.common.preferences import used_of
 from agent.assistants.common.previous import listed_last
 from agent.configuration import Configuration
 from agent.evidence.constraints import valid_constraints
@@ -22,6 +23,7 @@ from agent.evidence.queries import clean_text, drop_seen, is_visible, shares_not
 from agent.evidence.types import Constraints, OutingWish, Query
 from agent.evidence.unsearched import is_courtesy, may_be_courtesy, may_be_sum
 from agent.mcp.servers import CHINA
+from agent.runs.person import NOBODY, Person
 from agent.state import (
     Needs,
     PlannedMap,
@@ -67,6 +69,8 @@ class Asked:
     only_own_documents: bool = False
     reply: str = ""
     """All there is to say to thanks or a greeting."""
+    preferred: dict[str, Any] = field(default_factory=dict)
+    """What was used of what the person prefers."""
     by_model: bool = True
 
 
@@ -76,6 +80,8 @@ def asked(
     turn: Turn,
     previous: Previous,
     configuration: Configuration,
+    *,
+    person: Person = NOBODY,
 ) -> Asked:
     """Return what a model read of a question, checked and bounded; `material` is what it read."""
     tag, stated = written.language, written.constraints
@@ -100,10 +106,12 @@ def asked(
     demands = valid_constraints(stated.model_dump()) if stated else Constraints()
     queries = [_for_the_web(query, demands) for query in queries]
     is_reply = not (queries or demands or replans)
+    preferred = {} if is_reply else used_of(written.preferred, person, demands, tag)
+    is_meant = may_be(tag, turn["question"]) or "language" in preferred
     return Asked(
         question=clean_text(written.question, _LONGEST_QUESTION) or turn["question"],
         queries=queries,
-        language=tag if TAG.fullmatch(tag) and may_be(tag, turn["question"]) else "",
+        language=tag if TAG.fullmatch(tag) and is_meant else "",
         demands=demands,
         day=valid_day(written.day),
         outing=outing,
@@ -113,6 +121,7 @@ def asked(
             written.only_own_documents, turn["question"], material
         ),
         reply=reply if is_reply else "",
+        preferred=preferred,
     )
 
 
@@ -140,6 +149,8 @@ def turn_of(turn: Turn, asked: Asked, configuration: Configuration) -> Turn:
     """Return the turn with what later steps read of a question."""
     asked_demands = _with_moment(asked.demands, turn)
     read = Turn(**{**turn, "question": asked.question, "constraints": asked_demands})
+    if asked.preferred:
+        read["preferred"] = asked.preferred
     if asked.reply:
         read["reply"] = asked.reply
     if asked.outing is not None:

@@ -18,6 +18,7 @@ from agent.mcp.map import Maps
 from agent.models.client import ModelClient
 from agent.reading.papers import PaperStore
 from agent.reading.reader import Reader
+from agent.runs.person import PersonMemory
 from agent.runs.reply_cache import ReplyCache
 from agent.runs.run_log import WishBox
 from agent.runs.workspace_store import Room
@@ -64,6 +65,7 @@ class Services:
     workspaces: Workspaces
     reply_cache: ReplyCache | None = None
     wishes: WishBox | None = None
+    persons: PersonMemory | None = None
     sample: SampleServices | None = None
     tracing: Tracing | None = None
     budgets: Budgets = field(default_factory=Budgets)

@@ -57,6 +57,8 @@ class Access:
     upload_bytes: int = 50 << 20
     """Of a file that is given through the page; 0: none is taken."""
     owner_bytes: int = 1000 << 20
+    memory: bool = False
+    """Whether what a person prefers is kept."""
     problem: str = ""
 
     @property
@@ -125,6 +127,7 @@ def read_access(settings: AccessSettings) -> Access:
         settings.tanlu_sharing,
         settings.tanlu_upload_megabytes << 20,
         settings.tanlu_owner_megabytes << 20,
+        settings.keeps_memory,
     )
 
 

@@ -42,6 +42,7 @@ AuditEvent = Literal[
     "upload",
     "removal",
     "connect",
+    "memory",
     "deletion",
 ]
 AuditOutcome = Literal["accepted", "refused"]

@@ -15,7 +15,7 @@ from langgraph_sdk.errors import APIStatusError, NotFoundError
 from agent.assistants.common.review_plan import check_waiting
 from agent.assistants.registry import ASSISTANTS
 from agent.core.errors import ConfigurationError, InputError
-from agent.runs.engine import OWNER, RunRequest, ThreadBusy, engine
+from agent.runs.engine import OWNER, RunRequest, ThreadBusy, engine, store_label
 from agent.runs.threads import askers_of
 from agent.server.auth.admission import (
     check_choices,
@@ -40,7 +40,6 @@ NOBODY = "?"
 """Who sent no key that we know; no owner can have this name."""
 SYSTEM = {"created_by": "system"}
 """The metadata of the assistants that the server makes of its graphs."""
-_STORE = "owner:"
 
 
 @auth.authenticate
@@ -203,8 +202,7 @@ async def store(ctx: Auth.types.AuthContext, value: Value) -> None:
     """Keep each owner's items below a name of the owner's, put before the others."""
     owner = _caller(ctx)
     if owner and not access().open:
-        # A label has no full stop, and a name has no colon.
-        label = _STORE + owner.replace(".", ":")
+        label = store_label(owner)
         namespace = tuple(value.get("namespace") or ())
         value["namespace"] = namespace if namespace[:1] == (label,) else (label, *namespace)
 

@@ -1,0 +1,84 @@
+"""Use what a person prefers where a question does not say it, and name what was used.
+
+Only what they set themselves counts (`runs/person.py`), and only while their switch is on.
+"""
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from agent.assistants.common.services import Services
+from agent.configuration import Configuration
+from agent.core.errors import AgentError, StoreFailed
+from agent.evidence.types import Constraints
+from agent.export.markdown import escape_markdown
+from agent.runs.person import NOBODY, Person
+from agent.texts import Language, say, table
+
+log = logging.getLogger(__name__)
+_OTHER_PRICES = ("free", "min_cost", "total_cost")
+
+
+async def person_of(owner: str, services: Services, configuration: Configuration) -> Person:
+    """Return what the owner prefers; nothing where that is off, or cannot be read."""
+    if services.persons is None:
+        return NOBODY
+    try:
+        person = await services.persons.of(owner)
+    except (AgentError, StoreFailed) as error:
+        log.warning("what a person prefers is not used: %s", error)
+        return NOBODY
+    if not person.on:
+        return NOBODY
+    if configuration.answer_language != "auto":
+        return person.model_copy(update={"language": ""})
+    return person
+
+
+def preference_lines(person: Person) -> str:
+    """Return what a model is told of a person; nothing where nothing is set."""
+    told = {name: _value(name, value) for name, value in person.preferred().items()}
+    return "\n".join(f"{name}: {value}" for name, value in told.items())
+
+
+def used_of(names: str, person: Person, demands: Constraints, tag: str) -> dict[str, Any]:
+    """Return what was used, of what a model says that it used: not what the question replaces."""
+    told = person.preferred()
+    used = {
+        name: told[name] for name in dict.fromkeys(names.replace(",", " ").split()) if name in told
+    }
+    used.pop("currency", None)
+    if tag != person.language:
+        used.pop("language", None)
+    if demands.get("max_cost", person.budget) != person.budget or demands.keys() & _OTHER_PRICES:
+        used.pop("budget", None)
+    if "budget" in used:
+        used["currency"] = person.currency
+    return used
+
+
+def preferred_line(used: Mapping[str, Any], language: Language) -> str:
+    """Return one line that names what was used; empty where nothing was."""
+    diets, comma = table("preferred.diets", language), say("punctuation.comma", language)
+    values = {
+        "home_city": escape_markdown(str(used.get("home_city", ""))),
+        "budget": _price(used),
+        "diet": comma.join(diets[each] for each in used.get("diet", [])),
+    }
+    said = [
+        say(f"preferred.{name}", language, value=values.get(name, ""))
+        for name in used
+        if name != "currency"
+    ]
+    return say("preferred.line", language, what=comma.join(said)) if said else ""
+
+
+def _value(name: str, value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(value)
+    return f"at most {value} a head" if name == "budget" else str(value)
+
+
+def _price(used: Mapping[str, Any]) -> str:
+    budget, currency = used.get("budget", ""), used.get("currency", "")
+    return f"¥{budget}" if currency == "CNY" else f"{budget} {currency}"
