@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from agent.core.strings import has_han
 from agent.evidence.foreign_numerals import FOREIGN_STARTS, foreign_numeral, of_foreign
 from agent.evidence.units import COUNTERS, MONTHS, UNITS
 
@@ -115,9 +116,8 @@ _STARTS = frozenset(
     [*_ONES, *_TIES, *_GREAT, *_ORDINALS, *_OTHER_STARTS.split()]
     + [part.lower() for name in MONTHS for part in (name, name[:3])]
 )
-_HAS_HAN = re.compile(f"[{_H1}{_HU}半对]|\\d[十百千万亿]")
 _FRACTION_SIGN = re.compile(rf"(?P<whole>\d{{0,4}})(?P<sign>[{''.join(_SIGNS)}])")
-_ONE_COUNTS = re.compile(rf"[\s-](?:{_UNIT}|per\s?cent)\b|\s?%", re.I)
+_ONE_COUNTS = re.compile(rf"[\s-](?:{_UNIT}|per\s?cent)\b", re.I)
 _MINUS = ("minus ", "negative ")
 
 
@@ -137,7 +137,7 @@ def in_digits(text: str, places: Sequence[int]) -> Digits:
     read = Digits(text, places, ends)
     if not text.isascii():
         read = _rewritten(read, _FRACTION_SIGN.finditer(text), _of_sign)
-        if _HAS_HAN.search(text):
+        if has_han(text):
             read = _rewritten(read, _HAN.finditer(read.text), _of_han)
     return _rewritten(read, _in_words(read.text), _of_words)
 

@@ -1,6 +1,6 @@
 """Ask a map by key that finds names, searches around a position and plans ways: Tencent, Mapbox."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Protocol
@@ -11,7 +11,6 @@ from agent.evidence.types import (
     AvoidedRoad,
     Crs,
     Location,
-    MapIntent,
     MapTask,
     Place,
     Route,
@@ -141,16 +140,6 @@ class KeyedPrefetch(Prefetch):
         self._service, self._reader = service, KeyedReader(records, service)
         self._language = records.options.language
 
-    def _plans(self) -> Mapping[MapIntent, Callable[[], Awaitable[None]]]:
-        search, way = self._nearby, self._route
-        return {"nearby": search, "area": search, "poi": self._poi, "route": way, "distance": way}
-
-    async def _plan(self) -> None:
-        """Call the tools that the task needs; weather and what is at a position others tell."""
-        if self._task["intent"] not in self._plans():
-            raise self._refused(f"no {self._task['intent']}", "map_cannot")
-        await super()._plan()
-
     async def _nearby(self) -> None:
         name, at = await self._stop(self._place or self._city)
         self._records.set_centre(name, at)
@@ -162,6 +151,14 @@ class KeyedPrefetch(Prefetch):
             self._note_search(word, name, len(found), self._result.radius_m)
         if not self._result.places:
             raise self._refused("no results", "map_no_results")
+
+    _area = _nearby
+
+    async def _weather(self) -> None:
+        """Weather and what is at a position are told by others."""
+        raise self._refused(f"no {self._task['intent']}", "map_cannot")
+
+    _regeo = _weather
 
     async def _poi(self) -> None:
         name = self._place or next(iter(self._keywords()), None) or self._query

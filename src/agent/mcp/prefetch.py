@@ -1,7 +1,7 @@
 """Fetch what a task needs before a model is asked: what the plans of all map servers share."""
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Sequence
 
 from agent.core.errors import AgentError, BudgetExceeded, ProviderError, ProviderRefused
 from agent.core.faults import contained
@@ -10,7 +10,7 @@ from agent.evidence.figures import figures
 from agent.evidence.geo import distance_text
 from agent.evidence.maps import WAYS
 from agent.evidence.records import map_title
-from agent.evidence.types import AvoidedRoad, Gap, MapIntent, MapTask, TravelMode
+from agent.evidence.types import AvoidedRoad, Gap, MapTask, TravelMode
 from agent.mcp.records import (
     POINTLESS_TO_GO_ON,
     BranchCalls,
@@ -93,13 +93,10 @@ class Prefetch:
     async def more(self, count: int) -> None:
         """Look up `count` further hits; failures are gaps."""
 
-    def _plans(self) -> Mapping[MapIntent, Callable[[], Awaitable[None]]]:
-        """Return how each intent is carried out; nothing is done for one that is missing."""
-        return {}
-
     async def _plan(self) -> None:
-        """Call the tools that the task needs."""
-        if plan := self._plans().get(self._task["intent"]):
+        """Carry out the task by the method of its intent's name: nothing where there is none."""
+        intent = self._task["intent"]
+        if plan := getattr(self, "_route" if intent == "distance" else f"_{intent}", None):
             await plan()
 
     def _instead_of_a_ride(self, straight: float) -> TravelMode:

@@ -3,16 +3,17 @@
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 from agent.core.errors import AgentError, ProviderError, ProviderRefused
 from agent.core.outside import objects
+from agent.core.strings import letters_of
 from agent.evidence.constraints import fitting, name_suits
 from agent.evidence.geo import location_in, metres_apart, parse_lnglat
-from agent.evidence.types import Location, MapIntent, MapTask, Point, Route, TravelMode
+from agent.evidence.types import Location, MapTask, Point, Route, TravelMode
 from agent.evidence.vocabulary import chinese_keyword
 from agent.mcp.amap.install import PROVIDER
 from agent.mcp.amap.records import AmapReader, PlaceHits, hit_of, interleaved, location_of
@@ -81,7 +82,7 @@ def same_city(city: str | None, *names: str | None) -> bool:
 
 
 def _short(name: str) -> str:
-    plain = re.sub(r"\s", "", name)
+    plain = "".join(name.split())
     shorter = _SUFFIX.sub("", plain)
     return shorter if len(shorter) >= 2 else plain
 
@@ -225,17 +226,6 @@ class AmapPrefetch(Prefetch):
         super().__init__(task, query, records, call)
         self._reader = AmapReader(records)
         self._city = chinese_city(self._city)
-
-    def _plans(self) -> Mapping[MapIntent, Callable[[], Awaitable[None]]]:
-        return {
-            "nearby": self._nearby,
-            "area": self._area,
-            "poi": self._poi,
-            "route": self._route,
-            "distance": self._route,
-            "weather": self._weather,
-            "regeo": self._regeo,
-        }
 
     async def _nearby(self) -> None:
         anchor = await self._centre()
@@ -499,7 +489,7 @@ class AmapPrefetch(Prefetch):
         centre, name = self._result.centre, self._result.centre_name
         if self._task["intent"] != "nearby" or centre is None or not name:
             return False
-        own, named = _folded(str(hit.get("name") or "")), _folded(name)
+        own, named = letters_of(str(hit.get("name") or "")), letters_of(name)
         location = location_of(hit.get("location"))
         if location is None:
             return own == named
@@ -519,7 +509,3 @@ async def _all_of(
             raise reply
         replies.append(reply)
     return replies
-
-
-def _folded(name: str) -> str:
-    return "".join(name.casefold().split())

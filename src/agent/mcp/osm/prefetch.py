@@ -1,7 +1,7 @@
 """Make the calls of our OpenStreetMap server before a model runs: one sequence per intent."""
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +9,7 @@ from agent.core.errors import ProviderRefused
 from agent.core.outside import finite, objects
 from agent.evidence.constraints import fitting
 from agent.evidence.geo import location_in, metres_apart, parse_lnglat
-from agent.evidence.types import Location, MapIntent, MapTask, Place, TravelMode
+from agent.evidence.types import Location, MapTask, Place, TravelMode
 from agent.mcp.osm.records import OsmReader, location_of, name_of
 from agent.mcp.osm.tools import MODES, PROVIDER
 from agent.mcp.prefetch import (
@@ -53,17 +53,6 @@ class OsmPrefetch(Prefetch):
     def __init__(self, task: MapTask, query: str, records: MapRecords, call: BranchCalls) -> None:
         super().__init__(task, query, records, call)
         self._reader, self._language = OsmReader(records), records.options.language
-
-    def _plans(self) -> Mapping[MapIntent, Callable[[], Awaitable[None]]]:
-        return {
-            "nearby": self._nearby,
-            "area": self._area,
-            "poi": self._poi,
-            "route": self._route,
-            "distance": self._route,
-            "weather": self._weather,
-            "regeo": self._regeo,
-        }
 
     async def _nearby(self) -> None:
         await self._search(await self._centre())
