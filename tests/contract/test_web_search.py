@@ -184,6 +184,19 @@ async def test_google_serves_hits_to_other_assistants(build: Build) -> None:
     assert hit.snippet == "故宫周一闭馆。"
 
 
+@pytest.mark.parametrize(
+    ("asked", "told"), [("2026-11-29", "2026-11-29 Sun"), ("", "2026-11-21 Sat")]
+)
+async def test_google_s_hits_are_of_the_asker_s_day_and_without_one_of_the_machine_s(
+    build: Build, asked: str, told: str
+) -> None:
+    """All steps of a run were on the 29th, its searches on the 28th of the server's clock."""
+    models = ScriptedModels([grounded_reply()])
+    search, _ = build(models)
+    await search.provider(model=GOOGLE, today=asked).search("故宫", meter=meter())
+    assert told in str(models.asked[0][1])
+
+
 async def test_every_error_of_a_service_ends_as_a_gap(build: Build) -> None:
     search, services = build(ScriptedModels([WRITTEN]), "tavily")
     for kind in ("garbage", "drop", "html", "cut_json", "deep_json", "empty"):

@@ -91,7 +91,7 @@ class DocumentSources:
         """
         source_name = name.removesuffix("_search")
         if source_name == _WEB:
-            web = (model or _NOT_GOOGLE, choice, rules)
+            web = (model or _NOT_GOOGLE, choice, rules, today)
             return await self._pages(query, meter, count, web)
         source = self._sources.get(source_name)
         if source is None:
@@ -123,15 +123,16 @@ class DocumentSources:
         query: str,
         meter: Meter,
         count: int | None,
-        web: tuple[str, WebChoice, SearchRules],
+        web: tuple[str, WebChoice, SearchRules, str],
     ) -> list[Document]:
-        (model, choice, rules), provider = web, None
+        (model, choice, rules, today), provider = web, None
         if choice == "auto":
             try:
-                provider = self._web.provider(_WEB, model=model, rules=rules)
+                provider = self._web.provider(_WEB, model=model, rules=rules, today=today)
             except ConfigurationError:
                 provider = None  # another one serves
-        provider = provider or self._web.provider(choice, model=model, rules=rules)
+        if provider is None:
+            provider = self._web.provider(choice, model=model, rules=rules, today=today)
         hits = await provider.search(query, meter=meter, count=count)
         pages = Documents(distinct(
             make_document(

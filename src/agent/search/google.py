@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from urllib.parse import urlsplit
@@ -206,7 +206,7 @@ class GoogleHits:
         google: GoogleSearch,
         model: str,
         *,
-        today: Callable[[], str],
+        today: str,
         default_count: int = 8,
         rules: SearchRules = ANY,
     ) -> None:
@@ -223,7 +223,7 @@ class GoogleHits:
             query=cleaned,
             prefix="g0",
             language=detect_language(cleaned),
-            today=self._today(),
+            today=self._today,
             model=self._model,
             choice="google",
             rules=self._rules,

@@ -122,16 +122,22 @@ class WebSearch:
         return WebResult("", gaps=gaps)
 
     def provider(
-        self, choice: WebChoice = "auto", *, model: str, rules: SearchRules = ANY
+        self,
+        choice: WebChoice = "auto",
+        *,
+        model: str,
+        rules: SearchRules = ANY,
+        today: str = "",
     ) -> SearchProvider:
         """Return a service that answers with hits; Google's by `model`, where that can search.
 
-        Raises ConfigurationError naming what to set.
+        `today` is the asker's day, without it this machine's. Raises ConfigurationError naming
+        what to set.
         """
         routes = self._routes(choice, model, rules)
         if not routes:
             raise ConfigurationError("web_search", self._needs(choice))
-        return self._provider(routes[0], model, rules)
+        return self._provider(routes[0], model, rules, today)
 
     @property
     def can_extract(self) -> bool:
@@ -178,9 +184,11 @@ class WebSearch:
             return [*google, *self._hits][:2] if google else []
         return [choice] if choice in self._hits else []
 
-    def _provider(self, name: str, model: str, rules: SearchRules = ANY) -> SearchProvider:
+    def _provider(
+        self, name: str, model: str, rules: SearchRules = ANY, today: str = ""
+    ) -> SearchProvider:
         if name == "google":
-            return GoogleHits(self._google, model, today=self._today, rules=rules)
+            return GoogleHits(self._google, model, today=today or self._today(), rules=rules)
         service = self._hits[name]
         return RuledSearch(service, rules) if rules else service
 

@@ -51,7 +51,9 @@ class Looks:
     def __post_init__(self) -> None:
         if not self.turn.get("own_only"):
             with suppress(AgentError):
-                self.web = search_providers(self.services.web, self.configuration)
+                self.web = search_providers(
+                    self.services.web, self.configuration, self.turn["today"]
+                )
 
     @property
     def tools(self) -> Mapping[str, str]:

@@ -58,7 +58,7 @@ class SearchResult:
 
 
 def providers_of(
-    web: WebSearch, choices: Iterable[WebChoice], configuration: Configuration
+    web: WebSearch, choices: Iterable[WebChoice], configuration: Configuration, today: str
 ) -> dict[WebChoice, SearchProvider]:
     """Return the configured choices under the run's rules; raise ConfigurationError without one."""
     model, rules = configuration.research_model, rules_of(configuration)
@@ -66,7 +66,7 @@ def providers_of(
     problem = ConfigurationError("web_search", "no service is named")
     for choice in choices:
         try:
-            providers[choice] = web.provider(choice, model=model, rules=rules)
+            providers[choice] = web.provider(choice, model=model, rules=rules, today=today)
         except ConfigurationError as error:
             problem = error
     if not providers:
@@ -74,14 +74,16 @@ def providers_of(
     return providers
 
 
-def search_providers(web: WebSearch, configuration: Configuration) -> list[SearchProvider]:
+def search_providers(
+    web: WebSearch, configuration: Configuration, today: str
+) -> list[SearchProvider]:
     """Return what a query is sent to, the second where the first one fails.
 
     Raises ConfigurationError where there is none. Tavily comes first: it also reads pages.
     """
     choice = configuration.web_search
     choices: tuple[WebChoice, ...] = ("tavily", "auto") if choice == "auto" else (choice,)
-    providers = providers_of(web, choices, configuration)
+    providers = providers_of(web, choices, configuration, today)
     return list({provider.name: provider for provider in providers.values()}.values())
 
 

@@ -247,7 +247,7 @@ class _Step:
         )  # fmt: skip
         policy = ToolPolicy(
             NODE,
-            searches={SEARCH: _searches(self.services.web, configuration)},
+            searches={SEARCH: _searches(self.services.web, configuration, state["turn"]["today"])},
             queries=MAX_QUERIES,
             reads=reads_left(state, configuration),
             page_tokens=min(PAGE_TOKENS, self._share(calls)),
@@ -421,11 +421,11 @@ class _Step:
 
 
 def _searches(
-    web: WebSearch, configuration: Configuration
+    web: WebSearch, configuration: Configuration, today: str
 ) -> Sequence[SearchProvider] | AgentError:
     """Return what a query is sent to, or why there is nothing."""
     try:
-        return search_providers(web, configuration)
+        return search_providers(web, configuration, today)
     except AgentError as error:
         return error
 

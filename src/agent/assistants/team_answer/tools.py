@@ -74,7 +74,7 @@ def engines_of(web: WebSearch, configuration: Configuration, turn: Turn) -> Engi
     by_choice: dict[WebChoice, SearchProvider] = {}
     for tier in _AUTO if choice == "auto" else ((choice,),):
         with suppress(ConfigurationError):
-            by_choice = by_choice or providers_of(web, tier, configuration)
+            by_choice = by_choice or providers_of(web, tier, configuration, turn["today"])
     providers: dict[str, SearchProvider] = {}
     for chosen, service in by_choice.items():
         providers.setdefault(_CHOICES[chosen], service)
