@@ -16,6 +16,11 @@ from agent.runs.person import NOBODY, Person
 from agent.texts import Language, say, table
 
 log = logging.getLogger(__name__)
+# Told with the preferences, not in the task: few questions have any, and every one would pay.
+_HOW = (
+    "The asker's, where <question> says nothing else; write those that bear on it into question, "
+    "map, constraints, language. preferred: the names of these."
+)
 _OTHER_PRICES = ("free", "min_cost", "total_cost")
 
 
@@ -38,7 +43,7 @@ async def person_of(owner: str, services: Services, configuration: Configuration
 def preference_lines(person: Person) -> str:
     """Return what a model is told of a person; nothing where nothing is set."""
     told = {name: _value(name, value) for name, value in person.preferred().items()}
-    return "\n".join(f"{name}: {value}" for name, value in told.items())
+    return "\n".join([_HOW, *(f"{name}: {value}" for name, value in told.items())]) if told else ""
 
 
 def used_of(names: str, person: Person, demands: Constraints, tag: str) -> dict[str, Any]:
