@@ -18,7 +18,6 @@ from typing_extensions import TypedDict
 from agent.core.budget import Usage, add_usage
 from agent.evidence.types import (
     Anchor,
-    AvoidedRoad,
     Constraints,
     Gap,
     MapTask,
@@ -509,9 +508,8 @@ class PlannedMap(BaseModel):
     radius_m: int | None = None
     origin: str | None = None
     destination: str | None = None
-    mode: Literal["walking", "driving", "bicycling", "transit"] | None = None
+    mode: Literal["walking", "driving", "no_motorway", "bicycling", "transit"] | None = None
     via: list[str] = Field(default_factory=list)
-    avoid: list[AvoidedRoad] = Field(default_factory=list)
     wishes: list[str] = Field(default_factory=list)
 
 

@@ -95,7 +95,7 @@ async def test_a_way_without_motorways_is_asked_of_the_map_whose_ways_can_leave_
     amap = amap_server(Settings(amap_maps_api_key="k", amap_mcp_url="http://127.0.0.1:9/mcp"))
     with tencent_entry(asked) as entry:
         async with asking(amap, entry) as maps:
-            result = await result_of(maps, {**way, "avoid": ["motorway", "fog"]})
+            result = await result_of(maps, {**way, "mode": "no_motorway", "avoid": ["fog"]})
             assert [one.provider for one in maps.covering("cn")] == ["amap", "tencent"]
     assert (result.provider, result.gaps) == ("tencent", [])
     assert asked[-1][1]["policy"] == "AVOID_HIGHWAY"

@@ -28,13 +28,14 @@ def valid_map_task(candidate: Mapping[str, Any]) -> MapTask | None:
         task["country"] = country
     if intent in WAYS and (via := _words(candidate.get("via"), _MAX_WISHES)):
         task["via"] = via
-    asked = candidate.get("avoid")
-    roads = [road for road in get_args(AvoidedRoad) if isinstance(asked, list) and road in asked]
-    if intent in WAYS and roads:
+    mode, asked = candidate.get("mode"), _words(candidate.get("avoid"))
+    if mode == "no_motorway":
+        # One word of the model's form says both, as another field costs tokens of every question.
+        mode, asked = "driving", [*asked, "motorway"]
+    if intent in WAYS and (roads := [r for r in get_args(AvoidedRoad) if r in asked]):
         task["avoid"] = roads
     if wishes := _words(candidate.get("wishes"), _MAX_WISHES):
         task["wishes"] = wishes
-    mode = candidate.get("mode")
     task["mode"] = mode if mode in get_args(TravelMode) else None
     return task if _is_complete(task) else None
 
