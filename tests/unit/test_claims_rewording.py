@@ -1,11 +1,12 @@
 """What fails is said anew: a wording adds nothing, and cites what bears it."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
 from agent.evidence.claims.corrected import without_unknown
-from agent.evidence.claims.judging import statements_block
+from agent.evidence.claims.judging import passages_block, statements_block
 from agent.evidence.claims.passages import KNOWN, Passage
 from agent.evidence.claims.proof import Outcome, revised
 from agent.evidence.claims.rewording import (
@@ -161,3 +162,17 @@ def test_another_source_stands_behind_the_words_that_a_right_one_does_not_bear(
     text: str, cite: str, shown: str
 ) -> None:
     assert as_it_stands(text, [Outcome("supported", cite=tuple(cite.split()))]) == shown
+
+
+def test_a_judge_sees_where_rows_of_a_file_are_left_out() -> None:
+    rows = [f"{n:02}:00 the probe in the cold room read {n} degrees." for n in range(120)]
+    log, short = evidence(w0_0="\n".join(rows)), evidence(w0_0="A.\nB.")
+    [one] = statements("At 07:00 it read 7 degrees [^w0-0].", MARKED)
+    lines = passages_block([one], log).splitlines()
+    shown = [int(line.split()[0].split(".")[1]) for line in lines]
+    assert 1 < len(shown) < len(log.passages)
+    for (number, line), (later, other) in pairwise(zip(shown, lines, strict=True)):
+        is_gap = later > number + 1
+        assert [line.endswith(" …"), " … " in other] == [is_gap, is_gap]
+    assert lines[-1].endswith(" …") == (shown[-1] < len(log.passages))
+    assert "…" not in passages_block([one], short)

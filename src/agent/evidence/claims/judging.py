@@ -150,8 +150,19 @@ def second_looks(
 
 
 def passages_block(batch: Sequence[Statement], evidence: Evidence) -> str:
-    """Return the passages of a batch as lines: their names, then their words."""
-    return "\n".join(f"{passage.name} {passage.text}" for passage in shown(batch, evidence))
+    """Return the passages of a batch as lines: their names, then their words.
+
+    A sign stands where others of their source are left out: what is not shown may say it.
+    """
+    passages = shown(batch, evidence)
+    names = {passage.name for passage in passages}
+    lines = list[str]()
+    for passage in passages:
+        head, _, number = passage.name.rpartition(".")
+        before, behind = (f"{head}.{int(number) + step}" for step in (-1, 1))
+        begin, end = (name in evidence.by_name and name not in names for name in (before, behind))
+        lines.append(f"{passage.name} {'… ' * begin}{passage.text}{' …' * end}")
+    return "\n".join(lines)
 
 
 def statements_block(batch: Sequence[Statement], evidence: Evidence, notation: Notation) -> str:
