@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from agent.core.errors import InputError
 from agent.core.outside import parse_json
+from agent.core.strings import split_at
 from agent.reading.encoding import Encoding, UnknownEncoding, encoding_of
 from agent.reading.parts import CannotRead
 
@@ -35,7 +36,7 @@ _NAMES = {
     for name in names.split()
 }
 """Other names of columns, and the names that headers in two languages have beside them."""
-_TWO_NAMES = re.compile(r"[/|()\[\]、,:]")
+_BETWEEN_NAMES = "/|()[]、,:"
 
 
 class FileRecord(NamedTuple):
@@ -85,7 +86,7 @@ def plain_name(column: str) -> str:
     name = re.sub(r"[\s_-]+", "_", unicodedata.normalize("NFKC", column).strip().casefold())
     if name in _NAMES:
         return _NAMES[name]
-    parts = [part.strip("_") for part in _TWO_NAMES.split(name)]
+    parts = [part.strip("_") for part in split_at(name, _BETWEEN_NAMES)]
     meant = {_NAMES.get(part, "") for part in parts if part}
     return meant.pop() or name if len(meant) == 1 else name
 

@@ -11,12 +11,13 @@ from typing_extensions import TypedDict
 
 from agent.batch.answers import Row, RowStatus
 from agent.batch.questions import Question
+from agent.core.strings import has_any, split_at
 
 _Z = 1.959963984540054
 """Of a normal distribution, 95% lie within so many standard deviations."""
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,4})?", re.ASCII | re.IGNORECASE)
 _GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?", re.ASCII)
-_SEPARATOR = re.compile(r"[,;、]")
+_SEPARATORS = ",;、"
 # Full-width forms mean what their ASCII forms mean; so does the typographic minus.
 _WIDTHS = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20, 0x2212: 0x2D}
 _UNITS = str.maketrans("", "", "$%")
@@ -75,7 +76,7 @@ def is_correct(answer: str, expected: str, status: RowStatus) -> bool:
     # "100,200,300" may be one number or three: the answer may be right in either reading.
     if number is not None and _answer_number(answer) == number:
         return True
-    if _SEPARATOR.search(expected):
+    if has_any(expected, _SEPARATORS):
         return _same_lists(answer, expected)
     return number is None and _same_texts(answer, expected)
 
@@ -98,7 +99,7 @@ def _answer_number(text: str) -> Decimal | None:
 
 
 def _same_lists(answer: str, expected: str) -> bool:
-    answers, parts = _SEPARATOR.split(answer), _SEPARATOR.split(expected)
+    answers, parts = (split_at(text, _SEPARATORS) for text in (answer, expected))
     return len(answers) == len(parts) and all(map(_same_elements, answers, parts))
 
 

@@ -34,6 +34,13 @@ def letters_of(text: str) -> str:
     return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
 
 
+def split_at(text: str, signs: str) -> list[str]:
+    """Return the parts of a text between any of the signs, empty ones too."""
+    for sign in signs[1:]:
+        text = text.replace(sign, signs[0])
+    return text.split(signs[0])
+
+
 def is_table_rule(line: str) -> bool:
     """Return whether a line is the rule under the head of a table: `| --- | :-: |`."""
     return "-" in line and "|" in line and not line.strip("|:- \t")

@@ -6,6 +6,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from agent.core.strings import split_at
 from agent.evidence.citations import MARKER
 from agent.evidence.language import fold
 from agent.evidence.markdown import link_url, without_urls
@@ -225,7 +226,7 @@ def without_bare_list(text: str, used: Sequence[Source]) -> str:
 _FEWEST_NAMES, _LONGEST_HEAD, _LONGEST_LINE = 2, 40, 400
 _LINK = re.compile(r"\[(?:\d{1,4}|([^\[\]\n]{1,200}))\]\([^()\s]{1,2000}\)")
 _ENDS_CITING = re.compile(r"\w\W{0,3}\[\d{1,4}\](?:\([^()\s]{1,2000}\))?\W*\Z")
-_APART = re.compile(r"[、；;|·]")
+_APART = "、；;|·"
 _LOOSELY = re.compile(r"\s*[，,]\s*|\s+(?:[-–—&]|and|und|et|y|e|и)\s+")
 _NUMBER_ALONE = re.compile(r"\[?\^?(?:\d{1,3}|[a-z]\d{1,3}-\d{1,3})\]?[.)、:：]?")
 
@@ -257,7 +258,7 @@ def _names_in(line: str, names: Container[str]) -> int:
 def _known(words: str, names: Container[str]) -> int:
     """Return how many names some words are; none where anything else is among them."""
     found = 0
-    for part in map(_bare_name, _APART.split(words)):
+    for part in map(_bare_name, split_at(words, _APART)):
         told = [part] if part in names else [*map(_bare_name, _LOOSELY.split(part))]
         if not all(name in names for name in told if name):
             return 0

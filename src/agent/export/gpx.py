@@ -1,9 +1,9 @@
 """Export places as GPX 1.1 waypoints (WGS-84), for navigation devices and apps."""
 
-import re
 from collections.abc import Mapping, Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from agent.core.strings import valid_text
 from agent.evidence.markdown import open_url
 from agent.evidence.records import HOME_MAP, kind_text, maps_of, name_text, owners
 from agent.evidence.types import Anchor, Outing, Place, Route
@@ -12,7 +12,6 @@ from agent.export.geojson import check_drawable, has_sane_axes, route_ends
 from agent.texts import Language, say
 
 _NAMESPACE = "http://www.topografix.com/GPX/1/1"
-_NOT_XML = re.compile(r"[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def answer_gpx(answer: FinishedAnswer) -> str:
@@ -106,4 +105,4 @@ def _waypoint(root: Element, place: Place, language: Language) -> None:
 
 def _text(parent: Element, tag: str, value: str | None) -> None:
     if value:
-        SubElement(parent, tag).text = _NOT_XML.sub("", value)
+        SubElement(parent, tag).text = valid_text(value)

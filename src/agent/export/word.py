@@ -42,7 +42,6 @@ from agent.export.markdown import answer_parser
 from agent.export.place_cards import CARD, Card, PlaceCards
 from agent.texts import Language, say
 
-_NOT_IN_XML = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF])
 _FONTS: Mapping[str, tuple[str, str]] = {
     "zh": ("Microsoft YaHei", "zh-CN"),
     "zh-Hant": ("Microsoft JhengHei", "zh-TW"),
@@ -88,7 +87,7 @@ class _Writer:
         self._numbers = {str(number) for number, _ in numbered_sources(answer)}
         _set_fonts(self._document, answer)
         about = self._document.core_properties
-        about.title, about.author = _clean(" ".join(answer.question.split()))[:250], "Tanlu"
+        about.title, about.author = valid_text(" ".join(answer.question.split()))[:250], "Tanlu"
         about.comments = ""
         with contextlib.suppress(ValueError):
             about.created = about.modified = datetime.datetime.fromisoformat(answer.generated_at)
@@ -106,7 +105,7 @@ class _Writer:
     def line(self, text: str, *, style: str) -> None:
         """Add a paragraph of plain text; none for none."""
         if text:
-            paragraph = self._document.add_paragraph(_clean(text), style=style)
+            paragraph = self._document.add_paragraph(valid_text(text), style=style)
             _set_direction(paragraph)
 
     def markdown(self, text: str) -> None:
@@ -149,7 +148,7 @@ class _Writer:
         elif url:
             about.append(one_line(unquote(url)))
         paragraph.add_run().add_break()
-        words = _clean(" · ".join(dict.fromkeys(filter(None, about))))
+        words = valid_text(" · ".join(dict.fromkeys(filter(None, about))))
         paragraph.add_run(words).font.size = _SMALL
         _set_direction(paragraph)
 
@@ -160,12 +159,12 @@ class _Writer:
         paragraph.add_run(" ")
         self._add_text(paragraph, card.name, url=open_url(card.url), bold=True)
         if card.local:
-            paragraph.add_run(f" {_clean(card.local)}").font.size = _SMALL
+            paragraph.add_run(f" {valid_text(card.local)}").font.size = _SMALL
         facts = filter(None, [*card.facts, one_line(card.address)])
         for line in (" · ".join(facts), " · ".join(card.demands)):
             if line:
                 paragraph.add_run().add_break()
-                run = paragraph.add_run(_clean(line))
+                run = paragraph.add_run(valid_text(line))
                 run.font.size, run.font.color.rgb = _SMALL, _GREY
         paragraph.paragraph_format.keep_together = True
         _set_direction(paragraph)
@@ -186,7 +185,7 @@ class _Writer:
             case "table":
                 self._table(node)
             case "fence" | "code_block":
-                run = self._document.add_paragraph().add_run(_clean(node.content.rstrip()))
+                run = self._document.add_paragraph().add_run(valid_text(node.content.rstrip()))
                 run.font.name, run.font.size = "Consolas", _SMALL
             case "hr":
                 self._document.add_paragraph()
@@ -295,7 +294,7 @@ class _Writer:
     ) -> None:  # fmt: skip
         if not text:
             return
-        run = paragraph.add_run(_clean(text))
+        run = paragraph.add_run(valid_text(text))
         run.bold, run.italic = bold or None, italic or None
         run.font.superscript = True if cited else None
         if is_code:
@@ -316,11 +315,6 @@ class _Writer:
 
 _BARE = Linear(r"\[(\d{1,4})\]")
 _LINK, _GREY = RGBColor(0x0B, 0x57, 0xD0), RGBColor(0x5F, 0x63, 0x68)
-
-
-def _clean(text: str) -> str:
-    """Return the text without the characters that XML cannot hold."""
-    return valid_text(text).translate(_NOT_IN_XML)
 
 
 def _set_fonts(document: Any, answer: FinishedAnswer) -> None:

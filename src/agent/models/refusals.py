@@ -160,4 +160,4 @@ def _inner(body: Any) -> Mapping[str, Any]:
 def _number(word: Any) -> int | None:
     """Return an HTTP status that stands in a body, as a number or its digits."""
     text = str(word)
-    return int(text) if re.fullmatch("[3-5][0-9]{2}", text) else None
+    return int(text) if len(text) == 3 and text.isdecimal() and text[0] in "345" else None

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Protocol, TypeVar
 
-from agent.core.strings import has_han, letters_of
+from agent.core.strings import has_han, letters_of, split_at
 from agent.evidence.geo import distance_m
 from agent.knowledge.terms import query_terms, terms
 from agent.sample.records import (
@@ -23,7 +23,7 @@ from agent.sample.records import (
 )
 
 _LEAST, _NAMED, _IN_TEXT, _SHARE_OF_BEST, _MOST = 0.5, 0.6, 0.7, 0.5, 0.66
-_SEPARATORS = re.compile(r"[|,，、;；]")
+_SEPARATORS = "|,，、;；"
 _ENGLISH_FILLER = re.compile(r"\b(?:the|near|around|in|at|china)\b", re.IGNORECASE)
 _SHARED = ("name", "province", "adcode", "citycode", "lng", "lat")
 _CITY, _DISTRICT, _SPOT = "市", "区县", "兴趣点"
@@ -51,7 +51,7 @@ def places_in(city: str | None, keywords: str = "") -> list[SamplePlace]:
     if city:
         home = find_city(city)
         pool = [place for place in pool if home and place.city == home.name]
-    names = [phrase(part) for part in _SEPARATORS.split(keywords)]
+    names = [phrase(part) for part in split_at(keywords, _SEPARATORS)]
 
     def named_otherwise(place: SamplePlace) -> bool:
         own = f"{phrase(place.name)}|{phrase(place.name_en)}"
@@ -157,7 +157,7 @@ def _terms(text: str) -> frozenset[str]:
 
 
 def _fitting(pool: list[SamplePlace], keywords: str) -> list[SamplePlace]:
-    parts = [part for part in _SEPARATORS.split(keywords) if phrase(part)]
+    parts = [part for part in split_at(keywords, _SEPARATORS) if phrase(part)]
     if not parts:
         return pool
     ids = {place.id for part in parts for place in _fitting_part(pool, phrase(part))}

@@ -90,7 +90,6 @@ def coerce_documents(value: Any) -> list[dict[str, Any]]:
 
 MAX_TEXT = 6000
 """Characters kept of an extract or an abstract."""
-_JATS = re.compile(r"</?jats:[a-z-]{1,30}[^<>]{0,200}>")
 _DOI = re.compile(r"^(?:https?://(?:dx\.)?doi\.org/|doi:\s*)", re.IGNORECASE)
 
 
@@ -181,7 +180,7 @@ def passage(text: Any, limit: int = MAX_TEXT) -> str:
     """Return plain text in its paragraphs, without tags, hidden characters or markers."""
     if not isinstance(text, str):
         return ""
-    lines = (plain_line(_JATS.sub("", line), limit) for line in text[: 4 * limit].splitlines())
+    lines = (plain_line(line, limit) for line in text[: 4 * limit].splitlines())
     return "\n".join(line for line in lines if line)[:limit].strip()
 
 

@@ -148,7 +148,9 @@ def failure_gap(task: WebTask, provider: str, error: AgentError, *, text: str, *
 
 MAX_QUERY = 400
 MAX_SNIPPET = 700
-_TAG = re.compile(r"</?(?:b|em|strong|mark|i|br|p|span)\b[^<>]{0,200}>", re.IGNORECASE)
+_TAG = re.compile(
+    r"</?(?:b|em|strong|mark|i|br|p|span|jats:[a-z-]{1,30})\b[^<>]{0,200}>", re.IGNORECASE
+)
 _BRACKETED = re.compile(r"(?<![ \t])[ \t]*+[\[【［]([^\[\]【】［］\n]{1,200})[\]】］]")
 
 

@@ -1,25 +1,22 @@
 """Tell what a task is about, how each source is asked for it, and how near a text is to it."""
 
-import re
 from collections.abc import Iterable, Sequence
 
 from agent.assistants.plan_execute.state import Task
-from agent.core.strings import has_han
+from agent.core.strings import has_han, split_at
 from agent.evidence.queries import clean_text, drop_seen
 from agent.evidence.types import Query
 from agent.knowledge.terms import query_terms, shared_terms
 from agent.texts import detect_language
 
 MAX_QUERY, MAX_QUERIES, MAX_COMPANY = 300, 3, 200
-_BETWEEN_COMPANIES = re.compile("[;；、\n]")
-_BETWEEN_NAMES = re.compile(r"[/／|｜()（）]")
 
 
 def companies_of(company: str) -> list[tuple[str, ...]]:
     """Return the names of each company: `宁德时代 / CATL / 300750; 比亚迪` are two companies."""
     named = [
-        tuple(filter(None, (clean_text(name, 80) for name in _BETWEEN_NAMES.split(part))))
-        for part in _BETWEEN_COMPANIES.split(company)
+        tuple(filter(None, (clean_text(name, 80) for name in split_at(part, "/／|｜()（）"))))
+        for part in split_at(company, ";；、\n")
     ]
     return [names for names in named if names]
 
