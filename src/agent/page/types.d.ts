@@ -46,6 +46,17 @@ interface Config extends PublicConfig, ProgressWords {
   uploads: boolean;
 }
 
+/** What one prefers; a field that is empty says nothing. */
+interface Person {
+  on: boolean;
+  home_city: string;
+  with_children: boolean;
+  budget: number | null;
+  currency: string;
+  diet: string[];
+  language: string;
+}
+
 /** One's own documents, and how many bytes of them may be given. */
 interface OwnDocuments {
   collections: Collection[];

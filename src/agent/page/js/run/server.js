@@ -126,6 +126,16 @@ export async function changes(threadId, message, since) {
 /** @param {string} threadId */
 const sharePath = (threadId) => `threads/${encodeURIComponent(threadId)}/share`;
 
+/** Reads what one prefers. @returns {Promise<Person>} throws ServerError */
+export const memory = async () => own("memory", {});
+
+/** Changes it. @param {Partial<Person>} fields @returns {Promise<Person>} throws ServerError */
+export const changeMemory = async (fields) =>
+  own("memory", { method: "PATCH", body: JSON.stringify(fields) });
+
+/** Deletes it. @returns {Promise<Person>} throws ServerError */
+export const forgetMemory = async () => own("memory", { method: "DELETE" });
+
 const DOCUMENTS = "app/documents";
 
 /** Lists one's own documents. @returns {Promise<OwnDocuments>} throws ServerError */

@@ -4,6 +4,7 @@ import { disclosure } from "../disclosure.js";
 import { el, icon } from "../dom.js";
 import { language, textsOf, translator } from "../i18n.js";
 import { prefer, preference, showTheme } from "../preferences.js";
+import { memoryPanel } from "./memory.js";
 import { accountParts } from "./sign_in.js";
 
 const say = translator("page.menu");
@@ -16,8 +17,8 @@ const LONG_MS = 15_000;
 /** Browsers that notify; on other sites than https and this machine they do not. */
 const canNotify = "Notification" in globalThis && isSecureContext;
 
-/** @param {string|null} user who is signed in */
-export function menu(user) {
+/** @param {Config} config */
+export function menu({ user, memory }) {
   const panel = el("div", { class: "choices menu" },
     ...(user ? accountParts(user) : []),
     choice("language", LANGUAGES, language, (chosen) => {
@@ -30,6 +31,7 @@ export function menu(user) {
         showTheme(chosen);
       }),
     canNotify && notifySwitch(),
+    memory && memoryPanel(memory),
     el("dl", { class: "shortcuts small" }, ...Object.entries(SHORTCUTS).map(([name, keys]) =>
       el("div", {}, el("dt", {}, ...keys.map((key) => el("kbd", {}, key))),
         el("dd", {}, LEADS_TO.get(name))))));

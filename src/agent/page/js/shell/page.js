@@ -81,7 +81,7 @@ export class Page {
     part("threads").append(...this.sidebar.nodes);
     part("map-column").append(this.selection.node);
     if (!this.composer.node.isConnected) fill(part("composer"), this.composer.node);
-    part("bar-end").append(menu(this.#config.user));
+    part("bar-end").append(menu(this.#config));
     this.map.showPosition(this.near.value);
     history.scrollRestoration = "manual";
     this.#listen();
