@@ -17,6 +17,7 @@ from agent.core.budget import Meter
 from agent.evidence.citations import inert
 from agent.evidence.language import fold
 from agent.evidence.queries import clean_text
+from agent.evidence.records import with_weekday
 from agent.evidence.types import Gap
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.prompts import task_prompt
@@ -64,7 +65,7 @@ async def differences_among(
     """Return differences, then limits, as marked lines, and the gap of a model that failed."""
     if len(whole.read) < _LEAST:
         return [], []
-    documents, today = document_elements(whole), turn["today"]
+    documents, today = document_elements(whole), with_weekday(turn["today"], "en")
     prompt = task_prompt(
         "own_differences", documents=documents, today=today, question=turn["question"]
     )

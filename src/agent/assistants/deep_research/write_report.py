@@ -53,6 +53,7 @@ from agent.evidence.claims.statements import LINKED, statements
 from agent.evidence.figures import figures
 from agent.evidence.geo import distance_m
 from agent.evidence.markdown import fenced
+from agent.evidence.records import with_weekday
 from agent.evidence.types import Gap, Leg, Place
 from agent.prompts import Raw, element, fence, task_prompt
 from agent.search.hits import beginning, only_known, quotes_by_id
@@ -263,7 +264,7 @@ class _Report:
         turn, state = self.draft.turn, self.state
         limit, topics = context_limit(turn, self.draft.configuration), self.topics()
         values = {
-            "today": turn["today"],
+            "today": with_weekday(turn["today"], "en"),
             "conversation": cut_to_tokens(state["conversation"], limit // 10),
             "previous": self._previous_lines(limit // 4, ()),
             "question": cut_to_tokens(turn["question"], limit // 5),
