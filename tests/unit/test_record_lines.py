@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from agent.assistants.common.judge import evidence_of
 from agent.assistants.common.shown_records import distinct_places, listed, numbered, with_nearest
 from agent.evidence.geo import distance_text, duration_text
 from agent.evidence.language import days_named
@@ -102,6 +103,19 @@ def test_of_two_kinds_asked_for_each_place_says_how_far_the_nearest_of_the_other
     assert there["further"] == [{"origin": "a1-0", "metres": 961}]
     assert "further" not in elsewhere
     assert with_nearest([park, car_park, café])[0]["further"][0]["origin"] == "a2-0"
+
+
+def test_a_judge_reads_of_a_place_what_is_near_to_it_as_its_writer_did() -> None:
+    park, car_park = found("a0-0", "公园", 120.15), found("a1-0", "停车场", 120.16)
+    turn = {"question": "西湖边的公园，附近有停车场", "today": "2026-11-29", "language": "zh"}
+    state: Any = {"turn": turn, "places": [park, car_park]}
+    sources = {
+        id: Source(id=id, kind="place", title=id, url="", provider="amap", quotes=[])
+        for id in ("a0-0", "a1-0")
+    }
+    shown = with_nearest([park, car_park])
+    known = evidence_of(state, sources, {}, [], shown=shown)
+    assert "距a1-0 961 m" in known.passages[0].text
 
 
 def test_a_place_that_no_word_found_is_of_the_kind_that_its_search_was_for() -> None:

@@ -291,7 +291,9 @@ class Draft:
         sources = {**self.sources}
 
         def read() -> Evidence:
-            evidence = evidence_of(self.state, sources, self.texts, self.known, self.own)
+            evidence = evidence_of(
+                self.state, sources, self.texts, self.known, self.own, shown=self.places
+            )
             evidence.read()
             return evidence
 

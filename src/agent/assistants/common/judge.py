@@ -121,14 +121,16 @@ def evidence_of(
     texts: Mapping[str, str],
     known: Iterable[str],
     own: Sequence[str] = (),
+    *,
+    shown: Sequence[Place] = (),
 ) -> Evidence:
     """Return what an answer may rest on: quotes, pages, and the map's records, by source id.
 
     `texts` is what else each source says; `known` are words that need no source, `own` what
-    code says in the text.
+    code says in the text, `shown` the places as the writer is shown them, with what is near.
     """
     turn, previous = state["turn"], state.get("previous")
-    places = [*(previous["places"] if previous else []), *state.get("places", [])]
+    places = [*(previous["places"] if previous else []), *state.get("places", []), *shown]
     # With what it fails, as the writer is shown it: a new wording may say so.
     places = with_verdicts(places, turn.get("constraints", {}), turn["language"])
     by_record = record_texts(
