@@ -75,9 +75,9 @@ WEB_CALL = (Size(300, 300, 1), Size(2500, 1500, 3))
 """A search with Google's grounding."""
 AT_ONCE = 3
 """Searches, or branches, that are under way side by side."""
-_CHECKED, _CHECKS, _CHECKED_AT_ONCE = (Size(1200, 80), Size(5000, 600)), (3, 14), 6
+_CHECKED, _CHECKS, _CHECKED_AT_ONCE = (Size(1200, 80), Size(3000, 400)), (3, 14), 6
 """A dozen statements of a report or a dossier, with their passages."""
-_MENDED, _MENDINGS = (Size(3500, 250), Size(20_000, 1200)), (1, 4)
+_MENDED, _MENDINGS = (Size(3500, 250), Size(12_000, 900)), (1, 4)
 """The review of a draft, and its revision: none where nothing is found, two more with looks."""
 
 
