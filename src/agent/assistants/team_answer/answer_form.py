@@ -8,9 +8,11 @@ out of a bare number or a number with its unit · 5 lower case. What the require
 
 import re
 import unicodedata
+from datetime import date
 from decimal import ROUND_HALF_UP, Context, Decimal
 
 from agent.core.patterns import PIECE
+from agent.core.strings import has_han
 from agent.evidence.figures import figures
 
 _QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "「": "」", "『": "』", "`": "`"}
@@ -21,7 +23,6 @@ _SEPARATOR = re.compile(
     r"(?<![0-9.,])[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|\s*(?P<mark>[,，;；])[\s,，]*(?=\S)|\s*[，；]\s*$"
 )
 _DIGITS = re.compile(r"(?<![0-9.,])[0-9]{4,}(?![0-9,])")
-_SPACES = re.compile(r"\s+")
 _SENTENCE = re.compile(r"(?:^|[.!?。！？]\s+)[\"'“‘]?([A-Z])(?=[a-z]*[\s,.;!?]|[a-z]*$)")
 _EXAMPLE = re.compile(
     r"(?:e\.g\.|i\.e\.|such as|for example|for instance|\blike\b|[:：“‘\"'「『]|如|例|形)",
@@ -35,7 +36,6 @@ _SHOWS_DECIMALS = re.compile(
 )
 _DIGITS_ONLY = re.compile(r"digits|separator|comma|数字|数位|逗号|分隔", re.IGNORECASE)
 _WITH_UNIT = re.compile(rf"([+-]?{_ANY_NUMBER})\s*([^\W\d_]{{1,12}}(?:/[^\W\d_]{{1,6}})?|[%℃°])")
-_HAN = re.compile(r"[\u3400-\u9fff]")
 _WORD = re.compile(r"[0-9]+(?:\.[0-9]+)?|[^\W\d_\u3400-\u9fff]+|[\u3400-\u9fff]")
 _DOUBT = re.compile(
     r"\b(?:not|or|neither|maybe|perhaps)\b|不是|并非|或|还是|也许|可能", re.IGNORECASE
@@ -48,7 +48,6 @@ _DECIMALS = re.compile(
 _MOST_DECIMALS = 9
 _COUNTED = {"一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5,
             "one": 1, "two": 2, "three": 3, "four": 4}  # fmt: skip
-_ISO_DATE = re.compile(r"YYYY-MM-DD", re.IGNORECASE)
 
 
 def formatted(answer: str, requirement: str = "") -> str:
@@ -63,7 +62,7 @@ def formatted(answer: str, requirement: str = "") -> str:
 
 def presentable(answer: str, requirement: str = "") -> str:
     """Return the answer as people read it: every rule but lower case, digit groups as written."""
-    bare = _without_quotes(_SPACES.sub(" ", unicodedata.normalize("NFC", answer)).strip())
+    bare = _without_quotes(" ".join(unicodedata.normalize("NFC", answer).split()))
     if _DIGITS_ONLY.search(requirement) and not _SHOWS_GROUPS.search(requirement):
         bare = _without_groups(bare)
     bare = _with_decimals(bare, requirement)
@@ -119,12 +118,17 @@ def _with_decimals(text: str, requirement: str) -> str:
 
 def unmet(answer: str, requirement: str) -> bool:
     """Return True if rules can see that the answer is not in the form asked for."""
-    if len(_WORD.findall(answer)) > _MAX_WORDS and not _HAN.search(answer):
+    han = sum(map(has_han, answer))
+    if han > 2 * _MAX_WORDS or (not han and len(_WORD.findall(answer)) > _MAX_WORDS):
         return True
-    if len(_HAN.findall(answer)) > 2 * _MAX_WORDS:
-        return True
-    asks_date = bool(_ISO_DATE.search(requirement))
-    return asks_date and not re.fullmatch(r"\d{4}-\d{2}-\d{2}", answer.strip())
+    return "YYYY-MM-DD" in requirement.upper() and not _is_day(answer.strip())
+
+
+def _is_day(text: str) -> bool:
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
 
 
 def same_answer(one: str, other: str) -> bool:

@@ -3,22 +3,20 @@
 It is chosen for what is asked and claimed, from all that was found, whoever found it.
 """
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 
 from agent.assistants.common.search import page_row
 from agent.assistants.team_answer.state import TeamState, ToolEvidence
 from agent.assistants.team_answer.tools import known_positions, measurement, rounded
-from agent.core.strings import cut_to_tokens, estimated_tokens
+from agent.core.strings import cut_to_tokens, estimated_tokens, letters_of
+from agent.evidence.language import SENTENCE_END
 from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.evidence.types import Source
 from agent.knowledge.ranking import Bm25, best_first
 from agent.prompts import Raw, fence
 from agent.texts import Language
 
-_SENTENCE_ENDS = re.compile(r"(?<=[。！？；])|(?<=[.!?;])\s+|\n+")
-_NOT_LETTER = re.compile(r"[\W_]+")
 _PIECE, _OF_LOOKUPS = 240, 3
 """Characters of a piece of a page; the share of calculations and records in the tokens."""
 
@@ -133,8 +131,8 @@ def _joined(pieces: Sequence[tuple[int, str]]) -> str:
 def _pieces(quotes: Sequence[str]) -> Iterator[str]:
     """Yield what a source says, each sentence once, in pieces of a few sentences."""
     pending, before = "", set[str]()
-    for sentence in (each for quote in quotes for each in _SENTENCE_ENDS.split(quote)):
-        letters = _NOT_LETTER.sub("", sentence)
+    for sentence in (each for quote in quotes for each in SENTENCE_END.split(quote)):
+        letters = letters_of(sentence)
         if not letters or letters in before:
             continue
         before.add(letters)

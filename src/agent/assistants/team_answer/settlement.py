@@ -9,6 +9,7 @@ from agent.assistants.team_answer.evidence_view import known_sources, lookups
 from agent.assistants.team_answer.state import AnswerOutcome, TeamState, ToolEvidence
 from agent.assistants.team_answer.tools import calculation_numbers, rounded
 from agent.assistants.team_answer.verdict import Settled, without_signals
+from agent.core.strings import split_at
 from agent.evidence.citations import MARKER
 from agent.evidence.figures import Figure, figures, same
 from agent.evidence.language import sentence_spans
@@ -18,7 +19,6 @@ from agent.texts import say
 
 _MAX_ANSWER = 2000
 _BRACKET = re.compile(r"\s?\[\^([^\[\]\n]{1,200})\]")
-_LOOKUP = re.compile(r"[ac]\d+")
 _OUTCOMES: dict[str, AnswerOutcome] = {"answer": "answer", "premise_false": "premise_false"}
 _ID = re.compile(r"(?<![a-z])[a-z]++\d+(?:-\d+)?")
 _NO_ANSWER = re.compile(
@@ -146,8 +146,9 @@ def _with_lookups_named(references: Mapping[str, str], match: re.Match[str]) -> 
 
     Map lookups are left out.
     """
-    names = [name.strip(" ^") for name in re.split(r"[,;，；、\s]+", match[1])]
-    linked = [name for name in names if name and not _LOOKUP.fullmatch(name)]
+    parts = split_at(match[1], ",;，；、 ")
+    names = [name for part in parts if (name := part.strip("^"))]
+    linked = [name for name in names if name[0] not in "ac" or not name[1:].isdecimal()]
     if len(linked) == len(names):
         return match[0]
     calculations = dict.fromkeys(references[name] for name in names if name in references)

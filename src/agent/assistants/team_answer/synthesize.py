@@ -36,11 +36,7 @@ from agent.assistants.team_answer.state import (
     TraceEntry,
     configuration_of,
 )
-from agent.assistants.team_answer.verdict import (
-    NOT_FOUND,
-    PREMISE_FALSE,
-    Settled,
-)
+from agent.assistants.team_answer.verdict import Settled, says_not_found, says_premise_false
 from agent.assistants.team_answer.verified import (
     agreed_answer,
     agreement,
@@ -70,7 +66,7 @@ def likely(state: TeamState) -> SynthesizedAnswer:
     alive = [branch for branch in state.get("hypotheses", []) if not branch["pruned"]]
     best = max(alive, key=lambda branch: branch["score"], default=None)
     answer = turn.get("agreed", "") or (best["text"] if best and best["score"] >= _LIKELY else "")
-    if not answer or NOT_FOUND.search(answer) or PREMISE_FALSE.search(answer):
+    if not answer or says_not_found(answer) or says_premise_false(answer):
         return SynthesizedAnswer()
     explanation = best["text"] if best and best["score"] >= _LIKELY else turn["text"]
     return settled(Settled(outcome="answer", answer=answer, explanation=explanation), state)

@@ -12,27 +12,38 @@ from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel, BeforeValidator, Field
 
 from agent.assistants.team_answer.state import TeamVerdict
+from agent.core.strings import has_any, letters_of
 from agent.evidence.citations import MARKER
 from agent.evidence.queries import clean_text
 
 VERDICT = "verdict"
 _MOST, _LONGEST = 12, 2000
-NOT_FOUND = re.compile(r"(?:not found|查不到|没有查到|未找到|找不到)", re.IGNORECASE)
-PREMISE_FALSE = re.compile(r"(?:premise false|false premise|前提不成立|前提有误)", re.IGNORECASE)
+_NOT_FOUND = ("not found", "查不到", "没有查到", "未找到", "找不到")
+_PREMISE_FALSE = ("premise false", "false premise", "前提不成立", "前提有误")
 _LINE = re.compile(
     r"^[\W_]*(?:VERDICT|结论|判定|表态)[\W_]*(DISAGREED?|AGREED?|UNSURE|不同意|同意|不确定)"
     r"(?![A-Za-z])(?!\s*[|/])[\s*_:：,，。.\-–—]*(.*)$",
     re.IGNORECASE,
 )
-_WORD_BELOW = re.compile(r"^[\W_]*(?:VERDICT|结论|判定|表态)[\W_]*$", re.IGNORECASE)
-_RESERVED = re.compile(r"^(?:with|but|except|partly|in part|但|部分)", re.IGNORECASE)
+_HEADS = ("verdict", "结论", "判定", "表态")
+"""Of a line whose word stands on the next one."""
+_RESERVED = ("with", "but", "except", "partly", "in part", "但", "部分")
 _WORDS: dict[str, TeamVerdict] = {
     "AGREE": "agree", "AGREED": "agree", "同意": "agree",
     "DISAGREE": "disagree", "DISAGREED": "disagree", "不同意": "disagree",
     "UNSURE": "unsure", "不确定": "unsure",
 }  # fmt: skip
-_TERMINATE = re.compile(r"^[\W_]*TERMINATE[\W_]*$")
 _AGREED = {"premise_false": "PREMISE FALSE", "not_found": "NOT FOUND"}
+
+
+def says_not_found(text: str) -> bool:
+    """Return whether an answer is that nothing was found."""
+    return has_any(text.casefold(), _NOT_FOUND)
+
+
+def says_premise_false(text: str) -> bool:
+    """Return whether an answer is that what the question takes for granted is not so."""
+    return has_any(text.casefold(), _PREMISE_FALSE)
 
 
 def _text(value: Any) -> str:
@@ -132,7 +143,7 @@ def verdict_of(text: str) -> TeamVerdict | None:
     if match is None:
         return None
     verdict = _WORDS[match[1].upper()]
-    return "unsure" if verdict == "agree" and _RESERVED.match(match[2]) else verdict
+    return "unsure" if verdict == "agree" and match[2].casefold().startswith(_RESERVED) else verdict
 
 
 def agreed_of(text: str) -> str:
@@ -147,7 +158,7 @@ def _match(text: str) -> re.Match[str] | None:
     """Return the last verdict line's match; the word may stand on the line below `VERDICT`."""
     lines = [line for line in text.splitlines() if line.strip()]
     joined = [
-        f"{line} {following}" if _WORD_BELOW.match(line) else line
+        f"{line} {following}" if letters_of(line) in _HEADS else line
         for line, following in zip(lines, [*lines[1:], ""], strict=True)
     ]
     matches = [match for line in joined if (match := _LINE.match(line))]
@@ -156,7 +167,7 @@ def _match(text: str) -> re.Match[str] | None:
 
 def without_ending(text: str) -> str:
     """Return the text without lines that are only TERMINATE."""
-    return "\n".join(line for line in text.splitlines() if not _TERMINATE.match(line)).strip()
+    return "\n".join(line for line in text.splitlines() if letters_of(line) != "terminate").strip()
 
 
 def without_signals(text: str) -> str:
@@ -166,7 +177,7 @@ def without_signals(text: str) -> str:
         if skipped and line.strip():
             skipped = False
             continue
-        skipped = bool(_WORD_BELOW.match(line))
+        skipped = letters_of(line) in _HEADS
         if not skipped and not _LINE.match(line):
             passed.append(line)
     return "\n".join(passed).strip()

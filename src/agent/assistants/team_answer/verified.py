@@ -13,7 +13,7 @@ from agent.assistants.team_answer.evidence_view import known_sources, lookups
 from agent.assistants.team_answer.settlement import SynthesizedAnswer, named_ids
 from agent.assistants.team_answer.state import ChatTurn, TeamState
 from agent.assistants.team_answer.tools import rounded
-from agent.assistants.team_answer.verdict import NOT_FOUND, PREMISE_FALSE, GivenVerdict
+from agent.assistants.team_answer.verdict import GivenVerdict, says_not_found, says_premise_false
 from agent.evidence.claims.formulas import forms_of, is_plain, is_sum, terms_of, value_of
 from agent.evidence.claims.formulas import values_of as numbers_of
 from agent.evidence.claims.proof import span_in
@@ -45,9 +45,9 @@ def given_in(turn: ChatTurn | None) -> GivenVerdict | None:
 
 def agrees(agreed: str, claim: SynthesizedAnswer) -> bool:
     """Return True if the verifier's words agree to this answer; NOT FOUND agrees to none."""
-    if NOT_FOUND.search(agreed):
+    if says_not_found(agreed):
         return claim.outcome == "not_found"
-    if PREMISE_FALSE.search(agreed):
+    if says_premise_false(agreed):
         return claim.outcome == "premise_false"
     return claim.outcome != "not_found" and same_answer(agreed, claim.answer)
 
