@@ -38,10 +38,11 @@ async def checked(
     beside: bool = True,
     rests_on: Evidence = KNOWN,
     late: Callable[[], None] = lambda: None,
+    tells: bool = False,
 ) -> Checked:
     """Return what comes of a text that streams piece by piece."""
     evidence = asyncio.ensure_future(known(rests_on))
-    check = ClaimCheck(evidence, [], SOURCES, "zh", judge, reviser, beside, seconds)
+    check = ClaimCheck(evidence, [], SOURCES, "zh", judge, reviser, beside, seconds, tells=tells)
     check.used[:] = SOURCES.values()
     for at in range(0, len(body), 7):
         check.feed(body[at : at + 7])
@@ -165,10 +166,15 @@ async def test_a_wording_that_the_judge_does_not_bear_out_leaves_the_sign() -> N
 
 async def test_a_statement_that_stands_nowhere_leaves_the_line_that_says_more() -> None:
     gone: dict[str, object] = {"v": "n", "fix": "-"}
-    done = await checked(f"故宫门票60元[1]({URL})。有免费轮椅。", Reader(轮椅=gone))
-    assert "轮椅" not in done.text
-    assert say("answer.left_out", "zh", count=1) in done.text
-    done = await checked("有免费轮椅。", Reader(轮椅=gone))
+    text = f"故宫门票60元[1]({URL})。有免费轮椅。"
+    quiet = await checked(text, Reader(轮椅=gone))
+    assert "轮椅" not in quiet.text
+    assert say("answer.left_out", "zh", count=1) not in quiet.text
+    assert (
+        say("answer.left_out", "zh", count=1)
+        in (await checked(text, Reader(轮椅=gone), tells=True)).text
+    )
+    done = await checked("有免费轮椅。", Reader(轮椅=gone), tells=True)
     assert say("answer.left_out", "zh", count=1) not in done.text
     assert "有免费轮椅†" in done.text
 

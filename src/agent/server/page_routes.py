@@ -206,8 +206,17 @@ def _index(body: bytes, bodies: Mapping[str, bytes], hash: str) -> bytes:
     return page.replace(_RELATIVE.encode(), f"{_RELATIVE}{hash}/".encode())
 
 
-_TABLES = ("page", "examples", "progress", "export", "records", "punctuation", "review", "changes",
-           "preferred")
+_TABLES = (
+    "page",
+    "examples",
+    "progress",
+    "export",
+    "records",
+    "punctuation",
+    "review",
+    "changes",
+    "preferred",
+)
 
 
 def texts_module() -> bytes:

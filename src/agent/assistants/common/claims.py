@@ -119,6 +119,8 @@ class ClaimCheck:
     """Whether what fails is said anew here, statement by statement."""
     left_out: int = 0
     """Statements that a revision took out since no source bore them."""
+    tells: bool = False
+    """Whether the reader is told how much went, as of a report; a short answer changes quietly."""
     told: Callable[[int, int], None] = lambda judged, total: None
     """Hears how many of the statements are judged, whenever some more are."""
 
@@ -490,7 +492,8 @@ class ClaimCheck:
             return say("answer.not_checked", self.language) if self.body else ""
         between = say("punctuation.semicolon", self.language)
         notes = [say(_MEANINGS[sign], self.language, mark=sign) for sign in signs(self.outcomes)]
-        if count := self.left_out + left_out_for_want(self.statements, self.outcomes):
+        gone = self.left_out + left_out_for_want(self.statements, self.outcomes)
+        if count := gone * self.tells:
             notes.append(say("answer.left_out", self.language, count=count))
         return between.join(notes)
 

@@ -156,7 +156,7 @@ class _Rounds:
             draft.is_watched = True
             if draft.quoted or draft.degraded or draft.refuses:
                 return text
-            claims.mends, claims.reviser = False, None
+            claims.mends, claims.reviser, claims.tells = False, None, True
             claims.told = lambda judged, total: signs.say(lambda: self._told(judged, total, 1))
             evidence = await claims.judged(text, draft.tell_late, longer=False)
             claims.mends = True
