@@ -10,6 +10,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.core.errors import InputError
 from agent.graph import build_graph
+from agent.prompts import render
 from agent.runs.engine import OWNER
 from agent.runs.person import Person, PersonMemory, read_person
 from agent.sample.model.text import block
@@ -63,6 +64,7 @@ async def test_what_is_preferred_is_told_to_the_reader_and_named_in_the_answer(l
     state = await asked_by(lab, "alice")
     assert "budget: at most 100 a head\n" in shown(llm)
     assert "home_city: 北京" in shown(llm)
+    assert render("preferences_system") in llm.turns[0].system
     budget = say("preferred.budget", "zh", value="¥100")
     city = say("preferred.home_city", "zh", value="北京")
     what = say("punctuation.comma", "zh").join([budget, city])

@@ -2,7 +2,7 @@
 
 BLOCKS = {
     "generate_query": "today count conversation previous_sources previous_places planned_day"
-    " preferences user_location question",
+    " user_location question",
     "web_research": "today query",
     "amap_research": "query centre tried places routes weather more",
     "reflection": "today conversation previous_sources previous_places asked findings sources"

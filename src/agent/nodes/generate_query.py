@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime
 from agent.assistants.common.conversation import conversation
 from agent.assistants.common.gaps import ask_or_gap
 from agent.assistants.common.own_documents import documents_asked_for, readable_collections
-from agent.assistants.common.preferences import person_of, preference_lines
+from agent.assistants.common.preferences import person_of, with_preferences
 from agent.assistants.common.previous import (
     planned_before,
     previous_lines,
@@ -72,7 +72,8 @@ async def generate_query(
     meter = open_meter(turn, configuration, services, spent=None)
     position = await _position(turn, configuration, services, meter)
     person = await person_of(readable.owner, services, configuration)
-    prompt = _prompt(state["messages"], turn, previous, position, configuration, person=person)
+    prompt = _prompt(state["messages"], turn, previous, position, configuration)
+    prompt = with_preferences(prompt, person)
     read, gaps = await _read(
         prompt, turn, previous, configuration, person=person, models=services.models, meter=meter
     )
@@ -104,8 +105,6 @@ def _prompt(
     previous: Previous,
     position: str,
     configuration: Configuration,
-    *,
-    person: Person,
 ) -> list[BaseMessage]:
     language, share = turn["language"], configuration.context_token_limit // _PREVIOUS_SHARE
     values = {
@@ -115,7 +114,6 @@ def _prompt(
         "previous_sources": previous_lines(previous, share, turn["question"], brief=True),
         "previous_places": shown_lines(previous, {}, language, share, brief=True),
         "planned_day": planned_before(previous, language),
-        "preferences": preference_lines(person),
         "user_location": position,
         "question": turn["question"],
     }

@@ -4,23 +4,21 @@ Only what they set themselves counts (`runs/person.py`), and only while their sw
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from agent.assistants.common.services import Services
 from agent.configuration import Configuration
 from agent.core.errors import AgentError, StoreFailed
 from agent.evidence.types import Constraints
 from agent.export.markdown import escape_markdown
+from agent.prompts import render
 from agent.runs.person import NOBODY, Person
 from agent.texts import Language, say, table
 
 log = logging.getLogger(__name__)
-# Told with the preferences, not in the task: few questions have any, and every one would pay.
-_HOW = (
-    "The asker's, where <question> says nothing else; write those that bear on it into question, "
-    "map, constraints, language. preferred: the names of these."
-)
 _OTHER_PRICES = ("free", "min_cost", "total_cost")
 
 
@@ -40,10 +38,18 @@ async def person_of(owner: str, services: Services, configuration: Configuration
     return person
 
 
-def preference_lines(person: Person) -> str:
-    """Return what a model is told of a person; nothing where nothing is set."""
+def with_preferences(prompt: Sequence[BaseMessage], person: Person) -> list[BaseMessage]:
+    """Return a reader's prompt with what the person prefers, where that is anything."""
     told = {name: _value(name, value) for name, value in person.preferred().items()}
-    return "\n".join([_HOW, *(f"{name}: {value}" for name, value in told.items())]) if told else ""
+    if not told:
+        return list(prompt)
+    system, request = prompt
+    lines = "\n".join(f"{name}: {value}" for name, value in told.items())
+    rule, block = render("preferences_system"), render("preferences", preferences=lines)
+    return [
+        SystemMessage(f"{system.text}\n{rule}"),
+        HumanMessage(f"{request.text}\n{block}"),
+    ]
 
 
 def used_of(names: str, person: Person, demands: Constraints, tag: str) -> dict[str, Any]:
