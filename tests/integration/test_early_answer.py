@@ -266,3 +266,17 @@ async def test_what_may_be_asked_next_comes_with_the_answer_short_new_and_three_
         assert "Who makes them?" not in answer_of(state).text
         unjudged = await lab.ask(EN, "next", context={**WEB, "max_research_loops": 1})
         assert told(unjudged)["next_questions"] == []
+
+
+async def test_what_may_be_asked_next_is_kept_where_another_round_follows() -> None:
+    lacking = {
+        "is_sufficient": False,
+        "knowledge_gap": "What a cell costs.",
+        "follow_up_queries": [{"query": "price of a sodium-ion cell"}],
+        "next_questions": ["Price of a sodium-ion cell?", "Who makes them?"],
+    }
+    async with laboratory() as lab:
+        moody(lab).say("reflection", ModelReply(json=lacking), None)
+        state = await lab.ask(EN, "next", context={**WEB, "max_research_loops": 2})
+        assert told(state)["queries"][-1]["query"] == "price of a sodium-ion cell"
+        assert told(state)["next_questions"] == ["Who makes them?"]

@@ -86,7 +86,7 @@ async def reflection(
         is_sufficient=verdict.is_sufficient,
         knowledge_gap=verdict.knowledge_gap,
         follow_up_queries=follow_ups,
-        next_questions=_next_questions(verdict, turn["question"]) if not follow_ups else [],
+        next_questions=_next_questions(verdict, turn["question"], follow_ups),
         search_query=[query["query"] for query in follow_ups],
         queries=[PlannedQuery(**q, round=finished + 1) for q in follow_ups],
         usage=meter.usage,
@@ -200,11 +200,17 @@ def _material(state: OverallState, configuration: Configuration) -> dict[str, st
     }
 
 
-def _next_questions(verdict: Reflection, question: str) -> list[str]:
-    """Return what the reader could ask next: a few short questions, none of which was asked."""
+def _next_questions(verdict: Reflection, question: str, asked: list[Query]) -> list[str]:
+    """Return what the reader could ask next: a few short questions, none of which was asked.
+
+    After the last round nobody is asked for them again.
+    """
     lines = (one_line(text, longest=_LONGEST_NEXT + 1) for text in verdict.next_questions)
     short = [line for line in lines if line and len(line) <= _LONGEST_NEXT]
-    new = drop_seen([Query(query=line, map=None) for line in short], [question])
+    new = drop_seen(
+        [Query(query=line, map=None) for line in short],
+        [question, *(query["query"] for query in asked)],
+    )
     return [query["query"] for query in new[:_MOST_NEXT]]
 
 
