@@ -1,5 +1,6 @@
 """What a person prefers is a default: theirs alone, off at first, replaced by a question, named."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,12 +14,16 @@ from agent.graph import build_graph
 from agent.prompts import render
 from agent.runs.engine import OWNER
 from agent.runs.person import Person, PersonMemory, read_person
+from agent.runs.sql import Place
 from agent.sample.model.text import block
 from agent.services import build_services
 from agent.settings import read_settings
 from agent.texts import LANGUAGES, say
 from tests.integration.test_question_kept import Spoken, nearby, plan, scripted
 from tests.support.lab import Lab, answer_of, laboratory
+from tests.support.postgres import database_fixture, postgres_fixture, where_fixture
+
+__all__ = ["database_fixture", "postgres_fixture", "where_fixture"]
 
 pytestmark = pytest.mark.node
 QUESTION = "王府井附近的咖啡馆"
@@ -137,6 +142,22 @@ async def test_a_store_that_fails_leaves_the_question_as_it_is(lab: Lab, tmp_pat
     scripted(lab, generate_query=[USES_ALL])
     state = await asked_by(lab, "")
     assert "preferred" not in state["turn"]
+
+
+async def test_owners_have_their_own_in_files_and_in_a_database(where: Place) -> None:
+    kept = PersonMemory(where)
+    assert await kept.of("alice") == Person()
+    await asyncio.gather(*(kept.change(name, {"home_city": name}) for name in ("alice", "bob", "")))
+    await kept.change("alice", {"budget": 20, "currency": "EUR"})
+    with pytest.raises(InputError):
+        await kept.change("alice", {"budget": 0})
+    told = [await kept.of(owner) for owner in ("alice", "bob", "")]
+    assert [(one.home_city, one.budget) for one in told] == [
+        ("alice", 20), ("bob", None), ("", None)
+    ]  # fmt: skip
+    await kept.forget("alice")
+    assert await kept.of("alice") == Person()
+    assert (await kept.of("bob")).home_city == "bob"
 
 
 async def test_what_is_forgotten_is_on_the_disk_no_more(tmp_path: Path) -> None:
