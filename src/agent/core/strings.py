@@ -43,7 +43,7 @@ def split_at(text: str, signs: str) -> list[str]:
 
 def is_table_rule(line: str) -> bool:
     """Return whether a line is the rule under the head of a table: `| --- | :-: |`."""
-    return "-" in line and "|" in line and not line.strip("|:- \t")
+    return "-" in line and "|" in line and not line.strip().strip("|:- \t")
 
 
 def word_set(text: str) -> frozenset[str]:

@@ -372,7 +372,7 @@ def _reference(source: Source, position: int, *, alone: bool) -> str:
     return f"{number}. {linked} — {by}" if by else f"{number}. {linked}"
 
 
-_CITATION = re.compile(r"\[(\d{1,4})\](?:\(([^()\s]{1,2000})\))?")
+CITATION = re.compile(r"\[(\d{1,4})\](?:\(([^()\s]{1,2000})\))?")
 
 
 def renumber_for_prompt(
@@ -397,4 +397,4 @@ def renumber_for_prompt(
             return match[0]
         return f"[^{name}]" if name else ""
 
-    return _CITATION.sub(marker, strip_references(answer))
+    return CITATION.sub(marker, strip_references(answer))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
-from agent.core.strings import json_bytes
+from agent.core.strings import is_table_rule, json_bytes, letters_of
 from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.places import counted_down, is_known, item_name
 from agent.evidence.claims.proof import Outcome, span_in
@@ -16,9 +16,9 @@ from agent.evidence.claims.statements import (
     LINKED,
     Notation,
     Statement,
-    is_table_rule,
 )
 from agent.evidence.language import LONGEST
+from agent.evidence.references import CITATION
 from agent.evidence.types import Source
 
 MARK, CONTRADICTED = "†", "‡"
@@ -33,7 +33,6 @@ _QUOTES = (_MAX_QUOTE, 60)
 _ENDS = re.compile(r"[。！？!?.；;，,]*[”」』）)\"’*_]*$")
 _STOP = re.compile(r"[。！？!?.；;，,]+[”」』\"’*_]*\s*$")
 _SIGN = re.compile(rf"\s?([{MARK}{CONTRADICTED}])")
-_NUMBERED = re.compile(r"\[(\d{1,4})\](\(([^()\s]{1,2000})\))?")
 
 
 @dataclass(frozen=True)
@@ -153,7 +152,7 @@ def can_be_left_out(text: str, statement: Statement) -> bool:
     """Return whether a line goes on without a statement, or a list without the item that it is."""
     end = text.find("\n", statement.end)
     beside = _before(text, statement) + text[statement.end : end if end >= 0 else len(text)]
-    if statement.kind == "cell" or re.sub(r"\W", "", beside):
+    if statement.kind == "cell" or letters_of(beside):
         return statement.kind != "cell"
     return statement.kind == "item" and _is_one_of_several(text, statement)
 
@@ -277,11 +276,12 @@ def renumbered(text: str, used: Sequence[Source]) -> tuple[str, list[Source]]:
 
     def number(match: re.Match[str]) -> str:
         old = int(match[1])
-        if not 0 < old <= len(used) or used[old - 1]["url"] != (match[3] or ""):
+        if not 0 < old <= len(used) or used[old - 1]["url"] != (match[2] or ""):
             return match[0]
-        return f"[{order.setdefault(old, len(order) + 1)}]{match[2] or ''}"
+        link = f"({match[2]})" if match[2] else ""
+        return f"[{order.setdefault(old, len(order) + 1)}]{link}"
 
-    text = _NUMBERED.sub(number, text)
+    text = CITATION.sub(number, text)
     return text, [Source(**{**used[old - 1], "number": new}) for old, new in order.items()]
 
 

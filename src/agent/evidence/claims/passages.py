@@ -11,15 +11,14 @@ from heapq import nlargest
 from operator import itemgetter
 
 from agent.core.processor import breathe, lazy_property
-from agent.core.strings import estimated_tokens
+from agent.core.strings import estimated_tokens, is_table_rule
 from agent.evidence.citations import MARKER
 from agent.evidence.claims.formulas import forms_of, is_plain, values_of
-from agent.evidence.claims.statements import Statement, is_table_rule
+from agent.evidence.claims.statements import Statement
 from agent.evidence.figures import Figure, distinct, figures, same
 from agent.evidence.language import sentence_spans, words
 from agent.evidence.types import Place
 
-_LINES = re.compile(r"\n+")
 _FLAT_TABLE = re.compile(r"\|(?:\s*:?-{3,}:?\s*\|)+")
 _ROW_END = re.compile(r"(?<=\|)[ \t]+(?=\|)")
 _LONG, _HAN_WEIGHT, _WEIGHT, _LIGHT = 300, 3, 300, 100
@@ -48,8 +47,8 @@ def passages(text: str) -> list[str]:
 
 def with_heads(text: str) -> Iterator[tuple[str, str]]:
     """Yield the lines of a text, a long one in runs of sentences, and the head of each row."""
-    head, lines = "", _LINES.split(_with_rows(text))
-    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+    head, lines = "", [line for line in _with_rows(text).split("\n") if line]
+    for line, following in zip(lines, [*lines, ""][1:], strict=True):
         row = line.lstrip().startswith("|")
         if row and is_table_rule(line):
             continue

@@ -7,6 +7,7 @@ from decimal import Decimal
 from itertools import product
 from typing import Literal
 
+from agent.core.strings import letters_of
 from agent.evidence.claims.citing import MOST_ADDED, cite_of, sources_named
 from agent.evidence.claims.formulas import (
     day_of,
@@ -303,7 +304,7 @@ def _is_borne(span: str, statement: Statement, evidence: Evidence) -> bool:
     times, rest = figures(span), span
     for figure in times:
         rest = rest.replace(figure.text, "")
-    if not times or len(_NO_LETTER.sub("", rest)) > _PART_OF_DAY:
+    if not times or len(letters_of(rest)) > _PART_OF_DAY:
         return False
     plans = [f.clock for p in evidence.passages if p.source == KNOWN for f in p.figures]
     return all(figure.clock is not None and figure.clock in plans for figure in times)
@@ -428,7 +429,7 @@ def _agrees(span: str, quote: str) -> bool:
     rest = span
     for figure in own:
         rest = rest.replace(figure.text, "")
-    only_figures = bool(own) and not _NO_LETTER.sub("", rest)
+    only_figures = bool(own) and not letters_of(rest)
     # Behind 9.2 mmHg stands a word that is no unit: 9.2 % is something else.
     return only_figures and all(
         any(same(one, other) and not (one.kind and other.kind is None) for other in others)
@@ -436,7 +437,6 @@ def _agrees(span: str, quote: str) -> bool:
     )
 
 
-_NO_LETTER = re.compile(r"[\W_]+")
 _WORD = r"[A-Z](?:(?![\u3000-\uffff])[\w'’-])+"
 _NAME = re.compile(rf"(?<![.!?]\s)(?<!^)\b{_WORD}(?:\ {_WORD})+|[“\"《「][^”\"》」]{{2,40}}")
 """Two words in capitals: one alone is any noun in German, or a day of the week."""

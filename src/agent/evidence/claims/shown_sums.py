@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
 
+from agent.core.strings import has_any, split_at
 from agent.evidence.claims.formulas import (
     forms_of,
     formulas_of,
@@ -22,7 +23,7 @@ from agent.evidence.claims.passages import Evidence, Passage
 from agent.evidence.claims.statements import Statement
 from agent.evidence.figures import Figure, distinct, figures
 
-_EQUALS = re.compile(r"[=＝≈]")
+_EQUALS = "=＝≈"
 _OPERATED = re.compile(r"\d[^=＝≈;；:：]{0,30}?(?:[×*÷/+−]|\s[-–]\s)[^=＝≈;；:：]{0,30}?\d")
 _PARTS = re.compile(r"[;；:：，]|,\s")
 _NO_TERM = re.compile(r"[^\d.,+\-*/()×÷−–]")
@@ -85,7 +86,7 @@ def _right_results(text: str) -> Iterator[Figure]:
 
 
 _OPERATOR = re.compile(r"[\s)\]]*(?:[×*÷/+−]|\s[-–x]\s)[\s(\[]*")
-_ADDED = re.compile(r"[+−–-]")
+_ADDED = "+−–-"
 _POINTED, _LEAST_DIGITS = re.compile(r"\d\.\d{3}\b"), 2
 _GOES_ON = re.compile(r"\s?[-–~至到×*÷/+−]\s?[$€£¥]?\d|\s?\^")
 
@@ -114,7 +115,7 @@ def wrong_results(text: str, evidence: Evidence) -> list[tuple[Figure, Decimal]]
             and sum(map(str.isdigit, told[0].text)) >= _LEAST_DIGITS
             and (
                 len({(f.kind or "", f.scale) for f in terms}) == 1
-                or not any(map(_ADDED.search, between))
+                or not has_any("".join(between), _ADDED)
             )
         )
         result = value_of(_NO_TERM.sub("", left[terms[0].start :])) if is_plain_sum else None
@@ -132,11 +133,11 @@ def _left_sides(text: str) -> Iterator[tuple[int, int, int]]:
     What stands in clauses before it is no term of it.
     """
     begin = 0
-    for sign in _EQUALS.finditer(text):
-        parts = _PARTS.finditer(text[begin : sign.start()])
+    for sign in (at for at, char in enumerate(text) if char in _EQUALS):
+        parts = _PARTS.finditer(text[begin:sign])
         begin += max((part.end() for part in parts), default=0)
-        yield begin, sign.start(), sign.end()
-        begin = sign.end()
+        yield begin, sign, sign + 1
+        begin = sign + 1
 
 
 def invented_term(
@@ -179,5 +180,5 @@ def _is_count(figure: Figure, own: Iterable[Decimal], given: Iterable[Decimal]) 
 
 def results_in(text: str) -> set[str]:
     """Return the figures behind the signs of equality: results of sums that the text shows."""
-    behind = _EQUALS.split(text[:_LONGEST_SUM])[1:]
+    behind = split_at(text[:_LONGEST_SUM], _EQUALS)[1:]
     return {figure.text for part in behind for figure in figures(part)[:1]}

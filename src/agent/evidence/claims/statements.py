@@ -4,10 +4,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from agent.core.strings import FENCE, is_table_rule, letters_of
 from agent.evidence.citations import MARKER, NOT_FOUND
 from agent.evidence.language import sentence_spans
 from agent.evidence.markdown import link_url
 from agent.evidence.numbering import source_key
+from agent.evidence.references import CITATION
 from agent.evidence.types import Source
 
 
@@ -22,8 +24,7 @@ class Notation:
 
 MARKED = Notation(MARKER, lambda match: (match[1],), lambda name: f"[^{name}]")
 """The notation between nodes: `[^w0-2]`."""
-_NUMBERED = re.compile(r"\[(\d{1,4})\](?:\(([^()\s]{1,2000})\))?")
-LINKED = Notation(_NUMBERED, lambda match: (match[0],), str)
+LINKED = Notation(CITATION, lambda match: (match[0],), str)
 """The notation of any finished answer, whatever its sources are."""
 
 
@@ -51,7 +52,7 @@ def numbered(used: list[Source], sources: Mapping[str, Source]) -> Notation:
         number = keys.index(key) + 1
         return f"[{number}]({url})" if url else f"[{number}]"
 
-    return Notation(_NUMBERED, read, write)
+    return Notation(CITATION, read, write)
 
 
 @dataclass(frozen=True)
@@ -126,8 +127,6 @@ class Statement:
         return " ".join(part for part in (self.row, self.head, self.plain) if part)
 
 
-_FENCE = re.compile(r"\s{0,12}(?:`{3,}|~{3,})")
-_RULE = re.compile(r"[\s:|-]*")
 ITEM_MARK = r"(?:(?:[-*+•]|\d{1,3}[.)、])\s+|\d{1,3}、(?!\d))"
 ITEM = re.compile(ITEM_MARK)
 """What an item of a list begins with: 3、 needs no blank behind it."""
@@ -137,7 +136,6 @@ _BOLD_LINE = re.compile(r"\s*\*\*([^*]{1,80}?)(?<![.。!！?？])\*\*[:：]?\s*"
 _RUN_IN = re.compile(r"\*\*[^*\d]{1,40}\*\*")
 """A head at the begin of a paragraph: it says nothing by itself."""
 _SIGNS = re.compile(r"\s?[†‡]|\*\*|`")
-_LETTER, _DIGIT = re.compile(r"\w"), re.compile(r"\d")
 _A_NAME = 24
 """Characters of a row's label that is no more than one."""
 _CONTEXT, _MOST_CELLS, _MOST_INHERITED = 160, 40, 4
@@ -149,11 +147,6 @@ def end_of(text: str) -> str:
     end = text[-_CONTEXT:]
     part, _, rest = end.partition(" ")
     return rest if len(text) > _CONTEXT and len(part) <= _LONGEST_WORD and rest else end
-
-
-def is_table_rule(line: str) -> bool:
-    """Return whether a line is the one between a table's head and its rows."""
-    return "|" in line and "-" in line and _RULE.fullmatch(line) is not None
 
 
 class Splitter:
@@ -181,7 +174,7 @@ class Splitter:
 
     def _of_line(self, line: str, at: int) -> list[Statement]:
         bare = line.strip()
-        if _FENCE.match(line):
+        if FENCE.match(line):
             self._fenced = not self._fenced
             return []
         if self._fenced:
@@ -233,7 +226,7 @@ class Splitter:
             context = " / ".join(filter(None, (self._heading, end_of(self._before))))
             statement = self._statement(line[begin + start : begin + end], at + begin + start)
             is_head = _RUN_IN.fullmatch(statement.text) and end < len(line[begin:].rstrip())
-            if is_head or not _LETTER.search(statement.plain):
+            if is_head or not letters_of(statement.plain):
                 continue
             self._before = statement.plain
             statements.append(
@@ -263,14 +256,14 @@ class Splitter:
         of_row = tuple(dict.fromkeys(name for cell in cells for name in cell.cited))
         label = cells[0]
         rows = []
-        if label.citations and (_DIGIT.search(label.plain) or len(label.plain) > _A_NAME):
+        if label.citations and (any(map(str.isdigit, label.plain)) or len(label.plain) > _A_NAME):
             # A label with a source of its own says more than a name.
             rows.append(replace(label, kind="cell", head=self._table[0], context=self._heading,
                                 block=self._block, line=at))  # fmt: skip
         for i, cell in enumerate(cells[1:], 1):
             head = self._table[i] if i < len(self._table) else ""
             above = (*label.cited, *(self._heads[i] if i < len(self._heads) else ()))
-            if _LETTER.search(cell.plain):
+            if letters_of(cell.plain):
                 cited = cell.cited or tuple(dict.fromkeys(above)) or of_row
                 rows.append(
                     replace(cell, cited=cited, kind="cell", row=label.plain, head=head,
