@@ -149,6 +149,25 @@ async def test_a_follow_up_moves_a_stop_of_the_plan(lab: Lab) -> None:
     assert told(dropped)["outing"]["left_out"][0]["text"] == say("outing.left_out.unwanted", "zh")
 
 
+async def test_a_planned_day_lives_on_after_another_question(lab: Lab) -> None:
+    lab = at_noon(lab, "2026-11-25")
+    parking = plan({**nearby("王府井", "停车场"), "web": False})
+    later = plan(outing={"changes": [{"stop": "", "change": "later"}]})
+    at_eleven, sunday = plan(outing={"begins": "11:00"}), plan(day="2026-11-29")
+    saturday = plan(SIGHTS, outing={}, day="2026-11-28")
+    scripted(lab, generate_query=[saturday, parking, later, at_eleven, sunday])
+    first = await lab.ask("周六在王府井逛一天")
+    assert told(await lab.ask("附近哪里能停车"))["outing"] is None
+    for question, day, begins in (
+        ("晚一点", "2026-11-28", "10:30"),
+        ("十一点开始", "2026-11-28", "11:00"),
+        ("周日呢", "2026-11-29", "11:00"),
+    ):
+        state = await lab.ask(question)
+        outing = told(state)["outing"]
+        assert (outing["day"], outing["begins"], {*stops(state)}) == (day, begins, {*stops(first)})
+
+
 async def test_a_stop_that_comes_in_is_looked_up_and_the_others_stay(lab: Lab) -> None:
     first = await lab.ask(ZH, context={"outing": "on"})
     add = plan(nearby("王府井", "书店"), outing={"changes": [{"stop": "书店", "change": "add"}]})

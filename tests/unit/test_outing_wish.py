@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from agent.evidence.outing.text import outing_remarks
 from agent.evidence.outing.wish import settled, valid_day, valid_wish
 from agent.evidence.types import LeftOut, Outing, OutingWish, Stop
+from agent.texts import say
 from tests.support.rows import by_examples
 
 MORNING = datetime(2026, 11, 23, 8, 10, tzinfo=UTC)
@@ -93,6 +95,27 @@ def test_a_change_names_a_stop_and_says_what_becomes_of_it(
     assert wish["day"] == "2026-11-24"
 
 
+@pytest.mark.parametrize(
+    ("change", "time", "begins"),
+    [("later", None, "10:30"), ("earlier", None, "09:00"), ("later", "11:00", "11:00")],
+)
+def test_a_change_without_a_stop_moves_the_whole_day(
+    change: str, time: str | None, begins: str
+) -> None:
+    assert changed("", change, time) == {
+        "day": "2026-11-24", "without": ["amap:D"], "begins": begins
+    }  # fmt: skip
+
+
+def test_a_stop_that_nobody_knows_is_told_once() -> None:
+    wish = changed("动物园", "leave_out")
+    outing = Outing(**{**an_outing(), "wish": wish})
+    said = say("outing.unknown_stops", "zh", names="动物园")
+    assert said in outing_remarks(outing, "zh")
+    assert "unknown" not in valid_wish({"begins": "11:00"}, "", outing, [])
+    assert "unknown" not in changed("动物园", "add")
+
+
 def test_a_place_that_was_left_out_comes_back_by_its_name() -> None:
     wish = changed("景山公园", "add", "14:00")
     assert wish["without"] == []
@@ -111,9 +134,9 @@ def test_a_number_of_stops_is_kept_until_a_change_says_which_there_are(
     assert "stops" not in valid_wish(add, "", outing, [])
 
 
-@pytest.mark.parametrize("stop", ["", "0", "9", "99999999999999999999", "长城", "²"])
-def test_a_stop_that_is_not_there_changes_nothing(stop: str) -> None:
-    assert changed(stop, "later") == an_outing()["wish"]
+@pytest.mark.parametrize("stop", ["0", "9", "99999999999999999999", "长城", "²"])
+def test_a_stop_that_is_not_there_is_told_and_changes_nothing(stop: str) -> None:
+    assert changed(stop, "later") == {**an_outing()["wish"], "unknown": [stop]}
 
 
 def test_a_change_of_the_day_or_the_hours_keeps_the_rest_of_the_wish() -> None:

@@ -246,6 +246,8 @@ class OutingWish(TypedDict, total=False):
     not_after: dict[str, str]
     without: list[str]
     """Places that are not wanted."""
+    unknown: list[str]
+    """What was to be changed and is no stop that anybody knows."""
     meals: list[Literal["lunch", "dinner"]]
     """The meals that are to be had at places of the plan; both where none is named."""
     stops: int

@@ -192,6 +192,8 @@ def _outing(
 ) -> tuple[OutingWish | None, list[str]]:
     """Return what is wanted of a day, and whether it is made of what was shown before."""
     wanted = written.outing.model_dump() if written.outing else None
+    if wanted is None and _is_another_day(written, previous) and not any_query:
+        wanted = {}
     if configuration.outing == "off" or (wanted is None and configuration.outing == "auto"):
         return None, []
     if wanted is None and written.reply and not any_query:
@@ -202,6 +204,11 @@ def _outing(
     replans = _shown(previous, changes, stops=stated.get("stops") or 0) if again else []
     base = previous.get("outing") if not set(planned).isdisjoint(replans) else None
     return valid_wish(stated, valid_day(written.day), base, previous["places"]), replans
+
+
+def _is_another_day(written: SearchQueryList, previous: Previous) -> bool:
+    """Return whether all that was read is a day, after a planned one: "what about Sunday"."""
+    return bool(written.needs_search and valid_day(written.day) and _stops(previous))
 
 
 def _shown(

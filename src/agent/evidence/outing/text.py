@@ -116,6 +116,9 @@ def outing_remarks(outing: Outing, language: Language) -> str:
     if unknown:
         names = say("punctuation.comma", language).join(map(_cell, unknown))
         remarks.append(say("outing.hours_not_known", language, names=names))
+    if strange := outing["wish"].get("unknown"):
+        names = say("punctuation.comma", language).join(map(_cell, strange))
+        remarks.append(say("outing.unknown_stops", language, names=names))
     return say("punctuation.space", language).join(remarks)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from agent.evidence.constraints import listed, valid_clock
 from agent.evidence.mentions import mentioned
 from agent.evidence.outing.plan import BEGINS, MEALS, MOST_VISITS, clock_of, minutes_of
+from agent.evidence.queries import clean_text
 from agent.evidence.types import Outing, OutingWish, Place
 
 _LATER_BY, _EARLIER_BY = 60, 30
@@ -16,6 +17,7 @@ _LATEST_START = 11
 """The hour after which a day that nobody names is tomorrow."""
 _SOON, _LAST_MINUTE = 30, 24 * 60 - 1
 _DAYS_AHEAD = 7
+_LONGEST_NAME = 80
 
 
 def valid_day(value: object) -> str:
@@ -50,10 +52,20 @@ def valid_wish(
         wish["back_by"] = back_by
     if meals := [meal for meal in MEALS if meal in listed(candidate.get("meals"))]:
         wish["meals"] = meals
+    wish.pop("unknown", None)
     known = list(_stops(outing, places))
     for change in changes:
-        for stop in _meant(str(change.get("stop", "")), known):
-            wish = _changed(wish, stop, str(change.get("change")), valid_clock(change.get("time")))
+        named, kind = (
+            clean_text(str(change.get("stop", "")), _LONGEST_NAME),
+            str(change.get("change")),
+        )
+        time, meant = valid_clock(change.get("time")), _meant(named, known)
+        if not named and outing and not begins:
+            wish = OutingWish(**{**wish, "begins": _moved(outing["begins"], kind, time)})
+        elif not meant and kind != "add":
+            wish = OutingWish(**{**wish, "unknown": [*wish.get("unknown", []), named]})
+        for stop in meant:
+            wish = _changed(wish, stop, kind, time)
     return wish
 
 
@@ -122,16 +134,22 @@ def _meant(stop: str, known: Sequence[_KnownStop]) -> list[_KnownStop]:
     return [each for each in known if each.id in ids]
 
 
+def _moved(begins: str, change: str, time: str) -> str:
+    """Return when something begins that is to be earlier or later, at a time or by the usual."""
+    by = {"later": _LATER_BY, "earlier": -_EARLIER_BY}.get(change, 0)
+    return time or clock_of(min(max(0, minutes_of(begins) + by), _LAST_MINUTE))
+
+
 def _changed(wish: OutingWish, stop: _KnownStop, change: str, time: str) -> OutingWish:
     """Return the wish with one stop earlier, later, left out, or in it again."""
-    place, begins = stop.id, minutes_of(stop.begins)
+    place, moved = stop.id, _moved(stop.begins, change, time)
     without = [each for each in wish.get("without", []) if each != place]
     after = {id: at for id, at in wish.get("not_before", {}).items() if id != place}
     before = {id: at for id, at in wish.get("not_after", {}).items() if id != place}
     if change == "leave_out":
         without.append(place)
     elif change == "earlier":
-        before[place] = time or clock_of(max(0, begins - _EARLIER_BY))
+        before[place] = moved
     elif change == "later" or time:
-        after[place] = time or clock_of(min(begins + _LATER_BY, _LAST_MINUTE))
+        after[place] = moved
     return OutingWish(**{**wish, "not_before": after, "not_after": before, "without": without})
