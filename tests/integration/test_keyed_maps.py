@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -11,6 +12,7 @@ from agent.core.errors import ConfigurationError
 from agent.evidence.agreement import disagreement
 from agent.evidence.maps import valid_map_task
 from agent.evidence.types import MapTask, Place
+from agent.graph import build_graph
 from agent.mcp.map import Maps, ask_here, build_map_client
 from agent.mcp.map_server import MapServer
 from agent.mcp.records import MapOptions, MapResult, new_place
@@ -25,7 +27,9 @@ from agent.sample.services.amap import AmapService
 from agent.sample.services.loopback import serve
 from agent.settings import Settings
 from agent.texts import say
+from tests.integration.test_question_kept import Spoken, plan
 from tests.support.keyed_maps import KEY, Asked, mapbox_address, tencent, tencent_address
+from tests.support.lab import Lab, answer_of, laboratory
 from tests.support.map_fixtures import meter, script_fixture
 from tests.support.osm_service import osm_service, osm_settings
 
@@ -248,13 +252,21 @@ async def test_a_place_that_the_second_map_places_elsewhere_is_told_with_the_rec
         place = {"id": "1", "title": arguments["keyword"], "location": {"lat": 39.93, "lng": 116.4}}
         return {"status": 0, "data": [place]}
 
+    task = {"intent": "poi", "place": "故宫博物院", "city": "北京"}
+    query = {"query": "故宫博物院", "map": {**task, "country": "cn"}, "web": False}
     with serve(AmapService().app) as service, tencent_entry(asked, answer) as entry:
         amap = amap_server(Settings(amap_qps=1000), redirect=service.url)
-        async with asking(amap, entry) as maps:
-            result = await result_of(maps, {"intent": "poi", "place": "故宫博物院", "city": "北京"})
+        async with asking(amap, entry) as maps, laboratory() as lab:
+            result = await result_of(maps, task)
+            services = replace(lab.services, maps=maps)
+            lab = Lab(services, build_graph(lambda: services).compile())
+            lab.gemini.llm = llm = Spoken(generate_query=[plan(query)])
+            text = str(answer_of(await lab.ask("故宫博物院的位置在哪一条街上？")).text)
     assert result.provider == "amap"
     assert [place["id"].partition(":")[0] for place in result.places] == ["amap"]
     [gap] = result.gaps
     assert (gap["provider"], gap["code"]) == ("tencent", "map_differs")
     assert "故宫博物院" in gap["message"]
-    assert [name for name, _ in asked] == ["placeSuggestion"]
+    assert {name for name, _ in asked} == {"placeSuggestion"}
+    assert gap["message"] in text
+    assert gap["message"] in llm.prompts("answer")[0]
