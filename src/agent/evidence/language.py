@@ -108,7 +108,7 @@ def _spans(line: str) -> Iterator[tuple[int, int]]:
         is_short = _SHORTENED.search(before) and not ends_unit
         if match[0][0] == "." and (is_short or _is_ordinal(before, line, match)):
             continue
-        if match[0].startswith(("…", "...")) and _OMITS.search(before):
+        if match[0].startswith(("…", "...")) and before.endswith(_OMITS):
             continue
         end = match.end()
         if behind := _BEHIND.match(line, end):
@@ -119,8 +119,9 @@ def _spans(line: str) -> Iterator[tuple[int, int]]:
     yield from _pieces(line, begin, len(line))
 
 
-_UNIT, _CAPITAL = re.compile(r"\d\s?[mghl]\Z"), re.compile(r"\s+[A-Z]")
-_OMITS = re.compile(r"[\s(\[{（「『]$")
+_UNIT = re.compile(r"\d\s?[mghl]\Z")
+_CAPITAL = re.compile(r"\s+[A-Z]")
+_OMITS = tuple(" \t([{（「『")
 """Before dots that stand for words left out: SELECT … FROM, f(…)."""
 
 

@@ -140,7 +140,6 @@ _FOOTNOTE = re.compile(r"\s{0,3}\[\^[^\]\n]{1,60}\]:")
 _MAY_BE_FOOTNOTE = re.compile(
     r"\s{0,3}(?:\[(?:\^(?:[^\]\n]{0,60}(?:\](?::.*)?)?)?)?)?\Z", re.DOTALL
 )
-_RULE = re.compile(r"\s*(?:[-*_]\s*){3,}\Z")
 _BULLET = re.compile(r"\A\s*[-*+•]\s+(?=\S)")
 _ENDS_IN_URL = re.compile(r"https?://\S+\s*$")
 _BETWEEN_MARKS = " \t、，,；;。.()（）*_"
@@ -185,7 +184,7 @@ class SourceListFilter:
         if self._list and _is_entry(self._line):
             self._list += self._line
             return ""
-        if not self._list and (not self._line.strip() or _RULE.match(self._line)):
+        if not self._list and (not self._line.strip() or _is_rule(self._line)):
             self._blank += self._line
             return ""
         if not self._list and _is_heading(self._line):
@@ -196,6 +195,12 @@ class SourceListFilter:
             self._list = self._line
             return pending
         return pending + self._line
+
+
+def _is_rule(line: str) -> bool:
+    """Return whether a line is one that is drawn: three or more of - * _ and nothing else."""
+    bare = "".join(line.split())
+    return len(bare) > 2 and not bare.strip("-*_")
 
 
 def without_source_list(text: str) -> str:

@@ -105,7 +105,10 @@ _ENGLISH = {
 _GAZETTEER = _load("gazetteer.json")
 _CITIES: dict[str, str] = _GAZETTEER["cities"]
 _USUAL = {english.casefold(): english for english in _CITIES.values()}
-_IN_CHINESE = {english.casefold(): chinese for chinese, english in _CITIES.items()}
+_OTHER_NAMES = {"peking": "北京", "canton": "广州", "hongkong": "香港", "macao": "澳门"}
+_IN_CHINESE = _OTHER_NAMES | {
+    english.casefold().replace("'", ""): chinese for chinese, english in _CITIES.items()
+}
 CITY = re.compile(
     f"(?:{_any_of([*_CITIES, *_CITIES.values()])})(?![东西南北中]?路|大街)"
     r"(?! (?:East |West |North |South )?(?:Road|Rd|Street)\b)",
@@ -139,6 +142,12 @@ def city_in_english(name: str) -> str | None:
     return _CITIES.get(name.removesuffix("市"))
 
 
+def city_in_chinese(name: str) -> str | None:
+    """Return 西安 for Xi'an and for "xian city"; None where it is not in the gazetteer."""
+    plain = name.casefold().replace("'", "").removesuffix("china").rstrip(" ,")
+    return _IN_CHINESE.get(plain.removesuffix("city").rstrip())
+
+
 def subject_in_english(subject: str) -> str:
     """Return what a map is asked about, parted by bars, for a reader: "coffee shop, museum".
 
@@ -154,7 +163,7 @@ def cities_in(text: str) -> list[str]:
     sights = [match.span() for match in LANDMARK.finditer(text)]
     return list(
         dict.fromkeys(
-            _IN_CHINESE.get(match[0].casefold(), match[0])
+            city_in_chinese(match[0]) or match[0]
             for match in CITY.finditer(text)
             if not any(a <= match.start() < b for a, b in sights)
             and not _NAMED_AFTER.match(text, match.end())

@@ -25,22 +25,17 @@ _NOT = (
 )
 
 
-def _near_refusal(name: str) -> "re.Pattern[str]":
+def _near_refusal(name: str) -> str:
     """Return what finds a name near a word of refusal."""
-    return re.compile(rf"(?:{_NOT}).{{0,80}}?(?:{name})|(?:{name}).{{0,80}}?(?:{_NOT})", re.DOTALL)
+    return rf"(?:{_NOT}).{{0,80}}?(?:{name})|(?:{name}).{{0,80}}?(?:{_NOT})"
 
 
-_REFUSALS: tuple[tuple[str, "re.Pattern[str]"], ...] = (
-    ("stream_options", re.compile(r"stream_options|include_usage")),
-    ("pieces", re.compile(r"\btools?\b.{0,60}\bstream|\bstream(?:ing)?\b.{0,60}\btools?\b")),
-    (
-        "whole",
-        re.compile(
-            r"only supports? (?:the )?stream|stream(?:ing)?[ _]mode|non[- _]?stream"
-            r"|stream\b.{0,30}must be|must.{0,30}\bstream|仅支持流式|流式(?:调用|输出)"
-        ),
-    ),
-    ("system", re.compile(r"roles? must alternate|must start with a user|only user and assistant")),
+_WORDS: tuple[tuple[str, str], ...] = (
+    ("stream_options", "stream_options|include_usage"),
+    ("pieces", r"\btools?\b.{0,60}\bstream|\bstream(?:ing)?\b.{0,60}\btools?\b"),
+    ("whole", r"only supports? (?:the )?stream|stream(?:ing)?[ _]mode|non[- _]?stream"
+              r"|stream\b.{0,30}must be|must.{0,30}\bstream|仅支持流式|流式(?:调用|输出)"),
+    ("system", "roles? must alternate|must start with a user|only user and assistant"),
     ("system", _near_refusal(r"system[ _-]?(?:role|message|prompt|instruction)|role\W{0,6}system"
                         r"|\bsystem\W{0,6}role|developer[ _-]?(?:role|instruction|message)")),
     ("tools", _near_refusal(r"\btools?\b|tool.?(?:choice|calls?|calling|use|call-parser)\b"
@@ -48,10 +43,11 @@ _REFUSALS: tuple[tuple[str, "re.Pattern[str]"], ...] = (
     ("json_schema", _near_refusal(r"json_schema|response_?format|response.?json|json.?mode|schema"
                              r"|structured|grammar|guided")),
     ("json_object", _near_refusal(r"json_object|response_?format|json.?mode|structured")),
-    ("max_tokens", re.compile(r"max_tokens|max_completion_tokens|max_new_tokens|max_output")),
-    ("reasoning_back", re.compile(r"reasoning_content")),
+    ("max_tokens", "max_tokens|max_completion_tokens|max_new_tokens|max_output"),
+    ("reasoning_back", "reasoning_content"),
     ("thinking", _near_refusal(r"thinking|reasoning")),
 )  # fmt: skip
+_REFUSALS = [(feature, re.compile(words, re.DOTALL)) for feature, words in _WORDS]
 """What a refusal's words look like, and what they refuse; the first that was sent is left out."""
 
 EXTRA = "extra:"

@@ -148,7 +148,7 @@ class OuterFence(_Lines):
 _OPENING = re.compile(r"[\s>*#\\-]*<(/?)(\w{2,40})>")
 _TAG = re.compile(r"<(/?)(\w+)>")
 _BEGUN = re.compile(r"</?\w{0,40}\Z")
-_LIST_MARK = re.compile(r"^[\s>*#\-\d.、)]+")
+_LIST_MARKS = " \t\n\r\u3000>*#-0123456789.、)"
 _SENTENCES = re.compile(r"(?<=[。！？；])|(?<=[.!?]) ")
 _LEAST_BYTES = 30
 """Of a line that is known again: shorter ones may be an answer's own."""
@@ -250,4 +250,4 @@ def _lines(text: str) -> list[str]:
 
 
 def _plain(line: str) -> str:
-    return _LIST_MARK.sub("", line).strip().strip("*").strip()
+    return line.lstrip(_LIST_MARKS).rstrip().strip("*").strip()

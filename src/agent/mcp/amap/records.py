@@ -1,6 +1,5 @@
 """Read Amap's replies as records of a branch: places, routes, weather."""
 
-import re
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -263,7 +262,7 @@ def stops_link(stops: Sequence[tuple[str, Location]]) -> str:
     A way over more than one stop between its ends is no link of Amap's for browsers.
     """
     names = (
-        without_open_bracket(re.sub(r"[,|]", " ", name)[:_LONGEST_MARK]).strip()
+        without_open_bracket(name.replace(",", " ").replace("|", " ")[:_LONGEST_MARK]).strip()
         for name, _ in stops
     )
     marks = [f"{lnglat(location)},{name}" for name, (_, location) in zip(names, stops, strict=True)]

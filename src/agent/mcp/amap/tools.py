@@ -15,6 +15,7 @@ from agent.core.errors import (
 )
 from agent.core.outside import finite
 from agent.core.redaction import scrub
+from agent.core.strings import has_any
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.types import MapIntent, TravelMode
 from agent.mcp.amap.install import PACKAGE_FILES, PROVIDER
@@ -149,7 +150,7 @@ def _with_city(tool: str, cleaned: dict[str, str]) -> dict[str, str]:
 
 def with_city_before(address: str, city: str) -> str:
     """Return the address, with the city in front unless it is in it already."""
-    short = re.sub(r"(?<=..)[市省]$", "", city)
+    short = city[:-1] if len(city) > 2 and city[-1] in "市省" else city
     if short.casefold() in address.casefold():
         return address
     return f"{city} {address}" if city.isascii() or address.isascii() else f"{city}{address}"
@@ -175,7 +176,7 @@ _CRASH = re.compile(
 _RATE = frozenset(f"{who}QPS_HAS_EXCEEDED_THE_LIMIT" for who in ("", "C", "CK", "CU", "K", "U"))
 _BANNED = frozenset({"ACCESS_TOO_FREQUENT"})
 _BUSY = frozenset({"GATEWAY_TIMEOUT", "SERVER_IS_BUSY", "RESOURCE_UNAVAILABLE", "UNKNOWN_ERROR"})
-_DAY = re.compile(r"DAILY_QUERY_OVER_LIMIT|QUOTA_PLAN_RUN_OUT")
+_DAY = ("DAILY_QUERY_OVER_LIMIT", "QUOTA_PLAN_RUN_OUT")
 _KEY = frozenset(
     {
         "INVALID_USER_KEY", "SERVICE_NOT_AVAILABLE", "INVALID_USER_IP", "INVALID_USER_DOMAIN",
@@ -184,7 +185,7 @@ _KEY = frozenset(
         "ABROAD_QUOTA_PLAN_RUN_OUT", "IP_QUERY_OVER_LIMIT",
     }
 )  # fmt: skip
-_ACCOUNT = re.compile("账[号户]|帐[号户]|封禁|密钥|欠费")
+_ACCOUNT = ("账号", "账户", "帐号", "帐户", "封禁", "密钥", "欠费")
 """Of refusals that Amap words in Chinese, as a closed account's (10026)."""
 _ABROAD = frozenset({"INSUFFICIENT_ABROAD_PRIVILEGES", "OUT_OF_SERVICE"})
 _NO_ROUTE = frozenset({"NO_ROADS_NEARBY", "ROUTE_FAIL", "OVER_DIRECTION_RANGE"})
@@ -209,7 +210,7 @@ def failure(tool: str, text: str) -> ProviderError:
         return MalformedReply(PROVIDER, message, code="map_malformed")
     if _NETWORK.search(text):
         return ProviderUnavailable(PROVIDER, message, code="map_network")
-    code = "map_key_invalid" if _ACCOUNT.search(text) else "map_failed"
+    code = "map_key_invalid" if has_any(text, _ACCOUNT) else "map_failed"
     return ProviderRefused(PROVIDER, message or "failed without a word", code=code)
 
 
@@ -220,7 +221,7 @@ def _by_word(name: str, message: str) -> ProviderError | None:
         return RateLimited(PROVIDER, message, retry_after=60, code="map_banned")
     if name in _BUSY:
         return ProviderUnavailable(PROVIDER, message, code="map_busy")
-    if _DAY.search(name) and name not in _KEY:
+    if has_any(name, _DAY) and name not in _KEY:
         return RateLimited(PROVIDER, message, code="map_quota_day")
     if name in _ABROAD:
         return ProviderRefused(PROVIDER, message, code="map_not_covered")
