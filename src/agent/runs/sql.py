@@ -205,6 +205,10 @@ class SqliteFile:
             await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
         self._thread.shutdown(wait=True)
 
+    def __del__(self) -> None:
+        # Python 3.13 warns of a connection that nobody closed, as none is closed in a kill.
+        self._close()
+
     def _close(self) -> None:
         if self._connection is not None:
             self._connection.close()
