@@ -63,7 +63,8 @@ def valid_wish(
         if not named and outing and not begins:
             wish = OutingWish(**{**wish, "begins": _moved(outing["begins"], kind, time)})
         elif not meant and kind != "add":
-            wish = OutingWish(**{**wish, "unknown": [*wish.get("unknown", []), named]})
+            unknown = [*wish.get("unknown", []), named][:MOST_VISITS]
+            wish = OutingWish(**{**wish, "unknown": unknown})
         for stop in meant:
             wish = _changed(wish, stop, kind, time)
     return wish
