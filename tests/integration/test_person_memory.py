@@ -112,6 +112,16 @@ async def test_what_the_question_says_goes_before_what_is_preferred(lab: Lab) ->
         assert say("preferred.budget", "zh", value="¥100") not in answer_of(state).text
 
 
+async def test_a_question_back_and_a_courtesy_name_nothing(lab: Lab) -> None:
+    await memory(lab).change("", ALICE)
+    lost = plan(nearby(None, "咖啡馆"), needs="place", preferred="home_city, budget")
+    thanks = plan(reply="不客气！", needs_search=False, preferred="home_city")
+    scripted(lab, generate_query=[lost, thanks])
+    for question in ("附近的咖啡馆", "谢谢"):
+        state = await asked_by(lab, "", question)
+        assert "preferred" not in state["turn"], question
+
+
 async def test_an_answer_is_in_the_language_that_is_preferred_and_says_so(lab: Lab) -> None:
     await memory(lab).change("", {"on": True, "language": "ja"})
     scripted(lab, generate_query=[plan(CAFES, language="ja", preferred=["language"])])

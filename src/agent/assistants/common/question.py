@@ -106,8 +106,9 @@ def asked(
     demands = valid_constraints(stated.model_dump()) if stated else Constraints()
     queries = [_for_the_web(query, demands) for query in queries]
     is_reply = not (queries or demands or replans)
-    preferred = {} if is_reply else used_of(written.preferred, person, demands, tag)
-    is_meant = may_be(tag, turn["question"]) or "language" in preferred
+    needs = None if replans else _needs(written, plans, queries, configuration, turn)
+    used = used_of(written.preferred, person, demands, tag)
+    is_meant = may_be(tag, turn["question"]) or "language" in used
     return Asked(
         question=clean_text(written.question, _LONGEST_QUESTION) or turn["question"],
         queries=queries,
@@ -116,12 +117,12 @@ def asked(
         day=valid_day(written.day),
         outing=outing,
         replans=replans,
-        needs=None if replans else _needs(written, plans, queries, configuration, turn),
+        needs=needs,
         only_own_documents=asks_for_no_others(
             written.only_own_documents, turn["question"], material
         ),
         reply=reply if is_reply else "",
-        preferred=preferred,
+        preferred={} if is_reply or needs else used,
     )
 
 
