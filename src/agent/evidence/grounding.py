@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from agent.core.processor import breathe
+from agent.core.strings import letters_of
 from agent.evidence.language import SENTENCE_END, fold
 from agent.evidence.queries import clean_text
 from agent.evidence.references import is_domain, without_source_list
@@ -20,7 +21,6 @@ from agent.evidence.types import Source, SourceKind
 
 _MAX_TITLE = 200
 _MAX_QUOTE = 500
-_NO_LETTERS = re.compile(r"\W+")
 _MAX_REMARKS = 6
 _MAX_QUOTES = 12
 _MAX_QUERY = 400
@@ -108,7 +108,7 @@ def without_unsupported(marked: str, sources: Sequence[Source]) -> str:
         breathe()
         plain = sentence.strip().strip("*_ ")
         leads = plain.startswith("#") or plain.endswith((":", "：")) or "|" in plain
-        letters = _letters(sentence)
+        letters = letters_of(sentence)
         supported = leads or not letters or _MARKED.search(sentence)
         if supported or letters in borne or says_not_found(plain):
             return sentence
@@ -122,7 +122,7 @@ def remarks_of(marked: str, sources: Sequence[Source]) -> list[str]:
     borne, remarks = _all_letters(sources), list[str]()
     for sentence in _MARKED_SENTENCE.finditer(marked):
         breathe()
-        plain, letters = sentence[0].strip().strip("*_- "), _letters(sentence[0])
+        plain, letters = sentence[0].strip().strip("*_- "), letters_of(sentence[0])
         leads = plain.startswith(("#", "|")) or plain.endswith((":", "："))
         if leads or not letters or _MARKED.search(sentence[0]):
             continue
@@ -133,11 +133,7 @@ def remarks_of(marked: str, sources: Sequence[Source]) -> list[str]:
 
 def _all_letters(sources: Iterable[Source]) -> str:
     """Return the letters of all quotes, one below the other: none reaches into the next."""
-    return "\n".join(_letters(quote) for source in sources for quote in source["quotes"])
-
-
-def _letters(text: str) -> str:
-    return _NO_LETTERS.sub("", text)
+    return "\n".join(letters_of(quote) for source in sources for quote in source["quotes"])
 
 
 def not_found_remark(text: str) -> str:

@@ -93,7 +93,7 @@ _TOKEN = re.compile(
 _EXCEPTIONS = "非营业时段"
 """What follows are dates of one year."""
 _DASHES = re.compile(r"[-~]{2,}|[‐‑‒–—―─~〜]+")
-_NO_MATTER = re.compile(r"[\s,，、;；:。.!/|&+-]*")
+_NO_MATTER = " \t\n\u3000,，、;；:。.!/|&+-"
 _TIME = re.compile(
     rf"((?:(?:{_PART})\s*:?\s*){{0,2}})(\d{{1,2}})(?:[:点时](半|\d{{1,2}})?)?\D*?(?:([ap])\.?m)?$",
     re.IGNORECASE,
@@ -163,7 +163,7 @@ class _Reader:
         return self._result()
 
     def _skip(self, between: str) -> None:
-        if not self._depth and not _NO_MATTER.fullmatch(between):
+        if not self._depth and between.strip(_NO_MATTER):
             raise ValueError(between)
 
     def _take(self, kind: str, words: str) -> None:

@@ -8,6 +8,7 @@ import re
 import unicodedata
 from typing import Any
 
+from agent.core.strings import has_any
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.language import with_places
 from agent.evidence.maps import valid_map_task
@@ -36,7 +37,7 @@ ROUTE = re.compile(
     _I,
 )
 DISTANCE = re.compile(r"多远|距离|多少公里|\bhow far\b|\bdistance (?:from|between|to)\b", _I)
-TO_DESTINATION = re.compile(r"(?:怎么|如何)(?:走|去|到)|路线(?!图)", _I)
+_ASKS_WAY = ("怎么走", "怎么去", "怎么到", "如何走", "如何去", "如何到", "路线")
 MODES: dict[TravelMode, re.Pattern[str]] = {
     "transit": re.compile(r"公交|地铁|高铁|火车|\b(?:subway|metro|bus|train)\b", _I),
     "walking": re.compile(r"步行|走路|走到|\bwalk(?:ing)?\b|\bon foot\b", _I),
@@ -173,7 +174,7 @@ def _is_route(plain: str) -> bool:
         return False
     if ends := route_ends(plain):
         return _known_place(ends.origin) or _known_place(ends.destination)
-    return bool(TO_DESTINATION.search(plain)) and _known_place(plain)
+    return has_any(plain, _ASKS_WAY) and _known_place(plain)
 
 
 def _is_no_end(name: str) -> bool:

@@ -122,10 +122,10 @@ _OF_SHARE = 0.7
 _PER_TOKEN: dict[Language, float] = {"zh": 1.5, "zh-Hant": 1.5, "en": 0.75}
 """Chinese characters, or English words, a token."""
 _OPEN = re.compile(r"^[ \t*_#>-]*(?:OPEN|未决|待查)\**[ \t]*[:：]\**[ \t]*(.*)$", re.MULTILINE)
-_NOTHING_OPEN = re.compile(
-    r"(?:nothing(?: open)?|none|no(?: open)?(?: questions?)?|n/?a|无|没有|暂无|[-—])?[.。]?",
-    re.IGNORECASE,
-)
+_NOTHING_OPEN = frozenset(
+    {"", "nothing", "nothing open", "none", "no", "no open", "no questions", "no open questions",
+     "no question", "no open question", "na", "n/a", "无", "没有", "暂无", "-", "—"}
+)  # fmt: skip
 _MAX_OPEN, _MAX_QUOTE, _LIKE = 400, 500, 0.15
 
 
@@ -306,7 +306,7 @@ def _without_open(text: str) -> tuple[str, str]:
     if not matches:
         return text, ""
     said = clean_text(MARKER.sub("", matches[-1][1]), _MAX_OPEN)
-    return _OPEN.sub("", text), "" if _NOTHING_OPEN.fullmatch(said) else said
+    return _OPEN.sub("", text), "" if said.rstrip(".。").casefold() in _NOTHING_OPEN else said
 
 
 def _page_element(read: ReadPage, text: str) -> str:

@@ -4,7 +4,6 @@ Verified is what the verifier agreed to, with words of the evidence that state i
 its own for what was calculated, after it looked for what would refute it.
 """
 
-import re
 from collections.abc import Sequence
 
 from agent.assistants.common.claims import ClaimCheck
@@ -21,8 +20,6 @@ from agent.evidence.figures import Figure, figures, same
 from agent.evidence.language import fold
 from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.texts import Language, say
-
-_LEFT_OUT = re.compile(r"…|\.{3}|\[\.\.\.\]")
 
 
 def agreement(state: TeamState) -> ChatTurn | None:
@@ -134,10 +131,9 @@ def issued(state: TeamState) -> set[str]:
 
 def is_quoted(quote: str, texts: Sequence[str]) -> bool:
     """Return whether the words of a quote, but for what it leaves out, stand in one text."""
-    parts = [part for part in _LEFT_OUT.split(quote) if part.strip(" \"'“”‘’「」")]
-    return bool(parts) and any(
-        all(span_in(part.strip(" \"'“”‘’「」"), text) for part in parts) for text in texts
-    )
+    said = quote.replace("[...]", "…").replace("...", "…").split("…")
+    parts = [part for each in said if (part := each.strip(" \"'“”‘’「」"))]
+    return bool(parts) and any(all(span_in(part, text) for part in parts) for text in texts)
 
 
 def worked_out(given: GivenVerdict, state: TeamState) -> str:

@@ -174,7 +174,7 @@ def statements_block(batch: Sequence[Statement], evidence: Evidence, notation: N
     lines, line, before, heading = list[str](), -1, "\0", ""
     for statement in batch:
         text = _with_numbers(statement, evidence, notation)
-        text = " ".join(_SIGN.sub("", text).split())
+        text = " ".join(text.translate(_SIGNS).split())
         context = statement.context.removesuffix(before).rstrip(" /")
         is_told = not context or context == heading or not needs_context(statement)
         told = "" if is_told else f"   (In: {context})"
@@ -213,7 +213,7 @@ def refers_back(statement: Statement) -> bool:
 
 
 _SHORT = 60
-_SIGN = re.compile("[†‡]")
+_SIGNS = str.maketrans("", "", "†‡")
 _REFERS = re.compile(
     r"\W*(?:(?:it|they|he|she|this|that|these|those|its|their|both|there|then|so|but|and|also|here|which)\b"
     r"|它|他|她|其|这|那|该|此|两者|都|也|而|但|并|另|均)",

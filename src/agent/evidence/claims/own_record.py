@@ -36,7 +36,7 @@ _ENDS = re.compile(
     r"关门|打烊|闭馆|开门|开馆|营业|开放|\b(?:open|opens|close|closes|closing)\b", re.I
 )
 _A_HEAD = re.compile(r"/\s?(?:人|位|person|head)|每[人位]|(?:per|a) (?:person|head)", re.IGNORECASE)
-_SIGN_OF_ONE = re.compile(r"[\s★¥$€£]*")
+_SIGNS_OF_ONE = " \t\u3000★¥$€£"
 
 Otherwise = tuple[Figure, str, str]
 """A figure of a statement, what the record's field says, and the figure as it should read."""
@@ -89,7 +89,7 @@ def right_figures(
             fields += [(f, quote, rewritten(f, told[0].amount)) for f in bare]
     for figure, value, right in fields:
         is_accused = any(
-            figure.text in span and _SIGN_OF_ONE.fullmatch(span.replace(figure.text, "", 1))
+            figure.text in span and not span.replace(figure.text, "", 1).strip(_SIGNS_OF_ONE)
             for span in spans
         )
         if right and is_accused and not any(same(figure, other) for other in figures(value)):

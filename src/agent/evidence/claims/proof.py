@@ -7,7 +7,7 @@ from decimal import Decimal
 from itertools import product
 from typing import Literal
 
-from agent.core.strings import letters_of
+from agent.core.strings import letters_of, split_at
 from agent.evidence.claims.citing import MOST_ADDED, cite_of, sources_named
 from agent.evidence.claims.formulas import (
     day_of,
@@ -385,15 +385,15 @@ def _states(figure: Figure, text: str) -> bool:
     return not figure.kind or figure.telling
 
 
-_APART = re.compile(r"[;；…]|\.\.\.")
-
-
 def _contradicted(
     ruling: Ruling, spans: tuple[str, ...], passages: tuple[Passage, ...], fix: str
 ) -> Outcome | None:
     """Return ‡ where a passage has the words that say otherwise; none where none has."""
     # A judge puts together what a passage says in two places.
-    told = [ruling.says, *filter(None, map(str.strip, _APART.split(ruling.says)))]
+    told = [
+        ruling.says,
+        *filter(None, map(str.strip, split_at(ruling.says.replace("...", "…"), ";；…"))),
+    ]
     for words, passage in product(told, passages):
         if quote := span_in(words, passage.text):
             if all(_agrees(span, quote) for span in spans):
