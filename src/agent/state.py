@@ -524,12 +524,12 @@ class PlannedConstraints(BaseModel):
 
     max_cost: float | None = Field(None, description="Yuan a person")
     min_cost: float | None = None
-    total_cost: float | None = Field(None, description="For all people.")
+    total_cost: float | None = None
     people: int | None = None
     min_rating: float | None = None
     free: bool | None = None
-    open_at: str | None = Field(None, description="HH:MM; also to stay past it (十点以后)")
-    open_until: str | None = Field(None, description="To stay till then, no longer")
+    open_at: str | None = Field(None, description="HH:MM")
+    open_until: str | None = Field(None, description="To stay past ten: 22:30")
     open_on: list[int] = Field(default_factory=list, description="1 Monday")
     not_on: list[int] = Field(default_factory=list)
     max_distance_m: int | None = None
@@ -561,7 +561,7 @@ class PlannedDay(BaseModel):
 
     begins: str | None = None
     back_by: str | None = Field(None, description="Morning 12:00, afternoon 18:00, evening 22:00")
-    stops: int | None = Field(None, description="How many")
+    stops: int | None = None
     meals: list[str] = Field(default_factory=list, description="lunch, dinner")
     changes: list[PlannedChange] = Field(default_factory=list)
 

@@ -14,7 +14,6 @@ from agent.evidence.claims.formulas import value_of
 from agent.evidence.claims.judging import (
     Ruling,
     Rulings,
-    batches,
     second_looks,
     shown,
     statements_block,
@@ -522,16 +521,6 @@ def test_a_title_is_no_passage_of_its_own() -> None:
     texts = [passage.text for passage in known.passages]
     assert len(texts) == 2
     assert all(text.startswith("Noise") for text in texts)
-
-
-def test_a_row_of_a_table_is_judged_in_one_call() -> None:
-    cells = " | ".join(f"{n} yuan" for n in range(1, 16))
-    heads = " | ".join(f"h{n}" for n in range(1, 16))
-    table = f"| x | {heads} |\n|{'---|' * 16}\n| a | {cells} |\n"
-    text = "One fact.\n\n" * 11 + table
-    groups = batches(statements(text, MARKED))
-    assert sum(map(len, groups)) == 26
-    assert all(len(group) <= 24 for group in groups)
 
 
 def test_a_judge_reads_numbers_of_sources_and_heads_of_cells() -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from agent.evidence.citations import NOT_FOUND
+from agent.evidence.claims.judging import batches
 from agent.evidence.claims.statements import MARKED, Splitter, Statement, end_of, statements
 from tests.support.rows import by_examples
 
@@ -118,3 +119,19 @@ def test_what_stands_before_a_statement_is_cut_between_words() -> None:
     assert end_of(before).split()[0] == "Elevators"
     assert end_of("电梯" * 100) == "电梯" * 80
     assert end_of("It opened.") == "It opened."
+
+
+def test_a_row_of_a_table_is_judged_in_one_call_and_short_rows_share_one() -> None:
+    cells = " | ".join(f"{n} yuan" for n in range(1, 16))
+    heads = " | ".join(f"h{n}" for n in range(1, 16))
+    table = f"| x | {heads} |\n|{'---|' * 16}\n| a | {cells} |\n"
+    text = "One fact.\n\n" * 11 + table
+    groups = batches(statements(text, MARKED))
+    assert sum(map(len, groups)) == 26
+    assert all(len(group) <= 24 for group in groups)
+
+    short = (
+        "One fact.\n\n| x | a | b | c | d |\n|---|---|---|---|---|\n"
+        + "| p | 1 m | 2 | 3 | 4 |\n" * 11
+    )
+    assert [len(group) for group in batches(statements(short, MARKED))] == [25, 20]

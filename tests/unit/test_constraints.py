@@ -230,9 +230,9 @@ def test_who_closes_at_the_very_hour_is_told_to_close_then() -> None:
         "全天",
         "周一至周四 10:00-22:00 周五至周日 10:00-23:00",
     ):
-        assert told(later).startswith("open until 22:00")
-    assert told("周六 10:00-03:00", "02:00", open_on=[6]).startswith("open until")
-    assert told("周六 10:00-02:00", "02:00", open_on=[6]).startswith("closes at")
+        assert told(later).startswith("open until 22:00 (")
+    assert told("周六 10:00-03:00", "02:00", open_on=[6]).startswith("open until Sat 02:00 (")
+    assert told("周六 10:00-02:00", "02:00", open_on=[6]).startswith("open until Sat 02:00, not")
 
 
 @by_examples

@@ -283,6 +283,20 @@ def test_a_short_note_is_not_said_again_where_one_sentence_has_its_words() -> No
     assert reader_note([], apart, "en", verdict=gap) != ""
 
 
+def test_what_a_short_answer_tells_part_by_part_is_not_told_again_as_missing() -> None:
+    """The line repeated what the answer says of both houses, and left out the third it names."""
+    gap = (
+        "能坐到22:00以后的餐厅只有麦当劳，一坐一忘22:00打烊，缺少人均100元以内、营业到深夜的餐厅。"
+    )
+    told = (
+        "能坐到十点以后、人均100元以内的餐厅只有麦当劳。\n\n"
+        "- 一坐一忘：每天11:00-22:00，十点打烊\n- 鸟屯：营业17:00-01:00，人均没有查到"
+    )
+    assert reader_note([], told, "zh", verdict=gap) == ""
+    assert reader_note([], told.replace("100元", "80元"), "zh", verdict=gap) != ""
+    assert reader_note([], "麦当劳全天营业，一坐一忘22:00打烊。", "zh", verdict=gap) != ""
+
+
 def test_a_failed_search_costs_the_reader_nothing_where_reflection_has_enough() -> None:
     assert reader_note([FAILED], "可以去公园。", "zh", verdict="") == ""
     assert reader_note([FAILED], "可以去公园。", "zh") != ""

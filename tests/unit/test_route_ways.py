@@ -89,10 +89,10 @@ def test_how_to_get_there_is_answered_with_lines_stops_and_transfers(
 
 
 @by_examples
-def test_a_way_that_is_cited_without_its_length_and_time_is_shown(
+def test_a_way_that_is_cited_without_its_length_time_and_line_is_shown(
     text: str, *, is_told: bool
 ) -> None:
-    """A reader who asked how far it was got the name of the way alone."""
+    """A reader who asked how far it was got the name of the way alone; another, no line."""
     amap = entered("maps_direction_transit_integrated", TRANSIT, "transit")
     (route,) = amap.records.result.routes
     shown = record_sections([route], [], "en", cited=[route["source"]], text=text)
@@ -104,7 +104,7 @@ def test_of_ways_that_an_answer_compares_all_are_listed_or_none() -> None:
     amap = entered("maps_direction_transit_integrated", TRANSIT, "transit")
     (told,) = amap.records.result.routes
     other = Route(**{**told, "id": "other", "source": "m0-9", "distance_m": 99_000})
-    text = f"{told['distance_m']} m, {(told['duration_s'] or 0) // 60} min."
+    text = f"{told['distance_m']} m, {(told['duration_s'] or 0) // 60} min, 地铁1号线, 7路."
     cited = [told["source"], other["source"]]
     (both,) = record_sections([told, other], [], "en", cited=cited, text=text)
     assert all(f"[^{name}]" in both for name in cited)

@@ -13,6 +13,7 @@ from typing import Any
 from agent.core.strings import has_han
 from agent.evidence.figures import Figure, figures
 from agent.evidence.geo import distance_text, duration_text
+from agent.evidence.language import fold
 from agent.evidence.types import (
     Distance,
     Place,
@@ -411,7 +412,7 @@ def record_sections(
     """
     sections, stated = [], figures(text) if cited else []
     once = {r["id"]: r for r in routes if not is_report or r["source"] in cited}
-    if not all(r["source"] in cited and _tells(stated, r) for r in once.values()):
+    if not all(r["source"] in cited and _tells(text, stated, r) for r in once.values()):
         # Steps are told in Chinese and English; the link has them, too.
         has_steps = language == "en" or is_chinese(language)
         lines = [
@@ -426,10 +427,15 @@ def record_sections(
     return sections
 
 
-def _tells(stated: Iterable[Figure], route: Route) -> bool:
-    """Return whether a text states how far and how long a way is."""
+def _tells(text: str, stated: Iterable[Figure], route: Route) -> bool:
+    """Return whether a text states how far and how long a way is, and names the lines of a ride.
+
+    Whoever is told how long a ride takes and not its line cannot take it.
+    """
     metres, seconds = route["distance_m"], route["duration_s"]
-    return _states(stated, "metre", metres, 1000) and _states(stated, "second", seconds, 60)
+    lines = [without_branch(step["line"]) for step in route["steps"] if "line" in step]
+    is_measured = _states(stated, "metre", metres, 1000) and _states(stated, "second", seconds, 60)
+    return is_measured and all(fold(line) in fold(text) for line in lines)
 
 
 def _states(stated: Iterable[Figure], kind: str, amount: float | None, unit: int) -> bool:

@@ -56,7 +56,7 @@ _ALWAYS_SAID = {
     "no_documents", "none_to_read", "attachments_unread", NOT_LOOKED_UP,
 }  # fmt: skip
 _IN_LINE, _LONGEST_NOTE = 2, 160
-_SAID, _SAID_MISSING, _ENOUGH_WORDS, _LEAST_WORDS = 0.6, 0.25, 5, 3
+_SAID, _SAID_MISSING, _ENOUGH_WORDS, _LEAST_WORDS, _SHORT_TEXT = 0.6, 0.25, 5, 3, 200
 
 
 def gap_lines(gaps: Sequence[Gap], language: Language, *, mapped: bool = True) -> str:
@@ -168,7 +168,8 @@ def reader_note(
     notes = dict.fromkeys(note for _, note in noted if note)
     if verdict and is_written_in(verdict, language):
         dead = [note for gap, note in noted if _map_failed(gap)]
-        own = [] if _says_not_found(text, verdict) else [_in_line(verdict)]
+        is_told = _says_not_found(text, verdict) or _is_spoken_of(text, verdict)
+        own = [] if is_told else [_in_line(verdict)]
         notes = dict.fromkeys([*dead, *own])
     elif verdict == "":
         general = {say(f"missing.{part}", language) for part in _GENERAL}
@@ -228,6 +229,17 @@ def _says_not_found(text: str, missing: str, share: float = _SAID_MISSING) -> bo
     about = words(missing)
     said = (words(sentence) for sentence in _sentences(text) if says_not_found(sentence))
     return any(len(about & one) >= share * len(about) for one in said)
+
+
+def _is_spoken_of(text: str, verdict: str) -> bool:
+    """Return whether a short answer has the figures and most words of what is said to be missing.
+
+    Its reader has the matter before them: the line below would say it again in other words.
+    """
+    about, said = words(verdict), words(text)
+    if len(said) > _SHORT_TEXT or not {w for w in about if w.isdigit()} <= said:
+        return False
+    return len(about & said) >= max(_ENOUGH_WORDS, _SAID * len(about))
 
 
 def _repeats(text: str, note: str) -> bool:

@@ -11,8 +11,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 from agent.evidence.claims.passages import Evidence, Passage
 from agent.evidence.claims.statements import Notation, Statement, end_of
 
-BATCH, _MORE_OF_A_ROW = 12, 4
-"""Statements of one call, whose reply takes as long as it has words; cells that a row may add."""
+BATCH, _CELL, _MORE_OF_A_ROW = 12, 0.5, 4
+"""Statements of one call, whose reply takes as long as it has words; what a cell counts of one, and
+what the rest of a row may add."""
 _EACH, _WHOLE, _FEW = 220, 6000, 70
 """Tokens of passages: that one statement adds at most, of a call, and a statement's share up to
 which all passages there are are shown."""
@@ -75,17 +76,23 @@ class Rulings(BaseModel):
 
 
 def batches(statements: Sequence[Statement], most: int = BATCH) -> list[list[Statement]]:
-    """Return the statements in groups of one size, a call each; a row's cells stay together."""
-    calls = max(1, math.ceil(len(statements) / most))
-    size = math.ceil(len(statements) / calls)
+    """Return the statements in groups of one size, a call each; a row's cells stay together.
+
+    A cell is ruled on in a word or two: it counts half.
+    """
+    weights = [_CELL if one.kind == "cell" else 1 for one in statements]
+    calls = max(1, math.ceil(sum(weights) / most))
+    size, held = math.ceil(sum(weights) / calls), 0.0
     groups = list[list[Statement]]()
-    for statement in statements:
+    for statement, weight in zip(statements, weights, strict=True):
         last = groups[-1] if groups else []
         same_row = bool(last) and statement.kind == "cell" and last[-1].line == statement.line
-        if last and len(last) < size + (_MORE_OF_A_ROW if same_row else 0):
+        if last and held + weight <= size + (_MORE_OF_A_ROW if same_row else 0):
             last.append(statement)
         else:
             groups.append([statement])
+            held = 0
+        held += weight
     return groups
 
 

@@ -139,11 +139,14 @@ _TOKEN = Linear(
 def shown_by_code(before: Statement, after: Statement, outcome: Outcome) -> bool:
     """Return whether a new wording needs no judge: it only leaves out, or takes a source's words.
 
-    The words that were not borne out are gone, and the ruling says that the rest is.
+    The words that were not borne out are gone, and the ruling says that the rest is. A cell that is
+    wrong as a whole takes the words that say otherwise: its record has many more figures.
     """
-    if before.plain in outcome.spans or any(span_in(s, after.plain) for s in outcome.spans):
+    is_whole = before.plain in outcome.spans
+    if (is_whole and before.kind != "cell") or any(span_in(s, after.plain) for s in outcome.spans):
         return False
-    said = f" {' '.join(_tokens(outcome.quote))} | {' '.join(_tokens(outcome.value))} "
+    quote = "" if is_whole else " ".join(_tokens(outcome.quote))
+    said = f" {quote} | {' '.join(_tokens(outcome.value))} "
     old, new = _tokens(before.plain), _tokens(after.plain)
     changes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     runs = (new[begin:end] for kind, _, _, begin, end in changes if kind != "equal")
