@@ -157,7 +157,10 @@ async def test_a_store_that_fails_leaves_the_question_as_it_is(lab: Lab, tmp_pat
 async def test_owners_have_their_own_in_files_and_in_a_database(where: Place) -> None:
     kept = PersonMemory(where)
     assert await kept.of("alice") == Person()
-    await asyncio.gather(*(kept.change(name, {"home_city": name}) for name in ("alice", "bob", "")))
+    others = [f"other-{number}" for number in range(12)]
+    names = ["alice", "bob", "", *others]
+    await asyncio.gather(*(kept.change(name, {"home_city": name}) for name in names))
+    assert [(await kept.of(name)).home_city for name in names] == names
     await kept.change("alice", {"budget": 20, "currency": "EUR"})
     with pytest.raises(InputError):
         await kept.change("alice", {"budget": 0})

@@ -5,10 +5,12 @@ Nothing is learned from questions or answers.
 """
 
 import asyncio
+import sqlite3
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from uuid import uuid4
 
 from langgraph.store.base import BaseStore
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
@@ -19,6 +21,9 @@ from agent.evidence.types import Diet
 from agent.runs.engine import store_label
 from agent.runs.sql import Place, connect, erase, failures_of
 from agent.texts.languages import TAG
+
+if TYPE_CHECKING:
+    from langgraph.store.sqlite import SqliteStore
 
 T = TypeVar("T")
 LONGEST = 80
@@ -130,15 +135,39 @@ def _opened(where: Place) -> AbstractContextManager[BaseStore]:
 
 @contextmanager
 def _in_folder(folder: Path) -> Iterator[BaseStore]:
+    path = _file(folder)
+    with failures_of(path):
+        if not path.exists():
+            _make(path)
+        with _connected(path) as (store, connection):
+            # What is deleted is overwritten.
+            connection.execute("PRAGMA secure_delete=ON")
+            yield store
+            erase(connection)
+
+
+def _make(path: Path) -> None:
+    """Make the file whole or not at all: its tables are made in steps that bear no second maker."""
+    new = path.with_name(f"store-{uuid4().hex}.sqlite")
+    try:
+        with _connected(new) as (store, _):
+            store.setup()
+        with suppress(FileExistsError):
+            path.hardlink_to(new)
+    except OSError as error:
+        raise StoreFailed("TANLU_DATA_DIR", f"{path} cannot be made: {error.strerror}") from None
+    finally:
+        new.unlink(missing_ok=True)
+
+
+@contextmanager
+def _connected(path: Path) -> Iterator[tuple["SqliteStore", sqlite3.Connection]]:
     from langgraph.store.sqlite import SqliteStore
 
-    path = _file(folder)
-    with failures_of(path), closing(connect(path)) as connection:
-        # The store begins its transactions itself. What is deleted is overwritten.
+    with closing(connect(path)) as connection:
+        # The store begins its transactions itself.
         connection.isolation_level = None
-        connection.execute("PRAGMA secure_delete=ON")
-        yield SqliteStore(connection)
-        erase(connection)
+        yield SqliteStore(connection), connection
 
 
 @contextmanager
