@@ -67,6 +67,7 @@ def with_pinyin(places: Iterable[Place]) -> list[Place]:
     """
 
     def sounded(place: Place) -> Place:
+        place = _with_origins(place)
         if place["district"]:
             place = Place(**{**place, "district_en": district_in_english(place["district"])})
         base = without_branch(place["name"])
@@ -76,6 +77,34 @@ def with_pinyin(places: Iterable[Place]) -> list[Place]:
         return Place(**{**place, "name_pinyin": sound[:1].upper() + sound[1:]})
 
     return [sounded(place) for place in places]
+
+
+def _with_origins(place: Place) -> Place:
+    """Return a place that says in Latin letters, too, from where it is how far."""
+    told = Place(**place)
+    if origin := place["distance_from"]:
+        told["distance_from_en"] = district_in_english(origin)
+    if "further" in place:
+        told["further"] = [
+            Distance(**{**each, "origin_en": district_in_english(each["origin"])})
+            for each in place["further"]
+        ]
+    return told
+
+
+def origins_of(place: Place, language: Language) -> list[tuple[str, int | None]]:
+    """Return from where a place is how far, in its reader's letters; "" where nobody said."""
+    own = Distance(origin=place["distance_from"] or "", metres=place["distance_m"])
+    if english := place.get("distance_from_en"):
+        own["origin_en"] = english
+    return [
+        (
+            (not is_chinese(language) and each.get("origin_en"))
+            or in_script(each["origin"], language),
+            each["metres"],
+        )
+        for each in [own, *place.get("further", [])]
+    ]
 
 
 def _syllables(name: str, *, toned: bool = False) -> list[str]:
@@ -171,12 +200,10 @@ def place_facts(place: Place, language: Language) -> str:
 
 def distance_texts(place: Place, language: Language) -> list[str]:
     """Return how far a place is, and from where; from each of the places it was looked for at."""
-    own = Distance(origin=place["distance_from"] or "", metres=place["distance_m"])
     texts = list[str]()
-    for each in [own, *place.get("further", [])]:
-        far = distance_text(each["metres"])
-        if far and each["origin"]:
-            origin = in_script(each["origin"], language)
+    for origin, metres in origins_of(place, language):
+        far = distance_text(metres)
+        if far and origin:
             far = say("records.far", language, origin=origin, distance=far)
         texts += [far] if far else []
     return texts

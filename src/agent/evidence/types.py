@@ -119,6 +119,7 @@ class Distance(TypedDict):
     """How far a place is from another one, in a straight line."""
 
     origin: str
+    origin_en: NotRequired[str]
     metres: int | None
 
 
@@ -145,6 +146,7 @@ class Place(TypedDict):
     distance_m: int | None
     """Straight line, metres, from `distance_from`."""
     distance_from: str | None
+    distance_from_en: NotRequired[str]
     walk_m: NotRequired[int]
     """On foot from there, as the map measured it."""
     further: NotRequired[list[Distance]]
@@ -186,6 +188,7 @@ class Anchor(TypedDict):
     """The centre that the places of a map search lie around."""
 
     name: str
+    name_en: NotRequired[str]
     wgs84: Point
     location: NotRequired[Location]
     district: NotRequired[str]

@@ -12,6 +12,7 @@ from agent.evidence.records import (
     hours_text,
     maps_of,
     name_text,
+    origins_of,
     owners,
     time_there,
     verdict_texts,
@@ -171,7 +172,7 @@ def place_columns(places: Sequence[Place]) -> list[str]:
 
 def column_title(key: str, places: Sequence[Place], language: Language) -> str:
     """Return the head of a column; that of distances says from where, where all are from there."""
-    if key == "distance" and (origin := _only_origin(places)):
+    if key == "distance" and (origin := _only_origin(places, language)):
         return say("export.distance_from", language, origin=origin)
     return say(f"export.{key}", language)
 
@@ -180,7 +181,9 @@ def place_cell(key: str, place: Place, places: Sequence[Place], language: Langua
     """Return what a table of `places` says of one of them in a column."""
     if key == "distance":
         far = metres(place["distance_m"])
-        return far if _only_origin(places) else " · ".join(distance_texts(place, language))
+        return (
+            far if _only_origin(places, language) else " · ".join(distance_texts(place, language))
+        )
     if key == "demands":
         return " · ".join(verdict_texts(place, language))
     cells: Mapping[str, Callable[[], str]] = {
@@ -193,11 +196,11 @@ def place_cell(key: str, place: Place, places: Sequence[Place], language: Langua
     return cells[key]()
 
 
-def _only_origin(places: Sequence[Place]) -> str:
+def _only_origin(places: Sequence[Place], language: Language) -> str:
     """Return the one place that all distances are from; empty where there are several, or none."""
-    origins = {place["distance_from"] for place in places if place["distance_m"] is not None}
-    origins |= {each["origin"] for place in places for each in place.get("further", [])}
-    return (origins.pop() or "") if len(origins) == 1 else ""
+    told = (each for place in places for each in origins_of(place, language))
+    origins = {origin for origin, far in told if far is not None}
+    return origins.pop() if len(origins) == 1 else ""
 
 
 def credit(places: list[Place], language: Language) -> str:

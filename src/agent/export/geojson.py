@@ -150,6 +150,8 @@ def has_sane_axes(place: Place | Anchor) -> bool:
 
 def _anchor_feature(anchor: Anchor) -> dict[str, Any]:
     properties: dict[str, Any] = {"name": anchor["name"], "role": "anchor"}
+    if english := anchor.get("name_en"):
+        properties["name_en"] = english
     if location := anchor.get("location"):
         properties["gcj02"] = _gcj02(location)
     return _feature("anchor", anchor["wgs84"], properties)

@@ -13,7 +13,7 @@ from agent.evidence.records import map_name
 from agent.evidence.types import Place
 from agent.export.finished import FinishedAnswer, by_mention, metres
 from agent.export.geojson import has_sane_axes
-from agent.texts import Language, say
+from agent.texts import Language, is_chinese, say
 
 _WIDE, _NARROW, _LINE = 13.0, 7.2, 14.0
 _LONGEST = 180.0
@@ -148,7 +148,9 @@ def anchor_of(answer: FinishedAnswer) -> Pin | None:
     for feature in (answer.geojson or {}).get("features", []):
         if feature["properties"].get("role") == "anchor":
             lng, lat = feature["geometry"]["coordinates"]
-            return Pin(lng, lat, name=str(feature["properties"].get("name", "")), number=0)
+            named = feature["properties"]
+            english = "" if is_chinese(answer.language) else named.get("name_en")
+            return Pin(lng, lat, name=str(english or named.get("name", "")), number=0)
     return None
 
 

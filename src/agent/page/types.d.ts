@@ -118,7 +118,8 @@ interface Place extends Located {
   district_en?: string;
   distance_m: number | null;
   distance_from: string | null;
-  further?: { origin: string; metres: number | null }[];
+  distance_from_en?: string;
+  further?: { origin: string; origin_en?: string; metres: number | null }[];
   rating: number | null;
   cost: number | null;
   per_head?: boolean;
@@ -140,7 +141,7 @@ interface Place extends Located {
 }
 
 /** What the places of a map search lie around. */
-interface Anchor extends Located { name: string; district?: string; district_en?: string }
+interface Anchor extends Located { name: string; name_en?: string; district?: string; district_en?: string }
 
 type TravelMode = "walking" | "driving" | "bicycling" | "transit";
 interface RouteStep { instruction: string; distance_m: number | null }

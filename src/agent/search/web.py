@@ -232,7 +232,7 @@ class WebSearch:
     async def _probe(self, name: str, model: str | None) -> dict[str, Any]:
         limits = Limits(
             max_searches=5,
-            max_model_calls=4,
+            max_model_calls=10,
             max_map_calls=0,
             max_run_tokens=100_000,
             max_run_seconds=self._timeout,

@@ -62,11 +62,13 @@ def days_forecast(turn: Turn, weather: Sequence[Weather]) -> list[str]:
 
 
 async def readable(anchor: Anchor | None, language: Language) -> Anchor | None:
-    """Return the centre as the message carries it; for English readers with its district's name."""
-    if not anchor or is_chinese(language) or not (district := anchor.get("district")):
+    """Return the centre as the message carries it; for others than Chinese in Latin letters, too."""
+    if not anchor or is_chinese(language):
         return anchor
-    english = await asyncio.to_thread(district_in_english, district)
-    return Anchor(**{**anchor, "district_en": english})
+    names = [anchor["name"], anchor.get("district", "")]
+    name, district = await asyncio.to_thread(lambda: [*map(district_in_english, names)])
+    told = {"name_en": name} | ({"district_en": district} if district else {})
+    return Anchor(**{**anchor, **told})  # type: ignore[typeddict-item]
 
 
 def _with_mentions(

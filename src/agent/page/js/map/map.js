@@ -140,7 +140,8 @@ export class MapView {
   }
 
   /** @param {Scene} scene */
-  #draw({ places, anchor, ways, path }) {
+  #draw({ places, anchor: told, ways, path }) {
+    const anchor = told && { ...told, name: (language === "en" && told.name_en) || told.name };
     const [selected, before] = [this.#selected, new Set(this.#markers.keys())];
     this.#selected = null;
     this.#answer.clearLayers();

@@ -18,14 +18,14 @@ export function metres(value) {
 /**
  * Tells "距王府井 350 m", "350 m from 王府井", or the figure alone where nobody said from where; of a place
  * that was looked for at several ones, how far it is from each.
- * @param {Pick<Place, "distance_m"|"distance_from"|"further">} place
+ * @param {Pick<Place, "distance_m"|"distance_from"|"distance_from_en"|"further">} place
  * @param {Language} language
  */
 export function distanceText(place, language) {
-  const own = { origin: place.distance_from, metres: place.distance_m };
+  const own = { origin: place.distance_from, origin_en: place.distance_from_en, metres: place.distance_m };
   const told = [own, ...(place.further ?? [])].map((each) => {
     const distance = metres(each.metres);
-    const { origin } = each;
+    const origin = (language === "en" && each.origin_en) || each.origin;
     return distance && origin ? text("export.far", language, { origin, distance }) : distance;
   });
   return told.filter(Boolean).join(" · ");
