@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 import pytest
+from langchain_core.messages import ToolCall
 
 from agent.core.calls import Calls
 from agent.core.errors import ConfigurationError
@@ -90,6 +91,32 @@ async def test_tencent_s_places_and_ways_are_records_of_its_own() -> None:
     assert route["steps"][0]["line"] == "机场线"
     assert route["steps"][0]["stops"] == 3
     assert route["line"][1] == pytest.approx([116.5971, 40.0788], abs=0.002)
+
+
+async def test_a_model_s_calls_are_records_too() -> None:
+    result, other = MapResult(intent="route", provider="tencent"), MapResult(provider="mapbox")
+    points = [{"longitude": 13.41, "latitude": 52.52}, {"longitude": 13.405, "latitude": 52.521}]
+    asked: Asked = []
+    with tencent_entry(asked) as one, mapbox_entry([]) as two:
+        async with asking(one, two) as maps:
+            for of, tool, arguments in (
+                (result, "placeSuggestion", {"keyword": "王府井"}),
+                (result, "directionWalking", {"from": "a0-0", "to": "39.914,116.412"}),
+                (other, "search_and_geocode_tool", {"q": "Alexanderplatz"}),
+                (other, "directions_tool", {"coordinates": points}),
+            ):
+                tools = await maps.tools(
+                    of, "q", options=MapOptions(prefix="a0", language="en"), meter=meter(),
+                    on_call=lambda call: None,
+                )  # fmt: skip
+                call = ToolCall(name=tool, args=arguments, id="c", type="tool_call")
+                message = await tools.call(call)
+                assert str(message.content).startswith("[^a0-"), message.content
+    assert asked[1][1] == {"from": "39.913800,116.411200", "to": "39.914000,116.412000"}
+    assert [(r["mode"], r["origin"], r["destination"]) for r in result.routes] == [
+        ("walking", "王府井", "116.412000,39.914000")
+    ]
+    assert [(r["mode"], r["origin"]) for r in other.routes] == [("driving", "Alexanderplatz")]
 
 
 async def test_a_way_without_motorways_is_asked_of_the_map_whose_ways_can_leave_them_out() -> None:

@@ -26,10 +26,11 @@ from agent.mcp.records import (
     compacted,
     lnglat,
     place_line,
+    route_line,
 )
 from agent.texts import Language, say
 
-_MOST_ENTERED, _MOST_RADIUS_M, _LONGEST_LINE = 8, 10_000, 2000
+_MOST_ENTERED, _MOST_RADIUS_M, _LONGEST_LINE, _TWO = 8, 10_000, 2000, 2
 Request = tuple[str, dict[str, Any]]
 """A tool and its arguments."""
 
@@ -67,6 +68,12 @@ class KeyedService(Protocol):
         """Return what plans a way."""
         ...
 
+    def asked_way(
+        self, tool: str, arguments: Mapping[str, Any]
+    ) -> tuple[TravelMode, list[Location]] | None:
+        """Return the mode and the stops of a call for a way; None of any other call."""
+        ...
+
     def places(self, reply: Mapping[str, Any]) -> list[Place]:
         """Return the places of a reply, in its order."""
         ...
@@ -89,9 +96,20 @@ class KeyedReader:
 
     def read(self, tool: str, arguments: Mapping[str, Any], reply: dict[str, Any]) -> str:
         """Enter the records of a model's call; return the reply as the model reads it."""
+        if asked := self._service.asked_way(tool, arguments):
+            way, (mode, stops) = self._service.read_way(reply), asked
+            if way.distance_m is None or len(stops) < _TWO:
+                return compacted([], reply, leave_out=("polyline", "geometry"))
+            named = [(self._name(stop), stop) for stop in stops]
+            return compacted([route_line(self.add_way([way], mode, named), self._language)])
         places = self.add_places(reply, [])
         lines = [f"{place_line(p, self._language)} | {lnglat(p['location'])}" for p in places]
         return compacted(lines, None if lines else reply)
+
+    def _name(self, stop: Location) -> str:
+        """Return what stands at a position, as far as it is known."""
+        known = {lnglat(place["location"]): place["name"] for place in self.records.result.places}
+        return known.get(lnglat(stop), lnglat(stop))
 
     def add_places(self, reply: Mapping[str, Any], keywords: Sequence[str]) -> list[Place]:
         """Enter the places of a reply; those that are too far are left out."""

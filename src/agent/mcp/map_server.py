@@ -202,6 +202,17 @@ class Catalogue:
         required = (name for schema in schemas for name in schema.get("required", ()))
         return frozenset(properties), frozenset(required)
 
+    def cleaned(self, provider: str, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments that a tool has; raise ProviderRefused where one lacks."""
+        allowed, required = self.arguments(tool)
+        cleaned = {k: v for k, v in arguments.items() if k in allowed and v not in (None, "")}
+        problem = "" if tool in self.names else f"there is no tool {tool}"
+        if missing := sorted(required - cleaned.keys()):
+            problem = f"{tool} needs {', '.join(missing)}"
+        if problem:
+            raise ProviderRefused(provider, problem, code="map_bad_request")
+        return cleaned
+
     def own_copies(self, listed: Sequence[Tool]) -> list[Tool]:
         """Return the expected tools that the server lists, as they stand here."""
         names = {tool.name for tool in listed}
@@ -375,14 +386,7 @@ class MapServer:
         """Return the arguments as the tool takes them, or raise ProviderRefused."""
         if self.clean_arguments:
             return self.clean_arguments(tool, arguments)
-        allowed, required = self.catalogue.arguments(tool)
-        cleaned = {k: v for k, v in arguments.items() if k in allowed and v not in (None, "")}
-        problem = "" if tool in self.catalogue.names else f"there is no tool {tool}"
-        if missing := sorted(required - cleaned.keys()):
-            problem = f"{tool} needs {', '.join(missing)}"
-        if problem:
-            raise ProviderRefused(self.provider, problem, code="map_bad_request")
-        return cleaned
+        return self.catalogue.cleaned(self.provider, tool, arguments)
 
     def key(self, tool: str, arguments: Mapping[str, Any]) -> str:
         """Return a text that is equal for calls whose replies are equal."""

@@ -69,6 +69,18 @@ class MapboxService:
         ends = {"coordinates": [_point(start), _point(end)], "geometries": "geojson"}
         return _WAY, {**ends, "routing_profile": _PROFILES[mode], "exclude": ",".join(avoid)}
 
+    def asked_way(
+        self, tool: str, arguments: Mapping[str, Any]
+    ) -> tuple[TravelMode, list[Location]] | None:
+        """Return the mode and the stops of a call for a way."""
+        profile = arguments.get("routing_profile")
+        usual: TravelMode = "driving"
+        mode = next((mode for mode, name in _PROFILES.items() if name == profile), usual)
+        asked = objects(arguments.get("coordinates"))
+        pairs = [_pair([point.get("longitude"), point.get("latitude")]) for point in asked]
+        stops = [Location(lng=at[0], lat=at[1], crs="WGS-84") for at in pairs if at]
+        return (mode, stops) if tool == _WAY else None
+
     def places(self, reply: Mapping[str, Any]) -> list[Place]:
         """Return the places of a reply but those that are closed."""
         return [place for row in objects(reply.get("features")) if (place := _place(row))]

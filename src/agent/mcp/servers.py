@@ -224,6 +224,7 @@ def tencent_server(
         catalogue=tencent.CATALOGUE,
         reader=lambda records: KeyedReader(records, service),
         clean_reply=tencent.clean_reply,
+        clean_arguments=tencent.clean_arguments,
         prefetch=functools.partial(KeyedPrefetch, service),
         key_variable="TENCENT_MAP_KEY",
         missing="" if key else "TENCENT_MAP_KEY",

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from agent.core.errors import ProviderError, ProviderRefused, ProviderUnavailable, RateLimited
 from agent.core.outside import finite, objects, whole_or_none
-from agent.evidence.geo import gcj02_to_wgs84
+from agent.evidence.geo import gcj02_to_wgs84, parse_lnglat
 from agent.evidence.types import AvoidedRoad, Crs, Location, Place, RouteStep, TravelMode
 from agent.mcp.keyed import Request, Way
 from agent.mcp.map_server import Catalogue, NamedStop
@@ -47,6 +47,15 @@ _OF_THE_KEY = {110, 111, 112, 113, 190, 199, 311}
 _LINKS = {"driving": "drive", "walking": "walk", "bicycling": "bike", "transit": "bus"}
 _SITE = "https://apis.map.qq.com/uri/v1"
 _MOST_STEPS = 12
+
+
+def clean_arguments(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments with the latitude first, as a record's position has it last."""
+    cleaned = CATALOGUE.cleaned(PROVIDER, tool, arguments)
+    for name in ("location", *_ENDS):
+        if point := parse_lnglat(str(cleaned.get(name))):
+            cleaned[name] = f"{point[1]:.6f},{point[0]:.6f}"
+    return cleaned
 
 
 def clean_reply(reply: dict[str, Any]) -> dict[str, Any]:
@@ -91,6 +100,15 @@ class TencentService:
         """Return what plans a way."""
         policy = ",".join(_POLICIES[road] for road in avoid if road in _POLICIES)
         return _TOOLS[mode], {"from": _latlng(start), "to": _latlng(end), "policy": policy}
+
+    def asked_way(
+        self, tool: str, arguments: Mapping[str, Any]
+    ) -> tuple[TravelMode, list[Location]] | None:
+        """Return the mode and the ends of a call for a way."""
+        mode = next((mode for mode, name in _TOOLS.items() if name == tool), None)
+        points = [parse_lnglat(str(arguments.get(end))) for end in _ENDS]
+        ends = [Location(lng=at[0], lat=at[1], crs="GCJ-02") for at in points if at]
+        return (mode, ends) if mode else None
 
     def places(self, reply: Mapping[str, Any]) -> list[Place]:
         """Return the places of a reply."""
