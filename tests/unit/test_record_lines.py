@@ -5,13 +5,20 @@ from typing import Any
 import pytest
 
 from agent.assistants.common.judge import evidence_of
-from agent.assistants.common.shown_records import distinct_places, listed, numbered, with_nearest
+from agent.assistants.common.shown_records import (
+    distinct_places,
+    listed,
+    numbered,
+    readable,
+    with_nearest,
+)
 from agent.evidence.geo import distance_text, duration_text
 from agent.evidence.language import days_named
 from agent.evidence.mentions import mentioned
 from agent.evidence.records import (
     china_time,
     cost_text,
+    distance_texts,
     hours_text,
     kind_text,
     place_facts,
@@ -21,8 +28,10 @@ from agent.evidence.records import (
     weather_texts,
     with_days_asked,
 )
-from agent.evidence.types import Place, PlaceVerdict, Source, Weather, WeatherDay
+from agent.evidence.types import Anchor, Distance, Place, PlaceVerdict, Source, Weather, WeatherDay
+from agent.export.geojson import feature_collection
 from agent.export.markdown import place_table
+from agent.export.svg_map import anchor_of
 from agent.texts import Language
 from tests.support.rows import by_examples
 from tests.unit import export_samples
@@ -94,6 +103,30 @@ def found(id: str, keyword: str, lng: float) -> Place:
         "source": id,
     }
     return Place(**{**place(), "id": f"amap:{id}", "name": id, **at, "distance_from": "西湖"})
+
+
+async def test_who_reads_no_chinese_is_told_in_latin_letters_from_where_a_place_is_how_far() -> (
+    None
+):
+    near = place()
+    near["distance_m"], near["distance_from"] = 81, "王府井"
+    near["further"] = [Distance(origin="西安", metres=900)]
+    (chinese,) = await listed([near], [], near["name"], "zh", first=[])
+    (english,) = await listed([near], [], near["name"], "en", first=[])
+    assert distance_texts(chinese, "zh") == ["距王府井 81 m", "距西安 900 m"]
+    assert distance_texts(english, "en") == ["81 m from Wangfujing", "900 m from Xi'an"]
+    assert "Wangfujing" in distance_texts(english, "de")[0]
+    assert distance_texts(english, "zh") == distance_texts(chinese, "zh")
+    centre = Anchor(name="王府井", wgs84={"lng": 116.4, "lat": 39.9}, district="东城区")
+    named = await readable(centre, "en")
+    assert named is not None
+    assert (named["name_en"], named["district_en"]) == ("Wangfujing", "Dongcheng District")
+    assert await readable(centre, "zh") == centre
+    collection = feature_collection([], anchor=named)
+    for language, name in (("en", "Wangfujing"), ("zh", "王府井")):
+        pin = anchor_of(export_samples.answer(geojson=collection, language=language))
+        assert pin is not None
+        assert pin.name == name
 
 
 def test_of_two_kinds_asked_for_each_place_says_how_far_the_nearest_of_the_other_is() -> None:

@@ -62,7 +62,7 @@ def days_forecast(turn: Turn, weather: Sequence[Weather]) -> list[str]:
 
 
 async def readable(anchor: Anchor | None, language: Language) -> Anchor | None:
-    """Return the centre as the message carries it; for others than Chinese in Latin letters, too."""
+    """Return the centre as the message carries it; for who reads no Chinese by its sound, too."""
     if not anchor or is_chinese(language):
         return anchor
     names = [anchor["name"], anchor.get("district", "")]
