@@ -28,8 +28,8 @@ async def test_what_one_owner_prefers_is_not_another_s_by_command_and_by_sdk(
         told = run("set", "home_city=Oulu", "diet=vegan", key=ALICE)
         assert (told["home_city"], told["on"]) == ("Oulu", False)
         assert run("show", key=BOB)["home_city"] == ""
-        client = get_client(url=server.url, api_key=ALICE)
-        assert await client.http.get("/memory") == told
+        async with get_client(url=server.url, api_key=ALICE) as client:
+            assert await client.http.get("/memory") == told
         wrong = cli.run("memory", "set", "budget=0", "--url", server.url, TANLU_API_KEY=BOB)
         assert (wrong.returncode, "budget" in wrong.stderr) == (2, True)
         assert run("forget", key=ALICE) == {"forgotten": True}
