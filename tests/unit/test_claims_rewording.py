@@ -1,11 +1,12 @@
 """What fails is said anew: a wording adds nothing, and cites what bears it."""
 
+import re
 from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 
-from agent.evidence.claims.corrected import without_unknown
+from agent.evidence.claims.corrected import renumbered, without_unknown
 from agent.evidence.claims.judging import passages_block, statements_block
 from agent.evidence.claims.passages import KNOWN, Passage
 from agent.evidence.claims.proof import Outcome, revised
@@ -19,6 +20,7 @@ from agent.evidence.claims.rewording import (
     sound_wordings,
 )
 from agent.evidence.claims.statements import MARKED, statements
+from tests.support.page_sources import source
 from tests.support.rows import by_examples
 from tests.unit.test_claims_proof import LINES, PALACE, as_it_stands, evidence, judge
 
@@ -87,6 +89,17 @@ def test_a_cell_in_other_words_is_shown_with_its_citation_once() -> None:
     new = reworded(statements(table, MARKED)[0], "$25 [1]", PALACE, MARKED)
     assert new
     assert statements_block([new], PALACE, MARKED).splitlines()[-1] == "1a price: $25 [1]"
+
+
+def test_a_cell_in_other_words_cites_nothing_of_its_own_where_its_row_does() -> None:
+    """One row of eleven had its source twice, behind the figure that was mended."""
+    table = "| | far | price |\n|---|---|---|\n| Pro | 35 m | $9 [^w0-0] |\n"
+    cell = statements(table, MARKED)[0]
+    own, other = (reworded(cell, words, PALACE, MARKED) for words in ("25 m [1]", "25 m [2]"))
+    assert own
+    assert other
+    assert (own.text, own.cited) == ("25 m", ("w0-0",))
+    assert other.text == "25 m[^w1-0]"
 
 
 def test_a_writer_is_told_what_a_sum_gives_and_may_say_it() -> None:
@@ -173,6 +186,71 @@ def test_another_source_stands_behind_the_words_that_a_right_one_does_not_bear(
     text: str, cite: str, shown: str
 ) -> None:
     assert as_it_stands(text, [Outcome("supported", cite=tuple(cite.split()))]) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "named", "cite"),
+    [
+        ("A opens[^w0-0][^w1-0].", ["1.1", "2.1", "3.1"], None),
+        ("A opens[^w0-0].", ["1.1", "2.1", "3.1"], ("w0-0", "w1-0")),
+        ("A opens[^w0-0] and B, too[^w1-0].", ["1.1", "3.1"], ("w0-0", "w1-0", "w2-0")),
+        ("A opens[^w0-0][^w1-0].", ["3.1"], ("w2-0",)),
+    ],
+)
+def test_no_more_than_two_marks_stand_behind_a_sentence_by_code(
+    text: str, named: list[str], cite: tuple[str, ...] | None
+) -> None:
+    pages = evidence(w0_0="A opens.", w1_0="B opens.", w2_0="All of them open.")
+    assert judge(text, pages, v="s", p=named)[1].cite == cite
+
+
+@pytest.mark.parametrize(
+    ("text", "gone", "left"),
+    [
+        (
+            "It is big. It is old. It is red.\nIt is ours.",
+            "It is red.",
+            "It is big. It is old.\nIt is ours.",
+        ),
+        (
+            "It is big. It is old. It is red.\nIt is ours.",
+            "It is old.It is red.",
+            "It is big.\nIt is ours.",
+        ),
+        (
+            "It is big. It is old. It is red.\nIt is ours.",
+            "It is big.It is old.",
+            "It is red.\nIt is ours.",
+        ),
+        (
+            "It is big. It is old. It is red.\nIt is ours.",
+            "It is old.",
+            "It is big. It is red.\nIt is ours.",
+        ),
+        ("- It is big. It is old.\n- It is red.", "It is old.", "- It is big.\n- It is red."),
+        (
+            "It is big. It is old. It is red.\nIt is ours.",
+            "It is big.It is old.It is red.",
+            "It is ours.",
+        ),
+    ],
+)
+def test_what_is_left_out_leaves_no_blank_at_the_end_of_its_line(
+    text: str, gone: str, left: str
+) -> None:
+    outcomes = [
+        Outcome("missing", revised="") if one.plain in gone else Outcome("supported")
+        for one in statements(text, MARKED)
+    ]
+    assert as_it_stands(text, outcomes) == left
+
+
+def test_numbers_that_stand_side_by_side_ascend() -> None:
+    used = [source(f"w0-{n}", f"https://{n}.example") for n in range(3)]
+    text = "A[1](https://0.example). B[3](https://2.example)[2](https://1.example)."
+    text += " C[2](https://1.example)[1](https://0.example)[3](https://2.example)."
+    shown = re.sub(r"\(.*?\)", "", renumbered(text, used)[0])
+    assert shown == "A[1]. B[2][3]. C[1][2][3]."
 
 
 def test_a_judge_sees_where_rows_of_a_file_are_left_out() -> None:

@@ -183,7 +183,7 @@ def test_a_place_has_the_number_that_the_answers_own_list_gives_it(sign: str) ->
     shown = [
         line.rsplit(" | ", 1)[-1] for line in shown_lines(previous, {}, "zh", 2000).splitlines()
     ]
-    assert shown[-3:] == ["no. 1", "no. 3", "pin 1"]
+    assert shown[-3:] == ["no. 1", "no. 3", "map pin 1"]
 
 
 def test_of_two_lists_the_number_of_a_place_stands_with_what_its_list_is_of() -> None:
@@ -199,7 +199,22 @@ def test_a_place_that_the_answer_did_not_name_has_its_pin_and_no_place_in_its_li
     unnamed = Place(**{**shop("丙店", 9), "mentioned": False})
     previous = turn_of([shop("甲店", 1), unnamed], [], None)
     shown = shown_lines(previous, {}, "zh", 2000).splitlines()
-    assert [line.rsplit(" | ", 1)[-1] for line in shown[-2:]] == ["no. 1", "pin 9"]
+    assert [line.rsplit(" | ", 1)[-1] for line in shown[-2:]] == ["no. 1", "map pin 9"]
+
+
+def test_a_place_that_a_planned_day_only_mentions_is_none_of_its_stops() -> None:
+    """The museum to go on to was "no. 4" of a day of three."""
+    places = [shop("甲店", 1), shop("乙店", 2), shop("丙店", 3)]
+    stops = [{"place": "amap:乙店"}, {"meal": "lunch"}, {"place": "amap:甲店"}]
+    stops = [{"name": "", "begins": "13:00", "ends": "14:00", **stop} for stop in stops]
+    answer = told("先乙店，再甲店，之后可去丙店。", places)
+    answer["messages"][1].additional_kwargs["outing"] = {
+        "day": "2026-11-29", "begins": "13:00", "stops": stops, "left_out": [],
+        "wish": {}, "ends": "15:00", "url": "",
+    }  # fmt: skip
+    lines = shown_lines(previous_of(answer), {}, "zh", 2000).splitlines()[-3:]
+    numbers = {line.split("] ")[1][:2]: line.rsplit(" | ", 1)[-1] for line in lines}
+    assert numbers == {"乙店": "no. 1", "甲店": "no. 2", "丙店": "map pin 3"}
 
 
 def test_a_turn_that_shows_nothing_ages_no_other() -> None:

@@ -95,6 +95,11 @@ def list_numbers(places: Sequence[Place], text: str) -> dict[str, tuple[int, str
     return {id: (no, head if len(heads) > 1 else "") for id, (no, head) in found.items()}
 
 
+def stop_numbers(stops: Iterable[str]) -> dict[str, tuple[int, str]]:
+    """Return the numbers of a planned day's stops: what its text only names is none of them."""
+    return {id: (number, "") for number, id in enumerate(stops, 1)}
+
+
 def _longest_first(names: Iterable[str]) -> list[str]:
     return sorted((name for name in names if name), key=lambda name: (-len(name), name))
 

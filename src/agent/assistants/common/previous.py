@@ -15,7 +15,7 @@ from agent.core.strings import cut_to_shares, cut_to_tokens, estimated_tokens, j
 from agent.evidence.citations import MARKER
 from agent.evidence.claims.passages import with_heads
 from agent.evidence.figures import figures
-from agent.evidence.mentions import in_list_order, list_numbers, source_ids
+from agent.evidence.mentions import in_list_order, list_numbers, source_ids, stop_numbers
 from agent.evidence.numbering import carry_over, source_key
 from agent.evidence.outing.text import day_lines
 from agent.evidence.queries import clean_text
@@ -119,9 +119,10 @@ def shown_lines(
             source = again.get(shown["id"]) or (place["source"] if place else "")
             new = shown["id"] not in told and not (brief and at)
             facts = place_facts(place, language) if place and new else shown["name"]
-            number = f"no. {no}" if no else f"pin {shown['number']}"
+            number = f"no. {no}" if no else f"map pin {shown['number']}"
             number += f" ({shown['heading']})" if "heading" in shown else ""
-            lines.append(f"{f'[^{source}] ' if source else ''}{facts} | {number}")
+            number = f" | {number}" if no or shown["number"] else ""
+            lines.append(f"{f'[^{source}] ' if source else ''}{facts}{number}")
             told.add(shown["id"])
         if lines:
             parts.append("\n".join([f"“{turn['question']}”:" if turn["question"] else "", *lines]))
@@ -577,7 +578,8 @@ def _with_answer(earlier: Previous, answer: AIMessage, question: str) -> Previou
     except ValidationError:
         return earlier
     places = in_list_order(shown, str(answer.text))
-    numbers = list_numbers(places, str(answer.text))
+    stops = [stop["place"] for stop in outing["stops"] if "place" in stop] if outing else []
+    numbers = stop_numbers(stops) or list_numbers(places, str(answer.text))
     # Its ids are of its own turn: the same one is another source's in the next.
     own = _renamed(sources, places, [], {s["id"]: s["id"] for s in sources}, prefix="m0")
     knowledge = Knowledge(own["sources"], [], own["places"], [], listed=numbers, earlier=earlier)

@@ -1,13 +1,13 @@
 """Decide which sources a statement is to cite."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from agent.evidence.claims.passages import Evidence, Passage
 from agent.evidence.claims.statements import Statement
 from agent.evidence.figures import figures, same
 
-MOST_ADDED = 2
-"""Sources that code cites beside a statement's own: a judge names first what decides."""
+MOST_BEHIND = 2
+"""Sources up to which code adds to those behind a statement: a judge names first what decides."""
 
 
 def cite_of(
@@ -21,11 +21,25 @@ def cite_of(
     named = sources_named(passages, evidence)
     if not statement.citations or not named or set(named) <= set(statement.cited):
         return None
-    added = [name for name in named if name not in statement.cited][:MOST_ADDED]
+    added = [name for name in named if name not in statement.cited][:MOST_BEHIND]
     keep = statement.cited
-    if not set(named) & set(keep):
+    is_borne = not set(named).isdisjoint(keep)
+    if not is_borne:
         keep = tuple(name for name in keep if _lends(name, statement, added, evidence))
-    return (*keep, *added)
+    # What nothing cited bears cites one that does.
+    room = max(not is_borne, MOST_BEHIND - _behind(statement, keep))
+    return (*keep, *added[:room]) if room else None
+
+
+def _behind(statement: Statement, keep: Container[str]) -> int:
+    """Return how many of the citations stand at the end of a statement, side by side."""
+    count, begins = 0, None
+    for citation in reversed(statement.citations):
+        if begins not in (None, citation.end):
+            break
+        count += any(name in keep for name in citation.ids)
+        begins = citation.start
+    return count
 
 
 def _lends(name: str, statement: Statement, others: Sequence[str], evidence: Evidence) -> bool:

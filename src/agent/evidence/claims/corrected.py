@@ -73,15 +73,21 @@ def corrected(
 
 
 def left_out(text: str, statement: Statement, at: int = 0) -> tuple[int, int]:
-    """Return what goes with a statement that is left out: its line where it stood alone on it."""
+    """Return what goes with a statement that is left out: its line where it stood alone on it.
+
+    Else the blank before it, behind which a line would end; at a line's begin the one after it.
+    `at` is where the text ends that was read before.
+    """
     begin, end = statement.line, text.find("\n", statement.end) + 1 or len(text)
     alone = not _before(text, statement).strip()
     if alone and at <= begin and not text[statement.end : end].strip():
         return begin, end
-    after = statement.end
-    while after < len(text) and text[after] == " ":
+    start, after = statement.start, statement.end
+    while at < start and text[start - 1] == " " and not alone:
+        start -= 1
+    while after < len(text) and text[after] == " " and start == statement.start:
         after += 1
-    return statement.start, after
+    return start, after
 
 
 def _lines_left_out(
@@ -271,7 +277,10 @@ def with_words_for_signs(text: str, meanings: Mapping[str, str]) -> str:
 
 
 def renumbered(text: str, used: Sequence[Source]) -> tuple[str, list[Source]]:
-    """Return a text with its links numbered by first use, and the sources it still cites."""
+    """Return a text with its links numbered by first use, and the sources it still cites.
+
+    Links that stand side by side stand in the order of their numbers.
+    """
     order: dict[int, int] = {}
 
     def number(match: re.Match[str]) -> str:
@@ -281,8 +290,24 @@ def renumbered(text: str, used: Sequence[Source]) -> tuple[str, list[Source]]:
         link = f"({match[2]})" if match[2] else ""
         return f"[{order.setdefault(old, len(order) + 1)}]{link}"
 
-    text = CITATION.sub(number, text)
+    text = _ascending(CITATION.sub(number, text))
     return text, [Source(**{**used[old - 1], "number": new}) for old, new in order.items()]
+
+
+def _ascending(text: str) -> str:
+    """Return a text whose citations that stand side by side ascend."""
+    runs = list[list[re.Match[str]]]()
+    for match in CITATION.finditer(text):
+        if runs and runs[-1][-1].end() == match.start():
+            runs[-1].append(match)
+        else:
+            runs.append([match])
+    pieces, at = list[str](), 0
+    for run in runs:
+        in_order = sorted(run, key=lambda match: int(match[1]))
+        pieces += [text[at : run[0].start()], *(match[0] for match in in_order)]
+        at = run[-1].end()
+    return "".join([*pieces, text[at:]])
 
 
 def counts(outcomes: Iterable[Outcome]) -> dict[str, int]:

@@ -8,7 +8,7 @@ from itertools import product
 from typing import Literal
 
 from agent.core.strings import letters_of, split_at
-from agent.evidence.claims.citing import MOST_ADDED, cite_of, sources_named
+from agent.evidence.claims.citing import MOST_BEHIND, cite_of, sources_named
 from agent.evidence.claims.formulas import (
     day_of,
     days_in,
@@ -244,9 +244,9 @@ def _with_sources(
     for one, outcome in zip(statements, outcomes, strict=True):
         if outcome.verdict == "supported" and one.kind != "cell" and one.block not in cited:
             names = sources_named(outcome.passages, evidence)
-            if len(names) > MOST_ADDED and shown.issuperset(names):
+            if len(names) > MOST_BEHIND and shown.issuperset(names):
                 names = ()
-            outcome = replace(outcome, cite=names[:MOST_ADDED] or None)
+            outcome = replace(outcome, cite=names[:MOST_BEHIND] or None)
         found.append(outcome)
     return found
 

@@ -100,6 +100,9 @@ def reworded(
     [*found] = Splitter(notation).split(wording)
     cited = tuple(dict.fromkeys(name for one in found for name in one.cited))
     names: Sequence[str] = ()
+    if statement.kind == "cell" and not statement.citations and {*cited} <= {*statement.cited}:
+        # Its row cites what the wording does, in another cell.
+        wording = notation.pattern.sub("", wording).rstrip()
     if not cited and statement.citations and not cites_told:
         names = statement.cited[:1]
     elif notation.pattern.sub("", statement.text).strip()[-1:] == statement.text[-1:]:
