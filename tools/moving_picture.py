@@ -36,7 +36,7 @@ TOTAL_MS = 14_000
 """A run that took longer is played faster, except where the reader should look."""
 _START_SECONDS = 120
 _RUN_SECONDS = 120
-_QUALITY = 45
+_QUALITY = 32
 
 Frame = tuple[Image.Image, int]
 """A picture, and the milliseconds it is shown."""
