@@ -1,7 +1,8 @@
 """Fetch what a task needs before a model is asked: what the plans of all map servers share."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
 from agent.core.errors import AgentError, BudgetExceeded, ProviderError, ProviderRefused
 from agent.core.faults import contained
@@ -107,6 +108,22 @@ class Prefetch:
         message = say(f"map.no_timetables.{mode}", language, map=name)
         self._remark("map_no_timetables", message)
         return mode
+
+    async def _near_or_wider(
+        self, bounds: tuple[int, int], search: Callable[[], Awaitable[list[list[dict[str, Any]]]]]
+    ) -> list[list[dict[str, Any]]]:
+        """Return what searches find within the radius asked for; where that is little, further."""
+        result, (least, most) = self._result, bounds
+        result.radius_m = min(max(self._task.get("radius_m") or DEFAULT_RADIUS_M, least), most)
+        found, radius = await search(), result.radius_m
+        if sum(map(len, found)) >= FEW or radius >= most:
+            return found
+        result.radius_m = min(int(radius * WIDER), most)
+        wider = await search()
+        if sum(map(len, wider)) <= sum(map(len, found)):
+            return found
+        self._widened_from = radius
+        return wider
 
     def _refused(self, reason: str, code: str) -> ProviderRefused:
         return ProviderRefused(self._records.provider, reason, code=code)

@@ -18,10 +18,7 @@ from agent.mcp.amap.install import PROVIDER
 from agent.mcp.amap.records import AmapReader, PlaceHits, hit_of, interleaved, location_of
 from agent.mcp.amap.tools import RADIUS_M, ROUTE_TOOLS
 from agent.mcp.prefetch import (
-    DEFAULT_RADIUS_M,
-    FEW,
     WALKABLE_M,
-    WIDER,
     Prefetch,
     means_here,
     one_line_of,
@@ -213,19 +210,9 @@ class AmapPrefetch(Prefetch):
 
     async def _nearby(self) -> None:
         anchor = await self._centre()
-        result = self._result
         self._records.set_centre(anchor.name, anchor.location, anchor.district)
-        radius = self._task.get("radius_m") or DEFAULT_RADIUS_M
-        result.radius_m = min(max(radius, RADIUS_M[0]), RADIUS_M[1])
         words = self._keywords() or [""]
-        searches = await self._around(anchor, words)
-        if sum(map(len, searches)) < FEW and result.radius_m < RADIUS_M[1]:
-            radius = result.radius_m
-            result.radius_m = min(int(radius * WIDER), RADIUS_M[1])
-            wider = await self._around(anchor, words)
-            if sum(map(len, wider)) > sum(map(len, searches)):
-                self._widened_from = radius
-            searches = wider if any(wider) else searches
+        searches = await self._near_or_wider(RADIUS_M, lambda: self._around(anchor, words))
         await self._look_up(searches, words)
 
     async def _located(self, place: str, city: str | None, *, wide: bool = False) -> ResolvedPlace:

@@ -13,10 +13,7 @@ from agent.evidence.types import Location, MapTask, Place, TravelMode
 from agent.mcp.osm.records import OsmReader, location_of, name_of
 from agent.mcp.osm.tools import MODES, PROVIDER
 from agent.mcp.prefetch import (
-    DEFAULT_RADIUS_M,
-    FEW,
     WALKABLE_M,
-    WIDER,
     Prefetch,
     means_here,
     one_line_of,
@@ -61,27 +58,17 @@ class OsmPrefetch(Prefetch):
         """Search within a city or a district, else around the spot."""
         if _is_wide(spot.row):
             return await self._within(spot)
-        result = self._result
         self._records.set_centre(spot.name, spot.location, text_or_none(spot.row.get("district")))
-        radius = self._task.get("radius_m") or DEFAULT_RADIUS_M
-        result.radius_m = min(max(radius, _RADIUS_M[0]), _RADIUS_M[1])
-        rows = await self._searched(spot)
-        if len(rows) < FEW and result.radius_m < _RADIUS_M[1]:
-            near = result.radius_m
-            result.radius_m = min(int(near * WIDER), _RADIUS_M[1])
-            wider = await self._searched(spot)
-            if len(wider) > len(rows):
-                self._widened_from = near
-                rows = wider
+        [rows] = await self._near_or_wider(_RADIUS_M, lambda: self._searched(spot))
         return self._enter(rows)
 
-    async def _searched(self, spot: OsmSpot) -> list[dict[str, Any]]:
+    async def _searched(self, spot: OsmSpot) -> list[list[dict[str, Any]]]:
         result = self._result
         where = {"location": spot.text, "radius_m": result.radius_m}
         reply = await self._call("osm_nearby", {"kinds": self._kinds(), **where})
         rows = [row for row in objects(reply.get("places")) if row.get("id") != spot.row.get("id")]
         self._note_kinds(rows, spot.name, result.radius_m)
-        return rows
+        return [rows]
 
     async def _area(self) -> None:
         await self._search(await self._located(self._place or self._city, self._city))
