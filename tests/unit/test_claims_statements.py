@@ -82,6 +82,22 @@ def test_an_item_is_told_what_its_list_stands_below_and_not_the_item_before() ->
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("above", "context"),
+    [
+        ("The best walk leads over the causeway: 550 m.", "Lake"),
+        ("月曜に開いている博物館は見つかりません。", "Lake"),
+        ("Also open on Sunday:", "Lake / Also open on Sunday:"),
+        ("还可以去的", "Lake / 还可以去的"),
+    ],
+)
+def test_a_whole_sentence_above_a_list_does_not_tell_what_its_items_are(
+    above: str, context: str
+) -> None:
+    text = f"## Lake\n\n{above}\n\n- **Bridge**: free\n- **Isle**: 55 yuan"
+    assert {one.context for one in statements(text, MARKED) if one.kind == "item"} == {context}
+
+
 def test_what_follows_a_list_or_a_table_is_not_said_in_its_words() -> None:
     text = (
         "## Visit\n\n**Lunch**\n\n- Noodles.\n\n- Tea at 30 yuan.\n\nIt opens at nine.\n\n" + TABLE

@@ -151,6 +151,25 @@ def test_a_judge_reads_of_a_place_what_is_near_to_it_as_its_writer_did() -> None
     assert "距a1-0 961 m" in known.passages[0].text
 
 
+def test_one_page_that_two_searches_found_has_one_number_before_a_judge() -> None:
+    """What the second search told of it stood under a number that no statement cited."""
+    turn = {"question": "q", "today": "2026-11-29", "language": "en"}
+    state: Any = {"turn": turn}
+    sources = {
+        id: Source(id=id, kind="page", title="", url=f"https://{url}", provider="x", quotes=[said])
+        for id, url, said in (
+            ("w0-0", "a.example/", "One."), ("w0-1", "b.example/", "Two."),
+            ("w1-0", "a.example", "Three."),
+        )
+    }  # fmt: skip
+    known = evidence_of(state, sources, {}, [])
+    told = [(passage.name, passage.source, passage.text) for passage in known.passages]
+    assert told == [
+        ("1.1", "w0-0", "One."), ("1.2", "w1-0", "Three."), ("2.1", "w0-1", "Two."),
+    ]  # fmt: skip
+    assert known.by_name["1.2"] is known.passages[1]
+
+
 def test_a_place_that_no_word_found_is_of_the_kind_that_its_search_was_for() -> None:
     """Only a map's first hits name its words: three searches for restaurants were three kinds."""
     first, second = found("a0-0", "餐厅", 120.15), found("a0-1", "餐厅", 120.151)

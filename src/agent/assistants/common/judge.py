@@ -21,6 +21,7 @@ from agent.evidence.claims.rewording import (
 )
 from agent.evidence.claims.statements import Notation, Statement
 from agent.evidence.constraints import judged as with_verdicts
+from agent.evidence.numbering import source_key
 from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.evidence.types import Place, Route, Source, Weather
 from agent.models.catalogue import DEFAULT_THINKING
@@ -144,6 +145,7 @@ def evidence_of(
             if name in by_record
             else _words_of(name, source, texts),
             by_source.get(name),
+            source_key(source) if source["kind"] == "page" else "",
         )
         for name, source in sources.items()
     }

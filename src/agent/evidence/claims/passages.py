@@ -3,6 +3,7 @@
 import math
 import re
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
@@ -152,10 +153,14 @@ def _keys(figure: Figure) -> list[object]:
 
 @dataclass(frozen=True)
 class Record:
-    """What one source says, in texts; `place` is set for the record of a place, which is one."""
+    """What one source says, in texts; `place` is set for the record of a place, which is one.
+
+    Sources of one `page`, which two searches found, share a number.
+    """
 
     texts: Sequence[str]
     place: Place | None = None
+    page: str = ""
 
 
 @dataclass
@@ -177,18 +182,20 @@ class Evidence:
 
     def __post_init__(self) -> None:
         """Cut all texts into passages."""
-        self.numbers = {KNOWN: 0, **{name: n for n, name in enumerate(self.records, 1)}}
-        self.passages = []
-        for name, texts in {
-            KNOWN: self.known,
-            **{n: r.texts for n, r in self.records.items()},
-        }.items():
+        keys = dict.fromkeys(record.page or name for name, record in self.records.items())
+        order = {key: number for number, key in enumerate(keys, 1)}
+        numbers = {name: order[record.page or name] for name, record in self.records.items()}
+        self.numbers = {KNOWN: 0, **dict(sorted(numbers.items(), key=itemgetter(1)))}
+        self.passages, counts = [], Counter[int]()
+        for name, number in self.numbers.items():
+            texts = self.records[name].texts if name in self.records else self.known
             whole = name in self.records and self.records[name].place is not None
             # What else is known of a place, its ways to others above all, stands apart.
             pieces = [*texts[:1], *packed(texts[1:])] if whole else packed(texts)
-            for n, piece in enumerate(filter(str.strip, pieces), 1):
+            for piece in filter(str.strip, pieces):
+                counts[number] += 1
                 text = " ".join(MARKER.sub("", piece).split())
-                self.passages.append(Passage(f"{self.numbers[name]}.{n}", name, text))
+                self.passages.append(Passage(f"{number}.{counts[number]}", name, text))
         self.by_name = {passage.name: passage for passage in self.passages}
 
     @lazy_property

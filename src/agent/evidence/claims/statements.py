@@ -136,6 +136,7 @@ _BOLD_LINE = re.compile(r"\s*\*\*([^*]{1,80}?)(?<![.。!！?？])\*\*[:：]?\s*"
 _RUN_IN = re.compile(r"\*\*[^*\d]{1,40}\*\*")
 """A head at the begin of a paragraph: it says nothing by itself."""
 _SIGNS = re.compile(r"\s?[†‡]|\*\*|`")
+_WHOLE = re.compile(r"[.。！!?？][”」』）)\"’]*$")
 _A_NAME = 24
 """Characters of a row's label that is no more than one."""
 _CONTEXT, _MOST_CELLS, _MOST_INHERITED = 160, 40, 4
@@ -203,9 +204,12 @@ class Splitter:
         self._heading, self._before = self._section, ""
 
     def _begin_item(self, depth: int) -> None:
-        """Take up the words that an item stands below; the item before it is none of them."""
+        """Take up the words that an item stands below; the item before it is none of them.
+
+        A whole sentence above a list tells of something else than what its items name.
+        """
         if not self._is_list:
-            self._above = [(-1, self._before)]
+            self._above = [(-1, "" if _WHOLE.search(self._before) else self._before)]
         elif depth > self._depth:
             self._above.append((self._depth, self._before))
         while self._above[-1][0] >= depth:
