@@ -228,4 +228,6 @@ async def test_the_server_offers_the_days_files_of_an_answer_that_has_one(monkey
     assert "BEGIN:VEVENT" in reply.text
     drawn = await get(monkeypatch, "outing.svg", Threads(values))
     assert drawn.headers["content-disposition"].startswith("attachment")
+    printed = await get(monkeypatch, "outing.pdf", Threads(values))
+    assert len(pypdf.PdfReader(io.BytesIO(printed.content)).pages) == 1
     assert (await get(monkeypatch, "outing.ics")).status_code == 404

@@ -68,12 +68,12 @@ def _word(answer: FinishedAnswer) -> bytes:
     return word_document(answer)
 
 
-def _pdf(answer: FinishedAnswer) -> bytes:
+def _pdf(answer: FinishedAnswer, *, pocket: bool = False) -> bytes:
     try:
-        from agent.export.pdf import pdf_document
+        from agent.export.pdf import pdf_document, pocket_document
     except ImportError:
         raise NoAnswer(501, "PDF needs the extra tanlu[pdf] on the server") from None
-    return pdf_document(answer)
+    return pocket_document(answer) if pocket else pdf_document(answer)
 
 
 _WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
@@ -85,6 +85,7 @@ EXPORTS: Final[Mapping[str, _Format]] = {
     ),
     "outing.ics": _Format(calendar, "text/calendar; charset=utf-8"),
     "outing.svg": _Format(pocket_map, "image/svg+xml"),
+    "outing.pdf": _Format(partial(_pdf, pocket=True), "application/pdf"),
     "report.pdf": _Format(_pdf, "application/pdf"),
     "answer.md": _Format(markdown_document, "text/markdown; charset=utf-8"),
     "answer.docx": _Format(_word, _WORD),

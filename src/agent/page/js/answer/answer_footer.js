@@ -16,7 +16,7 @@ const OF_SOURCES = new Set(["bibtex", "ris"]);
 const FILES = /** @type {const} */ ([
   ["pdf", "report.pdf"], ["docx", "answer.docx"], ["markdown", "answer.md"], ["html", "report.html"],
   ["bibtex", "sources.bib"], ["ris", "sources.ris"],
-  ["geojson", "places.geojson"], ["gpx", "places.gpx"], ["ics", "outing.ics"], ["pocket", "outing.svg"],
+  ["geojson", "places.geojson"], ["gpx", "places.gpx"], ["ics", "outing.ics"], ["pocket", "outing.pdf"],
 ]);
 
 /**
