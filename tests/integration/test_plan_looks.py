@@ -73,6 +73,24 @@ async def test_what_was_read_can_be_read_again_in_other_words(lab: PlanLab) -> N
     assert lab.world.asked("tavily") - asked == 1
 
 
+async def test_what_two_looks_bring_stands_once_in_the_prompt(lab: PlanLab) -> None:
+    looks = [{"tool": "read_again", "argument": words} for words in ("同比下降", "成本下降")]
+
+    def twice(turn: ModelTurn) -> ModelReply:
+        return ModelReply(
+            json={"edits": [], "looks": looks if not block(turn.user, "looked_up") else []}
+        )
+
+    lab.world.gemini.llm = llm = Planner("成本", dossier=writes, claim_check=accuses, revise=twice)
+    await lab.ask()
+    first, then = llm.asked("revise")
+    found = [line for line in lines(then.user, "looked_up") if line.startswith("[^w")]
+    assert len(found) == len({*found}) > 0
+    again = [line for line in found if line.partition(": ")[2] in block(then.user, "sources")]
+    assert not again
+    assert block(first.user, "sources") != block(then.user, "sources")
+
+
 async def test_under_own_documents_alone_a_revision_searches_nothing_outside(lab: PlanLab) -> None:
     llm = plays(lab, Looking("search", "钠离子电池 价格"))
     state = await lab.ask(sources="own")

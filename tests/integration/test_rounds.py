@@ -15,7 +15,7 @@ from agent.sample.model.text import block, lines
 from agent.texts import say
 from tests.support.deep_lab import ZH, DeepLab, Researcher, deep_laboratory
 from tests.support.lab import answer_of, told
-from tests.support.long_lab import Rule, says_json
+from tests.support.long_lab import Rule, Web, says_json
 
 RIGHT, WRONG, MENDED = "成本为40美元/千瓦时", "成本降到999美元", "成本在第2页为42美元/千瓦时"
 DRAFT = f"# 报告\n\n{RIGHT}[^t0-0]。{WRONG}[^t0-1]。"
@@ -153,7 +153,8 @@ async def test_what_fails_is_mended_once_and_only_what_is_new_is_judged_again() 
     assert shown in block(asked.user, "draft")
     failed = block(asked.user, "failed")
     assert failed.startswith("2: missing: 999美元")
-    assert with_ids(asked, "[^t0-1] ") in failed
+    assert with_ids(asked, "see [^t0-1]") in failed
+    assert with_ids(asked, "[^t0-1] ") in block(asked.user, "sources")
     assert sum(line.split(" ", 1)[1].startswith(RIGHT) for line in seen) == 1
     assert sum(line.split(" ", 1)[1].startswith(MENDED) for line in seen) == 1
     assert told(state)["checks"]["revision"] == {
@@ -244,6 +245,31 @@ async def test_draft_and_revision_begin_alike_and_the_revision_stays_small() -> 
     assert len(list(groupby(ids))) == len(set(ids)) > 1, "a page's passages stand together"
     size = len(re.findall("[\u3000-\u9fff\uff00-\uffef]", revision.user)) / 1.5
     assert size < 20_000
+
+
+async def test_review_and_revision_see_all_that_the_text_cites_where_there_is_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    steps = [f"Step {n}: copy the rows of table {n} before anything of it is dropped, then check."
+             for n in range(30)]  # fmt: skip
+    quote = " ".join(steps)
+    web = Web(lambda title, number: f"{title}的第{number}页。成本为{40 + number}美元。{quote}")
+    given: dict[str, Rule] = {"deep_report": writes(DRAFT), "claim_check": judges}
+    seen, read = list[str](), list[str]()
+    for room in (rounds._ROOM, 3000):
+        monkeypatch.setattr(rounds, "_ROOM", room)
+        async with deep_laboratory(Researcher("成本", **given), web=web) as lab:
+            await lab.ask(ZH)
+            [review], [mended] = lab.llm.asked(REVIEW), lab.llm.asked(PHASE)
+        read.append(block(review.user, "sources"))
+        told = block(mended.user, "sources")
+        seen.append(told)
+        assert with_ids(mended, "[^t0-1] ") in told, "what bears on a fault is there in any case"
+        shown = told.splitlines()
+        assert len(shown) == len({*shown}), "no passage stands there twice"
+    for whole in (seen[0], read[0]):
+        assert all(whole.count(step) >= 2 for step in steps), "of both pages that are cited"
+    assert 0 < len(seen[1]) < len(seen[0])
 
 
 async def test_what_is_done_is_said_again_as_long_as_it_lasts(

@@ -414,6 +414,17 @@ def test_a_figure_that_is_no_part_of_a_right_sum_is_not_carried_by_it() -> None:
 
 
 @by_examples
+def test_of_several_sums_each_is_proven_or_refuted_by_itself(
+    told: str, calc: str, verdict: str, wrong: str
+) -> None:
+    known = evidence(
+        w0_0="15 years: 148,000 31,000 0.94 420,000 512,000 84,000 60,000 120,000 1.62 2.9",
+    )
+    _, outcome = judge(f"It costs {told} [^w0-0].", known, v="c", p=["1.1"], calc=calc)
+    assert (outcome.verdict, " ".join(outcome.spans)) == (verdict, wrong)
+
+
+@by_examples
 def test_only_a_figure_in_the_place_of_a_result_is_a_wrong_result(
     text: str, calc: str, wrong: str
 ) -> None:

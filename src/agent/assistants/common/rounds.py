@@ -8,10 +8,11 @@ judged again; what fails after all this is marked.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
+from itertools import accumulate, chain
 from typing import Protocol, Self, TypeVar
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
@@ -23,7 +24,7 @@ from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.draft import Draft
 from agent.core.errors import AgentError, ConfigurationError
 from agent.core.patterns import Linear
-from agent.core.processor import compute
+from agent.core.processor import compute, lazy_property
 from agent.core.progress import SECONDS_BETWEEN_SIGNS, Emit, ProgressEvent, event
 from agent.core.strings import cut_to_tokens, estimated_tokens
 from agent.evidence.citations import NOT_FOUND, cited_ids, ids_in, inert
@@ -40,8 +41,10 @@ from agent.evidence.claims.revision import (
     numbered_draft,
     passage_line,
 )
+from agent.evidence.claims.rewording import passages_of
 from agent.evidence.claims.statements import Statement
 from agent.evidence.figures import figures
+from agent.evidence.language import sentence_spans
 from agent.evidence.records import with_weekday
 from agent.evidence.types import Source
 from agent.prompts import Raw, render
@@ -318,8 +321,11 @@ class _Revising:
             return
         self.seen.update(wanted)
         found = await asyncio.gather(*(look(one.tool, one.argument) for one in wanted))
+        lines = self.looked.splitlines()
         for one, looked in zip(wanted, found, strict=True):
-            self.looked += f"{one.tool} {one.argument}\n{looked.text}\n"
+            lines += [f"{one.tool} {one.argument}", *looked.text.splitlines()]
+        # Two looks often bring the same passages.
+        self.looked = cut_to_tokens("\n".join(dict.fromkeys(lines)), _LOOKED_UP)
         sources = [source for looked in found for source in looked.sources]
         texts = {name: text for looked in found for name, text in looked.texts.items()}
         if sources:
@@ -331,8 +337,9 @@ class _Revising:
         is_short = estimated_tokens(asked.documents) <= _ROOM // 2
         text = numbered_draft(self.claims.text, self.claims.statements, self.claims.notation)
         tools = look.tools if look and phase == PHASE else {}
+        documents = asked.documents if is_short else _NOTHING
         values = {
-            "documents": asked.documents if is_short else _NOTHING,
+            "documents": documents,
             "today": _calendar(self.claims.statements, draft.turn["today"]),
             "question": cut_to_tokens(draft.turn["question"], _QUESTION),
             "differences": "\n".join(asked.differences),
@@ -344,36 +351,75 @@ class _Revising:
             "failed": _within(self.faults, _FAULTS) if phase == PHASE else "",
             "phase": phase,
             "lookups": "\n".join(f"{name}: {what}" for name, what in tools.items()),
-            "looked_up": cut_to_tokens(self.looked, _LOOKED_UP),
+            "looked_up": self.looked,
             "edits_so_far": sofar.model_dump_json() if self.looked else "",
         }
         language = answer_language(draft.turn)
         system = self.rounds.prompt[0]
         bare = [system, HumanMessage(render("revise", language, sources="", **values))]
-        sources = self._sources(_ROOM - prompt_tokens(bare), but_documents=is_short)
+        room = _ROOM - prompt_tokens(bare)
+        accused = self._accused if phase == PHASE else []
+        sources = self._sources(room, accused, documents)
         return [system, HumanMessage(render("revise", language, sources=sources, **values))]
 
-    def _sources(self, tokens: int, *, but_documents: bool) -> str:
-        """Return the passages nearest to what is asked, each heading its share of the room.
+    def _sources(self, room: int, accused: Sequence[Passage], elsewhere: Raw) -> str:
+        """Return as many passages as there is room for, those that bear on a fault in any case.
 
-        In the order of the sources, and each source's in its own.
+        Where they fit all of what the text cites, of own documents and of calculations: what a text
+        leaves out may share no word with a question in another language. Else first what is nearest
+        to what is asked. In the order of the sources, and each source's in its own.
         """
-        draft, asked = self.rounds.draft, self.rounds.asked
-        wanted = [draft.turn["question"], *asked.plan, *asked.differences]
-        kept: dict[str, Passage] = {}
-        for at, words in enumerate(wanted):
-            share = max(0, tokens) // (len(wanted) - at)
-            for passage in self.evidence.best(Statement(0, 0, words, words), share):
-                source = draft.sources.get(passage.source)
-                is_shown = but_documents and source and source["kind"] == "document"
-                if source is None or passage.name in kept or is_shown:
-                    continue
-                if passage.tokens + _PER_LINE > tokens:
-                    break
-                tokens -= passage.tokens + _PER_LINE
-                kept[passage.name] = passage
-        in_order = sorted(kept.values(), key=lambda each: [*map(int, each.name.split("."))])
+        sources, shown = self.rounds.draft.sources, ids_in(elsewhere)
+        cited = {name for one in self.claims.statements for name in one.exact or one.cited}
+        cited |= {name for name, source in sources.items() if source["kind"] == "document"}
+        rest = [p for p in self.evidence.passages if p.source in cited]
+        near = [p for p in self._near(room) if p.source in sources]
+        kept, left = dict.fromkeys(accused), room - _tokens(accused)
+        is_all = _tokens({*accused, *(p for p in rest if p.source not in shown)}) <= room
+        for passage in [*rest, *near] if is_all else [*near, *rest]:
+            size = _tokens([passage])
+            if passage not in kept and passage.source not in shown and size <= left:
+                left -= size
+                kept[passage] = None
+        every = [p for p in kept if p.source not in shown and not self._is_looked_up(p)]
+        in_order = sorted(every, key=lambda each: [*map(int, each.name.split("."))])
         return "\n".join(map(passage_line, in_order))
+
+    def _is_looked_up(self, passage: Passage) -> bool:
+        """Return whether a look has brought all of a passage: it is shown once."""
+        source = self.rounds.draft.sources.get(passage.source)
+        head = [source["title"], (source.get("published") or "")[:10]] if source else []
+        text = passage.text
+        for words in head:
+            text = text.removeprefix(words).lstrip()
+        return all(text[start:end] in self.looked for start, end in sentence_spans(text))
+
+    def _near(self, room: int) -> list[Passage]:
+        """Return the passages nearest to what is asked, each heading its share of the room."""
+        asked = self.rounds.asked
+        wanted = [
+            self.rounds.draft.turn["question"],
+            *asked.plan,
+            *asked.differences,
+            *self.review.splitlines(),
+        ]
+        share = max(0, room) // len(wanted)
+        best = (self.evidence.best(Statement(0, 0, words, words), share) for words in wanted)
+        return [*dict.fromkeys(chain.from_iterable(best))]
+
+    @lazy_property
+    def _accused(self) -> list[Passage]:
+        """Return the passages that bear on what fails, as far as there is room in any case."""
+        pairs = zip(self.claims.statements, self.claims.outcomes, strict=True)
+        failing = (passages_of(pair, self.evidence) for pair in pairs if pair[1].fails)
+        found = dict.fromkeys(chain.from_iterable(failing))
+        every = [passage for passage in found if passage.text != self.evidence.question]
+        tokens = accumulate(map(_tokens, ([passage] for passage in every)))
+        return [passage for passage, used in zip(every, tokens, strict=True) if used <= _FAULTS]
+
+
+def _tokens(passages: Iterable[Passage]) -> int:
+    return sum(passage.tokens + _PER_LINE for passage in passages)
 
 
 class _Signs:

@@ -13,7 +13,7 @@ from decimal import Decimal, InvalidOperation
 from agent.evidence.figures import Date, Figure
 from agent.evidence.language import with_places
 
-_LONGEST, _DEEPEST, _HOUR, _DAY_SECONDS = 120, 12, 60, 86400
+_LONGEST, _LONGEST_LIST, _DEEPEST, _HOUR, _DAY_SECONDS = 120, 600, 12, 60, 86400
 _WRITTEN = re.compile(r"[\d\s.+\-*/()]+")
 _DAYS = re.compile(r"days\(\s*(\d{4})-(\d\d?)-(\d\d?)\s*,\s*(\d{4})-(\d\d?)-(\d\d?)\s*\)")
 _DAY = re.compile(r"(?<!\d)(\d{4})-(\d\d?)-(\d\d?)(?!\d)")
@@ -47,7 +47,7 @@ def formulas_of(written: str) -> list[str]:
     >>> formulas_of("days(2026-03-01,2026-11-22)+1,200")
     ['days(2026-03-01,2026-11-22)+1,200']
     """
-    return [part.strip() for part in _BETWEEN.split(written[:_LONGEST]) if part.strip()]
+    return [part.strip() for part in _BETWEEN.split(written[:_LONGEST_LIST]) if part.strip()]
 
 
 def value_of(formula: str) -> Decimal | None:

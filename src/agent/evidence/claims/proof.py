@@ -11,20 +11,16 @@ from agent.core.strings import letters_of, split_at
 from agent.evidence.claims.citing import MOST_BEHIND, cite_of, sources_named
 from agent.evidence.claims.formulas import (
     day_of,
-    days_in,
     forms_of,
-    formulas_of,
     is_plain,
     is_sum,
     is_term,
     may_result,
     parts_of,
     right_result,
-    spans_of,
     tells,
     terms_of,
     told_value,
-    value_of,
     values_of,
 )
 from agent.evidence.claims.judging import Ruling, without_numbers
@@ -33,6 +29,7 @@ from agent.evidence.claims.passages import KNOWN, Evidence, Passage
 from agent.evidence.claims.shown_sums import (
     KnownFigures,
     invented_term,
+    named_sums,
     results_in,
     shown_results,
     worked_out,
@@ -477,18 +474,13 @@ def _computed(
 
     It is missing only where one figure alone, neither a term nor known, could be the result.
     """
-    formulas = formulas_of(ruling.calc)
-    results = {formula: value for formula in formulas if (value := value_of(formula)) is not None}
-    if len(results) < len(formulas) or not any(map(is_sum, results)):
-        return Outcome("unchecked", passages=passages)
     stand = [*(f for p in passages for f in p.figures), *evidence.question_figures, *known.sound]
     own = distinct(figures(statement.plain))[:_MOST_FIGURES]
-    days = [day for formula in formulas for day in days_in(formula)]
-    spans = [*stand, *own, *figures(statement.said)]
-    values = values_of(spans).union(*(spans_of(figure, days) for figure in spans))
-    terms = [term for formula in formulas for term in terms_of(formula)]
-    if not all(evidence.has_term(term, values) for term in terms):
+    sums = named_sums(ruling.calc, [*stand, *own, *figures(statement.said)], evidence)
+    if not any(map(is_sum, sums.results)):
         return Outcome("unchecked", passages=passages)
+    results, formulas = sums.results, [*sums.results]
+    terms = [term for formula in formulas for term in terms_of(formula)]
     rest = [
         figure
         for figure in own
@@ -496,25 +488,28 @@ def _computed(
         and may_result(figure, formulas)
         and _states(figure, statement.plain)
     ]
+    unshown = [f for f in rest if any(tells(f, v, statement.plain) for v in sums.unshown)]
+    rest = [figure for figure in rest if figure not in unshown]
     untold = {
         f"{formula} = {told_value(formula, result)}": result
         for formula, result in results.items()
         if not any(tells(figure, result, statement.plain) for figure in rest)
     }
-    if not rest or not untold:
-        parts = [part for formula in formulas for part in parts_of(formula)]
-        rest = [f for f in rest if not any(tells(f, part, statement.plain) for part in parts)]
-        own = [f for f in rest if not _stands(f, [*stand, *known.shown], evidence)]
-        return _beside_a_right_sum(own, statement, passages)
-    parts = [part for formula in formulas for part in parts_of(formula)]
     # Of a range, one end may be right; so may what a chain goes through.
+    parts = [part for formula in formulas for part in parts_of(formula)]
+    is_told = not rest or not untold
     rest = [f for f in rest if not any(tells(f, part, statement.plain) for part in parts)]
+    others = [f for f in rest if not _stands(f, [*stand, *known.shown], evidence)]
+    if is_told and not unshown and (sums.is_whole or not others):
+        return _beside_a_right_sum(others, statement, passages)
+    if is_told or not sums.is_whole:
+        # A figure may be what a sum gives that cannot be read.
+        return Outcome("unchecked", passages=passages)
     strange = _in_place_of_a_result(rest, statement, passages, evidence, known)
     if not strange:
         # The end of a chain stands behind its last "=", not at once.
         sums_end = max(map(statement.plain.rfind, "=＝≈"))
-        ends = (f for f in rest if f.start > sums_end)
-        strange = [f for f in ends if not _stands(f, [*stand, *known.shown], evidence)]
+        strange = [figure for figure in others if figure.start > sums_end]
     if not strange and all(is_plain(n) or {*forms_of(n)} & values_of(own) for n in terms):
         # Whoever tells each term tells the result, too.
         strange = rest

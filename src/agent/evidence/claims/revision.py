@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
+from agent.evidence.claims.citing import sources_named
 from agent.evidence.claims.corrected import left_out
 from agent.evidence.claims.judging import with_citations
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
@@ -39,7 +40,13 @@ def _names(value: Any) -> list[str]:
     return list(filter(None, map(_name, each)))
 
 
+def _block(value: Any) -> str:
+    """Return a text; a blank line at its begin stays: it makes a paragraph of its own."""
+    return "\n" * str(value or "").startswith("\n") + _text(value)
+
+
 _Text = Annotated[str, BeforeValidator(_text)]
+_Block = Annotated[str, BeforeValidator(_block)]
 _Name = Annotated[str, BeforeValidator(_name)]
 _Names = Annotated[list[str], BeforeValidator(_names)]
 
@@ -55,7 +62,7 @@ class Insert(BaseModel):
     """What comes in behind a statement or a row, `0`: before the first one."""
 
     after: _Name = ""
-    text: _Text = ""
+    text: _Block = ""
 
 
 class Look(BaseModel):
@@ -184,9 +191,9 @@ def faults_block(
 ) -> list[str]:
     """Return an entry a statement that fails, is borne out by others or cites what is no source.
 
-    It has the words at fault, what a source says instead, the judge's proposal, and the passages:
-    those that the statement cites beside the accusing one. `strangers` are ids that are no source,
-    by the places of statements.
+    It has the words at fault, what a source says instead, the judge's proposal, and the sources of
+    the passages that bear on it. `strangers` are ids that are no source, by the places of
+    statements.
     """
     entries = list[str]()
     for at, (statement, outcome) in enumerate(zip(statements, outcomes, strict=True)):
@@ -196,8 +203,7 @@ def faults_block(
             lines += _accused(statement, outcome, evidence)
             lines += _elsewhere(statement, outcome, statements, outcomes)
         elif outcome.cite:
-            marks = "".join(f"[^{one}]" for one in outcome.cite)
-            lines.append(f"{name}: moved: borne out by {marks}")
+            lines.append(f"{name}: moved: borne out by {_marks(outcome.cite)}")
         if lines:
             entries.append("\n".join(lines))
     return entries
@@ -205,14 +211,19 @@ def faults_block(
 
 def _accused(statement: Statement, outcome: Outcome, evidence: Evidence) -> list[str]:
     word = "refuted" if outcome.verdict == "contradicted" else "missing"
-    passages = passages_of((statement, outcome), evidence)
+    names = sources_named(passages_of((statement, outcome), evidence), evidence)
+    accuser = _marks(sources_named(outcome.passages, evidence)[:1])
     return [
         f"{statement.name}: {word}: {' / '.join(outcome.spans)}",
-        *([f"  a source says: {outcome.quote}"] if outcome.quote else []),
+        *([f"  a source says: {outcome.quote} {accuser}"] if outcome.quote else []),
         *([f"  the sum gives: {outcome.value}"] if outcome.value else []),
         *([f"  proposal: {_proposal(outcome, evidence)}"] if outcome.fix else []),
-        *(f"  {passage_line(p)}" for p in passages if p.text != evidence.question),
+        *([f"  see {_marks(names)}"] if names else []),
     ]
+
+
+def _marks(names: Iterable[str]) -> str:
+    return "".join(f"[^{name}]" for name in names)
 
 
 def _proposal(outcome: Outcome, evidence: Evidence) -> str:
@@ -289,8 +300,10 @@ def applied(
             changes.append(_row_edited(text, row, clean(edit.text)))
     for insert in revision.inserts:
         if (at := by_name.get(insert.after) or rows.get(insert.after)) or insert.after == BEGINNING:
-            words = clean(insert.text).strip()
-            changes.append(_inserted(text, at, words) if at else _begun(statements, words))
+            words, is_apart = clean(insert.text).strip(), insert.text.startswith("\n")
+            changes.append(
+                _inserted(text, at, words, is_apart) if at else _begun(statements, words)
+            )
     return _made(text, [change for change in changes if change.is_one(text)])
 
 
@@ -361,11 +374,11 @@ def _begun(statements: Sequence[Statement], words: str) -> _Change:
     return _Change(at, at, f"{words}\n\n" if words else "")
 
 
-def _inserted(text: str, after: Statement, words: str) -> _Change:
+def _inserted(text: str, after: Statement, words: str, is_apart: bool) -> _Change:
     """Return words behind a statement: in its paragraph, or as blocks below its own."""
     is_row = words.startswith("|")
     is_item = bool(ITEM.match(words))
-    is_block = is_row or is_item or words.startswith("#") or "\n" in words
+    is_block = is_apart or is_row or is_item or words.startswith("#") or "\n" in words
     if after.kind != "cell" and not is_block:
         before = " " if text[after.end - 1 : after.end].isascii() else ""
         return _Change(after.end, after.end, f"{before}{words}" if words else "", len(before))

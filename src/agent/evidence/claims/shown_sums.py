@@ -9,10 +9,12 @@ from itertools import pairwise
 
 from agent.core.strings import has_any, split_at
 from agent.evidence.claims.formulas import (
+    days_in,
     forms_of,
     formulas_of,
     is_plain,
     parts_of,
+    spans_of,
     tells,
     terms_of,
     value_of,
@@ -54,6 +56,33 @@ class KnownFigures:
         [figure] = told
         is_alone = not span.replace(figure.text, "").strip(" ,.;，。；")
         return is_alone and any(figure.value == value for value in self.worked)
+
+
+@dataclass(frozen=True)
+class NamedSums:
+    """What the sums give that a judge names for one statement."""
+
+    results: dict[str, Decimal]
+    """Of those whose terms are known."""
+    unshown: Sequence[Decimal]
+    """What the others give: it is neither shown nor wrong."""
+    is_whole: bool
+    """Whether all could be read."""
+
+
+def named_sums(calc: str, figures: Sequence[Figure], evidence: Evidence) -> NamedSums:
+    """Return what the sums of a ruling give, each by itself; their terms may be some figures."""
+    named = formulas_of(calc)
+    values = {formula: value for formula in named if (value := value_of(formula)) is not None}
+    days = [day for formula in values for day in days_in(formula)]
+    have = values_of(figures).union(*(spans_of(figure, days) for figure in figures))
+    results = {
+        formula: value
+        for formula, value in values.items()
+        if all(evidence.has_term(term, have) for term in terms_of(formula))
+    }
+    unshown = [value for formula, value in values.items() if formula not in results]
+    return NamedSums(results, unshown, len(values) == len({*named}))
 
 
 _LONG_RESULT = 4
