@@ -19,7 +19,7 @@ from agent.evidence.claims.rewording import Failing, Rewording, sound_wordings
 from agent.evidence.claims.statements import LINKED, MARKED, Statement, statements
 from agent.evidence.types import Place, Source
 from agent.models.client import ModelClient
-from agent.texts import say
+from agent.texts import Language, say
 from tests.support.rows import by_examples
 
 URL = "https://a.example/"
@@ -39,10 +39,13 @@ async def checked(
     rests_on: Evidence = KNOWN,
     late: Callable[[], None] = lambda: None,
     tells: bool = False,
+    language: Language = "zh",
 ) -> Checked:
     """Return what comes of a text that streams piece by piece."""
     evidence = asyncio.ensure_future(known(rests_on))
-    check = ClaimCheck(evidence, [], SOURCES, "zh", judge, reviser, beside, seconds, tells=tells)
+    check = ClaimCheck(
+        evidence, [], SOURCES, language, judge, reviser, beside, seconds, tells=tells
+    )
     check.used[:] = SOURCES.values()
     for at in range(0, len(body), 7):
         check.feed(body[at : at + 7])
@@ -170,10 +173,11 @@ async def test_a_statement_that_stands_nowhere_leaves_the_line_that_says_more() 
     quiet = await checked(text, Reader(轮椅=gone))
     assert "轮椅" not in quiet.text
     assert say("answer.left_out", "zh", count=1) not in quiet.text
-    assert (
-        say("answer.left_out", "zh", count=1)
-        in (await checked(text, Reader(轮椅=gone), tells=True)).text
-    )
+    for language in ("zh", "de"):
+        told = await checked(text, Reader(轮椅=gone), tells=True, language=language)
+        line = say("answer.left_out", language, count=1)
+        # It begins a line of its own.
+        assert f"\n\n{line[0].upper()}{line[1:]}" in told.text
     done = await checked("有免费轮椅。", Reader(轮椅=gone), tells=True)
     assert say("answer.left_out", "zh", count=1) not in done.text
     assert "有免费轮椅†" in done.text

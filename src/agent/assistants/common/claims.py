@@ -495,7 +495,8 @@ class ClaimCheck:
         gone = self.left_out + left_out_for_want(self.statements, self.outcomes)
         if count := gone * self.tells:
             notes.append(say("answer.left_out", self.language, count=count))
-        return between.join(notes)
+        line = between.join(notes)
+        return line[:1].upper() + line[1:]
 
     def finished(self, streamed: str, targets: Mapping[str, str | None]) -> Checked:
         """Return the message that was streamed around the text, corrected and with its sources.
