@@ -1,5 +1,5 @@
 from agent.evidence.queries import clean_text, drop_seen, same_search
-from agent.evidence.types import Query
+from agent.evidence.types import MapTask, Query
 from tests.support.cpu_time import takes_less
 
 
@@ -9,8 +9,20 @@ def query(text: str) -> Query:
 
 def test_d5_follow_ups_already_run_are_dropped_and_the_rest_keep_their_order() -> None:
     asked = [query("b 2024"), query("王府井 咖啡"), query("B  2024"), query("  "), query("a")]
-    fresh = drop_seen(asked, ["王府井的咖啡"])
+    fresh = drop_seen(asked, [query("王府井的咖啡")])
     assert [item["query"] for item in fresh] == ["b 2024", "a"]
+
+
+def test_the_same_words_with_another_task_ask_the_map_once_more_and_the_web_no_more() -> None:
+    """On foot and by underground a way was asked for in the same words: one was never looked up."""
+    text = "外滩到豫园怎么走"
+    way = MapTask(intent="route", origin="外滩", destination="豫园", mode="walking")
+    walk, transit = (
+        Query(query=text, map=task) for task in (way, MapTask(**{**way, "mode": "transit"}))
+    )
+    fresh = drop_seen([walk, transit, walk, query(text)], [])
+    assert fresh == [walk, {**transit, "web": False}]
+    assert drop_seen([walk, transit], [walk]) == [{**transit, "web": False}]
 
 
 def test_comparing_long_queries_takes_no_time() -> None:

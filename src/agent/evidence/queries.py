@@ -87,15 +87,20 @@ _COMPARED = 60
 """Queries that a new one is compared with; a model may write a thousand."""
 
 
-def drop_seen(queries: list[Query], earlier: Iterable[str]) -> list[Query]:
-    """Return the new queries in order, each once; invisible ones are left out."""
-    texts = list(earlier)
-    fresh: list[Query] = []
+def drop_seen(queries: list[Query], earlier: Iterable[Query]) -> list[Query]:
+    """Return the new queries in order, each once; invisible ones are left out.
+
+    One whose words were asked before, with another task for the map, asks the map alone: on foot
+    and by underground a way is often asked for in the same words.
+    """
+    known, fresh = list(earlier), list[Query]()
     for query in queries:
-        text = query["query"]
-        if is_visible(text) and not any(same_search(text, each) for each in texts[-_COMPARED:]):
-            texts.append(text)
-            fresh.append(query)
+        text, task = query["query"], query["map"]
+        same = [one for one in known[-_COMPARED:] if same_search(text, one["query"])]
+        if not is_visible(text) or (same and (not task or any(o["map"] == task for o in same))):
+            continue
+        fresh.append(Query(**{**query, "web": False}) if same else query)
+        known.append(query)
     return fresh
 
 

@@ -108,12 +108,12 @@ def _the_question(state: OverallState, configuration: Configuration) -> list[Que
     A weak model writes queries that have nothing to do with it; where the sources failed, the
     question would find no more.
     """
-    turn, asked = state["turn"], [query["query"] for query in state.get("queries", [])]
+    turn, asked = state["turn"], state.get("queries", [])
     found = state.get("sources_gathered") or not answered_empty(state.get("gaps", []))
     if found or not _can_search(state, configuration):
         return []
     own = own_words(turn, configuration)
-    return drop_seen([own], asked)
+    return [] if any(same_search(own["query"], one["query"]) for one in asked) else [own]
 
 
 def _in_this_round(unjudged: Update, queries: list[Query], finished: int) -> Update:
@@ -209,7 +209,7 @@ def _next_questions(verdict: Reflection, question: str, asked: list[Query]) -> l
     short = [line for line in lines if line and len(line) <= _LONGEST_NEXT]
     new = drop_seen(
         [Query(query=line, map=None) for line in short],
-        [question, *(query["query"] for query in asked)],
+        [Query(query=question, map=None), *asked],
     )
     return [query["query"] for query in new[:_MOST_NEXT]]
 
@@ -223,7 +223,6 @@ def _new_queries(
     if verdict.knowledge_gap and same_search(verdict.knowledge_gap, state.get("knowledge_gap", "")):
         return []
     earlier = state.get("queries", [])
-    texts = [query["query"] for query in earlier]
     dropping = state.get("wishes", [])
     written = [
         w for w in verdict.follow_up_queries if w.query.strip() and not dropped(dropping, w.query)
@@ -232,7 +231,6 @@ def _new_queries(
     searched = state.get("map_searched", [])
     reader = reader_language(state["turn"])
     planned = plan_queries(written, configuration, near, reader=reader, searched=searched)
-    queries = drop_seen(planned, texts)
     if not _map_calls_left(state, configuration):
-        queries = [Query(query=query["query"], map=None) for query in queries]
-    return queries[: configuration.max_follow_up_queries]
+        planned = [Query(query=query["query"], map=None) for query in planned]
+    return drop_seen(planned, earlier)[: configuration.max_follow_up_queries]
