@@ -252,6 +252,14 @@ def test_near_places_are_walked_to_and_far_ones_ridden_to():
     assert estimated_leg(NEAR, Point(lng=116.50, lat=39.91))["mode"] == "transit"
 
 
+def test_stops_have_the_names_that_their_reader_can_read():
+    museum = Place(**{**MUSEUM, "name_en": "National Museum"})
+    for language, name in (("en", "National Museum"), ("zh", "国家博物馆")):
+        day = plan([museum], {"day": TUESDAY}, {}, near=None, language=language)
+        assert day is not None
+        assert names(day)[0] == name
+
+
 def test_a_name_cannot_break_out_of_the_table():
     outing = planned(place(6, "a|b [x](https://evil.example)"), PARK)
     rows = [line for line in outing_section(outing, "en").splitlines() if line.startswith("|")]

@@ -16,7 +16,7 @@ from agent.core.processor import breathe
 from agent.core.strings import has_any
 from agent.evidence.geo import distance_m, distance_text, metres_apart
 from agent.evidence.hours import Opening, yearly_hours
-from agent.evidence.records import hours_text, name_text
+from agent.evidence.records import hours_text, map_name
 from agent.evidence.types import (
     LeftOut,
     LeftOutReason,
@@ -404,7 +404,7 @@ class _Planner:
     def _leave_out(self, place: Place, reason: LeftOutReason, **values: str) -> None:
         text = values.get("text") or say(f"outing.left_out.{reason}", self._language, **values)
         self.left_out.append(LeftOut(
-            place=place["id"], name=name_text(place, self._language), source=place["source"],
+            place=place["id"], name=map_name(place, self._language), source=place["source"],
             reason=reason, text=text,
         ))  # fmt: skip
 
@@ -506,7 +506,7 @@ class _Planner:
             )
             if step.visit is not None:
                 place = self._places[step.visit]
-                stop["place"], stop["name"] = place["id"], name_text(place, self._language)
+                stop["place"], stop["name"] = place["id"], map_name(place, self._language)
                 stop["source"] = place["source"]
                 if before is not None:
                     stop["leg"] = self._leg(before, place["id"])
