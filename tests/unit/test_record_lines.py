@@ -12,6 +12,7 @@ from agent.assistants.common.shown_records import (
     readable,
     with_nearest,
 )
+from agent.evidence.constraints import judged
 from agent.evidence.geo import distance_text, duration_text
 from agent.evidence.language import days_named
 from agent.evidence.mentions import mentioned
@@ -133,9 +134,19 @@ def test_of_two_kinds_asked_for_each_place_says_how_far_the_nearest_of_the_other
     park, car_park = found("a0-0", "公园", 120.15), found("a1-0", "停车场", 120.16)
     far, café = found("a1-1", "停车场", 120.3), found("a2-0", "咖啡馆", 120.151)
     there, *_, elsewhere = with_nearest([park, car_park, far])
-    assert there["further"] == [{"origin": "a1-0", "metres": 961}]
+    assert there["further"] == [{"origin": "a1-0", "metres": 961, "kind": "parking"}]
     assert "further" not in elsewhere
     assert with_nearest([park, car_park, café])[0]["further"][0]["origin"] == "a2-0"
+
+
+@pytest.mark.parametrize(("lng", "verdict"), [(120.153, "satisfied"), (120.16, "unknown")])
+def test_a_car_park_found_close_by_is_one_that_was_asked_for(lng: float, verdict: str) -> None:
+    park, car_park = found("a0-0", "公园", 120.15), found("a1-0", "停车场", lng)
+    shown = with_nearest([park, car_park])
+    (judged_park, _) = judged(shown, {"other": ["附近有停车场"]}, "zh")
+    (only,) = judged_park["verdicts"]
+    assert only["verdict"] == verdict
+    assert ("a1-0 288 m" in only["text"]) == (verdict == "satisfied")
 
 
 def test_a_judge_reads_of_a_place_what_is_near_to_it_as_its_writer_did() -> None:

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, Literal, cast, get_args
 
 from agent.core.strings import without_accents
+from agent.evidence.geo import distance_text
 from agent.evidence.hours import DAY_MINUTES, EVERY_DAY, Hours, Opening, hours_of
 from agent.evidence.places import is_area
 from agent.evidence.queries import clean_text
@@ -426,7 +427,15 @@ def _suits(place: Place, suits: Suits, language: Language) -> PlaceVerdict:
 
 
 def _other(place: Place, words: str, language: Language) -> PlaceVerdict:
-    """A demand without a field is met where the record's kind has its very words: "italian"."""
+    """A demand without a field is met where the record's kind has its very words: "italian".
+
+    "With a car park" is met where one was found close by.
+    """
+    kind = _kind_searched(words)
+    for near in place.get("further", []):
+        if kind and near.get("kind") == kind and (near["metres"] or _CLOSE_M + 1) <= _CLOSE_M:
+            value = f"{near['origin']} {distance_text(near['metres'])}"
+            return _verdict("other", "satisfied", "further", language, demand=words, value=value)
     own = kind_text(place, language)
     whole = re.compile(rf"(?<![^\W_\u2e80-\uffff]){re.escape(words)}(?![^\W_\u2e80-\uffff])", re.I)
     if whole.search(f"{place['category'] or ''}|{own}"):
@@ -491,6 +500,8 @@ def _kind_searched(keyword: str) -> PlaceKind | None:
     return next((kind for kind in _KINDS if _is_named(kind, keyword)), None)
 
 
+_CLOSE_M = 500
+"""A car park at most as far away as this is one that a place has."""
 _JUST_OVER = 1.1
 """Times a limit, up to which what is beyond it is only just so."""
 

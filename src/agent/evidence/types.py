@@ -121,6 +121,8 @@ class Distance(TypedDict):
     origin: str
     origin_en: NotRequired[str]
     metres: int | None
+    kind: NotRequired[PlaceKind]
+    """What was searched for where the origin was found, beside what found the place."""
 
 
 class Place(TypedDict):

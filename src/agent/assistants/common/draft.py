@@ -109,8 +109,10 @@ class Draft:
         self.late = asyncio.Event()
         """Set once the reader has waited long enough for the check."""
         self.body = ""
-        places = distinct_places(state.get("places", []))
-        self.places = with_nearest(judged(places, self.turn.get("constraints", {}), self.language))
+        demands = self.turn.get("constraints", {})
+        places = judged(distinct_places(state.get("places", [])), demands, self.language)
+        # What is near to a place may be what is demanded of it.
+        self.places = judged(with_nearest(places), demands, self.language)
         self.conclude: Callable[[Checked], Checked] = lambda checked: checked
         """What an assistant makes of the message by what its check came to."""
         self.gaps: list[Gap] = [*state.get("gaps", []), *model_gaps(self.turn)]

@@ -3,6 +3,8 @@
 import asyncio
 import itertools
 from collections.abc import Sequence
+from math import inf
+from operator import itemgetter
 
 from agent.evidence.constraints import (
     is_of_no_kind_searched,
@@ -23,6 +25,7 @@ from agent.evidence.zones import CHINA, day_there, with_zone, zone_named
 from agent.state import Turn
 from agent.texts import Language, is_chinese
 
+_NO_KINDS = set[PlaceKind | None]()
 _BESIDE_M = 2000
 """As far as one looks for a car park or a café beside something else."""
 
@@ -153,14 +156,17 @@ def with_nearest(places: Sequence[Place]) -> list[Place]:
     found = list[Place]()
     for place, own in zip(places, sought, strict=True):
         others = [
-            (metres_apart(place["wgs84"], other["wgs84"]), other["name"])
+            (metres_apart(place["wgs84"], other["wgs84"]), other["name"], its)
             for other, its, fits in zip(places, sought, fit, strict=True)
             if fits and _are_other_kinds(own, its) and other["name"] != place["distance_from"]
         ]
-        metres, name = min(others, default=(_BESIDE_M + 1, ""))
-        near = [Distance(origin=name, metres=round(metres))] if metres <= _BESIDE_M else []
-        further = [*place.get("further", []), *near]
-        found.append(Place(**{**place, "further": further}) if near else place)
+        metres, name, its = min(others, key=itemgetter(0, 1), default=(inf, "", _NO_KINDS))
+        if metres <= _BESIDE_M:
+            near = Distance(origin=name, metres=round(metres))
+            if known := [kind for kind in its if kind]:
+                near["kind"] = min(known, key=str)
+            place = Place(**{**place, "further": [*place.get("further", []), near]})
+        found.append(place)
     return found
 
 
