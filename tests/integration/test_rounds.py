@@ -170,14 +170,15 @@ async def test_what_still_fails_after_the_revision_is_marked() -> None:
     assert "999美元†" in str(answer_of(state).text)
 
 
-async def test_the_statement_behind_a_change_is_judged_with_the_words_before_it() -> None:
-    behind = "在同一次试验中电池用了很长的时间，温度始终没有超过规定的范围，这由各家实验室共同确认"
+@pytest.mark.parametrize("leans", [True, False])
+async def test_only_a_statement_that_refers_back_to_a_change_is_judged_again(leans: bool) -> None:
+    behind = f"{'这' if leans else '同一次'}试验中电池用了很长的时间，温度没有超过规定范围"
     draft = f"# 报告\n\n{RIGHT}[^t0-0]。{WRONG}[^t0-1]。{behind}，各方对此都没有异议[^t0-0]。"
     async with lab_of(draft, revise=edits(("2", ""))) as lab:
         state = await lab.ask(ZH)
-        once, again = [line for line in judged(lab) if "同一次试验" in line]
-    assert "(In:" not in once
-    assert again.endswith(f"(In: 报告 / {RIGHT}。)")
+        asked = [line for line in judged(lab) if "试验中" in line]
+    assert len(asked) == 1 + leans
+    assert asked[-1].endswith(f"(In: 报告 / {RIGHT}。)") is leans
     assert "999" not in str(answer_of(state).text)
     assert say("answer.left_out", "zh", count=1) in str(answer_of(state).text)
 

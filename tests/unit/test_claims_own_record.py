@@ -120,3 +120,12 @@ def test_a_sentence_about_several_places_is_judged_by_the_records_of_all() -> No
     assert {*places} <= names("两个博物馆都免费[^a0-0][^a0-1]。")
     assert not {*places} <= names("第3页说公园很大[^w3-0]。")
     assert not {*places} <= names("- 第3页说公园很大。")
+
+
+def test_own_documents_that_are_short_as_a_whole_are_all_shown_to_the_judge() -> None:
+    pages = {f"w{n}-0": Record([f"Page {n} tells of pumps. " * 90]) for n in range(9)}
+    [one] = statements("Two units stand on the slab [^o0-0].", MARKED)
+    for words, is_whole in (("重量七百八十公斤。", True), ("重量七百八十公斤。\n" * 400, False)):
+        own = {"o0-0": Record(["The slab."], is_own=True), "o1-0": Record([words], is_own=True)}
+        names = {passage.source for passage in shown([one], Evidence(pages | own))}
+        assert ("o1-0" in names) is is_whole

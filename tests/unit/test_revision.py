@@ -146,6 +146,14 @@ def test_a_sum_is_told_with_its_value_and_where_else_the_figure_stands() -> None
     assert "  said in 2 too" in lines
 
 
+def test_a_ruling_on_the_head_of_a_row_reaches_the_reviser_by_its_cell() -> None:
+    [entry] = faults(
+        "| Day | What |\n|---|---|\n| Friday 15 January | the press costs 48,500 euros [^o1-0] |",
+        v="x", p=["2.1"], bad=["Friday 15 January"], says="costs 48,500 euros",
+    )  # fmt: skip
+    assert entry.splitlines()[0] == "1a: refuted: the press costs 48,500 euros"
+
+
 def test_a_day_that_fails_is_found_wherever_it_is_told_with_its_year_or_without() -> None:
     entry = faults(
         "The press comes on 24 December 2026.\n\nPay before December 24.\n\nRest on 25 December.",

@@ -27,7 +27,7 @@ from agent.evidence.claims.corrected import (
     signs,
     without_unknown,
 )
-from agent.evidence.claims.judging import BATCH, Ruling, batches, second_looks
+from agent.evidence.claims.judging import BATCH, Ruling, batches, refers_back, second_looks
 from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.places import without_invented_places
 from agent.evidence.claims.proof import (
@@ -294,8 +294,8 @@ class ClaimCheck:
 
         `written` are new words with the ids that they cite, `wrong` figures that were corrected.
 
-        Asked again are those at the places that are new, those that failed, and each statement
-        behind a new one or one that is gone, with the words before it.
+        Asked again are those at the places that are new, those that failed, and, with the words
+        before it, a statement that refers back to a new one or to one that is gone.
         """
         failed = {
             one.key for one, it in zip(self.statements, self.outcomes, strict=True) if it.fails
@@ -305,6 +305,7 @@ class ClaimCheck:
         is_behind = [
             at > 0
             and one.kind != "cell"
+            and refers_back(one)
             and (is_new[at - 1] or any(found[at - 1].end <= place <= one.start for place in gone))
             for at, one in enumerate(found)
         ]

@@ -146,6 +146,7 @@ def evidence_of(
             else _words_of(name, source, texts),
             by_source.get(name),
             source_key(source) if source["kind"] == "page" else "",
+            is_own=source["kind"] == "document",
         )
         for name, source in sources.items()
     }

@@ -102,7 +102,7 @@ def shown(batch: Sequence[Statement], evidence: Evidence) -> list[Passage]:
         return evidence.passages
     ranked = [evidence.best(statement, _EACH, _NEW) for statement in batch]
     also = {name for statement in batch for name in statement.also}
-    picked, used = also & evidence.by_name.keys(), 0
+    picked, used = (also & evidence.by_name.keys()) | evidence.small_own, 0
     of_places = {name for name, record in evidence.records.items() if record.place}
     if len(of_places) <= _MOST_PLACES and any(_is_of_several(one, of_places) for one in batch):
         records = {passage.source: passage.name for passage in reversed(evidence.passages)}

@@ -38,6 +38,8 @@ _MOST_SHOWN, _MOST_NAMED = 40, 6
 _SHORT_SOURCE, _SHORT_SOURCES = 700, 1400
 """Tokens of a source that is shown whole to whoever judges what cites it, and of all that one
 statement cites: shared words do not tell which passage decides, of another language least."""
+_SMALL_OWN = 1500
+"""Tokens of own documents that are shown whole to whoever judges: each bears on the others."""
 _MOST_OF_A_SPAN, _MOST_WORDS, _MOST_HELD, _NEXT_DAYS = 0.6, 12, 20, 9
 
 
@@ -161,6 +163,8 @@ class Record:
     texts: Sequence[str]
     place: Place | None = None
     page: str = ""
+    is_own: bool = False
+    """Whether it is a document of the user's."""
 
 
 @dataclass
@@ -214,6 +218,13 @@ class Evidence:
     @lazy_property
     def tokens(self) -> int:
         return sum(passage.tokens for passage in self.passages)
+
+    @lazy_property
+    def small_own(self) -> frozenset[str]:
+        """Return the names of all passages of own documents where these are short as a whole."""
+        own = [p for p in self.passages if p.source != KNOWN and self.records[p.source].is_own]
+        is_small = sum(passage.tokens for passage in own) <= _SMALL_OWN
+        return frozenset(passage.name for passage in own if is_small)
 
     @lazy_property
     def _figures(self) -> _FigureIndex:

@@ -273,6 +273,9 @@ def _proved(
     if letter == "s":
         return _supported(statement, passages, evidence, known.sound)
     spans = tuple(span for words in ruling.bad if (span := span_in(words, statement.plain)))
+    if not spans and any(span_in(words, statement.row) for words in ruling.bad):
+        # A row's head has no ruling of its own: a cell is wrong of it.
+        spans = (statement.plain,)
     fix = ruling.fix if is_sound_fix(ruling.fix, statement, passages) else ""
     if letter == "x" and spans and (told := _contradicted(ruling, spans, passages, fix)):
         return told
