@@ -533,7 +533,7 @@ class PlannedConstraints(BaseModel):
     open_on: list[int] = Field(default_factory=list, description="1 Monday")
     not_on: list[int] = Field(default_factory=list)
     max_distance_m: int | None = None
-    max_walk_m: int | None = Field(None, description="80 a minute")
+    max_walk_m: int | None = Field(None, description="70 a minute")
     suits: list[Suits] = Field(default_factory=list)
     kind: PlaceKind | None = None
     other: list[str] = Field(default_factory=list)

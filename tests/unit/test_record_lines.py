@@ -78,6 +78,12 @@ def test_nothing_to_pay_is_free_at_a_temple_and_not_known_at_a_restaurant() -> N
     assert [row.split(" | ")[4] for row in table.splitlines()[2:]] == ["免费", "未知"]
 
 
+def test_a_walk_that_was_measured_is_told_with_its_minutes() -> None:
+    walked = Place(**{**place(), "walk_m": 1200, "walk_s": 1000})
+    assert "步行 1.2 km (17 分钟)" in place_facts(walked, "zh")
+    assert "walk 1.2 km (17 min)" in place_facts(walked, "en")
+
+
 def test_a_model_is_told_which_city_a_place_is_in() -> None:
     there = place(city="北京市", address="王府井大街 1 号")
     assert place_facts(there, "zh").endswith(" | 北京市 | 王府井大街 1 号")

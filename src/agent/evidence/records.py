@@ -180,15 +180,23 @@ def _price(place: Place, key: str, language: Language) -> str:
     return say(key, language, cost=f"{place['cost']:g}")
 
 
+def _walk_text(place: Place, language: Language) -> str:
+    if "walk_m" not in place:
+        return ""
+    minutes = duration_text(place.get("walk_s"), language)
+    distance = distance_text(place["walk_m"])
+    return say(
+        "records.walk", language, distance=f"{distance} ({minutes})" if minutes else distance
+    )
+
+
 def place_facts(place: Place, language: Language) -> str:
     """Return what is known of a place for a model, its name first, separated by bars."""
     facts = (
         name_text(place, language),
         kind_text(place, language),
         *distance_texts(place, language),
-        say("records.walk", language, distance=distance_text(place["walk_m"]))
-        if "walk_m" in place
-        else None,
+        _walk_text(place, language),
         f"★{place['rating']:g}" if place["rating"] is not None else None,
         cost_text(place, language),
         hours_text(place, language),

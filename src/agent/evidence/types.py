@@ -150,6 +150,7 @@ class Place(TypedDict):
     distance_from: str | None
     distance_from_en: NotRequired[str]
     walk_m: NotRequired[int]
+    walk_s: NotRequired[int]
     """On foot from there, as the map measured it."""
     further: NotRequired[list[Distance]]
     """From other places that it was looked for at, too."""

@@ -219,7 +219,9 @@ class _Branch:
         )
         for at, leg in legs.items():
             place = map_result.places[near[at]]
-            map_result.places[near[at]] = Place(**{**place, "walk_m": leg["distance_m"]})
+            map_result.places[near[at]] = Place(
+                **{**place, "walk_m": leg["distance_m"], "walk_s": leg["duration_s"]}
+            )
 
     def record_text(self, map_result: MapResult) -> str:
         """Return every record as a line with its marker."""
