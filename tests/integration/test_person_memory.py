@@ -173,6 +173,17 @@ async def test_owners_have_their_own_in_files_and_in_a_database(where: Place) ->
     assert (await kept.of("bob")).home_city == "bob"
 
 
+async def test_fields_that_are_set_at_the_same_time_all_stay(where: Place) -> None:
+    told: list[dict[str, Any]] = [
+        {"home_city": "北京"}, {"budget": 100}, {"with_children": True}, {"on": True},
+    ]  # fmt: skip
+    for _ in range(3):
+        await PersonMemory(where).forget("alice")
+        await asyncio.gather(*(PersonMemory(where).change("alice", each) for each in told))
+        kept = (await PersonMemory(where).of("alice")).model_dump(exclude_defaults=True)
+        assert kept == {name: value for each in told for name, value in each.items()}
+
+
 async def test_what_is_forgotten_is_on_the_disk_no_more(tmp_path: Path) -> None:
     kept = PersonMemory(tmp_path)
     await kept.change("alice", {"on": True, "home_city": "Kuusamonkylä", "language": "fi"})
@@ -199,6 +210,12 @@ def test_a_field_that_is_wrong_is_named(field: str, value: object) -> None:
     with pytest.raises(InputError) as refused:
         read_person({field: value})
     assert refused.value.name == field
+
+
+def test_the_form_of_a_value_is_told_as_it_must_be() -> None:
+    with pytest.raises(InputError) as refused:
+        read_person({"currency": "cny"})
+    assert "[A-Z]{3}" in refused.value.message
 
 
 def test_each_field_has_a_name_in_every_language() -> None:

@@ -1,4 +1,4 @@
-"""Keep what a person prefers: what they set themselves, in LangGraph's store, an item for an owner.
+"""Keep what a person prefers: what they set themselves, in LangGraph's store, an item a field.
 
 It lies beside the threads: a file of its own in TANLU_DATA_DIR, or the store's tables in Postgres.
 Nothing is learned from questions or answers.
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from uuid import uuid4
 
-from langgraph.store.base import BaseStore
+from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
 from agent.core.errors import InputError, StoreFailed
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 LONGEST = 80
-_KIND, _KEY = "person", "preferences"
+_KIND, _VALUE = "person", "value"
 
 
 def _short(value: object) -> object:
@@ -75,7 +75,10 @@ def read_person(told: Mapping[str, Any]) -> Person:
         return Person.model_validate(dict(told))
     except ValidationError as error:
         first = error.errors()[0]
-        raise InputError(str(next(iter(first["loc"]), "body")), first["msg"].lower()) from None
+        message = first["msg"]
+        raise InputError(
+            str(next(iter(first["loc"]), "body")), message[:1].lower() + message[1:]
+        ) from None
 
 
 class PersonMemory:
@@ -91,18 +94,22 @@ class PersonMemory:
         return await self._run(lambda store: _stored(store, owner))
 
     async def change(self, owner: str, told: Mapping[str, Any]) -> Person:
-        """Set these fields of an owner; return all. Raises InputError naming one that is wrong."""
+        """Set these fields of an owner; return all. Raises InputError naming one that is wrong.
+
+        Only these are written: what another process sets meanwhile stays.
+        """
+        person = read_person(told)
+        values = person.model_dump(include=person.model_fields_set)
 
         def work(store: BaseStore) -> Person:
-            person = read_person({**_stored(store, owner).model_dump(), **told})
-            store.put(_namespace(owner), _KEY, person.model_dump(exclude_defaults=True))
-            return person
+            _put(store, owner, values)
+            return _stored(store, owner)
 
         return await self._run(work)
 
     async def forget(self, owner: str) -> None:
         """Delete all that is kept of an owner."""
-        await self._run(lambda store: store.delete(_namespace(owner), _KEY))
+        await self._run(lambda store: _put(store, owner, NOBODY.model_dump()))
 
     async def _run(self, work: Callable[[BaseStore], T]) -> T:
         def run() -> T:
@@ -113,12 +120,24 @@ class PersonMemory:
 
 
 def _stored(store: BaseStore, owner: str) -> Person:
-    item = store.get(_namespace(owner), _KEY)
+    gets = [GetOp(_namespace(owner), name, refresh_ttl=False) for name in Person.model_fields]
+    items = [item for item in store.batch(gets) if isinstance(item, Item)]
     try:
-        return Person.model_validate(item.value) if item else NOBODY
+        return Person.model_validate({item.key: item.value[_VALUE] for item in items})
     except ValidationError:
         # A later release's: it is the person's to set again.
         return NOBODY
+
+
+def _put(store: BaseStore, owner: str, values: Mapping[str, Any]) -> None:
+    """Write fields; of those that say nothing, nothing is kept."""
+    nothing, namespace = NOBODY.model_dump(), _namespace(owner)
+    store.batch(
+        [
+            PutOp(namespace, name, None if value == nothing[name] else {_VALUE: value})
+            for name, value in values.items()
+        ]
+    )
 
 
 def _namespace(owner: str) -> tuple[str, ...]:
