@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from typing import Any, cast
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from langchain_core.messages import ToolCall
@@ -24,6 +25,7 @@ from agent.mcp.servers import (
     osm_server,
     tencent_server,
 )
+from agent.mcp.tencent import TencentService
 from agent.sample.services.amap import AmapService
 from agent.sample.services.loopback import serve
 from agent.settings import Settings
@@ -157,6 +159,23 @@ async def test_a_status_in_a_good_reply_is_the_error_that_it_stands_for() -> Non
             async with asking(entry) as maps:
                 result = await result_of(maps, {"intent": "poi", "place": "没有"})
         assert [gap["code"] for gap in result.gaps] == [code]
+
+
+@pytest.mark.parametrize(
+    "line", [[1.7e308] * 8, [1.7976931348623157e308] * 8, [91, 0, 1, 1], [39.9, 116.4] * 5000]
+)
+def test_a_line_that_leaves_the_earth_or_has_no_end_is_none(line: list[float]) -> None:
+    read = TencentService().read_way({"result": {"routes": [{"distance": 9, "polyline": line}]}})
+    assert (read.distance_m, read.line) == (9, [])
+
+
+def test_a_place_s_name_adds_no_part_to_the_address_of_its_marker() -> None:
+    row = {"title": "A;coord:1,2;title:B", "location": {"lat": 39.9, "lng": 116.4}}
+    [place] = TencentService().places({"data": [row]})
+    assert place["name"] == row["title"]
+    [marker] = parse_qs(urlsplit(place["url"]).query)["marker"]
+    assert marker.split(";")[0] == "coord:39.900000,116.400000"
+    assert marker.count(";") == 1
 
 
 async def test_mapbox_finds_places_and_ways_outside_china_and_none_in_it() -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Protocol
 
+from agent.core.outside import finite
 from agent.evidence.geo import location_in, metres_apart, parse_lnglat, wgs84_of
 from agent.evidence.types import (
     Anchor,
@@ -30,7 +31,9 @@ from agent.mcp.records import (
 )
 from agent.texts import Language, say
 
-_MOST_ENTERED, _MOST_RADIUS_M, _LONGEST_LINE, _TWO = 8, 10_000, 2000, 2
+_MOST_ENTERED, _MOST_RADIUS_M, _TWO = 8, 10_000, 2
+LONGEST_LINE = 2000
+"""Points of a way that are kept."""
 Request = tuple[str, dict[str, Any]]
 """A tool and its arguments."""
 
@@ -44,6 +47,15 @@ class Way:
     steps: list[RouteStep] = field(default_factory=list)
     line: list[list[float]] = field(default_factory=list)
     """[lng, lat], WGS-84."""
+
+
+def position(point: Any) -> list[float] | None:
+    """Return [lng, lat] of a reply's pair; None of what is nowhere on earth."""
+    numbers = [finite(each) for each in point[:2]] if isinstance(point, list) else []
+    lng, lat = (*numbers, None, None)[:2]
+    if lng is None or lat is None or abs(lng) > 180 or abs(lat) > 90:
+        return None
+    return [round(lng, 6), round(lat, 6)]
 
 
 class KeyedService(Protocol):
@@ -137,7 +149,7 @@ class KeyedReader:
             ],
         )
         line = [point for way in ways for point in way.line]
-        if 1 < len(line) <= _LONGEST_LINE:
+        if 1 < len(line) <= LONGEST_LINE:
             route["line"] = line
         return self.records.add_route(route)
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agent.core.errors import ProviderError, ProviderRefused
-from agent.core.outside import finite, objects, whole_or_none
+from agent.core.outside import objects, whole_or_none
 from agent.core.redaction import scrub
 from agent.evidence.types import AvoidedRoad, Crs, Location, Place, RouteStep, TravelMode
-from agent.mcp.keyed import Request, Way
+from agent.mcp.keyed import Request, Way, position
 from agent.mcp.map_server import Catalogue, NamedStop
 from agent.mcp.osm.records import way_link
 from agent.mcp.records import Presentation, new_place, text_or_none
@@ -77,7 +77,7 @@ class MapboxService:
         usual: TravelMode = "driving"
         mode = next((mode for mode, name in _PROFILES.items() if name == profile), usual)
         asked = objects(arguments.get("coordinates"))
-        pairs = [_pair([point.get("longitude"), point.get("latitude")]) for point in asked]
+        pairs = [position([point.get("longitude"), point.get("latitude")]) for point in asked]
         stops = [Location(lng=at[0], lat=at[1], crs="WGS-84") for at in pairs if at]
         return (mode, stops) if tool == _WAY else None
 
@@ -96,7 +96,7 @@ class MapboxService:
         ]
         shape = way.get("geometry")
         points = shape.get("coordinates") if isinstance(shape, dict) else None
-        pairs = [_pair(point) for point in points] if isinstance(points, list) else []
+        pairs = [position(point) for point in points] if isinstance(points, list) else []
         metres, seconds = (whole_or_none(way.get(key)) for key in ("distance", "duration"))
         return Way(metres, seconds or None, steps, [pair for pair in pairs if pair])
 
@@ -107,7 +107,7 @@ class MapboxService:
 
 def _place(row: Mapping[str, Any]) -> Place | None:
     shape, about = row.get("geometry"), row.get("properties")
-    at = _pair(shape.get("coordinates")) if isinstance(shape, dict) else None
+    at = position(shape.get("coordinates")) if isinstance(shape, dict) else None
     known = about if isinstance(about, dict) else {}
     name = text_or_none(known.get("name_preferred")) or text_or_none(known.get("name"))
     if at is None or name is None or str(known.get("operational_status")) in _CLOSED:
@@ -124,15 +124,6 @@ def _place(row: Mapping[str, Any]) -> Place | None:
         category=text_or_none(kinds[0]) if isinstance(kinds, list) and kinds else None,
         city=text_or_none(town.get("name")) if isinstance(town, dict) else None,
     )
-
-
-def _pair(point: Any) -> list[float] | None:
-    """Return [lng, lat]; None of what is no position."""
-    numbers = [finite(each) for each in point[:2]] if isinstance(point, list) else []
-    lng, lat = (*numbers, None, None)[:2]
-    if lng is None or lat is None or abs(lng) > 180 or abs(lat) > 90:
-        return None
-    return [round(lng, 6), round(lat, 6)]
 
 
 def _point(at: Location) -> dict[str, float]:

@@ -8,7 +8,7 @@ from agent.core.errors import ProviderError, ProviderRefused, ProviderUnavailabl
 from agent.core.outside import finite, objects, whole_or_none
 from agent.evidence.geo import gcj02_to_wgs84, parse_lnglat
 from agent.evidence.types import AvoidedRoad, Crs, Location, Place, RouteStep, TravelMode
-from agent.mcp.keyed import Request, Way
+from agent.mcp.keyed import LONGEST_LINE, Request, Way, position
 from agent.mcp.map_server import Catalogue, NamedStop
 from agent.mcp.records import NOT_FOUND, Presentation, new_place, text_or_none
 from agent.texts import Language
@@ -132,11 +132,13 @@ class TencentService:
 
 
 def _place(row: Mapping[str, Any]) -> Place | None:
-    at, name = row.get("location"), text_or_none(row.get("title"))
-    lng, lat = (finite(at.get(part)) for part in ("lng", "lat")) if isinstance(at, dict) else (0, 0)
-    if not lng or not lat or not name or abs(lng) > 180 or abs(lat) > 90:
+    where, name = row.get("location"), text_or_none(row.get("title"))
+    at = position([where.get("lng"), where.get("lat")]) if isinstance(where, dict) else None
+    if not at or not name or not all(at):
         return None
-    location = Location(lng=round(lng, 6), lat=round(lat, 6), crs="GCJ-02")
+    location = Location(lng=at[0], lat=at[1], crs="GCJ-02")
+    # A semicolon would begin a further part of the marker: another position, say.
+    title = name.replace(";", " ")
     area = row.get("ad_info")
     town = {**area, **row} if isinstance(area, dict) else row
     category = text_or_none(row.get("category"))
@@ -144,7 +146,7 @@ def _place(row: Mapping[str, Any]) -> Place | None:
         id=f"{PROVIDER}:{text_or_none(row.get('id')) or _latlng(location)}",
         name=name,
         location=location,
-        url=_link("marker", {"marker": f"coord:{_latlng(location)};title:{name}"}),
+        url=_link("marker", {"marker": f"coord:{_latlng(location)};title:{title}"}),
         address=text_or_none(row.get("address")),
         category=category.rpartition(":")[2] if category else None,
         district=text_or_none(town.get("district")),
@@ -172,12 +174,15 @@ def _step(row: Mapping[str, Any]) -> RouteStep | None:
 def _line(packed: Any) -> list[list[float]]:
     """Return the points of a line: the first as it is, each other by its difference from before."""
     numbers = [finite(each) for each in packed] if isinstance(packed, list) else []
-    if len(numbers) % 2 or None in numbers:
+    if len(numbers) % 2 or len(numbers) > 2 * LONGEST_LINE or None in numbers:
         return []
     whole = [number or 0.0 for number in numbers]
     for at in range(2, len(whole)):
         whole[at] = whole[at - 2] + whole[at] / 1e6
-    points = (gcj02_to_wgs84(lng, lat) for lat, lng in zip(whole[::2], whole[1::2], strict=True))
+    pairs = [position([lng, lat]) for lat, lng in zip(whole[::2], whole[1::2], strict=True)]
+    if None in pairs:
+        return []
+    points = (gcj02_to_wgs84(*pair) for pair in pairs if pair)
     return [[round(lng, 6), round(lat, 6)] for lng, lat in points]
 
 
