@@ -124,6 +124,22 @@ async def test_a_text_in_which_neither_check_nor_review_finds_fault_is_not_revis
     assert RIGHT in str(answer_of(state).text)
 
 
+async def test_what_no_statement_answers_is_open_and_a_line_without_end_hides_no_other() -> None:
+    found = says_json(
+        parts=[{"asked": "成本", "at": ["99", "x"], "lacks": ""}],
+        findings=[
+            {"at": [str(at) for at in range(3000)], "wrong": "长" * 6000},
+            {"at": "1", "wrong": "说法不一"},
+        ],
+    )
+    async with lab_of(f"# 报告\n\n{RIGHT}[^t0-0]。", review=found) as lab:
+        await lab.ask(ZH)
+        [mended] = lab.llm.asked(PHASE)
+    first, _, last = block(mended.user, "review").splitlines()
+    assert first == "asked: 成本: no statement answers it"
+    assert last == "1: 说法不一"
+
+
 async def test_a_review_that_fails_leaves_the_revision_its_own_reading() -> None:
     mends = edits(("2", f"{MENDED}[^t0-2]。"))
     async with lab_of(review=lambda turn: ModelReply(text="no json"), revise=mends) as lab:

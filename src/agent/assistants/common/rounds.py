@@ -276,7 +276,7 @@ class _Revising:
         reply = await self._reply(Review, REVIEW)
         if reply is None or not (reply.parts or reply.findings):
             return False
-        self.review = _within(reply.lines, _REVIEWED)
+        self.review = _within(reply.lines(self.claims.statements), _REVIEWED)
         return not (self.review or self.faults)
 
     async def asked_for(self) -> Revision:

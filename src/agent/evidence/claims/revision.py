@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
+from agent.core.strings import one_line
 from agent.evidence.claims.citing import sources_named
 from agent.evidence.claims.corrected import left_out
 from agent.evidence.claims.judging import with_citations
@@ -95,20 +96,29 @@ class Review(BaseModel):
     parts: list[AskedPart] = []
     findings: list[ReviewFinding] = []
 
-    @property
-    def lines(self) -> list[str]:
-        """Return what is to be mended, a line each: what was asked first."""
+    def lines(self, statements: Sequence[Statement]) -> list[str]:
+        """Return what is to be mended, a line each: what was asked first.
+
+        What answers a part are statements that there are.
+        """
+        known = {name for one in statements for name in (one.name, _row(one))}
+        parts = [(part, [name for name in part.at if name in known]) for part in self.parts]
         holes = [
-            f"asked: {part.asked}{_at(part.at)}: {part.lacks or 'no statement answers it'}"
-            for part in self.parts
-            if part.asked and (part.lacks or not part.at)
+            f"asked: {part.asked}{_at(at)}: {part.lacks or 'no statement answers it'}"
+            for part, at in parts
+            if part.asked and (part.lacks or not at)
         ]
         faults = [
             " → ".join(filter(None, (f"{', '.join(each.at)}: {each.wrong}", each.mend)))
             for each in self.findings
             if each.wrong
         ]
-        return [" ".join(line.split()) for line in [*holes, *faults]]
+        return [one_line(line, longest=_LONGEST_LOOK) for line in [*holes, *faults]]
+
+
+def _row(statement: Statement) -> str:
+    """Return the name of a cell's row: `7` of `7b`."""
+    return statement.name.rstrip(ascii_lowercase)
 
 
 def _at(names: Sequence[str]) -> str:
@@ -291,7 +301,7 @@ def applied(
     """
     by_name = {statement.name: statement for statement in reversed(statements)}
     of_cells = (one for one in reversed(statements) if one.kind == "cell")
-    rows = {cell.name.rstrip(ascii_lowercase): cell for cell in of_cells}
+    rows = {_row(cell): cell for cell in of_cells}
     changes = list[_Change]()
     for edit in revision.edits:
         if statement := by_name.get(edit.id):
