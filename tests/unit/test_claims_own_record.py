@@ -5,6 +5,7 @@ from typing import Any, cast
 
 import pytest
 
+from agent.evidence.claims.corrected import corrected, settled
 from agent.evidence.claims.formulas import rewritten
 from agent.evidence.claims.judging import Ruling, shown
 from agent.evidence.claims.passages import Evidence, Record
@@ -129,3 +130,14 @@ def test_own_documents_that_are_short_as_a_whole_are_all_shown_to_the_judge() ->
         own = {"o0-0": Record(["The slab."], is_own=True), "o1-0": Record([words], is_own=True)}
         names = {passage.source for passage in shown([one], Evidence(pages | own))}
         assert ("o1-0" in names) is is_whole
+
+
+@by_examples
+def test_a_weekday_is_held_against_the_calendar(
+    text: str, v: str, bad: list[str], shown: str
+) -> None:
+    known = Evidence({"w0-0": Record(["Offers hold until 2027-01-11."])})
+    [one] = statements(text, MARKED)
+    [outcome] = proved([one], {0: Ruling(v=v, p=["1.1"], bad=bad)}, known)
+    parts = corrected(text, [one], [settled(one, outcome, MARKED)], MARKED)
+    assert "".join(part.text for part in parts) == shown

@@ -233,6 +233,19 @@ def days_named(question: str, today: str) -> list[str]:
     return sorted(dict.fromkeys(texts))
 
 
+def weekdays_in(text: str) -> list[tuple[int, int, int]]:
+    """Return where the weekdays begin and end that a text names, each with its ISO number.
+
+    >>> weekdays_in("Friday, 星期一")
+    [(0, 6, 5), (8, 11, 1)]
+    """
+    return [
+        (named.start(), named.end(), _WEEKDAYS[(named[2] or named[4][:3]).casefold()])
+        for named in _NAMED_DAY.finditer(text)
+        if not (named[1] or named[3])
+    ]
+
+
 def _weekday(now: date, number: int, *, later: bool) -> date:
     """Return that day of this week, of the next if it is over or `later` is wanted."""
     day = now + timedelta(days=number - now.isoweekday())

@@ -29,10 +29,12 @@ from agent.evidence.claims.passages import KNOWN, Evidence, Passage
 from agent.evidence.claims.shown_sums import (
     KnownFigures,
     invented_term,
+    is_right_day,
     named_sums,
     results_in,
     shown_results,
     worked_out,
+    wrong_days,
     wrong_results,
 )
 from agent.evidence.claims.statements import Statement
@@ -200,20 +202,21 @@ def _by_record(statement: Statement, evidence: Evidence) -> Outcome | None:
 
 
 def _with_shown_sums(statement: Statement, outcome: Outcome, evidence: Evidence) -> Outcome:
-    """Return an outcome with what the sums give that a statement shows and works out wrongly."""
-    found = [
+    """Return an outcome with what shown sums and weekdays should be that are told wrongly."""
+    sums = [
         (figure.text, told, result)
         for figure, result in wrong_results(statement.plain, evidence)
         if (told := right_result(figure, result))
     ]
-    if not found:
-        return outcome
-    right = tuple((wrong, better) for wrong, better, _ in found)
+    pairs = [(wrong, better) for wrong, better, _ in sums]
+    pairs += wrong_days(statement.plain, evidence)
+    right = tuple(pair for pair in pairs if pair[1])
     if outcome.fails:
         accused = (pair for pair in right if any(pair[0] in span for span in outcome.spans))
         return replace(outcome, right=(*outcome.right, *accused))
-    value, spans = f"{found[0][2].normalize():,f}", tuple(wrong for wrong, _ in right)
-    return Outcome("missing", spans, outcome.passages, value=value, right=right)
+    value, spans = f"{sums[0][2].normalize():,f}" if sums else "", tuple(one for one, _ in pairs)
+    again = Outcome("missing", spans, outcome.passages, value=value, right=right)
+    return again if pairs else outcome
 
 
 def _with_own_record(statement: Statement, outcome: Outcome, evidence: Evidence) -> Outcome:
@@ -286,7 +289,8 @@ def _proved(
     # A hedge is dropped where the words stand and the passage's others do not.
     if not any(span_in(ruling.says, passage.text) for passage in passages):
         spans = tuple(span for span in spans if not (
-            _is_borne(span, statement, evidence) or known.gives(span)))  # fmt: skip
+            _is_borne(span, statement, evidence) or known.gives(span)
+            or is_right_day(span, statement.plain, evidence)))  # fmt: skip
     cite = cite_of(statement, passages, evidence) if letter == "p" else None
     return Outcome("missing" if spans else "unchecked", spans, passages, cite=cite, fix=fix)
 

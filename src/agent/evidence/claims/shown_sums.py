@@ -2,8 +2,11 @@
 
 import math
 import re
+from calendar import day_name
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 from itertools import pairwise
 
@@ -24,6 +27,7 @@ from agent.evidence.claims.judging import Ruling
 from agent.evidence.claims.passages import Evidence, Passage
 from agent.evidence.claims.statements import Statement
 from agent.evidence.figures import Figure, distinct, figures
+from agent.evidence.language import weekdays_in
 
 _EQUALS = "=＝≈"
 _OPERATED = re.compile(r"\d[^=＝≈;；:：]{0,30}?(?:[×*÷/+−]|\s[-–]\s)[^=＝≈;；:：]{0,30}?\d")
@@ -154,6 +158,47 @@ def wrong_results(text: str, evidence: Evidence) -> list[tuple[Figure, Decimal]]
         if result is not None and is_known and not tells(told[0], result, text):
             found.append((told[0], result))
     return [(figure, result) for figure, result in found if not evidence.has(figure)]
+
+
+def wrong_days(text: str, evidence: Evidence) -> list[tuple[str, str]]:
+    """Return the days that are told with a wrong weekday, and how they should read.
+
+    Empty where no source has the day: then that may be the wrong one.
+    """
+    return [
+        (words, right if evidence.has(day) else "")
+        for words, right, day in _told_days(text)
+        if words != right
+    ]
+
+
+def is_right_day(span: str, text: str, evidence: Evidence) -> bool:
+    """Return whether words of a text are of a day that sources have, with its right weekday."""
+    return any(
+        span in words and words == right and evidence.has(day)
+        for words, right, day in _told_days(text)
+    )
+
+
+def _told_days(text: str) -> Iterator[tuple[str, str, Figure]]:
+    """Yield full dates with the weekday beside them, as they are told and as they should be."""
+    dates = [figure for figure in figures(text) if figure.date and all(figure.date)]
+    for begin, end, number in weekdays_in(text) if dates else ():
+        behind = [f for f in dates if f.start >= end and text[end : f.start] in _BESIDE]
+        before = [f for f in dates if f.end <= begin and text[f.end : begin].strip() in _OPENED]
+        is_one = not text[:begin].endswith(_EACH)
+        for figure in (behind or before)[:1] if is_one else ():
+            with suppress(ValueError):
+                right = date(*map(int, filter(None, figure.date or ()))).isoweekday()
+                named = text[begin:end]
+                name = day_name[right - 1] if named.isascii() else named[:-1] + _HAN[right - 1]
+                first, last = min(begin, figure.start), max(end, figure.end)
+                better = text[first:begin] + (named if right == number else name) + text[end:last]
+                yield text[first:last], better, figure
+
+
+_EACH = ("每", "逢", "very ")
+_BESIDE, _OPENED, _HAN = (" ", ", ", "", "，", " the "), ("", "(", "（"), "一二三四五六日"
 
 
 def _left_sides(text: str) -> Iterator[tuple[int, int, int]]:
