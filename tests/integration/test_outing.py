@@ -11,7 +11,7 @@ from agent.graph import build_graph
 from agent.sample.model.request import ModelReply
 from agent.texts import say
 from tests.integration.test_question_kept import nearby, plan, scripted
-from tests.support.lab import ZH, Lab, answer_of, laboratory, told, with_clock
+from tests.support.lab import ZH, Lab, answer_of, at_noon, laboratory, told, with_clock
 
 pytestmark = pytest.mark.node
 _MEASURES = ("/v3/distance", "/v3/direction/transit/integrated")
@@ -21,12 +21,6 @@ _MEASURES = ("/v3/distance", "/v3/direction/transit/integrated")
 async def lab() -> AsyncIterator[Lab]:
     async with laboratory() as built:
         yield built
-
-
-def at_noon(lab: Lab, day: str) -> Lab:
-    """The same deployment at noon of a day in China."""
-    services = with_clock(lab.services, lambda: datetime.fromisoformat(f"{day}T04:00:00+00:00"))
-    return Lab(services, build_graph(lambda: services).compile(checkpointer=InMemorySaver()))
 
 
 def stops(state):

@@ -14,7 +14,7 @@ from agent.services import build_services
 from agent.settings import read_settings
 from agent.texts import Language, _names_converter, _traditional, say
 from tests.integration.test_question_kept import nearby, plan, scripted
-from tests.support.lab import Lab, answer_of, laboratory, told, with_clock
+from tests.support.lab import Lab, answer_of, at_noon, laboratory, told, with_clock
 from tests.support.rows import by_examples
 
 pytestmark = pytest.mark.node
@@ -65,6 +65,7 @@ async def test_code_says_its_own_in_the_language_that_the_model_read(
 async def test_an_answer_has_headings_and_footers_in_its_own_language(
     lab: Lab, question: str, tag: Language
 ) -> None:
+    lab = at_noon(lab, "2026-11-27")
     there = plan(nearby("王府井", "博物馆"), question=question, language=tag, outing={})
     scripted(lab, generate_query=[there])
     state = await lab.ask(question)

@@ -10,7 +10,7 @@ from agent.graph import build_graph
 from agent.sample.model.request import ModelReply
 from agent.sample.model.text import block
 from tests.integration.test_question_kept import Spoken, nearby, plan, scripted
-from tests.support.lab import Lab, laboratory, told, with_clock
+from tests.support.lab import Lab, at_noon, laboratory, told, with_clock
 from tests.support.rows import by_examples
 
 pytestmark = pytest.mark.node
@@ -128,6 +128,7 @@ async def test_a_source_of_the_first_answer_is_cited_again_by_the_third(
 async def test_a_planned_day_is_changed_after_another_question(
     lab: Lab, asked: str, between: str, edit: str
 ) -> None:
+    lab = at_noon(lab, "2026-11-27")
     plans = [
         plan(nearby("王府井", "景点", "博物馆"), question=asked, outing={}),
         plan(nearby("王府井", "停车场"), question=between),

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from langchain_core.messages import AIMessage
@@ -95,3 +96,9 @@ async def laboratory(
 def with_clock(services: Services, clock: Any) -> Services:
     """The same services at another time."""
     return replace(services, clock=clock)
+
+
+def at_noon(lab: Lab, day: str) -> Lab:
+    """The same deployment at noon of a day in China: on a Sunday afternoon a day to plan is Monday."""
+    services = with_clock(lab.services, lambda: datetime.fromisoformat(f"{day}T04:00:00+00:00"))
+    return Lab(services, build_graph(lambda: services).compile(checkpointer=InMemorySaver()))
