@@ -51,6 +51,8 @@ def corrected(
     parts, at = list[Part](), 0
     gone = _lines_left_out(text, statements, outcomes)
     numbers = counted_down(text, gone) if gone else []
+    behind_blanks = [text[c.start - 1] == " " for one in statements for c in one.citations]
+    gap = " " * (2 * sum(behind_blanks) > len(behind_blanks))
 
     def plain(start: int, end: int) -> Part:
         piece = text[start:end]
@@ -64,7 +66,7 @@ def corrected(
         if statement.line in gone:
             begin, end = max(at, statement.line), max(at, gone[statement.line])
         else:
-            new = _as_it_should_stand(statement, outcome, notation)
+            new = _as_it_should_stand(statement, outcome, notation, gap)
             if not new and outcome.revised == "":
                 begin, end = left_out(text, statement, at)
         parts += [plain(at, begin), Part(new, statement, outcome)]
@@ -180,12 +182,14 @@ def _is_one_of_several(text: str, item: Statement) -> bool:
 _MARK_OF_ITEM = re.compile(rf"\s*{ITEM_MARK}")
 
 
-def _as_it_should_stand(statement: Statement, outcome: Outcome, notation: Notation) -> str:
+def _as_it_should_stand(
+    statement: Statement, outcome: Outcome, notation: Notation, gap: str
+) -> str:
     if outcome.revised is not None:
         return outcome.revised
     text = statement.text
     if outcome.cite is not None:
-        text = cited_anew(statement, outcome.cite, notation)
+        text = cited_anew(statement, outcome.cite, notation, gap)
     if not outcome.fails:
         return text
     sign = CONTRADICTED if outcome.verdict == "contradicted" else MARK
@@ -232,15 +236,19 @@ def _end_of(span: str, text: str, statement: Statement, notation: Notation) -> i
     return end.start() if end else len(bare)
 
 
-def cited_anew(statement: Statement, names: Iterable[str], notation: Notation) -> str:
+def cited_anew(
+    statement: Statement, names: Iterable[str], notation: Notation, gap: str = ""
+) -> str:
     """Return a statement that cites these sources: what it cites rightly stays where it stands.
 
     The others stand in the place of its last citation where that goes, else before its end: what
-    is cited rightly bears the words before it.
+    is cited rightly bears the words before it. `gap` stands before the first citation, as it does
+    in the text.
     """
     wanted = list(dict.fromkeys(names))
     missing = [name for name in wanted if name not in statement.cited]
     written = "".join(map(notation.write, missing))
+    written = f"{gap}{written}" if written and not statement.citations else written
     text, last = statement.text, statement.citations[-1:]
     stays = not any(set(wanted).isdisjoint(citation.ids) for citation in last)
     for citation in reversed(statement.citations):
