@@ -99,6 +99,6 @@ def with_clock(services: Services, clock: Any) -> Services:
 
 
 def at_noon(lab: Lab, day: str) -> Lab:
-    """The same deployment at noon of a day in China: on a Sunday afternoon a day to plan is Monday."""
+    """The same deployment at noon of a day in China; a day to plan begins there and then."""
     services = with_clock(lab.services, lambda: datetime.fromisoformat(f"{day}T04:00:00+00:00"))
     return Lab(services, build_graph(lambda: services).compile(checkpointer=InMemorySaver()))
