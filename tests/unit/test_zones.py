@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from agent.evidence.types import Location
-from agent.evidence.zones import CHINA, day_there, sunset, with_zone, zone_at, zone_named
+from agent.evidence.zones import CHINA, day_there, sunset, zone_at, zone_named, zone_of
 from tests.support.rows import by_examples
 from tests.unit.export_samples import place
 
@@ -19,10 +19,10 @@ def test_a_position_is_in_the_zone_of_its_country(lng: float, lat: float, name: 
     assert str(zone_at({"lng": lng, "lat": lat})) == name
 
 
-def test_a_place_names_its_zone_where_that_is_not_chinas() -> None:
-    assert "zone" not in with_zone(at(87.62, 43.79))
-    assert "zone" not in with_zone(at(87.62, 43.79, "GCJ-02"))
-    assert with_zone(at(135.77, 35.01))["zone"] == "Asia/Tokyo"
+def test_a_place_is_on_chinas_clock_in_all_of_china() -> None:
+    assert zone_of(at(87.62, 43.79)) is CHINA
+    assert zone_of(at(87.62, 43.79, "GCJ-02")) is CHINA
+    assert str(zone_of(at(135.77, 35.01))) == "Asia/Tokyo"
 
 
 def test_a_day_begins_where_the_place_is() -> None:

@@ -51,12 +51,6 @@ def zone_of(place: Place) -> tzinfo:
     return CHINA if in_china else zone_at(place["wgs84"])
 
 
-def with_zone(place: Place) -> Place:
-    """Return a place that names its zone, where that is not China's; it is called in a thread."""
-    zone = zone_of(place)
-    return place if zone is CHINA else Place(**{**place, "zone": str(zone)})
-
-
 def clock_of(record: Place | Route | Weather) -> tzinfo:
     """Return the zone of whatever record of a map, by its name or its position; else UTC."""
     if name := record.get("zone"):

@@ -18,7 +18,7 @@ from agent.evidence.agreement import bare_name, disagreement
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.types import AvoidedRoad, Gap, Leg, Location, MapTask, Point
 from agent.evidence.vocabulary import limiting_cities, subject_in_english
-from agent.evidence.zones import country_at
+from agent.evidence.zones import country_at, zone_at
 from agent.mcp.map_server import DailySearches, MapServer, NamedStop, Pauses, Ways, window_pace
 from agent.mcp.prefetch import means_here
 from agent.mcp.records import (
@@ -247,6 +247,9 @@ class MapClient:
             subject = subject_of(arguments)
             subject = subject_in_english(subject) if not is_chinese(language) else subject
             on_call(f"{tool} {subject}"[:120].strip())
+            if self.server.crs != "GCJ-02":
+                # The borders of zones, which each record needs, are loaded off the loop.
+                await asyncio.to_thread(zone_at, _HELSINKI)
             return await self._gateway.call(tool, arguments, meter=meter)
 
         return BranchCalls(call, left=lambda: meter.left("map_calls"))

@@ -42,6 +42,7 @@ from agent.evidence.types import (
     Weather,
 )
 from agent.evidence.vocabulary import cities_in, city_in_english
+from agent.evidence.zones import CHINA, zone_of
 from agent.texts import Language, has, in_script, is_chinese, reason_of, say
 
 log = logging.getLogger(__name__)
@@ -378,6 +379,8 @@ class MapRecords:
                 kind_text(place, "en"),
                 hours_text(place, "en"),
             )
+        if (zone := zone_of(place)) is not CHINA:
+            place["zone"] = str(zone)
         title, facts = name_text(place, language), _facts(place, language)
         place["source"] = self._source(title, place["url"], facts)
         self.result.places.append(place)

@@ -21,7 +21,7 @@ from agent.evidence.records import (
     with_pinyin,
 )
 from agent.evidence.types import Anchor, Distance, Place, PlaceKind, Source, Weather
-from agent.evidence.zones import CHINA, day_there, with_zone, zone_named
+from agent.evidence.zones import CHINA, day_there, zone_named
 from agent.state import Turn
 from agent.texts import Language, is_chinese
 
@@ -33,14 +33,11 @@ _BESIDE_M = 2000
 async def listed(
     places: list[Place], used: list[Source], text: str, language: Language, *, first: Sequence[str]
 ) -> list[Place]:
-    """Return the places as the message carries them: their zones named, in English pinyin, too."""
+    """Return the places as the message carries them: in English pinyin, too."""
     in_order = numbered(_with_mentions(places, used, text, first), used)
-
-    def completed() -> list[Place]:
-        complete = [with_zone(place) for place in in_order]
-        return with_pinyin(complete) if not is_chinese(language) else complete
-
-    return await asyncio.to_thread(completed) if in_order else []
+    if not in_order or is_chinese(language):
+        return in_order
+    return await asyncio.to_thread(with_pinyin, in_order)
 
 
 async def forecasts_of(weather: Sequence[Weather], turn: Turn) -> list[Weather]:
