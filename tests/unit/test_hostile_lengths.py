@@ -17,7 +17,8 @@ from agent.core.patterns import PIECE, piece
 from agent.evidence.claims.formulas import value_of
 from agent.evidence.claims.judging import passages_block, statements_block
 from agent.evidence.claims.passages import Evidence, Record
-from agent.evidence.claims.proof import proved
+from agent.evidence.claims.proof import Outcome, proved
+from agent.evidence.claims.revision import faults_block
 from agent.evidence.claims.statements import MARKED, is_table_rule, statements
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.hours import weekly_hours
@@ -26,6 +27,7 @@ from agent.evidence.mentions import mentioned
 from agent.evidence.places import extract_place, place_before_near, route_ends, shaped_place
 from agent.evidence.queries import same_search
 from agent.evidence.types import Place
+from agent.export.place_cards import told_parts
 from agent.export.svg_map import wrap
 from agent.knowledge.markup import front_title, markdown_blocks
 from agent.mcp.amap.records import english_name
@@ -63,6 +65,17 @@ def object_of(text: str) -> Any:
         find_object(text)
 
 
+def told(text: str) -> Any:
+    place: Any = {"name": "甲", "distance_m": 81, "rating": 4.5, "cost": 40, "open_time": None}
+    return told_parts(f"甲，{text}", place, 1)
+
+
+def accused(text: str) -> Any:
+    found = statements(text, MARKED)
+    outcomes = [Outcome("missing", (one.plain,)) for one in found]
+    return faults_block(found, outcomes, {}, Evidence({"w0-0": Record(["x"])}))
+
+
 CASES: list[tuple[Callable[[str], Any], str, str]] = [
     (detect_location_query, "", " "),
     (extract_place, "", "1"),
@@ -80,6 +93,10 @@ CASES: list[tuple[Callable[[str], Any], str, str]] = [
     (checked, "", "1"),
     (split, "", "a. "),
     (split, "", "Mr. "),
+    (told, "", "1"),
+    (told, "", " "),
+    (told, "", "¥1"),
+    (accused, "", "- 370元\n"),
     (value_of, "", "1"),
     (value_of, "", "("),
     (lambda text: nearest(sentences(text), text, 3), "which of ", "1-"),

@@ -571,7 +571,12 @@ def _same_date(one: Figure, other: Figure) -> bool:
     if not (one.date and other.date):
         date, number = (one.date, other) if one.date else (other.date, one)
         return bool(date and date[0] and number.clock is None and number.value == date[0])
-    both = [(a, b) for a, b in zip(one.date, other.date, strict=True) if a and b]
+    return is_one_day(one.date, other.date)
+
+
+def is_one_day(one: Date, other: Date) -> bool:
+    """Return whether two dates agree in all that both tell, and both tell something."""
+    both = [(a, b) for a, b in zip(one, other, strict=True) if a and b]
     return bool(both) and all(a == b for a, b in both)
 
 

@@ -24,12 +24,16 @@ from agent.texts import Language
 
 _CITED, _SIGN = "\x01", "\x02"
 """What stands for each character of a citation, and for a sign that a sentence is not borne out."""
-_BETWEEN = re.compile(r"\s*(?:[,;:](?=\s|$)|[，、；：。·]|\s[—–-]\s|\.(?=\s|\x01|$))\s*")
+# A run of blanks or digits is read from its beginning only.
+_BETWEEN = re.compile(
+    r"(?:(?<!\s)\s+)?(?:[,;:](?=\s|$)|[，、；：。·]|\s[—–-]\s|\.(?=\s|\x01|$))\s*"
+)
 _LENGTH = re.compile(
-    r"(\d[\d.]*)\s?(米|公里|千米|k?m(?![a-z])|kilomet(?:re|er)s?|met(?:re|er)s?)", re.IGNORECASE
+    r"(?<![\d.])(\d[\d.]*)\s?(米|公里|千米|k?m(?![a-z])|kilomet(?:re|er)s?|met(?:re|er)s?)",
+    re.IGNORECASE,
 )
 _STARS = re.compile(r"★\s?(\d(?:\.\d)?)|(\d(?:\.\d)?)\s?(?:分|stars?)", re.IGNORECASE)
-_PRICE = re.compile(r"[¥￥]\s?(\d+)|(\d+)\s?(?:元|yuan)", re.IGNORECASE)
+_PRICE = re.compile(r"[¥￥]\s?(\d+)|(?<!\d)(\d+)\s?(?:元|yuan)", re.IGNORECASE)
 _HOURS = re.compile(r"\d?\d:\d\d\s?[-–~]\s?(?:次日)?\d?\d:\d\d")
 _MOST_LETTERS, _MOST_WORDS = 8, 4
 _NAME_END = re.compile(r"^[\s,，:：;；·—–-]+")

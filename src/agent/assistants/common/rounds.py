@@ -455,10 +455,9 @@ def _within(entries: Sequence[str], tokens: int) -> str:
     """Return as many entries as there is room for."""
     kept = list[str]()
     for entry in entries:
-        tokens -= estimated_tokens(entry)
-        if tokens < 0:
-            break
-        kept.append(entry)
+        if (size := estimated_tokens(entry)) <= tokens:
+            kept.append(entry)
+            tokens -= size
     return "\n".join(kept)
 
 

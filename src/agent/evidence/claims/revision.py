@@ -4,6 +4,7 @@ A statement is known by its place, never by its words: a cell that was changed i
 stand elsewhere, too, is new all the same.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from string import ascii_lowercase
@@ -19,7 +20,7 @@ from agent.evidence.claims.passages import KNOWN, Evidence, Passage
 from agent.evidence.claims.proof import Outcome, WrongFigure
 from agent.evidence.claims.rewording import exchanged, passages_of
 from agent.evidence.claims.statements import ITEM, MARKED, Notation, Splitter, Statement
-from agent.evidence.figures import Figure, figures, same
+from agent.evidence.figures import Date, figures, is_one_day
 
 _LONGEST, _LONGEST_LOOK, _SHORT = 6000, 600, 2
 _SIGNS = " \t\n⟨⟩<>[]().:"
@@ -205,13 +206,13 @@ def faults_block(
     the passages that bear on it. `strangers` are ids that are no source, by the places of
     statements.
     """
-    entries = list[str]()
+    entries, unproved = list[str](), _Unproved(statements, outcomes)
     for at, (statement, outcome) in enumerate(zip(statements, outcomes, strict=True)):
         name = statement.name
         lines = [f"{name}: cites {one}, which is no source" for one in strangers.get(at, ())]
         if outcome.fails:
             lines += _accused(statement, outcome, evidence)
-            lines += _elsewhere(statement, outcome, statements, outcomes)
+            lines += unproved.elsewhere(at, outcome)
         elif outcome.cite:
             lines.append(f"{name}: moved: borne out by {_marks(outcome.cite)}")
         if lines:
@@ -241,30 +242,36 @@ def _proposal(outcome: Outcome, evidence: Evidence) -> str:
     return with_citations(outcome.fix, evidence, MARKED)
 
 
-def _elsewhere(
-    statement: Statement,
-    outcome: Outcome,
-    statements: Sequence[Statement],
-    outcomes: Sequence[Outcome],
-) -> list[str]:
-    """Return which other statements have a figure that fails, and have it from no source."""
-    told = [f for span in outcome.spans for f in figures(span) if len(f.text) > _SHORT]
-    names = [
-        other.name
-        for other, its in zip(statements, outcomes, strict=True)
-        if other is not statement
-        and its.verdict not in _PROVED
-        and any(_is_alike(one, figure) for figure in figures(other.plain) for one in told)
-    ]
-    return [f"  said in {', '.join(names)} too"] if names else []
+class _Unproved:
+    """Hold where each figure that no source bears out stands first."""
+
+    def __init__(self, statements: Sequence[Statement], outcomes: Sequence[Outcome]) -> None:
+        self._names = [one.name for one in statements]
+        self._of_text = defaultdict[str, list[int]](list)
+        self._of_day = defaultdict[Date, list[int]](list)
+        for at, (one, its) in enumerate(zip(statements, outcomes, strict=True)):
+            for figure in figures(one.plain) if its.verdict not in _PROVED else ():
+                _noted(self._of_text[figure.text], at)
+                if figure.date:
+                    _noted(self._of_day[figure.date], at)
+
+    def elsewhere(self, at: int, outcome: Outcome) -> list[str]:
+        """Return which other statements have a figure that fails in this one."""
+        told = [f for span in outcome.spans for f in figures(span) if len(f.text) > _SHORT]
+        found = set[int]().union(*(self._of_text.get(figure.text, ()) for figure in told))
+        for date in {figure.date for figure in told if figure.date}:
+            found.update(*(its for day, its in self._of_day.items() if is_one_day(date, day)))
+        names = [self._names[place] for place in sorted(found - {at})[:_MOST_PLACES]]
+        return [f"  said in {', '.join(names)} too"] if names else []
 
 
 _PROVED = ("supported", "computed")
+_MOST_PLACES = 20
 
 
-def _is_alike(one: Figure, other: Figure) -> bool:
-    """Return whether two figures are told in the same words, or are one day."""
-    return one.text == other.text or bool(one.date and other.date and same(one, other))
+def _noted(places: list[int], at: int) -> None:
+    if len(places) <= _MOST_PLACES and at not in places:
+        places.append(at)
 
 
 def corrections(

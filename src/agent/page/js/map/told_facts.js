@@ -2,11 +2,14 @@
 
 import { metres, rating } from "./place_facts.js";
 
-/** Parts clauses; a colon, a dash or a stop within a figure does not. */
-const BETWEEN = /\s*(?:[,;:](?=\s|$)|[，、；：。·]|\s[—–-]\s|\.(?=\s|\u0001|$))\s*/gu;
-const LENGTH = /(\d[\d.]*)\s?(米|公里|千米|k?m(?![a-z])|kilomet(?:re|er)s?|met(?:re|er)s?)/giu;
+/**
+ * Parts clauses; a colon, a dash or a stop within a figure does not. A run of blanks or digits is
+ * read from its beginning only.
+ */
+const BETWEEN = /(?:(?<!\s)\s+)?(?:[,;:](?=\s|$)|[，、；：。·]|\s[—–-]\s|\.(?=\s|\u0001|$))\s*/gu;
+const LENGTH = /(?<![\d.])(\d[\d.]*)\s?(米|公里|千米|k?m(?![a-z])|kilomet(?:re|er)s?|met(?:re|er)s?)/giu;
 const STARS = /★\s?(\d(?:\.\d)?)|(\d(?:\.\d)?)\s?(?:分|stars?)/giu;
-const PRICE = /[¥￥]\s?(\d+)|(\d+)\s?(?:元|yuan)/giu;
+const PRICE = /[¥￥]\s?(\d+)|(?<!\d)(\d+)\s?(?:元|yuan)/giu;
 const HOURS = /\d?\d:\d\d\s?[-–~]\s?(?:次日)?\d?\d:\d\d/gu;
 /** Beyond these a clause says more than the fact: letters of Chinese, words of others. */
 const MOST_LETTERS = 8, MOST_WORDS = 4;
