@@ -336,3 +336,25 @@ async def test_amap_goes_from_each_named_place_to_the_next() -> None:
     assert [gap["message"] for gap in result.gaps if gap["code"] == "map_unmet"] == [
         say("map.unmet", "zh", wishes="不走地下通道", map="高德地图")
     ]
+
+
+async def test_a_way_that_the_check_puts_right_is_not_told_once_more_below() -> None:
+    """A planted 19 Minuten became 23, and the list of ways said all of it again."""
+    walk = "The walk is 1.7 km and takes {minutes} minutes"
+    async with laboratory() as lab:
+
+        class Planted(Asking):
+            def respond(self, turn: ModelTurn) -> ModelReply:
+                if task_of(turn) == "answer":
+                    return ModelReply(text=f"{walk.format(minutes=99)}[^a0-0].")
+                if task_of(turn) == "claim_check":
+                    right = {"says": "23 min", "fix": f"{walk.format(minutes=23)}."}
+                    ruling = {"r": "1 x 2.1", "bad": ["99 minutes"], "calc": "", **right}
+                    return ModelReply(json={"rulings": [ruling]})
+                return self.inner.respond(turn)
+
+        lab.gemini.llm = Planted(lab.gemini.llm, no_calls)
+        state = await lab.ask("How do I walk from Wangfujing to the Forbidden City?")
+    text = str(answer_of(state).text)
+    assert walk.format(minutes=23) in text
+    assert say("answer.routes", "en") not in text

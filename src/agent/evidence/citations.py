@@ -185,6 +185,10 @@ class Citer:
         citer._numbering = self._numbering
         return citer
 
+    def number(self, source: Source) -> int:
+        """Return the number of a source that is cited somewhere else in the text."""
+        return self._numbering.number(source)
+
     @property
     def used(self) -> list[Source]:
         """Return the cited sources by their `number`; two ids of one URL are one source."""

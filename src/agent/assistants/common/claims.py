@@ -17,6 +17,7 @@ from agent.evidence.citations import NOT_FOUND
 from agent.evidence.claims.corrected import (
     CONTRADICTED,
     MARK,
+    Part,
     can_be_left_out,
     corrected,
     counts,
@@ -370,7 +371,8 @@ class ClaimCheck:
         places = [at for at, one in enumerate(self.statements) if one.key in rulings]
         # Sums and assumptions of other statements bear these, too.
         found = await self._proved(self.statements, self._rulings, evidence)
-        failing = {at: found[at] for at in places if self._settled(at, found[at]).fails}
+        by_code = settled(self.statements, found, self.notation)
+        failing = {at: found[at] for at in places if by_code[at].fails}
         known = {at: outcome.fix for at, outcome in failing.items() if outcome.fix}
         bare = [(self.statements[at], failing[at]) for at in failing if at not in known]
 
@@ -463,9 +465,6 @@ class ClaimCheck:
             otherwise=lambda: self.outcomes,
         )
 
-    def _settled(self, at: int, outcome: Outcome) -> Outcome:
-        return settled(self.statements[at], outcome, self.notation)
-
     @property
     def text(self) -> str:
         """Return the text that the statements stand in: without invented places."""
@@ -499,27 +498,30 @@ class ClaimCheck:
         line = between.join(notes)
         return line[:1].upper() + line[1:]
 
+    def mended(self) -> list[Part]:
+        """Return the text in parts, as its check has left it."""
+        self.outcomes = settled(self.statements, self.outcomes, self.notation)
+        return corrected(self._text, self.statements, self.outcomes, self.notation)
+
     def finished(self, streamed: str, targets: Mapping[str, str | None]) -> Checked:
         """Return the message that was streamed around the text, corrected and with its sources.
 
         `targets` are where links of sources lead by now.
         """
-        self.outcomes = [self._settled(at, one) for at, one in enumerate(self.outcomes)]
+        parts = self.mended()
         begins = streamed.index(self.body or self.quoted)
         closing = streamed[begins + len(self.body) :]
         listed = references(resolved(self._cited, targets), self.language)
         closing = closing.removesuffix(f"\n\n{listed}")
         ends = closing.find(self.quoted) + len(self.quoted)
         quoted, closing = closing[:ends], closing[ends:]
-        parts = corrected(self._text, self.statements, self.outcomes, self.notation)
         cited = [*(part.text for part in parts), quoted, closing]
         whole, used = renumbered("\0".join(cited), self.used)
         *texts, quoted, closing = whole.split("\0")
         parts = [replace(part, text=text) for part, text in zip(parts, texts, strict=True)]
         used = resolved(_with_quotes(used, self.outcomes, self.sources), targets)
         sources = references(used, self.language)
-        note = f"\n\n{self._note()}".rstrip()
-        written = [streamed[:begins], *texts, quoted, note, closing]
+        written = [streamed[:begins], *texts, quoted, f"\n\n{self._note()}".rstrip(), closing]
         own = sum(len(with_targets(text, targets)) for text in [*texts, quoted])
         text = with_targets("".join(written), targets) + f"\n\n{sources}" * bool(sources)
         return Checked(
@@ -594,7 +596,6 @@ def _with_quotes(
                 quotes.setdefault(source_key(source), []).append(passage.text)
     with_quotes = []
     for source in used:
-        own = quotes.get(source_key(source), [])
-        every = list(dict.fromkeys([*own, *source["quotes"]]))[:_MAX_QUOTES]
-        with_quotes.append(Source(**{**source, "quotes": every}))
+        every = dict.fromkeys([*quotes.get(source_key(source), []), *source["quotes"]])
+        with_quotes.append(Source(**{**source, "quotes": [*every][:_MAX_QUOTES]}))
     return with_quotes

@@ -108,7 +108,7 @@ class Draft:
         """What a revision of the text changed, as counts; empty where there was none."""
         self.late = asyncio.Event()
         """Set once the reader has waited long enough for the check."""
-        self.body = ""
+        self.body, self.below = "", ""
         demands = self.turn.get("constraints", {})
         places = judged(distinct_places(state.get("places", [])), demands, self.language)
         # What is near to a place may be what is demanded of it.
@@ -317,6 +317,16 @@ class Draft:
             own = self.body.removesuffix(self.quoted.rstrip("\n")).rstrip()
             await self.claims.finish(own, self.tell_late)
         return self.claims
+
+    def take_up(self, claims: ClaimCheck) -> bool:
+        """Read the text as its check has left it, and the sources it cites; say if it is new."""
+        text = "".join(part.text for part in claims.mended())
+        if self.quoted or text == claims.body:
+            return False
+        for source in claims.used:
+            self.citer.number(source)
+        self.body = text
+        return True
 
     def tell_late(self) -> None:
         """Say that the reader has waited long enough for the check."""

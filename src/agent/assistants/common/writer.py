@@ -148,14 +148,14 @@ async def write_message(
 async def _streamed(draft: Draft, parts: MessageParts) -> tuple[BaseMessage, Checked]:
     """Return the message as it streamed, and what its check made of it."""
     streamed = await FinishedText(pieces=lambda: _pieces(draft, parts)).ainvoke([])
-    return streamed, await _corrected(draft, draft.without_withdrawn(str(streamed.text)))
+    return streamed, await _corrected(draft, parts, draft.without_withdrawn(str(streamed.text)))
 
 
 async def _revised_first(draft: Draft, parts: MessageParts) -> tuple[BaseMessage, Checked]:
     """Return the same, which streams after its check; as it was written where that takes long."""
     written = "".join([piece async for piece in _pieces(draft, parts)])
     written = draft.without_withdrawn(written)
-    check, late = begin(_corrected(draft, written)), begin(draft.late.wait())
+    check, late = begin(_corrected(draft, parts, written)), begin(draft.late.wait())
     try:
         await asyncio.wait([check, late], return_when=asyncio.FIRST_COMPLETED)
         shown = check.result().text if check.done() else written
@@ -261,26 +261,27 @@ async def _pieces(draft: Draft, parts: MessageParts) -> AsyncIterator[str]:
         if text:
             draft.watch(text)
             yield text
-    draft.body = body = draft.without_withdrawn(body)
-    for section in filter(None, await _sections(draft, parts, body)):
-        yield f"\n\n{section}"
+    draft.body = draft.without_withdrawn(body)
+    draft.gaps += remarks(draft.meter, draft.language)
+    since, found = draft.configuration.search_since, draft.citer.used
+    draft.gaps += or_else("undated pages", lambda: undated_gap(found, since, draft.language), list)
+    draft.below = await _sections(draft, parts)
+    if draft.below:
+        yield draft.below
     used = await await_or_else("links", draft.led(draft.citer.used), lambda: draft.citer.used)
     if sources := or_else("the sources", lambda: references(used, draft.language), str):
         yield f"\n\n{sources}"
 
 
-async def _sections(draft: Draft, parts: MessageParts, body: str) -> list[str]:
+async def _sections(draft: Draft, parts: MessageParts) -> str:
     """Return what stands below the text: the assistant's own, whose the map is, what is missing."""
     state, language, used = draft.state, draft.language, draft.citer.used
     routes, weather = state.get("routes", []), state.get("weather", [])
-    since = draft.configuration.search_since
-    draft.gaps += remarks(draft.meter, language)
-    draft.gaps += or_else("undated pages", lambda: undated_gap(used, since, language), list)
 
     def note() -> str:
         return reader_note(
             draft.settled_gaps(),
-            body,
+            draft.body,
             language,
             verdict=parts.verdict if used else None,
             unfinished=draft.unfinished,
@@ -288,22 +289,29 @@ async def _sections(draft: Draft, parts: MessageParts, body: str) -> list[str]:
             mapped=draft.mapped,
         )
 
-    return [
+    sections = [
         *await compute(parts.sections, otherwise=list[str]),
         await compute(
             lambda: attribution(draft.shown_places, routes, weather, language), otherwise=str
         ),
         await compute(note, otherwise=str),
     ]
+    return "".join(f"\n\n{section}" for section in sections if section)
 
 
-async def _corrected(draft: Draft, streamed: str) -> Checked:
+async def _corrected(draft: Draft, parts: MessageParts, streamed: str) -> Checked:
     """Return the message as it is stored: after the check of its claims, links led on."""
     used, language = draft.citer.used, draft.language
     claims = await await_or_else("the check of claims", draft.check(), lambda: None)
     as_written = partial(unchecked, streamed, draft.body, used, language)
     if claims is None:
         return as_written()
+    ends = streamed.find(claims.body) + len(claims.body)
+    if await compute(lambda: draft.take_up(claims), otherwise=lambda: False):
+        # What the draft told and the text tells no more stands below it, and the other way round.
+        below, after = await _sections(draft, parts), streamed[ends:].removeprefix(draft.below)
+        streamed = f"{streamed[:ends]}{below}{after}"
+        claims.used[:] = draft.citer.used
     await await_or_else("links", draft.led(claims.used), list[Source])
     targets = {**draft.targets}
     finished = await compute(lambda: claims.finished(streamed, targets), otherwise=as_written)

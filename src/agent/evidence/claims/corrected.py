@@ -199,8 +199,15 @@ def _as_it_should_stand(
     return text
 
 
-def settled(statement: Statement, outcome: Outcome, notation: Notation) -> Outcome:
-    """Return an outcome as revised where code knows what is right for all that is wrong."""
+def settled(
+    statements: Sequence[Statement], outcomes: Sequence[Outcome], notation: Notation
+) -> list[Outcome]:
+    """Return the outcomes, as revised where code knows what is right for all that is wrong."""
+    both = zip(statements, outcomes, strict=True)
+    return [_settled(statement, outcome, notation) for statement, outcome in both]
+
+
+def _settled(statement: Statement, outcome: Outcome, notation: Notation) -> Outcome:
     if not outcome.fails or not outcome.right:
         return outcome
     text, spans = _with_right_figures(statement.text, outcome, notation)
