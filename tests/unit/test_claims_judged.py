@@ -11,7 +11,6 @@ from agent.assistants.common.claims import Checked, ClaimCheck, unchecked
 from agent.assistants.common.judge import Ask, Judge, Revise, Reviser, evidence_of
 from agent.core.budget import Meter
 from agent.core.errors import BudgetExceeded
-from agent.evidence.claims.corrected import can_be_left_out
 from agent.evidence.claims.judging import Ruling, passages_block
 from agent.evidence.claims.passages import Evidence, Passage, Record
 from agent.evidence.claims.proof import Outcome
@@ -292,18 +291,13 @@ async def test_a_writer_may_leave_out_a_sentence_but_not_all_of_a_line() -> None
     assert "有免费轮椅†" in done.text
 
 
-@pytest.mark.parametrize("item", ["- ", "2. ", "* ", "2、"])
-def test_a_sentence_of_an_item_can_be_left_out_and_an_item_of_several(item: str) -> None:
-    """郵政博物館も無料です† stayed as an item though the judge had left nothing of it."""
-    text = f"Places:\n\n{item}In & Out is open daily. It has a lift.\n{item}Taikoo Li has 800 cars."
-    _, first, second, last = statements(text, LINKED)
-    assert can_be_left_out(text, first)
-    assert can_be_left_out(text, second)
-    assert can_be_left_out(text, last)
-    above = f"{item}Taikoo Li has 800 cars.\n  - It is free."
-    for whole in (f"{item}Taikoo Li has 800 cars.\n\nThat is all.", f"{item}A mall.\n{above}"):
-        alone = next(one for one in statements(whole, LINKED) if "800" in one.plain)
-        assert not can_be_left_out(whole, alone)
+async def test_a_paragraph_that_goes_leaves_one_blank_line() -> None:
+    text = f"门票60元[1]({URL})。\n\n有免费轮椅。\n\n周一闭馆[1]({URL})。"
+    reader = Reader(轮椅=BAD, 门票60元=SUPPORTED, 周一=SUPPORTED)
+    done = await checked(text, reader, Writer(轮椅="-"))
+    assert done.text.startswith(f"门票60元[1]({URL})。\n\n周一闭馆[1]({URL})。")
+    done = await checked(f"门票60元[1]({URL})。\n\n有免费轮椅。", reader, Writer(轮椅="-"))
+    assert done.text.startswith(f"门票60元[1]({URL})。\n\n**")
 
 
 async def test_a_writer_who_is_late_leaves_the_sign() -> None:

@@ -139,5 +139,5 @@ def test_a_weekday_is_held_against_the_calendar(
     known = Evidence({"w0-0": Record(["Offers hold until 2027-01-11."])})
     [one] = statements(text, MARKED)
     [outcome] = proved([one], {0: Ruling(v=v, p=["1.1"], bad=bad)}, known)
-    parts = corrected(text, [one], [settled(one, outcome, MARKED)], MARKED)
+    parts = corrected(text, [one], settled([one], [outcome], MARKED), MARKED)
     assert "".join(part.text for part in parts) == shown

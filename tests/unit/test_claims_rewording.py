@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from agent.evidence.claims.corrected import renumbered, without_unknown
+from agent.evidence.claims.corrected import can_be_left_out, renumbered, without_unknown
 from agent.evidence.claims.judging import passages_block, statements_block
 from agent.evidence.claims.passages import KNOWN, Passage
 from agent.evidence.claims.proof import Outcome, revised
@@ -19,7 +19,7 @@ from agent.evidence.claims.rewording import (
     shown_by_code,
     sound_wordings,
 )
-from agent.evidence.claims.statements import MARKED, statements
+from agent.evidence.claims.statements import LINKED, MARKED, statements
 from tests.support.page_sources import source
 from tests.support.rows import by_examples
 from tests.unit.test_claims_proof import LINES, PALACE, as_it_stands, evidence, judge
@@ -265,3 +265,37 @@ def test_a_judge_sees_where_rows_of_a_file_are_left_out() -> None:
         assert [line.endswith(" …"), " … " in other] == [is_gap, is_gap]
     assert lines[-1].endswith(" …") == (shown[-1] < len(log.passages))
     assert "…" not in passages_block([one], short)
+
+
+@pytest.mark.parametrize(
+    ("text", "goes"),
+    [
+        ("推荐这家。\n\n1. 一家店\n2. 二家店\n\n小龙坎也在附近。\n\n距离都是直线。", True),
+        ("Take the first one.\n\n小龙坎也在附近。", True),
+        ("小龙坎也在附近。\n\n距离都是直线。", False),
+        ("小龙坎也在附近。", False),
+        ("## 晚饭\n\n小龙坎也在附近。\n\n距离都是直线。", False),
+        ("推荐这家。\n\n**还有：**\n\n小龙坎也在附近。", False),
+        ("推荐这家。\n\n小龙坎也在附近：\n\n- 一家店", False),
+    ],
+)
+def test_a_paragraph_of_one_sentence_can_be_left_out_where_the_text_stands_without_it(
+    text: str, goes: bool
+) -> None:
+    """An invented place stood as a paragraph of its own, and stayed with two signs."""
+    one = next(one for one in statements(text, LINKED) if "小龙坎" in one.plain)
+    assert can_be_left_out(text, one) is goes
+
+
+@pytest.mark.parametrize("item", ["- ", "2. ", "* ", "2、"])
+def test_a_sentence_of_an_item_can_be_left_out_and_an_item_of_several(item: str) -> None:
+    """郵政博物館も無料です† stayed as an item though the judge had left nothing of it."""
+    text = f"Places:\n\n{item}In & Out is open daily. It has a lift.\n{item}Taikoo Li has 800 cars."
+    _, first, second, last = statements(text, LINKED)
+    assert can_be_left_out(text, first)
+    assert can_be_left_out(text, second)
+    assert can_be_left_out(text, last)
+    above = f"{item}Taikoo Li has 800 cars.\n  - It is free."
+    for whole in (f"{item}Taikoo Li has 800 cars.\n\nThat is all.", f"{item}A mall.\n{above}"):
+        alone = next(one for one in statements(whole, LINKED) if "800" in one.plain)
+        assert not can_be_left_out(whole, alone)

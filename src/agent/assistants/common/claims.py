@@ -508,8 +508,7 @@ class ClaimCheck:
 
         `targets` are where links of sources lead by now.
         """
-        parts = self.mended()
-        begins = streamed.index(self.body or self.quoted)
+        parts, begins = self.mended(), streamed.index(self.body or self.quoted)
         closing = streamed[begins + len(self.body) :]
         listed = references(resolved(self._cited, targets), self.language)
         closing = closing.removesuffix(f"\n\n{listed}")

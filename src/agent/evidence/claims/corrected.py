@@ -65,6 +65,8 @@ def corrected(
         begin, end, new = statement.start, statement.end, ""
         if statement.line in gone:
             begin, end = max(at, statement.line), max(at, gone[statement.line])
+            if end == len(text) and text[:begin].endswith("\n\n"):
+                begin = max(at, len(text[:begin].rstrip()))
         else:
             new = _as_it_should_stand(statement, outcome, notation, gap)
             if not new and outcome.revised == "":
@@ -109,6 +111,9 @@ def _lines_left_out(
             rest = _MARK_OF_ITEM.sub("", rest + text[at : gone[begin]])
             if last.kind != "cell" and rest.strip():
                 del gone[begin]
+            elif text[:begin].endswith("\n\n"):
+                # A paragraph goes with the blank line behind it.
+                gone[begin] += text.startswith("\n", gone[begin])
     return gone
 
 
@@ -157,12 +162,26 @@ def _before(text: str, statement: Statement) -> str:
 
 
 def can_be_left_out(text: str, statement: Statement) -> bool:
-    """Return whether a line goes on without a statement, or a list without the item that it is."""
+    """Return whether a line goes on without a statement, or a list without the item that it is.
+
+    So does a text without one that is a paragraph of its own, where something stands above it that
+    does not lead to it.
+    """
     end = text.find("\n", statement.end)
     beside = _before(text, statement) + text[statement.end : end if end >= 0 else len(text)]
     if statement.kind == "cell" or letters_of(beside):
         return statement.kind != "cell"
-    return statement.kind == "item" and _is_one_of_several(text, statement)
+    if statement.kind == "item":
+        return _is_one_of_several(text, statement)
+    above = text[: statement.line].rstrip().rpartition("\n")[2].strip("*_ ")
+    leads = text[statement.start : statement.end].rstrip().endswith((":", "："))
+    return (
+        bool(above)
+        and not beside.strip()
+        and not above.startswith("#")
+        and above[-1] not in ":："
+        and not leads
+    )
 
 
 def _is_one_of_several(text: str, item: Statement) -> bool:
