@@ -1,6 +1,8 @@
 """What a person prefers is a default: theirs alone, off at first, replaced by a question, named."""
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -43,6 +45,19 @@ async def lab_fixture(tmp_path: Path) -> AsyncIterator[Lab]:
     async with laboratory() as built:
         services = replace(built.services, persons=PersonMemory(tmp_path))
         yield Lab(services, build_graph(lambda: services).compile(InMemorySaver(), name="agent"))
+
+
+_FULL = """
+import asyncio, pathlib, resource, signal, sys
+from agent.core.errors import StoreFailed
+from agent.runs.person import PersonMemory
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+try:
+    asyncio.run(PersonMemory(pathlib.Path(sys.argv[1])).change("alice", {"budget": 1}))
+except StoreFailed:
+    print("StoreFailed")
+"""
 
 
 def memory(lab: Lab) -> PersonMemory:
@@ -182,6 +197,15 @@ async def test_fields_that_are_set_at_the_same_time_all_stay(where: Place) -> No
         await asyncio.gather(*(PersonMemory(where).change("alice", each) for each in told))
         kept = (await PersonMemory(where).of("alice")).model_dump(exclude_defaults=True)
         assert kept == {name: value for each in told for name, value in each.items()}
+
+
+def test_a_file_that_cannot_be_made_leaves_nothing_behind(tmp_path: Path) -> None:
+    """A process that may write few bytes stands for a full disk."""
+    ran = subprocess.run(
+        [sys.executable, "-c", _FULL, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert ran.stdout.split() == ["StoreFailed"], ran.stderr
+    assert list_of(tmp_path) == []
 
 
 async def test_what_is_forgotten_is_on_the_disk_no_more(tmp_path: Path) -> None:

@@ -176,7 +176,9 @@ def _make(path: Path) -> None:
     except OSError as error:
         raise StoreFailed("TANLU_DATA_DIR", f"{path} cannot be made: {error.strerror}") from None
     finally:
-        new.unlink(missing_ok=True)
+        # A full disk leaves its log, too.
+        for left in new.parent.glob(f"{new.name}*"):
+            left.unlink(missing_ok=True)
 
 
 @contextmanager
