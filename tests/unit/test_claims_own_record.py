@@ -9,7 +9,7 @@ from agent.evidence.claims.corrected import corrected, settled
 from agent.evidence.claims.formulas import rewritten
 from agent.evidence.claims.judging import Ruling, shown
 from agent.evidence.claims.passages import Evidence, Record
-from agent.evidence.claims.proof import proved
+from agent.evidence.claims.proof import Outcome, proved
 from agent.evidence.claims.statements import MARKED, statements
 from agent.evidence.figures import figures
 from agent.evidence.types import Place
@@ -21,6 +21,24 @@ def place(**fields: Any) -> Place:
     row = {"id": "amap:1", "name": "甲", "source": "a0-0", "cost": 40.0, "rating": 4.5,
            "distance_m": 306, "open_time": "08:00-22:00"}  # fmt: skip
     return cast(Place, {**row, **fields})
+
+
+@pytest.mark.parametrize("text", [
+    "甲现在11:06正在营业[^a0-0]。", "甲 is open now (Sunday 11:06) [^a0-0].",
+])  # fmt: skip
+def test_the_clock_of_asking_is_no_opening_hour(text: str) -> None:
+    records = {"a0-0": Record(["甲 | 08:00-22:00"], place())}
+
+    def outcome(now: str) -> Outcome:
+        return proved(statements(text, MARKED), {}, Evidence(records, now=now))[0]
+
+    told, otherwise = outcome("2026-11-29 Sun 11:06 (UTC+8)"), outcome("2026-11-29 15:30 (UTC+8)")
+    assert (told.verdict, told.spans) == ("unchecked", ())
+    assert otherwise.spans == ("11:06",)
+    accused = {0: Ruling(n=1, v="x", p=["1.1"], bad=["11:06"], says="08:00-22:00")}
+    evidence = Evidence(records, now="2026-11-29 Sun 11:06 (UTC+8)")
+    [ruled] = proved(statements(text, MARKED), accused, evidence)
+    assert ruled.right == ()
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from agent.assistants.common.conversation import known_words
+from agent.assistants.common.turn import now_there
 from agent.core.budget import Meter
 from agent.core.errors import AgentError
 from agent.core.processor import compute
@@ -60,7 +61,7 @@ class Judge:
             return []
         prompt = task_prompt(
             "claim_check",
-            today=evidence.today,
+            today=evidence.now if evidence.asks_now else evidence.today,
             question=cut_to_tokens(evidence.question, _QUESTION_TOKENS),
             passages=passages,
             statements=statements_block(batch, evidence, self.notation),
@@ -155,6 +156,8 @@ def evidence_of(
         records,
         question=turn["question"],
         today=turn["today"],
+        now=now_there(turn, [*state.get("places", []), *shown]),
+        asks_now="asked_at" in turn.get("constraints", {}),
         known=[*user_words, *known],
         own=own,
     )

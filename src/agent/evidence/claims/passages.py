@@ -177,6 +177,10 @@ class Evidence:
     records: Mapping[str, Record]
     question: str = ""
     today: str = ""
+    now: str = ""
+    """The moment of asking as the writer is told it: a day and a clock there."""
+    asks_now: bool = False
+    """Whether the question is about that very moment."""
     known: Sequence[str] = ()
     own: Sequence[str] = ()
     """What code says in the text itself: it is not judged."""
@@ -204,8 +208,13 @@ class Evidence:
 
     @lazy_property
     def question_figures(self) -> Sequence[Figure]:
-        """Return the figures of the question and of today's date."""
-        return [*figures(self.question), *figures(self.today)]
+        """Return the figures of the question, of today's date and of the clock told."""
+        return [*figures(self.question), *figures(self.today), *self.clock]
+
+    @lazy_property
+    def clock(self) -> Sequence[Figure]:
+        """Return the time of asking: it is no opening hour of any place."""
+        return [figure for figure in figures(self.now) if figure.clock is not None]
 
     @lazy_property
     def _next_days(self) -> Sequence[Figure]:

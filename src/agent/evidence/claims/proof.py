@@ -228,8 +228,12 @@ def _with_own_record(statement: Statement, outcome: Outcome, evidence: Evidence)
               if name in evidence.records]  # fmt: skip
     if len(places) != 1 or (place := places[0]) is None:
         return outcome
-    right = right_figures(outcome.spans, statement, place, outcome.quote)
-    return replace(outcome, right=tuple(dict(right).items()))
+    right = {
+        wrong: own
+        for wrong, own in right_figures(outcome.spans, statement, place, outcome.quote)
+        if not any(same(told, now) for told in figures(wrong) for now in evidence.clock)
+    }
+    return replace(outcome, right=tuple(right.items()))
 
 
 def _with_sources(
