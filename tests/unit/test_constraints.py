@@ -193,6 +193,26 @@ def test_a_writer_sees_what_fits_apart_from_what_does_not_and_what_is_unknown() 
     assert grouped_lines(alike, "en") == place_lines(alike, "en"), "there is nothing to tell apart"
 
 
+def test_a_writer_sees_no_street_where_restaurants_were_asked_for_but_the_car_park_looked_for() -> (
+    None
+):
+    """锦里古街 stood under what does not fit, and whether three eat there for ¥250 was unknown."""
+    demands = Constraints(total_cost=250, people=3, kind="restaurant")
+    food, parking = {"keywords": ["川菜"]}, {"keywords": ["停车场"]}
+    found = [
+        record("Chen", cost=80.0, category="四川菜", **food),
+        record("Jinli", category="步行街", **food),
+        record("P1", category="停车场", **parking),
+        record("Mart", category="便利店", keywords=["便利店"]),
+    ]
+    lines = grouped_lines(judged(found, demands, "en"), "en")
+    assert "Jinli" not in lines
+    assert "Chen" in lines
+    assert "P1" in lines
+    assert "Mart" in lines
+    assert "Jinli" in grouped_lines(judged(found[1:2], demands, "en"), "en"), "there is no other"
+
+
 def test_places_of_a_question_without_demands_are_left_as_they_are() -> None:
     assert judged([record()], {}, "zh") == [record()]
 

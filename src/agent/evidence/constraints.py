@@ -218,10 +218,11 @@ def fitting(places: Sequence[Place], constraints: Constraints, language: Languag
 def grouped_lines(places: Sequence[Place], language: Language) -> str:
     """Return one line a place for a writer, under whether the places fit what is demanded.
 
-    A place that fails a demand, in one list with those that fit, was numbered among the hits.
+    A place that fails a demand, in one list with those that fit, was numbered among the hits. One
+    of a kind that neither the question nor a search asked for is of no use: a street for dinner.
     """
     groups: dict[str, list[Place]] = {}
-    for place in places:
+    for place in [each for each in places if not _is_stray(each)] or places:
         name = _GROUPS[_rank(place)] if place.get("verdicts") else "beside"
         groups.setdefault(name, []).append(place)
     if len(groups.keys() - {"beside"}) < _MIXED:
@@ -230,6 +231,18 @@ def grouped_lines(places: Sequence[Place], language: Language) -> str:
         f"{say(f'constraints.groups.{name}', language)}\n{place_lines(group, language)}"
         for name, group in groups.items()
     )
+
+
+def _is_stray(place: Place) -> bool:
+    is_other = any(
+        each["constraint"] == "kind" and each["verdict"] == "violated"
+        for each in place.get("verdicts", [])
+    )
+    category, keywords = place["category"] or "", place["keywords"]
+    is_none = not any(_is_named(kind, category) for kind in _KINDS)
+    # By English words a table of Chinese ones cannot tell what a search was for.
+    wanted = any(each.isascii() or _OF_NO_KIND.search(each) for each in keywords)
+    return is_other and is_none and bool(keywords) and not wanted
 
 
 _MIXED = 2

@@ -184,7 +184,18 @@ def kept_figures(before: Statement, outcome: Outcome) -> list[Figure]:
 
 
 def _tokens(text: str) -> list[str]:
-    return [match[0] for match in _TOKEN.finditer(fold(text))]
+    """Return the words and figures; a decimal comma is a point: 1,3 km is a record's 1.3 km."""
+    found = (match[0] for match in _TOKEN.finditer(fold(text)))
+    return [_with_point(token) if "," in token else token for token in found]
+
+
+def _with_point(figure: str) -> str:
+    whole, _, rest = figure.partition(",")
+    is_decimal = whole.isdecimal() and rest.isdecimal() and len(rest) < _THOUSANDS
+    return f"{whole}.{rest}" if is_decimal else figure
+
+
+_THOUSANDS = 3
 
 
 def as_borne(new: Statement, again: Outcome, notation: Notation) -> str:
