@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from agent.assistants.common.judge import record_texts
 from agent.assistants.deep_research.write_report import distance_lines
 from agent.evidence.records import record_sections, route_lines, route_text
 from agent.evidence.types import Leg, Place, Route
@@ -272,3 +273,13 @@ def test_a_section_has_steps_only_in_the_languages_that_steps_are_told_in() -> N
     assert say("records.modes.walking", "de") in german
     transit = entered("maps_direction_transit_integrated", TRANSIT, "transit").records.result.routes
     assert "龙翔桥" in record_sections(transit, [], "de")[0]
+
+
+def test_a_judge_is_told_a_ride_once_and_in_one_language() -> None:
+    """The steps of a ride came once more behind its line, in the language of the reader."""
+    amap = entered("maps_direction_transit_integrated", TRANSIT, "transit")
+    (route,) = amap.records.result.routes
+    (text,) = record_texts([], [route], [], "en").values()
+    line, exact = text.splitlines()
+    assert route_text(route, "en") in line
+    assert exact.startswith(f"{route['distance_m']} m, ")

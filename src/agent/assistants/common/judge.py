@@ -25,6 +25,7 @@ from agent.evidence.constraints import judged as with_verdicts
 from agent.evidence.numbering import source_key
 from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.evidence.types import Place, Route, Source, Weather
+from agent.evidence.way_steps import step_text
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.client import EndpointKind, ModelClient
 from agent.prompts import task_prompt
@@ -197,9 +198,13 @@ def record_texts(
         texts[place["source"]] = line if is_told else f"{line}\n{exact} in a straight line"
     for route in routes:
         seconds, metres = route["duration_s"] or 0, route["distance_m"] or 0
-        steps = [step["instruction"] for step in route["steps"]]
-        lines = [route_lines([route], language), f"{metres} m, {seconds / 60:.1f} min", *steps]
-        texts[route["source"]] = "\n".join(lines)
+        line, exact = route_lines([route], language), f"{metres} m, {seconds / 60:.1f} min"
+        # What the line says already comes once more in its reader's language.
+        told = [step for step in route["steps"] if "line" not in step]
+        is_ride = len(told) < len(route["steps"])
+        steps = [] if is_ride else [step_text(step["instruction"], language) for step in told]
+        more = [step for step in steps if step not in line]
+        texts[route["source"]] = "\n".join([line, exact, *more])
     for forecast in weather:
         texts[forecast["source"]] = weather_lines([forecast], language)
     return texts
