@@ -7,8 +7,9 @@ keeps those whose words really stand there.
 """
 
 from collections.abc import Mapping
+from typing import Annotated, Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
 from agent.assistants.common.gaps import ask_or_gap, run_gap
 from agent.assistants.common.services import Services
@@ -25,32 +26,46 @@ from agent.state import Turn
 
 _LEAST = 2
 """Documents that can contradict each other."""
-_MOST, _WORDS, _ABOUT = 12, 300, 200
+_MOST, _WORDS, _ABOUT, _ID = 12, 300, 200, 20
+
+
+def _at_most(most: int) -> BeforeValidator:
+    """Cut what is longer than asked for: one line too many must not lose all the others."""
+
+    def cut(value: Any) -> Any:
+        return value[:most] if isinstance(value, str | list) else value
+
+    return BeforeValidator(cut)
+
+
+_About = Annotated[str, _at_most(_ABOUT), Field(max_length=_ABOUT)]
+_Id = Annotated[str, _at_most(_ID), Field(max_length=_ID)]
+_Words = Annotated[str, _at_most(_WORDS), Field(max_length=_WORDS)]
 
 
 class Difference(BaseModel):
     """Two passages that say different things about the same matter."""
 
-    about: str = Field(max_length=120, description="What it is about, in a few words.")
-    first: str = Field(max_length=20, description="Id of the one passage.")
-    first_words: str = Field(max_length=_WORDS, description="Its words, copied exactly.")
-    second: str = Field(max_length=20, description="Id of the other passage.")
-    second_words: str = Field(max_length=_WORDS, description="Its words, copied exactly.")
+    about: _About = Field(description="What it is about, in a few words.")
+    first: _Id = Field(description="Id of the one passage.")
+    first_words: _Words = Field(description="Its words, copied exactly.")
+    second: _Id = Field(description="Id of the other passage.")
+    second_words: _Words = Field(description="Its words, copied exactly.")
 
 
 class FileLimit(BaseModel):
     """A passage that rules out, or nearly, what the question might be answered by."""
 
-    about: str = Field(max_length=_ABOUT, description="What it means for which choice, in figures.")
-    id: str = Field(max_length=20, description="Id of the passage.")
-    words: str = Field(max_length=_WORDS, description="Its words, copied exactly.")
+    about: _About = Field(description="What it means for which choice, in figures.")
+    id: _Id = Field(description="Id of the passage.")
+    words: _Words = Field(description="Its words, copied exactly.")
 
 
 class Differences(BaseModel):
     """Where the documents say different things, and the limits that bear on the choices."""
 
-    differences: list[Difference] = Field(default_factory=list, max_length=_MOST)
-    limits: list[FileLimit] = Field(default_factory=list, max_length=_MOST)
+    differences: Annotated[list[Difference], _at_most(_MOST), Field(max_length=_MOST)] = []
+    limits: Annotated[list[FileLimit], _at_most(_MOST), Field(max_length=_MOST)] = []
 
 
 async def differences_among(
