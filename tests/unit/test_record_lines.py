@@ -157,7 +157,12 @@ def test_a_car_park_found_close_by_is_one_that_was_asked_for(lng: float, verdict
 
 def test_a_judge_reads_of_a_place_what_is_near_to_it_as_its_writer_did() -> None:
     park, car_park = found("a0-0", "公园", 120.15), found("a1-0", "停车场", 120.16)
-    turn = {"question": "西湖边的公园，附近有停车场", "today": "2026-11-29", "language": "zh"}
+    turn = {
+        "question": "西湖边的公园，附近有停车场",
+        "today": "2026-11-29",
+        "language": "zh",
+        "started_at": 0,
+    }
     state: Any = {"turn": turn, "places": [park, car_park]}
     sources = {
         id: Source(id=id, kind="place", title=id, url="", provider="amap", quotes=[])
