@@ -25,6 +25,7 @@ from agent.mcp.map import Maps, build_map_client, build_maps
 from agent.mcp.osm.services import PUBLIC
 from agent.mcp.records import MapOptions, MapResult, lnglat
 from agent.mcp.servers import amap_server, osm_server
+from agent.sample.model.request import FunctionCall, ModelReply
 from agent.sample.services.amap import AmapService
 from agent.sample.services.loopback import serve
 from agent.settings import Settings
@@ -146,6 +147,25 @@ async def test_what_is_open_now_is_judged_and_told_by_the_clock_where_a_place_wa
     assert (verdict["verdict"], "06:45" in verdict["text"]) == ("violated", True)
     values: Any = {"started_at": moment, "language": "en", "today": "2026-11-28", "zone": ""}
     assert now_there(Turn(**values), result.places) == "2026-11-28 Sat 06:45 (UTC+1)"
+
+
+@pytest.mark.parametrize("finds", [True, False])
+async def test_what_a_model_s_call_found_after_all_is_not_told_as_not_found(finds: bool) -> None:
+    task = {"intent": "nearby", "place": STATION, "keywords": ["xyz cafe now"], "country": "de"}
+    call = FunctionCall("osm_geocode", {"query": STATION})
+    if finds:
+        call = FunctionCall("osm_nearby", {"location": "13.406,52.521", "kinds": "cafe"})
+    async with laboratory() as lab, osm_world() as world:
+        services = replace(lab.services, maps=world.maps)
+        lab = Lab(services, build_graph(lambda: services).compile(checkpointer=InMemorySaver()))
+        lab.gemini.llm = Spoken(
+            generate_query=[plan({"query": "cafes", "map": task, "web": False})],
+            amap_research=[ModelReply(calls=(call,)), ModelReply(text="enough")],
+        )
+        state = await lab.ask(f"Which cafes at {STATION}?")
+    codes = [gap["code"] for gap in state["gaps"]]
+    assert len(state["places"]) > 0
+    assert ("map_no_results" in codes) is not finds
 
 
 async def test_few_hits_widen_the_search_and_that_is_told(world: World) -> None:

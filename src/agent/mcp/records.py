@@ -162,6 +162,11 @@ class MapResult:
             anchor["district"] = self.centre_district
         return anchor
 
+    def settle_found(self) -> None:
+        """Drop that nothing was found where a later call brought more than a position's name."""
+        if any(lnglat(place["location"]) not in self.names for place in self.places):
+            self.gaps[:] = [gap for gap in self.gaps if gap["code"] != "map_no_results"]
+
 
 _DEFAULT_PROVIDER = "amap"
 _OWN_ID = re.compile(r"(?:[a-z]+:)?((?=[0-9]*[A-Z])[0-9A-Z]{8,20})")

@@ -172,6 +172,7 @@ class _Branch:
                     await self._complete(map_result)
             except AgentError as error:
                 map_result.gaps.append(self.lost(error))
+            map_result.settle_found()
             options = self.options
         else:
             options = replace(self.options, more=self.options.more + _INSTEAD_OF_A_MODEL)
