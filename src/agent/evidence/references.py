@@ -143,7 +143,12 @@ _MAY_BE_FOOTNOTE = re.compile(
 _BULLET = re.compile(r"\A\s*[-*+•]\s+(?=\S)")
 _ENDS_IN_URL = re.compile(r"https?://\S+\s*$")
 _BETWEEN_MARKS = " \t、，,；;。.()（）*_"
-_MAPS = ("高德地图", "高德", "amap", "google", "维基百科", "wikipedia")
+_MAPS = (
+    "高德地图", "高德", "amap", "google", "维基百科", "wikipedia", "openstreetmap", "open-meteo",
+)  # fmt: skip
+_SITE_BEHIND = re.compile(
+    r".{1,90}?(?:[,，:：|·]\s*|\s[-–—]\s|\s?[(（])\s*([^\s()（）,，]{3,60})[)）]?\s*"
+)
 _MAX_HEADING, _MAX_ENTRY = 300, 90
 
 
@@ -300,7 +305,7 @@ def _is_heading(line: str) -> bool:
 
 def _names_only_sites(entry: str) -> bool:
     """Return True for the names of sites and maps alone, as in `来源：高德地图、example.com`."""
-    names = filter(None, (name.strip(_DECORATION) for name in _BETWEEN_NAMES.split(entry)))
+    names = filter(None, (name.strip(_DECORATION) for name in _BETWEEN_NAMES.split(fold(entry))))
     return all(name in _MAPS or is_domain(name) for name in names)
 
 
@@ -321,7 +326,9 @@ def _is_entry(line: str) -> bool:
     """Return True for an empty line, or a marker, number or link with at most a title."""
     if not line.strip():
         return True
-    if _FOOTNOTE.match(line) or _names_only_sites(_BULLET.sub("", line, count=1)):
+    told = _BULLET.sub("", line, count=1)
+    behind = _SITE_BEHIND.fullmatch(told) if told != line else None
+    if _FOOTNOTE.match(line) or _names_only_sites(behind[1] if behind else told):
         return True
     title = _ENTRY_MARK.sub("", _ENTRY_NUMBER.sub("", line)).strip()
     is_short = len(title) <= _MAX_ENTRY and title[-1:] not in tuple("。！？!?.")
