@@ -24,6 +24,9 @@ def cite_of(
     added = [name for name in named if name not in statement.cited][:MOST_BEHIND]
     keep = statement.cited
     is_borne = not set(named).isdisjoint(keep)
+    if is_borne and len(named) > MOST_BEHIND:
+        # What sums up many is told by each where it stands: any one of them would be a chance.
+        return None
     if not is_borne:
         keep = tuple(name for name in keep if _lends(name, statement, added, evidence))
     # What nothing cited bears cites one that does.
