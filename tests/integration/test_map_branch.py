@@ -1,22 +1,29 @@
 """A map branch in front of the real server: what it searches, shows a model, and pays for."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from langchain_core.messages import ToolCall
+from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.assistants.common.map_tasks import map_task
+from agent.assistants.common.turn import now_there
 from agent.configuration import Configuration
 from agent.core.progress import Spot
-from agent.evidence.constraints import name_suits
+from agent.evidence.constraints import check, name_suits
 from agent.evidence.intent import map_task_by_rules
 from agent.evidence.types import Constraints, MapTask
+from agent.graph import build_graph
 from agent.mcp.records import CALLS_FOR_TOOLS, MapOptions, MapResult
 from agent.sample.model.request import FunctionCall, Model, ModelReply, ModelTurn
 from agent.sample.model.text import block, task_of
+from agent.state import Turn
 from agent.texts import say
 from tests.integration.test_question_kept import Spoken, nearby, plan
-from tests.integration.test_second_map_server import World, both_maps
+from tests.integration.test_second_map_server import STATION, World, both_maps, osm_world
 from tests.support.lab import ZH, Lab, answer_of, laboratory, told
 from tests.support.map_fixtures import MapLab, lab_fixture, meter, script_fixture
 
@@ -358,3 +365,36 @@ async def test_a_way_that_the_check_puts_right_is_not_told_once_more_below() -> 
     text = str(answer_of(state).text)
     assert walk.format(minutes=23) in text
     assert say("answer.routes", "en") not in text
+
+
+async def test_what_is_open_now_is_judged_and_told_by_the_clock_where_a_place_was_found() -> None:
+    # Saturday 06:45 in Seestadt, 13:45 in Beijing: the café opens at 08:30.
+    moment = datetime(2026, 11, 28, 5, 45, tzinfo=UTC).timestamp()
+    demands = Constraints(open_at="05:45", open_on=[6], asked_at=moment)
+    task = {"intent": "nearby", "place": STATION, "keywords": ["cafe"]}
+    async with osm_world() as world:
+        result = await world.result(task, constraints=demands)
+    [first] = [place for place in result.places if place["name"] == "Café Morgenrot"]
+    [verdict] = check(first, demands, "en")
+    assert (verdict["verdict"], "06:45" in verdict["text"]) == ("violated", True)
+    values: Any = {"started_at": moment, "language": "en", "today": "2026-11-28", "zone": ""}
+    assert now_there(Turn(**values), result.places) == "2026-11-28 Sat 06:45 (UTC+1)"
+
+
+@pytest.mark.parametrize("finds", [True, False])
+async def test_what_a_model_s_call_found_after_all_is_not_told_as_not_found(finds: bool) -> None:
+    task = {"intent": "nearby", "place": STATION, "keywords": ["xyz cafe now"], "country": "de"}
+    call = FunctionCall("osm_geocode", {"query": STATION})
+    if finds:
+        call = FunctionCall("osm_nearby", {"location": "13.406,52.521", "kinds": "cafe"})
+    async with laboratory() as lab, osm_world() as world:
+        services = replace(lab.services, maps=world.maps)
+        lab = Lab(services, build_graph(lambda: services).compile(checkpointer=InMemorySaver()))
+        lab.gemini.llm = Spoken(
+            generate_query=[plan({"query": "cafes", "map": task, "web": False})],
+            amap_research=[ModelReply(calls=(call,)), ModelReply(text="enough")],
+        )
+        state = await lab.ask(f"Which cafes at {STATION}?")
+    codes = [gap["code"] for gap in state["gaps"]]
+    assert len(state["places"]) > 0
+    assert ("map_no_results" in codes) is not finds

@@ -6,14 +6,12 @@ import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from langchain_core.messages import ToolCall, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent.assistants.common.turn import now_there
 from agent.core.calls import Calls
 from agent.core.errors import ProviderRefused
 from agent.evidence.constraints import check, judged
@@ -25,11 +23,9 @@ from agent.mcp.map import Maps, build_map_client, build_maps
 from agent.mcp.osm.services import PUBLIC
 from agent.mcp.records import MapOptions, MapResult, lnglat
 from agent.mcp.servers import amap_server, osm_server
-from agent.sample.model.request import FunctionCall, ModelReply
 from agent.sample.services.amap import AmapService
 from agent.sample.services.loopback import serve
 from agent.settings import Settings
-from agent.state import Turn
 from agent.texts import say
 from tests.integration.test_question_kept import Spoken, plan
 from tests.support.lab import Lab, answer_of, laboratory, told
@@ -132,40 +128,6 @@ async def test_demands_are_checked_by_hours_access_and_entry(world: World) -> No
     museum = await world.result({"intent": "poi", "place": "Museum of Rivers"})
     [free, dear] = check(museum.places[0], Constraints(free=True, min_rating=4.5), "en")
     assert (free["verdict"], dear["verdict"]) == ("satisfied", "unknown")
-
-
-async def test_what_is_open_now_is_judged_and_told_by_the_clock_where_a_place_was_found(
-    world: World,
-) -> None:
-    # Saturday 06:45 in Seestadt, 13:45 in Beijing: the café opens at 08:30.
-    moment = datetime(2026, 11, 28, 5, 45, tzinfo=UTC).timestamp()
-    demands = Constraints(open_at="05:45", open_on=[6], asked_at=moment)
-    task = {"intent": "nearby", "place": STATION, "keywords": ["cafe"]}
-    result = await world.result(task, constraints=demands)
-    [first] = [place for place in result.places if place["name"] == "Café Morgenrot"]
-    [verdict] = check(first, demands, "en")
-    assert (verdict["verdict"], "06:45" in verdict["text"]) == ("violated", True)
-    values: Any = {"started_at": moment, "language": "en", "today": "2026-11-28", "zone": ""}
-    assert now_there(Turn(**values), result.places) == "2026-11-28 Sat 06:45 (UTC+1)"
-
-
-@pytest.mark.parametrize("finds", [True, False])
-async def test_what_a_model_s_call_found_after_all_is_not_told_as_not_found(finds: bool) -> None:
-    task = {"intent": "nearby", "place": STATION, "keywords": ["xyz cafe now"], "country": "de"}
-    call = FunctionCall("osm_geocode", {"query": STATION})
-    if finds:
-        call = FunctionCall("osm_nearby", {"location": "13.406,52.521", "kinds": "cafe"})
-    async with laboratory() as lab, osm_world() as world:
-        services = replace(lab.services, maps=world.maps)
-        lab = Lab(services, build_graph(lambda: services).compile(checkpointer=InMemorySaver()))
-        lab.gemini.llm = Spoken(
-            generate_query=[plan({"query": "cafes", "map": task, "web": False})],
-            amap_research=[ModelReply(calls=(call,)), ModelReply(text="enough")],
-        )
-        state = await lab.ask(f"Which cafes at {STATION}?")
-    codes = [gap["code"] for gap in state["gaps"]]
-    assert len(state["places"]) > 0
-    assert ("map_no_results" in codes) is not finds
 
 
 async def test_few_hits_widen_the_search_and_that_is_told(world: World) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -590,22 +589,3 @@ def test_the_passages_of_a_page_begin_with_its_title_once() -> None:
     ):
         known = evidence_of(cast(Any, {"turn": turn}), {"w0-0": page}, {"w0-0": text}, [])
         assert [passage.text for passage in known.passages] == [f"Amazon S3 pricing {words}"]
-
-
-async def test_a_judge_knows_the_hour_where_a_question_is_about_now() -> None:
-    prompts = list[str]()
-
-    async def ask(model: str, prompt: Any, **_: Any) -> Any:
-        prompts.append(str(prompt))
-        return SimpleNamespace(parsed=None)
-
-    judge = Judge(cast(Any, SimpleNamespace(ask=ask)), "m", cast(Any, None), MARKED)
-    turn = {"question": "q", "today": "2026-11-29", "now": "2026-11-29 Sun 11:06 (UTC+8)",
-            "language": "en"}  # fmt: skip
-    own = Source(id="w0-0", kind="page", title="甲", url=URL, provider="x", quotes=["甲在此。"])
-    for constraints in ({}, {"asked_at": 1.0}):
-        state = cast(Any, {"turn": {**turn, "constraints": constraints}})
-        await judge(
-            statements("甲在此[^w0-0]。", MARKED), evidence_of(state, {"w0-0": own}, {}, [])
-        )
-    assert ["11:06" in prompt for prompt in prompts] == [False, True]

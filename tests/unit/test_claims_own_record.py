@@ -1,10 +1,12 @@
 """What the record of a place says: held against, written, and shown to a judge."""
 
 from decimal import Decimal
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
+from agent.assistants.common.judge import Judge, evidence_of
 from agent.evidence.claims.corrected import corrected, settled
 from agent.evidence.claims.formulas import rewritten
 from agent.evidence.claims.judging import Ruling, shown
@@ -12,7 +14,7 @@ from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.proof import Outcome, proved
 from agent.evidence.claims.statements import MARKED, statements
 from agent.evidence.figures import figures
-from agent.evidence.types import Place
+from agent.evidence.types import Place, Source
 from tests.support.rows import by_examples
 from tests.unit.export_samples import place as sample_place
 
@@ -159,3 +161,29 @@ def test_a_weekday_is_held_against_the_calendar(
     [outcome] = proved([one], {0: Ruling(v=v, p=["1.1"], bad=bad)}, known)
     parts = corrected(text, [one], settled([one], [outcome], MARKED), MARKED)
     assert "".join(part.text for part in parts) == shown
+
+
+async def test_a_judge_knows_the_hour_where_a_question_is_about_now() -> None:
+    prompts = list[str]()
+
+    async def ask(model: str, prompt: Any, **_: Any) -> Any:
+        prompts.append(str(prompt))
+        return SimpleNamespace(parsed=None)
+
+    judge = Judge(cast(Any, SimpleNamespace(ask=ask)), "m", cast(Any, None), MARKED)
+    turn = {"question": "q", "today": "2026-11-29", "now": "2026-11-29 Sun 11:06 (UTC+8)",
+            "language": "en"}  # fmt: skip
+    own = Source(
+        id="w0-0",
+        kind="page",
+        title="甲",
+        url="https://e.example",
+        provider="x",
+        quotes=["甲在此。"],
+    )
+    for constraints in ({}, {"asked_at": 1.0}):
+        state = cast(Any, {"turn": {**turn, "constraints": constraints}})
+        await judge(
+            statements("甲在此[^w0-0]。", MARKED), evidence_of(state, {"w0-0": own}, {}, [])
+        )
+    assert ["11:06" in prompt for prompt in prompts] == [False, True]

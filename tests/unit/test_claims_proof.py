@@ -88,18 +88,6 @@ def test_a_calculation_or_a_record_stands_beside_the_page_that_has_its_figures(
     assert outcome.cite == tuple(cite)
 
 
-def test_a_cited_sentence_that_many_sources_bear_gets_no_mark_of_one_of_them() -> None:
-    pages = evidence(w0_0="A is in Beijing.", w1_0="B is in Beijing.", w2_0="C is in Beijing.")
-    text = "Three cafés are in Beijing, A is the nearest[^w0-0]."
-    for named, cite in (
-        (["3.1", "2.1", "1.1"], None),
-        (["2.1", "1.1"], ("w0-0", "w1-0")),
-        (["2.1", "3.1"], ("w1-0", "w2-0")),
-    ):
-        _, outcome = judge(text, pages, v="s", p=named)
-        assert (outcome.verdict, outcome.cite) == ("supported", cite)
-
-
 def test_what_sums_up_what_stands_above_gets_no_pile_of_marks() -> None:
     pages = evidence(w0_0="A is in Beijing.", w1_0="B is in Beijing.", w2_0="C is in Beijing.")
     rows = "| A | near[^w0-0] |\n| B | near[^w1-0] |\n| C | near[^w2-0] |"
@@ -108,6 +96,8 @@ def test_what_sums_up_what_stands_above_gets_no_pile_of_marks() -> None:
         found = statements(text, MARKED)
         rulings = {len(found) - 1: Ruling(v="s", p=["1.1", "2.1", "3.1"])}
         assert as_it_stands(text, proved(found, rulings, pages)).endswith(f"Beijing{marks}.")
+    _, one = judge("All are here, A nearest[^w0-0].", pages, v="s", p=["3.1", "2.1", "1.1"])
+    assert (one.verdict, one.cite) == ("supported", None)
 
 
 def as_it_stands(text: str, outcomes: Sequence[Outcome]) -> str:

@@ -73,11 +73,16 @@ def otherwise(statement: Statement, evidence: Evidence) -> list[Otherwise]:
 
 
 def right_figures(
-    spans: Iterable[str], statement: Statement, place: Place, quote: str = ""
+    spans: Iterable[str],
+    statement: Statement,
+    place: Place,
+    quote: str = "",
+    clock: Sequence[Figure] = (),
 ) -> Iterator[tuple[str, str]]:
     """Yield the figures that accused words are, each with what the place's record has for it.
 
-    A `quote` of the record tells what a bare number is: a cell has no sign of its own.
+    A `quote` of the record tells what a bare number is: a cell has no sign of its own. The `clock`
+    of asking is no hour of the place's.
     """
     if _may_be_another(statement):
         return
@@ -92,7 +97,8 @@ def right_figures(
             figure.text in span and not span.replace(figure.text, "", 1).strip(_SIGNS_OF_ONE)
             for span in spans
         )
-        if right and is_accused and not any(same(figure, other) for other in figures(value)):
+        stands = any(same(figure, other) for other in [*figures(value), *clock])
+        if right and is_accused and not stands:
             yield figure.text, right
 
 

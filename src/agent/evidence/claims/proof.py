@@ -228,12 +228,8 @@ def _with_own_record(statement: Statement, outcome: Outcome, evidence: Evidence)
               if name in evidence.records]  # fmt: skip
     if len(places) != 1 or (place := places[0]) is None:
         return outcome
-    right = {
-        wrong: own
-        for wrong, own in right_figures(outcome.spans, statement, place, outcome.quote)
-        if not any(same(told, now) for told in figures(wrong) for now in evidence.clock)
-    }
-    return replace(outcome, right=tuple(right.items()))
+    right = right_figures(outcome.spans, statement, place, outcome.quote, evidence.clock)
+    return replace(outcome, right=tuple(dict(right).items()))
 
 
 def _with_sources(
