@@ -293,6 +293,7 @@ def tells(figure: Figure, result: Decimal, text: str) -> bool:
     share = _HEDGED if _ABOUT.search(near) else _EXACT
     return any(
         abs(said - value) <= _half_step(said, value * share)
+        and not (share == _EXACT and _are_counts(said, value) and said != value)
         for factor in _FACTORS
         for value in (abs(result) * factor, abs(result) / factor)
         for said in (abs(figure.bare), abs(figure.value))
@@ -300,6 +301,11 @@ def tells(figure: Figure, result: Decimal, text: str) -> bool:
 
 
 _A_FEW = 2
+
+
+def _are_counts(said: Decimal, value: Decimal) -> bool:
+    """Return whether both are whole, and what is told is not rounded: 215 is not 214."""
+    return said % 10 != 0 and said % 1 == 0 and value % 1 == 0
 
 
 def _is_day(told: Date, result: Decimal) -> bool:
