@@ -192,7 +192,8 @@ def test_another_source_stands_behind_the_words_that_a_right_one_does_not_bear(
     ("text", "named", "cite"),
     [
         ("A opens[^w0-0][^w1-0].", ["1.1", "2.1", "3.1"], None),
-        ("A opens[^w0-0].", ["1.1", "2.1", "3.1"], ("w0-0", "w1-0")),
+        ("A opens[^w0-0].", ["1.1", "2.1", "3.1"], None),
+        ("A opens[^w0-0].", ["1.1", "2.1"], ("w0-0", "w1-0")),
         ("A opens[^w0-0] and B, too[^w1-0].", ["1.1", "3.1"], ("w0-0", "w1-0", "w2-0")),
         ("A opens[^w0-0][^w1-0].", ["3.1"], ("w2-0",)),
     ],
