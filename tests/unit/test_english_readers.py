@@ -68,7 +68,7 @@ def test_the_dictionary_of_sounds_is_loaded_for_a_chinese_name_only() -> None:
     program = (
         "import sys; from agent.evidence.records import with_pinyin, district_in_english;"
         "from tests.unit.export_samples import place;"
-        "with_pinyin([]); with_pinyin([place(1, 'KFC', district=None)]);"
+        "with_pinyin([]); with_pinyin([place(1, 'KFC', district=None, distance_from=None)]);"
         "district_in_english('Camden');"
         "print('pypinyin' in sys.modules); with_pinyin([place(1, '外滩')]);"
         "print('pypinyin' in sys.modules)"
