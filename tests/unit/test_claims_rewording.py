@@ -13,6 +13,7 @@ from agent.evidence.claims.proof import Outcome, revised
 from agent.evidence.claims.rewording import (
     Rewording,
     as_borne,
+    as_supported,
     failing_block,
     following,
     reworded,
@@ -82,6 +83,8 @@ def test_a_new_wording_cites_what_bears_it_and_nothing_where_the_reader_was_told
     page = Outcome("supported", passages=(Passage("2.1", "w1-0", "550 米"),), cite=("w1-0",))
     assert as_borne(new, page, MARKED) == "桥到堤550米[^w1-0]。"
     assert as_borne(new, replace(page, cite=None), MARKED) == new.text
+    against = as_supported(new, replace(told, verdict="contradicted"), PALACE)
+    assert as_borne(new, against, MARKED) == new.text, "the plan bears the minutes, not the rest"
 
 
 def test_a_cell_in_other_words_is_shown_with_its_citation_once() -> None:

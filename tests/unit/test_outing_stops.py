@@ -56,6 +56,20 @@ def reasons(outing) -> dict[str, str]:
     return {left["name"]: left["reason"] for left in outing["left_out"]}
 
 
+def test_in_half_a_day_one_long_stop_that_fits_comes_before_short_ones_of_which_nobody_knows():
+    """Two children had three small parks in their morning, and not the museum made for them."""
+    verdicts = {
+        outcome: [PlaceVerdict(constraint="children", verdict=outcome, field="category", text="")]
+        for outcome in ("satisfied", "unknown")
+    }
+    museum = Place(**{**MUSEUM, "verdicts": verdicts["satisfied"]})
+    parks = [
+        place(at, f"{at}号公园", "公园", "周一至周日 06:00-22:00", verdicts=verdicts["unknown"])
+        for at in (2, 12, 22)
+    ]
+    assert "国家博物馆" in names(planned(*parks, museum, begins="09:00", back_by="12:30"))
+
+
 def test_a_place_that_is_closed_on_the_day_is_left_out_with_its_hours():
     outing = planned(MUSEUM, PARK, HOTPOT, day=MONDAY)
     assert reasons(outing) == {"国家博物馆": "closed"}

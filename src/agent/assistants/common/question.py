@@ -17,7 +17,7 @@ from agent.configuration import Configuration
 from agent.evidence.constraints import valid_constraints
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.intent import extract_place, needs_origin, needs_place
-from agent.evidence.outing.plan import is_stop
+from agent.evidence.outing.plan import is_stop, minutes_of
 from agent.evidence.outing.wish import meant_by, valid_day, valid_wish
 from agent.evidence.queries import clean_text, drop_seen, is_visible, shares_nothing
 from agent.evidence.types import Constraints, OutingWish, Query
@@ -174,13 +174,18 @@ def turn_of(turn: Turn, asked: Asked, configuration: Configuration) -> Turn:
     return read
 
 
+_ROUNDED = 10
+"""Minutes by which a model may miss the time that it was told."""
+
+
 def _with_moment(demands: Constraints, turn: Turn) -> Constraints:
     """Return demands that tell the moment of the question where they ask for what is open now.
 
-    A model writes "now" as the time that it was told, on a clock that need not be the place's.
+    A model writes "now" as the time that it was told, perhaps rounded, on a clock that need not be
+    the place's.
     """
-    clock = demands.get("open_at")
-    if not clock or f" {clock} (" not in turn.get("now", ""):
+    clock, told = demands.get("open_at"), turn.get("now", "").partition(" (")[0][-5:]
+    if not clock or not told or abs(minutes_of(clock) - minutes_of(told)) > _ROUNDED:
         return demands
     today = [date.fromisoformat(turn["today"]).isoweekday()]
     if demands.get("open_on", today) != today:

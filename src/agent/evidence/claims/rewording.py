@@ -171,7 +171,7 @@ def as_supported(after: Statement, outcome: Outcome, evidence: Evidence) -> Outc
     What says otherwise bears out nothing but its own words: the wording cites what it did.
     """
     is_against = outcome.verdict == "contradicted"
-    cite = None if is_against else cite_of(after, outcome.passages, evidence)
+    cite = after.cited if is_against else cite_of(after, outcome.passages, evidence)
     return Outcome("supported", passages=outcome.passages, cite=cite)
 
 
@@ -201,8 +201,10 @@ _THOUSANDS = 3
 def as_borne(new: Statement, again: Outcome, notation: Notation) -> str:
     """Return a new wording that cites what bears it; what was told to the reader needs nothing."""
     sources = {passage.source for passage in again.passages}
-    names = () if sources == {KNOWN} else again.cite
-    return new.text if names is None else cited_anew(new, names, notation).rstrip()
+    names = () if again.cite is None and sources == {KNOWN} else again.cite
+    if names is None or names == new.cited:
+        return new.text
+    return cited_anew(new, names, notation).rstrip()
 
 
 def _with_head(text: str, wording: str) -> str:

@@ -175,7 +175,7 @@ def _visits_from(day: Day, state: _State, label: _Label) -> Iterator[tuple[_Stat
     made, rested = sum(visit.counts for visit in before), any(visit.is_break for visit in before)
     for at, visit in enumerate(day.visits):
         # Who has rested needs no second café that nobody named.
-        is_more = rested and visit.is_break and visit.worth <= _WORTH
+        is_more = rested and visit.is_break and visit.worth <= _WORTH_FIT
         if visited >> at & 1 or is_more or (visit.counts and made >= day.most):
             continue
         arrives = label.leaves + ways[at]
@@ -273,7 +273,7 @@ _SHARES = (1, 0.75, 0.5)
 
 The last only for a number of stops: a long list is no wish to hurry.
 """
-_WORTH, _WORTH_WANTED = 1000, 100_000
+_WORTH, _WORTH_FIT, _WORTH_WANTED = 1000, 3000, 100_000
 """Of a visit: one that is wanted is worth more than all others together."""
 _EVENING = ("酒吧", "夜店", "夜总会", "酒馆")
 _EVENING_BEGINS = 18 * 60
@@ -421,14 +421,13 @@ class _Planner:
         minutes = round(usual * self._share / _STEP) * _STEP
         hours = yearly_hours(place)
         opened = _opened(hours, self._weekday)
-        if not opened:
-            self._leave_out(place, "closed", **self._when(place))
-            return None
         windows = [w for span in opened for w in self._windows(place, span, minutes)]
         if not windows:
-            self._leave_out(place, "hours", **self._when(place))
+            self._leave_out(place, "hours" if opened else "closed", **self._when(place))
             return None
-        worth = (_WORTH_WANTED if place["id"] in self._wanted else _WORTH) - len(self._visits)
+        fits = {verdict["verdict"] for verdict in place.get("verdicts", [])} == {"satisfied"}
+        worth = _WORTH_WANTED if place["id"] in self._wanted else _WORTH_FIT if fits else _WORTH
+        worth -= len(self._visits)
         counts = "meals" not in self._wish or not is_meal(place)
         rests = has_any(place["category"] or "", _BREAK)
         return Visit(minutes, tuple(windows), worth=worth, counts=counts, is_break=rests)
