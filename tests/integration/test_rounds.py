@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Any
 
@@ -103,16 +104,22 @@ async def test_what_a_reader_would_miss_is_asked_part_by_part_and_mended_by_the_
 
 
 async def test_review_and_revision_see_the_weekday_of_each_day_that_the_draft_names() -> None:
-    draft = f"# 报告\n\n{RIGHT}[^t0-0]。2027年4月24日出发，11 月 6 日检测，2 月 30 日没有。"
+    today = datetime.now(UTC).date()
+    before, far = today - timedelta(20), today + timedelta(200)
+    draft = (
+        f"# 报告\n\n{RIGHT}[^t0-0]。{far.year}年{far.month}月{far.day}日出发，"
+        f"{before.month} 月 {before.day} 日检测，2 月 30 日没有，{far.month}月{far.day}日回信。"
+    )
     async with lab_of(draft) as lab:
         await lab.ask(ZH)
         turns = [*lab.llm.asked(REVIEW), *lab.llm.asked(PHASE)]
     assert len(turns) == 2
     for turn in turns:
         told = block(turn.user, "today")
-        assert "2027-04-24 Sat" in told
-        assert "-11-06 Fri (past)" in told
+        assert f"{far:%Y-%m-%d %a}" in told
+        assert f"{before:%Y-%m-%d %a} (past)" in told
         assert "-02-30" not in told
+        assert told.count(f"{far:-%m-%d}") == 1, "the day without a year is the one that has one"
 
 
 async def test_a_text_in_which_neither_check_nor_review_finds_fault_is_not_revised() -> None:

@@ -464,11 +464,13 @@ def _within(entries: Sequence[str], tokens: int) -> str:
 def _calendar(statements: Sequence[Statement], today: str) -> str:
     """Return today and each day that statements name with its weekday: models seldom know it.
 
-    One without a year is the nearest.
+    One without a year is that of the same day with one, else the nearest.
     """
     now, days = date.fromisoformat(today), set[date]()
-    for year, month, day in (f.date for one in statements for f in figures(one.plain) if f.date):
-        if month and day:
+    told = {f.date for one in statements for f in figures(one.plain) if f.date}
+    dated = {(month, day) for year, month, day in told if year}
+    for year, month, day in told:
+        if month and day and (year or (month, day) not in dated):
             years = [year] if year else [now.year + by for by in (-1, 0, 1)]
             with suppress(ValueError):
                 days.add(min((date(y, month, day) for y in years), key=lambda d: abs(d - now)))
