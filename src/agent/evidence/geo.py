@@ -4,7 +4,9 @@ GCJ-02 is the offset system of maps in mainland China, 30 to 700 m away from WGS
 """
 
 from math import asin, cos, hypot, isfinite, pi, radians, sin, sqrt
+from typing import Any
 
+from agent.core.outside import finite
 from agent.core.patterns import Linear
 from agent.evidence.types import Crs, Location, Point
 from agent.texts import Language, say
@@ -16,6 +18,14 @@ def location_in(crs: Crs, point: Point) -> Location:
     if crs == "GCJ-02":
         lng, lat = wgs84_to_gcj02(lng, lat)
     return Location(lng=round(lng, 6), lat=round(lat, 6), crs=crs)
+
+
+def location_at(lng: Any, lat: Any, crs: Crs) -> Location | None:
+    """Return the position that a reply tells; None of what is nowhere on earth."""
+    east, north = finite(lng), finite(lat)
+    if east is None or north is None or abs(east) > 180 or abs(north) > 90:
+        return None
+    return Location(lng=round(east, 6), lat=round(north, 6), crs=crs)
 
 
 def wgs84_of(location: Location) -> Point:

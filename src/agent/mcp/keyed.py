@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Protocol
 
-from agent.core.outside import finite
 from agent.evidence.geo import location_in, metres_apart, parse_lnglat, wgs84_of
 from agent.evidence.types import (
     Anchor,
@@ -47,15 +46,6 @@ class Way:
     steps: list[RouteStep] = field(default_factory=list)
     line: list[list[float]] = field(default_factory=list)
     """[lng, lat], WGS-84."""
-
-
-def position(point: Any) -> list[float] | None:
-    """Return [lng, lat] of a reply's pair; None of what is nowhere on earth."""
-    numbers = [finite(each) for each in point[:2]] if isinstance(point, list) else []
-    lng, lat = (*numbers, None, None)[:2]
-    if lng is None or lat is None or abs(lng) > 180 or abs(lat) > 90:
-        return None
-    return [round(lng, 6), round(lat, 6)]
 
 
 class KeyedService(Protocol):

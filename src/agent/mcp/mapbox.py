@@ -6,11 +6,12 @@ from typing import Any
 from agent.core.errors import ProviderError, ProviderRefused
 from agent.core.outside import objects, whole_or_none
 from agent.core.redaction import scrub
+from agent.evidence.geo import location_at
 from agent.evidence.types import AvoidedRoad, Crs, Location, Place, RouteStep, TravelMode
-from agent.mcp.keyed import Request, Way, position
+from agent.mcp.keyed import Request, Way
 from agent.mcp.map_server import Catalogue, NamedStop
-from agent.mcp.osm.records import way_link
-from agent.mcp.records import Presentation, new_place, text_or_none
+from agent.mcp.osm.records import mark_link, way_link
+from agent.mcp.records import Presentation, lnglat, new_place, text_or_none
 from agent.texts import LANGUAGES, Language
 
 PROVIDER = "mapbox"
@@ -77,9 +78,8 @@ class MapboxService:
         usual: TravelMode = "driving"
         mode = next((mode for mode, name in _PROFILES.items() if name == profile), usual)
         asked = objects(arguments.get("coordinates"))
-        pairs = [position([point.get("longitude"), point.get("latitude")]) for point in asked]
-        stops = [Location(lng=at[0], lat=at[1], crs="WGS-84") for at in pairs if at]
-        return (mode, stops) if tool == _WAY else None
+        stops = [_at([point.get("longitude"), point.get("latitude")]) for point in asked]
+        return (mode, [stop for stop in stops if stop]) if tool == _WAY else None
 
     def places(self, reply: Mapping[str, Any]) -> list[Place]:
         """Return the places of a reply but those that are closed."""
@@ -96,9 +96,9 @@ class MapboxService:
         ]
         shape = way.get("geometry")
         points = shape.get("coordinates") if isinstance(shape, dict) else None
-        pairs = [position(point) for point in points] if isinstance(points, list) else []
+        line = [at for each in points if (at := _at(each))] if isinstance(points, list) else []
         metres, seconds = (whole_or_none(way.get(key)) for key in ("distance", "duration"))
-        return Way(metres, seconds or None, steps, [pair for pair in pairs if pair])
+        return Way(metres, seconds or None, steps, [[at["lng"], at["lat"]] for at in line])
 
     def way_link(self, mode: TravelMode, stops: Sequence[NamedStop]) -> str:
         """Return a page of the way; Mapbox has none of its own."""
@@ -107,23 +107,27 @@ class MapboxService:
 
 def _place(row: Mapping[str, Any]) -> Place | None:
     shape, about = row.get("geometry"), row.get("properties")
-    at = position(shape.get("coordinates")) if isinstance(shape, dict) else None
+    location = _at(shape.get("coordinates")) if isinstance(shape, dict) else None
     known = about if isinstance(about, dict) else {}
     name = text_or_none(known.get("name_preferred")) or text_or_none(known.get("name"))
-    if at is None or name is None or str(known.get("operational_status")) in _CLOSED:
+    if location is None or name is None or str(known.get("operational_status")) in _CLOSED:
         return None
     context, kinds = known.get("context"), known.get("poi_category")
     town = context.get("place") if isinstance(context, dict) else None
-    lng, lat = at
     return new_place(
-        id=f"{PROVIDER}:{text_or_none(known.get('mapbox_id')) or f'{lng:.6f},{lat:.6f}'}",
+        id=f"{PROVIDER}:{text_or_none(known.get('mapbox_id')) or lnglat(location)}",
         name=name,
-        location=Location(lng=lng, lat=lat, crs="WGS-84"),
-        url=f"https://www.openstreetmap.org/?mlat={lat:.6f}&mlon={lng:.6f}#map=18/{lat:.6f}/{lng:.6f}",
+        location=location,
+        url=mark_link(location),
         address=text_or_none(known.get("full_address")),
         category=text_or_none(kinds[0]) if isinstance(kinds, list) and kinds else None,
         city=text_or_none(town.get("name")) if isinstance(town, dict) else None,
     )
+
+
+def _at(pair: Any) -> Location | None:
+    lng, lat = (*pair, None, None)[:2] if isinstance(pair, list) else (None, None)
+    return location_at(lng, lat, "WGS-84")
 
 
 def _point(at: Location) -> dict[str, float]:

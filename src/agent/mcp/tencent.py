@@ -6,9 +6,9 @@ from urllib.parse import urlencode
 
 from agent.core.errors import ProviderError, ProviderRefused, ProviderUnavailable, RateLimited
 from agent.core.outside import finite, objects, whole_or_none
-from agent.evidence.geo import gcj02_to_wgs84, parse_lnglat
+from agent.evidence.geo import location_at, parse_lnglat, wgs84_of
 from agent.evidence.types import AvoidedRoad, Crs, Location, Place, RouteStep, TravelMode
-from agent.mcp.keyed import LONGEST_LINE, Request, Way, position
+from agent.mcp.keyed import LONGEST_LINE, Request, Way
 from agent.mcp.map_server import Catalogue, NamedStop
 from agent.mcp.records import NOT_FOUND, Presentation, new_place, text_or_none
 from agent.texts import Language
@@ -133,10 +133,10 @@ class TencentService:
 
 def _place(row: Mapping[str, Any]) -> Place | None:
     where, name = row.get("location"), text_or_none(row.get("title"))
-    at = position([where.get("lng"), where.get("lat")]) if isinstance(where, dict) else None
-    if not at or not name or not all(at):
+    at = where if isinstance(where, dict) else {}
+    location = location_at(at.get("lng"), at.get("lat"), "GCJ-02")
+    if not location or not name or not (location["lng"] and location["lat"]):
         return None
-    location = Location(lng=at[0], lat=at[1], crs="GCJ-02")
     # A semicolon would begin a further part of the marker: another position, say.
     title = name.replace(";", " ")
     area = row.get("ad_info")
@@ -179,11 +179,10 @@ def _line(packed: Any) -> list[list[float]]:
     whole = [number or 0.0 for number in numbers]
     for at in range(2, len(whole)):
         whole[at] = whole[at - 2] + whole[at] / 1e6
-    pairs = [position([lng, lat]) for lat, lng in zip(whole[::2], whole[1::2], strict=True)]
-    if None in pairs:
-        return []
-    points = (gcj02_to_wgs84(*pair) for pair in pairs if pair)
-    return [[round(lng, 6), round(lat, 6)] for lng, lat in points]
+    pairs = zip(whole[1::2], whole[::2], strict=True)
+    line = [location_at(lng, lat, "GCJ-02") for lng, lat in pairs]
+    points = [wgs84_of(at) for at in line if at]
+    return [[at["lng"], at["lat"]] for at in points] if len(points) == len(line) else []
 
 
 def _latlng(at: Location) -> str:

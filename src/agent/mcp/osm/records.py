@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from agent.core.errors import BudgetExceeded, ProviderError
 from agent.core.outside import finite, objects, whole_or_none
 from agent.core.strings import has_han
+from agent.evidence.geo import location_at
 from agent.evidence.hours import days_in_words, hours_words, osm_hours
 from agent.evidence.types import (
     Anchor,
@@ -59,10 +60,7 @@ _BEAUFORT = (1, 6, 12, 20, 29, 39, 50, 62, 75, 89, 103, 118)
 
 def location_of(row: Mapping[str, Any]) -> Location | None:
     """Return the position of a place; None for one beyond all degrees."""
-    lng, lat = finite(row.get("lng")), finite(row.get("lat"))
-    if lng is None or lat is None or abs(lng) > 180 or abs(lat) > 90:
-        return None
-    return Location(lng=round(lng, 6), lat=round(lat, 6), crs="WGS-84")
+    return location_at(row.get("lng"), row.get("lat"), "WGS-84")
 
 
 def name_of(row: Mapping[str, Any], language: Language) -> str:
@@ -83,6 +81,12 @@ def name_of(row: Mapping[str, Any], language: Language) -> str:
 def link(kind_and_number: str) -> str:
     """Return the page of a place: `node/123`."""
     return f"{_SITE}/{kind_and_number}"
+
+
+def mark_link(at: Location) -> str:
+    """Return the page of a mark at a position."""
+    lng, lat = (f"{at[side]:.6f}" for side in ("lng", "lat"))
+    return f"{_SITE}/?mlat={lat}&mlon={lng}#map=18/{lat}/{lng}"
 
 
 def way_link(mode: str, stops: Sequence[Location]) -> str:
@@ -196,8 +200,8 @@ class OsmReader:
         way = reply.get("route")
         known = way if isinstance(way, dict) else {}
         metres, seconds = (whole_or_none(known.get(name)) for name in ("distance_m", "duration_s"))
-        pairs = [[finite(part) for part in end.split(",")] for end in ends]
-        located = [location_of(dict(zip(("lng", "lat"), pair, strict=False))) for pair in pairs]
+        pairs = [(*end.split(","), None)[:2] for end in ends]
+        located = [location_at(lng, lat, "WGS-84") for lng, lat in pairs]
         stops = [at for at in located if at is not None]
         if metres is None or len(stops) < len(ends) or mode not in MODES:
             return None
