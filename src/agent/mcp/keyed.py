@@ -18,7 +18,7 @@ from agent.evidence.types import (
     TravelMode,
 )
 from agent.mcp.map_server import NamedStop
-from agent.mcp.prefetch import DEFAULT_RADIUS_M, WALKABLE_M, Prefetch, means_here, one_line_of
+from agent.mcp.prefetch import DEFAULT_RADIUS_M, Prefetch, means_here, one_line_of
 from agent.mcp.records import (
     NOT_FOUND,
     BranchCalls,
@@ -192,10 +192,7 @@ class KeyedPrefetch(Prefetch):
         end = self._task.get("destination") or self._place
         stops = [await self._stop(one_line_of(name)) for name in (*named, end)]
         straight = sum(metres_apart(one[1], other[1]) for one, other in pairwise(stops))
-        usual: TravelMode = "walking" if straight < WALKABLE_M else "driving"
-        mode = self._task.get("mode") or usual
-        if mode not in self._service.modes:
-            mode = self._instead_of_a_ride(straight)
+        mode = self._mode(straight, self._service.modes)
         avoid = self._task.get("avoid", []) if mode == "driving" else []
         requests = [self._service.way(a[1], b[1], mode, avoid) for a, b in pairwise(stops)]
         ways = [self._service.read_way(await self._call(*request)) for request in requests]

@@ -1,7 +1,7 @@
 """Fetch what a task needs before a model is asked: what the plans of all map servers share."""
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Container, Sequence
 from typing import Any
 
 from agent.core.errors import AgentError, BudgetExceeded, ProviderError, ProviderRefused
@@ -36,7 +36,7 @@ WIDER = 2.5
 FEW = 3
 _RIDES_M = 5000
 """Up to which a way by bus is shown as one on foot, where there are no timetables."""
-WALKABLE_M = 1500
+_WALKABLE_M = 1500
 """Up to which a way is one on foot unless something else is asked for."""
 
 
@@ -99,6 +99,12 @@ class Prefetch:
         intent = self._task["intent"]
         if plan := getattr(self, "_route" if intent == "distance" else f"_{intent}", None):
             await plan()
+
+    def _mode(self, straight: float, modes: Container[TravelMode]) -> TravelMode:
+        """Return how one goes so far: as asked for, as far as the map has such ways."""
+        usual: TravelMode = "walking" if straight < _WALKABLE_M else "driving"
+        mode = self._task.get("mode") or usual
+        return mode if mode in modes else self._instead_of_a_ride(straight)
 
     def _instead_of_a_ride(self, straight: float) -> TravelMode:
         """Return how one goes where the map has no timetables, which is told."""

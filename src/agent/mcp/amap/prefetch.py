@@ -17,12 +17,7 @@ from agent.evidence.vocabulary import chinese_keyword, city_in_chinese
 from agent.mcp.amap.install import PROVIDER
 from agent.mcp.amap.records import AmapReader, PlaceHits, hit_of, interleaved, location_of
 from agent.mcp.amap.tools import RADIUS_M, ROUTE_TOOLS
-from agent.mcp.prefetch import (
-    WALKABLE_M,
-    Prefetch,
-    means_here,
-    one_line_of,
-)
+from agent.mcp.prefetch import Prefetch, means_here, one_line_of
 from agent.mcp.records import (
     CALLS_FOR_TOOLS,
     FITTING,
@@ -273,8 +268,7 @@ class AmapPrefetch(Prefetch):
         start, end = await self._ends()
         stops = [start, *[await self._end(place) for place in self._task.get("via", [])], end]
         straight = sum(metres_apart(one.location, other.location) for one, other in pairwise(stops))
-        usual: TravelMode = "walking" if straight < WALKABLE_M else "driving"
-        mode: TravelMode = self._task.get("mode") or usual
+        mode = self._mode(straight, ROUTE_TOOLS)
         legs = [await self._leg(one, other, mode) for one, other in pairwise(stops)]
         if len(legs) > 1:
             self._reader.add_total(legs)

@@ -9,15 +9,10 @@ from agent.core.errors import ProviderRefused
 from agent.core.outside import finite, objects
 from agent.evidence.constraints import fitting
 from agent.evidence.geo import location_in, metres_apart, parse_lnglat
-from agent.evidence.types import Location, MapTask, Place, TravelMode
+from agent.evidence.types import Location, MapTask, Place
 from agent.mcp.osm.records import OsmReader, location_of, name_of
 from agent.mcp.osm.tools import MODES, PROVIDER
-from agent.mcp.prefetch import (
-    WALKABLE_M,
-    Prefetch,
-    means_here,
-    one_line_of,
-)
+from agent.mcp.prefetch import Prefetch, means_here, one_line_of
 from agent.mcp.records import FITTING, BranchCalls, MapHit, MapRecords, lnglat, text_or_none
 from agent.texts import say
 
@@ -95,10 +90,7 @@ class OsmPrefetch(Prefetch):
         end = await self._end("destination", start)
         between = [await self._end_at(place, start) for place in self._task.get("via", [])]
         straight = metres_apart(start.location, end.location)
-        usual: TravelMode = "walking" if straight < WALKABLE_M else "driving"
-        mode: TravelMode = self._task.get("mode") or usual
-        if mode not in MODES:
-            mode = self._instead_of_a_ride(straight)
+        mode = self._mode(straight, MODES)
         arguments = {"origin": start.text, "destination": end.text, "mode": mode}
         if between:
             arguments["via"] = "|".join(spot.text for spot in between)
