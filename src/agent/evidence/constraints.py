@@ -450,8 +450,8 @@ def _other(place: Place, words: str, language: Language) -> PlaceVerdict:
             value = f"{near['origin']} {distance_text(near['metres'])}"
             return _verdict("other", "satisfied", "further", language, demand=words, value=value)
     own = kind_text(place, language)
-    whole = re.compile(rf"(?<![^\W_\u2e80-\uffff]){re.escape(words)}(?![^\W_\u2e80-\uffff])", re.I)
-    if whole.search(f"{place['category'] or ''}|{own}"):
+    whole = rf"(?<![^\W_\u2e80-\uffff]){re.escape(words)}(?![^\W_\u2e80-\uffff])"
+    if _has(whole, f"{place['category'] or ''}|{own}"):
         return _verdict("other", "satisfied", "category", language, demand=words, value=own)
     return _verdict("other", "unknown", "", language, demand=words)
 
