@@ -151,10 +151,8 @@ class Prefetch:
         is_way = self._task["intent"] in WAYS
         # When to leave for eight is worked out from any way; at what traffic, is not.
         timed = [wish for wish in wishes if is_way and any(f.clocks for f in figures(wish))]
-        name, joint = (
-            map_title(self._records.provider, language),
-            say("punctuation.comma", language),
-        )
+        name = map_title(self._records.provider, language)
+        joint = say("punctuation.comma", language)
         if self._task.get("by_rules"):
             self._remark("map_unread", say("map.unread", language))
         for key, told in (
