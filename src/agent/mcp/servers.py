@@ -13,7 +13,6 @@ from pydantic import SecretStr
 
 from agent.core.errors import ConfigurationError, ProviderRefused, ProviderUnavailable
 from agent.core.proxies import is_socks, proxy_environment
-from agent.core.redaction import hide
 from agent.evidence.types import MapTask
 from agent.mcp import mapbox, tencent
 from agent.mcp.amap.install import PROVIDER, NodeCommand, TellStep, find_node, installed_server
@@ -116,10 +115,9 @@ def amap_command(
 def _environment(settings: Settings, redirect: str | None) -> dict[str, str]:
     names = [*_NEEDED, *(n.strip() for n in settings.amap_mcp_env.split(",") if n.strip())]
     environment = {name: os.environ[name] for name in names if name in os.environ}
-    key = settings.amap_maps_api_key
+    key = _plain(settings.amap_maps_api_key)
     if redirect:
-        sample = key.get_secret_value() if key else SAMPLE_KEY
-        return {**environment, KEY_VARIABLE: sample, "AMAP_TEST_BASE_URL": redirect}
+        return {**environment, KEY_VARIABLE: key or SAMPLE_KEY, "AMAP_TEST_BASE_URL": redirect}
     try:
         proxies = proxy_environment()
     except ConfigurationError as error:
@@ -128,8 +126,7 @@ def _environment(settings: Settings, redirect: str | None) -> dict[str, str]:
     if proxies and not any(map(is_socks, proxies.values())):
         environment |= {**proxies, "NODE_USE_ENV_PROXY": "1"}
     if key:
-        environment[KEY_VARIABLE] = key.get_secret_value()
-        hide(environment[KEY_VARIABLE])
+        environment[KEY_VARIABLE] = key
     return environment
 
 
@@ -214,7 +211,7 @@ def tencent_server(
     settings: Settings, *, redirect: str | None = None, notify: TellStep | None = None
 ) -> MapServer:
     """Return the entry of Tencent's hosted server, which holds Amap's places against its own."""
-    key = _shown_to_nobody(settings.tencent_map_key)
+    key = _plain(settings.tencent_map_key)
     service = tencent.TencentService()
     # Tencent takes the key there and nowhere else; format=1 asks for JSON.
     url = f"{settings.tencent_mcp_url}?{urlencode({'key': key, 'format': '1'})}"
@@ -240,7 +237,7 @@ def mapbox_server(
     settings: Settings, *, redirect: str | None = None, notify: TellStep | None = None
 ) -> MapServer:
     """Return the entry of Mapbox's hosted server, which is asked outside China only."""
-    key = _shown_to_nobody(settings.mapbox_access_token)
+    key = _plain(settings.mapbox_access_token)
     service = mapbox.MapboxService()
     address = ServerAddress(settings.mapbox_mcp_url, {"Authorization": f"Bearer {key}"})
     return MapServer(
@@ -258,12 +255,9 @@ def mapbox_server(
     )
 
 
-def _shown_to_nobody(key: SecretStr | None) -> str:
-    """Return a key, which no log shows from now on; empty without one."""
-    plain = key.get_secret_value() if key else ""
-    if plain:
-        hide(plain)
-    return plain
+def _plain(key: SecretStr | None) -> str:
+    """Return a key, which the settings keep out of every log; empty without one."""
+    return key.get_secret_value() if key else ""
 
 
 def _reached(provider: str, variable: str, key: str, address: ServerAddress) -> ServerAddress:
