@@ -12,7 +12,7 @@ import math
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
@@ -249,6 +249,12 @@ def takes(schema: Mapping[str, Any], expected: Mapping[str, Any]) -> bool:
     types = all(n in has and has[n].get("type") == each.get("type") for n, each in sent.items())
     required, ours = (set(each.get("required") or ()) for each in (schema, expected))
     return types and required <= ours
+
+
+def expected_tool(name: str, what: str, needed: Iterable[str], **properties: Any) -> dict[str, Any]:
+    """Return a tool for a catalogue: what it is for, and the schemas of its arguments."""
+    schema = {"type": "object", "properties": properties, "required": [*needed]}
+    return {"name": name, "description": what, "inputSchema": schema}
 
 
 class RecordReader(Protocol):

@@ -9,7 +9,7 @@ from agent.core.redaction import scrub
 from agent.evidence.geo import location_at
 from agent.evidence.types import AvoidedRoad, Crs, Location, Place, RouteStep, TravelMode
 from agent.mcp.keyed import Request, Way
-from agent.mcp.map_server import Catalogue, NamedStop
+from agent.mcp.map_server import Catalogue, NamedStop, expected_tool
 from agent.mcp.osm.records import mark_link, way_link
 from agent.mcp.records import Presentation, lnglat, new_place, text_or_none
 from agent.texts import LANGUAGES, Language
@@ -18,18 +18,15 @@ PROVIDER = "mapbox"
 PRESENTATION = Presentation(provider=PROVIDER, names=dict.fromkeys(LANGUAGES, "Mapbox"))
 _TEXT, _LIST, _POINT = {"type": "string"}, {"type": "array"}, {"type": "object"}
 _SEARCH, _WAY = "search_and_geocode_tool", "directions_tool"
-
-
-def _tool(name: str, what: str, needed: Sequence[str], **properties: Any) -> dict[str, Any]:
-    schema = {"type": "object", "properties": properties, "required": list(needed)}
-    return {"name": name, "description": what, "inputSchema": schema}
-
-
 CATALOGUE = Catalogue((
-    _tool(_SEARCH, "Find a place by its name or address, or kinds of places around a position",
-          ["q"], q=_TEXT, language=_TEXT, proximity=_POINT, country=_LIST, types=_LIST),
-    _tool(_WAY, "Plan a way over positions", ["coordinates"], coordinates=_LIST,
-          routing_profile=_TEXT, geometries=_TEXT, exclude=_TEXT),
+    expected_tool(
+        _SEARCH, "Find a place by its name or address, or kinds of places around a position",
+        ["q"], q=_TEXT, language=_TEXT, proximity=_POINT, country=_LIST, types=_LIST,
+    ),
+    expected_tool(
+        _WAY, "Plan a way over positions", ["coordinates"], coordinates=_LIST,
+        routing_profile=_TEXT, geometries=_TEXT, exclude=_TEXT,
+    ),
 ))  # fmt: skip
 _PROFILES: Mapping[TravelMode, str] = {
     "driving": "mapbox/driving-traffic", "walking": "mapbox/walking", "bicycling": "mapbox/cycling",

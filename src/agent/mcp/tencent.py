@@ -9,7 +9,7 @@ from agent.core.outside import finite, objects, whole_or_none
 from agent.evidence.geo import location_at, parse_lnglat, wgs84_of
 from agent.evidence.types import AvoidedRoad, Crs, Location, Place, RouteStep, TravelMode
 from agent.mcp.keyed import LONGEST_LINE, Request, Way
-from agent.mcp.map_server import Catalogue, NamedStop
+from agent.mcp.map_server import Catalogue, NamedStop, expected_tool
 from agent.mcp.records import NOT_FOUND, Presentation, new_place, text_or_none
 from agent.texts import Language
 
@@ -23,11 +23,9 @@ _TOOLS: Mapping[TravelMode, str] = {
 
 
 def _tool(name: str, what: str, needed: Mapping[str, str], **more: str) -> dict[str, Any]:
-    properties = {
-        key: {"type": "string", "description": told} for key, told in {**needed, **more}.items()
-    }
-    schema = {"type": "object", "properties": properties, "required": [*needed]}
-    return {"name": name, "description": what, "inputSchema": schema}
+    told = {**needed, **more}
+    texts = {key: {"type": "string", "description": each} for key, each in told.items()}
+    return expected_tool(name, what, needed, **texts)
 
 
 CATALOGUE = Catalogue((
