@@ -467,10 +467,10 @@ def _tells(text: str, stated: Iterable[Figure], route: Route) -> bool:
 
     Whoever is told how long a ride takes and not its line cannot take it.
     """
-    metres, seconds = route["distance_m"], route["duration_s"]
+    metres, seconds, plain = route["distance_m"], route["duration_s"], fold(text)
     lines = [without_branch(step["line"]) for step in route["steps"] if "line" in step]
     is_measured = _states(stated, "metre", metres, 1000) and _states(stated, "second", seconds, 60)
-    return is_measured and all(fold(line) in fold(text) for line in lines)
+    return is_measured and all(fold(line) in plain for line in lines)
 
 
 def _states(stated: Iterable[Figure], kind: str, amount: float | None, unit: int) -> bool:
