@@ -8,6 +8,8 @@ import asyncio
 import re
 import uuid
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import partial
 from typing import Any, Literal
 
 from agent import __version__
@@ -25,7 +27,7 @@ from agent.search.documents import (
     distinct,
     make_document,
 )
-from agent.search.hits import Hits, WebChoice
+from agent.search.hits import Hits, SearchProvider, WebChoice
 from agent.search.http import SearchHttp
 from agent.search.openalex import OpenAlex
 from agent.search.rules import ANY, SearchRules
@@ -91,8 +93,10 @@ class DocumentSources:
         """
         source_name = name.removesuffix("_search")
         if source_name == _WEB:
-            web = (model or _NOT_GOOGLE, choice, rules, today)
-            return await self._pages(query, meter, count, web)
+            provided = partial(
+                self._web.provider, model=model or _NOT_GOOGLE, rules=rules, today=today
+            )
+            return await _pages(_chosen(choice, provided), query, meter, count)
         source = self._sources.get(source_name)
         if source is None:
             raise ConfigurationError(source_name, self._off.get(source_name, "is not a source"))
@@ -118,31 +122,6 @@ class DocumentSources:
         """Return {provider, configured, works, message} for each but the web; probe those on."""
         return list(await asyncio.gather(*(self._probe(n) for n in NAMES if n != _WEB)))
 
-    async def _pages(
-        self,
-        query: str,
-        meter: Meter,
-        count: int | None,
-        web: tuple[str, WebChoice, SearchRules, str],
-    ) -> list[Document]:
-        (model, choice, rules, today), provider = web, None
-        if choice == "auto":
-            try:
-                provider = self._web.provider(_WEB, model=model, rules=rules, today=today)
-            except ConfigurationError:
-                provider = None  # another one serves
-        if provider is None:
-            provider = self._web.provider(choice, model=model, rules=rules, today=today)
-        hits = await provider.search(query, meter=meter, count=count)
-        pages = Documents(distinct(
-            make_document(
-                provider.name, "page", hit.title, hit.url, hit.snippet, published=hit.published
-            )
-            for hit in hits
-        ))  # fmt: skip
-        pages.older_than = hits.older_than if isinstance(hits, Hits) else ""
-        return pages
-
     async def _probe(self, name: str) -> dict[str, Any]:
         if name in self._off:
             return _report(name, False, None, self._off[name])
@@ -156,6 +135,28 @@ class DocumentSources:
             # A busy pool is how it is without a key.
             return _report(name, True, error.code == "degraded", error.message)
         return _report(name, True, True, "answers" if documents else "answers, without results")
+
+
+def _chosen(choice: WebChoice, provided: Callable[[WebChoice], SearchProvider]) -> SearchProvider:
+    """Return the service of a choice; of `auto`, Tavily where it is configured."""
+    if choice == "auto":
+        with suppress(ConfigurationError):
+            return provided(_WEB)
+    return provided(choice)
+
+
+async def _pages(
+    provider: SearchProvider, query: str, meter: Meter, count: int | None
+) -> list[Document]:
+    hits = await provider.search(query, meter=meter, count=count)
+    pages = Documents(distinct(
+        make_document(
+            provider.name, "page", hit.title, hit.url, hit.snippet, published=hit.published
+        )
+        for hit in hits
+    ))  # fmt: skip
+    pages.older_than = hits.older_than if isinstance(hits, Hits) else ""
+    return pages
 
 
 def _builders(settings: Any, http: SearchHttp, calls: Calls) -> dict[str, Callable[[], Built]]:
