@@ -18,7 +18,7 @@ from agent.evidence.types import (
     TravelMode,
 )
 from agent.mcp.map_server import NamedStop
-from agent.mcp.prefetch import DEFAULT_RADIUS_M, Prefetch, means_here, one_line_of
+from agent.mcp.prefetch import DEFAULT_RADIUS_M, Prefetch, one_line_of
 from agent.mcp.records import (
     NOT_FOUND,
     BranchCalls,
@@ -202,8 +202,7 @@ class KeyedPrefetch(Prefetch):
 
     async def _stop(self, name: str | None) -> NamedStop:
         """Return a place by its name, a position as it is, or where the person is."""
-        near = self._options.near
-        if near and (not name or means_here(name)):
+        if near := self._meant_here(name):
             return say("map.here", self._language), location_in(self._service.crs, near)
         if not name:
             raise self._no_place()

@@ -11,7 +11,7 @@ from agent.evidence.figures import figures
 from agent.evidence.geo import distance_text
 from agent.evidence.maps import WAYS
 from agent.evidence.records import map_title
-from agent.evidence.types import AvoidedRoad, Gap, MapTask, TravelMode
+from agent.evidence.types import AvoidedRoad, Gap, MapTask, Point, TravelMode
 from agent.mcp.records import (
     POINTLESS_TO_GO_ON,
     BranchCalls,
@@ -99,6 +99,10 @@ class Prefetch:
         intent = self._task["intent"]
         if plan := getattr(self, "_route" if intent == "distance" else f"_{intent}", None):
             await plan()
+
+    def _meant_here(self, name: str | None) -> Point | None:
+        """Return where the person is, as far as it is known, for no name or one that means it."""
+        return self._options.near if not name or means_here(name) else None
 
     def _mode(self, straight: float, modes: Container[TravelMode]) -> TravelMode:
         """Return how one goes so far: as asked for, as far as the map has such ways."""

@@ -17,7 +17,7 @@ from agent.evidence.vocabulary import chinese_keyword, city_in_chinese
 from agent.mcp.amap.install import PROVIDER
 from agent.mcp.amap.records import AmapReader, PlaceHits, hit_of, interleaved, location_of
 from agent.mcp.amap.tools import RADIUS_M, ROUTE_TOOLS
-from agent.mcp.prefetch import Prefetch, means_here, one_line_of
+from agent.mcp.prefetch import Prefetch, one_line_of
 from agent.mcp.records import (
     CALLS_FOR_TOOLS,
     FITTING,
@@ -218,8 +218,7 @@ class AmapPrefetch(Prefetch):
         return anchor
 
     async def _centre(self) -> ResolvedPlace:
-        near = self._options.near
-        if near and (not self._place or means_here(self._place)):
+        if near := self._meant_here(self._place):
             return here(near, self._options.language)
         if not self._place:
             raise self._no_place()
@@ -304,8 +303,7 @@ class AmapPrefetch(Prefetch):
         return await self._end(origin), await self._end(destination)
 
     async def _end(self, text: str | None) -> ResolvedPlace:
-        near = self._options.near
-        if near and (text is None or means_here(text)):
+        if near := self._meant_here(text):
             return here(near, self._options.language)
         try:
             return await self._located(text or "", self._city, wide=True)

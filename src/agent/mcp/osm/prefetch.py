@@ -12,7 +12,7 @@ from agent.evidence.geo import location_in, metres_apart, parse_lnglat
 from agent.evidence.types import Location, MapTask, Place
 from agent.mcp.osm.records import OsmReader, location_of, name_of
 from agent.mcp.osm.tools import MODES, PROVIDER
-from agent.mcp.prefetch import Prefetch, means_here, one_line_of
+from agent.mcp.prefetch import Prefetch, one_line_of
 from agent.mcp.records import FITTING, BranchCalls, MapHit, MapRecords, lnglat, text_or_none
 from agent.texts import say
 
@@ -110,7 +110,7 @@ class OsmPrefetch(Prefetch):
         return await self._end_at(text, start)
 
     async def _end_at(self, text: str, start: OsmSpot | None) -> OsmSpot:
-        if self._options.near and means_here(text):
+        if self._meant_here(text):
             return self._here()
         try:
             return await self._located(text, self._city, start)
@@ -142,7 +142,7 @@ class OsmPrefetch(Prefetch):
             self._reader.add_place({**told, **position, "name": name or row.get("name")})
 
     async def _centre(self) -> OsmSpot:
-        if self._options.near and (not self._place or means_here(self._place)):
+        if self._meant_here(self._place):
             return self._here()
         return await self._located(self._place or self._city, self._city)
 
