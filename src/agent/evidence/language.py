@@ -223,8 +223,7 @@ def days_named(question: str, today: str) -> list[str]:
         week = monday + timedelta(days=7 if weekend[1] or weekend[2] else 0)
         days += [day for n in (5, 6) if (day := week + timedelta(days=n)) >= now]
     for named in _NAMED_DAY.finditer(question):
-        number = _WEEKDAYS[(named[2] or named[4][:3]).casefold()]
-        days.append(_weekday(now, number, later=bool(named[1] or named[3])))
+        days.append(_weekday(now, _number_of(named), later=bool(named[1] or named[3])))
     texts = [day.isoformat() for day in days] + _ISO_DAY.findall(question)
     texts += [
         f"{now.year}-{int(month or now.month):02}-{int(day):02}"
@@ -240,10 +239,14 @@ def weekdays_in(text: str) -> list[tuple[int, int, int]]:
     [(0, 6, 5), (8, 11, 1)]
     """
     return [
-        (named.start(), named.end(), _WEEKDAYS[(named[2] or named[4][:3]).casefold()])
+        (named.start(), named.end(), _number_of(named))
         for named in _NAMED_DAY.finditer(text)
         if not (named[1] or named[3])
     ]
+
+
+def _number_of(named: re.Match[str]) -> int:
+    return _WEEKDAYS[(named[2] or named[4][:3]).casefold()]
 
 
 def _weekday(now: date, number: int, *, later: bool) -> date:
