@@ -14,7 +14,7 @@ from typing import Literal
 
 from agent.core.processor import breathe
 from agent.core.strings import has_any
-from agent.evidence.geo import distance_m, distance_text, metres_apart
+from agent.evidence.geo import distance_text, metres_apart
 from agent.evidence.hours import Opening, yearly_hours
 from agent.evidence.records import hours_text, map_name
 from agent.evidence.types import (
@@ -557,10 +557,6 @@ def _is_spot(place: Place) -> bool:
     return _is_sight(place) and not _own_name(place).endswith(_WITH_ROOMS)
 
 
-def _lnglat(place: Place) -> tuple[float, float]:
-    return place["wgs84"]["lng"], place["wgs84"]["lat"]
-
-
 def _opened(hours: Sequence[Opening] | None, weekday: int) -> list[tuple[int, int]]:
     """Return from when to when a place is open on a day; all day where that is not known."""
     if hours is None:
@@ -572,13 +568,13 @@ def _without_far(places: list[Place], leave_out: Callable[..., None]) -> list[Pl
     """Return the places that lie together; the others are left out with their distance."""
     if len(places) < 3:
         return places
-    middle = (
-        median(place["wgs84"]["lng"] for place in places),
-        median(place["wgs84"]["lat"] for place in places),
+    middle = Point(
+        lng=median(place["wgs84"]["lng"] for place in places),
+        lat=median(place["wgs84"]["lat"] for place in places),
     )
     close: list[Place] = []
     for place in places:
-        far = distance_m(middle, _lnglat(place))
+        far = metres_apart(middle, place["wgs84"])
         if far > _TOO_FAR_M:
             leave_out(place, "far", distance=distance_text(round(far)))
         else:
