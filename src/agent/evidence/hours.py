@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
+from functools import lru_cache
 
 import opening_hours
 
@@ -347,6 +348,8 @@ _LEAST_WEEKS = 4
 """That hours hold in a year; those of fewer are exceptions, such as the days before a holiday."""
 _MOST_SPANS = 6000
 """Of a year."""
+_KEPT = 1024
+"""Texts of hours whose weeks are kept."""
 _SHUT = re.compile(r"\s*\b(?:off|closed)\s*$", re.IGNORECASE)
 _INEXACT = re.compile(r"sunrise|sunset|dawn|dusk|\d\+", re.IGNORECASE)
 
@@ -357,11 +360,13 @@ _NEXT_DAYS = re.compile(rf"(\d[:.]\d\d) (?=(?:{'|'.join(_OSM_DAYS)}|PH)\b)")
 """Where days stand behind a time somebody forgot the semicolon."""
 
 
-def osm_hours(text: str, day: date) -> list[Hours]:
+@lru_cache(_KEPT)
+def osm_hours(text: str, day: date) -> Sequence[Hours]:
     """Return the weekly hours of a text in OpenStreetMap's syntax over the year from a day on.
 
     Several where seasons differ. Public holidays do not count, as in what else is read here; where
-    the sun decides, or nobody says until when, they are unknown.
+    the sun decides, or nobody says until when, they are unknown. A year takes a millisecond, and
+    each search judges the same places again.
     """
     first = datetime.combine(day - timedelta(days=day.weekday()), datetime.min.time())
     # What stands behind || is for whoever makes an appointment.
@@ -432,7 +437,7 @@ def _of_week(week: frozenset[tuple[int, int, int]]) -> list[Opening]:
     return [Opening(frozenset(on), *span) for span, on in days.items()]
 
 
-def hours_of(place: Place) -> list[Hours]:
+def hours_of(place: Place) -> Sequence[Hours]:
     """Return the weekly hours of a place, for each of its seasons, whatever its map's syntax."""
     if text := place.get("hours_osm"):
         return osm_hours(text, datetime.fromisoformat(place["fetched_at"]).date())
