@@ -5,7 +5,6 @@ from datetime import date
 from agent.evidence.citations import inert
 from agent.evidence.geo import distance_text, duration_text
 from agent.evidence.outing.plan import ENDS, clock_of, minutes_of
-from agent.evidence.records import without_branch
 from agent.evidence.types import LeftOut, Leg, Outing, Stop
 from agent.texts import Language, in_script, say
 
@@ -28,8 +27,9 @@ def leg_text(leg: Leg, language: Language) -> str:
     key = "outing.estimated_leg" if leg["estimated"] else "outing.leg"
     mode = say(f"records.modes.{leg['mode']}", language)
     if leg["mode"] == "transit":
-        bare = map(without_branch, leg.get("lines", []))
-        names = [in_script(_cell(name), language) for name in bare]
+        names = [
+            in_script(_cell(name.partition("(")[0]), language) for name in leg.get("lines", [])
+        ]
         lines = " → ".join(names) or say("outing.line_unknown", language)
         mode += say("punctuation.brackets", language, text=lines)
     return say(
