@@ -10,19 +10,18 @@ import os
 from collections.abc import Mapping
 from typing import Final
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from agent.configuration import Configuration, configure
 from agent.core.errors import AgentError, ConfigurationError, InputError
-from agent.core.outside import parse_json
 from agent.core.redaction import hide, scrub
 from agent.mcp.map import ask_here
 from agent.models.probe import probe
 from agent.server.auth.api_keys import access
 from agent.server.auth.audit import audit
 from agent.server.auth.guard import of_own_page
-from agent.server.http import NotRead, limited_body, private_json
+from agent.server.http import json_body, private_json
 from agent.services import build_services, close_process_services
 from agent.settings import Settings, keep_user_setting, read_settings
 from agent.texts import LANGUAGES, Language, reason_of
@@ -31,7 +30,7 @@ log = logging.getLogger(__name__)
 FIELDS: Final = (
     "GEMINI_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "TANLU_MODEL", "AMAP_MAPS_API_KEY",
 )  # fmt: skip
-_LONGEST_BODY, _LONGEST_VALUE = 8192, 1000
+_KILOBYTES, _LONGEST_VALUE = 8, 1000
 _TRY_SECONDS: Final = 90.0
 _trying = asyncio.Lock()
 
@@ -88,10 +87,7 @@ async def connect(request: Request) -> JSONResponse:
 
 async def _given(request: Request) -> dict[str, str]:
     """Return the fields that were sent; raise InputError naming what is wrong."""
-    try:
-        body = parse_json(await limited_body(request, _LONGEST_BODY))
-    except (NotRead, ValueError, ClientDisconnect):
-        raise InputError("body", "must be JSON of at most 8 kB") from None
+    body = await json_body(request, _KILOBYTES)
     if not isinstance(body, Mapping) or body.keys() - set(FIELDS):
         raise InputError("body", f"must have keys of {', '.join(FIELDS)}")
     given = dict[str, str]()

@@ -10,10 +10,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from starlette.datastructures import Headers
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from agent.core.errors import InputError
+from agent.core.outside import parse_json
 from agent.mcp.servers import PHOTO_HOSTS
 from agent.server.base_map import Tiles
 
@@ -84,6 +86,15 @@ async def limited_body(request: Request, most: int, seconds: float = _BODY_SECON
     except TimeoutError:
         raise NotRead from None
     return bytes(body)
+
+
+async def json_body(request: Request, kilobytes: int, *, usual: bytes = b"") -> Any:
+    """Return what a body of JSON holds; `usual` where it is empty. Raises InputError."""
+    try:
+        raw = await limited_body(request, kilobytes * 1024)
+        return parse_json(raw if raw.strip() else usual)
+    except (NotRead, ValueError, ClientDisconnect):
+        raise InputError("body", f"must be JSON of at most {kilobytes} kB") from None
 
 
 REPORTS = "app/csp-report"

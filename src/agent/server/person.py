@@ -7,21 +7,20 @@ import logging
 from collections.abc import Mapping
 from typing import Any, get_args
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from agent.core.errors import AgentError, InputError, StoreFailed
-from agent.core.outside import parse_json
 from agent.evidence.types import Diet
 from agent.runs.person import LONGEST, Person, PersonMemory
 from agent.runs.threads import memory_place
 from agent.server.auth.api_keys import access, identify
 from agent.server.auth.audit import audit
-from agent.server.http import NotRead, limited_body, private_json
+from agent.server.http import json_body, private_json
 
 log = logging.getLogger(__name__)
-_LONGEST_BODY = 4 * 1024
+_KILOBYTES = 4
 _OFF = "nothing is kept of a person here: see TANLU_MEMORY"
 
 
@@ -58,10 +57,7 @@ async def _done(request: Request, kept: PersonMemory, owner: str) -> Person:
 
 
 async def _sent(request: Request) -> Mapping[str, Any]:
-    try:
-        told = parse_json(await limited_body(request, _LONGEST_BODY))
-    except (NotRead, ValueError, ClientDisconnect):
-        raise InputError("body", "must be JSON of at most 4 kB") from None
+    told = await json_body(request, _KILOBYTES)
     if not isinstance(told, Mapping):
         raise InputError("body", "must be an object of fields")
     return told

@@ -11,25 +11,24 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Final
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from agent.core.errors import InputError, StoreFailed
-from agent.core.outside import parse_json
 from agent.export.html import POLICY
 from agent.runs.shares import SharedAnswer, Shares
 from agent.runs.threads import memory_place
 from agent.server.auth.api_keys import SHARED, access, identify
 from agent.server.auth.audit import audit
 from agent.server.exports import NoAnswer, answer_of, html_of, readable_thread
-from agent.server.http import NotRead, limited_body, private, private_json, security_headers
+from agent.server.http import json_body, private, private_json, security_headers
 from agent.texts import LANGUAGES, say
 
 log = logging.getLogger(__name__)
 USUAL_DAYS: Final = 30
 MOST_DAYS: Final = 365
-_LONGEST_BODY = 4 * 1024
+_KILOBYTES = 4
 _POLICY: Final = f"{POLICY}; frame-ancestors 'none'"
 _NOT_INDEXED: Final = {"X-Robots-Tag": "noindex, nofollow", "Referrer-Policy": "no-referrer"}
 
@@ -132,11 +131,7 @@ def _refuse_if_off() -> None:
 
 async def _wanted(request: Request) -> dict[str, Any]:
     """Return {message, days}; raise InputError naming the field that is wrong."""
-    try:
-        raw = await limited_body(request, _LONGEST_BODY)
-        body = parse_json(raw) if raw.strip() else {}
-    except (NotRead, ValueError, ClientDisconnect):
-        raise InputError("body", "must be JSON of at most 4 kB") from None
+    body = await json_body(request, _KILOBYTES, usual=b"{}")
     if not isinstance(body, Mapping) or body.keys() - {"message", "days"}:
         raise InputError("body", 'must be {"message": "…", "days": 30}, both optional')
     message, days = body.get("message"), body.get("days", USUAL_DAYS)

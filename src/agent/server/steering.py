@@ -10,23 +10,22 @@ from typing import Any, Final
 
 import httpx
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from agent.assistants.common.review_plan import checked_text
 from agent.assistants.common.turn import turn_id_of
 from agent.client.connection import status_of
 from agent.core.errors import ConfigurationError, InputError, StoreFailed
-from agent.core.outside import parse_json
 from agent.runs.run_log import LONGEST_WISH, Wish, WishBox
 from agent.server.auth.api_keys import client_for
-from agent.server.http import NotRead, limited_body, private_json
+from agent.server.http import json_body, private_json
 from agent.services import process_services
 
 log = logging.getLogger(__name__)
 FIRST_NODES: Final = frozenset({"generate_query", "begin", "analyze", "plan"})
 """Those that open a turn, of the four assistants; until one has ended, the turn has no id yet."""
-_LONGEST_BODY = 16 * 1024
+_KILOBYTES = 16
 
 
 class NotTaken(Exception):
@@ -41,7 +40,7 @@ async def steer(request: Request) -> JSONResponse:
     """Keep a wish for the run that goes on; answer 202 with how many more may come."""
     try:
         thread_id = _thread_id(request.path_params["thread_id"])
-        wish = wish_of(await _body(request))
+        wish = wish_of(await json_body(request, _KILOBYTES))
         turn_id = await _turn_id(request, thread_id)
         left = await (await _wishes()).put(thread_id, turn_id, wish)
     except InputError as error:
@@ -63,13 +62,6 @@ def wish_of(body: Any) -> Wish:
     value = body[kind]
     text = checked_text(value, kind, LONGEST_WISH)
     return Wish(kind="wish" if kind == "wish" else "drop", text=text)
-
-
-async def _body(request: Request) -> Any:
-    try:
-        return parse_json(await limited_body(request, _LONGEST_BODY))
-    except (NotRead, ValueError, ClientDisconnect):
-        raise InputError("body", "must be JSON of at most 16 kB") from None
 
 
 def _thread_id(value: str) -> str:
