@@ -7,13 +7,14 @@ import os
 import signal
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextvars import ContextVar
 from io import TextIOWrapper
 from pathlib import Path
+from typing import Any
 
-from agent.cli.console import fail
-from agent.core.errors import ConfigurationError
+from agent.cli.console import USAGE, fail
+from agent.core.errors import AgentError, ConfigurationError, InputError
 from agent.core.private_files import FILE
 from agent.core.redaction import ScrubbingFilter
 from agent.settings import load_env_file, user_env_file
@@ -62,6 +63,17 @@ def prepare(arguments: Namespace) -> None:
     """Read the environment and open the log, as most commands begin; raise ConfigurationError."""
     read_environment(offline=getattr(arguments, "offline", False))
     configure_logging(log_level(), getattr(arguments, "log_file", None), terminal="ERROR")
+
+
+def carry_out(arguments: Namespace, work: Callable[[Namespace], Coroutine[Any, Any, int]]) -> int:
+    """Prepare and do a command's work; return its code: 1 if refused, 2 if asked wrongly."""
+    try:
+        prepare(arguments)
+        return asyncio.run(work(arguments))
+    except (ConfigurationError, InputError) as error:
+        return fail(error, code=USAGE)
+    except AgentError as error:
+        return fail(error.message)
 
 
 def log_level() -> str | None:

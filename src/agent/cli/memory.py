@@ -1,6 +1,5 @@
 """Run `tanlu memory`: show, set and forget what you prefer, here or on a server."""
 
-import asyncio
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -8,10 +7,10 @@ from typing import Any, Protocol
 import httpx
 
 from agent.cli.console import ANSWERED, FAILED, USAGE, fail, print_json, printable
-from agent.cli.environment import prepare
+from agent.cli.environment import carry_out
 from agent.cli.request import server_url
 from agent.client.connection import connected, refusal, status_of, words_of
-from agent.core.errors import AgentError, ConfigurationError, InputError, StoreFailed
+from agent.core.errors import ConfigurationError, InputError
 from agent.runs.person import FIELDS, NOBODY, Person, PersonMemory
 from agent.settings import read_settings
 
@@ -30,15 +29,7 @@ class Memory(Protocol):
 
 def run_command(arguments: Namespace) -> int:
     """Run the command; return 0 done, 1 refused, 2 bad usage."""
-    try:
-        prepare(arguments)
-        return asyncio.run(_run(arguments))
-    except (ConfigurationError, InputError) as error:
-        return fail(error, code=USAGE)
-    except AgentError as error:
-        return fail(error.message)
-    except StoreFailed as error:
-        return fail(str(error))
+    return carry_out(arguments, _run)
 
 
 async def _run(arguments: Namespace) -> int:

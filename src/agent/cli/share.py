@@ -1,6 +1,5 @@
 """Run `tanlu share`: give an answer of a server an address that others can read; end it."""
 
-import asyncio
 import uuid
 from argparse import Namespace
 from collections.abc import Mapping
@@ -8,24 +7,22 @@ from typing import Any
 
 import httpx
 
-from agent.cli.console import ANSWERED, USAGE, fail, print_json, printable
-from agent.cli.environment import prepare
+from agent.cli.console import ANSWERED, fail, print_json, printable
+from agent.cli.environment import carry_out
 from agent.cli.request import server_url
 from agent.client.connection import connected, refusal, status_of, words_of
-from agent.core.errors import AgentError, ConfigurationError, InputError
+from agent.core.errors import AgentError, InputError
 
 _SHOWN = {"position": "your position", "documents": "quotes of your own documents"}
 
 
 def run_command(arguments: Namespace) -> int:
     """Run the command; return 0 done, 1 refused, 2 bad usage."""
-    try:
-        prepare(arguments)
-        told = asyncio.run(_done(arguments))
-    except (ConfigurationError, InputError) as error:
-        return fail(error, code=USAGE)
-    except AgentError as error:
-        return fail(error.message)
+    return carry_out(arguments, _run)
+
+
+async def _run(arguments: Namespace) -> int:
+    told = await _done(arguments)
     if arguments.json:
         print_json(told)
     elif lines := _lines(told):

@@ -1,6 +1,5 @@
 """Run `tanlu threads`: list, show, delete and prune those of this data folder or of a server."""
 
-import asyncio
 from argparse import Namespace
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -11,8 +10,8 @@ from typing import Any, Protocol
 import httpx
 from langgraph_sdk.client import LangGraphClient
 
-from agent.cli.console import ANSWERED, FAILED, USAGE, fail, print_json, printable
-from agent.cli.environment import prepare
+from agent.cli.console import ANSWERED, FAILED, fail, print_json, printable
+from agent.cli.environment import carry_out
 from agent.cli.request import server_url
 from agent.client.connection import connected, refusal, status_of
 from agent.client.run_result import spoken
@@ -43,13 +42,7 @@ class ThreadHolder(Protocol):
 
 def run_command(arguments: Namespace) -> int:
     """Run the command; return 0 done, 1 if a thread could not be deleted, 2 bad usage."""
-    try:
-        prepare(arguments)
-        return asyncio.run(_run(arguments))
-    except (ConfigurationError, InputError) as error:
-        return fail(error, code=USAGE)
-    except AgentError as error:
-        return fail(error.message)
+    return carry_out(arguments, _run)
 
 
 async def _run(arguments: Namespace) -> int:
