@@ -9,7 +9,7 @@ from functools import lru_cache
 from agent.core.strings import has_han
 from agent.evidence.language import fold
 from agent.evidence.references import strip_references
-from agent.evidence.types import Place
+from agent.evidence.types import Outing, Place
 
 # It begins where a run of blanks does: one that no bracket follows is not looked through again.
 _BRANCH = re.compile(r"(?<!\s)\s*[(\[【][^()\[\]【】]*[)\]】]\s*$")
@@ -93,6 +93,11 @@ def list_numbers(places: Sequence[Place], text: str) -> dict[str, tuple[int, str
         elif line.strip() and not line[0].isspace() and not _ITEM.match(line):
             above = line.strip("#*:： ")[:_LONGEST_HEADING]
     return {id: (no, head if len(heads) > 1 else "") for id, (no, head) in found.items()}
+
+
+def places_of(outing: Outing | None) -> list[str]:
+    """Return the ids of the places that a planned day goes to, in its order."""
+    return [stop["place"] for stop in outing["stops"] if "place" in stop] if outing else []
 
 
 def stop_numbers(stops: Iterable[str]) -> dict[str, tuple[int, str]]:

@@ -7,6 +7,7 @@ from html import escape
 import segno
 
 from agent.core.errors import AgentError
+from agent.evidence.mentions import places_of
 from agent.evidence.outing.plan import minutes_of
 from agent.evidence.outing.text import day_title, leg_text, numbers, stop_text
 from agent.evidence.records import HOME_MAP, hours_text, map_name, map_title
@@ -176,8 +177,7 @@ def _row(number: int | None, stop: Stop, y: float, language: Language) -> tuple[
 
 def phone_caption(outing: Outing, language: Language) -> str:
     """Return the line below the code that opens all stops on the map they are from."""
-    places = (stop["place"] for stop in outing["stops"] if "place" in stop)
-    name = next((place.partition(":")[0] for place in places), HOME_MAP)
+    name = next((place.partition(":")[0] for place in places_of(outing)), HOME_MAP)
     return say("export.open_on_phone", language, map=map_title(name, language))
 
 

@@ -24,7 +24,7 @@ from agent.core.budget import Meter
 from agent.core.progress import Emit
 from agent.evidence.constraints import grouped_lines
 from agent.evidence.grounding import says_not_found
-from agent.evidence.mentions import mentioned
+from agent.evidence.mentions import mentioned, places_of
 from agent.evidence.outing.text import day_lines, outing_lines, outing_remarks, outing_section
 from agent.evidence.records import (
     one_a_city,
@@ -82,7 +82,7 @@ async def finalize_answer(
         },
         verdict=_verdict(state),
         notes=state.get("web_research_result", []),
-        order=[stop["place"] for stop in outing["stops"] if "place" in stop] if outing else (),
+        order=places_of(outing),
     )
     anchor = next(iter(state.get("anchors", [])), None)
     closing = await write_message(draft, parts, anchor=anchor)

@@ -18,7 +18,7 @@ from agent.core.processor import compute
 from agent.core.progress import Emit, event
 from agent.evidence.constraints import judged
 from agent.evidence.geo import location_in, metres_apart
-from agent.evidence.mentions import mentioned
+from agent.evidence.mentions import mentioned, places_of
 from agent.evidence.outing.plan import HERE, MOST_VISITS, Legs, impossible, is_stop, plan, used_legs
 from agent.evidence.outing.wish import settled
 from agent.evidence.records import with_pinyin
@@ -118,7 +118,7 @@ def _wanted(state: OverallState, places: Sequence[Place]) -> frozenset[str]:
     turn, previous = state["turn"], state.get("previous") or NO_PREVIOUS
     ids = set(mentioned(places, f"{turn['question']}\n{words_of_user(turn)}"))
     again, outing = turn.get("replans", []), previous.get("outing")
-    stops = {stop["place"] for stop in outing["stops"] if "place" in stop} if outing else set()
+    stops = set(places_of(outing))
     if stops.intersection(again):
         ids |= stops | {place["id"] for place in places if place["id"] not in again}
     elif "stops" not in turn["outing"]:
@@ -152,7 +152,7 @@ class _Planner:
             outing = await self._planned({**walks, **rides})
         if outing:
             by_id = {place["id"]: place for place in self._places}
-            stops = [by_id[stop["place"]] for stop in outing["stops"] if "place" in stop]
+            stops = [by_id[id] for id in places_of(outing)]
             named = [(place["name"], place["location"]) for place in stops]
             outing["url"] = self._maps.stops_link(named)
             outing["left_out"] = [left for left in outing["left_out"] if self._is_missed(left)]

@@ -15,7 +15,7 @@ from agent.core.strings import cut_to_shares, cut_to_tokens, estimated_tokens, j
 from agent.evidence.citations import MARKER
 from agent.evidence.claims.passages import with_heads
 from agent.evidence.figures import figures
-from agent.evidence.mentions import in_list_order, list_numbers, source_ids, stop_numbers
+from agent.evidence.mentions import in_list_order, list_numbers, places_of, source_ids, stop_numbers
 from agent.evidence.numbering import carry_over, source_key
 from agent.evidence.outing.text import day_lines
 from agent.evidence.queries import clean_text
@@ -270,9 +270,7 @@ def carried(knowledge: Knowledge, turn: Turn, *, answer: str, limit: int) -> Pre
     if knowledge.names:
         previous["names"] = dict([*knowledge.names.items()][-_MOST_PLACES:])
     outing, known = knowledge.earlier.get("outing"), {place["id"] for place in previous["places"]}
-    if outing and not known.isdisjoint(
-        stop["place"] for stop in outing["stops"] if "place" in stop
-    ):
+    if outing and not known.isdisjoint(places_of(outing)):
         previous["outing"] = outing
     return previous
 
@@ -578,8 +576,7 @@ def _with_answer(earlier: Previous, answer: AIMessage, question: str) -> Previou
     except ValidationError:
         return earlier
     places = in_list_order(shown, str(answer.text))
-    stops = [stop["place"] for stop in outing["stops"] if "place" in stop] if outing else []
-    numbers = stop_numbers(stops) or list_numbers(places, str(answer.text))
+    numbers = stop_numbers(places_of(outing)) or list_numbers(places, str(answer.text))
     # Its ids are of its own turn: the same one is another source's in the next.
     own = _renamed(sources, places, [], {s["id"]: s["id"] for s in sources}, prefix="m0")
     knowledge = Knowledge(own["sources"], [], own["places"], [], listed=numbers, earlier=earlier)

@@ -17,6 +17,7 @@ from agent.configuration import Configuration
 from agent.evidence.constraints import valid_constraints
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.intent import extract_place, needs_origin, needs_place
+from agent.evidence.mentions import places_of
 from agent.evidence.outing.plan import is_stop, minutes_of
 from agent.evidence.outing.wish import meant_by, valid_day, valid_wish
 from agent.evidence.queries import clean_text, drop_seen, is_visible, shares_nothing
@@ -245,8 +246,7 @@ def _planned(previous: Previous) -> list[str]:
 
 
 def _stops(previous: Previous) -> list[str]:
-    outing = previous.get("outing")
-    return [stop["place"] for stop in outing["stops"] if "place" in stop] if outing else []
+    return places_of(previous.get("outing"))
 
 
 def _changed_day(previous: Previous, changes: Sequence[Mapping[str, Any]]) -> list[str]:

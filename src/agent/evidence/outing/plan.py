@@ -16,6 +16,7 @@ from agent.core.processor import breathe
 from agent.core.strings import has_any
 from agent.evidence.geo import distance_text, metres_apart
 from agent.evidence.hours import Opening, yearly_hours
+from agent.evidence.mentions import places_of
 from agent.evidence.records import hours_text, map_name
 from agent.evidence.types import (
     LeftOut,
@@ -589,7 +590,7 @@ def _minutes(leg: Leg) -> int:
 
 def used_legs(outing: Outing) -> list[tuple[str, str]]:
     """Return the ids of the ends of each way that the plan goes, in its order."""
-    ids = [stop["place"] for stop in outing["stops"] if "place" in stop]
+    ids = places_of(outing)
     if "back" in outing:
         ids = [HERE, *ids, HERE]
     return list(pairwise(ids))
