@@ -32,7 +32,9 @@ from agent.export.svg_map import wrap
 from agent.knowledge.markup import front_title, markdown_blocks
 from agent.mcp.amap.records import english_name
 from agent.models.validation import find_object
+from agent.models.wrapping import OuterFence
 from agent.sample.nearest import nearest, sentences
+from agent.sandbox.programs import program_of
 from agent.search.hits import only_known
 from agent.search.rules import published_on
 
@@ -125,6 +127,14 @@ def test_a_long_run_of_signs_is_read_to_its_end(
     read: Callable[[str], Any], begin: str, sign: str
 ) -> None:
     read(begin + sign * (SIGNS // len(sign)) + "x")
+
+
+@pytest.mark.parametrize("mark", ["```", "~~~"])
+def test_a_fence_that_a_sign_at_its_end_makes_none_is_read_to_its_end(mark: str) -> None:
+    line = f"{mark}python{chr(9) * SIGNS}`"
+    assert "python" in program_of(line)
+    fence = OuterFence()
+    assert fence.feed(f"{line}\nend") + fence.finish() == f"{line}\nend"
 
 
 def test_rules_read_a_piece_in_which_one_blank_stands_for_several() -> None:

@@ -14,8 +14,6 @@ _INVALID = re.compile(
 )
 _LINE_ENDS = "\x0b\x0c\x1c\x1d\x1e\x85"
 _SURROGATE = re.compile("[\ud800-\udfff]")
-FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*([^`\n]*)\n?")
-"""The line that begins or ends a block of code: its mark, and what it says of the block."""
 _OPEN_BRACKET = re.compile(r"[(（\[【][^)）\]】]*$")
 
 

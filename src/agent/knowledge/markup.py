@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from agent.core.patterns import Linear, piece
-from agent.core.strings import FENCE, is_table_rule, is_wide
+from agent.core.strings import is_table_rule, is_wide
 from agent.knowledge.split import SIZE, Block
 
 MAX_HEADING = 200
 _ATX = Linear(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
 _SETEXT = re.compile(r" {0,3}(=+|-+)\s*$")
+_FENCE = re.compile(r" {0,3}(```+|~~~+)")
 _FRONT = re.compile(r"\A---[^\S\n]*\n(.*?)\n(?:---|\.\.\.)[^\S\n]*(?:\n|\Z)", re.DOTALL)
 _FRONT_TITLE = re.compile(r"^title\s*:\s*[\"']?(.+?)[\"']?\s*$", re.MULTILINE | re.IGNORECASE)
 _COMMENT = Linear(r"(?s)<!--.*?-->")
@@ -77,7 +78,7 @@ def _construct(lines: Sequence[str], at: int, waiting: list[str]) -> tuple[int, 
         heading = _heading(" ".join(waiting), 1 if match[1][0] == "=" else 2)
         waiting.clear()
         return 1, heading
-    if match := FENCE.match(line):
+    if match := _FENCE.match(line):
         end = at + 1
         while end < len(lines) and not lines[end].lstrip().startswith(match[1]):
             end += 1

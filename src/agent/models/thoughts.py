@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agent.core.processor import breathe
-from agent.core.strings import FENCE
 
 _LONGEST_TAG = 120
 _BRACKET = re.compile(r"[<＜◁\[]")
 _TAG = re.compile(rf"[<＜◁\[]([^<>＜＞◁▷\[\]\n]{{1,{_LONGEST_TAG}}})[>＞▷\]]")
+_FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})[ \t]*(.*)")
 _SEPARATORS = re.compile(r"[_:.\-▁]+")
 _PIPES = "|｜"
 _CERTAIN = frozenset({
@@ -218,7 +218,7 @@ class Thoughts:
         return text
 
     def _end_line(self) -> None:
-        if fence := FENCE.match(self._line.lstrip("> \t")):
+        if fence := _FENCE.match(self._line):
             if not self._fence:
                 self._fence = fence[1]
             elif fence[1].startswith(self._fence) and not fence[2].strip():

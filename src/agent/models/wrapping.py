@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from langchain_core.messages import BaseMessage, SystemMessage
 
 from agent.core.processor import breathe
-from agent.core.strings import FENCE
 from agent.evidence.citations import MARKER
 from agent.prompts import TAGS
 
+_FENCE = re.compile(r"[ \t]{0,3}(`{3,}+|~{3,}+)[ \t]*+([^`\n]*+)\n?")
 _PROSE = frozenset({
     "markdown", "md", "mdx", "gfm", "commonmark", "text", "txt", "plain", "plaintext",
 })  # fmt: skip
@@ -83,7 +83,7 @@ class OuterFence(_Lines):
         return piece
 
     def _before(self, piece: str, whole: bool) -> str:
-        fence = FENCE.fullmatch(piece) if whole else None
+        fence = _FENCE.fullmatch(piece) if whole else None
         if fence:
             self._fence, self._info = fence[1], fence[2].strip().lower()
             self._step, self._held = self._inside, [piece]
@@ -121,7 +121,7 @@ class OuterFence(_Lines):
     def _closing(self, piece: str, whole: bool) -> str:
         """Decide whether the wrapping was closed, or a block in it opened without a language."""
         self._held.append(piece)
-        fence = FENCE.fullmatch(piece) if whole else None
+        fence = _FENCE.fullmatch(piece) if whole else None
         if fence is None:
             return ""
         lines, self._held = self._held, []
@@ -133,7 +133,7 @@ class OuterFence(_Lines):
 
     def _closes(self, line: str) -> bool:
         """Return True for the fence's own end; blocks within are gone through."""
-        if not (fence := FENCE.fullmatch(line)):
+        if not (fence := _FENCE.fullmatch(line)):
             return False
         if self._inner:
             if fence[1].startswith(self._inner) and not fence[2].strip():

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import io
+import re
 import textwrap
 import threading
 import tokenize
@@ -10,8 +11,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final, Protocol
-
-from agent.core.strings import FENCE
 
 
 @dataclass(frozen=True)
@@ -57,6 +56,7 @@ class CodeRunner(Protocol):
         ...
 
 
+_FENCE = re.compile(r"^[ \t]*+(?P<mark>`{3,}+|~{3,}+)[ \t]*+(?P<word>[\w+.#-]*+)[^`\n]*+$")
 LISTED: Final = (
     "math", "re", "json", "statistics", "datetime", "decimal", "fractions", "collections",
     "itertools", "functools", "operator", "string", "typing", "dataclasses", "enum", "bisect",
@@ -88,10 +88,10 @@ def _blocks(lines: list[str]) -> list[tuple[str, list[str]]]:
     blocks: list[tuple[str, list[str]]] = []
     mark = ""
     for line in lines:
-        fence = FENCE.fullmatch(line)
+        fence = _FENCE.match(line)
         if not mark and fence:
-            mark = fence[1]
-            blocks.append((next(iter(fence[2].lower().split()), ""), []))
+            mark = fence["mark"]
+            blocks.append((fence["word"].lower(), []))
         elif mark and _closes(line, mark):
             mark = ""
         elif mark:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from agent.core.strings import FENCE, is_table_rule, letters_of
+from agent.core.strings import is_table_rule, letters_of
 from agent.evidence.citations import MARKER, NOT_FOUND
 from agent.evidence.language import sentence_spans
 from agent.evidence.markdown import link_url
@@ -127,6 +127,7 @@ class Statement:
         return " ".join(part for part in (self.row, self.head, self.plain) if part)
 
 
+_FENCE = re.compile(r"\s{0,12}(?:`{3,}|~{3,})")
 ITEM_MARK = r"(?:(?:[-*+•]|\d{1,3}[.)、])\s+|\d{1,3}、(?!\d))"
 ITEM = re.compile(ITEM_MARK)
 """What an item of a list begins with: 3、 needs no blank behind it."""
@@ -175,7 +176,7 @@ class Splitter:
 
     def _of_line(self, line: str, at: int) -> list[Statement]:
         bare = line.strip()
-        if FENCE.match(line):
+        if _FENCE.match(line):
             self._fenced = not self._fenced
             return []
         if self._fenced:
