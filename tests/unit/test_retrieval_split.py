@@ -150,3 +150,9 @@ def test_lines_broken_for_the_page_are_joined_without_a_gap_in_chinese() -> None
     assert unwrap(["宁德时代的钠离", "子电池已经量产"]) == "宁德时代的钠离子电池已经量产"
     assert unwrap(["the capa-", "city of cells", "is high."]) == "the capacity of cells is high."
     assert unwrap(["a long line of a paragraph", "short", "cells 1 2"]).count("\n") == 1
+
+
+def test_lines_of_korean_keep_the_blank_between_their_words() -> None:
+    first, second = "서울의 겨울은 길고 매우 춥다고 사람들이", "이야기하지만 눈이 오면 아름답다"
+    assert unwrap([first, second]) == f"{first} {second}"
+    assert unwrap(["北京的冬天很长也很冷但是下雪的时候", "故宫非常漂亮"]).count(" ") == 0

@@ -22,8 +22,19 @@ def has_han(text: str) -> bool:
     return any("\u3400" <= char <= "\u9fff" for char in text)
 
 
+_UNSPACED = re.compile("[\u3000-\u303f\u3400-\u4dbf\u4e00-\u9fff\uff00-\uffef]")
+
+
+def is_unspaced(char: str) -> bool:
+    """Return whether a character is Chinese or its punctuation, which has no blanks between words.
+
+    Korean is as wide, and has them.
+    """
+    return _UNSPACED.match(char) is not None
+
+
 def is_wide(char: str) -> bool:
-    """Return whether a character is as wide as a Chinese one, and stands without spaces."""
+    """Return whether a character is as wide as a Chinese one."""
     return unicodedata.east_asian_width(char) in ("W", "F")
 
 

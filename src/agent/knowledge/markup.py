@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from agent.core.patterns import Linear, piece
-from agent.core.strings import is_table_rule, is_wide
+from agent.core.strings import is_table_rule, is_unspaced
 from agent.knowledge.split import SIZE, Block
 
 MAX_HEADING = 200
@@ -103,7 +103,7 @@ def _heading(text: str, level: int) -> list[Block]:
 
 def _paragraph(lines: Sequence[str]) -> Iterator[Block]:
     text = _plain("\n".join(lines)).strip()
-    if text.strip("*_- \n\t"):
+    if text and not re.fullmatch(r"[\s*_-]+", text):
         yield Block(text)
 
 
@@ -194,7 +194,7 @@ def unwrap(lines: Sequence[str]) -> str:
             text += "\n" + line
         elif before[-1] == "-" and line[0].islower():
             text = text[:-1] + line
-        elif is_wide(before[-1]) and is_wide(line[0]):
+        elif is_unspaced(before[-1]) and is_unspaced(line[0]):
             text += line
         else:
             text += " " + line
@@ -202,4 +202,4 @@ def unwrap(lines: Sequence[str]) -> str:
 
 
 def _width(line: str) -> int:
-    return len(line) + sum(map(is_wide, line))
+    return len(line) + sum(map(is_unspaced, line))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from agent.core.processor import breathe
-from agent.core.strings import is_table_rule, is_wide
+from agent.core.strings import is_unspaced
 
 SIZE, OVERLAP = 800, 100
 _SENTENCE = re.compile(
@@ -131,7 +131,7 @@ def _sentence_units(text: str) -> Iterator[_Unit]:
     for part in sentences(text):
         for piece in [part] if len(part) <= SIZE else _pieces(part):
             yield _Unit(piece.strip(), glue)
-            glue = " " if piece[-1:].isspace() or not is_wide(piece.strip()[-1]) else ""
+            glue = " " if piece[-1:].isspace() or not is_unspaced(piece.strip()[-1:]) else ""
 
 
 def sentences(text: str) -> list[str]:
@@ -169,7 +169,7 @@ def _pieces(sentence: str) -> Iterator[str]:
 def _rows(table: str) -> Iterator[str]:
     """Yield a large table in parts, each under its first row (and its head's rule)."""
     lines = table.splitlines()
-    rule = len(lines) > 1 and is_table_rule(lines[1].replace("+", "|"))
+    rule = len(lines) > 1 and re.fullmatch(r"[\s|:+-]+", lines[1]) is not None
     head = "\n".join(lines[: 2 if rule else 1])
     head = head if len(head) <= SIZE // 3 else ""
     rows = lines[2 if rule else 1 :] if head else lines
