@@ -156,3 +156,4 @@ def test_long_queries_are_one_search_only_where_they_are_equal() -> None:
 def test_a_day_is_not_counted_back_by_a_number_that_no_age_has() -> None:
     assert published_on("1234567 days ago", "2026-05-01") is None
     assert published_on("3 days ago", "2026-05-01") == datetime(2026, 4, 28).date()
+    assert published_on("Model 2024 - 5. 10 tips", "2026-05-01") is None
