@@ -27,7 +27,7 @@ _NOT = (
 
 def _near_refusal(name: str) -> str:
     """Return what finds a name near a word of refusal."""
-    return rf"(?:{_NOT}).{{0,80}}?(?:{name})|(?:{name}).{{0,80}}?(?:{_NOT})"
+    return rf"(?s:(?:{_NOT}).{{0,80}}?(?:{name})|(?:{name}).{{0,80}}?(?:{_NOT}))"
 
 
 _WORDS: tuple[tuple[str, str], ...] = (
@@ -47,7 +47,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
     ("reasoning_back", "reasoning_content"),
     ("thinking", _near_refusal(r"thinking|reasoning")),
 )  # fmt: skip
-_REFUSALS = [(feature, re.compile(words, re.DOTALL)) for feature, words in _WORDS]
+_REFUSALS = [(feature, re.compile(words)) for feature, words in _WORDS]
 """What a refusal's words look like, and what they refuse; the first that was sent is left out."""
 
 EXTRA = "extra:"

@@ -25,6 +25,7 @@ _LINE = re.compile(
     r"(?![A-Za-z])(?!\s*[|/])[\s*_:：,，。.\-–—]*(.*)$",
     re.IGNORECASE,
 )
+_END = "TERMINATE"
 _HEADS = ("verdict", "结论", "判定", "表态")
 """Of a line whose word stands on the next one."""
 _RESERVED = ("with", "but", "except", "partly", "in part", "但", "部分")
@@ -167,7 +168,8 @@ def _match(text: str) -> re.Match[str] | None:
 
 def without_ending(text: str) -> str:
     """Return the text without lines that are only TERMINATE."""
-    return "\n".join(line for line in text.splitlines() if letters_of(line) != "terminate").strip()
+    lines = (line for line in text.splitlines() if "".join(filter(str.isalnum, line)) != _END)
+    return "\n".join(lines).strip()
 
 
 def without_signals(text: str) -> str:
