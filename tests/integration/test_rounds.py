@@ -88,15 +88,15 @@ async def test_what_a_reader_would_miss_is_asked_part_by_part_and_mended_by_the_
     draft = f"# 报告\n\n{RIGHT}[^t0-0]。"
     async with lab_of(draft, review=found, revise=hole) as lab:
         state = await lab.ask(ZH)
-        [read], [mended] = lab.llm.asked(REVIEW), lab.llm.asked(PHASE)
+        [read], [mended, _] = lab.llm.asked(REVIEW), lab.llm.asked(PHASE)
     assert ZH in block(read.user, "question")
     assert block(read.user, "plan")
     assert "⟨1⟩" in block(read.user, "draft")
     assert read.system == mended.system
     assert block(mended.user, "review").splitlines() == [
-        "asked: 第2页的成本: 见第2页",
-        "asked: 安全: no statement answers it",
-        "1, 2: 说法不一 → 都写40",
+        "r1 asked: 第2页的成本: 见第2页",
+        "r2 asked: 安全: no statement answers it",
+        "r3 1, 2: 说法不一 → 都写40",
     ]
     text = str(answer_of(state).text)
     assert f"{MENDED}[2](" in text
@@ -141,10 +141,10 @@ async def test_what_no_statement_answers_is_open_and_a_line_without_end_hides_no
     )
     async with lab_of(f"# 报告\n\n{RIGHT}[^t0-0]。", review=found) as lab:
         await lab.ask(ZH)
-        [mended] = lab.llm.asked(PHASE)
+        mended, _ = lab.llm.asked(PHASE)
     first, _, last = block(mended.user, "review").splitlines()
-    assert first == "asked: 成本: no statement answers it"
-    assert last == "1: 说法不一"
+    assert first == "r1 asked: 成本: no statement answers it"
+    assert last == "r3 1: 说法不一"
 
 
 async def test_a_review_that_fails_leaves_the_revision_its_own_reading() -> None:
@@ -154,6 +154,33 @@ async def test_a_review_that_fails_leaves_the_revision_its_own_reading() -> None
         [asked] = lab.llm.asked(PHASE)
     assert block(asked.user, "review") == ""
     assert "999" not in str(answer_of(state).text)
+
+
+async def test_lines_of_the_review_that_no_edit_settles_are_asked_for_once_more() -> None:
+    found = says_json(
+        parts=[{"asked": "安全", "at": [], "lacks": ""}, {"asked": "寿命", "at": [], "lacks": ""}],
+        findings=[{"at": "1", "wrong": "没有日期"}, {"at": "1", "wrong": "语气"}],
+    )
+
+    def mends(turn: ModelTurn) -> ModelReply:
+        if block(turn.user, "edits_so_far"):
+            insert = {"after": "1", "text": with_ids(turn, f"{MENDED}[^t0-2]。"), "settles": ["r2"]}
+            return ModelReply(json={"inserts": [insert]})
+        edit = {"id": "1", "text": with_ids(turn, f"2025年{RIGHT}[^t0-0]。"), "settles": "r3"}
+        passed = [{"line": "r4", "why": "没有不妥"}, {"line": "r1", "why": ""}]
+        return ModelReply(json={"edits": [edit], "passed": passed})
+
+    async with lab_of(f"# 报告\n\n{RIGHT}[^t0-0]。", review=found, revise=mends) as lab:
+        state = await lab.ask(ZH)
+        first, second = lab.llm.asked(PHASE)
+    assert len(block(first.user, "review").splitlines()) == 4
+    assert [line[:2] for line in block(second.user, "review").splitlines()] == ["r1", "r2"]
+    text = str(answer_of(state).text)
+    assert f"2025年{RIGHT}[1](" in text
+    assert MENDED in text
+    assert told(state)["checks"]["revision"] == {
+        "failed": 0, "edits": 1, "inserts": 1, "looks": 0, "passed": 2, "open": 1,
+    }  # fmt: skip
 
 
 async def test_a_revision_without_edits_leaves_the_draft_as_it_is() -> None:
@@ -181,7 +208,7 @@ async def test_what_fails_is_mended_once_and_only_what_is_new_is_judged_again() 
     assert sum(line.split(" ", 1)[1].startswith(RIGHT) for line in seen) == 1
     assert sum(line.split(" ", 1)[1].startswith(MENDED) for line in seen) == 1
     assert told(state)["checks"]["revision"] == {
-        "failed": 1, "edits": 1, "inserts": 0, "looks": 0,
+        "failed": 1, "edits": 1, "inserts": 0, "looks": 0, "passed": 0, "open": 0,
     }  # fmt: skip
     assert told(state)["checks"]["claims"]["supported"] == 2
 

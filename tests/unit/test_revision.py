@@ -7,6 +7,8 @@ from agent.evidence.claims.revision import (
     Edit,
     Insert,
     Look,
+    Passed,
+    ReviewLine,
     Revision,
     RevisionWithLooks,
     applied,
@@ -55,6 +57,22 @@ def test_every_statement_and_cell_is_shown_behind_its_number() -> None:
     assert "⟨1⟩A pump costs 40 euros [^w0-0]. ⟨2⟩It weighs 3 kg." in shown
     assert "- ⟨3⟩Rent is 7 euros." in shown
     assert "| Large | ⟨7a⟩90 | ⟨7b⟩60 dB |" in shown
+
+
+def test_a_line_of_a_review_is_settled_by_a_change_that_names_it_or_stands_at_its_place() -> None:
+    lines = [ReviewLine(f"r{n}", "", [at]) for n, at in enumerate(["4", "7b", "7", "", "9"], 1)]
+
+    def left(*edits: Edit, passed: Passed | None = None) -> list[str]:
+        revision = Revision(edits=[*edits], passed=[passed] if passed else [])
+        return [line.name for line in revision.leaves(lines)]
+
+    assert left() == ["r1", "r2", "r3", "r4", "r5"]
+    assert left(Edit(id="4")) == ["r2", "r3", "r4", "r5"]
+    assert left(Edit(id="4", settles=["r4"])) == ["r1", "r2", "r3", "r5"]
+    assert left(Edit(id="7a")) == ["r1", "r2", "r4", "r5"]
+    assert left(Edit(id="7")) == ["r1", "r4", "r5"]
+    assert left(passed=Passed(line="r5", why="errs")) == ["r1", "r2", "r3", "r4"]
+    assert left(passed=Passed(line="r5")) == ["r1", "r2", "r3", "r4", "r5"]
 
 
 def test_an_edit_replaces_one_statement_and_nothing_around_it() -> None:

@@ -32,6 +32,7 @@ from agent.evidence.claims.passages import Evidence, Passage
 from agent.evidence.claims.revision import (
     Look,
     Review,
+    ReviewLine,
     Revised,
     Revision,
     RevisionWithLooks,
@@ -52,6 +53,7 @@ from agent.state import answer_language
 
 log = logging.getLogger(__name__)
 Reply = TypeVar("Reply", bound=BaseModel)
+Entry = TypeVar("Entry")
 PHASE, REVIEW = "revise", "review"
 _ROOM = 20_000
 """Tokens of a revision's prompt."""
@@ -234,6 +236,8 @@ class _Rounds:
             "edits": len(revision.edits),
             "inserts": len(revision.inserts),
             "looks": len(revising.seen),
+            "passed": len(revision.passed),
+            "open": len(revising.review),
         }
         return revised
 
@@ -265,8 +269,8 @@ class _Revising:
     citable: dict[str, Source] = field(default_factory=dict)
     """The sources that it was shown."""
     looked: str = ""
-    review: str = ""
-    """What its reader would miss in the text, as lines."""
+    review: Sequence[ReviewLine] = ()
+    """What its reader would miss in the text; later what of it nobody has settled."""
 
     async def is_right(self) -> bool:
         """Read the text as its reader will; return whether neither that nor the check found fault.
@@ -280,18 +284,23 @@ class _Revising:
         return not (self.review or self.faults)
 
     async def asked_for(self) -> Revision:
-        """Return all edits; none where the model fails, or what came before it failed."""
-        revision = Revision()
-        for turn in range(_LOOKS + 1):
-            schema = RevisionWithLooks if self.rounds.look else Revision
-            reply = await self._reply(schema, PHASE, revision)
-            if reply is None:
-                break
+        """Return all edits; none where the model fails, or what came before it failed.
+
+        Lines of the review that these neither settle nor pass are asked for once more.
+        """
+        revision, looks, is_last = Revision(), _LOOKS, False
+        schema = RevisionWithLooks if self.rounds.look else Revision
+        while reply := await self._reply(schema, PHASE, revision):
             revision = revision.joined(reply)
             wanted = [look for look in reply.wanted if look not in self.seen][:_AT_ONCE]
-            if not wanted or turn == _LOOKS:
+            if looks and wanted:
+                looks -= 1
+                await self._look(wanted)
+                continue
+            self.review = revision.leaves(self.review)
+            if is_last or not self.review:
                 break
-            await self._look(wanted)
+            is_last = True
         return revision
 
     async def _reply(
@@ -347,12 +356,12 @@ class _Revising:
                 "\n".join(f"- {head.removeprefix('- ')}" for head in asked.plan), _PLAN
             ),
             "draft": text,
-            "review": self.review,
-            "failed": _within(self.faults, _FAULTS) if phase == PHASE else "",
+            "review": "\n".join(map(str, self.review)),
+            "failed": "\n".join(_within(self.faults, _FAULTS)) if phase == PHASE else "",
             "phase": phase,
             "lookups": "\n".join(f"{name}: {what}" for name, what in tools.items()),
             "looked_up": self.looked,
-            "edits_so_far": sofar.model_dump_json() if self.looked else "",
+            "edits_so_far": "" if sofar == Revision() else sofar.model_dump_json(),
         }
         language = answer_language(draft.turn)
         system = self.rounds.prompt[0]
@@ -401,7 +410,7 @@ class _Revising:
             self.rounds.draft.turn["question"],
             *asked.plan,
             *asked.differences,
-            *self.review.splitlines(),
+            *(line.text for line in self.review),
         ]
         share = max(0, room) // len(wanted)
         best = (self.evidence.best(Statement(0, 0, words, words), share) for words in wanted)
@@ -451,14 +460,14 @@ class _Signs:
             self._timer.cancel()
 
 
-def _within(entries: Sequence[str], tokens: int) -> str:
+def _within(entries: Iterable[Entry], tokens: int) -> list[Entry]:
     """Return as many entries as there is room for."""
-    kept = list[str]()
+    kept = list[Entry]()
     for entry in entries:
-        if (size := estimated_tokens(entry)) <= tokens:
+        if (size := estimated_tokens(str(entry))) <= tokens:
             kept.append(entry)
             tokens -= size
-    return "\n".join(kept)
+    return kept
 
 
 def _calendar(statements: Sequence[Statement], today: str) -> str:

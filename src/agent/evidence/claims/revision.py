@@ -7,6 +7,7 @@ stand elsewhere, too, is new all the same.
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from string import ascii_lowercase
 from typing import Annotated, Any
 
@@ -58,6 +59,13 @@ class Edit(BaseModel):
 
     id: _Name = Field("", validation_alias=AliasChoices("id", "statement", "number"))
     text: _Text = ""
+    settles: _Names = []
+    """The lines of the review that it settles."""
+
+    @property
+    def place(self) -> str:
+        """Return the statement or row that it changes."""
+        return self.id
 
 
 class Insert(BaseModel):
@@ -65,6 +73,31 @@ class Insert(BaseModel):
 
     after: _Name = ""
     text: _Block = ""
+    settles: _Names = []
+
+    @property
+    def place(self) -> str:
+        """Return the statement or row that it follows."""
+        return self.after
+
+
+class Passed(BaseModel):
+    """A line of the review that errs or cannot be settled, and why."""
+
+    line: _Name = ""
+    why: _Text = ""
+
+
+@dataclass(frozen=True)
+class ReviewLine:
+    """What is to be mended, and the statements or rows it is about."""
+
+    name: str
+    text: str
+    at: Sequence[str] = ()
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.text}"
 
 
 class Look(BaseModel):
@@ -97,7 +130,7 @@ class Review(BaseModel):
     parts: list[AskedPart] = []
     findings: list[ReviewFinding] = []
 
-    def lines(self, statements: Sequence[Statement]) -> list[str]:
+    def lines(self, statements: Sequence[Statement]) -> list[ReviewLine]:
         """Return what is to be mended, a line each: what was asked first.
 
         What answers a part are statements that there are.
@@ -105,16 +138,19 @@ class Review(BaseModel):
         known = {name for one in statements for name in (one.name, _row(one))}
         parts = [(part, [name for name in part.at if name in known]) for part in self.parts]
         holes = [
-            f"asked: {part.asked}{_at(at)}: {part.lacks or 'no statement answers it'}"
+            (f"asked: {part.asked}{_at(at)}: {part.lacks or 'no statement answers it'}", at)
             for part, at in parts
             if part.asked and (part.lacks or not at)
         ]
         faults = [
-            " → ".join(filter(None, (f"{', '.join(each.at)}: {each.wrong}", each.mend)))
+            (" → ".join(filter(None, (f"{', '.join(each.at)}: {each.wrong}", each.mend))), each.at)
             for each in self.findings
             if each.wrong
         ]
-        return [one_line(line, longest=_LONGEST_LOOK) for line in [*holes, *faults]]
+        return [
+            ReviewLine(f"r{number}", one_line(line, longest=_LONGEST_LOOK), at)
+            for number, (line, at) in enumerate([*holes, *faults], 1)
+        ]
 
 
 def _row(statement: Statement) -> str:
@@ -131,11 +167,29 @@ class Revision(BaseModel):
 
     edits: list[Edit] = []
     inserts: list[Insert] = []
+    passed: list[Passed] = []
 
     @property
     def wanted(self) -> list[Look]:
         """Return what is to be looked up; here nothing can be."""
         return []
+
+    def leaves(self, lines: Iterable[ReviewLine]) -> list[ReviewLine]:
+        """Return the lines of a review that no change settles and that nobody passed with a reason.
+
+        A change that names none settles those on its own place.
+        """
+        changes: list[Edit | Insert] = [*self.edits, *self.inserts]
+        done = {one.line for one in self.passed if one.why}
+        done.update(chain.from_iterable(change.settles for change in changes))
+        places = {change.place for change in changes if not change.settles}
+        rows = {place.rstrip(ascii_lowercase) for place in places}
+        return [
+            line
+            for line in lines
+            if line.name not in done
+            and not any(at in rows or places & {at, at.rstrip(ascii_lowercase)} for at in line.at)
+        ]
 
     def joined(self, later: "Revision") -> "Revision":
         """Return both, of two edits of one statement the later one, and no insert twice."""
@@ -143,7 +197,8 @@ class Revision(BaseModel):
         edits = [*(edit for edit in self.edits if edit.id not in named), *later.edits]
         known = {insert.text for insert in self.inserts}
         new = [insert for insert in later.inserts if insert.text not in known]
-        return Revision(edits=edits, inserts=[*self.inserts, *new])
+        passed = [*self.passed, *later.passed]
+        return Revision(edits=edits, inserts=[*self.inserts, *new], passed=passed)
 
 
 class RevisionWithLooks(Revision):
@@ -200,7 +255,7 @@ def faults_block(
     strangers: Mapping[int, Sequence[str]],
     evidence: Evidence,
 ) -> list[str]:
-    """Return an entry a statement that fails, is borne out by others or cites what is no source.
+    """Return an entry a statement that fails or cites what is no source.
 
     It has the words at fault, what a source says instead, the judge's proposal, and the sources of
     the passages that bear on it. `strangers` are ids that are no source, by the places of
@@ -213,8 +268,6 @@ def faults_block(
         if outcome.fails:
             lines += _accused(statement, outcome, evidence)
             lines += unproved.elsewhere(at, outcome)
-        elif outcome.cite:
-            lines.append(f"{name}: moved: borne out by {_marks(outcome.cite)}")
         if lines:
             entries.append("\n".join(lines))
     return entries
