@@ -11,9 +11,10 @@ from agent.evidence.constraints import (
     judged,
     valid_constraints,
 )
+from agent.evidence.geo import distance_text
 from agent.evidence.hours import all_year, weekly_hours
 from agent.evidence.records import place_lines, verdict_texts
-from agent.evidence.types import Constraints, Place
+from agent.evidence.types import Constraints, Distance, Place
 from agent.export.markdown import place_table
 from agent.server.mcp_tools import AnswerPlace
 from agent.texts import Language, say
@@ -330,6 +331,23 @@ def test_a_demand_without_a_field_is_met_where_the_record_has_its_very_words(
     words: str, category: str | None, expected: tuple[str, str]
 ) -> None:
     assert outcome({"other": [words]}, category=category) == expected
+
+
+@pytest.mark.parametrize(("metres", "expected"), [(0, "satisfied"), (450, "satisfied"),
+                                                  (1400, "unknown")])  # fmt: skip
+def test_a_car_park_is_beside_a_place_as_far_as_it_is_close_and_else_told_with_how_far(
+    metres: int, expected: str
+) -> None:
+    """One in the very building counted as far, and one 1.4 km off was told as if beside it."""
+    near = [
+        Distance(origin="P9", metres=1900, kind="parking"),
+        Distance(origin="P1", metres=metres, kind="parking"),
+    ]
+    (found,) = judged([record(further=near)], {"other": ["with a car park"]}, "en")
+    (verdict,) = found["verdicts"]
+    assert (verdict["verdict"], verdict["field"]) == (expected, "further")
+    assert f"P1 {distance_text(metres)}" in verdict["text"]
+    assert ("not beside it" in verdict_texts(found, "en")[0]) is (expected == "unknown")
 
 
 def test_what_a_model_writes_wrongly_is_no_constraint() -> None:

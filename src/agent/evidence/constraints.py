@@ -95,9 +95,9 @@ _KINDS: dict[PlaceKind, str] = {
     "cafe": r"咖啡|caf[eé]|coffee",
     "bar": r"酒吧|\bbars?\b|\bpubs?\b",
     "hotel": r"酒店|宾馆|旅馆|招待所|民宿|旅舍|住宿|度假村|hotel|hostel",
-    "parking": r"停车|parking",
+    "parking": r"停车|parking|\bcar parks?\b",
     "museum": r"博物|纪念馆|美术馆|展览|museum",
-    "park": r"公园|植物园|动物园|绿地|\bparks?\b",
+    "park": r"公园|植物园|动物园|绿地|(?<!car )\bparks?\b",
     "bookshop": r"书店|bookshop",
     "mall": r"商场|购物|百货|\bmall\b",
     "pharmacy": r"药|pharmacy",
@@ -442,13 +442,25 @@ def _suits(place: Place, suits: Suits, language: Language) -> PlaceVerdict:
 def _other(place: Place, words: str, language: Language) -> PlaceVerdict:
     """A demand without a field is met where the record's kind has its very words: "italian".
 
-    "With a car park" is met where one was found close by.
+    "With a car park" is met where one was found close by; of one further off it is told how far.
     """
     kind = _kind_searched(words)
-    for near in place.get("further", []):
-        if kind and near.get("kind") == kind and (near["metres"] or _CLOSE_M + 1) <= _CLOSE_M:
-            value = f"{near['origin']} {distance_text(near['metres'])}"
-            return _verdict("other", "satisfied", "further", language, demand=words, value=value)
+    beside = [
+        (metres, near["origin"])
+        for near in place.get("further", [])
+        if kind and near.get("kind") == kind and (metres := near["metres"]) is not None
+    ]
+    if beside:
+        metres, name = min(beside)
+        is_close = metres <= _CLOSE_M
+        value = f"{in_script(name, language)} {distance_text(metres)}"
+        key = f"constraints.other.{'satisfied' if is_close else 'far'}"
+        return PlaceVerdict(
+            constraint="other",
+            verdict="satisfied" if is_close else "unknown",
+            field="further",
+            text=say(key, language, demand=words, value=value),
+        )
     own = kind_text(place, language)
     whole = rf"(?<![^\W_\u2e80-\uffff]){re.escape(words)}(?![^\W_\u2e80-\uffff])"
     if _has(whole, f"{place['category'] or ''}|{own}"):
