@@ -98,6 +98,28 @@ async def test_a_page_whose_own_date_is_too_old_is_dropped_and_one_without_a_dat
     assert every.older_than == ""
 
 
+class Late(Dated):
+    """A search that finds a page of late November alone."""
+
+    found = ("2026-11-20",)
+
+
+@pytest.mark.parametrize(
+    ("today", "found"), [("2026-11-21", 1), ("2026-11-22", 0), ("2020-01-01", 1)]
+)
+async def test_how_old_a_page_is_is_counted_back_from_the_asker_s_day(
+    build: Build, today: str, found: int
+) -> None:
+    """Where this machine's day had begun, what the asker calls yesterday's was dropped."""
+    search, _ = build(ScriptedModels([]), "tavily")
+    search._hits["tavily"] = Late(None, Calls(), Endpoint("", None, 9, 9))  # type: ignore[arg-type]
+    rules = SearchRules(since="day")
+    provider = search.provider("tavily", model=OTHER, rules=rules, today=today)
+    assert len(await provider.search("故宫", meter=meter())) == found
+    task = WebTask("故宫", "w0", "zh", today, OTHER, "tavily", rules)
+    assert len((await search.research(task, meter=meter())).sources) == found
+
+
 @by_examples
 def test_a_date_is_read_as_services_word_it(
     published: str | None, since: str, is_old: bool

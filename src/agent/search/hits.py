@@ -188,11 +188,18 @@ class HitSearch(ABC):
         self._searches = TurnSearches(operators=self.operators)
 
     async def search(
-        self, query: str, *, meter: Meter, count: int | None = None, rules: SearchRules = ANY
+        self,
+        query: str,
+        *,
+        meter: Meter,
+        count: int | None = None,
+        rules: SearchRules = ANY,
+        today: str = "",
     ) -> Hits:
         """Return at most `count` hits, paid for once in a turn; raise ProviderError.
 
-        `rules` are those of the run; what a service lets through against them is dropped.
+        `rules` are those of the run; what a service lets through against them is dropped. How old
+        a page is, is counted back from `today`, the asker's day; without it from this machine's.
         """
         cleaned = clean_text(query, MAX_QUERY)
         if not cleaned:
@@ -209,7 +216,7 @@ class HitSearch(ABC):
             return await self._calls.once(self._policy, send, meter=meter, request=request)
 
         reply = await self._searches.do(cleaned, most, meter, paid)
-        return _allowed([Hit(**row) for row in json.loads(reply)], rules, most)
+        return _allowed([Hit(**row) for row in json.loads(reply)], rules, most, today)
 
     @abstractmethod
     async def fetch(self, query: str, count: int, rules: SearchRules) -> list[Hit | None]:
@@ -295,9 +302,9 @@ def _distinct(hits: Iterable[Hit | None]) -> list[Hit]:
     return list(by_url.values())
 
 
-def _allowed(hits: Iterable[Hit], rules: SearchRules, most: int) -> Hits:
+def _allowed(hits: Iterable[Hit], rules: SearchRules, most: int, today: str) -> Hits:
     """Return at most so many hits that the rules allow, which know whether others were too old."""
-    today = today_here()
+    today = today or today_here()
     of_sites = [hit for hit in hits if rules.allows_page(hit.url)]
     allowed = Hits(hit for hit in of_sites if not rules.is_too_old(hit.published, today))
     allowed.older_than = rules.since if len(allowed) < len(of_sites) else ""

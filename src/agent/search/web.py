@@ -71,14 +71,16 @@ def _today() -> str:
 
 
 class RuledSearch:
-    """Search a service under the rules of a run."""
+    """Search a service under the rules of a run, on its asker's day."""
 
-    def __init__(self, service: HitSearch, rules: SearchRules) -> None:
-        self.name, self._service, self._rules = service.name, service, rules
+    def __init__(self, service: HitSearch, rules: SearchRules, today: str) -> None:
+        self.name, self._service, self._rules, self._today = service.name, service, rules, today
 
     async def search(self, query: str, *, meter: Meter, count: int | None = None) -> list[Hit]:
         """Return the hits that the rules allow; raise ProviderError."""
-        return await self._service.search(query, meter=meter, count=count, rules=self._rules)
+        return await self._service.search(
+            query, meter=meter, count=count, rules=self._rules, today=self._today
+        )
 
 
 class WebSearch:
@@ -190,12 +192,14 @@ class WebSearch:
         if name == "google":
             return GoogleHits(self._google, model, today=today or self._today(), rules=rules)
         service = self._hits[name]
-        return RuledSearch(service, rules) if rules else service
+        return RuledSearch(service, rules, today) if rules else service
 
     async def _by(self, name: str, task: WebTask, meter: Meter) -> WebResult:
         if name == "google":
             return await self._google.research(task, meter=meter)
-        hits = await self._hits[name].search(task.query, meter=meter, rules=task.rules)
+        hits = await self._hits[name].search(
+            task.query, meter=meter, rules=task.rules, today=task.today
+        )
         found = as_found(task, hits, provider=name)
         gaps = found.gaps
         if hits.older_than:
