@@ -156,6 +156,15 @@ async def test_a_cell_that_says_what_was_not_found_is_not_judged_by_the_sources_
     assert seen == {"60元": ("w0-0",), "未写": ()}
 
 
+async def test_a_text_is_mended_once_however_often_it_is_read_as_its_check_has_left_it() -> None:
+    judge = Reader(门票=SUPPORTED)
+    check = ClaimCheck(asyncio.ensure_future(known()), [*SOURCES.values()], SOURCES, "zh", judge)
+    await check.finish(f"故宫门票60元[1]({URL})。")
+    assert check.mended() is check.mended()
+    await check.finish(f"故宫门票60元[1]({URL})。好。")
+    assert check.mended()[-1].text.endswith("好。")
+
+
 async def test_a_wording_that_the_judge_does_not_bear_out_leaves_the_sign() -> None:
     wrong: dict[str, object] = {
         "v": "p", "p": ["1.1"], "bad": ["有免费轮椅"], "fix": "故宫周一闭馆 [1]。",

@@ -26,6 +26,7 @@ from agent.evidence.claims.corrected import (
     rows,
     settled,
     signs,
+    with_quotes,
     without_unknown,
 )
 from agent.evidence.claims.judging import BATCH, Ruling, batches, refers_back, second_looks
@@ -58,7 +59,6 @@ from agent.evidence.claims.statements import (
     statements,
 )
 from agent.evidence.figures import Figure
-from agent.evidence.numbering import source_key
 from agent.evidence.references import references, resolved, with_targets, without_bare_list
 from agent.evidence.types import Source
 from agent.texts import Language, say
@@ -68,7 +68,7 @@ _MOST_CALLS, _MOST_AT_ONCE = 16, 16
 """Calls of one answer, and statements of one that goes on beside the text."""
 _LATE = 4
 """How many times as long as a reader waits for the judge its verdicts still correct the message."""
-_MAX_QUOTES, _MOST_DECISIVE = 12, 4
+_MOST_DECISIVE = 4
 _MEANINGS = {MARK: "answer.no_source_says", CONTRADICTED: "answer.source_says_otherwise"}
 
 
@@ -147,6 +147,8 @@ class ClaimCheck:
         """Passages that have decided any statement, before the text was revised."""
         self._leaning = set[Key]()
         """Statements to judge with the words before them, for these are new."""
+        self._mended: tuple[Sequence[Outcome], list[Part]] = (), []
+        """The text in parts, of the outcomes that it has been mended by."""
 
     def begin(self) -> None:
         """Begin a text; one that was withdrawn is not judged any more."""
@@ -500,8 +502,11 @@ class ClaimCheck:
 
     def mended(self) -> list[Part]:
         """Return the text in parts, as its check has left it."""
-        self.outcomes = settled(self.statements, self.outcomes, self.notation)
-        return corrected(self._text, self.statements, self.outcomes, self.notation)
+        if self._mended[0] is not self.outcomes:
+            self.outcomes = settled(self.statements, self.outcomes, self.notation)
+            parts = corrected(self._text, self.statements, self.outcomes, self.notation)
+            self._mended = self.outcomes, parts
+        return self._mended[1]
 
     def finished(self, streamed: str, targets: Mapping[str, str | None]) -> Checked:
         """Return the message that was streamed around the text, corrected and with its sources.
@@ -518,7 +523,7 @@ class ClaimCheck:
         whole, used = renumbered("\0".join(cited), self.used)
         *texts, quoted, closing = whole.split("\0")
         parts = [replace(part, text=text) for part, text in zip(parts, texts, strict=True)]
-        used = resolved(_with_quotes(used, self.outcomes, self.sources), targets)
+        used = resolved(with_quotes(used, self.outcomes, self.sources), targets)
         sources = references(used, self.language)
         written = [streamed[:begins], *texts, quoted, f"\n\n{self._note()}".rstrip(), closing]
         own = sum(len(with_targets(text, targets)) for text in [*texts, quoted])
@@ -581,20 +586,3 @@ async def _ended(
         task.cancel()
     if left:
         log.info("%d calls of the judge were too slow", len(left))
-
-
-def _with_quotes(
-    used: Sequence[Source], outcomes: Iterable[Outcome], sources: Mapping[str, Source]
-) -> list[Source]:
-    """Return the cited sources with the passages that bear the text, or not, before others."""
-    quotes: dict[str, list[str]] = {}
-    for outcome in outcomes:
-        for passage in outcome.passages:
-            source = sources.get(passage.source)
-            if source and source["kind"] != "place" and passage.text != source["title"]:
-                quotes.setdefault(source_key(source), []).append(passage.text)
-    with_quotes = []
-    for source in used:
-        every = dict.fromkeys([*quotes.get(source_key(source), []), *source["quotes"]])
-        with_quotes.append(Source(**{**source, "quotes": [*every][:_MAX_QUOTES]}))
-    return with_quotes

@@ -18,6 +18,7 @@ from agent.evidence.claims.statements import (
     Statement,
 )
 from agent.evidence.language import LONGEST
+from agent.evidence.numbering import source_key
 from agent.evidence.references import CITATION
 from agent.evidence.types import Source
 
@@ -27,7 +28,7 @@ VERSION = 2
 """Of the keys of `checks.claims`; answers of before have none."""
 COUNTED = ("supported", "computed", "own", "revised", "marked", "unchecked")
 _TOLD = ("revised", "marked", "contradicted", "computed", "supported")
-_MAX_QUOTE, _MAX_STATEMENTS = 300, 6000
+_MAX_QUOTE, _MAX_QUOTES, _MAX_STATEMENTS = 300, 12, 6000
 _QUOTES = (_MAX_QUOTE, 60)
 """Characters of a passage, and of its beginning."""
 _ENDS = re.compile(r"[。！？!?.；;，,]*[”」』）)\"’*_]*$")
@@ -326,6 +327,23 @@ def renumbered(text: str, used: Sequence[Source]) -> tuple[str, list[Source]]:
 
     text = _ascending(CITATION.sub(number, text))
     return text, [Source(**{**used[old - 1], "number": new}) for old, new in order.items()]
+
+
+def with_quotes(
+    used: Sequence[Source], outcomes: Iterable[Outcome], sources: Mapping[str, Source]
+) -> list[Source]:
+    """Return the cited sources with the passages that bear the text, or not, before others."""
+    quotes: dict[str, list[str]] = {}
+    for outcome in outcomes:
+        for passage in outcome.passages:
+            source = sources.get(passage.source)
+            if source and source["kind"] != "place" and passage.text != source["title"]:
+                quotes.setdefault(source_key(source), []).append(passage.text)
+    with_quotes = []
+    for source in used:
+        every = dict.fromkeys([*quotes.get(source_key(source), []), *source["quotes"]])
+        with_quotes.append(Source(**{**source, "quotes": [*every][:_MAX_QUOTES]}))
+    return with_quotes
 
 
 def _ascending(text: str) -> str:
