@@ -9,7 +9,7 @@ import pytest
 from agent.assistants.common.judge import Judge, evidence_of
 from agent.evidence.claims.corrected import corrected, settled
 from agent.evidence.claims.formulas import rewritten
-from agent.evidence.claims.judging import Ruling, shown
+from agent.evidence.claims.judging import Ruling, passages_block, shown
 from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.proof import Outcome, proved
 from agent.evidence.claims.statements import MARKED, statements
@@ -187,3 +187,19 @@ async def test_a_judge_knows_the_hour_where_a_question_is_about_now() -> None:
             statements("甲在此[^w0-0]。", MARKED), evidence_of(state, {"w0-0": own}, {}, [])
         )
     assert ["11:06" in prompt for prompt in prompts] == [False, True]
+
+
+def test_a_judge_reads_the_title_of_a_page_once_also_where_two_searches_found_it() -> None:
+    title = "故宫博物院 2026-03-01"
+    rows = ("门票六十元。", "周一闭馆。", "")
+    evidence = Evidence(
+        {
+            f"w{n}-0": Record([f"{title}\n{row}"], page="gugong", title=title)
+            for n, row in enumerate(rows)
+        }
+        | {"w9-0": Record([f"{title}\n{rows[0]}"], title=title)}
+    )
+    [statement] = statements("门票六十元。", MARKED)
+    assert passages_block([statement] * 9, evidence).splitlines() == [
+        f"1.1 {title} 门票六十元。", "1.2 周一闭馆。", f"2.1 {title} 门票六十元。",
+    ]  # fmt: skip

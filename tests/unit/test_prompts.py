@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import agent.prompts
-from agent.prompts import TAGS, Raw, element, fence, names, render
+from agent.prompts import TAGS, Raw, element, fence, instructions, names, render, task_prompt
 from tests.support.prompt_blocks import BLOCKS
 from tests.support.rows import by_examples
 
@@ -60,6 +60,36 @@ def test_a_system_prompt_refers_only_to_blocks_that_are_sent(name: str) -> None:
 def test_a_system_prompt_stays_short(name: str) -> None:
     limit = {"generate_query": 510, "reflection": 310, "answer": 460}.get(name, 260)
     assert tokens(render(f"{name}_system")) <= limit
+
+
+ONLY_ASKED = {
+    "answer": {"about_places"},
+    "claim_check": {"of_reader", "of_places", "context", "cells"},
+    "claim_revise": {"context", "cells"},
+}
+"""What instructions are told of the material beside its blocks."""
+
+
+@pytest.mark.parametrize("name", [name for name in BLOCKS if f"{name}_system" in names()])
+def test_instructions_leave_out_only_what_is_about_empty_values(name: str) -> None:
+    keys = {*BLOCKS[name].split(), *ONLY_ASKED.get(name, ())}
+    assert instructions(name, dict.fromkeys(keys, "x")) == render(f"{name}_system")
+    bare = instructions(name, dict.fromkeys(keys, " \n"))
+    assert bare.splitlines()[0] == render(f"{name}_system").splitlines()[0]
+    assert "{{" not in bare
+    assert "\n\n\n" not in bare
+
+
+def test_a_question_without_places_pays_for_no_rules_on_places() -> None:
+    values = {**values_for("answer", ""), "findings": "x", "question": "x"}
+    plain, _ = task_prompt("answer", "Thai", **values, about_places="")
+    mapped, material = task_prompt("answer", "Thai", **{**values, "places": "x"}, about_places="x")
+    rules = ("<places>", "straight line", "<previous_places>")
+    assert [rule in str(plain.text) for rule in rules] == [False, False, False]
+    assert [rule in str(mapped.text) for rule in rules] == [True, True, False]
+    assert "about_places" not in str(material.text)
+    with pytest.raises(KeyError):
+        task_prompt("answer", "Thai", **values)
 
 
 @pytest.mark.parametrize("name", ["web_research", "reflection", "answer"])

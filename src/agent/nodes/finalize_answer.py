@@ -209,9 +209,17 @@ def _prompt(draft: Draft, state: OverallState) -> list[BaseMessage]:
         "previous_sources": previous_lines(previous, share, draft.turn["question"]),
         "planned_day": "" if state.get("outing") else planned_before(previous, language),
         "previous_places": shown_lines(previous, _again(draft.places), language, share),
+        "about_places": "yes" if _is_about_places(draft, state) else "",
     }
     prompt = task_prompt("answer", answer_language(draft.turn), **values)
     return with_wishes(prompt, state)
+
+
+def _is_about_places(draft: Draft, state: OverallState) -> bool:
+    """Return whether the answer may list places: of the map, of a plan, or asked for by demands."""
+    mapped = any(query["map"] for query in state.get("queries", []))
+    known = draft.places or draft.previous["places"] or state.get("routes")
+    return bool(mapped or known or state.get("outing") or draft.turn.get("constraints"))
 
 
 def _again(places: Sequence[Place]) -> dict[str, str]:

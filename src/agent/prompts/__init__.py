@@ -3,17 +3,34 @@
 `{{key}}` stands for a value. Values are fenced, so that no question, page or place name can
 open or close one of our tags, and stay as they are else; a block (`<tag>{{key}}</tag>` on lines
 of its own) whose value is empty is left out. `{{answer_language}}` says in which language a text
-for the reader is written; instructions are the same for all, and so a prefix that caches keep.
+for the reader is written; instructions are the same for all languages.
+
+Instructions (`name_system`) hold no value. What stands in `{{places routes? …}}` is about these
+values of the material, and is left out where they are all empty: nobody pays for rules on places
+where there are none.
 """
 
 import re
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
-__all__ = ["TAGS", "Raw", "attribute", "element", "fence", "names", "render", "task_prompt"]
+__all__ = [
+    "TAGS",
+    "Raw",
+    "attribute",
+    "element",
+    "fence",
+    "instructions",
+    "names",
+    "render",
+    "task_prompt",
+]
 
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
+_ABOUT = re.compile(r"\{\{(\w+(?: \w+)*)\?(.*?)\}\}", re.DOTALL)
 _BLOCK = re.compile(r"^<(\w+)>\n?\{\{(\w+)\}\}\n?</\1>\n?", re.MULTILINE)
 _BRACKETS = str.maketrans({"<": "‹", ">": "›", '"': "”"})
 _ELEMENTS = frozenset({
@@ -51,7 +68,8 @@ def element(tag: str, text: str, **attributes: str | None) -> Raw:
 def render(name: str, language: str = "", **values: str) -> str:
     """Return the prompt `name`, filled in; `language` is what `{{answer_language}}` stands for.
 
-    Raises ValueError where the prompt is unknown, or the values are not exactly its keys.
+    Instructions are whole, whatever the material is. Raises ValueError where the prompt is unknown,
+    or the values are not exactly its keys.
     """
     template = _TEMPLATES.get(name)
     if template is None:
@@ -62,16 +80,38 @@ def render(name: str, language: str = "", **values: str) -> str:
     if keys != values.keys():
         missing, unused = sorted(keys - values.keys()), sorted(values.keys() - keys)
         raise ValueError(f"prompt {name!r}: missing {missing}, unused {unused}")
+    template = _ABOUT.sub(r"\2", template)
     text = _BLOCK.sub(lambda block: block[0] if values[block[2]].strip() else "", template)
     return _PLACEHOLDER.sub(lambda key: _insert(values[key[1]]), text).strip()
 
 
 def task_prompt(name: str, language: str = "", **values: str) -> list[BaseMessage]:
-    """Return the two messages of a task: its instructions (`name_system`), and its material."""
+    """Return the two messages of a task: its instructions (`name_system`), and its material.
+
+    A value that only the instructions ask about is not shown.
+    """
+    told = _told_if(f"{name}_system")
+    only_asked = told - set(_PLACEHOLDER.findall(_TEMPLATES[name]))
+    shown = {key: value for key, value in values.items() if key not in only_asked}
     return [
-        SystemMessage(render(f"{name}_system")),
-        HumanMessage(render(name, language, **values)),
+        SystemMessage(instructions(name, {key: values[key] for key in told})),
+        HumanMessage(render(name, language, **shown)),
     ]
+
+
+def instructions(name: str, values: Mapping[str, str]) -> str:
+    """Return the instructions of a task for material of which some values may be empty."""
+
+    def told(part: re.Match[str]) -> str:
+        return part[2] if any(values[key].strip() for key in part[1].split()) else ""
+
+    return _ABOUT.sub(told, _TEMPLATES[f"{name}_system"]).strip()
+
+
+@cache
+def _told_if(name: str) -> frozenset[str]:
+    """Return the values that parts of these instructions are about."""
+    return frozenset(key for keys, _ in _ABOUT.findall(_TEMPLATES[name]) for key in keys.split())
 
 
 def names() -> list[str]:

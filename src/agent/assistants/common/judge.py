@@ -11,7 +11,7 @@ from agent.core.budget import Meter
 from agent.core.errors import AgentError
 from agent.core.processor import compute
 from agent.core.strings import cut_to_tokens
-from agent.evidence.claims.judging import Ruling, Rulings, passages_block, statements_block
+from agent.evidence.claims.judging import CONTEXT, Ruling, Rulings, passages_block, statements_block
 from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.rewording import (
     Failing,
@@ -60,12 +60,17 @@ class Judge:
         )
         if not passages:
             return []
+        statements = statements_block(batch, evidence, self.notation)
+        is_of_places = any(record.place for record in evidence.records.values())
         prompt = task_prompt(
             "claim_check",
             today=evidence.now if evidence.asks_now else evidence.today,
             question=cut_to_tokens(evidence.question, _QUESTION_TOKENS),
             passages=passages,
-            statements=statements_block(batch, evidence, self.notation),
+            statements=statements,
+            of_reader=passages if passages.startswith("0.") else "",
+            of_places="yes" if is_of_places else "",
+            **_read_with(statements, batch),
         )
         try:
             reply = await self.models.ask(
@@ -102,7 +107,13 @@ class Reviser:
         )
         if not blocks[0]:
             return {}
-        prompt = task_prompt("claim_revise", passages=blocks[0], statements=blocks[1])
+        asked = [statement for statement, _ in failing]
+        prompt = task_prompt(
+            "claim_revise",
+            passages=blocks[0],
+            statements=blocks[1],
+            **_read_with(blocks[1], asked),
+        )
         try:
             reply = await self.models.ask(
                 self.model,
@@ -116,6 +127,12 @@ class Reviser:
             return {}
         wordings = reply.parsed.wordings if reply.parsed else []
         return await compute(lambda: sound_wordings(wordings, failing, evidence), otherwise=dict)
+
+
+def _read_with(block: str, shown: Iterable[Statement]) -> dict[str, str]:
+    """Return what the instructions explain only where statements have it: context, cells."""
+    cells = any(statement.kind == "cell" for statement in shown)
+    return {"context": "yes" if CONTEXT in block else "", "cells": "yes" if cells else ""}
 
 
 def evidence_of(
@@ -149,6 +166,7 @@ def evidence_of(
             by_source.get(name),
             source_key(source) if source["kind"] == "page" else "",
             is_own=source["kind"] == "document",
+            title="" if name in by_record else _dated(source),
         )
         for name, source in sources.items()
     }
@@ -166,12 +184,15 @@ def evidence_of(
 
 def _words_of(name: str, source: Source, texts: Mapping[str, str]) -> list[str]:
     """Return a source's words, its title and date first: quotes may be a model's, where text is."""
-    title = source["title"]
-    dated = " ".join(filter(None, [title, (source.get("published") or "")[:10]]))
+    title, dated = source["title"], _dated(source)
     # What an earlier turn left begins with the title already, and so do pages.
     text = _below(title, texts.get(name, ""))
     quotes = [quote.removeprefix(title).lstrip() or quote for quote in source["quotes"]]
     return ["\n".join(filter(None, [dated, *([text] if texts.get(name) else quotes)]))]
+
+
+def _dated(source: Source) -> str:
+    return " ".join(filter(None, [source["title"], (source.get("published") or "")[:10]]))
 
 
 def _below(title: str, text: str) -> str:

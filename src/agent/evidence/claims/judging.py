@@ -159,17 +159,29 @@ def second_looks(
 def passages_block(batch: Sequence[Statement], evidence: Evidence) -> str:
     """Return the passages of a batch as lines: their names, then their words.
 
-    A sign stands where others of their source are left out: what is not shown may say it.
+    A sign stands where others of their source are left out: what is not shown may say it. A page's
+    title is said once, also where several searches found it.
     """
     passages = shown(batch, evidence)
     names = {passage.name for passage in passages}
-    lines = list[str]()
+    lines, titled = list[str](), set[tuple[str, str]]()
     for passage in passages:
         head, _, number = passage.name.rpartition(".")
+        title = " ".join(_title_of(passage, evidence).split())
+        is_told = bool(title) and (head, title) in titled
+        titled |= {(head, title)} if passage.text.startswith(title) else set()
+        text = passage.text.removeprefix(title).lstrip() if is_told else passage.text
+        if not text:
+            continue
         before, behind = (f"{head}.{int(number) + step}" for step in (-1, 1))
         begin, end = (name in evidence.by_name and name not in names for name in (before, behind))
-        lines.append(f"{passage.name} {'… ' * begin}{passage.text}{' …' * end}")
+        lines.append(f"{passage.name} {'… ' * begin}{text}{' …' * end}")
     return "\n".join(lines)
+
+
+def _title_of(passage: Passage, evidence: Evidence) -> str:
+    record = evidence.records.get(passage.source)
+    return record.title if record else ""
 
 
 def statements_block(batch: Sequence[Statement], evidence: Evidence, notation: Notation) -> str:
@@ -184,7 +196,7 @@ def statements_block(batch: Sequence[Statement], evidence: Evidence, notation: N
         text = " ".join(text.translate(_SIGNS).split())
         context = statement.context.removesuffix(before).rstrip(" /")
         is_told = not context or context == heading or not needs_context(statement)
-        told = "" if is_told else f"   (In: {context})"
+        told = "" if is_told else f"{CONTEXT}{context})"
         heading = heading if is_told else context
         if statement.kind != "cell":
             before = end_of(statement.plain)
@@ -219,6 +231,8 @@ def refers_back(statement: Statement) -> bool:
     return bool(_REFERS.match(statement.plain))
 
 
+CONTEXT = "   (In: "
+"""What stands before the words that a statement is read with."""
 _SHORT = 60
 _SIGNS = str.maketrans("", "", "†‡")
 _REFERS = re.compile(

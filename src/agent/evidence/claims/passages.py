@@ -165,6 +165,8 @@ class Record:
     page: str = ""
     is_own: bool = False
     """Whether it is a document of the user's."""
+    title: str = ""
+    """With what its texts begin, if they do, and what needs to be read once a page."""
 
 
 @dataclass
