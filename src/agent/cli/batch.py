@@ -27,6 +27,7 @@ from agent.cli.console import (
     command_line,
     fail,
     reader_language,
+    report_bad_lines,
 )
 from agent.cli.environment import configure_logging, log_level, on_interrupt, read_environment
 from agent.cli.request import (
@@ -154,9 +155,6 @@ def _resume_command(arguments: Namespace, answers: Path) -> str:
     )  # fmt: skip
 
 
-_BAD_LINES_SHOWN = 20
-
-
 def run_command(arguments: Namespace) -> int:
     """Run the command; return 0 all done, 1 something left, 2 bad usage, 130 after Ctrl-C."""
     try:
@@ -165,7 +163,7 @@ def run_command(arguments: Namespace) -> int:
         traces = TraceFolder(plan.trace_dir) if plan.trace_dir else None
     except AgentError as error:
         return fail(error, code=USAGE)
-    _report_bad_lines(plan)
+    report_bad_lines(plan.bad_lines)
     advise(plan)
     if arguments.dry_run:
         return _estimate(plan)
@@ -211,13 +209,6 @@ def _estimate(plan: BatchPlan) -> int:
 def _is_usage(error: AgentError) -> bool:
     """Return True for bad usage; a server's own assistants and settings are part of it."""
     return isinstance(error, ConfigurationError) and error.name.startswith("--")
-
-
-def _report_bad_lines(plan: BatchPlan) -> None:
-    for bad in plan.bad_lines[:_BAD_LINES_SHOWN]:
-        fail(f"line {bad.line} is left out: {bad.problem}")
-    if (more := len(plan.bad_lines) - _BAD_LINES_SHOWN) > 0:
-        fail(f"{more} more lines are left out")
 
 
 def advise(plan: BatchPlan) -> None:

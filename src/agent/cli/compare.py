@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from agent.cli.console import ANSWERED, USAGE, fail, print_json, printable, reader_language
+from agent.cli.console import ANSWERED, USAGE, fail, print_result, reader_language
 from agent.cli.environment import prepare
 from agent.core.errors import AgentError, InputError
 from agent.evaluation.answers import JUDGED, FileAnswer, answers_path, read_answers
@@ -53,11 +53,9 @@ def run_command(arguments: Namespace) -> int:
         judge, comparison = _compare(a, b, arguments.model)
     except AgentError as error:
         return fail(error, code=USAGE)
-    if arguments.json:
-        shown = {"judge": judge, **_as_json(comparison)}
-        print_json(shown)
-    else:
-        print(printable("\n".join(_lines(a, b, judge, comparison))))  # noqa: T201
+    words = "\n".join(_lines(a, b, judge, comparison))
+    told = {"judge": judge, **_rounded(dataclasses.asdict(comparison))}
+    print_result(told, words, as_json=arguments.json)
     return ANSWERED
 
 
@@ -83,11 +81,6 @@ def _read(address: str) -> File:
     if not verdicts:
         raise InputError(address, say("compare.unjudged", reader_language()))
     return File(address, [answer for answer in answers if answer.status in JUDGED], verdicts)
-
-
-def _as_json(comparison: Comparison) -> dict[str, Any]:
-    parts: dict[str, Any] = dataclasses.asdict(comparison)
-    return {name: _rounded(value) for name, value in parts.items()}
 
 
 def _rounded(value: Any) -> Any:

@@ -13,13 +13,15 @@ from agent.core.strings import one_line, valid_text
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
+    from agent.batch.questions import BadLine
     from agent.core.errors import AgentError
     from agent.texts import Language
 
 ANSWERED, FAILED, USAGE, CANCELLED = 0, 1, 2, 130
 _UNSEEN = re.compile(r"[\x7f-\x9f]")
+_LINES_SHOWN = 20
 _MORE = "--log-file FILE or TANLU_LOG_LEVEL=DEBUG shows more"
 
 
@@ -69,6 +71,23 @@ def print_json(value: object) -> None:
     text = json.dumps(value, ensure_ascii=not is_utf8(sys.stdout), allow_nan=False)
     text = _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
     print(text, flush=True)  # noqa: T201
+
+
+def print_result(told: object, words: str, *, as_json: bool) -> None:
+    """Print what a command found: as an object with `--json`, else in words, if there are any."""
+    if as_json:
+        print_json(told)
+    elif words:
+        print(printable(words))  # noqa: T201
+
+
+def report_bad_lines(lines: "Sequence[BadLine]", file: str = "") -> None:
+    """Say which lines of a file of questions or answers are left out, the first of them."""
+    name = f"{file}: " if file else ""
+    for bad in lines[:_LINES_SHOWN]:
+        fail(f"{name}line {bad.line} is left out: {bad.problem}")
+    if (more := len(lines) - _LINES_SHOWN) > 0:
+        fail(f"{name}{more} more lines are left out")
 
 
 def is_utf8(stream: TextIO) -> bool:

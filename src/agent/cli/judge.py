@@ -1,9 +1,8 @@
 """Run `tanlu judge`: a verdict on every answer of a file, resumable, and one result card."""
 
 import asyncio
-import sys
 from argparse import Namespace
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +16,8 @@ from agent.cli.console import (
     fail,
     printable,
     reader_language,
+    report_bad_lines,
+    tell,
 )
 from agent.cli.environment import on_interrupt, prepare
 from agent.cli.request import writable
@@ -38,8 +39,6 @@ from agent.models import catalogue
 from agent.models.client import ModelClient
 from agent.settings import read_settings
 from agent.texts import Language, reason_of, say
-
-_LINES_SHOWN = 20
 
 
 @dataclass(frozen=True)
@@ -77,11 +76,11 @@ def read_plan(arguments: Namespace) -> JudgePlan:
             Path(arguments.questions), decrypt=arguments.decrypt, benchmark=arguments.benchmark,
             tell=fail,
         )  # fmt: skip
-        _report_bad_lines(arguments.questions, bad_questions)
+        report_bad_lines(bad_questions, arguments.questions)
         if not questions:
             raise InputError("QUESTIONS", f"{arguments.questions} holds no question to be used")
     answers, missing = with_questions(answers, questions)
-    _report_bad_lines(arguments.answers, bad)
+    report_bad_lines(bad, arguments.answers)
     language = reader_language()
     if missing:
         ids = one_line(", ".join(missing), longest=200)
@@ -98,13 +97,6 @@ def read_plan(arguments: Namespace) -> JudgePlan:
     )
 
 
-def _report_bad_lines(name: str, lines: Sequence[BadLine]) -> None:
-    for bad in lines[:_LINES_SHOWN]:
-        fail(f"{name}: line {bad.line} is left out: {bad.problem}")
-    if (more := len(lines) - _LINES_SHOWN) > 0:
-        fail(f"{name}: {more} more lines are left out")
-
-
 def run_command(arguments: Namespace) -> int:
     """Run the command; return 0 all judged, 1 something left, 2 bad usage, 130 after Ctrl-C."""
     try:
@@ -112,7 +104,7 @@ def run_command(arguments: Namespace) -> int:
         plan = read_plan(arguments)
         keys = {verdict["key"] for verdict in read_verdicts(verdicts_path(plan.path))}
         docket = Docket.of(plan.judge, plan.counting, keys)
-        _tell(_estimate(plan, docket))
+        tell(printable(_estimate(plan, docket)))
         if arguments.dry_run:
             return FAILED if plan.problems else ANSWERED
         _check(plan, docket)
@@ -160,10 +152,6 @@ def _estimate(plan: JudgePlan, docket: Docket) -> str:
     )
 
 
-def _tell(line: str) -> None:
-    print(printable(line), file=sys.stderr, flush=True)  # noqa: T201
-
-
 async def _session(plan: JudgePlan, docket: Docket, file: VerdictFile) -> JudgeSession:
     """Judge; the first Ctrl-C lets verdicts under way finish, the second leaves them."""
     models = ModelClient(read_settings(), Calls())
@@ -175,7 +163,7 @@ async def _session(plan: JudgePlan, docket: Docket, file: VerdictFile) -> JudgeS
         if session.stopped is not None:
             session.cancel()
         else:
-            _tell(say("judge.finishing", plan.language))
+            tell(say("judge.finishing", plan.language))
         session.stop(JudgeStop("interrupted"))
 
     try:
@@ -202,7 +190,7 @@ def _notice(plan: JudgePlan, total: int) -> Callable[[FileAnswer, JudgeVerdict |
             text = say(f"judge.classes.{outcome['verdict']}", plan.language)
         else:
             text = " ".join(f"{score:g}" for score in outcome["scores"].values())
-        _tell(one_line(f"[{count}/{total}] {answer.id}: {text}", longest=160))
+        tell(printable(one_line(f"[{count}/{total}] {answer.id}: {text}", longest=160)))
 
     return notice
 

@@ -1,12 +1,15 @@
 """Run `tanlu memory`: show, set and forget what you prefer, here or on a server."""
 
 from argparse import Namespace
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import httpx
+from langgraph_sdk.client import HttpClient
 
-from agent.cli.console import ANSWERED, FAILED, USAGE, fail, print_json, printable
+from agent.cli.console import ANSWERED, FAILED, USAGE, fail, print_result
 from agent.cli.environment import carry_out
 from agent.cli.request import server_url
 from agent.client.connection import connected, refusal, status_of, words_of
@@ -17,14 +20,13 @@ from agent.settings import read_settings
 _PATH = "/memory"
 
 
-class Memory(Protocol):
-    """Keep what one person prefers."""
+@dataclass(frozen=True)
+class Memory:
+    """Hold what reads, changes and forgets what one person prefers, here or on a server."""
 
-    async def read(self) -> Person: ...
-
-    async def change(self, told: Mapping[str, Any]) -> None: ...
-
-    async def forget(self) -> None: ...
+    read: Callable[[], Awaitable[Person]]
+    change: Callable[[Mapping[str, Any]], Awaitable[object]]
+    forget: Callable[[], Awaitable[object]]
 
 
 def run_command(arguments: Namespace) -> int:
@@ -38,7 +40,7 @@ async def _run(arguments: Namespace) -> int:
     if url := server_url(arguments.url, offline=False):
         async with connected(url) as client:
             try:
-                return await _done(arguments, _Served(client.http))
+                return await _done(arguments, _served(client.http))
             except httpx.HTTPError as error:
                 if (status := status_of(error)) in (403, 422):
                     return fail(words_of(error), code=USAGE if status == 422 else FAILED)
@@ -48,7 +50,20 @@ async def _run(arguments: Namespace) -> int:
         raise ConfigurationError(
             "TANLU_MEMORY", "is off: nothing is kept of a person here (set it to 1)"
         )
-    return await _done(arguments, _Local(PersonMemory(settings.memory), arguments.owner))
+    kept, owner = PersonMemory(settings.memory), arguments.owner
+    own = Memory(partial(kept.of, owner), partial(kept.change, owner), partial(kept.forget, owner))
+    return await _done(arguments, own)
+
+
+def _served(http: HttpClient) -> Memory:
+    """Return what a server keeps for the owner of our key."""
+
+    async def read() -> Person:
+        return Person.model_validate(await http.get(_PATH))
+
+    return Memory(
+        read, lambda told: http.patch(_PATH, json=dict(told)), partial(http.delete, _PATH)
+    )
 
 
 async def _done(arguments: Namespace, memory: Memory) -> int:
@@ -59,10 +74,10 @@ async def _done(arguments: Namespace, memory: Memory) -> int:
             await memory.change(_fields(arguments.fields))
         case "forget":
             await memory.forget()
-            _print({"forgotten": True}, "forgotten", as_json=arguments.json)
+            print_result({"forgotten": True}, "forgotten", as_json=arguments.json)
             return ANSWERED
     person = await memory.read()
-    _print(person.model_dump(), _lines(person), as_json=arguments.json)
+    print_result(person.model_dump(), _lines(person), as_json=arguments.json)
     return ANSWERED
 
 
@@ -88,42 +103,3 @@ def _lines(person: Person) -> str:
     lines = [f"{name:<14}{'' if value in (None, False) else value}".rstrip()
              for name, value in told.items()]  # fmt: skip
     return "\n".join([f"{'switch':<14}{'on' if person.on else 'off'}", *lines])
-
-
-def _print(told: Mapping[str, Any], words: str, *, as_json: bool) -> None:
-    if as_json:
-        print_json(told)
-    else:
-        print(printable(words))  # noqa: T201
-
-
-class _Local:
-    """Keep it in the data folder or database of the settings."""
-
-    def __init__(self, kept: PersonMemory, owner: str) -> None:
-        self._kept, self._owner = kept, owner
-
-    async def read(self) -> Person:
-        return await self._kept.of(self._owner)
-
-    async def change(self, told: Mapping[str, Any]) -> None:
-        await self._kept.change(self._owner, told)
-
-    async def forget(self) -> None:
-        await self._kept.forget(self._owner)
-
-
-class _Served:
-    """Keep it on a server, for the owner of our key."""
-
-    def __init__(self, http: Any) -> None:
-        self._http = http
-
-    async def read(self) -> Person:
-        return Person.model_validate(await self._http.get(_PATH))
-
-    async def change(self, told: Mapping[str, Any]) -> None:
-        await self._http.patch(_PATH, json=told)
-
-    async def forget(self) -> None:
-        await self._http.delete(_PATH)

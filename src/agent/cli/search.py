@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from agent.cli.console import ANSWERED, FAILED, USAGE, fail, print_json, printable
+from agent.cli.console import ANSWERED, FAILED, USAGE, fail, print_result, printable
 from agent.cli.environment import prepare
 from agent.core.calls import Calls
 from agent.core.errors import AgentError, ConfigurationError, InputError
@@ -36,12 +36,9 @@ def run_command(arguments: Namespace) -> int:
         return fail(error, code=USAGE)
     except AgentError as error:
         return fail(error.message)
-    if arguments.json:
-        result = {"query": query, "hits": [_as_json(hit) for hit in hits]}
-        print_json(result)
-    else:
-        for number, hit in enumerate(hits, 1):
-            print(_hit_text(number, hit, query))  # noqa: T201
+    told = {"query": query, "hits": [_as_json(hit) for hit in hits]}
+    words = "\n".join(_hit_text(number, hit, query) for number, hit in enumerate(hits, 1))
+    print_result(told, words, as_json=arguments.json)
     if hits:
         return ANSWERED
     empty = "; the knowledge base is empty: tanlu ingest PATH reads documents in"

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 
-from agent.cli.console import ANSWERED, fail, print_json, printable
+from agent.cli.console import ANSWERED, fail, print_result
 from agent.cli.environment import carry_out
 from agent.cli.request import server_url
 from agent.client.connection import connected, refusal, status_of, words_of
@@ -23,10 +23,7 @@ def run_command(arguments: Namespace) -> int:
 
 async def _run(arguments: Namespace) -> int:
     told = await _done(arguments)
-    if arguments.json:
-        print_json(told)
-    elif lines := _lines(told):
-        print(printable("\n".join(lines)))  # noqa: T201
+    print_result(told, "\n".join(_lines(told)), as_json=arguments.json)
     if told.get("this_machine_only"):
         fail("only this machine can open it: the server answers no other (TANLU_ALLOWED_HOSTS)")
     for shown in told.get("shows", ()):

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import httpx
 from langgraph_sdk.client import LangGraphClient
 
-from agent.cli.console import ANSWERED, FAILED, fail, print_json, printable
+from agent.cli.console import ANSWERED, FAILED, fail, print_result
 from agent.cli.environment import carry_out
 from agent.cli.request import server_url
 from agent.client.connection import connected, refusal, status_of
@@ -74,7 +74,7 @@ async def _prune(place: ThreadHolder, arguments: Namespace) -> int:
     old = await place.older_than(days)
     if not arguments.dry_run:
         return await _delete(place, old, as_json=arguments.json)
-    _print({"old": old}, "\n".join(old), as_json=arguments.json)
+    print_result({"old": old}, "\n".join(old), as_json=arguments.json)
     return ANSWERED
 
 
@@ -89,7 +89,7 @@ async def _delete(place: ThreadHolder, threads: Sequence[str], *, as_json: bool)
             problems.append(error.message)
         else:
             deleted.append(thread_id)
-    _print({"deleted": deleted}, f"{len(deleted)} deleted", as_json=as_json)
+    print_result({"deleted": deleted}, f"{len(deleted)} deleted", as_json=as_json)
     for problem in problems:
         fail(problem)
     return FAILED if problems else ANSWERED
@@ -221,18 +221,11 @@ def _print_rows(rows: Sequence[ThreadRow], *, as_json: bool) -> None:
         ).rstrip()
         for row in rows
     ]  # fmt: skip
-    _print({"threads": list(rows)}, "\n".join(lines), as_json=as_json)
+    print_result({"threads": list(rows)}, "\n".join(lines), as_json=as_json)
 
 
 def _print_messages(thread_id: str, values: ThreadRow, *, as_json: bool) -> None:
     messages = spoken(values)
     text = "\n\n".join(f"# {text}" if role == "human" else text for role, text in messages)
     rows = [{"type": role, "text": text} for role, text in messages]
-    _print({"thread_id": thread_id, "messages": rows}, text, as_json=as_json)
-
-
-def _print(result: ThreadRow, text: str, *, as_json: bool) -> None:
-    if as_json:
-        print_json(result)
-    elif text:
-        print(printable(text))  # noqa: T201
+    print_result({"thread_id": thread_id, "messages": rows}, text, as_json=as_json)
