@@ -8,7 +8,7 @@ import pytest
 from agent.core.errors import ConfigurationError, InputError
 from agent.knowledge.chroma import ChromaKnowledgeStore
 from agent.knowledge.sqlite import SqliteKnowledgeStore
-from agent.knowledge.types import KnowledgeStore, Scope
+from agent.knowledge.types import Scope
 from tests.support.knowledge_texts import chunks, document, found, keep, names
 
 Store = SqliteKnowledgeStore | ChromaKnowledgeStore
@@ -37,7 +37,7 @@ def store(opened: Open) -> Store:
     return opened("small")
 
 
-async def test_chinese_and_english_are_found_by_their_words(store: KnowledgeStore) -> None:
+async def test_chinese_and_english_are_found_by_their_words(store: Store) -> None:
     await keep(store, "zh", "宁德时代发布了钠离子电池。")
     await keep(store, "en", "Sodium batteries were announced in 2021.")
     assert await names(store, "钠离子电池何时发布") == ["zh"]
@@ -47,7 +47,7 @@ async def test_chinese_and_english_are_found_by_their_words(store: KnowledgeStor
     assert await names(store, "氢燃料") == []
 
 
-async def test_a_word_that_is_nowhere_is_found_in_its_other_forms(store: KnowledgeStore) -> None:
+async def test_a_word_that_is_nowhere_is_found_in_its_other_forms(store: Store) -> None:
     await keep(store, "charging", "Charging in winter takes long.")
     await keep(store, "studied", "The pores were studied and planned.")
     assert await names(store, "charged") == ["charging"]
@@ -57,7 +57,7 @@ async def test_a_word_that_is_nowhere_is_found_in_its_other_forms(store: Knowled
     assert await names(store, "charged") == ["charged"]
 
 
-async def test_one_chinese_character_is_found_wherever_it_stands(store: KnowledgeStore) -> None:
+async def test_one_chinese_character_is_found_wherever_it_stands(store: Store) -> None:
     await keep(store, "end", "杭州有西湖。")
     await keep(store, "start", "湖面平静。")
     await keep(store, "heading", "水深两米。", headings=["西湖"])
@@ -66,7 +66,7 @@ async def test_one_chinese_character_is_found_wherever_it_stands(store: Knowledg
     assert await names(store, "湖", Scope(owner="eve", collections=("other",))) == []
 
 
-async def test_a_hit_says_where_it_stands(store: KnowledgeStore) -> None:
+async def test_a_hit_says_where_it_stands(store: Store) -> None:
     text = [*chunks("a", "first"), *chunks("a", "the lithium", headings=["Report", "Two"], page=7)]
     text[1]["number"] = 1
     known = document("a", "Report", metadata={"year": 2024}, url="https://example.org/a")
@@ -77,7 +77,7 @@ async def test_a_hit_says_where_it_stands(store: KnowledgeStore) -> None:
     assert hit.ranks == {"lexical": 1}
 
 
-async def test_a_document_put_again_is_replaced_whole(store: KnowledgeStore) -> None:
+async def test_a_document_put_again_is_replaced_whole(store: Store) -> None:
     await keep(store, "a", "lithium", "cobalt", vectors=[[1, 0], [0, 1]], headings=["Old"])
     await keep(store, "a", "sodium", vectors=[[1, 0]], headings=["New"], title="second")
     assert await names(store, "lithium cobalt") == []
@@ -88,7 +88,7 @@ async def test_a_document_put_again_is_replaced_whole(store: KnowledgeStore) -> 
 
 
 async def test_a_title_weighs_more_than_a_heading_and_a_heading_more_than_the_body(
-    store: KnowledgeStore,
+    store: Store,
 ) -> None:
     for name in ("filler", "other", "third", "fourth"):
         await keep(store, name, "nothing of the kind is here")
@@ -98,7 +98,7 @@ async def test_a_title_weighs_more_than_a_heading_and_a_heading_more_than_the_bo
     assert await names(store, "graphene") == ["title", "heading", "body"]
 
 
-async def test_a_text_on_a_company_comes_before_its_record(store: KnowledgeStore) -> None:
+async def test_a_text_on_a_company_comes_before_its_record(store: Store) -> None:
     await keep(
         store, "row", "宁德时代 电池 电池 福建 2011", title="宁德时代", layer="base", kind="csv"
     )
@@ -111,7 +111,7 @@ async def test_a_text_on_a_company_comes_before_its_record(store: KnowledgeStore
     assert [h.score for h in hits] == sorted((h.score for h in hits), reverse=True)
 
 
-async def test_an_owner_sees_what_is_his_and_what_is_shared(store: KnowledgeStore) -> None:
+async def test_an_owner_sees_what_is_his_and_what_is_shared(store: Store) -> None:
     await keep(store, "a", "lithium", owner="ada", vectors=[[1, 0]])
     await keep(store, "b", "lithium", owner="bob", vectors=[[1, 0]])
     await keep(store, "p", "lithium", owner="bob", shared=True, collection="papers",
@@ -126,7 +126,7 @@ async def test_an_owner_sees_what_is_his_and_what_is_shared(store: KnowledgeStor
     assert await store.headings(stolen) == []
 
 
-async def test_collections_are_listed_for_whoever_may_read_them(store: KnowledgeStore) -> None:
+async def test_collections_are_listed_for_whoever_may_read_them(store: Store) -> None:
     await keep(store, "a", "lithium", owner="ada")
     await keep(store, "p", "lithium", owner="bob", shared=True, collection="论文")
     await keep(store, "q", collection="论文", owner="bob", shared=True, status="failed")
@@ -138,7 +138,7 @@ async def test_collections_are_listed_for_whoever_may_read_them(store: Knowledge
     assert [c["name"] for c in await store.collections("ada")] == ["notes"]
 
 
-async def test_another_owners_document_cannot_be_replaced(store: KnowledgeStore) -> None:
+async def test_another_owners_document_cannot_be_replaced(store: Store) -> None:
     await keep(store, "a", "lithium", owner="ada")
     with pytest.raises(InputError, match="another owner"):
         await keep(store, "a", "cobalt", owner="bob", vectors=[[1, 0]])
@@ -146,7 +146,7 @@ async def test_another_owners_document_cannot_be_replaced(store: KnowledgeStore)
     assert await store.search("cobalt", Scope(owner="bob"), vector=[1, 0]) == []
 
 
-async def test_a_scope_narrows_to_collections_and_documents(store: KnowledgeStore) -> None:
+async def test_a_scope_narrows_to_collections_and_documents(store: Store) -> None:
     for name, collection in (("a", "one"), ("b", "two"), ("c", "two")):
         await keep(store, name, "lithium", collection=collection, vectors=[[1, 0]])
     cases = [
@@ -161,21 +161,19 @@ async def test_a_scope_narrows_to_collections_and_documents(store: KnowledgeStor
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a/b", "../x", "x" * 65, 'a"', "a\n"])
-async def test_a_collections_name_is_letters_digits_and_dashes(
-    store: KnowledgeStore, name: str
-) -> None:
+async def test_a_collections_name_is_letters_digits_and_dashes(store: Store, name: str) -> None:
     with pytest.raises(InputError, match="collection"):
         await keep(store, "a", "lithium", collection=name)
 
 
-async def test_a_chinese_name_of_a_collection_is_one(store: KnowledgeStore) -> None:
+async def test_a_chinese_name_of_a_collection_is_one(store: Store) -> None:
     await keep(store, "a", "lithium", collection="电池_2024-年报", vectors=[[1, 0]])
     hits = await store.search("", Scope(collections=("电池_2024-年报",)), vector=[1, 0])
     assert found(hits) == ["a"]
 
 
 async def test_words_and_vectors_are_fused_and_each_hit_says_how_it_was_found(
-    store: KnowledgeStore,
+    store: Store,
 ) -> None:
     await keep(store, "words", "sodium cells", vectors=[[0, 0, 1]])
     await keep(store, "both", "sodium packs", vectors=[[1, 0, 0]])
@@ -200,7 +198,7 @@ async def test_vectors_of_another_model_are_never_compared(opened: Open) -> None
     assert await after.not_embedded(Scope()) == ["words"]
 
 
-async def test_a_vector_of_another_size_finds_nothing_or_says_so(store: KnowledgeStore) -> None:
+async def test_a_vector_of_another_size_finds_nothing_or_says_so(store: Store) -> None:
     with pytest.raises(ConfigurationError, match="EMBEDDING_MODEL"):
         await keep(store, "a", "one", "two", vectors=[[1, 0]])
     with pytest.raises(ConfigurationError, match="EMBEDDING_MODEL"):
@@ -208,7 +206,7 @@ async def test_a_vector_of_another_size_finds_nothing_or_says_so(store: Knowledg
     assert await store.documents(Scope()) == []
 
 
-async def test_headings_are_of_texts_and_spread_over_them(store: KnowledgeStore) -> None:
+async def test_headings_are_of_texts_and_spread_over_them(store: Store) -> None:
     for name in ("a", "b"):
         parts = [c for n in range(3) for c in chunks(name, "x", headings=["Same", f"{name}{n}"])]
         for number, part in enumerate(parts):
@@ -218,7 +216,7 @@ async def test_headings_are_of_texts_and_spread_over_them(store: KnowledgeStore)
     assert await store.headings(Scope(), limit=4) == ["Same", "a0", "b0", "a1"]
 
 
-async def test_a_failed_document_is_known_and_never_found(store: KnowledgeStore) -> None:
+async def test_a_failed_document_is_known_and_never_found(store: Store) -> None:
     await keep(store, "bad", status="failed", error="encrypted", title="lithium")
     assert [d["error"] for d in await store.documents(Scope())] == ["encrypted"]
     assert await names(store, "lithium") == []
@@ -227,7 +225,7 @@ async def test_a_failed_document_is_known_and_never_found(store: KnowledgeStore)
     ]
 
 
-async def test_what_is_deleted_is_gone_with_its_empty_collection(store: KnowledgeStore) -> None:
+async def test_what_is_deleted_is_gone_with_its_empty_collection(store: Store) -> None:
     await keep(store, "a", "lithium", vectors=[[1, 0]])
     await keep(store, "b", "cobalt", collection="two", vectors=[[1, 0]])
     await store.delete(["a", "unknown"])
@@ -247,6 +245,6 @@ async def test_what_was_put_is_there_after_opening_again(opened: Open) -> None:
     "query",
     ["", "   ", '"', "AND OR NOT", "a* NEAR(b)", "title:x", "（）", "🙂", "x" * 100_000, "\0"],
 )
-async def test_no_query_breaks_the_search(store: KnowledgeStore, query: str) -> None:
+async def test_no_query_breaks_the_search(store: Store, query: str) -> None:
     await keep(store, "a", "lithium and more")
     assert isinstance(await store.search(query, Scope()), list)

@@ -10,7 +10,7 @@ from pypdf import PdfWriter
 
 from agent.core.errors import InputError
 from agent.knowledge.files import Destination
-from agent.knowledge.ingest import SilentListener
+from agent.knowledge.ingest import IngestListener
 from agent.knowledge.types import Scope
 from tests.support import mixed_files
 from tests.support.knowledge_bench import Bench, bench_fixture
@@ -275,7 +275,7 @@ async def test_interrupted_it_finishes_what_is_in_flight_and_goes_on_later(bench
     assert (rest.counts["unchanged"], rest.counts["read"]) == (stopped.done, 40 - stopped.done)
 
 
-class _Removes(SilentListener):
+class _Removes(IngestListener):
     """Removes a file that was listed."""
 
     def __init__(self, path: Path) -> None:

@@ -60,7 +60,7 @@ class TestWithChroma:
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patched:
-            patched.setattr(store.text, "keep", dies)
+            patched.setattr(store, "keep", dies)
             with pytest.raises(KeyboardInterrupt):
                 await keep(store, "a", "cobalt", vectors=[[0, 1]])
         (hit,) = await store.search("", Scope(), vector=[0.1, 1])

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from agent.knowledge.types import Chunk, KnowledgeHit, KnowledgeStore, KnownDocument, Scope
+from agent.knowledge.sqlite import SqliteKnowledgeStore
+from agent.knowledge.types import Chunk, KnowledgeHit, KnownDocument, Scope
 
 Vectors = Sequence[Sequence[float]] | None
 
@@ -36,7 +37,7 @@ def chunks(
 
 
 async def keep(
-    store: KnowledgeStore, name: str, *texts: str, vectors: Vectors = None, **more: Any
+    store: SqliteKnowledgeStore, name: str, *texts: str, vectors: Vectors = None, **more: Any
 ) -> None:
     """Put a document; `owner` and `shared` go to the store, the rest into the document."""
     whose = {key: more.pop(key) for key in ("owner", "shared") if key in more}
@@ -46,7 +47,7 @@ async def keep(
     )
 
 
-async def names(store: KnowledgeStore, query: str, scope: Scope | None = None) -> list[str]:
+async def names(store: SqliteKnowledgeStore, query: str, scope: Scope | None = None) -> list[str]:
     """Ids of the documents found, best first, each once."""
     return found(await store.search(query, scope or Scope()))
 

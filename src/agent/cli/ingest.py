@@ -55,7 +55,7 @@ def result_line(result: FileResult) -> str:
     return one_line(printable(line), longest=_LONGEST)
 
 
-class LineListener:
+class LineListener(IngestListener):
     """Print a line for each file but the unchanged ones, for pipes and logs."""
 
     def begin(self, total: int) -> None:
@@ -69,7 +69,7 @@ class LineListener:
         tell(line)
 
 
-class BarListener:
+class BarListener(IngestListener):
     """Show a bar, with the files that failed above it."""
 
     def __init__(self, console: Console) -> None:

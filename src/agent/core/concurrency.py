@@ -8,7 +8,7 @@ import contextlib
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 from agent.core.errors import ProviderUnavailable
@@ -130,6 +130,18 @@ def begin(work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
     task = asyncio.ensure_future(work)
     task.add_done_callback(lambda task: task.cancelled() or task.exception())
     return task
+
+
+async def together(waiting: Sequence[Awaitable[T]]) -> list[T]:
+    """Return all results in their order; the first error cancels the others and is raised."""
+    tasks = [asyncio.ensure_future(one) for one in waiting]
+    try:
+        return await asyncio.gather(*tasks)
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise
 
 
 class TurnTasks(Generic[T]):

@@ -1,7 +1,6 @@
 """Hold the knowledge base of a process: ingest files, add downloaded papers, search."""
 
 import asyncio
-import hashlib
 import logging
 import os
 import uuid
@@ -15,13 +14,20 @@ from agent.core.concurrency import Lazy, SingleFlight
 from agent.core.errors import BudgetExceeded, ProviderError, ProviderRefused
 from agent.core.faults import contained
 from agent.knowledge.embeddings import build_embedder
-from agent.knowledge.files import CollectionWriter, Destination, FileRegister, HashedFile, Tools
+from agent.knowledge.files import (
+    CollectionWriter,
+    Destination,
+    FileRegister,
+    HashedFile,
+    Tools,
+    hash_of,
+)
 from agent.knowledge.formats import FAILURES
 from agent.knowledge.ingest import NOT_REMEMBERED, Ingest, IngestListener, IngestPlan
 from agent.knowledge.mineru import MinerU
 from agent.knowledge.readers import FileReaders, ReadLimits
 from agent.knowledge.sqlite import FILE_NAME, SqliteKnowledgeStore
-from agent.knowledge.types import Collected, KnowledgeHit, KnowledgeStore, KnownDocument, Scope
+from agent.knowledge.types import Collected, KnowledgeHit, KnownDocument, Scope
 from agent.reading.parts import CannotRead
 from agent.settings import Settings
 
@@ -71,7 +77,7 @@ class KnowledgeBase:
         """
         target = Destination(collection, owner, shared)
         status = await asyncio.to_thread(os.stat, path)
-        sha256 = await asyncio.to_thread(_hash, path)
+        sha256 = await asyncio.to_thread(hash_of, path)
         key = PAPER + sha256.encode()
         source = HashedFile(key, str(path), path.name, "pdf", status.st_size, status.st_mtime_ns,
                         sha256, title=title, url=url)  # fmt: skip
@@ -193,7 +199,7 @@ class KnowledgeBase:
             raise _refusal(code) from None
 
 
-def build_store(settings: Settings, *, embedder: str = "") -> KnowledgeStore:
+def build_store(settings: Settings, *, embedder: str = "") -> SqliteKnowledgeStore:
     """Return the store of KNOWLEDGE_STORE, with vectors where an embedder's model is named.
 
     Nothing is opened yet. Raises ConfigurationError for Chroma without its extra or an embedder.
@@ -235,8 +241,3 @@ def own_meter() -> Meter:
 
 def _refusal(code: str) -> ProviderRefused:
     return ProviderRefused("reader", FAILURES.get(code, code), code=code)
-
-
-def _hash(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

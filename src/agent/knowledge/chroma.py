@@ -17,12 +17,13 @@ import importlib
 import logging
 import re
 import sqlite3
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import httpx
@@ -34,7 +35,7 @@ from agent.core.proxies import proxy_for
 from agent.knowledge import sqlite_search as reading
 from agent.knowledge.sqlite import Nearest, SqliteKnowledgeStore, check_names, ready_document
 from agent.knowledge.sqlite_write import place_of
-from agent.knowledge.types import Chunk, Collected, KnowledgeHit, KnownDocument, Scope
+from agent.knowledge.types import Chunk, KnowledgeHit, KnownDocument, Scope
 
 BATCH = 1_000
 SECONDS = 30.0
@@ -42,52 +43,62 @@ _COSINE = {"hnsw:space": "cosine"}
 _COLLECTIONS = "/api/v2/tenants/default_tenant/databases/default_database/collections"
 
 
-class VectorIndex(Protocol):
+AskCollection = Callable[..., Any]
+"""Does what is named (upsert, query, delete) in one collection of Chroma, with these values."""
+
+
+class VectorIndex(ABC):
     """Hold vectors by name of a collection; each belongs to an edition of a document."""
 
-    def add(self, name: str, edition: str, vectors: dict[int, Sequence[float]]) -> None: ...
+    @abstractmethod
+    def collection(self, name: str, *, make: bool = False) -> AskCollection | None:
+        """Return what asks a collection, made where it is missing; else None for a missing one."""
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+    def add(self, name: str, edition: str, vectors: dict[int, Sequence[float]]) -> None:
+        if ask := self.collection(name, make=True):
+            for part in _batches(edition, vectors):
+                ask("upsert", **part)
 
     def nearest(
         self, name: str, vector: Sequence[float], most: int, editions: list[str] | None
     ) -> list[tuple[float, str]]:
         """Return (cosine distance, edition-number), nearest first; only of `editions` if set."""
-        ...
+        ask = self.collection(name)
+        return _near(ask("query", **_question(vector, most, editions))) if ask else []
 
-    def remove(self, name: str, edition: str) -> None: ...
-
-    def close(self) -> None: ...
-
-
-def open_index(folder: Path, url: str | None) -> VectorIndex:
-    """Return the index on the server where there is a URL; raise ConfigurationError."""
-    return ServerIndex(url) if url else FolderIndex(folder)
+    def remove(self, name: str, edition: str) -> None:
+        if ask := self.collection(name):
+            ask("delete", where={"edition": edition})
 
 
-class FolderIndex:
+class FolderIndex(VectorIndex):
     """Hold Chroma's files in a folder; one process at a time may write them."""
 
     def __init__(self, folder: Path) -> None:
         self._library, self._folder = _library(), folder
         self._client: Any = None
 
-    def add(self, name: str, edition: str, vectors: dict[int, Sequence[float]]) -> None:
-        handle = self._open_client().get_or_create_collection(
-            name, embedding_function=None, metadata=_COSINE
-        )
-        for part in _batches(edition, vectors):
-            self._call(handle.upsert, **part)
-
-    def nearest(
-        self, name: str, vector: Sequence[float], most: int, editions: list[str] | None
-    ) -> list[tuple[float, str]]:
-        handle = self._handle(name)
-        if handle is None:
-            return []
-        return _near(self._call(handle.query, **_question(vector, most, editions)))
-
-    def remove(self, name: str, edition: str) -> None:
-        if (handle := self._handle(name)) is not None:
-            self._call(handle.delete, where={"edition": edition})
+    def collection(self, name: str, *, make: bool = False) -> AskCollection | None:
+        if self._client is None:
+            self._call(private_folder, self._folder)
+            private_tree(self._folder)
+            quiet = self._library.config.Settings(anonymized_telemetry=False)
+            self._client = self._call(
+                self._library.PersistentClient, str(self._folder), settings=quiet
+            )
+        if make:
+            handle = self._client.get_or_create_collection(
+                name, embedding_function=None, metadata=_COSINE
+            )
+        else:
+            try:
+                handle = self._client.get_collection(name, embedding_function=None)
+            except self._library.errors.NotFoundError:
+                return None
+        return lambda verb, **body: self._call(getattr(handle, verb), **body)
 
     def close(self) -> None:
         if self._client is not None:
@@ -96,22 +107,6 @@ class FolderIndex:
             # Chroma gives its files the modes of the umask.
             private_tree(self._folder)
 
-    def _open_client(self) -> Any:
-        if self._client is None:
-            self._call(private_folder, self._folder)
-            private_tree(self._folder)
-            quiet = self._library.config.Settings(anonymized_telemetry=False)
-            self._client = self._call(
-                self._library.PersistentClient, str(self._folder), settings=quiet
-            )
-        return self._client
-
-    def _handle(self, name: str) -> Any:
-        try:
-            return self._open_client().get_collection(name, embedding_function=None)
-        except self._library.errors.NotFoundError:
-            return None
-
     def _call(self, work: Any, *arguments: Any, **named: Any) -> Any:
         try:
             return work(*arguments, **named)
@@ -119,8 +114,8 @@ class FolderIndex:
             raise ProviderUnavailable("chroma", f"Chroma fails: {error}") from None
 
 
-class ServerIndex:
-    """Ask a Chroma server (1.x, its second REST interface), at most 30 s a call."""
+class ServerIndex(VectorIndex):
+    """AskCollection a Chroma server (1.x, its second REST interface), at most 30 s a call."""
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
@@ -133,24 +128,14 @@ class ServerIndex:
             trust_env=False,
         )
 
-    def add(self, name: str, edition: str, vectors: dict[int, Sequence[float]]) -> None:
-        handle = self._call("POST", "", name=name, get_or_create=True, metadata=_COSINE)
-        for part in _batches(edition, vectors):
-            self._call("POST", f"/{handle['id']}/upsert", **part)
-
-    def nearest(
-        self, name: str, vector: Sequence[float], most: int, editions: list[str] | None
-    ) -> list[tuple[float, str]]:
-        handle = self._call("GET", f"/{name}")
+    def collection(self, name: str, *, make: bool = False) -> AskCollection | None:
+        if make:
+            handle = self._call("POST", "", name=name, get_or_create=True, metadata=_COSINE)
+        else:
+            handle = self._call("GET", f"/{name}")
         if handle is None:
-            return []
-        return _near(
-            self._call("POST", f"/{handle['id']}/query", **_question(vector, most, editions))
-        )
-
-    def remove(self, name: str, edition: str) -> None:
-        if (handle := self._call("GET", f"/{name}")) is not None:
-            self._call("POST", f"/{handle['id']}/delete", where={"edition": edition})
+            return None
+        return lambda verb, **body: self._call("POST", f"/{handle['id']}/{verb}", **body)
 
     def close(self) -> None:
         self._client.close()
@@ -220,7 +205,7 @@ FOLDER = "chroma"
 _SLUG = re.compile(r"[^a-z0-9]+")
 
 
-class ChromaKnowledgeStore:
+class ChromaKnowledgeStore(SqliteKnowledgeStore):
     """Keep vectors in Chroma, one of its collections for each of ours and model.
 
     Raises ConfigurationError without the extra or an embedder, ProviderUnavailable where Chroma
@@ -235,8 +220,8 @@ class ChromaKnowledgeStore:
                 "EMBEDDING_MODEL", "must be set for KNOWLEDGE_STORE=chroma; nothing is downloaded"
             )
         self._model = embedder
-        self._index = open_index(folder / FOLDER, url)
-        self.text = SqliteKnowledgeStore(folder, embedder=f"chroma {embedder}")
+        self._index = ServerIndex(url) if url else FolderIndex(folder / FOLDER)
+        super().__init__(folder, embedder=f"chroma {embedder}")
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="chroma")
 
     async def put(
@@ -252,16 +237,16 @@ class ChromaKnowledgeStore:
         check_names(document["collection"], owner)
         ready = await asyncio.to_thread(
             ready_document, document, chunks, owner=owner, shared=shared,
-            vectors=vectors, embedder=self.text.embedder,
+            vectors=vectors, embedder=self.embedder,
         )  # fmt: skip
-        before = await self.text.read(lambda db: _homes(db, [document["id"]]))
+        before = await self.read(lambda db: _homes(db, [document["id"]]))
         if vectors:
             name = self._collection_name(owner, document["collection"])
             numbered = dict(zip([c["number"] for c in chunks], vectors, strict=True))
             await self._do(self._index.add, name, ready.edition, numbered)
         ready.vectors.clear()
         ready.signs.clear()
-        await self.text.keep(ready)
+        await self.keep(ready)
         await self._drop(before)
 
     async def search(
@@ -272,42 +257,26 @@ class ChromaKnowledgeStore:
         With a vector, lexical and vector search fused by their ranks.
         """
         near = None if vector is None else await self._near(vector, scope, max(60, 3 * limit))
-        return await self.text.find(query, scope, limit=limit, near=near)
-
-    async def documents(self, scope: Scope) -> list[KnownDocument]:
-        return await self.text.documents(scope)
-
-    async def texts(self, scope: Scope, *, most: int) -> list[KnowledgeHit]:
-        return await self.text.texts(scope, most=most)
-
-    async def collections(self, owner: str = "") -> list[Collected]:
-        return await self.text.collections(owner)
-
-    async def headings(self, scope: Scope, *, limit: int = 200) -> list[str]:
-        return await self.text.headings(scope, limit=limit)
-
-    async def not_embedded(self, scope: Scope) -> list[str]:
-        """Return the ids of documents without vectors of the present embedder in Chroma."""
-        return await self.text.not_embedded(scope)
+        return await self.find(query, scope, limit=limit, near=near)
 
     async def delete(self, documents: Collection[str]) -> None:
         """Delete documents; unknown ids are ignored."""
-        before = await self.text.read(lambda db: _homes(db, list(documents)))
-        await self.text.delete(documents)
+        before = await self.read(lambda db: _homes(db, list(documents)))
+        await super().delete(documents)
         await self._drop(before)
 
     async def aclose(self) -> None:
-        await self.text.aclose()
+        await super().aclose()
         with contextlib.suppress(RuntimeError):
             await self._do(self._index.close)
         self._thread.shutdown(wait=True)
 
     async def _near(self, vector: Sequence[float], scope: Scope, most: int) -> Nearest:
-        homes = await self.text.read(lambda db: _seen_homes(db, scope))
-        names = sorted({self._collection_name(owner, name) for owner, name in homes.collections})
+        homes, editions = await self.read(lambda db: _seen_homes(db, scope))
+        names = sorted({self._collection_name(owner, name) for owner, name in homes})
         matches: list[tuple[float, str]] = []
         for name in names:
-            matches += await self._do(self._index.nearest, name, vector, most, homes.editions)
+            matches += await self._do(self._index.nearest, name, vector, most, editions)
         matches.sort()
         keys = [key for _, key in matches[:most]]
         return lambda db, within, _: _places(db, keys, within)
@@ -335,26 +304,22 @@ class ChromaKnowledgeStore:
         )
 
 
-class _Homes:
-    """Hold Chroma's collections to ask, and the editions it may answer with (None: any)."""
-
-    def __init__(self, collections: list[tuple[str, str]], editions: list[str] | None) -> None:
-        self.collections, self.editions = collections, editions
-
-
-def _seen_homes(db: sqlite3.Connection, scope: Scope) -> _Homes:
+def _seen_homes(
+    db: sqlite3.Connection, scope: Scope
+) -> tuple[list[tuple[str, str]], list[str] | None]:
+    """Return Chroma's collections to ask, and the editions it may answer with (None: any)."""
     within = reading.seen(db, scope)
     of = db.execute(
         "SELECT owner, name FROM collections WHERE number IN (SELECT value FROM json_each(:c))",
         {"c": within.named()["collections"]},
     ).fetchall()
     if within.documents is None:
-        return _Homes(of, None)
+        return of, None
     rows = db.execute(
         "SELECT edition FROM documents WHERE number IN (SELECT value FROM json_each(:d))",
         {"d": within.named()["documents"]},
     )
-    return _Homes(of, [edition for (edition,) in rows])
+    return of, [edition for (edition,) in rows]
 
 
 def _homes(db: sqlite3.Connection, documents: list[str]) -> list[tuple[str, str, str]]:

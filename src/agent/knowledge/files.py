@@ -26,7 +26,8 @@ from agent.knowledge.mineru import MAX_BYTES as MINERU_BYTES
 from agent.knowledge.mineru import MinerU, place_on_pages
 from agent.knowledge.readers import FileReaders
 from agent.knowledge.split import Stretch
-from agent.knowledge.types import Chunk, KnowledgeStore, KnownDocument
+from agent.knowledge.sqlite import SqliteKnowledgeStore
+from agent.knowledge.types import Chunk, KnownDocument
 from agent.reading.parts import CannotRead, Note, note_text
 from agent.runs.sql import SqliteFile
 
@@ -73,7 +74,7 @@ class FileRegister:
     """Record the ingested files; usable from any event loop and from several processes."""
 
     def __init__(self, folder: Path) -> None:
-        self._file = SqliteFile(folder / FILE_NAME, lambda db: _prepare(db))
+        self._file = SqliteFile(folder / FILE_NAME, _prepare)
 
     async def entries(self, owner: str, collection: str) -> dict[bytes, FileEntry]:
         """Return every file of a collection by its key."""
@@ -144,6 +145,12 @@ class Destination:
         return hashlib.sha256(name).hexdigest()[:24]
 
 
+def hash_of(path: str | Path) -> str:
+    """Return the SHA-256 of a file's content; blocks."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 @dataclass(frozen=True)
 class HashedFile:
     """Hold a file whose content is known by its hash."""
@@ -168,7 +175,7 @@ class HashedFile:
 class Tools:
     """Hold the tools for reading and keeping files."""
 
-    store: KnowledgeStore
+    store: SqliteKnowledgeStore
     register: FileRegister
     embedder: BatchEmbedder | None = None
     mineru: MinerU | None = None

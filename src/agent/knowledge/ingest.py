@@ -2,20 +2,27 @@
 
 import asyncio
 import contextlib
-import hashlib
 import os
 import stat
 import time
 from collections import Counter
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Literal
 
 from agent.core.budget import Meter
+from agent.core.concurrency import together
 from agent.core.errors import InputError
 from agent.core.strings import valid_text
-from agent.knowledge.files import CollectionWriter, Destination, FileEntry, HashedFile, Tools
+from agent.knowledge.files import (
+    CollectionWriter,
+    Destination,
+    FileEntry,
+    HashedFile,
+    Tools,
+    hash_of,
+)
 from agent.knowledge.formats import FAILURES, MAX_BYTES, kind_of
 from agent.knowledge.readers import FileReaders, ReadLimits
 from agent.knowledge.types import Scope
@@ -84,18 +91,8 @@ class Report:
         return sum(n for outcome, n in self.counts.items() if outcome not in ("gone", "removed"))
 
 
-class IngestListener(Protocol):
-    """Report progress to a listener."""
-
-    def begin(self, total: int) -> None: ...
-
-    def file_done(self, result: FileResult, report: Report) -> None: ...
-
-    def notice(self, line: str) -> None: ...
-
-
-class SilentListener:
-    """Tell nobody."""
+class IngestListener:
+    """Hear of a run's progress; this one tells nobody."""
 
     def begin(self, total: int) -> None: ...
 
@@ -243,7 +240,6 @@ def show(path: str) -> str:
 
 NOT_REMEMBERED = ("file_unreadable",)
 """Failures that may end without the file being changed."""
-_PART = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -273,7 +269,7 @@ class Ingest:
         limits: ReadLimits | None = None,
     ) -> None:
         self._tools, self._plan, self._meter = tools, plan, meter
-        self._listener = listener or SilentListener()
+        self._listener = listener or IngestListener()
         self._limits = limits
         self._known: dict[bytes, FileEntry] = {}
         self._first: dict[str, tuple[bytes, str]] = {}
@@ -299,7 +295,7 @@ class Ingest:
             filing = CollectionWriter(self._tools, plan.target, readers, self._meter)
             files = iter(result.files)
             # One more than reads, so that the store is not waited for.
-            await _all([self._work(files, filing) for _ in range(workers + 1)])
+            await together([self._work(files, filing) for _ in range(workers + 1)])
             await self._handle_missing(result, filing)
             self._note_embedding(filing)
         self.report.stopped = self.report.stopped and self.report.done < self.report.total
@@ -358,7 +354,7 @@ class Ingest:
                 raise CannotRead("page_empty")
             if file.size > MAX_BYTES[file.kind]:
                 raise CannotRead("too_large")
-            sha256 = await asyncio.to_thread(_hash, file.path)
+            sha256 = await asyncio.to_thread(hash_of, file.path)
         except CannotRead as error:
             return await self._cannot(file, str(error), "", before, filing)
         except OSError:
@@ -466,25 +462,6 @@ def _reason(file: FoundFile, code: str) -> str:
     if code == "page_empty" and file.kind == "pdf" and file.size:
         return f"{reason}; only MinerU reads scans (MINERU_URL)"
     return reason
-
-
-async def _all(works: Sequence[Coroutine[Any, Any, None]]) -> None:
-    """Await all of them; the first that fails ends the others."""
-    tasks = [asyncio.ensure_future(work) for work in works]
-    try:
-        await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def _hash(path: str) -> str:
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        while part := file.read(_PART):
-            digest.update(part)
-    return digest.hexdigest()
 
 
 def _still_there(ready: dict[bytes, FileEntry]) -> set[bytes]:

@@ -2,13 +2,14 @@
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard, TypeVar
 
 from pydantic import SecretStr
 
 from agent.core.calls import Policy
+from agent.core.concurrency import together
 from agent.core.errors import ProviderError, ProviderRefused, ProviderUnavailable
 from agent.search.http import SearchHttp, error_message
 
@@ -105,18 +106,6 @@ class Batches:
         # Both halves went through: it was the size, not one of the texts.
         self.size = min(self.size, half)
         return results
-
-
-async def together(waiting: Sequence[Awaitable[T]]) -> list[T]:
-    """Return all results in their order; the first error cancels the others and is raised."""
-    tasks = [asyncio.ensure_future(one) for one in waiting]
-    try:
-        return await asyncio.gather(*tasks)
-    except BaseException:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        raise
 
 
 def sendable(text: str, limit: int) -> str:

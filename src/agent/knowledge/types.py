@@ -1,8 +1,7 @@
-"""Define the records of the knowledge base, its results, and its interfaces."""
+"""Define the records of the knowledge base, and its results."""
 
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NotRequired, Protocol
+from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -76,51 +75,6 @@ class KnowledgeHit:
     score: float
     ranks: dict[str, int] = field(default_factory=dict)
     """Its place (from 1) in each list that was fused: lexical, vector."""
-
-
-class KnowledgeStore(Protocol):
-    """Keep chunks; one implementation a file."""
-
-    name: str
-
-    async def put(
-        self,
-        document: KnownDocument,
-        chunks: Sequence[Chunk],
-        vectors: Sequence[Sequence[float]] | None = None,
-        *,
-        owner: str = "",
-        shared: bool = False,
-    ) -> None:
-        """Replace a document and all its chunks at once: a crash leaves the old or the new."""
-        ...
-
-    async def search(
-        self, query: str, scope: Scope, *, limit: int = 20, vector: Sequence[float] | None = None
-    ) -> list[KnowledgeHit]:
-        """Return hits by reciprocal rank fusion where a vector is given and vectors are kept."""
-        ...
-
-    async def documents(self, scope: Scope) -> list[KnownDocument]: ...
-
-    async def texts(self, scope: Scope, *, most: int) -> list[KnowledgeHit]:
-        """Return documents whole, small ones first as far as `most` characters hold them.
-
-        A document's passages come in their order, documents by collection and path.
-        """
-        ...
-
-    async def collections(self, owner: str = "") -> list[Collected]:
-        """Return the collections the owner may read."""
-        ...
-
-    async def headings(self, scope: Scope, *, limit: int = 200) -> list[str]:
-        """Return distinct headings of the texts, for the question pool."""
-        ...
-
-    async def delete(self, documents: Collection[str]) -> None: ...
-
-    async def aclose(self) -> None: ...
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,7 @@ from agent.assistants.plan_execute.task_run import (
 )
 from agent.configuration import Configuration
 from agent.core.budget import Meter
+from agent.core.concurrency import together
 from agent.core.errors import AgentError, ConfigurationError
 from agent.core.progress import Emit, event
 from agent.evidence.types import Gap, Source
@@ -99,13 +100,7 @@ async def carry_out(tasks: Sequence[Task], width: int, work: Work[R]) -> list[R]
             results[task["id"]] = await work(task, [results[dep] for dep in task["dep"]])
         finished[task["id"]].set()
 
-    running = [asyncio.ensure_future(one(task)) for task in tasks]
-    try:
-        await asyncio.gather(*running)
-    finally:
-        for each in running:
-            each.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+    await together([one(task) for task in tasks])
     return [results[task["id"]] for task in tasks]
 
 
