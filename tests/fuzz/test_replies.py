@@ -35,9 +35,8 @@ from agent.mcp.records import MapOptions, MapRecords, MapResult
 from agent.mcp.servers import amap_server
 from agent.mcp.tencent import TencentService, clean_reply
 from agent.models.compatible import in_our_shape
-from agent.models.errors import translate, translate_errors
+from agent.models.errors import error_in, failure_of, translate, translate_errors
 from agent.models.google import read_reply, text_parts
-from agent.models.refusals import error_in, failure_of
 from agent.models.replies import arguments_of, calls_in
 from agent.models.validation import find_object, parse_reply
 from agent.reading.encoding import page_text
@@ -54,7 +53,7 @@ from agent.search.semantic_scholar import SemanticScholar
 from agent.search.serper import SerperSearch
 from agent.search.tavily import TavilySearch
 from agent.search.wikipedia import Wikipedia
-from agent.server.mcp_stdio import RefusedLine, message_of
+from agent.server.mcp_endpoint import RefusedLine, message_of
 from agent.settings import Settings
 from agent.state import Reflection, SearchQueryList
 from tests.fuzz.odd import odd, pieces, scalars, sent, texts, values

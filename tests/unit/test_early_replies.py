@@ -14,7 +14,7 @@ from agent.core.budget import Budget, Limits, Meter
 from agent.core.calls import Calls
 from agent.core.errors import ProviderRefused
 from agent.models.client import ModelClient
-from agent.models.early import EarlyReply
+from agent.models.streaming import EarlyReply
 from agent.models.types import ModelRequest, Response, StreamPiece
 from agent.settings import Settings
 from tests.support.memory_reply_cache import MemoryReplyCache

@@ -33,7 +33,7 @@ from agent.knowledge.markup import front_title, markdown_blocks
 from agent.mcp.amap.records import english_name
 from agent.models.validation import find_object
 from agent.models.wrapping import OuterFence
-from agent.sample.nearest import nearest, sentences
+from agent.sample.model.minimum import nearest, sentences
 from agent.sandbox.programs import program_of
 from agent.search.hits import only_known
 from agent.search.rules import published_on

@@ -13,8 +13,7 @@ from mcp.types import INVALID_PARAMS, PARSE_ERROR
 
 from agent.assistants.registry import ASSISTANTS
 from agent.server import assistant_call, mcp_endpoint
-from agent.server.mcp_call import CallProgress
-from agent.server.mcp_endpoint import McpEndpoint
+from agent.server.mcp_endpoint import CallProgress, McpEndpoint
 from agent.server.mcp_tools import ToolList, output_schema
 from tests.support.mcp_client import HEADERS, events, message
 from tests.unit.server_api_samples import THREAD, Part, ServerApi, answered, assistant, use_stand_in

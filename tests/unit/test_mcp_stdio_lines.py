@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
-from agent.server.mcp_stdio import LONGEST_LINE, AnsweredLines
+from agent.server.mcp_endpoint import LONGEST_LINE, AnsweredLines
 
 
 class Written:

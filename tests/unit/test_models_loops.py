@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.models.loops import Loop, repeats, without_loop
+from agent.models.limits import Loop, repeats, without_loop
 
 SENTENCE = "The Palace Museum was founded in 1925 and stands in the middle of the city. "
 LOOPS = [

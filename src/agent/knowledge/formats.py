@@ -207,29 +207,27 @@ _AT_ONCE = 64_000
 """Characters of one page or sheet after which what was read of it is given."""
 
 
-def _of_text(reader: Callable[[str], Iterable[FilePart]]) -> _BodyReader:
-    def events(body: bytes, name: str) -> Iterator[ReadEvent]:
-        text, notes = text_of(body)
-        return chain(_part_events(reader(text), name), notes)
+def _text_events(
+    reader: Callable[[str], Iterable[FilePart]], body: bytes, name: str
+) -> Iterator[ReadEvent]:
+    text, notes = text_of(body)
+    return chain(_part_events(reader(text), name), notes)
 
-    return events
 
-
-def _of_bytes(reader: Callable[[bytes], Iterable[FilePart]]) -> _BodyReader:
-    def events(body: bytes, name: str) -> Iterator[ReadEvent]:
-        if not body.strip(b"\x00 \t\r\n"):
-            raise CannotRead("page_empty")
-        return _part_events(reader(body), name)
-
-    return events
+def _byte_events(
+    reader: Callable[[bytes], Iterable[FilePart]], body: bytes, name: str
+) -> Iterator[ReadEvent]:
+    if not body.strip(b"\x00 \t\r\n"):
+        raise CannotRead("page_empty")
+    return _part_events(reader(body), name)
 
 
 _READERS: Mapping[str, _BodyReader] = {
     "markdown": _read_markdown,
     "text": _read_text,
     "html": _read_html,
-    **{kind: _of_bytes(reader) for kind, reader in OF_BYTES.items()},
-    **{kind: _of_text(reader) for kind, reader in OF_TEXT.items()},
+    **{kind: partial(_byte_events, reader) for kind, reader in OF_BYTES.items()},
+    **{kind: partial(_text_events, reader) for kind, reader in OF_TEXT.items()},
 }
 
 

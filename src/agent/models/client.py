@@ -38,7 +38,6 @@ from agent.core.proxies import is_near
 from agent.core.telemetry import Tokens
 from agent.models import catalogue
 from agent.models.catalogue import GOOGLE_MODELS, ModelName, Provider, parse
-from agent.models.early import EarlyReplies, EarlyReply
 from agent.models.google import Google
 from agent.models.limits import (
     USUAL_SPEED,
@@ -49,7 +48,7 @@ from agent.models.limits import (
     refuse_runaway,
 )
 from agent.models.replies import from_text, read_reply, to_text
-from agent.models.streaming import AnswerStream, ReadAhead, Streamed
+from agent.models.streaming import AnswerStream, EarlyReplies, EarlyReply, ReadAhead, Streamed
 from agent.models.types import (
     LISTING,
     ModelAnswer,

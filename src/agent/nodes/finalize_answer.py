@@ -37,7 +37,7 @@ from agent.evidence.records import (
 from agent.evidence.references import findings_of
 from agent.evidence.types import Gap, Outing, Place
 from agent.evidence.unsearched import asks, needs_word
-from agent.models.early import EarlyReply
+from agent.models.streaming import EarlyReply
 from agent.prompts import task_prompt
 from agent.state import OverallState, Update, answer_language, reader_language
 from agent.texts import say

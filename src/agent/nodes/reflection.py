@@ -24,7 +24,7 @@ from agent.evidence.references import findings_of
 from agent.evidence.types import Query
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.client import ModelClient
-from agent.models.early import EarlyReply
+from agent.models.streaming import EarlyReply
 from agent.nodes.finalize_answer import early_answer
 from agent.nodes.routing import left_by_map
 from agent.prompts import task_prompt

@@ -8,9 +8,9 @@ from aiohttp import web
 from pydantic import SecretStr
 from yarl import URL
 
+from agent.sample.model.minimum import short
 from agent.sample.model.recorded import is_recorded
 from agent.sample.model.reply import SampleModel
-from agent.sample.nearest import short
 from agent.sample.services import finance
 from agent.sample.services.amap import AmapService
 from agent.sample.services.filings import SecService

@@ -3,27 +3,40 @@
 Over HTTP nothing is held between requests, so a client goes on after a restart of the server. The
 session id we give out only ties a cancellation to the call it means; the answer of a call is a
 stream, which stays open as long as the run lasts.
+
+Over stdio every request has an answer: the SDK drops a line that is no message of its types, such
+as one whose params are a list, and its client would wait for ever.
 """
 
 import asyncio
+import contextlib
 import json
 import logging
+import sys
+import time
 import uuid
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any
+from io import TextIOWrapper
+from typing import Any, BinaryIO, cast
 
 import anyio
+import httpx
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import RequestBodyLimitMiddleware
 from mcp.shared.exceptions import McpError
 from mcp.types import (
+    INVALID_PARAMS,
+    INVALID_REQUEST,
     PARSE_ERROR,
     CallToolRequest,
     CallToolRequestParams,
     CallToolResult,
     ErrorData,
+    JSONRPCMessage,
     ServerResult,
     Tool,
 )
@@ -32,7 +45,10 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from agent import __version__
 from agent.assistants.registry import schemas_of_graph
+from agent.client.connection import refusal
+from agent.client.follow import RunListener
 from agent.client.local import LocalRunner
 from agent.client.run_result import Pause
 from agent.core.errors import AgentError, InputError
@@ -41,12 +57,192 @@ from agent.runs.threads import Threads, open_threads
 from agent.server.assistant_call import Call, pause_refusal, read_arguments
 from agent.server.auth.api_keys import OPEN_OWNER, access, client_for, identify
 from agent.server.auth.owner_limits import TooMany, owner_limits
-from agent.server.mcp_call import CallProgress, ToolServer
 from agent.server.mcp_search import FETCH, SEARCH, answer_search, search_tools
-from agent.server.mcp_stdio import answering_stdio
-from agent.server.mcp_tools import AssistantTool, ToolList, assistant_tool, result_of
+from agent.server.mcp_tools import AssistantTool, ToolList, assistant_tool, error_result, result_of
 from agent.services import close_process_services, process_services
 from agent.settings import read_settings
+from agent.texts import Language, event_line, say
+
+LONGEST_LINE = 4 << 20
+"""Bytes of one message; a question has at most 20,000 characters."""
+
+
+class RefusedLine(Exception):
+    """Signal a line that is no request: the answer to it."""
+
+    def __init__(self, id: str | int | None, code: int, problem: str) -> None:
+        error = {"code": code, "message": problem}
+        super().__init__(json.dumps({"jsonrpc": "2.0", "id": id, "error": error}))
+
+
+def message_of(line: bytes) -> str:
+    """Return a line's message in valid text; raise Refused for one that the SDK would drop."""
+    try:
+        sent = parse_json(line.decode("utf-8", "replace"))
+    except ValueError:
+        raise RefusedLine(None, PARSE_ERROR, "the line is no JSON, or nested too deeply") from None
+    if not isinstance(sent, dict):
+        raise RefusedLine(None, INVALID_REQUEST, "a message is one JSON object")
+    id = sent.get("id")
+    if "id" in sent and "method" in sent and type(id) not in (str, int):
+        raise RefusedLine(None, INVALID_REQUEST, "the id of a request is a text or a whole number")
+    if not isinstance(sent.get("params"), dict | None):
+        raise RefusedLine(id, INVALID_PARAMS, "params must be an object")
+    message = json.dumps(sent)
+    try:
+        JSONRPCMessage.model_validate_json(message)
+    except ValueError:
+        raise RefusedLine(id, INVALID_REQUEST, "this is no message of JSON-RPC 2.0") from None
+    return message
+
+
+class AnsweredLines:
+    """Iterate over the messages of a stream; what is none is answered here."""
+
+    def __init__(self, stdin: BinaryIO, stdout: "anyio.AsyncFile[str]") -> None:
+        self._stdin, self._stdout = stdin, stdout
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        while line := await self._next():
+            if not line.strip():
+                continue
+            try:
+                yield message_of(await self._whole(line))
+            except RefusedLine as answer:
+                await self._stdout.write(f"{answer}\n")
+                await self._stdout.flush()
+
+    async def _next(self) -> bytes:
+        return await anyio.to_thread.run_sync(self._stdin.readline, LONGEST_LINE)
+
+    async def _whole(self, line: bytes) -> bytes:
+        """Return the line; of one that is too long read the rest, and raise Refused."""
+        if line.endswith(b"\n") or len(line) < LONGEST_LINE:
+            return line
+        while (rest := await self._next()) and not rest.endswith(b"\n"):
+            pass
+        raise RefusedLine(None, INVALID_REQUEST, f"a message has at most {LONGEST_LINE} bytes")
+
+
+@asynccontextmanager
+async def answering_stdio() -> AsyncIterator[tuple[Any, Any]]:
+    """Yield the SDK's streams of messages from and to the client."""
+    stdout = anyio.wrap_file(TextIOWrapper(sys.stdout.buffer, encoding="utf-8"))
+    lines = cast("anyio.AsyncFile[str]", AnsweredLines(sys.stdin.buffer, stdout))
+    async with stdio_server(lines, stdout) as streams:
+        yield streams
+
+
+QUIET_SECONDS = 15.0
+"""Clients give a silent call up, many after 60 s; word from us starts their clock again."""
+
+
+TellProgress = Callable[[float, str], Awaitable[None]]
+"""Sends one notification: how far (it only grows), and the words."""
+
+
+class CallProgress(RunListener):
+    """Report the progress of one call; `notify` is None where the client asked for none."""
+
+    def __init__(
+        self,
+        notify: TellProgress | None,
+        language: Language,
+        *,
+        quiet_seconds: float = QUIET_SECONDS,
+    ) -> None:
+        self._notify, self._language, self._quiet = notify, language, quiet_seconds
+        self._line, self._count = say("progress.starting", language), 0
+        self._began = self._last = time.monotonic()
+
+    async def event(self, event: Mapping[str, Any]) -> None:
+        """Report an event of the run, if its line is a new one."""
+        if line := event_line(event, self._language):
+            self._line = line
+            await self._send(line)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Say that the run starts, and in long silences that it still works."""
+        await self._send(self._line)
+        heartbeat = asyncio.create_task(self._beat())
+        try:
+            yield
+        finally:
+            heartbeat.cancel()
+
+    async def _beat(self) -> None:
+        while True:
+            silent = time.monotonic() - self._last
+            if silent < self._quiet:
+                await asyncio.sleep(self._quiet - silent)
+            else:
+                await self._send(f"{self._line} · {time.monotonic() - self._began:.0f} s")
+
+    async def _send(self, line: str) -> None:
+        self._count, self._last = self._count + 1, time.monotonic()
+        if self._notify is None:
+            return
+        # A client that has hung up hears no more; that the call ends is seen elsewhere.
+        with contextlib.suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
+            await self._notify(float(self._count), line)
+
+
+_INSTRUCTIONS = (
+    "Assistants that look things up on the web and on the map (Chinese places by Amap) and answer "
+    "with numbered sources. Each takes one `question`; a run takes from seconds to minutes "
+    "and tells its progress. Follow up with the `thread_id` of a result. `search` and `fetch` find "
+    "and read pages and the caller's own documents, without an answer."
+)
+
+
+class ToolServer:
+    """Speak MCP for the assistants; a subclass lists them and answers their calls."""
+
+    def __init__(self) -> None:
+        self.server: Server[Any, Any] = Server(
+            "tanlu", version=__version__, instructions=_INSTRUCTIONS
+        )
+        self.server.list_tools()(self.tools)  # type: ignore[no-untyped-call]
+        # Beside the SDK's decorator: its checks of input do not say which argument is meant.
+        self.server.request_handlers[CallToolRequest] = self.call
+
+    async def tools(self) -> list[Tool]:
+        """Return what is offered."""
+        raise NotImplementedError
+
+    async def answer(self, params: CallToolRequestParams) -> CallToolResult:
+        """Return the answer to a call; raise AgentError in one line where there is none."""
+        raise NotImplementedError
+
+    async def call(self, request: CallToolRequest) -> ServerResult:
+        """Return the answer or what is in its way; a call that fails must not end the server."""
+        try:
+            return ServerResult(await self.answer(request.params))
+        except AgentError as error:
+            problem = error.message
+        except httpx.HTTPError as error:
+            problem = refusal("the server", error).message
+        except Exception:
+            log.exception("a call of %s failed", request.params.name)
+            problem = "the call failed inside the server; its log says more"
+        return ServerResult(error_result(problem))
+
+    def notify(self) -> TellProgress | None:
+        """Return the teller of the present call's progress; None where no client asked for it."""
+        context = self.server.request_context
+        token = context.meta.progressToken if context.meta else None
+        if token is None:
+            return None
+
+        async def notify(progress: float, message: str) -> None:
+            # As text, for 0 is a request's id, too; it puts the words on the call's own stream.
+            await context.session.send_progress_notification(
+                token, progress, message=message, related_request_id=str(context.request_id)
+            )
+
+        return notify
+
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from agent.core.errors import AgentError, ConfigurationError
 from agent.core.faults import contained
 from agent.core.processor import compute, read_in_turns
 from agent.evidence.types import Gap
-from agent.models.early import EarlyReply
+from agent.models.streaming import EarlyReply
 from agent.models.types import Withdrawal
 from agent.models.validation import LOOP
 from agent.texts import reason_of, say

@@ -5,12 +5,17 @@ source bears a statement out, needs a model.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from agent.core.patterns import Linear
+from agent.core.strings import one_line
+from agent.evidence.citations import MARKER
 from agent.evidence.intent import map_task_by_rules, needs_origin, needs_place
+from agent.evidence.language import sentence_spans
 from agent.evidence.types import MapTask
 from agent.evidence.vocabulary import without_activities
-from agent.knowledge.terms import terms
+from agent.knowledge.ranking import Bm25, best_first
+from agent.knowledge.terms import query_terms, terms
 from agent.sample.corpus import search_pages
 from agent.sample.model.request import (
     FunctionCall,
@@ -31,8 +36,55 @@ from agent.sample.model.text import (
     sources,
     urls,
 )
-from agent.sample.nearest import Sentence, nearest, sentences, short
 from agent.texts import detect_language, say
+
+_SHARE = 0.5
+_ASKING = frozenset(terms("work mean happen explain 原理 怎么 工作 作的"))
+"""Words that only ask, besides those that every question is searched without."""
+
+
+def short(text: str) -> str:
+    """Return a question as it stands within a sentence of ours, cut where it is long."""
+    return one_line(text.rstrip(" ?？!！.。"), longest=61)
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """Hold a sentence, and the id and the title of the source it stands in."""
+
+    text: str
+    id: str = ""
+    title: str = ""
+
+
+def sentences(text: str, id: str = "", title: str = "") -> list[Sentence]:
+    """Return the sentences of a text without its markers."""
+    plain = MARKER.sub("", text.replace("…", "\n"))
+    return [Sentence(plain[start:end], id, title) for start, end in sentence_spans(plain)]
+
+
+def ranked(rows: Iterable[Sentence], query: str) -> list[Sentence]:
+    """Return the sentences that share a word with a query, best first."""
+    own = list(dict.fromkeys(rows))
+    scores = best_first(Bm25([row.text for row in own]).scores(query))
+    return [own[at] for at, score in scores if score > 0]
+
+
+def nearest(rows: Iterable[Sentence], query: str, most: int) -> list[Sentence]:
+    """Return the sentences that share words with a query beyond the name of their subject.
+
+    Best first. A word of the query that stands in a source's title tells the source, not the
+    sentence: of a page on West Lake, "rain" must stand in the sentence itself.
+    """
+    return [row for row in ranked(rows, query) if _is_near(row, query)][:most]
+
+
+def _is_near(row: Sentence, query: str) -> bool:
+    told, wanted = set(terms(row.title)), query_terms(query)
+    rest = [term for term in wanted if term not in told and term not in _ASKING] or wanted
+    have = set(terms(row.text))
+    return sum(term in have for term in rest) >= _SHARE * len(rest)
+
 
 PAGES, OF_A_PAGE, SOURCES, OF_A_SOURCE, RECORDS = 2, 12, 4, 2, 6
 THINK, SEARCH = "think_tool", "tavily_search"

@@ -11,7 +11,7 @@ from typing import Any
 from aiohttp import web
 
 from agent.sample.corpus import search_pages
-from agent.sample.nearest import ranked, sentences
+from agent.sample.model.minimum import ranked, sentences
 from agent.sample.records import SamplePage, load_sample
 from agent.sample.services.loopback import BODY, RefusedRequest, Service, check_bearer
 
