@@ -18,7 +18,8 @@ from agent.core.budget import Meter
 from agent.core.concurrency import Lazy
 from agent.core.errors import ProviderUnavailable
 from agent.evidence.types import Leg, Location, Source, Weather
-from agent.mcp.records import MapOptions, MapResult, new_place
+from agent.mcp.new_records import new_place
+from agent.mcp.records import MapOptions, MapResult
 from agent.reading.reader import Article
 from agent.sample.model.request import FunctionCall, ModelReply, ModelTurn
 from agent.sample.model.text import block

@@ -17,7 +17,8 @@ from agent.evidence.types import MapTask, Place
 from agent.graph import build_graph
 from agent.mcp.map import Maps, ask_here, build_map_client
 from agent.mcp.map_server import MapServer
-from agent.mcp.records import MapOptions, MapResult, new_place
+from agent.mcp.new_records import new_place
+from agent.mcp.records import MapOptions, MapResult
 from agent.mcp.servers import (
     amap_server,
     map_names,

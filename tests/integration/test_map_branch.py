@@ -378,7 +378,7 @@ async def test_what_is_open_now_is_judged_and_told_by_the_clock_where_a_place_wa
     [verdict] = check(first, demands, "en")
     assert (verdict["verdict"], "06:45" in verdict["text"]) == ("violated", True)
     values: Any = {"started_at": moment, "language": "en", "today": "2026-11-28", "zone": ""}
-    assert now_there(Turn(**values), result.places) == "2026-11-28 Sat 06:45 (UTC+1)"
+    assert now_there(Turn(**values), result.places, {}) == "2026-11-28 Sat 06:45 (UTC+1)"
 
 
 @pytest.mark.parametrize("finds", [True, False])

@@ -17,7 +17,7 @@ from agent.core.errors import ProviderRefused
 from agent.evidence.constraints import check, judged
 from agent.evidence.maps import valid_map_task
 from agent.evidence.records import time_there
-from agent.evidence.types import Constraints, MapTask, Place
+from agent.evidence.types import Constraints, MapTask
 from agent.graph import build_graph
 from agent.mcp.map import Maps, build_map_client, build_maps
 from agent.mcp.osm.services import PUBLIC
@@ -30,7 +30,12 @@ from agent.texts import say
 from tests.integration.test_question_kept import Spoken, plan
 from tests.support.lab import Lab, answer_of, laboratory, told
 from tests.support.map_fixtures import meter, script_fixture
-from tests.support.osm_service import OsmLab, extract_elements, osm_service, osm_settings
+from tests.support.osm_service import (
+    OsmLab,
+    extract_elements,
+    osm_service,
+    osm_settings,
+)
 from tests.support.standin import FaultKind
 
 __all__ = ["script_fixture"]
@@ -154,16 +159,6 @@ async def test_a_named_place_comes_with_one_request(world: World) -> None:
     result = await world.result({"intent": "poi", "place": "Museum of Rivers", "city": "Lake City"})
     assert [(p["name"], p["cost"]) for p in result.places] == [("Museum der Flüsse", 0.0)]
     assert len(world.lab.service.requests) == 1
-
-
-async def test_of_two_places_of_a_name_the_other_s_city_is_told(world: World) -> None:
-    task = {"intent": "nearby", "place": "Café Morgenrot", "keywords": ["museum"]}
-    result = await world.result(task)
-    assert [gap["code"] for gap in result.gaps if "Nordhaven" in gap["message"]] == [
-        "map_ambiguous"
-    ]
-    result = await world.result({**task, "country": "fi"})
-    assert [place["name_en"] for place in result.places] == ["Sea Museum"]
 
 
 async def test_a_way_has_its_line_and_steps(world: World) -> None:
@@ -495,6 +490,8 @@ async def test_a_way_goes_over_the_places_named_and_says_what_it_takes_no_accoun
     assert route["destination"] == "Uferpark → Museum der Flüsse"
     assert (route["distance_m"] or 0) > 602
     assert [end["name"] for end in route["ends"]] == [STATION, "Museum der Flüsse"]
+    assert [stop["name"] for stop in route["via"]] == ["Uferpark"]
+    assert route["zone"] == "Europe/Berlin"
     between = route["id"].split(":")[3].split(",")
     assert route["url"].count("loc=") == 3
     assert f"&loc={float(between[1]):.5f},{float(between[0]):.5f}&" in route["url"]
@@ -513,32 +510,6 @@ async def test_a_model_s_way_over_a_place_and_the_direct_one_are_two(world: Worl
     for more in ({}, {"via": "13.403,52.521"}):
         await world.call(result, "osm_route", mode="walking", **ends, **more)
     assert [route["url"].count("loc=") for route in result.routes] == [0, 3]
-
-
-async def test_a_way_to_a_place_that_was_shown_goes_to_that_one_not_to_a_namesake(
-    world: World,
-) -> None:
-    shown = (await world.result({"intent": "poi", "place": "Uferpark"})).places[0]
-    names = (("osm:node/901", 13.41, "Ostweg 8"), ("osm:node/902", 13.45, "Westweg 2"))
-    beside = Place(**{**shown, "id": "osm:node/903", "name": "Kiosk (Uferpark)"})  # type: ignore[typeddict-item]
-    known = [
-        Place(**{**shown, "id": key, "name": "Kaffee Eins", "address": f"{street}, Seestadt",
-                 "location": {"lng": lng, "lat": 52.521, "crs": "WGS-84"}})  # type: ignore[typeddict-item]
-        for key, lng, street in names
-    ]  # fmt: skip
-
-    async def way(name: str) -> tuple[str, float]:
-        task = {"intent": "route", "mode": "walking", "origin": STATION, "destination": name}
-        [route] = (await world.result(task, known=known)).routes
-        return route["ends"][1]["name"], route["ends"][1]["wgs84"]["lng"]
-
-    assert await way("kaffee eins") == ("Kaffee Eins (Ostweg 8, Seestadt)", 13.41)
-    assert await way("Kaffee Eins, Westweg 2") == ("Kaffee Eins (Westweg 2, Seestadt)", 13.45)
-    known[0] = beside
-    assert await way("Kaffee Eins") == ("Kaffee Eins", 13.45)
-    assert (await way("Uferpark"))[0] == "Uferpark"
-    known[1]["name"] = "咖啡一号 (Kaffee Eins)"
-    assert await way("Kaffee Eins") == ("咖啡一号 (Kaffee Eins)", 13.45)
 
 
 async def test_what_a_map_cannot_tell_of_a_place_is_said_beside_what_it_knows(

@@ -27,6 +27,7 @@ from agent.mcp.map_server import (
     ServerCommand,
     behind_preface,
 )
+from agent.mcp.new_records import new_place
 from agent.mcp.records import (
     MapOptions,
     MapRecords,
@@ -34,7 +35,6 @@ from agent.mcp.records import (
     Presentation,
     compacted,
     map_message,
-    new_place,
     place_line,
 )
 from agent.mcp.servers import amap_server

@@ -46,6 +46,13 @@ test("ways of several modes between the same ends are one line, and each end has
   assert.deepEqual(ways.map(({ letters }) => letters), [["A", "B"], ["B", "C"]]);
 });
 
+test("a stop on the way has a pin and a letter between the ends", () => {
+  const [a, b, c] = [13.4, 13.5, 13.6].map((lng) => ({ name: String(lng), wgs84: { lng, lat: 52.5 } }));
+  const { ways } = sceneOf(turn({ answer: { places: [], routes: [{ ends: [a, c], via: [b] }, { ends: [a, c] }] } }));
+  assert.deepEqual(ways.map(({ letters }) => letters), [["A", "B", "C"], ["A", "C"]]);
+  assert.deepEqual(ways[0].stops, [a, b, c]);
+});
+
 test("the stops of a planned day are a path in their order", () => {
   const places = ["amap:1", "amap:2"].map((id, at) => ({ id, name: id, mentioned: true, wgs84: { lng: 116 + at / 10, lat: 39.9 } }));
   const stops = [{ place: "amap:2", name: "b" }, { name: "lunch" }, { place: "amap:1", name: "a" }];

@@ -101,6 +101,15 @@ def test_a_route_is_its_two_ends_and_a_line_that_says_it_is_straight() -> None:
     assert written["bbox"] == [116.41, 39.91, 116.45, 39.91]
 
 
+def test_a_stop_on_the_way_is_a_point_between_its_ends() -> None:
+    route = routed("walking").routes[0]
+    via = [Anchor(name="东单", wgs84=Point(lng=116.42, lat=39.9))]
+    drawn = answer(places=[], routes=[Route(**{**route, "via": via})])
+    *stops, line = json.loads(answer_geojson(drawn))["features"]
+    assert [stop["properties"]["role"] for stop in stops] == ["start", "via", "end"]
+    assert line["geometry"]["coordinates"][1] == [116.42, 39.9]
+
+
 def test_a_way_whose_line_is_known_is_that_line() -> None:
     route = routed("walking").routes[0]
     line = [[116.41, 39.91], [116.43, 39.92], [116.45, 39.91]]

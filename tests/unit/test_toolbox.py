@@ -25,7 +25,8 @@ from agent.core.errors import ConfigurationError, ProviderUnavailable
 from agent.evidence.types import Location, Place
 from agent.knowledge.types import Scope
 from agent.mcp.amap.records import PRESENTATION
-from agent.mcp.records import MapOptions, MapRecords, MapResult, new_place, place_line
+from agent.mcp.new_records import new_place
+from agent.mcp.records import MapOptions, MapRecords, MapResult, place_line
 from agent.sandbox.programs import CodeResult
 from agent.search.hits import Hit
 from agent.state import Turn

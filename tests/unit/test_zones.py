@@ -3,6 +3,9 @@
 from datetime import UTC, date, datetime
 from typing import Any
 
+import pytest
+
+from agent.evidence import zones
 from agent.evidence.types import Location
 from agent.evidence.zones import CHINA, day_there, sunset, zone_at, zone_named, zone_of
 from tests.support.rows import by_examples
@@ -23,6 +26,13 @@ def test_a_place_is_on_chinas_clock_in_all_of_china() -> None:
     assert zone_of(at(87.62, 43.79)) is CHINA
     assert zone_of(at(87.62, 43.79, "GCJ-02")) is CHINA
     assert str(zone_of(at(135.77, 35.01))) == "Asia/Tokyo"
+
+
+def test_a_place_of_amaps_in_taiwan_has_its_clock_without_the_borders_of_zones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(zones.tzfpy, "get_tz", lambda lng, lat: pytest.fail("borders were loaded"))
+    assert str(zone_of(at(121.565, 25.034))) == "Asia/Taipei"
 
 
 def test_a_day_begins_where_the_place_is() -> None:

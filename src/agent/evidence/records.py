@@ -190,12 +190,15 @@ def _walk_text(place: Place, language: Language) -> str:
     )
 
 
-def place_facts(place: Place, language: Language) -> str:
+def place_facts(place: Place, language: Language, *, is_nearest: bool = False) -> str:
     """Return what is known of a place for a model, its name first, separated by bars."""
+    far = distance_texts(place, language)
+    if far and is_nearest:
+        far[0] += say("punctuation.brackets", language, text=say("records.nearest", language))
     facts = (
         name_text(place, language),
         kind_text(place, language),
-        *distance_texts(place, language),
+        *far,
         _walk_text(place, language),
         f"★{place['rating']:g}" if place["rating"] is not None else None,
         cost_text(place, language),
@@ -401,9 +404,26 @@ def china_time(moment: str, language: Language) -> str:
     return say("records.china_time", language, time=f"{local:%Y-%m-%d %H:%M}")
 
 
-def place_lines(places: Iterable[Place], language: Language) -> str:
-    """Return one line a place, with its id first."""
-    return "\n".join(f"[^{p['source']}] {place_facts(p, language)}" for p in places)
+def place_lines(places: Sequence[Place], language: Language) -> str:
+    """Return one line a place, with its id first; the nearest of several says so."""
+    nearest = _nearest(places)
+    return "\n".join(
+        f"[^{place['source']}] {place_facts(place, language, is_nearest=place['id'] in nearest)}"
+        for place in places
+    )
+
+
+def _nearest(places: Iterable[Place]) -> set[str]:
+    """Return the ids of the places that are nearest to where they were looked for.
+
+    Of each kind that was looked for one, where there are several: a model compares figures badly.
+    """
+    groups: dict[tuple[str, str], list[tuple[int, str]]] = {}
+    for place in places:
+        metres, origin = place["distance_m"], place["distance_from"]
+        for word in place["keywords"] if metres is not None and origin else ():
+            groups.setdefault((origin or "", word), []).append((metres or 0, place["id"]))
+    return {min(group)[1] for group in groups.values() if len(group) > 1}
 
 
 def route_lines(routes: Iterable[Route], language: Language) -> str:

@@ -36,7 +36,7 @@ def references(used: Sequence[Source], language: Language, *, unresolved: str = 
         return ""
     names = Counter(_name(source) for source in used)
     lines = [
-        _reference(source, number, alone=names[_name(source)] == 1)
+        _reference(source, number, language, alone=names[_name(source)] == 1)
         + (f" · {unresolved}" if unresolved and source.get("unresolved") else "")
         for number, source in enumerate(used, 1)
     ]
@@ -372,11 +372,13 @@ def _name(source: Source) -> tuple[str, str]:
     return title, "" if title.startswith(site) else site
 
 
-def _reference(source: Source, position: int, *, alone: bool) -> str:
+def _reference(source: Source, position: int, language: Language, *, alone: bool) -> str:
     """Return one line of the list; `alone` says that no other source has the same name."""
     number, url = source.get("number") or position, link_url(source["url"])
     title, site = _name(source)
-    if not alone:
+    if not alone and (where := source.get("where")):
+        title = _plain(f"{title}{say('punctuation.brackets', language, text=where)}")
+    elif not alone:
         path = _path(source["url"]) if _site(source["url"]) else ""
         site = _plain(f"{site or _site(source['url'])}{path}")
     output, by = (text.translate(_MARKDOWN) for text in (title, site))

@@ -46,6 +46,8 @@ class Source(TypedDict):
     """The site of a page: `sqlite.org`."""
     published: NotRequired[str | None]
     """When a page was published, as the search wrote it."""
+    where: NotRequired[str]
+    """Where a place is, in words: it tells a branch from the others of its name."""
     unresolved: NotRequired[bool]
     """Its URL is a redirect link whose target is not known."""
 
@@ -224,6 +226,10 @@ class Route(TypedDict):
     fetched_at: str
     ends: NotRequired[list["Anchor"]]
     """The two, with their positions."""
+    via: NotRequired[list["Anchor"]]
+    """The stops between them, in their order."""
+    zone: NotRequired[str]
+    """In which it begins, as a Place's."""
     line: NotRequired[list[list[float]]]
     """The way as the map draws it: [lng, lat], WGS-84; absent where it gives none."""
 

@@ -8,10 +8,11 @@ from zoneinfo import ZoneInfo
 
 import tzfpy
 
-from agent.evidence.types import Place, Point, Route, Weather
+from agent.evidence.types import Anchor, Place, Point, Route, Weather
 
 CHINA = timezone(timedelta(hours=8), "Asia/Shanghai")
 """Fixed, as China has no summer time."""
+TAIPEI = ZoneInfo("Asia/Taipei")
 _IN_CHINA = frozenset({"Asia/Shanghai", "Asia/Urumqi"})
 """Xinjiang's own time is no official one: hours are stated in Beijing's there, too."""
 
@@ -21,6 +22,11 @@ _CHINESE = {
     "Asia/Macau": "mo",
     "Asia/Taipei": "tw",
 }
+
+
+def is_in_taiwan(point: Point) -> bool:
+    """Return whether a position lies on the island or the islands beside it, by a box."""
+    return 120.0 < point["lng"] < 122.1 and 21.8 < point["lat"] < 25.4
 
 
 def country_at(point: Point) -> str:
@@ -34,8 +40,11 @@ def country_at(point: Point) -> str:
 def zone_at(point: Point) -> tzinfo:
     """Return the zone of a WGS-84 position.
 
-    The first call loads the borders of all zones (0.1 s, 35 MB), so it is called in a thread.
+    The first call loads the borders of all zones (0.1 s, 35 MB), so it is called in a thread; of
+    Taiwan, which the map of China covers, too, none are needed.
     """
+    if is_in_taiwan(point):
+        return TAIPEI
     return zone_named(tzfpy.get_tz(point["lng"], point["lat"]))
 
 
@@ -45,9 +54,10 @@ def zone_named(name: str) -> tzinfo:
     return CHINA if name in _IN_CHINA else ZoneInfo(name)
 
 
-def zone_of(place: Place) -> tzinfo:
+def zone_of(place: Place | Anchor) -> tzinfo:
     """Return the zone of a place; like `zone_at` where it is not in China's own coordinates."""
-    in_china = place["location"]["crs"] == "GCJ-02"
+    location = place.get("location")
+    in_china = location is not None and location["crs"] == "GCJ-02"
     return CHINA if in_china else zone_at(place["wgs84"])
 
 

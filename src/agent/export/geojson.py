@@ -51,7 +51,7 @@ def feature_collection(
 
 
 def answer_geojson(answer: FinishedAnswer) -> str:
-    """Return an answer's collection as text: its places, the ends of its routes.
+    """Return an answer's collection as text: its places, the stops of its routes.
 
     Raises AgentError (`nothing_to_draw`) where it has neither.
     """
@@ -68,33 +68,47 @@ def answer_geojson(answer: FinishedAnswer) -> str:
 
 def check_drawable(answer: FinishedAnswer) -> None:
     """Raise AgentError (`nothing_to_draw`) for an answer without a position."""
-    if not (any(map(has_sane_axes, answer.places)) or route_ends(answer.routes)):
+    if not (any(map(has_sane_axes, answer.places)) or route_stops(answer.routes)):
         reason = say("export.nothing_to_draw", answer.language)
         raise AgentError(reason, code="nothing_to_draw")
 
 
-def route_ends(routes: Sequence[Route]) -> list[tuple[Anchor, Anchor]]:
-    """Return the start and the end of each way, once for those that have both in common."""
-    ends: dict[tuple[float, ...], tuple[Anchor, Anchor]] = {}
+def route_stops(routes: Sequence[Route]) -> list[list[Anchor]]:
+    """Return where each way starts, goes over and ends, once for those that have all in common."""
+    known: dict[tuple[float, ...], list[Anchor]] = {}
     for route in routes:
-        match route.get("ends", []):
-            case [start, end] if has_sane_axes(start) and has_sane_axes(end):
-                ends.setdefault((*_position(start), *_position(end)), (start, end))
-    return list(ends.values())
+        stops = _stops(route)
+        if stops and all(map(has_sane_axes, stops)):
+            known.setdefault(tuple(n for stop in stops for n in _position(stop)), stops)
+    return list(known.values())
+
+
+def roles_of(stops: Sequence[Anchor]) -> list[tuple[str, Anchor]]:
+    """Return each stop of a way with what it is: its start, its end, or one between."""
+    roles = ["start", *["via"] * (len(stops) - 2), "end"]
+    return list(zip(roles, stops, strict=True))
+
+
+def _stops(route: Route) -> list[Anchor]:
+    match route.get("ends", []):
+        case [start, end]:
+            return [start, *route.get("via", []), end]
+    return []
 
 
 def _route_features(answer: FinishedAnswer) -> list[dict[str, Any]]:
-    """Return two points and a line for each pair of ends: the way's, else a straight one.
+    """Return the stops and a line for each way: its own, else a straight one.
 
     A straight line says that it is one.
     """
     features: list[dict[str, Any]] = []
-    for number, pair in enumerate(route_ends(answer.routes), start=1):
-        for role, end in zip(("start", "end"), pair, strict=True):
-            feature = _anchor_feature(end)
+    for number, stops in enumerate(route_stops(answer.routes), start=1):
+        for place, (role, stop) in enumerate(roles_of(stops)):
+            feature = _anchor_feature(stop)
             feature["properties"]["role"] = role
-            features.append({**feature, "id": f"route-{number}-{role}"})
-        positions = [_position(end) for end in pair]
+            name = f"{role}-{place}" if role == "via" else role
+            features.append({**feature, "id": f"route-{number}-{name}"})
+        positions = [_position(stop) for stop in stops]
         joining = [each for each in answer.routes if _joins(each, positions)]
         line = next((each["line"] for each in joining if len(each.get("line", [])) > 1), None)
         told = {} if line else {"note": say("export.straight_line", answer.language)}
@@ -113,7 +127,7 @@ def _route_features(answer: FinishedAnswer) -> list[dict[str, Any]]:
 
 
 def _joins(route: Route, positions: Sequence[Sequence[float]]) -> bool:
-    return [_position(end) for end in route.get("ends", [])] == positions
+    return [_position(stop) for stop in _stops(route)] == positions
 
 
 def _way(route: Route) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from agent.evidence.markdown import open_url
 from agent.evidence.records import HOME_MAP, kind_text, maps_of, name_text, owners
 from agent.evidence.types import Anchor, Outing, Place, Route
 from agent.export.finished import FinishedAnswer
-from agent.export.geojson import check_drawable, has_sane_axes, route_ends
+from agent.export.geojson import check_drawable, has_sane_axes, roles_of, route_stops
 from agent.texts import Language, say
 
 _NAMESPACE = "http://www.topografix.com/GPX/1/1"
@@ -57,10 +57,10 @@ def gpx(
     for place in places:
         if has_sane_axes(place):
             _waypoint(root, place, language)
-    for pair in route_ends(routes):
-        for role, end in zip(("start", "end"), pair, strict=True):
-            waypoint = SubElement(root, "wpt", _at(end))
-            _text(waypoint, "name", end["name"])
+    for stops in route_stops(routes):
+        for role, stop in roles_of(stops):
+            waypoint = SubElement(root, "wpt", _at(stop))
+            _text(waypoint, "name", stop["name"])
             _text(waypoint, "type", say(f"export.route_{role}", language))
     if outing:
         _route(root, outing, {place["id"]: place for place in places})

@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Protocol
 
-from agent.evidence.geo import location_in, metres_apart, parse_lnglat, wgs84_of
+from agent.evidence.geo import location_in, metres_apart, parse_lnglat
 from agent.evidence.types import (
-    Anchor,
     AvoidedRoad,
     Crs,
     Location,
@@ -17,7 +16,7 @@ from agent.evidence.types import (
     RouteStep,
     TravelMode,
 )
-from agent.mcp.map_server import NamedStop
+from agent.mcp.new_records import NamedStop, new_route
 from agent.mcp.prefetch import DEFAULT_RADIUS_M, Prefetch, one_line_of
 from agent.mcp.records import (
     NOT_FOUND,
@@ -31,8 +30,6 @@ from agent.mcp.records import (
 from agent.texts import Language, say
 
 _MOST_ENTERED, _MOST_RADIUS_M, _TWO = 8, 10_000, 2
-LONGEST_LINE = 2000
-"""Points of a way that are kept."""
 Request = tuple[str, dict[str, Any]]
 """A tool and its arguments."""
 
@@ -122,25 +119,16 @@ class KeyedReader:
         """Enter a way over all stops, which is as long as its parts together."""
         ends = [lnglat(at) for _, at in stops]
         seconds = [way.duration_s for way in ways]
-        route = Route(
+        route = new_route(
             id=":".join([self._service.provider, mode, *ends]),
             mode=mode,
-            origin=stops[0][0],
-            destination=" → ".join(name for name, _ in stops[1:]),
+            stops=stops,
+            url=self._service.way_link(mode, stops),
             distance_m=sum(way.distance_m or 0 for way in ways),
             duration_s=None if None in seconds else sum(filter(None, seconds)),
             steps=[step for way in ways for step in way.steps],
-            url=self._service.way_link(mode, stops),
-            source="",
-            fetched_at="",
-            ends=[
-                Anchor(name=name, wgs84=wgs84_of(at), location=at)
-                for name, at in (stops[0], stops[-1])
-            ],
+            line=[point for way in ways for point in way.line],
         )
-        line = [point for way in ways for point in way.line]
-        if 1 < len(line) <= LONGEST_LINE:
-            route["line"] = line
         return self.records.add_route(route)
 
 

@@ -19,7 +19,8 @@ from agent.evidence.geo import parse_lnglat
 from agent.evidence.types import AvoidedRoad, Gap, Leg, Location, MapTask, Point
 from agent.evidence.vocabulary import limiting_cities, subject_in_english
 from agent.evidence.zones import country_at, zone_at
-from agent.mcp.map_server import DailySearches, MapServer, NamedStop, Pauses, Ways, window_pace
+from agent.mcp.map_server import DailySearches, MapServer, Pauses, Ways, window_pace
+from agent.mcp.new_records import NamedStop
 from agent.mcp.prefetch import means_here
 from agent.mcp.records import (
     NOT_FOUND,

@@ -31,6 +31,7 @@ from agent.core.outside import parse_json
 from agent.core.private_files import private_database
 from agent.core.shared_limits import SharedLimits
 from agent.evidence.types import AvoidedRoad, Crs, Leg, Location, MapIntent, MapTask
+from agent.mcp.new_records import NamedStop
 from agent.mcp.prefetch import Prefetch
 from agent.mcp.records import (
     BranchCalls,
@@ -263,10 +264,6 @@ class RecordReader(Protocol):
     def read(self, tool: str, arguments: Mapping[str, Any], reply: dict[str, Any]) -> str:
         """Enter the records of a model's call; return the reply as the model reads it."""
         ...
-
-
-NamedStop = tuple[str, Location]
-"""The name and the position of a stop of an outing."""
 
 
 class Ways(Protocol):

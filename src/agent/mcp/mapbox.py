@@ -9,9 +9,10 @@ from agent.core.redaction import scrub
 from agent.evidence.geo import location_at
 from agent.evidence.types import AvoidedRoad, Crs, Location, Place, RouteStep, TravelMode
 from agent.mcp.keyed import Request, Way
-from agent.mcp.map_server import Catalogue, NamedStop, expected_tool
+from agent.mcp.map_server import Catalogue, expected_tool
+from agent.mcp.new_records import NamedStop, new_place
 from agent.mcp.osm.records import mark_link, way_link
-from agent.mcp.records import Presentation, lnglat, new_place, text_or_none
+from agent.mcp.records import Presentation, lnglat, text_or_none
 from agent.texts import LANGUAGES, Language
 
 PROVIDER = "mapbox"

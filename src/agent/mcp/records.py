@@ -19,6 +19,7 @@ from agent.evidence.hours import yearly_hours
 from agent.evidence.records import (
     cost_words,
     day_text,
+    distance_texts,
     forecast_city,
     hours_text,
     kind_text,
@@ -296,46 +297,6 @@ def is_named(place: Place, name: str) -> bool:
     return bool(name) and any(plain_name(name) == plain_name(own) for own in names)
 
 
-def new_place(
-    *,
-    id: str,
-    name: str,
-    location: Location,
-    url: str,
-    address: str | None = None,
-    category: str | None = None,
-    district: str | None = None,
-    city: str | None = None,
-    rating: float | None = None,
-    cost: float | None = None,
-    open_time: str | None = None,
-    photo: str | None = None,
-) -> Place:
-    """Return a place as a reader of replies makes it; `MapRecords.add_place` completes it."""
-    return Place(
-        id=id,
-        name=name,
-        location=location,
-        wgs84=wgs84_of(location),
-        address=address,
-        category=category,
-        district=district,
-        city=city,
-        distance_m=None,
-        distance_from=None,
-        rating=rating,
-        cost=cost,
-        open_time=open_time,
-        photo=photo,
-        url=url,
-        source="",
-        mentioned=False,
-        keywords=[],
-        detailed=True,
-        fetched_at="",
-    )
-
-
 class MapRecords:
     """Add records to the result of a branch; ids of sources are `prefix-0`, `prefix-1`, …"""
 
@@ -387,7 +348,7 @@ class MapRecords:
         if (zone := zone_of(place)) is not CHINA:
             place["zone"] = str(zone)
         title, facts = name_text(place, language), _facts(place, language)
-        place["source"] = self._source(title, place["url"], facts)
+        place["source"] = self._source(title, place["url"], facts, where=_where(place, language))
         self.result.places.append(place)
         self.options.on_found([{**_spot("place", name, place["wgs84"]), "id": place["id"]}])
         return place
@@ -457,6 +418,8 @@ class MapRecords:
         way = way_text(route["steps"], language)
         facts = (title, length, duration_text(route["duration_s"], language), way)
         quote = " · ".join(fact for fact in facts if fact)
+        if "ends" in route and (zone := zone_of(route["ends"][0])) is not CHINA:
+            route["zone"] = str(zone)
         route["source"] = self._source(title, route["url"], quote)
         route["fetched_at"] = self._time()
         self.result.routes.append(route)
@@ -493,7 +456,7 @@ class MapRecords:
             return None
         return round(metres_apart(centre, location))
 
-    def _source(self, title: str, url: str, facts: str, by: str = "") -> str:
+    def _source(self, title: str, url: str, facts: str, by: str = "", where: str = "") -> str:
         language: Language = "zh" if is_chinese(self.options.language) else "en"
         script = self.options.language
         source = Source(
@@ -504,6 +467,8 @@ class MapRecords:
             provider=by or in_script(self.presentation.names[language], script),
             quotes=[facts],
         )
+        if where:
+            source["where"] = where
         self.result.sources.append(source)
         return source["id"]
 
@@ -517,6 +482,12 @@ class MapRecords:
 
 def _spot(role: SpotRole, name: str, position: Point) -> Spot:
     return Spot(role=role, name=name, lng=position["lng"], lat=position["lat"])
+
+
+def _where(place: Place, language: Language) -> str:
+    """Return where a place is in words: its address, else how far from where."""
+    told = [place["address"], *distance_texts(place, language)]
+    return next((in_script(each, language) for each in told if each), "")
 
 
 def _facts(place: Place, language: Language) -> str:

@@ -8,9 +8,10 @@ from agent.core.errors import ProviderError, ProviderRefused, ProviderUnavailabl
 from agent.core.outside import finite, objects, whole_or_none
 from agent.evidence.geo import location_at, parse_lnglat, wgs84_of
 from agent.evidence.types import AvoidedRoad, Crs, Location, Place, RouteStep, TravelMode
-from agent.mcp.keyed import LONGEST_LINE, Request, Way
-from agent.mcp.map_server import Catalogue, NamedStop, expected_tool
-from agent.mcp.records import NOT_FOUND, Presentation, new_place, text_or_none
+from agent.mcp.keyed import Request, Way
+from agent.mcp.map_server import Catalogue, expected_tool
+from agent.mcp.new_records import LONGEST_LINE, NamedStop, new_place
+from agent.mcp.records import NOT_FOUND, Presentation, text_or_none
 from agent.texts import Language
 
 PROVIDER = "tencent"

@@ -195,7 +195,7 @@ def _prompt(draft: Draft, state: OverallState) -> list[BaseMessage]:
     found, gathered = state.get("web_research_result", []), state.get("sources_gathered", [])
     findings, sources = findings_of(gathered, found, cited=True)
     values = {
-        "today": now_there(draft.turn, draft.places),
+        "today": now_there(draft.turn, draft.places, state),
         "conversation": conversation(state["messages"], previous["sources"]),
         "asked_as": words_of_user(draft.turn),
         "question": draft.turn["question"],

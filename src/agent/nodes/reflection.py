@@ -182,7 +182,7 @@ def _material(state: OverallState, configuration: Configuration) -> dict[str, st
     findings, sources = findings_of(gathered, found, cited=False)
     again = {place["id"]: place["source"] for place in places[:_SHOWN_PLACES]}
     return {
-        "today": now_there(turn, places),
+        "today": now_there(turn, places, state),
         "conversation": conversation(state["messages"], previous["sources"], longest=_SHOWN_ANSWER),
         "asked_as": words_of_user(turn),
         "question": turn["question"],

@@ -158,6 +158,7 @@ interface Route {
   source: string;
   fetched_at: string;
   ends?: Anchor[];
+  via?: Anchor[];
 }
 
 interface WeatherDay {

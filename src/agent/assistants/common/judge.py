@@ -175,7 +175,7 @@ def evidence_of(
         records,
         question=turn["question"],
         today=turn["today"],
-        now=now_there(turn, [*state.get("places", []), *shown]),
+        now=now_there(turn, [*state.get("places", []), *shown], state),
         asks_now="asked_at" in turn.get("constraints", {}),
         known=[*user_words, *known],
         own=own,

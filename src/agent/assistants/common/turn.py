@@ -39,7 +39,7 @@ from agent.core.telemetry import (
     tell,
     tell_end,
 )
-from agent.evidence.types import Place, Point
+from agent.evidence.types import Place, Point, Route, Weather
 from agent.evidence.vocabulary import names_chinese_place
 from agent.evidence.zones import CHINA, offset_words, zone_at, zone_named
 from agent.export.finished import PRINTED_QUOTES
@@ -105,9 +105,12 @@ def in_china(turn: Turn) -> Turn:
     return Turn(**{**turn, "today": there.date().isoformat(), "now": now, "zone": zone})
 
 
-def now_there(turn: Turn, places: Iterable[Place]) -> str:
-    """Return the time as a model is told it: on the clock that the places found share."""
-    zones = {place.get("zone") or str(CHINA) for place in places}
+def now_there(turn: Turn, places: Iterable[Place], state: Gathered) -> str:
+    """Return the time as a model is told it: on the clock that what the map found shares."""
+    records: list[Place | Route | Weather] = [
+        *places, *state.get("routes", []), *state.get("weather", [])
+    ]  # fmt: skip
+    zones = {record.get("zone") or str(CHINA) for record in records}
     if len(zones) != 1 or (name := zones.pop()) == turn.get("zone"):
         return turn.get("now", turn["today"])
     # A turn of an earlier release has no zone.

@@ -270,7 +270,7 @@ class AmapPrefetch(Prefetch):
         mode = self._mode(straight, ROUTE_TOOLS)
         legs = [await self._leg(one, other, mode) for one, other in pairwise(stops)]
         if len(legs) > 1:
-            self._reader.add_total(legs)
+            self._reader.add_total(legs, [(stop.name, stop.location) for stop in stops])
 
     async def _leg(self, start: ResolvedPlace, end: ResolvedPlace, mode: TravelMode) -> Route:
         tool = ROUTE_TOOLS[mode]

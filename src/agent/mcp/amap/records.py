@@ -10,13 +10,13 @@ from agent.core.outside import finite, objects, whole_or_none
 from agent.core.patterns import PIECE, Linear
 from agent.core.strings import without_open_bracket
 from agent.evidence.agreement import CLOSED
-from agent.evidence.geo import distance_m, parse_lnglat, wgs84_of
+from agent.evidence.geo import distance_m, parse_lnglat
 from agent.evidence.records import ride_text
 from agent.evidence.types import (
-    Anchor,
     Crs,
     Location,
     Place,
+    Point,
     Route,
     RouteMode,
     RouteStep,
@@ -25,15 +25,16 @@ from agent.evidence.types import (
     WeatherDay,
 )
 from agent.evidence.way_steps import in_english
+from agent.evidence.zones import is_in_taiwan
 from agent.mcp.amap.install import PROVIDER
 from agent.mcp.amap.tools import ROUTE_TOOLS
+from agent.mcp.new_records import NamedStop, new_place, new_route
 from agent.mcp.records import (
     MapHit,
     MapRecords,
     Presentation,
     compacted,
     lnglat,
-    new_place,
     place_line,
     route_line,
     text_or_none,
@@ -90,12 +91,9 @@ def location_of(text: Any) -> Location | None:
     point = parse_lnglat(text) if isinstance(text, str) else None
     if point is None:
         return None
-    crs: Crs = "WGS-84" if _in_taiwan(*point) else "GCJ-02"
-    return Location(lng=round(point[0], 6), lat=round(point[1], 6), crs=crs)
-
-
-def _in_taiwan(lng: float, lat: float) -> bool:
-    return 120.0 < lng < 122.1 and 21.8 < lat < 25.4
+    at = Point(lng=round(point[0], 6), lat=round(point[1], 6))
+    crs: Crs = "WGS-84" if is_in_taiwan(at) else "GCJ-02"
+    return Location(**at, crs=crs)
 
 
 _MOST = 1e9
@@ -255,7 +253,7 @@ def route_link(origin: str, destination: str, mode: TravelMode, names: tuple[str
     return _link("navigation", values)
 
 
-def stops_link(stops: Sequence[tuple[str, Location]]) -> str:
+def stops_link(stops: Sequence[NamedStop]) -> str:
     """Return the link of a map of several named positions, at most ten, in their order.
 
     Names are cut, so that a QR code of the link can be read off a screen.
@@ -432,34 +430,28 @@ class AmapReader:
             english = in_english(words) if not is_chinese(self._language) else ""
             step["instruction"] = english or words or ride_text(step, self._language)
         located = [location_of(end) for end in ends]
-        route = Route(
+        stops = [(name, at) for name, at in zip(names, located, strict=True) if at]
+        if len(stops) < len(ends):
+            return None
+        route = new_route(
             id=f"{PROVIDER}:{mode}:{ends[0]}:{ends[1]}",
             mode=mode,
-            origin=names[0],
-            destination=names[1],
+            stops=stops,
+            url=_way_link(mode, ends, names),
             distance_m=metres,
             duration_s=None if mode == "straight" else seconds or None,
             steps=steps,
-            url=_way_link(mode, ends, names),
-            source="",
-            fetched_at="",
-            ends=[
-                Anchor(name=name, wgs84=wgs84_of(location), location=location)
-                for name, location in zip(names, located, strict=True)
-                if location
-            ],
         )
         return self.records.add_route(route)
 
-    def add_total(self, legs: Sequence[Route]) -> Route:
+    def add_total(self, legs: Sequence[Route], stops: Sequence[NamedStop]) -> Route:
         """Enter the way over all legs: their lengths and times summed, each leg a step."""
         lengths, times = [leg["distance_m"] for leg in legs], [leg["duration_s"] for leg in legs]
-        stops = [legs[0]["origin"], *(leg["destination"] for leg in legs)]
-        route = Route(
+        route = new_route(
             id=f"{PROVIDER}:over:{'+'.join(leg['id'] for leg in legs)}",
             mode=legs[0]["mode"],
-            origin=stops[0],
-            destination=" → ".join(stops[1:]),
+            stops=stops,
+            url=stops_link(stops),
             distance_m=None if None in lengths else sum(filter(None, lengths)),
             duration_s=None if None in times else sum(filter(None, times)),
             steps=[
@@ -469,10 +461,10 @@ class AmapReader:
                 )
                 for leg in legs
             ],
-            url=legs[0]["url"],
-            source="",
-            fetched_at="",
         )
+        # Its legs have the positions, and pins of their own.
+        del route["ends"]
+        route.pop("via", None)
         return self.records.add_route(route)
 
     def add_weather(self, reply: dict[str, Any]) -> Weather | None:

@@ -10,7 +10,7 @@ from agent.evidence.geo import metres_apart
 from agent.evidence.types import Leg, Location
 from agent.mcp.amap.records import path_of, stops_link
 from agent.mcp.amap.tools import ROUTE_TOOLS
-from agent.mcp.map_server import NamedStop
+from agent.mcp.new_records import NamedStop
 from agent.mcp.records import BranchCalls, lnglat
 
 log = logging.getLogger(__name__)

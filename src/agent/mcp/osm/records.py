@@ -12,7 +12,6 @@ from agent.core.strings import has_han
 from agent.evidence.geo import location_at
 from agent.evidence.hours import days_in_words, hours_words, osm_hours
 from agent.evidence.types import (
-    Anchor,
     Leg,
     Location,
     Place,
@@ -22,7 +21,7 @@ from agent.evidence.types import (
     Weather,
     WeatherDay,
 )
-from agent.mcp.map_server import NamedStop
+from agent.mcp.new_records import NamedStop, new_place, new_route
 from agent.mcp.osm.kinds import kind_words
 from agent.mcp.osm.tools import MODES, PROVIDER
 from agent.mcp.records import (
@@ -31,7 +30,6 @@ from agent.mcp.records import (
     Presentation,
     compacted,
     lnglat,
-    new_place,
     place_line,
     route_line,
     text_or_none,
@@ -202,29 +200,21 @@ class OsmReader:
         metres, seconds = (whole_or_none(known.get(name)) for name in ("distance_m", "duration_s"))
         pairs = [(*end.split(","), None)[:2] for end in ends]
         located = [location_at(lng, lat, "WGS-84") for lng, lat in pairs]
-        stops = [at for at in located if at is not None]
+        stops = [(name, at) for name, at in zip(names, located, strict=True) if at is not None]
         if metres is None or len(stops) < len(ends) or mode not in MODES:
             return None
         way_mode: TravelMode = mode
-        route = Route(
+        line = known.get("line")
+        route = new_route(
             id=":".join([PROVIDER, mode, *ends]),
             mode=way_mode,
-            origin=names[0],
-            destination=" → ".join(names[1:]),
+            stops=stops,
+            url=way_link(mode, [at for _, at in stops]),
             distance_m=metres,
             duration_s=seconds or None,
             steps=self._steps(known),
-            url=way_link(mode, stops),
-            source="",
-            fetched_at="",
-            ends=[
-                Anchor(name=name, wgs84={"lng": at["lng"], "lat": at["lat"]}, location=at)
-                for name, at in ((names[0], stops[0]), (names[-1], stops[-1]))
-            ],
+            line=line if isinstance(line, list) else (),
         )
-        line = known.get("line")
-        if isinstance(line, list) and len(line) > 1:
-            route["line"] = line
         return self.records.add_route(route)
 
     def _steps(self, way: Mapping[str, Any]) -> list[RouteStep]:

@@ -336,9 +336,17 @@ def _best(
     for word, kind in kinds.items():
         ranks = [(rank, place) for place in ranked
                  if (rank := kind.rank(place["all_tags"])) is not None]  # fmt: skip
-        for _, place in sorted(ranks, key=lambda each: each[0])[:limit]:
+        best = [place for _, place in sorted(ranks, key=lambda each: each[0])]
+        for place in _nearest_first(best)[:limit]:
             chosen.setdefault(place["id"], {**place, "kinds": []})["kinds"].append(word)
     return [{k: v for k, v in place.items() if k != "all_tags"} for place in chosen.values()]
+
+
+def _nearest_first(places: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return places with the nearest one that has a name in front: it is what many ask for."""
+    named = [place for place in places if "name" in place and "distance_m" in place]
+    nearest = sorted(named, key=lambda place: (place["distance_m"], place["id"]))[:1]
+    return [*nearest, *(place for place in places if place not in nearest)]
 
 
 def _rank(place: Mapping[str, Any]) -> tuple[bool, float, str]:

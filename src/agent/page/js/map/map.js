@@ -146,7 +146,7 @@ export class MapView {
     this.#selected = null;
     this.#answer.clearLayers();
     this.#markers.clear();
-    const first = places[0]?.place ?? anchor ?? ways[0]?.ends[0];
+    const first = places[0]?.place ?? anchor ?? ways[0]?.stops[0];
     this.#middle = first?.wgs84.lng ?? 0;
     const centre = anchor && this.#at(anchor);
     if (anchor && centre) anchorMarker(anchor, centre).addTo(this.#answer);
@@ -156,12 +156,12 @@ export class MapView {
       this.#markers.set(place.id, marker.addTo(this.#answer));
       return { marker, at, name: readableName(place, language), strong: place.mentioned || !number };
     });
-    pins.push(...ways.flatMap((way) => this.#endsOf(way)));
+    pins.push(...ways.flatMap((way) => this.#stopsOf(way)));
     for (const { line } of ways) if (line) drawnLine(line.map((at) => this.#of(at)), this.#answer);
-    const straight = ways.filter(({ line }) => !line).map(({ ends }) => ends);
+    const straight = ways.filter(({ line }) => !line).map(({ stops }) => stops);
     const lines = [path, ...straight].filter(({ length }) => length > 1)
       .map((stops) => straightLine(stops.map((stop) => this.#at(stop)), this.#answer));
-    this.#aim(places.map(({ place }) => place), [...ways.flatMap(({ ends }) => ends), anchor]);
+    this.#aim(places.map(({ place }) => place), [...ways.flatMap(({ stops }) => stops), anchor]);
     this.#ground.show(centre);
     const located = [...places.map(({ place }) => place), ...(anchor ? [anchor] : [])];
     const districts = districtsOf(located, language).map(({ name, ...at }) => ({ name, at: this.#at(at) }));
@@ -171,9 +171,9 @@ export class MapView {
   }
 
   /** @param {Way} way */
-  #endsOf({ ends, letters }) {
-    return ends.map((end, index) => {
-      const [{ name }, at] = [end, this.#at(end)];
+  #stopsOf({ stops, letters }) {
+    return stops.map((stop, index) => {
+      const [{ name }, at] = [stop, this.#at(stop)];
       const marker = endMarker({ name, letter: letters[index], at }).addTo(this.#answer);
       return { marker, at, name, strong: true };
     });

@@ -5,8 +5,8 @@ import { isPoint } from "./coordinates.js";
 /**
  * @typedef {object} Way
  * @property {string} id
- * @property {[Anchor, Anchor]} ends
- * @property {[string, string]} letters
+ * @property {Anchor[]} stops where it starts, goes over and ends
+ * @property {string[]} letters of the stops
  * @property {[number, number][]|null} line the way as the map draws it; null where it gives none
  */
 /**
@@ -29,11 +29,11 @@ export function sceneOf(turn) {
     .map((place, index) => ({ place, number: place.number ?? index + 1 }))
     .filter(({ place }) => isPoint(place.wgs84));
   const routes = answer.routes ?? [];
-  const ends = routes.map((route) => route.ends ?? []);
+  const stops = routes.map(({ ends: [start, end] = [], via = [] }) => [start, ...via, end]);
   const lines = routes.map(({ line = [] }) => (line.length > 1 ? line : null));
   const path = (answer.outing?.stops ?? []).flatMap((stop) =>
     places.filter(({ place }) => place.id === stop.place).map(({ place }) => place));
-  return { places, anchor: places.length ? anchorOf(answer) : null, ways: waysOf(ends, lines), path };
+  return { places, anchor: places.length ? anchorOf(answer) : null, ways: waysOf(stops, lines), path };
 }
 
 /** Tells whether a turn has anything to draw. @param {Turn} turn */
@@ -86,23 +86,24 @@ function foundPlace({ id = "", name, wgs84 }, text) {
 }
 
 /**
- * Returns a line for each two ends, however one goes between them.
- * @param {(Anchor|undefined)[][]} pairs
- * @param {(Way["line"])[]} lines of each pair
+ * Returns a line for the same stops, however one goes between them.
+ * @param {(Anchor|undefined)[][]} routes the stops of each
+ * @param {(Way["line"])[]} lines of each
  */
-function waysOf(pairs, lines = []) {
+function waysOf(routes, lines = []) {
   /** @type {Map<string, Way>} */
   const ways = new Map();
   /** @type {string[]} */
   const known = [];
-  for (const [index, [from, to]] of pairs.entries()) {
-    if (!from || !to || !isPoint(from.wgs84) || !isPoint(to.wgs84)) continue;
-    const keys = [from, to].map(({ wgs84 }) => `${wgs84.lng},${wgs84.lat}`);
+  for (const [index, route] of routes.entries()) {
+    const stops = route.filter((stop) => stop !== undefined && isPoint(stop.wgs84));
+    if (stops.length < 2 || stops.length < route.length) continue;
+    const keys = stops.map(({ wgs84 }) => `${wgs84.lng},${wgs84.lat}`);
     for (const key of keys) if (!known.includes(key)) known.push(key);
-    const [a, b] = keys.map((key) => String.fromCharCode(65 + known.indexOf(key) % 26));
+    const letters = keys.map((key) => String.fromCharCode(65 + known.indexOf(key) % 26));
     const id = keys.join(" ");
     const line = ways.get(id)?.line ?? lines[index] ?? null;
-    ways.set(id, { id, ends: [from, to], letters: [a, b], line });
+    ways.set(id, { id, stops, letters, line });
   }
   return [...ways.values()];
 }

@@ -1,0 +1,87 @@
+"""Make records as a reader of replies makes them; `MapRecords` completes and enters them."""
+
+from collections.abc import Sequence
+
+from agent.evidence.geo import wgs84_of
+from agent.evidence.types import Anchor, Location, Place, Route, RouteMode, RouteStep
+
+NamedStop = tuple[str, Location]
+"""The name and the position of a stop of a way or an outing."""
+LONGEST_LINE = 2000
+"""Points of a way that are kept."""
+
+
+def new_place(
+    *,
+    id: str,
+    name: str,
+    location: Location,
+    url: str,
+    address: str | None = None,
+    category: str | None = None,
+    district: str | None = None,
+    city: str | None = None,
+    rating: float | None = None,
+    cost: float | None = None,
+    open_time: str | None = None,
+    photo: str | None = None,
+) -> Place:
+    """Return a place; what the map does not tell is None."""
+    return Place(
+        id=id,
+        name=name,
+        location=location,
+        wgs84=wgs84_of(location),
+        address=address,
+        category=category,
+        district=district,
+        city=city,
+        distance_m=None,
+        distance_from=None,
+        rating=rating,
+        cost=cost,
+        open_time=open_time,
+        photo=photo,
+        url=url,
+        source="",
+        mentioned=False,
+        keywords=[],
+        detailed=True,
+        fetched_at="",
+    )
+
+
+def new_route(
+    *,
+    id: str,
+    mode: RouteMode,
+    stops: Sequence[NamedStop],
+    url: str,
+    distance_m: int | None,
+    duration_s: int | None,
+    steps: Sequence[RouteStep] = (),
+    line: Sequence[Sequence[float]] = (),
+) -> Route:
+    """Return a way from the first stop over the others to the last.
+
+    A line of no length, or of more points than are kept, is left out.
+    """
+    named = [Anchor(name=name, wgs84=wgs84_of(at), location=at) for name, at in stops]
+    route = Route(
+        id=id,
+        mode=mode,
+        origin=named[0]["name"],
+        destination=" → ".join(each["name"] for each in named[1:]),
+        distance_m=distance_m,
+        duration_s=duration_s,
+        steps=list(steps),
+        url=url,
+        source="",
+        fetched_at="",
+        ends=[named[0], named[-1]],
+    )
+    if between := named[1:-1]:
+        route["via"] = between
+    if 1 < len(line) <= LONGEST_LINE:
+        route["line"] = [list(point) for point in line]
+    return route

@@ -1,0 +1,74 @@
+"""Several places of one name or kind on the second map: which is meant, and which is nearest."""
+
+from agent.evidence.records import place_lines
+from agent.evidence.references import references
+from agent.evidence.types import Place
+from tests.integration.test_second_map_server import STATION, World, osm_world, world_fixture
+from tests.support.osm_service import own_elements
+
+__all__ = ["world_fixture"]
+
+BARE_CAFE = {
+    "type": "node", "id": 90, "lat": 52.5214, "lon": 13.406,
+    "tags": {"amenity": "cafe", "name": "Bare"},
+}  # fmt: skip
+FURTHER_BRANCH = {
+    "type": "node", "id": 91, "lat": 52.5225, "lon": 13.409,
+    "tags": {"amenity": "cafe", "name": "Café Morgenrot", "name:en": "Dawn Café",
+             "addr:street": "Ostweg", "addr:housenumber": "8", "addr:city": "Seestadt"},
+}  # fmt: skip
+
+
+async def test_of_several_places_the_nearest_comes_first_and_its_line_says_that_it_is() -> None:
+    elements = [*own_elements(), BARE_CAFE, FURTHER_BRANCH]
+    async with osm_world(elements) as changed:
+        result = await changed.result({"intent": "nearby", "place": STATION, "keywords": ["cafe"]})
+    first, *others = place_lines(result.places, "en").splitlines()
+    assert first.split(" | ")[2] == "44 m from Seestadt Hauptbahnhof (nearest of these)"
+    assert not [line for line in others if "nearest" in line]
+
+
+async def test_branches_of_a_name_are_told_apart_in_the_list_of_sources_by_their_street() -> None:
+    async with osm_world([*own_elements(), FURTHER_BRANCH]) as world:
+        result = await world.result({"intent": "nearby", "place": STATION, "keywords": ["cafe"]})
+    named = [each for each in result.sources if each["title"].startswith("Café Morgenrot")]
+    listed = references(named, "en")
+    assert "(Hauptweg 7, Seestadt)" in listed
+    assert "(Ostweg 8, Seestadt)" in listed
+    assert "OpenStreetMap/node" not in listed
+
+
+async def test_of_two_places_of_a_name_the_other_s_city_is_told(world: World) -> None:
+    task = {"intent": "nearby", "place": "Café Morgenrot", "keywords": ["museum"]}
+    result = await world.result(task)
+    assert [gap["code"] for gap in result.gaps if "Nordhaven" in gap["message"]] == [
+        "map_ambiguous"
+    ]
+    result = await world.result({**task, "country": "fi"})
+    assert [place["name_en"] for place in result.places] == ["Sea Museum"]
+
+
+async def test_a_way_to_a_place_that_was_shown_goes_to_that_one_not_to_a_namesake(
+    world: World,
+) -> None:
+    shown = (await world.result({"intent": "poi", "place": "Uferpark"})).places[0]
+    names = (("osm:node/901", 13.41, "Ostweg 8"), ("osm:node/902", 13.45, "Westweg 2"))
+    beside = Place(**{**shown, "id": "osm:node/903", "name": "Kiosk (Uferpark)"})  # type: ignore[typeddict-item]
+    known = [
+        Place(**{**shown, "id": key, "name": "Kaffee Eins", "address": f"{street}, Seestadt",
+                 "location": {"lng": lng, "lat": 52.521, "crs": "WGS-84"}})  # type: ignore[typeddict-item]
+        for key, lng, street in names
+    ]  # fmt: skip
+
+    async def way(name: str) -> tuple[str, float]:
+        task = {"intent": "route", "mode": "walking", "origin": STATION, "destination": name}
+        [route] = (await world.result(task, known=known)).routes
+        return route["ends"][1]["name"], route["ends"][1]["wgs84"]["lng"]
+
+    assert await way("kaffee eins") == ("Kaffee Eins (Ostweg 8, Seestadt)", 13.41)
+    assert await way("Kaffee Eins, Westweg 2") == ("Kaffee Eins (Westweg 2, Seestadt)", 13.45)
+    known[0] = beside
+    assert await way("Kaffee Eins") == ("Kaffee Eins", 13.45)
+    assert (await way("Uferpark"))[0] == "Uferpark"
+    known[1]["name"] = "咖啡一号 (Kaffee Eins)"
+    assert await way("Kaffee Eins") == ("咖啡一号 (Kaffee Eins)", 13.45)
