@@ -290,6 +290,27 @@ def test_english_answers_have_english_kinds_and_the_name_as_listed_with_an_engli
     assert "name_en" not in place(alias="新华书店")
 
 
+@pytest.mark.parametrize(
+    ("language", "kind", "hours", "sky"),
+    [
+        ("de", "Café (barrierefrei, Pizza)", "täglich 09:00–20:00", "Nebel, Wind NO, Stärke 4"),
+        ("fr", "café (accès en fauteuil, pizza)", "tous les jours 09:00–20:00",
+         "brouillard, vent NE, force 4"),
+        ("ja", "カフェ (車椅子可, ピザ)", "毎日 09:00–20:00", "霧、北東の風、風力4"),
+        ("en", "cafe (wheelchair access, pizza)", "daily 09:00–20:00", "fog, wind NE, force 4"),
+    ],
+)  # fmt: skip
+def test_kinds_hours_and_weather_are_in_the_reader_s_language(
+    language: Language, kind: str, hours: str, sky: str
+) -> None:
+    cafe = Place(**{**export_samples.place(1), "category": "cafe (wheelchair access, pizza)",
+                    "open_time": "周一至周日 09:00-20:00"})  # type: ignore[typeddict-item]  # fmt: skip
+    day = WeatherDay(date="", day="雾", night="雾", high_c=None, low_c=None, wind="东北风 4 级")
+    weather = Weather(id="w", city="Oslo", days=[day], source="a0-0", fetched_at="")
+    assert (kind_text(cafe, language), hours_text(cafe, language)) == (kind, hours)
+    assert weather_texts(weather, language)[0].endswith(sky)
+
+
 def test_readers_of_traditional_characters_have_records_in_them() -> None:
     place = export_samples.place(
         1, "花港观鱼", category="国家级景点", open_time="周一至周日 全天开放", city="杭州市",

@@ -1,11 +1,11 @@
-"""Format records of the map: in Chinese as listed, in English translated by tables.
+"""Format records of the map: in Chinese as listed, in other languages translated by tables.
 
 Names stay as listed, with an English one in brackets where the map has it.
 """
 
 import json
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from importlib.resources import files
 from typing import Any
@@ -31,6 +31,11 @@ _WORDS: dict[str, Any] = json.loads(
     files(__package__).joinpath("record_words.json").read_text(encoding="utf-8")
 )
 _KINDS: dict[str, str] = _WORDS["kinds"]
+_IN_LANGUAGES: dict[str, dict[str, str]] = json.loads(
+    files(__package__).joinpath("reader_words.json").read_text(encoding="utf-8")
+)
+"""English words of records in other languages, as far as they are known."""
+_ABOUT = re.compile(r"(.{1,80}?)(?: \((.{1,200})\))?")
 _DISTRICTS = {"新区": "New Area", "区": "District", "县": "County", "市": "City"}
 _HOURS = [(re.compile(pattern), words) for pattern, words in _WORDS["hours"]]
 _NUMBER = "[一二三四五六日天]"
@@ -39,6 +44,8 @@ _WEEKDAYS = re.compile(
 )
 _LISTED = re.compile(rf"({_NUMBER})(?=({_NUMBER})?)")
 _TO_WEEKDAY = re.compile(r"(?<=[a-z])\s*(?:至|到|[-~])\s*(?=(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun))")
+_ENGLISH_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_ENGLISH_DAY = re.compile(rf"\b(?:daily|{'|'.join(_ENGLISH_DAYS)})\b")
 _WORD_END = re.compile(r"(?<=[a-z])(?=\d)")
 _WIND = re.compile(r"(\S+)风(?: (\S+) 级)?")
 _MAIN_STEPS = 3
@@ -136,9 +143,20 @@ def district_in_english(name: str) -> str:
 
 
 def kind_text(place: Place, language: Language) -> str:
-    """Return what the place is; in English where the table of Amap's categories has it."""
+    """Return what the place is, in its reader's words as far as the tables have them."""
     kind = place["category"] or ""
-    return _KINDS.get(kind, kind) if not is_chinese(language) else in_script(kind, language)
+    if is_chinese(language):
+        return in_script(kind, language)
+    parts = _ABOUT.fullmatch(_KINDS.get(kind, kind))
+    if parts is None:
+        return kind
+    about = ", ".join(_of_reader(part, language) for part in (parts[2] or "").split(", "))
+    return _of_reader(parts[1], language) + (f" ({about})" if about else "")
+
+
+def _of_reader(word: str, language: Language) -> str:
+    """Return an English word of a record in a reader's language; itself where it has none."""
+    return _IN_LANGUAGES.get(word, {}).get(language, word)
 
 
 def hours_text(place: Place, language: Language) -> str:
@@ -150,7 +168,18 @@ def hours_text(place: Place, language: Language) -> str:
         hours = pattern.sub(words, hours)
     hours = _WEEKDAYS.sub(lambda days: _LISTED.sub(_weekday, days[1]), hours)
     # 每天9:30 has no space to keep.
-    return " ".join(_WORD_END.sub(" ", _TO_WEEKDAY.sub("–", hours)).split())
+    english = " ".join(_WORD_END.sub(" ", _TO_WEEKDAY.sub("–", hours)).split())
+    return english if language == "en" else _ENGLISH_DAY.sub(_in_language(language), english)
+
+
+def _in_language(language: Language) -> Callable[[re.Match[str]], str]:
+    """Return what puts an English day into a language."""
+    return lambda day: say(
+        f"records.weekdays.{_ENGLISH_DAYS.index(day[0]) + 1}"
+        if day[0] in _ENGLISH_DAYS
+        else "records.hours.daily",
+        language,
+    )
 
 
 def _weekday(day: re.Match[str]) -> str:
@@ -357,16 +386,18 @@ def with_days_asked(weather: Weather, asked: Sequence[str]) -> Weather:
 
 def _skies(day: WeatherDay, language: Language) -> str:
     words = _WORDS["sky"] if not is_chinese(language) else {}
-    skies = dict.fromkeys((day["day"], day["night"]))
-    return in_script("/".join(str(words.get(sky, sky)) for sky in skies if sky), language)
+    skies = [sky for sky in dict.fromkeys((day["day"], day["night"])) if sky]
+    told = [_of_reader(str(words.get(sky, sky)), language) for sky in skies]
+    return in_script("/".join(told), language)
 
 
 def _wind(wind: str, language: Language) -> str:
     parts = _WIND.fullmatch(wind)
     if is_chinese(language) or parts is None:
         return in_script(wind, language)
-    direction = _WORDS["wind"].get(parts[1], parts[1])
-    return f"wind {direction}" + (f", force {parts[2]}" if parts[2] else "")
+    direction = _of_reader(_WORDS["wind"].get(parts[1], parts[1]), language)
+    key = "records.wind_force" if parts[2] else "records.wind"
+    return say(key, language, direction=direction, force=parts[2] or "")
 
 
 def with_weekday(day: str, language: Language) -> str:

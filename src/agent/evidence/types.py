@@ -140,7 +140,8 @@ class Place(TypedDict):
     category_en: NotRequired[str]
     open_time_en: NotRequired[str]
     district_en: NotRequired[str]
-    """The category, the hours and the district in English, where the turn is in English."""
+    """The category and the hours in the reader's language where it is not Chinese, the district in
+    English."""
     location: Location
     wgs84: Point
     address: str | None

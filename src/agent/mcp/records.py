@@ -342,8 +342,8 @@ class MapRecords:
         language = self.options.language
         if not is_chinese(language):
             place["category_en"], place["open_time_en"] = (
-                kind_text(place, "en"),
-                hours_text(place, "en"),
+                kind_text(place, language),
+                hours_text(place, language),
             )
         if (zone := zone_of(place)) is not CHINA:
             place["zone"] = str(zone)
