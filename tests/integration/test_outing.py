@@ -172,6 +172,22 @@ async def test_a_stop_that_comes_in_is_looked_up_and_the_others_stay(lab: Lab) -
     assert len({*stops(state)} & new) == 1
 
 
+async def test_a_first_day_has_the_shown_places_it_names_and_what_was_looked_up(lab: Lab) -> None:
+    """Asked for two of the cafés shown and a museum between, it planned three museums."""
+    lab = at_noon(lab, "2026-11-25")
+    cafes = plan(nearby("王府井", "咖啡馆"))
+    scripted(lab, generate_query=[cafes])
+    first = await lab.ask("王府井附近的咖啡馆")
+    names = [place["name"] for place in told(first)["places"]][:2]
+    adds = [{"stop": name, "change": "add"} for name in names]
+    wish = {"stops": 3, "changes": adds, "begins": "13:00", "back_by": "19:00"}
+    scripted(lab, generate_query=[plan(nearby("王府井", "博物馆"), outing=wish)])
+    state = await lab.ask("下午去其中两家，中间逛一个博物馆")
+    found = {place["name"] for place in state["places"]} - {*names}
+    assert {*names} <= {*stops(state)}
+    assert len({*stops(state)} & found) == 1
+
+
 async def test_a_client_that_sends_the_messages_itself_can_change_the_plan(lab: Lab) -> None:
     first = await lab.ask(ZH, context={"outing": "on"})
     messages = [*first["messages"], {"role": "user", "content": "不去第一个"}]

@@ -98,6 +98,21 @@ def test_a_day_of_what_was_shown_is_made_of_what_the_answer_named() -> None:
     assert read("make a day of these", shown, outing={}).replans == ["amap:A", "amap:B"]
 
 
+def test_a_first_day_is_made_of_shown_places_it_names_and_of_what_its_queries_find() -> None:
+    adds = [{"stop": "公园", "change": "add"}]
+    found = read("去公园，再去王府井咖啡馆", SHOWN, outing={"stops": 2, "changes": adds}, query=[QUERY])
+    assert (found.replans, len(found.queries)) == (["amap:B"], 1)
+    assert read("去公园和湖", day_of_three(), outing={"changes": [
+        {"stop": name, "change": "add"} for name in ("公园", "湖")
+    ]}).replans == ["amap:B", "amap:D"]  # fmt: skip
+    unknown = [{"stop": "动物园", "change": "add"}]
+    assert read("动物园和咖啡馆", SHOWN, outing={"changes": unknown}, query=[QUERY]).replans == []
+
+
+def day_of_three() -> Previous:
+    return Previous(sources=[], places=[*PLACES, record("湖", id="amap:D")])
+
+
 def test_a_change_of_the_planned_day_searches_nothing() -> None:
     stops = [{"place": place["id"], "name": place["name"], "begins": "10:00"} for place in PLACES]
     outing: Any = {"wish": {"day": "2026-11-28"}, "stops": stops, "left_out": []}

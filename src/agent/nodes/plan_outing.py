@@ -113,7 +113,7 @@ def _wanted(state: OverallState, places: Sequence[Place]) -> frozenset[str]:
     """Return the ids of the places that the person wants: they come first, and are missed.
 
     They are those that the question names; of a day that is changed its stops, and what comes in;
-    of a list all, but where the day is to have only some of them.
+    of a list all, but where the day has room for only some of them.
     """
     turn, previous = state["turn"], state.get("previous") or NO_PREVIOUS
     ids = set(mentioned(places, f"{turn['question']}\n{words_of_user(turn)}"))
@@ -121,7 +121,7 @@ def _wanted(state: OverallState, places: Sequence[Place]) -> frozenset[str]:
     stops = set(places_of(outing))
     if stops.intersection(again):
         ids |= stops | {place["id"] for place in places if place["id"] not in again}
-    elif "stops" not in turn["outing"]:
+    elif len(again) <= turn["outing"].get("stops", len(again)):
         ids |= {*again}
     return frozenset(ids)
 

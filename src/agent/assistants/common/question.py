@@ -100,7 +100,7 @@ def asked(
     # An earlier turn may have answered it.
     reply = _courtesy(written, turn)
     may_skip = bool(previous["sources"] or reply) or _needs_none(written, turn, previous)
-    if replans and not added:
+    if replans and not added and _planned(previous):
         queries = []
     elif not (replans or queries) and (written.query or not may_skip or outing is not None):
         queries = [own_words(turn, configuration)]
@@ -207,8 +207,11 @@ def _outing(
         return None, []
     stated = wanted or {}
     changes, planned = stated.get("changes", []), _planned(previous)
+    # A first day may be made of places shown before and of what its queries find.
+    mixed = [] if planned or not any_query else _added(changes, previous)
     again = not any_query or (planned and changes)
-    replans = _shown(previous, changes, stops=stated.get("stops") or 0) if again else []
+    shown = _shown(previous, changes, stops=stated.get("stops") or 0) if again else []
+    replans = mixed or shown
     base = previous.get("outing") if not set(planned).isdisjoint(replans) else None
     return valid_wish(stated, valid_day(written.day), base, previous["places"]), replans
 
@@ -216,6 +219,13 @@ def _outing(
 def _is_another_day(written: SearchQueryList, previous: Previous) -> bool:
     """Return whether all that was read is a day, after a planned one: "what about Sunday"."""
     return bool(written.needs_search and valid_day(written.day) and _stops(previous))
+
+
+def _added(changes: Sequence[Mapping[str, Any]], previous: Previous) -> list[str]:
+    """Return the ids of the places shown before that a day is to have, by their names."""
+    adds = [change for change in changes if change["change"] == "add"]
+    meant = meant_by(adds, previous.get("outing"), previous["places"])
+    return [*dict.fromkeys(id for ids in meant for id in ids)]
 
 
 def _shown(
@@ -233,6 +243,8 @@ def _shown(
     is_own = {*_stops(previous)} <= {*ids} and len(_stops(previous)) >= stops
     if planned and changes:
         ids = _changed_day(previous, changes) or planned
+    elif len(added := _added(changes, previous)) >= _LEAST_PLACES:
+        ids = added
     elif planned and (is_own or sum(map(is_stop, listed)) < _LEAST_PLACES):
         ids = planned
     return ids if len(ids) >= _LEAST_PLACES else []
