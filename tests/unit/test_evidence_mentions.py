@@ -75,3 +75,11 @@ def test_places_stand_in_the_order_of_a_text_s_lists_and_others_behind() -> None
     listed = [each["name"] for each in in_list_order(places, text)]
     assert listed == ["乙书店", "甲书店", "丙书店", "丁书店"]
     assert in_list_order(places, "丙书店比乙书店好。") == places
+
+
+def test_what_rows_are_about_stands_before_what_their_cells_name_besides() -> None:
+    """The station of the first row was "the second one" of a table of cafés."""
+    places = [place(name) for name in ("团结湖地铁站", "甲咖啡馆", "乙咖啡馆")]
+    text = "| 店 | 地铁 |\n| --- | --- |\n| 乙咖啡馆 | 团结湖地铁站 622 m |\n| 甲咖啡馆 | 无 |\n"
+    listed = [each["name"] for each in in_list_order(places, text)]
+    assert listed == ["乙咖啡馆", "甲咖啡馆", "团结湖地铁站"]

@@ -100,7 +100,9 @@ def test_a_day_of_what_was_shown_is_made_of_what_the_answer_named() -> None:
 
 def test_a_first_day_is_made_of_shown_places_it_names_and_of_what_its_queries_find() -> None:
     adds = [{"stop": "公园", "change": "add"}]
-    found = read("去公园，再去王府井咖啡馆", SHOWN, outing={"stops": 2, "changes": adds}, query=[QUERY])
+    found = read(
+        "去公园，再去王府井咖啡馆", SHOWN, outing={"stops": 2, "changes": adds}, query=[QUERY]
+    )
     assert (found.replans, len(found.queries)) == (["amap:B"], 1)
     assert read("去公园和湖", day_of_three(), outing={"changes": [
         {"stop": name, "change": "add"} for name in ("公园", "湖")

@@ -70,11 +70,24 @@ def mentioned(places: Sequence[Place], text: str) -> dict[str, int]:
 def in_list_order(places: Sequence[Place], text: str) -> list[Place]:
     """Return the places in the order in which lists and tables of a text name them, others behind.
 
-    "The second one" is the second of the list, wherever its source stands among the sources.
+    "The second one" is the second of the list, wherever its source stands among the sources: what
+    an item is about, before the station that it names besides.
     """
-    items = (line for line in strip_references(text).splitlines() if _ITEM.match(line))
+    items = [line for line in strip_references(text).splitlines() if _ITEM.match(line)]
+    about = [_about(places, line) for line in items]
+    heads = {id: at for at, id in reversed([*enumerate(about)])}
     listed = mentioned(places, "\n".join(items))
-    return sorted(places, key=lambda place: listed.get(place["id"], len(text)))
+
+    def order(place: Place) -> tuple[int, int]:
+        return heads.get(place["id"], len(items)), listed.get(place["id"], len(text))
+
+    return sorted(places, key=order)
+
+
+def _about(places: Sequence[Place], item: str) -> str:
+    """Return the id of the place that an item names first; empty where it names none."""
+    named = mentioned(places, item)
+    return min(named, key=lambda id: named[id], default="")
 
 
 def list_numbers(places: Sequence[Place], text: str) -> dict[str, tuple[int, str]]:
@@ -87,9 +100,9 @@ def list_numbers(places: Sequence[Place], text: str) -> dict[str, tuple[int, str
         if item := _NUMBERED_ITEM.match(line):
             if not heads or int(item[1]) <= last:
                 heads.append(above)
-            last, named = int(item[1]), mentioned(places, line)
-            if named:
-                found.setdefault(min(named, key=lambda id: named[id]), (last, heads[-1]))
+            last = int(item[1])
+            if id := _about(places, line):
+                found.setdefault(id, (last, heads[-1]))
         elif line.strip() and not line[0].isspace() and not _ITEM.match(line):
             above = line.strip("#*:： ")[:_LONGEST_HEADING]
     return {id: (no, head if len(heads) > 1 else "") for id, (no, head) in found.items()}
