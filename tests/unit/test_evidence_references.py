@@ -167,6 +167,12 @@ def test_a_page_that_two_searches_found_has_one_name_a_number_where_nobody_cites
     assert lines.splitlines() == [f"{first} a.org · Y", f"{second} a.org · X"]
 
 
+def test_what_two_searches_say_of_a_page_in_the_same_words_stands_there_once() -> None:
+    sources = [source("w0-0", "https://a.org/x", "X"), source("w1-3", "https://a.org/x", "X")]
+    marked, _ = findings_of(sources, ["Old.[^w0-0]\nBig.[^w0-0]", "Big.[^w1-3]"], cited=True)
+    assert marked == "Old.[^w0-0]\nBig.[^w0-0]"
+
+
 def test_a_writer_sees_what_a_page_calls_itself_without_its_addresses() -> None:
     title = f"Visit https://a.org/x\n{'long ' * 60}"
     named = Source(**{**source("w0-1", "https://www.sqlite.org/x"), "title": title})

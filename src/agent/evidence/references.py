@@ -70,6 +70,7 @@ def findings_of(sources: Iterable[Source], texts: Iterable[str], *, cited: bool)
     """Return marked texts in which a page has one name, and a line for each: name, site, title.
 
     However many searches found it, that is its first id; where nobody is to cite it, a number.
+    What two searches say of it in the same words stands there once.
     """
     pages = {source["id"]: source for source in sources if source["kind"] == "page"}
     names: dict[str, str] = {}
@@ -85,7 +86,12 @@ def findings_of(sources: Iterable[Source], texts: Iterable[str], *, cited: bool)
             lines.append(f"{names[key]} {' · '.join(filter(None, told))}")
         return f"[^{names[key]}]" if cited else f"[{names[key]}]"
 
-    return MARKER.sub(named, "\n\n".join(texts)), "\n".join(lines)
+    told, kept = set[str](), list[str]()
+    for line in MARKER.sub(named, "\n\n".join(texts)).splitlines():
+        if line not in told or "[" not in line:
+            kept.append(line)
+        told.add(line)
+    return "\n".join(kept).strip(), "\n".join(lines)
 
 
 def _told_title(source: Source) -> str:
@@ -214,12 +220,12 @@ def without_source_list(text: str) -> str:
     return (own_list.feed(text) + own_list.flush()).rstrip()
 
 
-def without_bare_list(text: str, used: Sequence[Source]) -> str:
-    """Return an answer without its last lines where they only name cited sources, two or more.
+def without_bare_list(text: str, known: Sequence[Source]) -> str:
+    """Return an answer without its last lines where they only name known sources, two or more.
 
     In whatever language the line above tells what they are; the list by code says it again.
     """
-    names = _names_of(used)
+    names = _names_of(known)
     lines = text.rstrip().splitlines(keepends=True)
     end, told = len(lines), 0
     while end and (not lines[end - 1].strip() or _names_in(lines[end - 1], names)):
@@ -241,10 +247,10 @@ _LOOSELY = re.compile(r"\s*[，,]\s*|\s+(?:[-–—&]|and|und|et|y|e|и)\s+")
 _NUMBER_ALONE = re.compile(r"\[?\^?(?:\d{1,3}|[a-z]\d{1,3}-\d{1,3})\]?[.)、:：]?")
 
 
-def _names_of(used: Iterable[Source]) -> frozenset[str]:
-    """Return how a list may name the pages that are cited; a place's name is no source's."""
+def _names_of(known: Iterable[Source]) -> frozenset[str]:
+    """Return how a list may name these pages; a place's name is no source's."""
     names = {*_MAPS}
-    for page in used:
+    for page in known:
         if page["kind"] == "page":
             names |= {page["title"], page["url"], site_of(page), _site(page["url"])}
     return frozenset(fold(name).strip(_DECORATION).removeprefix("www.") for name in names) - {""}

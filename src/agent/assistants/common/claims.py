@@ -336,7 +336,7 @@ class ClaimCheck:
 
     def _decided(self, evidence: Evidence) -> tuple[str, list[str], list[Statement]] | None:
         """Return the text without invented places, their names, and what it states."""
-        bare = without_bare_list(self.body, self._cited)
+        bare = without_bare_list(self.body, [*self._cited, *self.sources.values()])
         text, names = without_invented_places(bare, evidence, self.notation)
         if not evidence.records:
             # Thanks and sums rest on nothing that a judge could read: they state nothing.
