@@ -564,6 +564,7 @@ class PlannedDay(BaseModel):
         None, description="Morning 12:00, half a day 14:00, afternoon 18:00, evening 22:00"
     )
     stops: int | None = None
+    order: list[str] = Field(default_factory=list, description="café, museum, café: where said")
     meals: list[str] = Field(default_factory=list, description="lunch, dinner")
     changes: list[PlannedChange] = Field(default_factory=list)
 

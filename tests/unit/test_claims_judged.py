@@ -163,6 +163,8 @@ async def test_a_text_is_mended_once_however_often_it_is_read_as_its_check_has_l
     assert check.mended() is check.mended()
     await check.finish(f"故宫门票60元[1]({URL})。好。")
     assert check.mended()[-1].text.endswith("好。")
+
+
 async def test_a_list_of_known_pages_at_the_end_goes_even_where_none_of_them_is_cited() -> None:
     check = ClaimCheck(asyncio.ensure_future(known()), [], SOURCES, "zh", None)
     body = "故宫周一闭馆。\n\n资料：\n- 甲，维基百科\n- a.example"

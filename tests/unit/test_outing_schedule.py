@@ -40,6 +40,15 @@ def test_a_place_that_closes_early_comes_first():
     assert visits_of(best_plan(day([open_all_day(), early]))) == [1, 0]
 
 
+def test_each_visit_stands_where_the_given_order_has_its_kind():
+    cafe = Visit(45, (Window(0, 24 * 60),), is_break=True)
+    sights, cafes = [open_all_day(worth=9)] * 2, [cafe] * 3
+    ordered = replace(day([*sights, *cafes]), most=3, positions=(2, 2, 5, 5, 5))
+    first, middle, last = visits_of(best_plan(ordered))
+    assert middle in (0, 1)
+    assert {first, last} <= {2, 3, 4}
+
+
 def test_the_shortest_way_decides_between_equal_days():
     ways = [[0, 50, 5], [50, 0, 5], [5, 5, 0]]
     steps = best_plan(day([open_all_day()] * 3, ways, ends=16 * 60))

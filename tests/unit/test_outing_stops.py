@@ -56,6 +56,24 @@ def reasons(outing) -> dict[str, str]:
     return {left["name"]: left["reason"] for left in outing["left_out"]}
 
 
+@pytest.mark.parametrize("order", [["咖啡馆", "博物馆", "café"], ["甲咖啡", "博物馆", "乙咖啡"]])
+def test_a_day_in_a_given_order_has_its_kinds_and_names_in_turn(order: list[str]):
+    """Two cafés with a museum between were planned as three museums."""
+    cafes = [
+        place(n, name, "咖啡厅", keywords=["咖啡馆"]) for n, name in ((6, "甲咖啡"), (7, "乙咖啡"))
+    ]
+    outing = planned(MUSEUM, PARK, *cafes, order=order, begins="13:00", back_by="19:00")
+    first, middle, last = names(outing)
+    assert middle == MUSEUM["name"]
+    assert {first, last} == {"甲咖啡", "乙咖啡"}
+    assert order[0] == "咖啡馆" or first == "甲咖啡"
+
+
+def test_what_no_place_can_be_leaves_no_hole_in_an_order():
+    outing = planned(MUSEUM, PARK, order=["公园", "水族馆", "动物园", "博物馆"])
+    assert names(outing) == [PARK["name"], MUSEUM["name"]]
+
+
 def test_in_half_a_day_one_long_stop_that_fits_comes_before_short_ones_of_which_nobody_knows():
     """Two children had three small parks in their morning, and not the museum made for them."""
     verdicts = {

@@ -134,6 +134,16 @@ def test_a_number_of_stops_is_kept_until_a_change_says_which_there_are(
     assert "stops" not in valid_wish(add, "", outing, [])
 
 
+def test_an_order_of_stops_is_kept_until_a_change_says_which_there_are() -> None:
+    wish = valid_wish({"order": ["café", " ", "museum"]}, "", None, [])
+    assert wish["order"] == ["café", "museum"]
+    outing = Outing(**{**an_outing(), "wish": wish})
+    assert "order" in valid_wish({"begins": "14:00"}, "", outing, [])
+    add = {"changes": [{"stop": "景山公园", "change": "add"}]}
+    assert "order" not in valid_wish(add, "", outing, [])
+    assert "order" not in valid_wish({"order": ["café"]}, "", None, [])
+
+
 @pytest.mark.parametrize("stop", ["0", "9", "99999999999999999999", "长城", "²"])
 def test_a_stop_that_is_not_there_is_told_and_changes_nothing(stop: str) -> None:
     assert changed(stop, "later") == {**an_outing()["wish"], "unknown": [stop]}

@@ -508,6 +508,12 @@ def is_of_none(place: Place, kinds: Collection[PlaceKind | None]) -> bool:
     return all(other) or (is_parking and "parking" not in kinds)
 
 
+def is_of_kind_named(place: Place, word: str) -> bool:
+    """Return whether a place is of the kind that a word names: "café", 博物馆."""
+    verdict = _is_of_kind(place, _kind_searched(word), "en")
+    return verdict is not None and verdict["verdict"] == "satisfied"
+
+
 def kinds_searched(place: Place) -> set[PlaceKind | None]:
     """Return the kinds that the searches which found a place were for; None of any other kind."""
     return {_kind_searched(keyword) for keyword in place["keywords"]}

@@ -265,6 +265,8 @@ class OutingWish(TypedDict, total=False):
     """The meals that are to be had at places of the plan; both where none is named."""
     stops: int
     """How many at most; with `meals`, beside those."""
+    order: list[str]
+    """What each stop is to be, in turn: kinds of places or names. There are no others."""
     max_walk_m: int
     """From one stop to the next; what is further is ridden."""
 

@@ -17,6 +17,8 @@ from agent.core.strings import has_any
 from agent.evidence.geo import distance_text, metres_apart
 from agent.evidence.hours import Opening, yearly_hours
 from agent.evidence.mentions import places_of
+from agent.evidence.outing.order import positions
+from agent.evidence.outing.stays import is_meal, is_spot, stay
 from agent.evidence.records import hours_text, map_name
 from agent.evidence.types import (
     LeftOut,
@@ -84,6 +86,8 @@ class Day:
     """The minute at which everything is over, the way back included."""
     most: int = MOST_VISITS
     """Of the visits that count."""
+    positions: Sequence[int] = ()
+    """At which positions of the day each visit may be, a bit each; empty where that is open."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +153,7 @@ def _rank(day: Day, state: _State, label: _Label) -> tuple[int, int, int, int]:
     worth = sum(visit.worth for at, visit in enumerate(day.visits) if visited >> at & 1)
     back = day.back[last]
     misplaced = (visited >> len(day.visits)) + day.visits[last].is_break
-    return -worth, misplaced, label.leaves + back, label.travel + back
+    return -worth, misplaced * (not day.positions), label.leaves + back, label.travel + back
 
 
 def _with_meals(
@@ -177,6 +181,8 @@ def _visits_from(day: Day, state: _State, label: _Label) -> Iterator[tuple[_Stat
     for at, visit in enumerate(day.visits):
         # Who has rested needs no second café that nobody named.
         is_more = rested and visit.is_break and visit.worth <= _WORTH_FIT
+        if day.positions:
+            is_more = visit.counts and not day.positions[at] >> made & 1
         if visited >> at & 1 or is_more or (visit.counts and made >= day.most):
             continue
         arrives = label.leaves + ways[at]
@@ -241,34 +247,8 @@ _NO_STOP = (
     "宾馆", "旅馆", "民宿", "医院", "诊所", "药", "银行", "加油", "充电", "出租", "售票", "咨询",
     "派出所", "公司", "住宅", "写字楼", "地名", "出入口",
 )  # fmt: skip
-_NO_MEAL = (
-    "咖啡", "茶", "甜品", "冷饮", "糕饼", "面包", "蛋糕", "酒吧", "酒馆", "小吃街", "步行街",
-    "市场",
-)  # fmt: skip
-_MEAL = (
-    "餐", "菜", "火锅", "酒楼", "饭", "食府", "面馆", "烤鸭", "小吃", "料理", "老字号", "牛扒",
-    "烧烤", "海鲜",
-)  # fmt: skip
-_MINUTES = {
-    300: ("主题公园", "迪士尼", "环球影城"),
-    150: ("动物园", "海洋", "水族", "植物园"),
-    120: ("博物", "美术馆", "科技馆", "展览", "纪念馆", "天文馆", "故宫", "剧院", "剧场", "影",
-          "音乐厅", "游乐"),
-    90: ("风景", "景点", "名胜", "寺", "庙", "观", "塔", "宫", "园林", "古镇", "遗产"),
-    45: ("专营", "礼品", "专卖", "旗舰店", "书店", "便利", "超市", "咖啡", "甜品", "糕饼", "冷饮",
-         "茶餐厅"),
-}  # fmt: skip
-_MINUTES_ELSE = 60
 _BREAK = ("咖啡", "茶馆", "茶室", "茶座", "茶艺", "茶楼", "甜品", "冷饮")
-_SIGHT = ("风景", "景点", "名胜", "广场", "观景", "桥")
-_SMALL = (
-    "桥", "堤", "广场", "门", "牌坊", "牌楼", "观景台", "观景点", "亭", "雕塑",
-    "bridge", "causeway", "viewpoint", "square", "gate",
-)  # fmt: skip
-"""How names of sights end that are seen within half an hour."""
-_WITH_ROOMS = tuple("寺庙观塔宫园镇府陵城山馆院监坛窟址岛")
-"""How those end that take their time, whatever is beside them."""
-_SMALL_MINUTES, _BESIDE_MINUTES, _BESIDE_M = 30, 40, 600
+_BESIDE_MINUTES, _BESIDE_M = 40, 600
 _SHARES = (1, 0.75, 0.5)
 """Of the usual stay, tried in this order until there is time for all that is wanted.
 
@@ -435,8 +415,8 @@ class _Planner:
 
     def _is_beside(self, place: Place) -> bool:
         """Return whether this is one of several spots that lie together: three are no whole day."""
-        others = [o["wgs84"] for o in self._all if _is_spot(o) and o["id"] != place["id"]]
-        return _is_spot(place) and any(metres_apart(place["wgs84"], o) <= _BESIDE_M for o in others)
+        others = [o["wgs84"] for o in self._all if is_spot(o) and o["id"] != place["id"]]
+        return is_spot(place) and any(metres_apart(place["wgs84"], o) <= _BESIDE_M for o in others)
 
     def _when(self, place: Place) -> dict[str, str]:
         day = say(f"records.weekdays.{self._weekday}", self._language)
@@ -453,7 +433,7 @@ class _Planner:
         if has_any(place["category"] or "", _EVENING):
             first = max(first, _EVENING_BEGINS)
         last = min(last, self._ends - minutes)
-        if _is_spot(place) and (light := sunset(place, self._date) - minutes) >= first:
+        if is_spot(place) and (light := sunset(place, self._date) - minutes) >= first:
             last = min(last, light)
         if is_meal(place):
             meals = [
@@ -468,6 +448,7 @@ class _Planner:
     def _day(self) -> Day:
         ids = [place["id"] for place in self._places]
         ends = self._near is not None
+        masks, count = positions(self._places, self._wish.get("order", ()))
         return Day(
             visits=self._visits,
             ways=[[0 if a == b else _minutes(self._leg(a, b)) for b in ids] for a in ids],
@@ -475,7 +456,8 @@ class _Planner:
             back=[_minutes(self._leg(a, HERE)) if ends else 0 for a in ids],
             begins=self._begins,
             ends=self._ends,
-            most=self._wish.get("stops", MOST_VISITS),
+            most=count or self._wish.get("stops", MOST_VISITS),
+            positions=masks if count else (),
         )
 
     def _leg(self, start: str, end: str) -> Leg:
@@ -526,36 +508,6 @@ class _Planner:
             self._leave_out(place, "meals")
         else:
             self._leave_out(place, "time")
-
-
-def is_meal(place: Place) -> bool:
-    """Return whether one has lunch or dinner there."""
-    kind = place["category"] or ""
-    return has_any(kind, _MEAL) and not has_any(kind, _NO_MEAL)
-
-
-def stay(place: Place) -> int:
-    """Return for how many minutes one usually stays at such a place: a rough estimate."""
-    if is_meal(place):
-        return _MINUTES_ELSE
-    about = f"{place['category'] or ''} {place['name']}"
-    if _is_sight(place) and _own_name(place).endswith(_SMALL):
-        return _SMALL_MINUTES
-    return next((m for m, words in _MINUTES.items() if has_any(about, words)), _MINUTES_ELSE)
-
-
-def _is_sight(place: Place) -> bool:
-    return has_any(place["category"] or "", _SIGHT)
-
-
-def _own_name(place: Place) -> str:
-    """Return a name without what a map adds to it in brackets."""
-    return place["name"].partition("(")[0].partition("（")[0].strip().casefold()
-
-
-def _is_spot(place: Place) -> bool:
-    """Return whether a sight is one to look at, without rooms to go through."""
-    return _is_sight(place) and not _own_name(place).endswith(_WITH_ROOMS)
 
 
 def _opened(hours: Sequence[Opening] | None, weekday: int) -> list[tuple[int, int]]:

@@ -41,8 +41,12 @@ def valid_wish(
     if changes:
         # They say themselves which stops there are.
         wish.pop("stops", None)
+        wish.pop("order", None)
     if 0 < (stops := candidate.get("stops") or 0) <= MOST_VISITS:
         wish["stops"] = stops
+    words = [clean_text(str(each), _LONGEST_NAME) for each in listed(candidate.get("order"))]
+    if len(order := [*filter(None, words)][:MOST_VISITS]) > 1:
+        wish["order"] = order
     if day:
         wish["day"] = day
     if begins := valid_clock(candidate.get("begins")):
