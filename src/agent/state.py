@@ -560,11 +560,9 @@ class PlannedDay(BaseModel):
     """A day over several places that is to be planned, or the planned one changed."""
 
     begins: str | None = None
-    back_by: str | None = Field(
-        None, description="Morning 12:00, half a day 14:00, afternoon 18:00, evening 22:00"
-    )
+    back_by: str | None = Field(None, description="half a day 14:00, afternoon 18:00, night 22:00")
     stops: int | None = None
-    order: list[str] = Field(default_factory=list, description="café, museum, café: where said")
+    order: list[str] = Field(default_factory=list)
     meals: list[str] = Field(default_factory=list, description="lunch, dinner")
     changes: list[PlannedChange] = Field(default_factory=list)
 

@@ -165,14 +165,6 @@ async def test_a_text_is_mended_once_however_often_it_is_read_as_its_check_has_l
     assert check.mended()[-1].text.endswith("好。")
 
 
-async def test_a_list_of_known_pages_at_the_end_goes_even_where_none_of_them_is_cited() -> None:
-    check = ClaimCheck(asyncio.ensure_future(known()), [], SOURCES, "zh", None)
-    body = "故宫周一闭馆。\n\n资料：\n- 甲，维基百科\n- a.example"
-    await check.finish(body)
-    assert check.finished(body, {}).text.startswith("故宫周一闭馆。")
-    assert "维基百科" not in check.finished(body, {}).text
-
-
 async def test_a_wording_that_the_judge_does_not_bear_out_leaves_the_sign() -> None:
     wrong: dict[str, object] = {
         "v": "p", "p": ["1.1"], "bad": ["有免费轮椅"], "fix": "故宫周一闭馆 [1]。",

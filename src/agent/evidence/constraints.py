@@ -11,6 +11,7 @@ from typing import Any, Literal, cast, get_args
 from agent.core.strings import without_accents
 from agent.evidence.geo import distance_text
 from agent.evidence.hours import DAY_MINUTES, EVERY_DAY, Hours, Opening, hours_of
+from agent.evidence.mentions import mentioned
 from agent.evidence.places import is_area
 from agent.evidence.queries import clean_text
 from agent.evidence.records import cost_words, hours_text, kind_text, place_lines
@@ -508,15 +509,41 @@ def is_of_none(place: Place, kinds: Collection[PlaceKind | None]) -> bool:
     return all(other) or (is_parking and "parking" not in kinds)
 
 
-def is_of_kind_named(place: Place, word: str) -> bool:
-    """Return whether a place is of the kind that a word names: "café", 博物馆."""
-    verdict = _is_of_kind(place, _kind_searched(word), "en")
-    return verdict is not None and verdict["verdict"] == "satisfied"
-
-
 def kinds_searched(place: Place) -> set[PlaceKind | None]:
     """Return the kinds that the searches which found a place were for; None of any other kind."""
     return {_kind_searched(keyword) for keyword in place["keywords"]}
+
+
+def positions(places: Sequence[Place], order: Sequence[str]) -> tuple[list[int], int]:
+    """Return for each place its possible positions in an order, a bit each, and how many there are.
+
+    The order has kinds and names: "a café, a museum, another café".
+
+    What no place can be, or none that has no position already, has none: the others move up.
+    """
+    meant = list[frozenset[str]]()
+    for word in order:
+        ids = _meant_in_order(places, word)
+        if meant.count(ids) < len(ids):
+            meant.append(ids)
+    masks = [sum((place["id"] in ids) << at for at, ids in enumerate(meant)) for place in places]
+    return masks, len(meant)
+
+
+def _meant_in_order(places: Sequence[Place], word: str) -> frozenset[str]:
+    """Return the ids of the places of a name, else of those of a search for it, else of a kind."""
+    said = word.strip().casefold()
+    searched = {p["id"] for p in places if said in map(str.casefold, p["keywords"])}
+    return frozenset(
+        mentioned(places, word)
+        or searched
+        or {each["id"] for each in places if _is_of_kind_named(each, word)}
+    )
+
+
+def _is_of_kind_named(place: Place, word: str) -> bool:
+    verdict = _is_of_kind(place, _kind_searched(word), "en")
+    return verdict is not None and verdict["verdict"] == "satisfied"
 
 
 def in_words(keyword: str, language: Language) -> str:

@@ -14,12 +14,11 @@ from typing import Literal
 
 from agent.core.processor import breathe
 from agent.core.strings import has_any
+from agent.evidence.constraints import positions
 from agent.evidence.geo import distance_text, metres_apart
 from agent.evidence.hours import Opening, yearly_hours
 from agent.evidence.mentions import places_of
-from agent.evidence.outing.order import positions
-from agent.evidence.outing.stays import is_meal, is_spot, stay
-from agent.evidence.records import hours_text, map_name
+from agent.evidence.records import hours_text, map_name, without_branch
 from agent.evidence.types import (
     LeftOut,
     LeftOutReason,
@@ -247,6 +246,33 @@ _NO_STOP = (
     "宾馆", "旅馆", "民宿", "医院", "诊所", "药", "银行", "加油", "充电", "出租", "售票", "咨询",
     "派出所", "公司", "住宅", "写字楼", "地名", "出入口",
 )  # fmt: skip
+_NO_MEAL = (
+    "咖啡", "茶", "甜品", "冷饮", "糕饼", "面包", "蛋糕", "酒吧", "酒馆", "小吃街", "步行街",
+    "市场",
+)  # fmt: skip
+_MEAL = (
+    "餐", "菜", "火锅", "酒楼", "饭", "食府", "面馆", "烤鸭", "小吃", "料理", "老字号", "牛扒",
+    "烧烤", "海鲜",
+)  # fmt: skip
+_MINUTES = {
+    300: ("主题公园", "迪士尼", "环球影城"),
+    150: ("动物园", "海洋", "水族", "植物园"),
+    120: ("博物", "美术馆", "科技馆", "展览", "纪念馆", "天文馆", "故宫", "剧院", "剧场", "影",
+          "音乐厅", "游乐"),
+    90: ("风景", "景点", "名胜", "寺", "庙", "观", "塔", "宫", "园林", "古镇", "遗产"),
+    45: ("专营", "礼品", "专卖", "旗舰店", "书店", "便利", "超市", "咖啡", "甜品", "糕饼", "冷饮",
+         "茶餐厅"),
+}  # fmt: skip
+_MINUTES_ELSE = 60
+_SIGHT = ("风景", "景点", "名胜", "广场", "观景", "桥")
+_SMALL = (
+    "桥", "堤", "广场", "门", "牌坊", "牌楼", "观景台", "观景点", "亭", "雕塑",
+    "bridge", "causeway", "viewpoint", "square", "gate",
+)  # fmt: skip
+"""How names of sights end that are seen within half an hour."""
+_WITH_ROOMS = tuple("寺庙观塔宫园镇府陵城山馆院监坛窟址岛")
+"""How those end that take their time, whatever is beside them."""
+_SMALL_MINUTES = 30
 _BREAK = ("咖啡", "茶馆", "茶室", "茶座", "茶艺", "茶楼", "甜品", "冷饮")
 _BESIDE_MINUTES, _BESIDE_M = 40, 600
 _SHARES = (1, 0.75, 0.5)
@@ -508,6 +534,31 @@ class _Planner:
             self._leave_out(place, "meals")
         else:
             self._leave_out(place, "time")
+
+
+def is_meal(place: Place) -> bool:
+    """Return whether one has lunch or dinner there."""
+    kind = place["category"] or ""
+    return has_any(kind, _MEAL) and not has_any(kind, _NO_MEAL)
+
+
+def stay(place: Place) -> int:
+    """Return for how many minutes one usually stays at such a place: a rough estimate."""
+    if is_meal(place):
+        return _MINUTES_ELSE
+    about = f"{place['category'] or ''} {place['name']}"
+    if _is_sight(place) and without_branch(place["name"]).casefold().endswith(_SMALL):
+        return _SMALL_MINUTES
+    return next((m for m, words in _MINUTES.items() if has_any(about, words)), _MINUTES_ELSE)
+
+
+def _is_sight(place: Place) -> bool:
+    return has_any(place["category"] or "", _SIGHT)
+
+
+def is_spot(place: Place) -> bool:
+    """Return whether a sight is one to look at, without rooms to go through."""
+    return _is_sight(place) and not without_branch(place["name"]).casefold().endswith(_WITH_ROOMS)
 
 
 def _opened(hours: Sequence[Opening] | None, weekday: int) -> list[tuple[int, int]]:
