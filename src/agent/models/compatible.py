@@ -158,18 +158,25 @@ async def watch_ending(response: httpx.Response) -> None:
     """Note the end of a stream; to be called when its headers have come."""
     if (ending := ENDING.get()) is not None:
         stream = cast(httpx.AsyncByteStream, response.stream)
-        response.stream = _Watched(stream, ending)
+        tail = b""
+
+        def look(chunk: bytes) -> None:
+            nonlocal tail
+            tail = tail[-16:] + chunk
+            ending.has_come = ending.has_come or bool(_DONE.search(tail))
+
+        response.stream = _LookedAt(stream, look)
 
 
-class _Watched(httpx.AsyncByteStream):
-    def __init__(self, stream: httpx.AsyncByteStream, ending: Ending) -> None:
-        self._stream, self._ending = stream, ending
+class _LookedAt(httpx.AsyncByteStream):
+    """Give a reply's bytes on as they come, each piece once it was looked at."""
+
+    def __init__(self, stream: httpx.AsyncByteStream, look: Callable[[bytes], None]) -> None:
+        self._stream, self._look = stream, look
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        tail = b""
         async for chunk in self._stream:
-            tail = tail[-16:] + chunk
-            self._ending.has_come = self._ending.has_come or bool(_DONE.search(tail))
+            self._look(chunk)
             yield chunk
 
     async def aclose(self) -> None:
@@ -185,25 +192,16 @@ def bounded(most: int) -> Callable[[httpx.Response], Awaitable[None]]:
 
     async def bound(response: httpx.Response) -> None:
         in_lines = response.headers.get("content-type", "").startswith("text/event-stream")
-        stream = cast(httpx.AsyncByteStream, response.stream)
-        response.stream = _Bounded(stream, most, in_lines=in_lines)
-
-    return bound
-
-
-class _Bounded(httpx.AsyncByteStream):
-    def __init__(self, stream: httpx.AsyncByteStream, most: int, *, in_lines: bool) -> None:
-        self._stream, self._most, self._in_lines = stream, most, in_lines
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
-        async for chunk in self._stream:
-            first, *lines = chunk.split(b"\n") if self._in_lines else [chunk]
+
+        def look(chunk: bytes) -> None:
+            nonlocal size
+            first, *lines = chunk.split(b"\n") if in_lines else [chunk]
             size += len(first)
-            if size > self._most:
+            if size > most:
                 raise malformed_reply(PROVIDER_OPENAI, "the endpoint", TOO_LONG)
             size = len(lines[-1]) if lines else size
-            yield chunk
 
-    async def aclose(self) -> None:
-        await self._stream.aclose()
+        response.stream = _LookedAt(cast(httpx.AsyncByteStream, response.stream), look)
+
+    return bound

@@ -57,6 +57,7 @@ from agent.runs.threads import Threads, open_threads
 from agent.server.assistant_call import Call, pause_refusal, read_arguments
 from agent.server.auth.api_keys import OPEN_OWNER, access, client_for, identify
 from agent.server.auth.owner_limits import TooMany, owner_limits
+from agent.server.http import replay
 from agent.server.mcp_search import FETCH, SEARCH, answer_search, search_tools
 from agent.server.mcp_tools import AssistantTool, ToolList, assistant_tool, error_result, result_of
 from agent.services import close_process_services, process_services
@@ -308,7 +309,8 @@ class McpEndpoint(ToolServer):
             self._calls.stop(session, params.get("requestId") if isinstance(params, dict) else None)
         with self._calls.open(session, message.get("id")) as stop:
             # As it was read: the SDK's own reader gives up at a number of 5,000 digits.
-            again = _replay(json.dumps(message).encode() if message else body, receive, stop)
+            body = json.dumps(message).encode() if message else body
+            again = replay(body, _stopping(stop, receive))
             await self._manager.handle_request({**scope, _STOP: stop}, again, send)
 
     async def tools(self) -> list[Tool]:
@@ -420,19 +422,16 @@ def _parse(body: bytes) -> dict[str, Any] | None:
     return message if isinstance(message, dict) else {}
 
 
-def _replay(body: bytes, receive: Receive, stop: anyio.CancelScope) -> Receive:
-    """Replay the request; who hangs up can never get the answer, so that stops the call."""
-    unread = [body]
+def _stopping(stop: anyio.CancelScope, receive: Receive) -> Receive:
+    """Stop the call of who hangs up, and can never get the answer."""
 
-    async def again() -> Message:
-        if unread:
-            return {"type": "http.request", "body": unread.pop(), "more_body": False}
+    async def received() -> Message:
         message = await receive()
         if message["type"] == "http.disconnect":
             stop.cancel()
         return message
 
-    return again
+    return received
 
 
 async def serve_stdio(graphs: Mapping[str, Any]) -> None:

@@ -4,7 +4,7 @@ Each checks its key or who asks as the real one does; `data/README.md` says what
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from aiohttp import web
 
 from agent.sample.corpus import search_records
-from agent.sample.records import frozen, read_sheets
+from agent.sample.records import JsonRow, frozen, read_sheets
 from agent.sample.services.loopback import RefusedRequest, Service, check_bearer
 
 
@@ -61,20 +61,17 @@ class SamplePaper:
 
 @cache
 def sample_articles() -> tuple[SampleArticle, ...]:
-    return tuple(
-        SampleArticle(**frozen(row))
-        for sheet in read_sheets("scholar_")
-        for row in sheet.get("articles", ())
-    )
+    return tuple(SampleArticle(**row) for row in _rows("articles"))
 
 
 @cache
 def sample_papers() -> tuple[SamplePaper, ...]:
-    return tuple(
-        SamplePaper(**frozen(row))
-        for sheet in read_sheets("scholar_")
-        for row in sheet.get("papers", ())
-    )
+    return tuple(SamplePaper(**row) for row in _rows("papers"))
+
+
+def _rows(kind: str) -> Iterator[JsonRow]:
+    for sheet in read_sheets("scholar_"):
+        yield from map(frozen, sheet.get(kind, ()))
 
 
 KEY = "offline-scholar-key"

@@ -97,7 +97,7 @@ class Access:
 
     def owner_of(self, key: str) -> str | None:
         """Return the owner's name; the digest is looked up, so time tells nothing of the key."""
-        return self.keys.get(_digest(key))
+        return self.keys.get(key_digest(key))
 
 
 @lru_cache(maxsize=1)
@@ -159,7 +159,8 @@ def _bearer(authorization: str) -> str:
     return key.strip() if scheme.lower() == "bearer" else ""
 
 
-def _digest(key: str) -> bytes:
+def key_digest(key: str) -> bytes:
+    """Return what stands for a key where it is looked up or remembered."""
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
 
 
@@ -170,9 +171,9 @@ def _keys(text: str) -> dict[bytes, str]:
         hide(key or entry)
         if problem := _wrong(name, key):
             raise ConfigurationError("TANLU_API_KEYS", f"entry {number}: {problem}")
-        if name in owners.values() or _digest(key) in owners:
+        if name in owners.values() or key_digest(key) in owners:
             raise ConfigurationError("TANLU_API_KEYS", f"entry {number}: name or key is used twice")
-        owners[_digest(key)] = name
+        owners[key_digest(key)] = name
     return owners
 
 

@@ -9,7 +9,6 @@ taken away guesses nothing, and must not keep its whole address waiting.
 """
 
 import asyncio
-import hashlib
 import ipaddress
 import logging
 import re
@@ -31,6 +30,7 @@ from agent.server.auth.api_keys import (
     TOO_MANY,
     Access,
     access,
+    key_digest,
     needs_no_key,
     sent_key,
 )
@@ -66,7 +66,8 @@ class RateLimit:
         now = self._clock()
         earlier = self._failed.get(peer) or {}
         digests = {digest: at for digest, at in earlier.items() if at + _WINDOW > now}
-        digests.setdefault(_mark(key), now)
+        # Not the key itself, which may be a right one with a slip.
+        digests.setdefault(key_digest(key), now)
         self._failed.put(peer, digests)
 
 
@@ -82,11 +83,6 @@ def peer_of(connection: HTTPConnection) -> str:
     if address.ipv4_mapped:
         return str(address.ipv4_mapped)
     return str(ipaddress.IPv6Network((address, _ONE_HOME), strict=False))
-
-
-def _mark(key: str) -> bytes:
-    """Return a digest of a wrong key, which may be a right one with a slip, so not itself."""
-    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
 
 
 _EXPOSED = "content-location, x-pagination-total, x-pagination-next, mcp-session-id"
