@@ -18,6 +18,8 @@ from agent.configuration import Configuration
 from agent.graph import build_graph
 from agent.services import build_services
 from agent.settings import read_settings
+from agent.texts import say
+from tests.support.lab import laboratory
 
 QUESTIONS = {
     "agent": ("杭州西湖的门票", build_graph, Configuration),
@@ -33,6 +35,13 @@ def reworded(template: str) -> str:
     return "\n".join(
         ["Ipsum 乙丙丁.", *(found[0] for found in _TAGGED.finditer(template)), "戊己?"]
     )
+
+
+@pytest.mark.node
+async def test_a_way_that_no_model_asked_for_says_that_wishes_of_it_were_not_read() -> None:
+    async with laboratory() as lab:
+        state = await lab.ask("开车从三里屯到王府井，不走高速怎么走？")
+    assert str(state["messages"][-1].text).count(say("map.unread", "zh")) == 1
 
 
 @pytest.mark.parametrize("assistant", QUESTIONS)

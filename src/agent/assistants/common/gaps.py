@@ -175,6 +175,7 @@ def reader_note(
         general = {say(f"missing.{part}", language) for part in _GENERAL}
         notes = dict.fromkeys(note for note in notes if note not in general)
     missing = [note for note in notes if note in always or not _repeats(text, note)]
+    missing.sort(key=lambda note: note not in always)
     if unfinished:
         missing.insert(0, say("missing.unfinished", language))
     if not missing:

@@ -5,7 +5,7 @@ source bears a statement out, needs a model.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent.core.patterns import Linear
 from agent.core.strings import one_line
@@ -164,7 +164,13 @@ def quoted_answer(turn: ModelTurn) -> ModelReply:
     """Return the map's records as they are, and the sentences nearest to the question."""
     tags = ("routes", "weather", "places")
     rows = [row for tag in tags for row in records(block(turn.user, tag))[:RECORDS]]
-    return _quoted(turn, block(turn.user, "question"), _all_sentences(turn.user), rows)
+    reply = _quoted(turn, block(turn.user, "question"), _all_sentences(turn.user), rows)
+    unread = say("map.unread", language_of(turn))
+    if not block(turn.user, "routes") or unread in block(turn.user, "gaps"):
+        return reply
+    # The way was asked for by rules, which read its ends and nothing else.
+    remark = say("answer.first", language_of(turn), text=unread)
+    return replace(reply, text=f"{reply.text}\n\n{remark[:1].upper()}{remark[1:]}")
 
 
 def deep_plan(turn: ModelTurn) -> ModelReply:
