@@ -2,7 +2,8 @@
 
 from agent.evidence.records import place_lines
 from agent.evidence.references import references
-from agent.evidence.types import Place
+from agent.evidence.types import Constraints, Place
+from agent.texts import say
 from tests.integration.test_second_map_server import STATION, World, osm_world, world_fixture
 from tests.support.osm_service import own_elements
 
@@ -72,3 +73,15 @@ async def test_a_way_to_a_place_that_was_shown_goes_to_that_one_not_to_a_namesak
     assert (await way("Uferpark"))[0] == "Uferpark"
     known[1]["name"] = "咖啡一号 (Kaffee Eins)"
     assert await way("Kaffee Eins") == ("咖啡一号 (Kaffee Eins)", 13.45)
+
+
+async def test_a_wish_that_is_a_demand_is_told_beside_each_place_and_not_as_unknown_to_the_map(
+    world: World,
+) -> None:
+    demands = Constraints(suits=["wheelchair"])
+    task = {"intent": "nearby", "place": STATION, "keywords": ["cafe"]}
+    wishes = ["wheelchair accessible", "live music"]
+    result = await world.result({**task, "wishes": wishes}, constraints=demands)
+    assert [gap["message"] for gap in result.gaps if gap["code"] == "map_unmet"] == [
+        say("map.untold", "en", wishes="live music", map="OpenStreetMap")
+    ]

@@ -6,7 +6,7 @@ from typing import Any
 
 from agent.core.errors import AgentError, BudgetExceeded, ProviderError, ProviderRefused
 from agent.core.faults import contained
-from agent.evidence.constraints import in_words
+from agent.evidence.constraints import in_words, name_suits
 from agent.evidence.figures import figures
 from agent.evidence.geo import distance_text
 from agent.evidence.maps import WAYS
@@ -150,8 +150,9 @@ class Prefetch:
         """Note what else is wished that the map's service takes no account of, or cannot tell."""
         language = self._options.language
         roads = [road for road in self._task.get("avoid", []) if road not in self.avoids]
-        wishes = [*(say(f"map.avoid.{road}", language) for road in roads),
-                  *self._task.get("wishes", [])]  # fmt: skip
+        # What is demanded of a place is told beside it: whether it meets that.
+        named = [wish for wish in self._task.get("wishes", []) if not self._is_demand(wish)]
+        wishes = [*(say(f"map.avoid.{road}", language) for road in roads), *named]
         is_way = self._task["intent"] in WAYS
         # When to leave for eight is worked out from any way; at what traffic, is not.
         timed = [wish for wish in wishes if is_way and any(f.clocks for f in figures(wish))]
@@ -166,6 +167,11 @@ class Prefetch:
             if told:
                 message = say(key, language, wishes=joint.join(told), map=name)
                 self._remark("map_unmet", message)
+
+    def _is_demand(self, wish: str) -> bool:
+        """Return whether a wish is a demand of a place, which each record is checked for."""
+        demands = self._options.constraints
+        return name_suits(wish, demands) or wish in demands.get("other", [])
 
     def _tell_widened(self, metres: int) -> None:
         """Note that few places lay within so many metres, so that farther ones are shown, too.

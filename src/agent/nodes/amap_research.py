@@ -24,6 +24,7 @@ from agent.evidence.citations import MARKER
 from agent.evidence.constraints import fitting, judged
 from agent.evidence.geo import distance_text
 from agent.evidence.intent import asks_walks
+from agent.evidence.maps import WAYS
 from agent.evidence.places import is_area
 from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.evidence.references import labelled
@@ -245,8 +246,10 @@ class _Branch:
                 thinking=DEFAULT_THINKING["research"],
             )
             answers = await asyncio.gather(*map(tools.call, reply.message.tool_calls))
-            if all(MARKER.match(str(answer.text)) for answer in answers):
-                # Each call brought a record, new or known: that was what it was for.
+            is_lacking = self.task["intent"] in WAYS and not map_result.routes
+            if all(MARKER.match(str(answer.text)) for answer in answers) and not is_lacking:
+                # Each call brought a record, new or known: that was what it was for. The ends of a
+                # way are no way.
                 return
             messages = [*messages, reply.message, *answers]
 
