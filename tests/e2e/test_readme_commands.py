@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.texts import say
 from tests.support.command_line import Cli, cli_fixture
 
 __all__ = ["cli_fixture"]
@@ -15,6 +16,8 @@ ROOT = Path(__file__).parents[2]
 _COMMAND = re.compile(r"^(?:pip install uv && )?uv run tanlu (.+)$", re.MULTILINE)
 ELSEWHERE = ("review_plan=true", "serve")
 """What asks a person, and what never ends: tests/e2e/test_cli_review.py, test_serve.py."""
+UNRECORDED = [say("sample.quotation", language) for language in ("zh", "en")]
+"""What stands above an answer that nobody recorded."""
 
 
 def commands(page: str) -> list[list[str]]:
@@ -34,6 +37,7 @@ def test_every_command_of_both_readmes_works_as_printed_without_a_key(cli: Cli) 
         done = cli.run(*argv)
         assert done.returncode == 0, (argv, done.stderr)
         assert done.stdout.strip(), argv
+        assert all(part not in done.stdout for part in UNRECORDED), argv
     for file in (
         "answer.html",
         "places.geojson",

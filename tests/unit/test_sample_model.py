@@ -155,6 +155,12 @@ def test_a_lookup_is_answered_with_the_sentence_itself_and_its_source() -> None:
     assert say("sample.quotation", "zh") in answer
 
 
+def test_what_is_not_near_to_the_question_is_shown_by_its_first_sentence() -> None:
+    findings = "金茂大厦高420.5米。[^w0-0]它在浦东。[^w0-0]武汉长江大桥全长1670米。[^w0-1]"
+    answer = text_of(reply(ask("answer", question="第二站晚一点", findings=findings)))
+    assert answer.endswith("- 金茂大厦高420.5米。 [^w0-0]\n- 武汉长江大桥全长1670米。 [^w0-1]")
+
+
 @pytest.mark.parametrize("language", ["zh", "en"])
 def test_an_answer_cites_only_what_it_was_shown_and_says_that_it_is_none(
     language: Language,
@@ -214,7 +220,7 @@ def test_research_searches_each_planned_topic_once_and_goes_on() -> None:
     thought, search = explore("交通").calls
     assert (thought.name, search.name) == ("think_tool", "tavily_search")
     assert search.args == {"queries": ["西湖 交通"]}
-    found = '<results><result url="https://a.example/1" title="t">x</result></results>'
+    found = '<results><result id="w1-2" url="https://a.example/1" title="t">x</result></results>'
     _, last = explore("交通", ToolResult("tavily_search", found)).calls
     assert last.name == "change_research_topic"
     assert last.args["new_topic"] == "门票"

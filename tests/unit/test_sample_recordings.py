@@ -71,7 +71,7 @@ def test_a_recorded_reply_is_one_that_its_task_can_take(row: Recording) -> None:
 
 
 def bundled_questions() -> set[str]:
-    """What the README, the page, the examples and the bundled batches ask."""
+    """What the README, the page, its buttons, the examples and the bundled batches ask."""
     found = set(table("examples", "zh").values()) | set(table("examples", "en").values())
     sample = resources.files("agent.sample") / "data" / "questions.jsonl"
     batches = [sample.read_text("utf-8"), (ROOT / "examples/questions.jsonl").read_text("utf-8")]
@@ -80,6 +80,7 @@ def bundled_questions() -> set[str]:
         lines = (ROOT / name).read_text("utf-8").splitlines()
         asked = [re.findall(r'"([^"]+)"', line) for line in lines if "tanlu ask" in line]
         found |= {words[0] for words in asked if words and "…" not in words[0]}
+    found |= {q for row in recordings()["reflection"] for q in row.reply["json"]["next_questions"]}
     texts = [file.read_text("utf-8") for file in (ROOT / "examples").glob("*/*.[mp]*")]
     quoted = {text for each in texts for text in re.findall(r'"([^"\n]{5,80})"', each)}
     found |= {text for text in quoted if re.search("[一-鿿]|[?]$", text)}

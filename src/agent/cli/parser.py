@@ -52,8 +52,8 @@ _NEGATIVE = re.compile(r"-[\d.]")
 _EXCLUDED = re.compile(r"-[^-]")
 _TANLU_EPILOG = """examples:
   tanlu ask "王府井附近适合遛娃的好去处"
-  tanlu ask "coffee near me" --near 116.41,39.91 --html answer.html
   tanlu ask -c "那附近有停车场吗"
+  tanlu ask "coffee near me" --near 116.41,39.91 --html answer.html
   tanlu ask --assistant team_answer "故宫博物院是哪一年成立的？" --format-requirement "年份"
   tanlu batch questions.jsonl -o answers.jsonl --score
   tanlu judge answers.jsonl --max-cost 1 --card card.md

@@ -190,10 +190,10 @@ class CallProgress(RunListener):
 
 
 _INSTRUCTIONS = (
-    "Assistants that look things up on the web and on the map (Chinese places by Amap) and answer "
-    "with numbered sources. Each takes one `question`; a run takes from seconds to minutes "
-    "and tells its progress. Follow up with the `thread_id` of a result. `search` and `fetch` find "
-    "and read pages and the caller's own documents, without an answer."
+    "Assistants that look things up on the web and on the map (China by Amap, elsewhere by "
+    "OpenStreetMap) and answer with numbered sources. Each takes one `question`; a run takes from "
+    "seconds to minutes and tells its progress. Follow up with the `thread_id` of a result. "
+    "`search` and `fetch` find and read pages and the caller's own documents, without an answer."
 )
 
 

@@ -177,7 +177,7 @@ _OWN: Final[dict[str, dict[str, Any]]] = {
         "type": "string",
         "minLength": 1,
         "maxLength": MAX_QUESTION,
-        "description": "What is to be found out, in Chinese or English, in full sentences.",
+        "description": "What is to be found out, in any language, in full sentences.",
     },
     "thread_id": {
         "type": "string",

@@ -189,7 +189,7 @@ def deep_explore(turn: ModelTurn) -> ModelReply:
         thought = say("sample.search", language, topic=short(topic))
         queries = [wanted or topic or block(turn.user, "question")]
         return _calls((THINK, {"reflection": thought}), (SEARCH, {"queries": queries}))
-    found = urls(results)[:PAGES]
+    found = urls(results)
     kept: dict[str, object] = {"search_result_of_current_topic": found}
     thought = say("sample.pages", language, topic=short(topic), count=len(found))
     rest = [row.get("name", "") for row, _ in planned if row.get("status") == "planned"]
@@ -315,8 +315,11 @@ def _quoted(
         listed = "\n".join(f"- {row.text} [^{row.id}]" for row in near)
         parts.append(f"{say('sample.web', language)}\n{listed}")
     if not (rows or near):
-        titles = {row.id: row.title.rpartition(" · ")[2] or short(row.text) for row in found}
-        listed = "\n".join(f"- {titles[id]} [^{id}]" for id in list(titles)[:SOURCES])
+        first: dict[str, Sentence] = {}
+        for row in found:
+            first.setdefault(row.id, row)
+        shown = list(first.values())[:SOURCES]
+        listed = "\n".join(f"- {row.text} [^{row.id}]" for row in shown)
         parts.append(f"{say('sample.titles', language)}\n{listed}")
     return ModelReply(text="\n\n".join(parts))
 

@@ -19,7 +19,7 @@ _ELEMENT = re.compile(rf"[<‹]\w+ [^<>‹›]*?id=[\"”]{_ID}[\"”]([^<>‹�
 _NUMBERED = re.compile(r"^(\d+(?:\.\d+|[a-z])?) (.*?)(?:   \(In: .*)?$", re.MULTILINE)
 _CITED = re.compile(rf"([^\n]+?)\s*\[\^({ID})\](?:\[\^{ID}\])*")
 _TITLED = re.compile(rf"^({ID}(?: = {ID})*) (.+)$", re.MULTILINE)
-_URL = re.compile(r'<result url="([^"]+)"')
+_URL = re.compile(r'<result [^>]*?url="([^"]+)"')
 _ATTRIBUTE = re.compile(r'(\w+)=["”]([^"”]*)["”]')
 
 
