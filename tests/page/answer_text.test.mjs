@@ -118,6 +118,13 @@ describe("the HTML", () => {
     assert.match(html, /<a href="https:\/\/b\.example\/">9<\/a>/);
   });
 
+  it("has the numbers of sources without an address as citations, not what only looks like one", () => {
+    const html = answerHtml("It lasts.[1] `a[1]` [x [1]](https://c.example/) [9]", { sources: SOURCES });
+    assert.equal(html.match(/data-source-number="1" class="cite">1</g)?.length, 1);
+    assert.match(html, /<code>a\[1\]<\/code>/);
+    assert.match(html, /\[9\]/);
+  });
+
   it("has every numbered link look like a citation while the sources are not known", () => {
     assert.match(answerHtml("x[9](https://b.example/)"), /class="cite">9</);
   });

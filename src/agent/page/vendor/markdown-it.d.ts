@@ -8,6 +8,7 @@ export interface Token {
   map: [number, number] | null;
   attrs: [string, string][] | null;
   children: Token[] | null;
+  nesting: -1 | 0 | 1;
   attrGet(name: string): string | null;
   attrSet(name: string, value: string): void;
 }

@@ -30,6 +30,7 @@ const PURE = {
 const parser = new MarkdownIt("commonmark", { html: false }).enable("table").disable("image");
 parser.validateLink = (/** @type {string} */ url) => safeUrl(url) !== null;
 parser.core.ruler.push("shown", (state) => show(state.tokens, state.env.numbers));
+/** @typedef {new (type: string, tag: string, nesting: -1|0|1) => Token} MakesTokens */
 
 /**
  * Renders an answer's Markdown as nodes: raw HTML is text, images are links, links are http(s) only.
@@ -43,8 +44,9 @@ export function renderMarkdown(text, { sources = [] } = {}) {
   for (const anchor of fragment.querySelectorAll("a")) {
     const href = anchor.getAttribute("href");
     if (openUrl(href)) Object.assign(anchor, { target: "_blank", rel: LINK_REL });
-    else if (anchor.matches(".cite") && safeUrl(href)) anchor.href = `#source-${anchor.textContent}`;
-    else anchor.replaceWith(...anchor.childNodes);
+    else if (anchor.matches(".cite") && (!href || safeUrl(href))) {
+      anchor.href = `#source-${anchor.textContent}`;
+    } else anchor.replaceWith(...anchor.childNodes);
   }
   for (const table of fragment.querySelectorAll("table")) {
     scrollable(table, nameOf(table));
@@ -114,7 +116,10 @@ function show(tokens, numbers) {
     }
     const isCell = token.type === "th_open" || token.type === "td_open";
     if (isCell) alignByClass(token, tokens[index + 1].content);
-    if (token.children) markCitations(token.children, numbers);
+    if (token.children) {
+      token.children = linkNumbers(token.children, numbers);
+      markCitations(token.children, numbers);
+    }
   }
 }
 
@@ -127,6 +132,27 @@ function alignByClass(token, text) {
   const side = /text-align:(center|right)/.exec(token.attrGet("style") ?? "")?.[1];
   const classes = [side, FIGURE.test(text) && "figure"].filter(Boolean);
   token.attrs = classes.length ? [["class", classes.join(" ")]] : null;
+}
+
+/**
+ * Makes links of the numbers of sources without an address, such as one's own documents.
+ * @param {Token[]} children
+ * @param {Set<string>} numbers
+ */
+function linkNumbers(children, numbers) {
+  let depth = 0;
+  return children.flatMap((token) => {
+    const Made = /** @type {MakesTokens} */ (token.constructor);
+    if (token.type.startsWith("link_")) depth += token.nesting;
+    if (token.type !== "text" || depth) return [token];
+    return token.content.split(/(\[\d{1,4}\])/).filter(Boolean).flatMap((part) => {
+      const number = part.slice(1, -1);
+      const make = (/** @type {string} */ type, /** @type {-1|0|1} */ nesting, content = "") =>
+        Object.assign(new Made(type, nesting ? "a" : "", nesting), { content });
+      if (part[0] !== "[" || !numbers.has(number)) return [make("text", 0, part)];
+      return [make("link_open", 1), make("text", 0, number), make("link_close", -1)];
+    });
+  });
 }
 
 /** @param {Token[]} children @param {Set<string>} numbers */
