@@ -64,7 +64,7 @@ RunSeconds = Annotated[
 _SINCE = re.compile(r"(?:day|week|month|year|\d{4}-\d{2}-\d{2})?")
 _FIRST_ZONE = timezone(timedelta(hours=14))
 """Where each day begins first."""
-_SITE = r"-?(?:[\w-]+\.)+[\w-]{2,}"
+_SITE = r"-?(?:\*\.|[\w-]+\.)(?:[\w-]+\.)*[\w-]{2,}"
 _SITES = re.compile(rf"(?:{_SITE}(?:,\s*{_SITE}){{0,19}})?")
 _SCORABLE = "(?:wikipedia|openalex|semantic_scholar|tavily|sec_edgar|akshare)"
 
@@ -123,7 +123,7 @@ class Configuration(BaseModel):
     search_sites: str = Field(
         "",
         max_length=1000,
-        description="Web sites to search alone, or with a minus not at all: a.org,-b.com.",
+        description="Web sites to search alone, or with a minus not at all: a.org,*.gov,-b.com.",
     )
 
     # The map.
@@ -289,7 +289,9 @@ class Configuration(BaseModel):
     @classmethod
     def _check_sites(cls, value: str) -> str:
         if not _SITES.fullmatch(value):
-            raise ValueError("must be at most 20 domains parted by commas, such as a.org,-b.com")
+            raise ValueError(
+                "must be at most 20 domains parted by commas, such as a.org,*.gov,-b.com"
+            )
         return value
 
     @field_validator("*", mode="before")

@@ -20,22 +20,26 @@ from tests.support.web_search import WRITTEN, Build, build_fixture
 __all__ = ["bench_fixture", "build_fixture", "running_fixture"]
 
 SITES = SearchRules(sites=("example.com", "b.org"), without=("c.net",))
+ENDINGS = SearchRules(sites=("gov", "b.org"), without=("test",))
 EXPECTED: dict[str, list[tuple[SearchRules, dict[str, Any]]]] = {
     "tavily": [
         (SearchRules(since="week"), {"time_range": "week"}),
         (SearchRules(since="2026-01-31"), {"start_date": "2026-01-31"}),
         (SITES, {"include_domains": ["example.com", "b.org"], "exclude_domains": ["c.net"]}),
+        (ENDINGS, {"include_domains": ["*.gov", "b.org"], "exclude_domains": ["*.test"]}),
     ],
     "serper": [
         (SearchRules(since="month"), {"tbs": "qdr:m"}),
         (SearchRules(since="2026-01-31"), {"tbs": "cdr:1,cd_min:1/31/2026"}),
         (SITES, {"q": "故宫 (site:example.com OR site:b.org) -site:c.net"}),
         (SearchRules(without=("c.net",)), {"q": "故宫 -site:c.net"}),
+        (ENDINGS, {"q": "故宫 (site:gov OR site:b.org) -site:test"}),
     ],
     "bocha": [
         (SearchRules(since="year"), {"freshness": "oneYear"}),
         (SearchRules(since="2026-01-31"), {"freshness": "2026-01-31..2099-12-31"}),
         (SITES, {"include": "example.com|b.org", "exclude": "c.net"}),
+        (ENDINGS, {"include": None, "exclude": None}),
     ],
 }
 
@@ -218,6 +222,15 @@ def test_a_sites_rule_reaches_what_is_below_it_and_nothing_beside_it() -> None:
     assert not rules.allows("notgov.cn")
 
 
+def test_an_ending_of_sites_is_all_sites_that_end_so() -> None:
+    rules = rules_of(Configuration(search_sites="*.gov, *.edu.cn, -*.test"))
+    assert (rules.sites, rules.without) == (("gov", "edu.cn"), ("test",))
+    assert rules.allows("www.nasa.gov")
+    assert rules.allows("pku.edu.cn")
+    assert not rules.allows("gov.cn")
+    assert not rules.allows("a.test")
+
+
 def test_the_rules_are_read_from_the_settings() -> None:
     configuration = Configuration(search_since="week", search_sites="www.A.org, -b.com")
     assert rules_of(configuration) == SearchRules("week", ("a.org",), ("b.com",))
@@ -240,6 +253,9 @@ def test_a_date_to_come_is_refused_in_the_reader_s_language() -> None:
         ("search_since", "2026-1-1"),
         ("search_sites", "not a site"),
         ("search_sites", "a.org;b.org"),
+        ("search_sites", "*"),
+        ("search_sites", "*.*"),
+        ("search_sites", "gov"),
     ],
 )
 def test_a_rule_that_cannot_be_read_names_its_setting(name: str, value: str) -> None:

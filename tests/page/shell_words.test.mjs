@@ -55,6 +55,10 @@ describe("sites that a person writes or pastes", () => {
       { sites: ["www.gov.cn", "-example.com", "a.org"], isWhole: true });
   });
 
+  it("may be all that end so", () => {
+    assert.deepEqual(sitesOf("*.gov -*.edu.cn *"), { sites: ["*.gov", "-*.edu.cn"], isWhole: false });
+  });
+
   it("leave out words that are none, and say so", () => {
     assert.deepEqual(sitesOf("知乎 a.org"), { sites: ["a.org"], isWhole: false });
   });

@@ -24,7 +24,10 @@ class BochaSearch(HitSearch):
 
     async def fetch(self, query: str, count: int, rules: SearchRules) -> list[Hit | None]:
         body = {"query": query, "count": count, "summary": True, "freshness": _freshness(rules)}
-        sites = {"include": "|".join(rules.sites), "exclude": "|".join(rules.without)}
+        # It knows whole domains only; what an ending such as `gov` rules out is dropped below.
+        whole = [site for site in rules.without if "." in site]
+        only = rules.sites if all("." in site for site in rules.sites) else ()
+        sites = {"include": "|".join(only), "exclude": "|".join(whole)}
         body |= {name: value for name, value in sites.items() if value}
         reply = await self._http.post(
             self.name,

@@ -20,7 +20,7 @@ class SearchRules:
     since: str = ""
     """`day`, `week`, `month`, `year`, or the ISO date of the oldest pages."""
     sites: tuple[str, ...] = ()
-    """Only pages of these domains and those below them."""
+    """Only pages of these domains and those below them; `gov` is all of `*.gov`."""
     without: tuple[str, ...] = ()
     """No pages of these."""
 
@@ -126,7 +126,7 @@ def rules_of(configuration: Configuration) -> SearchRules:
 
 
 def _bare(name: str) -> str:
-    return name.strip().removeprefix("www.")
+    return name.strip().removeprefix("*.").removeprefix("www.")
 
 
 def _within(host: str, sites: Iterable[str]) -> bool:

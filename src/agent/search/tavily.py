@@ -27,10 +27,15 @@ def _filters(rules: SearchRules) -> dict[str, Any]:
     since = "time_range" if rules.since in DAYS else "start_date"
     filters = {
         since: rules.since,
-        "include_domains": list(rules.sites),
-        "exclude_domains": list(rules.without),
+        "include_domains": [_pattern(site) for site in rules.sites],
+        "exclude_domains": [_pattern(site) for site in rules.without],
     }
     return {name: value for name, value in filters.items() if value}
+
+
+def _pattern(site: str) -> str:
+    """Return a domain as it is, an ending of domains (`gov`) as the pattern that Tavily knows."""
+    return site if "." in site else f"*.{site}"
 
 
 class TavilySearch(HitSearch):

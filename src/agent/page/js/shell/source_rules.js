@@ -6,7 +6,7 @@ import { translator } from "../i18n.js";
 
 const say = translator("page.source_rules");
 const AGES = /** @type {const} */ (["any", "day", "week", "month", "year"]);
-const HOST = /^(?:[\w-]+\.)+[\w-]{2,}$/;
+const HOST = /^(?:\*\.|[\w-]+\.)(?:[\w-]+\.)*[\w-]{2,}$/;
 
 /** The fold in the question box. */
 export class SourceRules {
