@@ -13,12 +13,14 @@ async function begin() {
   await client.crons.createForThread(thread, "agent", { schedule: "0 8 * * 1", input });
   // Servers reply with other things to that: looked up, it is the cron on each.
   const [cron] = await client.crons.search({ threadId: thread });
-  console.log(`thread: ${thread}\ncron: ${cron.cron_id}`);
+  console.log(`thread: ${thread}\ncron: ${cron.cron_id}\nafter Monday: weekly.mjs ${thread}`);
 }
 
 async function tell(thread) {
   const headers = apiKey ? { "x-api-key": apiKey } : {};
-  const changes = await (await fetch(`${apiUrl}/app/runs/${thread}/changes`, { headers })).json();
+  const reply = await fetch(`${apiUrl}/app/runs/${thread}/changes`, { headers });
+  if (reply.status === 409) return console.log("nothing to compare yet: the question was asked once");
+  const changes = await reply.json();
   console.log(`since ${changes.since}: ${changes.same} statements are the same`);
   for (const row of changes.figures) console.log(`other figures: ${row.before} -> ${row.after}`);
   for (const what of ["new", "gone"]) {

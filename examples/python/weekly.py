@@ -8,6 +8,7 @@ import os
 import sys
 
 from langgraph_sdk import get_client
+from langgraph_sdk.errors import ConflictError
 
 URL = os.environ.get("TANLU_URL", "http://127.0.0.1:2024")
 ASK = {"messages": [{"role": "user", "content": "王府井附近适合遛娃的好去处"}]}
@@ -19,11 +20,15 @@ async def begin(client) -> None:
     await client.crons.create_for_thread(thread, "agent", schedule="0 8 * * 1", input=ASK)
     # Servers reply with other things to that: looked up, it is the cron on each.
     (cron,) = await client.crons.search(thread_id=thread)
-    print(f"thread: {thread}\ncron: {cron['cron_id']}")
+    print(f"thread: {thread}\ncron: {cron['cron_id']}\nafter Monday: weekly.py {thread}")
 
 
 async def tell(client, thread: str) -> None:
-    changes = await client.http.get(f"/app/runs/{thread}/changes")
+    try:
+        changes = await client.http.get(f"/app/runs/{thread}/changes")
+    except ConflictError:
+        print("nothing to compare yet: the question was asked once")
+        return
     print(f"since {changes['since']}: {changes['same']} statements are the same")
     for row in changes["figures"]:
         print(f"other figures: {row['before']} -> {row['after']}")
