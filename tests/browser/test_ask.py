@@ -176,6 +176,22 @@ def test_on_a_phone_the_map_has_a_side_of_its_own(visit: Visits, thread: str) ->
     expect(card(page, PLACES[2])).to_have_attribute("aria-expanded", "true")
 
 
+def test_that_it_is_a_sample_stands_over_the_page_until_it_is_put_away_and_below_an_answer(
+    page: Page,
+) -> None:
+    answer, notice = part(page, "answer"), part(page, "notice")
+    told = answer.get_by_text("由人扮演模型写成")
+    prose, box = answer.locator(".prose").bounding_box(), told.bounding_box()
+    assert prose
+    assert box
+    assert box["y"] >= prose["y"] + prose["height"]
+    notice.get_by_role("button", name="收起这条提示").click()
+    expect(notice).to_be_empty()
+    page.reload()
+    ends(page.locator("article.turn"))
+    expect(notice).to_be_empty()
+
+
 def test_the_page_speaks_english_to_those_who_do(visit: Visits) -> None:
     page = visit(locale="en-GB").tab()
     expect(part(page, "notice")).to_contain_text("Sample mode")

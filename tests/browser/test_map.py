@@ -4,6 +4,8 @@ import json
 import re
 from typing import Any
 
+import pytest
+
 from tests.support.browser import BROWSER, Visits, expect
 from tests.support.browser_page import ask, ends, part
 from tests.support.command_line import ZH
@@ -118,6 +120,54 @@ def test_no_name_is_on_the_map_without_its_pin(visit: Visits) -> None:
     boxes = [pin.bounding_box() for pin in page.locator(".map-pin").all()]
     seen = [b for b in boxes if b and -30 <= b["x"] - frame["x"] <= frame["width"]]
     assert page.locator(".map-name").count() <= len(seen) < 4
+
+
+_FITTED = """async (far) => {
+  const main = document.querySelector('script[type="module"][src*="/js/main"]').src;
+  const { MapView } = await import(new URL("./map/map.js", main));
+  const host = document.createElement("div");
+  Object.assign(host.style, { width: "600px", height: "600px", display: "grid" });
+  document.body.prepend(host);
+  const view = new MapView({ tiles: null }, { onSelect() {} });
+  host.append(view.node);
+  view.frame.style.height = "100%";
+  const places = [116.40, 116.41, far].map((lng, number) => ({ id: String(lng), name: `P${number}`,
+    mentioned: number < 2, wgs84: { lng, lat: 39.9 }, sources: [],
+    fetched_at: "2026-11-21T09:00:00+00:00" }));
+  view.update({ id: "t", answer: { routes: [], places } });
+  const pins = () => [...host.querySelectorAll(".map-pin")];
+  while (pins().length < 3) await new Promise((go) => { requestAnimationFrame(go); });
+  const frame = host.querySelector(".map-canvas").getBoundingClientRect();
+  return pins().map((pin) => pin.getBoundingClientRect())
+    .filter(({ left, right }) => left >= frame.left && right <= frame.right).length;
+}"""
+
+
+@pytest.mark.parametrize(("far", "seen"), [(116.418, 3), (116.6, 2)], ids=["near", "far"])
+def test_a_place_that_the_answer_does_not_name_is_in_view_unless_it_is_far(
+    visit: Visits, far: float, seen: int
+) -> None:
+    assert visit().tab().evaluate(_FITTED, far) == seen
+
+
+_LISTED = """async (outing) => {
+  const main = document.querySelector('script[type="module"][src*="/js/main"]').src;
+  const { PlacesView } = await import(new URL("./map/places.js", main));
+  const body = document.createElement("ul");
+  body.innerHTML = '<li>国家博物馆：周一闭馆 <a class="cite" data-source-number="1">1</a></li>';
+  const view = new PlacesView({ photos: false }, body, { onSelect() {} });
+  const places = [{ id: "m", name: "国家博物馆", number: 1, mentioned: true, sources: [],
+    fetched_at: "2026-11-21T09:00:00+00:00", wgs84: { lng: 116.4, lat: 39.9 } }];
+  view.update({ answer: { places, sources: [], outing } });
+  return [body.querySelectorAll(".place").length, view.node.querySelectorAll(".place").length];
+}"""
+
+
+@pytest.mark.parametrize(("outing", "cards"), [(None, [1, 0]), ({"stops": []}, [0, 1])])
+def test_what_a_planned_day_leaves_out_is_a_line_that_says_why_and_a_card_below(
+    visit: Visits, outing: Any, cards: list[int]
+) -> None:
+    assert visit().tab().evaluate(_LISTED, outing) == cards
 
 
 def test_there_is_no_map_where_there_is_nothing_to_draw(visit: Visits) -> None:

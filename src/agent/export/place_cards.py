@@ -35,6 +35,8 @@ _LENGTH = re.compile(
 _STARS = re.compile(r"★\s?(\d(?:\.\d)?)|(\d(?:\.\d)?)\s?(?:分|stars?)", re.IGNORECASE)
 _PRICE = re.compile(r"[¥￥]\s?(\d+)|(?<!\d)(\d+)\s?(?:元|yuan)", re.IGNORECASE)
 _HOURS = re.compile(r"\d?\d:\d\d\s?[-–~]\s?(?:次日)?\d?\d:\d\d")
+_OWN_WORDS = re.compile(r"[^\W\d_]\s?[(（]\s?[)）]")
+"""Words with nothing but told facts in brackets behind them say something themselves."""
 _MOST_LETTERS, _MOST_WORDS = 8, 4
 _NAME_END = re.compile(r"^[\s,，:：;；·—–-]+")
 _ALIAS = re.compile(r"\s?[(（]((?:[^()（）]|[(（][^()（）]{1,60}[)）]){1,80})[)）]")
@@ -93,6 +95,7 @@ def _is_told(clause: str, place: Place) -> bool:
     rest = _STARS.sub(taken(lambda found: (found[1] or found[2]) == rating(place)), rest)
     rest = _PRICE.sub(taken(lambda found: float(found[1] or found[2]) == place["cost"]), rest)
     is_other = any(sign.isdigit() or sign in (_CITED, _SIGN) for sign in rest)
+    is_other = is_other or bool(_OWN_WORDS.search(rest))
     few = len(_HAN.findall(rest)) <= _MOST_LETTERS and len(_WORD.findall(rest)) <= _MOST_WORDS
     return count > 0 and not is_other and few
 

@@ -29,6 +29,7 @@ export class AnswerView {
   /** What of a growing answer is rendered for good: its Markdown, and how many nodes that made. */
   #settled = { text: "", nodes: 0 };
   #notices = el("div", { class: "answer-notices" });
+  #origin = el("div", { class: "answer-origin" });
   #body = el("div", { class: "prose" });
   node = el("section",
     { class: "answer", dataset: { part: "answer" }, "aria-label": say("answer"), hidden: true },
@@ -40,7 +41,7 @@ export class AnswerView {
     this.#config = config;
     this.#onPlace = onPlace;
     tellSources(this.#body, (number) => this.#lookup(number));
-    this.node.append(this.#checks.node);
+    this.node.append(this.#checks.node, this.#origin);
   }
 
   /** @param {Turn} turn */
@@ -73,7 +74,8 @@ export class AnswerView {
       this.#showGrowing(growingBody(text, { question, notice }));
     }
     this.#checks.update(this.#turn);
-    fill(this.#notices, ...(answer ? this.#hints(answer) : []));
+    fill(this.#notices, ...(answer ? this.#cautions(answer) : []));
+    fill(this.#origin, answer && this.#writtenBy(answer));
     this.node.hidden = !this.#body.hasChildNodes() && !this.#notices.hasChildNodes();
   }
 
@@ -109,19 +111,25 @@ export class AnswerView {
     this.#body.append(last);
   }
 
-  /**
-   * Returns hints on the answer. That it is sample data is said on the whole page where the server has
-   * nothing else; who wrote it then is said here.
-   * @param {Answer} answer
-   */
-  #hints(answer) {
-    const notice = noticeOf(answer), onPage = this.#config.mode === "offline";
-    const told = Object.values(onPage && this.#config.notice || {}).find((said) => notice.startsWith(said));
-    const text = told ? notice.slice(told.length).trim() : onPage ? "" : notice || say("sample");
+  /** Returns what has to be known before the answer is read. @param {Answer} answer */
+  #cautions(answer) {
+    const isSample = answer.mode === "offline" && this.#config.mode !== "offline";
     return [
-      answer.mode === "offline" && text && hint("sample", text),
+      isSample && hint("sample", noticeOf(answer) || say("sample")),
       answer.degraded && hint("degraded", say("degraded")),
     ];
+  }
+
+  /**
+   * Returns who wrote a sample answer; that it is one is said on the whole page.
+   * @param {Answer} answer
+   */
+  #writtenBy(answer) {
+    if (answer.mode !== "offline" || this.#config.mode !== "offline") return null;
+    const notice = noticeOf(answer);
+    const told = Object.values(this.#config.notice ?? {}).find((said) => notice.startsWith(said));
+    const text = told && notice.slice(told.length).trim();
+    return text && hint("sample", text);
   }
 
   /** @param {HTMLAnchorElement} anchor */

@@ -19,6 +19,7 @@ const say = translator("page.map");
 /** @type {{at: LatLng, zoom: number}} */
 const CHINA = { at: [35, 105], zoom: 4 };
 const NEARBY_ZOOM = 15;
+const MOST_WIDER = 2;
 const FAR_M = 10_000;
 /** @type {L.Padding} */
 const FIT = { paddingTopLeft: [44, 72], paddingBottomRight: [64, 76], maxZoom: 16.5 };
@@ -182,8 +183,10 @@ export class MapView {
   /** Sets what has to be in view. @param {Place[]} places @param {(Anchor|null)[]} others */
   #aim(places, others) {
     const named = places.filter((place) => place.mentioned);
-    const aims = [...(named.length ? named : places), ...others].filter((each) => each !== null);
-    this.#bounds = aims.map((each) => this.#at(each));
+    const [near, all] = [named.length ? named : places, places].map((some) =>
+      [...some, ...others].filter((each) => each !== null).map((each) => this.#at(each)));
+    // Those that the answer does not name, too, unless they lie far around.
+    this.#bounds = across(all) <= MOST_WIDER * across(near) ? all : near;
     this.#tellWhenEmpty();
     this.#places = places;
     this.#credit();
@@ -236,6 +239,13 @@ export class MapView {
       if (!this.#moved) this.fit();
     }).observe(this.#canvas);
   }
+}
+
+/** Returns metres from corner to corner. @param {LatLng[]} points */
+function across(points) {
+  if (!points.length) return 0;
+  const box = L.latLngBounds(points);
+  return L.latLng([box.getSouth(), box.getWest()]).distanceTo([box.getNorth(), box.getEast()]);
 }
 
 /** @param {HTMLElement} canvas */

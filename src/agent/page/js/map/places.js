@@ -51,8 +51,9 @@ export class PlacesView {
   update(turn) {
     if (turn.answer === this.#shown) return;
     this.#shown = turn.answer;
-    const { places = [], sources = [], mode } = turn.answer ?? {};
-    this.#draw(places, sources);
+    const { places = [], sources = [], outing, mode } = turn.answer ?? {};
+    // A planned day has a table, and bullets that say why a place is not in it.
+    this.#draw(places, sources, outing ? [] : [...this.#body.querySelectorAll("li")]);
     this.#owner.textContent = credit(places, language, mode);
   }
 
@@ -68,11 +69,10 @@ export class PlacesView {
     scrollTo(card.node);
   }
 
-  /** @param {Place[]} places @param {Source[]} sources */
-  #draw(places, sources) {
+  /** @param {Place[]} places @param {Source[]} sources @param {HTMLElement[]} bullets */
+  #draw(places, sources, bullets) {
     this.#cards.clear();
     this.#selected = null;
-    const bullets = [...this.#body.querySelectorAll("li")];
     /** @type {Place[]} */
     const listed = [];
     for (const [index, place] of places.entries()) {

@@ -11,6 +11,8 @@ const LENGTH = /(?<![\d.])(\d[\d.]*)\s?(米|公里|千米|k?m(?![a-z])|kilomet(?
 const STARS = /★\s?(\d(?:\.\d)?)|(\d(?:\.\d)?)\s?(?:分|stars?)/giu;
 const PRICE = /[¥￥]\s?(\d+)|(?<!\d)(\d+)\s?(?:元|yuan)/giu;
 const HOURS = /\d?\d:\d\d\s?[-–~]\s?(?:次日)?\d?\d:\d\d/gu;
+/** Words with nothing but told facts in brackets behind them say something themselves. */
+const OWN_WORDS = /\p{L}\s?[(（]\s?[)）]/u;
 /** Beyond these a clause says more than the fact: letters of Chinese, words of others. */
 const MOST_LETTERS = 8, MOST_WORDS = 4;
 const ALIAS = /^\s?[(（]((?:[^()（）]|[(（][^()（）]{1,60}[)）]){1,80})[)）]/u;
@@ -67,7 +69,8 @@ function isTold(clause, place) {
     .replace(STARS, (found, one, other) => taken((one ?? other) === stars, found))
     .replace(PRICE, (found, one, other) => taken(Number(one ?? other) === place.cost, found));
   const letters = rest.match(/\p{Script=Han}/gu)?.length ?? 0, words = rest.match(/[a-z]+/giu)?.length ?? 0;
-  return count > 0 && !/[\d\u0001\u0002]/u.test(rest) && letters <= MOST_LETTERS && words <= MOST_WORDS;
+  const isOther = /[\d\u0001\u0002]/u.test(rest) || OWN_WORDS.test(rest);
+  return count > 0 && !isOther && letters <= MOST_LETTERS && words <= MOST_WORDS;
 }
 
 /** @param {string} hours */

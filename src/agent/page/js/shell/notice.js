@@ -7,6 +7,8 @@ const say = translator("page.notice");
 
 /** Characters of a reason that is read at a glance. */
 const SHORT = 120;
+/** What this tab remembers of a notice that was put away. */
+const PUT_AWAY = "tanlu.notice";
 
 /**
  * Shows the standing notices of this server.
@@ -16,7 +18,7 @@ const SHORT = 120;
 export function showNotices(place, config) {
   const broken = () => say("broken", { reason: config.reason?.[language] ?? "" });
   fill(place,
-    config.mode === "offline" && sampleNotice(config.notice?.[language] ?? "", Boolean(config.connect)),
+    config.mode === "offline" && !isPutAway() && sampleNotice(config.notice?.[language] ?? "", Boolean(config.connect)),
     config.mode === "broken" && el("p", { class: "notice warn", dataset: { notice: "warn" } }, broken()));
 }
 
@@ -42,12 +44,32 @@ export function failed({ text, again, label, lead }) {
 function sampleNotice(more, canConnect) {
   /** @type {Promise<void>|null} */
   let coming = null;
-  const fold = el("details", { class: "notice sample", dataset: { notice: "sample" },
+  const fold = el("details", {
     ontoggle: () => {
       if (canConnect) coming ??= import("./connect.js").then((form) => fold.append(form.connectForm()));
     } },
     el("summary", {}, say("offline"), " ", el("span", { class: "as-link" }, say("connect"))),
     el("p", {}, more), ...(canConnect ? [] : [el("p", {}, say("connect_how")),
       el("pre", {}, say("connect_lines")), el("p", {}, say("connect_then"))]));
-  return fold;
+  const away = () => {
+    node.remove();
+    try {
+      sessionStorage.setItem(PUT_AWAY, "1");
+    } catch {
+      // It is then there again when the page is.
+    }
+  };
+  const node = el("div", { class: "notice sample", dataset: { notice: "sample" } }, fold,
+    el("button", { class: "button quiet", type: "button", title: say("close"), "aria-label": say("close"),
+      onclick: away }, icon("close")));
+  return node;
+}
+
+/** Tells whether the notice was put away in this tab. */
+function isPutAway() {
+  try {
+    return sessionStorage.getItem(PUT_AWAY) !== null;
+  } catch {
+    return false;
+  }
 }
