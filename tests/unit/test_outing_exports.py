@@ -14,8 +14,8 @@ from agent.export.finished import FinishedAnswer
 from agent.export.gpx import gpx
 from agent.export.html import html_page
 from agent.export.outing import calendar, pocket_map, stop_pins
-from agent.export.pdf import map_drawing, pocket_document
-from agent.export.svg_map import text_width
+from agent.export.pdf import map_drawing, pdf_document, pocket_document
+from agent.export.svg_map import WIDTH, Box, place_labels, text_width
 from agent.mcp.amap.records import stops_link
 from agent.texts import say
 from tests.unit.export_samples import NOTICE, place
@@ -50,6 +50,13 @@ def answer(**changed) -> FinishedAnswer:
 
 
 CUT = "乐高品牌旗舰店(北京王府井东方新天地店)"
+
+
+def cut(name: str) -> str:
+    """What a map shows of a name beside a pin with another one near it."""
+    return place_labels([(name, (400.0, 200.0))], [Box(620, 150, 640, 250), Box(0, 0, 380, 440)])[
+        0
+    ].text
 
 
 def shown_texts(svg: str) -> list[str]:
@@ -139,8 +146,7 @@ def test_a_cut_name_has_no_bracket_that_is_opened_only():
     link = unquote(stops_link([("海底捞火锅(王府井店)", location), ("(一二三四五六", location)]))
     assert "海底捞火锅|" in link
     assert "(一二三四五" in link
-    text = "".join(shown_texts(pocket_map(answer(places=[place(2), place(1, CUT)]))))
-    assert "乐高品牌旗舰店…" in text
+    assert cut(CUT) == "乐高品牌旗舰店…"
 
 
 SAMPLE = say("sample.notice", "zh", looked_for="GEMINI_API_KEY, OPENAI_API_KEY, OPENAI_BASE_URL")
@@ -212,12 +218,24 @@ def test_an_english_calendar_has_its_hours_in_english():
 
 
 def test_a_name_on_a_map_is_cut_between_its_words():
-    named = {"name_en": "China National Museum of Women and Children"}
-    shown = shown_texts(pocket_map(answer(language="en", places=[place(2, **named), place(1)])))
-    assert "China National Museum of…" in shown
-    named = {"name_en": "LEGO Flagship Store Beijing Wangfujing"}
-    shown = shown_texts(pocket_map(answer(language="en", places=[place(2, **named), place(1)])))
-    assert "LEGO Flagship Store…" in shown
+    assert cut("China National Museum of Women and Children") == "China National Museum of…"
+    assert cut("LEGO Flagship Store Beijing Wangfujing") == "LEGO Flagship Store…"
+
+
+def test_a_name_on_a_map_is_whole_where_it_has_room_and_covers_nothing():
+    for at_x in (40.0, 640.0):
+        labels = place_labels([(CUT, (at_x, 200.0)), ("博物馆", (at_x, 260.0))], boxes := [])
+        assert [label.text for label in labels] == [CUT, "博物馆"]
+        assert [label.box for label in labels] == boxes
+        assert not boxes[0].meets(boxes[1])
+        assert boxes[0].right <= WIDTH
+
+
+def test_a_table_on_paper_keeps_the_words_of_narrow_columns_whole():
+    row = place(1, "a name of very many words that wants all of the line", rating=4.5, cost=0)
+    page = pypdf.PdfReader(io.BytesIO(pdf_document(answer(language="en", places=[row])))).pages[0]
+    words = page.extract_text().split()
+    assert {"Rating", "Price", "free"} <= set(words)
 
 
 async def test_the_server_offers_the_days_files_of_an_answer_that_has_one(monkeypatch):

@@ -10,8 +10,8 @@ from agent.evidence.records import (
     cost_text,
     distance_texts,
     hours_text,
+    map_name,
     maps_of,
-    name_text,
     origins_of,
     owners,
     time_there,
@@ -187,7 +187,7 @@ def place_cell(key: str, place: Place, places: Sequence[Place], language: Langua
     if key == "demands":
         return " · ".join(verdict_texts(place, language))
     cells: Mapping[str, Callable[[], str]] = {
-        "name": lambda: name_text(place, language),
+        "name": lambda: " · ".join(dict.fromkeys((map_name(place, language), place["name"]))),
         "rating": lambda: rating(place),
         "price": lambda: cost_text(place, language) or say("export.unknown", language),
         "hours": lambda: hours_text(place, language),

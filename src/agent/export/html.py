@@ -6,7 +6,7 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 
-from agent.evidence.records import name_text, time_there
+from agent.evidence.records import time_there
 from agent.evidence.references import site_of, strip_references
 from agent.evidence.types import Place, Source
 from agent.export.finished import (
@@ -129,10 +129,11 @@ def _place(number: int, place: Place, answer: FinishedAnswer) -> str:
     card = card_of(place, language)
     items = "".join(f"<span>{escape(fact)}</span>" for fact in card.facts)
     demands = " · ".join(card.demands)
+    local = f" <small>{escape(card.local)}</small>" if card.local else ""
     named = ' class="named"' if place["mentioned"] else ""
     return (
         f'<li{named}><span class="number">{number}</span><div>'
-        f"<p>{link_html(place['url'], name_text(place, language))}</p>"
+        f"<p>{link_html(place['url'], card.name)}{local}</p>"
         + (f'<p class="facts">{items}</p>' if items else "")
         + (f'<p class="address">{escape(place["address"])}</p>' if place["address"] else "")
         + (f'<p class="demands">{escape(demands)}</p>' if demands else "")

@@ -42,7 +42,8 @@ from agent.evidence.markdown import open_url
 from agent.evidence.outing.text import day_title, outing_section
 from agent.evidence.records import time_there
 from agent.evidence.references import strip_references
-from agent.evidence.types import Source
+from agent.evidence.types import Outing, Source
+from agent.export.column_widths import column_widths
 from agent.export.finished import (
     FinishedAnswer,
     by_mention,
@@ -64,7 +65,7 @@ from agent.export.svg_map import (
     anchor_of,
     frame_of,
     pins_of,
-    place_label,
+    place_labels,
     spread,
     stops_of,
 )
@@ -268,13 +269,10 @@ def pdf_document(answer: FinishedAnswer) -> bytes:
     title = printable_text(" ".join(answer.question.split()))
     text = without_title(without_notice(answer.answer, answer.notice), answer.question)
     cards = PlaceCards(answer)
+    when = time_there(answer.generated_at, answer.places, answer.language)
     parts = [
         *page.lines(title, size=_SIZES[1], after=4, bold=True),
-        *page.lines(
-            time_there(answer.generated_at, answer.places, answer.language),
-            size=_SMALL,
-            colour=_GREY,
-        ),
+        *page.lines(when, size=_SMALL, colour=_GREY),
         *page.lines(answer.notice, size=_SMALL, colour=_GREY),
         *page.markdown(strip_references(text) if answer.sources else text, cards),
         *page.lines(statement_line(answer), size=_SMALL, colour=_GREY),
@@ -309,13 +307,27 @@ def pocket_document(answer: FinishedAnswer) -> bytes:
         *page.lines(title, size=_SIZES[1], after=6, bold=True),
         *page.lines(answer.notice, size=_SMALL, colour=_GREY),
         map_drawing(pins := stop_pins(answer), path=len(pins)),
-        *page.markdown(_MARKER.sub("", section)),
+        Spacer(1, 6),
+        *_beside_code(_MARKER.sub("", section), outing, answer.language),
         *page.lines(credit(answer.places, answer.language), size=_SMALL, colour=_GREY),
     ]
-    if outing["url"]:
-        caption = phone_caption(outing, answer.language)
-        parts += [_code_drawing(outing["url"]), *page.lines(caption, size=_SMALL, colour=_GREY)]
     return _built(parts, title, answer.language)
+
+
+def _beside_code(section: str, outing: Outing, language: Language) -> list[Any]:
+    """Return the stops, and beside them the code that opens them on a phone."""
+    if not outing["url"]:
+        return _Page(language).markdown(section)
+    width = _WIDTH - _QR - 2 * _PADDING
+    caption = _Page(language).lines(phone_caption(outing, language), size=_SMALL, colour=_GREY)
+    cells = [_Page(language, width).markdown(section), [_code_drawing(outing["url"]), *caption]]
+    table = Table([cells], colWidths=[width + 2 * _PADDING, _QR], splitInRow=1)
+    table.setStyle(TableStyle([
+        ("VALIGN", (0, 0), (-1, -1), "TOP"),
+        ("LEFTPADDING", (0, 0), (-1, -1), 0), ("RIGHTPADDING", (0, 0), (-1, -1), 0),
+        ("TOPPADDING", (0, 0), (-1, -1), 0),
+    ]))  # fmt: skip
+    return [table]
 
 
 def map_drawing(pins: Sequence[Pin], anchor: Pin | None = None, *, path: int = 0) -> Drawing:
@@ -341,25 +353,25 @@ def map_drawing(pins: Sequence[Pin], anchor: Pin | None = None, *, path: int = 0
         for radius, fill in ((6, None), (2, red)):
             spot = Circle(x * scale, (HEIGHT - y) * scale, radius, fillColor=fill, strokeColor=red)
             drawing.add(spot)
-        if label := place_label(printable_text(anchor.name), (x, y + 14), boxes, (WIDTH, HEIGHT)):
-            boxes.append(label.box)
+        for label in place_labels([(printable_text(anchor.name), (x, y + 14))], boxes):
             drawing.add(_label(label, scale))
     for pin, (x, y) in zip(pins, spots, strict=True):
         across, up = x * scale, (HEIGHT - y) * scale
         colour = green if pin.strong else faint
         drawing.add(Circle(across, up, 8, fillColor=colour, strokeColor=white))
         drawing.add(String(across, up - 3, str(pin.number), **text))
-        # A label's place is that beside the head of a pin, whose tip is below it.
-        if label := place_label(printable_text(pin.name), (x, y + 19), boxes, (WIDTH, HEIGHT)):
-            boxes.append(label.box)
-            drawing.add(_label(label, scale))
+    # A label's place is that beside the head of a pin, whose tip is below it.
+    names = [(printable_text(p.name), (x, y + 19)) for p, (x, y) in zip(pins, spots, strict=True)]
+    for label in place_labels(names, boxes):
+        drawing.add(_label(label, scale))
     return drawing
 
 
 def _label(label: Label, scale: float) -> String:
     """Return a label in points, a little smaller than the room that was measured for it."""
     x, y = label.x * scale, (HEIGHT - label.y) * scale
-    return String(x, y, label.text, fontName=CHINESE, fontSize=13 * scale, textAnchor=label.align)
+    font = LATIN if _encodes(label.text, "cp1252") else CHINESE
+    return String(x, y, label.text, fontName=font, fontSize=13 * scale, textAnchor=label.align)
 
 
 def _code_drawing(url: str) -> Drawing:
@@ -376,7 +388,7 @@ def _code_drawing(url: str) -> Drawing:
 
 def _footer(made_by: str) -> Any:
     def draw(canvas: Any, _document: Any) -> None:
-        canvas.setFont(CHINESE, _SMALL)
+        canvas.setFont(LATIN if _encodes(made_by, "cp1252") else CHINESE, _SMALL)
         canvas.setFillColor(HexColor(_GREY))
         canvas.drawString(_MARGIN + _PADDING, _MARGIN / 2, made_by)
         canvas.drawRightString(A4[0] - _MARGIN - _PADDING, _MARGIN / 2, str(canvas.getPageNumber()))
@@ -410,26 +422,17 @@ def _sources(answer: FinishedAnswer, page: "_Page") -> list[Any]:
     return [*heading, *rows]
 
 
-def _widths(rows: Sequence[SyntaxTreeNode]) -> list[float]:
-    """Return the widths of a table's columns by their longest text, within bounds."""
-    longest = [_NARROWEST] * len(rows[0].children)
-    for row in rows:
-        for column, cell in enumerate(row.children):
-            tokens = [token for child in cell.children for token in child.to_tokens()]
-            parts = [part.content for token in tokens for part in token.children or []]
-            longest[column] = max(longest[column], min(len("".join(parts)), _WIDEST))
-    return [_WIDTH * each / sum(longest) for each in longest]
-
-
-_NARROWEST, _WIDEST = 4, 24
-"""Characters of a column that are counted."""
+def _text_of(cell: SyntaxTreeNode) -> str:
+    tokens = [token for child in cell.children for token in child.to_tokens()]
+    return "".join(part.content for token in tokens for part in token.children or [])
 
 
 class _Page:
     """Lay out the blocks of one document in its language."""
 
-    def __init__(self, language: Language) -> None:
+    def __init__(self, language: Language, width: float = _WIDTH) -> None:
         self._language: Language = language
+        self._width = width
 
     def markdown(self, text: str, cards: PlaceCards | None = None) -> list[Any]:
         """Return the blocks of the answer's Markdown."""
@@ -440,7 +443,7 @@ class _Page:
     def heading(self, pieces: Sequence[str], depth: int, **options: Any) -> list[Any]:
         """Return a heading that stays with what follows it, of which `needs` stays whole."""
         size = _SIZES.get(depth, _BODY + 0.5)
-        needs = sum(part.wrap(_WIDTH, 0)[1] for part in options.pop("needs", ()))
+        needs = sum(part.wrap(self._width, 0)[1] for part in options.pop("needs", ()))
         style = {"size": size, "before": size * 0.7, **options}
         paragraphs = [self._paragraph(markup, **style) for markup in pieces]
         return [CondPageBreak(size * 2.5 + (needs or _FOLLOWING)), *paragraphs]
@@ -533,7 +536,8 @@ class _Page:
         head, rest = cells[0], cells[1:]
         # The library measures all rows anew for each page that a table goes over.
         parts = [rest[at : at + _MOST_ROWS] for at in range(0, len(rest), _MOST_ROWS)] or [[]]
-        widths = _widths(rows)
+        texts = [[_text_of(cell) for cell in row.children] for row in rows]
+        widths = column_widths(texts, self._width, wide=_SMALL, padding=2 * _PADDING)
         return [self._grid([head, *part], widths, is_last=part is parts[-1]) for part in parts]
 
     def _as_text(self, row: Sequence[Sequence[str]]) -> list[Any]:

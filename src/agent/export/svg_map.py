@@ -68,6 +68,34 @@ def place_label(
     return None
 
 
+def place_labels(names: Sequence[tuple[str, tuple[float, float]]], boxes: list[Box]) -> list[Label]:
+    """Return the names that have room beside their pins, and take it; `boxes` are what is drawn.
+
+    A long one is cut, unless the whole has room as well once all are placed.
+    """
+    labels: list[tuple[str, Label]] = []
+    for name, spot in names:
+        if label := place_label(name, spot, boxes, (WIDTH, HEIGHT)):
+            labels.append((" ".join(name.split()), label))
+            boxes.append(label.box)
+    return [_whole(name, label, boxes) for name, label in labels]
+
+
+def _whole(name: str, label: Label, boxes: list[Box]) -> Label:
+    """Return a label with its whole name where that has room."""
+    more, box = text_width(name) - text_width(label.text), label.box
+    if more <= 0 or label.align == "middle":
+        return label
+    wide = Box(box.left - more, box.top, box.right, box.bottom)
+    if label.align == "start":
+        wide = Box(box.left, box.top, box.right + more, box.bottom)
+    inside = wide.left >= 2 and wide.right <= WIDTH - 2
+    if not inside or any(wide.meets(other) for other in boxes if other is not box):
+        return label
+    boxes[boxes.index(box)] = wide
+    return Label(name, label.x, label.y, label.align, wide)
+
+
 def text_width(text: str) -> float:
     """Return the rough width in pixels at the size of the map's labels."""
     return sum(_WIDE if is_wide(c) else _NARROW for c in text)
@@ -186,7 +214,8 @@ def draw_map(
     parts.append(_anchor(frame, anchor, boxes) if anchor else "")
     for pin, spot in reversed(list(zip(pins, spots, strict=True))):
         parts.append(_pin(pin, spot, frame.project(pin.lng, pin.lat)))
-    parts += [_label(pin.name, spot, boxes) for pin, spot in zip(pins, spots, strict=True)]
+    named = [(pin.name, spot) for pin, spot in zip(pins, spots, strict=True)]
+    parts += map(_label, place_labels(named, boxes))
     parts.append(_legend(frame, language))
     title = escape(say("export.map", language))
     return (
@@ -261,7 +290,8 @@ def _anchor(frame: Frame, anchor: Pin, boxes: list[Box]) -> str:
     boxes.append(Box(x - 9, y - 9, x + 9, y + 9))
     mark = f'<circle class="anchor" cx="{x:.1f}" cy="{y:.1f}" r="7"/>'
     dot = f'<circle class="anchor-dot" cx="{x:.1f}" cy="{y:.1f}" r="2.5"/>'
-    return mark + dot + _label(anchor.name, (x, y + 14), boxes, kind="label anchor-label")
+    named = place_labels([(anchor.name, (x, y + 14))], boxes)
+    return mark + dot + "".join(_label(label, "label anchor-label") for label in named)
 
 
 def _pin(pin: Pin, spot: tuple[float, float], true: tuple[float, float]) -> str:
@@ -280,12 +310,8 @@ def _pin(pin: Pin, spot: tuple[float, float], true: tuple[float, float]) -> str:
     return leader + shape
 
 
-def _label(name: str, spot: tuple[float, float], boxes: list[Box], *, kind: str = "label") -> str:
-    """Return the name beside its pin where there is room; else the number is enough."""
-    label: Label | None = place_label(name, spot, boxes, (WIDTH, HEIGHT))
-    if label is None:
-        return ""
-    boxes.append(label.box)
+def _label(label: Label, kind: str = "label") -> str:
+    """Return a name beside its pin."""
     return (
         f'<text class="{kind}" x="{label.x:.1f}" y="{label.y:.1f}" '
         f'text-anchor="{label.align}">{escape(label.text)}</text>'
