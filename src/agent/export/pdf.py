@@ -43,10 +43,10 @@ from agent.evidence.outing.text import day_title, outing_section
 from agent.evidence.records import time_there
 from agent.evidence.references import strip_references
 from agent.evidence.types import Outing, Source
-from agent.export.column_widths import column_widths
 from agent.export.finished import (
     FinishedAnswer,
     by_mention,
+    column_widths,
     credit,
     numbered_sources,
     statement_line,

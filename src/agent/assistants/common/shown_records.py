@@ -20,7 +20,7 @@ from agent.evidence.records import (
     with_days_asked,
     with_pinyin,
 )
-from agent.evidence.types import Anchor, Distance, Place, PlaceKind, Source, Weather
+from agent.evidence.types import Anchor, Distance, Place, PlaceKind, Route, Source, Weather
 from agent.evidence.zones import CHINA, day_there, zone_named
 from agent.state import Turn
 from agent.texts import Language, is_chinese
@@ -69,6 +69,15 @@ async def readable(anchor: Anchor | None, language: Language) -> Anchor | None:
     name, district = await asyncio.to_thread(lambda: [*map(district_in_english, names)])
     told = {"name_en": name} | ({"district_en": district} if district else {})
     return Anchor(**{**anchor, **told})  # type: ignore[typeddict-item]
+
+
+async def ways_of(routes: Sequence[Route], language: Language) -> list[Route]:
+    """Return the ways as the message carries them; their ends by their sound, too."""
+    ways = list[Route]()
+    for route in routes:
+        ends = [await readable(end, language) or end for end in route.get("ends", [])]
+        ways.append(Route(**{**route, "ends": ends}) if ends else route)
+    return ways
 
 
 def _with_mentions(

@@ -30,6 +30,7 @@ from agent.assistants.common.shown_records import (
     forecasts_of,
     listed,
     readable,
+    ways_of,
 )
 from agent.assistants.common.turn import PROGRESS, lightened, progress_of
 from agent.core.budget import Usage, add_usage
@@ -177,10 +178,13 @@ async def _records(
     """Return what a client gets of the text's sources and the map."""
     weather = draft.state.get("weather", [])
     forecasts = forecasts_of(weather, draft.turn)
+    routes = draft.state.get("routes", [])
+    ways = ways_of(routes, draft.turn["language"])
     return {
         "sources": checked.used,
         "places": places,
         "anchor": anchor,
+        "routes": await await_or_else("the ways", ways, lambda: routes),
         "weather": await await_or_else("the forecasts", forecasts, lambda: weather),
         EXTENT: checked.extent,
     }
@@ -334,7 +338,6 @@ def _metadata(
         **({"revision": draft.revision} if draft.revision else {}),
     }
     return {
-        "routes": state.get("routes", []),
         "gaps": draft.settled_gaps(),
         "queries": state.get("queries") or [],
         "degraded": draft.degraded,

@@ -152,10 +152,11 @@ async function shareAnswer(threadId, message, status) {
   try {
     const made = await share(threadId, message);
     await copy(new URL(made.path, location.href).href, status);
+    const isShown = status.querySelector("textarea");
     const told = [say("shared", { day: made.ends_at.slice(0, 10) }),
       made.this_machine_only && say("shared_here"), ...made.shows.map((what) => say(SHOWN[what]))];
     const end = () => withdraw(threadId, made.message).then(() => fill(status, say("withdrawn")), failed);
-    status.append(` · ${told.filter(Boolean).join(" ")} `,
+    status.append(`${isShown ? "" : " · "}${told.filter(Boolean).join(" ")} `,
       el("button", { class: "button quiet", type: "button", onclick: end }, say("withdraw")));
   } catch (error) {
     failed(error);

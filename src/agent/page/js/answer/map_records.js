@@ -59,31 +59,33 @@ function wayItem(modes, cite, onAsk) {
   const tabs = modes.map((route, index) => el("button", { type: "button", class: "button",
     onclick: () => choose(index) }, [modeOf(route), minutes(route.duration_s)].filter(Boolean).join(" ")));
   choose(0);
-  const [{ origin, destination, ends: [from, to] = [] }] = modes;
+  const [{ origin, destination }] = modes;
   const asks = [...ASKS.keys()].filter((mode) => modes.every((route) => route.mode !== mode)).map((mode) => {
     const question = say("ask_question", { origin, destination, mode: say(mode) });
     return el("button", { type: "button", class: "button quiet", title: question,
       onclick: () => onAsk(question) }, ASKS.get(mode));
   });
-  const onward = from && to && mapOf(modes[0]) === "amap" &&
-    link(amapLink(to, modes[0].mode), say("from_here"), { class: "button place-way" });
   return el("li", { class: "route" },
     el("div", { class: "tabs", role: "group", "aria-label": say("modes") }, ...tabs, ...asks),
-    ...panels, el("p", {}, onward));
+    ...panels);
 }
 
 /** @param {Route} route @param {HTMLElement|null} citation */
 function routeParts(route, citation) {
+  const [from, to] = [route.origin, route.destination]
+    .map((name, at) => (isEnglish && route.ends?.[at]?.name_en) || name);
   const facts = [metres(route.distance_m), minutes(route.duration_s)].filter(Boolean).join(" · ");
   const steps = route.steps ?? [];
   return [
     el("p", {}, el("span", { class: "tag" }, modeOf(route)), " ",
-      el("strong", {}, `${route.origin} → ${route.destination}`), " ",
+      el("strong", {}, `${from} → ${to}`), " ",
       el("span", { class: "muted" }, facts), " ", citation),
     steps.length > 0 && el("details", {}, el("summary", {}, say("steps", { n: steps.length })),
       el("ol", {}, ...steps.map((step) => el("li", {}, stepText(step))))),
-    el("p", {}, link(route.url, say("open", { map: mapName(route, language) }),
-      { class: "button place-way" })),
+    el("p", {},
+      link(route.url, say("open", { map: mapName(route, language) }), { class: "button place-way" }),
+      route.ends?.length === 2 && mapOf(route) === "amap"
+        && link(amapLink(route.ends[1], route.mode), say("from_here"), { class: "button place-way" })),
   ];
 }
 

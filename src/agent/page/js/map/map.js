@@ -174,7 +174,7 @@ export class MapView {
   /** @param {Way} way */
   #stopsOf({ stops, letters }) {
     return stops.map((stop, index) => {
-      const [{ name }, at] = [stop, this.#at(stop)];
+      const [name, at] = [(language === "en" && stop.name_en) || stop.name, this.#at(stop)];
       const marker = endMarker({ name, letter: letters[index], at }).addTo(this.#answer);
       return { marker, at, name, strong: true };
     });

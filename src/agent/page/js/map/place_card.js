@@ -101,9 +101,7 @@ function nameEnd(box, place) {
   const words = box.textContent;
   const head = box.querySelector("strong")?.textContent ?? "";
   if (head && words.startsWith(head) && isName(head, place)) return head.length;
-  if (!words.startsWith(place.name)) return 0;
-  const gloss = /^\s?[(（][^)）]*[)）]/u.exec(words.slice(place.name.length));
-  return place.name.length + (gloss?.[0].length ?? 0);
+  return words.startsWith(place.name) ? place.name.length : 0;
 }
 
 /** @param {Place} place */

@@ -18,7 +18,8 @@ const PUT_AWAY = "tanlu.notice";
 export function showNotices(place, config) {
   const broken = () => say("broken", { reason: config.reason?.[language] ?? "" });
   fill(place,
-    config.mode === "offline" && !isPutAway() && sampleNotice(config.notice?.[language] ?? "", Boolean(config.connect)),
+    config.mode === "offline" && !isPutAway()
+      && sampleNotice(config.notice?.[language] ?? "", Boolean(config.connect)),
     config.mode === "broken" && el("p", { class: "notice warn", dataset: { notice: "warn" } }, broken()));
 }
 
