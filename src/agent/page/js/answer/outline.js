@@ -2,6 +2,7 @@
 
 import { answerView, el, fill } from "../dom.js";
 import { translator } from "../i18n.js";
+import { hasScene } from "../map/scene.js";
 
 const say = translator("page.outline");
 const FEWEST = 4;
@@ -15,10 +16,16 @@ const isHeading = ({ localName, textContent, parentElement }) =>
 /** @param {Element} body the answer's text, which has been shown before this is updated @returns {View} */
 export function outlineView(body) {
   const list = el("ol", {});
-  const fold = el("details", { open: BESIDE.matches }, el("summary", {}, say("outline")), list);
+  const fold = el("details", {}, el("summary", {}, say("outline")), list);
   const node = el("nav", { class: "outline", hidden: true }, fold);
-  BESIDE.addEventListener("change", () => { fold.open = BESIDE.matches; });
-  return answerView(node, (answer, { id, question }) => {
+  let hasMap = false;
+  // Beside a map there is no room for it.
+  const unfold = () => { fold.open = BESIDE.matches && !hasMap; };
+  BESIDE.addEventListener("change", unfold);
+  return answerView(node, (answer, turn) => {
+    const { id, question } = turn;
+    hasMap = hasScene(turn);
+    unfold();
     const headings = answer ? [...body.querySelectorAll(HEADINGS)].filter(isHeading) : [];
     node.hidden = headings.length < FEWEST;
     if (node.hidden) return;
