@@ -256,18 +256,22 @@ def _where(place: Place) -> list[str]:
 
 
 def verdict_texts(place: Place, language: Language) -> list[str]:
-    """Return what a reader is told of the checked constraints of a place.
+    """Return what a reader is told of the checked constraints of a place."""
+    return _verdict_texts(verdicts_told(place), language)
+
+
+def verdicts_told(place: Place) -> list[PlaceVerdict]:
+    """Return the verdicts that a reader is told.
 
     Of its kind only that it is another one; what a name alone suggests is no fact, and what no
     field could tell is for the text to say.
     """
-    told = [
+    return [
         verdict
         for verdict in place.get("verdicts", [])
         if verdict["verdict"] == "violated"
         or (verdict["constraint"] != "kind" and verdict["field"] not in ("name", ""))
     ]
-    return _verdict_texts(told, language)
 
 
 def _is_news(verdict: PlaceVerdict) -> bool:

@@ -19,7 +19,7 @@ from agent.export.finished import (
     without_notice,
     without_title,
 )
-from agent.export.markdown import answer_html, link_html
+from agent.export.markdown import answer_html, link_html, ticks_html
 from agent.export.place_cards import PlaceCards, card_of
 from agent.export.svg_map import anchor_of, draw_map, numbered_places, pins_of, stops_of
 from agent.texts import Language, is_chinese, say
@@ -128,7 +128,6 @@ def _place(number: int, place: Place, answer: FinishedAnswer) -> str:
     language = answer.language
     card = card_of(place, language)
     items = "".join(f"<span>{escape(fact)}</span>" for fact in card.facts)
-    demands = " · ".join(card.demands)
     local = f" <small>{escape(card.local)}</small>" if card.local else ""
     named = ' class="named"' if place["mentioned"] else ""
     return (
@@ -136,8 +135,7 @@ def _place(number: int, place: Place, answer: FinishedAnswer) -> str:
         f"<p>{link_html(place['url'], card.name)}{local}</p>"
         + (f'<p class="facts">{items}</p>' if items else "")
         + (f'<p class="address">{escape(place["address"])}</p>' if place["address"] else "")
-        + (f'<p class="demands">{escape(demands)}</p>' if demands else "")
-        + "</div></li>"
+        + f"{ticks_html(card)}</div></li>"
     )
 
 

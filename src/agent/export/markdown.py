@@ -70,8 +70,16 @@ def _card_html(_: Any, tokens: Sequence[Token], index: int, *_options: Any) -> s
         f'<a class="number" href="#source-{card.number}">{card.number}</a>'
         f"<strong>{link_html(card.url, card.name)}</strong>{local}"
         f'<span class="facts">{facts}</span>'
-        f'<span class="demands">{escape(" · ".join(card.demands))}</span>'
+        f"{ticks_html(card)}"
     )
+
+
+def ticks_html(card: Card) -> str:
+    """Return which wishes a place meets; the style draws the signs."""
+    ticks = "".join(
+        f'<span class="{escape(verdict)}">{escape(text)}</span>' for verdict, text in card.ticks
+    )
+    return f'<span class="demands">{ticks}</span>' if ticks else ""
 
 
 def _mark_timetables(tokens: Sequence[Token]) -> None:

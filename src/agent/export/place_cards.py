@@ -16,6 +16,7 @@ from agent.evidence.records import (
     hours_text,
     map_name,
     verdict_texts,
+    verdicts_told,
     without_branch,
 )
 from agent.evidence.types import Place
@@ -127,6 +128,8 @@ class Card:
     facts: tuple[str, ...]
     demands: tuple[str, ...]
     """What of the wishes it meets."""
+    ticks: tuple[tuple[str, str], ...]
+    """The same as verdict and wish, for where a sign is drawn."""
     address: str
 
 
@@ -146,6 +149,7 @@ def card_of(place: Place, language: Language) -> Card:
         url=place["url"],
         facts=tuple(filter(None, facts)),
         demands=tuple(verdict_texts(place, language)),
+        ticks=tuple((told["verdict"], told["text"]) for told in verdicts_told(place)),
         address=place["address"] or "",
     )
 
