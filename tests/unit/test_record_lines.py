@@ -1,6 +1,6 @@
 """Records as lines: lengths, times and hours as people read them, in their language."""
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -10,6 +10,7 @@ from agent.assistants.common.shown_records import (
     listed,
     numbered,
     readable,
+    ways_of,
     with_nearest,
 )
 from agent.evidence.constraints import judged
@@ -29,7 +30,17 @@ from agent.evidence.records import (
     weather_texts,
     with_days_asked,
 )
-from agent.evidence.types import Anchor, Distance, Place, PlaceVerdict, Source, Weather, WeatherDay
+from agent.evidence.types import (
+    Anchor,
+    Distance,
+    Place,
+    PlaceVerdict,
+    Point,
+    Route,
+    Source,
+    Weather,
+    WeatherDay,
+)
 from agent.export.geojson import feature_collection
 from agent.export.markdown import place_table
 from agent.export.svg_map import anchor_of
@@ -380,3 +391,14 @@ async def test_places_stand_by_the_numbers_of_the_answer_and_none_that_nobody_as
         ("甲公园", 3),
         ("丙公园", 4),
     ]
+
+
+async def test_a_ways_ends_and_stops_are_told_in_latin_letters_to_who_reads_no_chinese() -> None:
+    at = Point(lng=116.4, lat=39.9)
+    ends = [Anchor(name=name, wgs84=at) for name in ("王府井", "故宫")]
+    way = cast(Route, {"id": "r", "origin": "王府井", "ends": ends, "via": ends[:1]})
+    [told] = await ways_of([way], "de")
+    assert [end["name_en"] for end in [*told["ends"], *told["via"]]] == [
+        "Wangfujing", "Gugong", "Wangfujing",
+    ]  # fmt: skip
+    assert await ways_of([way], "zh") == [way]

@@ -72,11 +72,14 @@ async def readable(anchor: Anchor | None, language: Language) -> Anchor | None:
 
 
 async def ways_of(routes: Sequence[Route], language: Language) -> list[Route]:
-    """Return the ways as the message carries them; their ends by their sound, too."""
+    """Return the ways as the message carries them; their ends and stops by their sound, too."""
     ways = list[Route]()
     for route in routes:
-        ends = [await readable(end, language) or end for end in route.get("ends", [])]
-        ways.append(Route(**{**route, "ends": ends}) if ends else route)
+        way = Route(**route)
+        for key in ("ends", "via"):
+            if key in route:
+                way[key] = [await readable(each, language) or each for each in route[key]]
+        ways.append(way)
     return ways
 
 

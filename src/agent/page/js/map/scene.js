@@ -96,7 +96,7 @@ function waysOf(routes, lines = []) {
   /** @type {string[]} */
   const known = [];
   for (const [index, route] of routes.entries()) {
-    const stops = route.filter((stop) => stop !== undefined && isPoint(stop.wgs84));
+    const stops = route.flatMap((stop) => (stop && isPoint(stop.wgs84) ? [stop] : []));
     if (stops.length < 2 || stops.length < route.length) continue;
     const keys = stops.map(({ wgs84 }) => `${wgs84.lng},${wgs84.lat}`);
     for (const key of keys) if (!known.includes(key)) known.push(key);
