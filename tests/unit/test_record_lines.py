@@ -4,7 +4,7 @@ from typing import Any, cast
 
 import pytest
 
-from agent.assistants.common.judge import evidence_of
+from agent.assistants.common.judge import evidence_of, record_texts
 from agent.assistants.common.shown_records import (
     distinct_places,
     listed,
@@ -182,6 +182,22 @@ def test_a_judge_reads_of_a_place_what_is_near_to_it_as_its_writer_did() -> None
     shown = with_nearest([park, car_park])
     known = evidence_of(state, sources, {}, [], shown=shown)
     assert "距a1-0 961 m" in known.passages[0].text
+
+
+@pytest.mark.parametrize(
+    ("metres", "language", "tail"),
+    [(1155, "zh", " | 直线距离 1155 m"), (1155, "en", " | Straight line 1155 m"), (1300, "zh", None),
+     (320, "en", None)],
+)  # fmt: skip
+def test_a_judge_reads_an_exact_distance_apart_in_the_reader_s_language_where_it_is_another(
+    metres: int, language: Language, tail: str | None
+) -> None:
+    """It read "over 1200 m 1155 m in a straight line" of a Chinese record."""
+    near = Place(**{**place(), "distance_m": metres, "distance_from": "湖"})
+    (far,) = judged([near], {"max_walk_m": 1200}, language)
+    (text,) = record_texts([far], [], [], language).values()
+    assert "\n" not in text
+    assert text.endswith(tail or place_lines([Place(**{**far, "verdicts": []})], language))
 
 
 def test_one_page_that_two_searches_found_has_one_number_before_a_judge() -> None:

@@ -30,13 +30,15 @@ from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.client import EndpointKind, ModelClient
 from agent.prompts import task_prompt
 from agent.state import Gathered
-from agent.texts import Language
+from agent.texts import Language, say
 
 log = logging.getLogger(__name__)
 _SECONDS = 10.0
 WAITING: Mapping[EndpointKind, float] = {"hosted": 6.0, "thinking": 15.0, "near": 60.0}
 """Seconds that a reader waits for a judge, by how it is served."""
 _QUESTION_TOKENS = 300
+_ROUNDED_FROM, _ROUNDED_TO = 1000, 100
+"""Metres from which a distance is told in kilometres, and to what it is rounded then."""
 
 Ask = Callable[[Sequence[Statement], Evidence], Awaitable[list[Ruling] | None]]
 """Have a batch of statements judged; None where the judge cannot."""
@@ -214,18 +216,21 @@ def record_texts(
     for place in places:
         fails = [each for each in place.get("verdicts", []) if each["verdict"] == "violated"]
         line = place_lines([Place(**{**place, "verdicts": fails})], language)
-        exact = f"{place['distance_m']} m"
-        is_told = place["distance_m"] is None or exact in line
-        texts[place["source"]] = line if is_told else f"{line}\n{exact} in a straight line"
+        metres = place["distance_m"] or 0
+        # 1300 m is its 1.3 km: said once more it would be another length to a judge.
+        is_told = metres < _ROUNDED_FROM or not metres % _ROUNDED_TO
+        exact = f"{say('records.modes.straight', language)} {metres} m"
+        texts[place["source"]] = line if is_told else f"{line} | {exact}"
     for route in routes:
-        seconds, metres = route["duration_s"] or 0, route["distance_m"] or 0
-        line, exact = route_lines([route], language), f"{metres} m, {seconds / 60:.1f} min"
+        minutes, metres = (route["duration_s"] or 0) / 60, route["distance_m"] or 0
+        told_minutes = say("records.minutes", language, minutes=f"{minutes:.1f}")
+        line, exact = route_lines([route], language), f"{metres} m, {told_minutes}"
         # What the line says already comes once more in its reader's language.
         told = [step for step in route["steps"] if "line" not in step]
         is_ride = len(told) < len(route["steps"])
         steps = [] if is_ride else [step_text(step["instruction"], language) for step in told]
         more = [step for step in steps if step not in line]
-        texts[route["source"]] = "\n".join([line, exact, *more])
+        texts[route["source"]] = " |\n".join([line, exact, *more])
     for forecast in weather:
         texts[forecast["source"]] = weather_lines([forecast], language)
     return texts

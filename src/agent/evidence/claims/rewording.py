@@ -184,8 +184,12 @@ def kept_figures(before: Statement, outcome: Outcome) -> list[Figure]:
 
 
 def _tokens(text: str) -> list[str]:
-    """Return the words and figures; a decimal comma is a point: 1,3 km is a record's 1.3 km."""
-    found = (match[0] for match in _TOKEN.finditer(fold(text)))
+    """Return the words and figures, however their units are written: 1,3 km is 1.3 km and 1300 m."""
+    text = fold(text)
+    for one in reversed(figures(text)):
+        if one.kind:
+            text = f"{text[: one.start]} {one.amount.normalize():f} {one.kind} {text[one.end :]}"
+    found = (match[0] for match in _TOKEN.finditer(text))
     return [_with_point(token) if "," in token else token for token in found]
 
 
