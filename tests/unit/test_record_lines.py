@@ -186,9 +186,13 @@ def test_a_judge_reads_of_a_place_what_is_near_to_it_as_its_writer_did() -> None
 
 @pytest.mark.parametrize(
     ("metres", "language", "tail"),
-    [(1155, "zh", " | 直线距离 1155 m"), (1155, "en", " | Straight line 1155 m"), (1300, "zh", None),
-     (320, "en", None)],
-)  # fmt: skip
+    [
+        (1155, "zh", " | 直线距离 1155 m"),
+        (1155, "en", " | Straight line 1155 m"),
+        (1300, "zh", None),
+        (320, "en", None),
+    ],
+)
 def test_a_judge_reads_an_exact_distance_apart_in_the_reader_s_language_where_it_is_another(
     metres: int, language: Language, tail: str | None
 ) -> None:

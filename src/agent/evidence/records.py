@@ -90,10 +90,10 @@ def _with_origins(place: Place) -> Place:
     """Return a place that says in Latin letters, too, from where it is how far."""
     told = Place(**place)
     if origin := place["distance_from"]:
-        told["distance_from_en"] = district_in_english(origin)
+        told.setdefault("distance_from_en", district_in_english(origin))
     if "further" in place:
         told["further"] = [
-            Distance(**{**each, "origin_en": district_in_english(each["origin"])})
+            Distance(**{"origin_en": district_in_english(each["origin"]), **each})
             for each in place["further"]
         ]
     return told
@@ -286,7 +286,7 @@ def _verdict_texts(verdicts: Iterable[PlaceVerdict], language: Language) -> list
 def route_text(route: Route, language: Language, *, steps: bool = True) -> str:
     """Return the mode, the ends, the distance, the duration, and the way; by choice without it."""
     mode = say(f"records.modes.{route['mode']}", language)
-    ends = in_script(f"{route['origin']} → {route['destination']}", language)
+    ends = " → ".join(route_ends(route, language))
     facts = (
         distance_text(route["distance_m"]),
         duration_text(route["duration_s"], language),
@@ -294,6 +294,16 @@ def route_text(route: Route, language: Language, *, steps: bool = True) -> str:
     )
     return " · ".join(
         [f"{mode}{say('punctuation.colon', language)}{ends}", *(fact for fact in facts if fact)]
+    )
+
+
+def route_ends(route: Route, language: Language) -> tuple[str, str]:
+    """Return the ends of a way: as its asker calls them, else as listed."""
+    if is_chinese(language):
+        return in_script(route["origin"], language), in_script(route["destination"], language)
+    return (
+        route.get("origin_en") or route["origin"],
+        route.get("destination_en") or route["destination"],
     )
 
 

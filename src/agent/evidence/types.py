@@ -219,6 +219,9 @@ class Route(TypedDict):
     mode: RouteMode
     origin: str
     destination: str
+    origin_en: NotRequired[str]
+    destination_en: NotRequired[str]
+    """As who asked for the way calls them, where that is not in the map's language."""
     distance_m: int | None
     duration_s: int | None
     steps: list[RouteStep]
@@ -378,6 +381,8 @@ class MapTask(TypedDict):
     """What else is wished, in words: no motorway, there by nine, the traffic now."""
     avoid: NotRequired[list[AvoidedRoad]]
     """Roads that a way by car is not to take."""
+    said: NotRequired[dict[str, str]]
+    """The asker's words for places, by their names there."""
     by_rules: NotRequired[bool]
     """A way that rules wrote: what is wished of it they do not read."""
 

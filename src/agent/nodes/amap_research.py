@@ -28,6 +28,7 @@ from agent.evidence.maps import WAYS
 from agent.evidence.places import is_area
 from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.evidence.references import labelled
+from agent.evidence.said import Said, anchor_said, names_said, place_said, route_said
 from agent.evidence.types import Gap, MapTask, Place
 from agent.evidence.vocabulary import is_chosen_by_name
 from agent.mcp.records import (
@@ -44,7 +45,7 @@ from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.types import ModelAnswer
 from agent.prompts import task_prompt
 from agent.state import AmapSearchState, Update, reader_language
-from agent.texts import say
+from agent.texts import is_chinese, say
 
 log = logging.getLogger(__name__)
 NODE = "amap_research"
@@ -68,6 +69,7 @@ async def amap_research(
             map_result = await branch.run()
     except AgentError as error:
         map_result = MapResult(gaps=[branch.lost(error)])
+    said = branch.in_words_of_asker(map_result)
     for gap in map_result.gaps:
         branch.emit(event("gap", NODE, id=branch.id, text=gap["message"]))
     count = len(map_result.places) + len(map_result.routes) + len(map_result.weather)
@@ -86,7 +88,7 @@ async def amap_research(
         routes=map_result.routes,
         weather=map_result.weather,
         places_rejected=map_result.rejected,
-        anchors=[map_result.anchor] if map_result.anchor else [],
+        anchors=[anchor_said(anchor, said)] if (anchor := map_result.anchor) else [],
         map_searched=_answered_tasks(branch.task, map_result),
         gaps=map_result.gaps,
         usage=branch.meter.usage,
@@ -224,6 +226,15 @@ class _Branch:
             map_result.places[near[at]] = Place(
                 **{**place, "walk_m": leg["distance_m"], "walk_s": leg["duration_s"]}
             )
+
+    def in_words_of_asker(self, map_result: MapResult) -> Said:
+        """Call places as their asker does, who does not read the map's names; return the words."""
+        if is_chinese(self.options.language):
+            return {}
+        said = names_said(self.task, map_result.centre_name, map_result.routes)
+        map_result.places[:] = [place_said(place, said) for place in map_result.places]
+        map_result.routes[:] = [route_said(route, said) for route in map_result.routes]
+        return said
 
     def record_text(self, map_result: MapResult) -> str:
         """Return every record as a line with its marker."""

@@ -151,6 +151,8 @@ interface Route {
   mode: TravelMode | "straight";
   origin: string;
   destination: string;
+  origin_en?: string;
+  destination_en?: string;
   distance_m: number | null;
   duration_s: number | null;
   steps?: RouteStep[];

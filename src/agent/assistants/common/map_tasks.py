@@ -7,6 +7,7 @@ from agent.configuration import Configuration
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.intent import extract_place, map_task_by_rules
 from agent.evidence.maps import valid_map_task
+from agent.evidence.said import with_said
 from agent.evidence.types import MapTask, Point, Query
 from agent.state import WrittenQuery
 from agent.texts import Language
@@ -24,12 +25,14 @@ def plan_queries(
     *,
     reader: Language = "en",
     searched: Sequence[MapTask] = (),
+    asked: str = "",
 ) -> list[Query]:
     """Return what a model wrote, with checked map tasks, each place and keyword once in a turn.
 
     A query for the map alone whose keywords an earlier query takes along is left out.
     `searched` are the tasks that the map has answered, with the keywords it was asked for.
-    Who reads Chinese characters reads a place's own name, also where the model wrote another.
+    Who reads Chinese characters reads a place's own name, also where the model wrote another;
+    others read the word that they have `asked` with.
     """
     answered: dict[tuple[object, ...], set[str]] = {}
     for task in searched:
@@ -38,6 +41,7 @@ def plan_queries(
     queries: list[Query] = []
     for each in written:
         proposal = _proposal(each, configuration)
+        proposal = with_said(proposal, asked) if proposal else None
         if proposal and reader in _READ_HAN:
             proposal = _by_own_name(proposal, each.query)
         fresh = _fresh(proposal, answered) if proposal and has_place(proposal, near) else None

@@ -92,7 +92,8 @@ def asked(
     if all(shares_nothing(each.query, about, tag) for each in plans):
         plans = []
     reader = language_of_answer(tag, turn["question"]) if tag else reader_language(turn)
-    queries = drop_seen(plan_queries(plans, configuration, turn["near"], reader=reader), [])
+    planned = plan_queries(plans, configuration, turn["near"], reader=reader, asked=about)
+    queries = drop_seen(planned, [])
     outing, replans = _outing(written, previous, configuration, any_query=bool(queries))
     added = _unknown_stops(written, previous) if replans else []
     if added and not queries:

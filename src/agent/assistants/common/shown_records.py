@@ -68,7 +68,7 @@ async def readable(anchor: Anchor | None, language: Language) -> Anchor | None:
     names = [anchor["name"], anchor.get("district", "")]
     name, district = await asyncio.to_thread(lambda: [*map(district_in_english, names)])
     told = {"name_en": name} | ({"district_en": district} if district else {})
-    return Anchor(**{**anchor, **told})  # type: ignore[typeddict-item]
+    return Anchor(**{**told, **anchor})  # type: ignore[typeddict-item]
 
 
 async def ways_of(routes: Sequence[Route], language: Language) -> list[Route]:

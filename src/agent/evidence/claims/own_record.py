@@ -148,9 +148,11 @@ def _is_of_several(figure: Figure) -> bool:
 
 def _is_from_elsewhere(text: str, place: Place) -> bool:
     """Return whether a distance is not, or not only, the one that the record has."""
-    origin = fold(place.get("distance_from") or "")
-    told = ORIGIN.findall(fold(text)) if origin else []
-    return any(origin not in each for each in told) or bool(place.get("further") and not told)
+    names = (place.get("distance_from"), place.get("distance_from_en"))
+    origins = [fold(name) for name in names if name]
+    told = ORIGIN.findall(fold(text)) if origins else []
+    is_other = any(all(origin not in each for origin in origins) for each in told)
+    return is_other or bool(place.get("further") and not told)
 
 
 def _time(figure: Figure, opened: Sequence[Opening], at: int | None) -> str:

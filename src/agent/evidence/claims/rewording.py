@@ -184,7 +184,7 @@ def kept_figures(before: Statement, outcome: Outcome) -> list[Figure]:
 
 
 def _tokens(text: str) -> list[str]:
-    """Return the words and figures, however their units are written: 1,3 km is 1.3 km and 1300 m."""
+    """Return the words and figures, in whatever unit: 1,3 km is 1.3 km and 1300 m."""
     text = fold(text)
     for one in reversed(figures(text)):
         if one.kind:

@@ -70,15 +70,20 @@ function wayItem(modes, cite, onAsk) {
     ...panels);
 }
 
+/** @param {Route} route */
+function endsOf({ origin, destination, origin_en, destination_en, ends }) {
+  const [from, to] = isEnglish
+    ? [origin_en ?? ends?.[0]?.name_en, destination_en ?? ends?.[1]?.name_en] : [];
+  return `${from || origin} → ${to || destination}`;
+}
+
 /** @param {Route} route @param {HTMLElement|null} citation */
 function routeParts(route, citation) {
-  const [from, to] = [route.origin, route.destination]
-    .map((name, at) => (isEnglish && route.ends?.[at]?.name_en) || name);
   const facts = [metres(route.distance_m), minutes(route.duration_s)].filter(Boolean).join(" · ");
   const steps = route.steps ?? [];
   return [
     el("p", {}, el("span", { class: "tag" }, modeOf(route)), " ",
-      el("strong", {}, `${from} → ${to}`), " ",
+      el("strong", {}, endsOf(route)), " ",
       el("span", { class: "muted" }, facts), " ", citation),
     steps.length > 0 && el("details", {}, el("summary", {}, say("steps", { n: steps.length })),
       el("ol", {}, ...steps.map((step) => el("li", {}, stepText(step))))),

@@ -1,0 +1,98 @@
+"""Call a place by its asker's word: the Bund, not its sound Waitan, where its name is 外滩."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from agent.core.strings import has_han
+from agent.evidence.language import words
+from agent.evidence.types import Anchor, Distance, MapTask, Place, Route
+
+_BEHIND = re.compile(r"([^()（）]+?)\s*[(（]([^()（）]+)[)）]")
+_VIA = " → "
+"""Between the further stops of a way, as its destination names them."""
+
+Said = Mapping[str, str]
+"""The asker's words by the names that the map has."""
+
+
+def with_said(task: MapTask, asked: str) -> MapTask:
+    """Return a task whose places are without the asker's words behind them, which it keeps.
+
+    They are kept where they stand in what was asked; a branch's name stays what it is.
+    """
+    told, known, said = MapTask(**task), words(asked), dict[str, str]()
+
+    def bare(name: str) -> str:
+        match = _BEHIND.fullmatch(name)
+        if match is None:
+            return name
+        own, word = match[1], match[2].strip()
+        is_said = not known.isdisjoint(words(word)) and known.isdisjoint(words(own))
+        if is_said:
+            said[own] = word
+        return own if is_said or (has_han(own) and not has_han(word)) else name
+
+    for key in ("place", "origin", "destination"):
+        if name := task.get(key):
+            told[key] = bare(str(name))
+    if "via" in task:
+        told["via"] = [bare(name) for name in task["via"]]
+    if said:
+        told["said"] = said
+    return told
+
+
+def names_said(task: MapTask, centre: str | None, routes: Sequence[Route]) -> dict[str, str]:
+    """Return the asker's words by the names that the map has found for them."""
+    said, ends = task.get("said", {}), [task.get("origin"), *task.get("via", [])]
+    asked = [*ends, task.get("destination")]
+    pairs = [(task.get("place"), centre), *((name, name) for name in said)]
+    for route in routes:
+        stops = _stops(route)
+        pairs += zip(asked, stops, strict=True) if len(stops) == len(asked) else ()
+    found = dict[str, str]()
+    for name, own in pairs:
+        if name and own:
+            is_foreign = has_han(own) and not has_han(name)
+            if word := said.get(name) or (name if is_foreign else ""):
+                found[own] = word
+    return found
+
+
+def _stops(route: Route) -> list[str]:
+    return [route["origin"], *route["destination"].split(_VIA)]
+
+
+def place_said(place: Place, said: Said) -> Place:
+    """Return a place that is, and is far from, what its asker calls so."""
+    told = Place(**place)
+    if word := said.get(place["name"]):
+        told.setdefault("name_en", word)
+    if word := said.get(place["distance_from"] or ""):
+        told["distance_from_en"] = word
+    if "further" in place:
+        told["further"] = [
+            Distance(**{**each, "origin_en": said[each["origin"]]})
+            if each["origin"] in said
+            else each
+            for each in place["further"]
+        ]
+    return told
+
+
+def route_said(route: Route, said: Said) -> Route:
+    """Return a way whose ends are called as its asker calls them."""
+    stops = _stops(route)
+    if said.keys().isdisjoint(stops):
+        return route
+    begin, *others = (said.get(name, name) for name in stops)
+    told = Route(**{**route, "origin_en": begin, "destination_en": _VIA.join(others)})
+    if "ends" in route:
+        told["ends"] = [anchor_said(end, said) for end in route["ends"]]
+    return told
+
+
+def anchor_said(anchor: Anchor, said: Said) -> Anchor:
+    """Return a centre that is called as its asker calls it."""
+    word = said.get(anchor["name"])
+    return Anchor(**{**anchor, "name_en": word}) if word else anchor

@@ -1,0 +1,105 @@
+"""One place under one name: the asker's word goes with it where its own name is not read."""
+
+from typing import Any
+
+import pytest
+
+from agent.assistants.common.map_tasks import plan_queries
+from agent.assistants.common.shown_records import readable
+from agent.configuration import Configuration
+from agent.evidence.records import place_facts, route_text, with_pinyin
+from agent.evidence.said import (
+    anchor_said,
+    names_said,
+    place_said,
+    route_said,
+    with_said,
+)
+from agent.evidence.types import Anchor, Distance, MapTask, Place, Route
+from agent.state import PlannedMap, WrittenQuery
+from tests.unit.test_evidence_mentions import place
+
+BUND = {"外滩": "the Bund"}
+
+
+def way(origin: str, destination: str) -> Route:
+    ends = [Anchor(name=name, wgs84={"lng": 121.5, "lat": 31.2}) for name in (origin, destination)]
+    return Route(
+        id="amap:w", mode="walking", origin=origin, destination=destination, distance_m=900,
+        duration_s=700, steps=[], url="", source="a0-0", fetched_at="", ends=ends,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "bare", "said"),
+    [
+        ("外滩 (the Bund)", "Cafés near the Bund", "外滩", BUND),
+        ("外滩（The Bund）", "Cafés near the Bund", "外滩", {"外滩": "The Bund"}),
+        ("外滩 (Waitan)", "Cafés near the Bund", "外滩", {}),
+        ("全聚德(王府井店)", "How far is 全聚德?", "全聚德(王府井店)", {}),
+        ("Café (Mitte)", "Café (Mitte) in Berlin", "Café (Mitte)", {}),
+        ("Эрмитаж (Hermitage)", "Near the Hermitage", "Эрмитаж", {"Эрмитаж": "Hermitage"}),
+        ("外滩", "Cafés near the Bund", "外滩", {}),
+    ],
+)
+def test_the_asker_s_word_behind_a_place_s_name_is_kept_and_not_asked_of_the_map(
+    name: str, asked: str, bare: str, said: dict[str, str]
+) -> None:
+    told = with_said(MapTask(intent="nearby", place=name, keywords=["咖啡"]), asked)
+    assert told["place"] == bare
+    assert told.get("said", {}) == said
+    (query,) = plan_queries(
+        [WrittenQuery(query="q", map=PlannedMap(intent="nearby", place=name))],
+        Configuration(),
+        None,
+        asked=asked,
+    )
+    assert query["map"]
+    assert query["map"]["place"] == bare
+
+
+@pytest.mark.parametrize(
+    ("task", "centre", "expected"),
+    [
+        ({"place": "外滩", "said": BUND}, "外滩风景区", {**BUND, "外滩风景区": "the Bund"}),
+        ({"place": "the Bund"}, "外滩", BUND),
+        ({"place": "外滩"}, "外滩", {}),
+        ({"place": "Mitte"}, "Mitte", {}),
+    ],
+)
+def test_what_the_map_found_for_a_place_is_called_as_its_asker_does(
+    task: dict[str, Any], centre: str, expected: dict[str, str]
+) -> None:
+    assert names_said(MapTask(intent="nearby", **task), centre, []) == expected
+
+
+def test_the_ends_of_a_way_are_called_as_its_asker_calls_them_also_over_other_places() -> None:
+    task = MapTask(
+        intent="route", origin="外滩", destination="豫园", via=["人民广场"],
+        said={**BUND, "豫园": "Yu Garden"},
+    )  # fmt: skip
+    routes = [way("外滩(地铁站)", "人民广场 → 豫园")]
+    said = names_said(task, None, routes)
+    assert said["外滩(地铁站)"] == "the Bund"
+    route = route_said(routes[0], said)
+    assert "the Bund → 人民广场 → Yu Garden" in route_text(route, "en")
+    assert "外滩(地铁站) → 人民广场 → 豫园" in route_text(route, "zh")
+    assert route["ends"][0]["name_en"] == "the Bund"
+
+
+async def test_a_place_its_list_and_its_centre_have_one_name_for_a_reader() -> None:
+    """Places stood near 外滩 before the writer and near Waitan on their cards."""
+    far = {
+        "distance_m": 300,
+        "distance_from": "外滩",
+        "further": [Distance(origin="外滩", metres=9)],
+    }
+    near = place_said(Place(**{**place("甲"), **far}), BUND)  # type: ignore[typeddict-item]
+    assert "300 m from the Bund" in place_facts(near, "en")
+    (card,) = with_pinyin([near])
+    assert card["distance_from_en"] == "the Bund"
+    assert card["further"][0]["origin_en"] == "the Bund"
+    anchor = anchor_said(Anchor(name="外滩", wgs84={"lng": 121.5, "lat": 31.2}), BUND)
+    shown = await readable(anchor, "en")
+    assert shown
+    assert shown["name_en"] == "the Bund"
