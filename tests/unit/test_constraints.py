@@ -183,7 +183,8 @@ def test_a_writer_sees_what_fits_apart_from_what_does_not_and_what_is_unknown() 
     ]  # fmt: skip
     lines = grouped_lines(judged(found, demands, "en"), "en").splitlines()
     fit, unknown, failing = (
-        say(f"constraints.groups.{name}", "en") for name in ("satisfied", "unknown", "violated")
+        say(f"constraints.groups.{name}", "en", count=1)
+        for name in ("satisfied", "unknown", "violated")
     )
     assert [line.partition(" | ")[0].split("] ")[-1] for line in lines] == [
         fit, "Cheap", unknown, "Priceless", failing, "Dear"

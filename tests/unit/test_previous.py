@@ -186,6 +186,13 @@ def test_a_place_has_the_number_that_the_answers_own_list_gives_it(sign: str) ->
     assert shown[-3:] == ["no. 1", "no. 3", "map pin 1"]
 
 
+def test_a_list_of_before_tells_how_far_its_numbers_go_so_that_the_last_two_are_known() -> None:
+    shown = shown_lines(turn_of([shop(f"店{n}", n) for n in (4, 5, 6)], [], None), {}, "zh", 2000)
+    assert shown.splitlines()[0].endswith(" (no. 1–3):")
+    one = shown_lines(turn_of([shop("店", 4)], [], None), {}, "zh", 2000)
+    assert "no. 1–" not in one
+
+
 def test_of_two_lists_the_number_of_a_place_stands_with_what_its_list_is_of() -> None:
     """Two places were "no. 1", of what to see and of lunch."""
     answer = "**玩**：\n1. 甲店：近\n   只在上午\n2. 乙店：远\n\n**午饭**\n\n1. 丙店：贵\n2. 小摊"

@@ -73,6 +73,32 @@ def test_a_query_in_the_law_s_words_stays_beside_one_in_the_asker_s() -> None:
     assert [one["query"] for one in found.queries] == ["房东不修漏水，修理费谁出"]
 
 
+CAFES = Previous(sources=[], places=PLACES, constraints={"kind": "cafe", "max_cost": 50})
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        ({"constraints": {"other": ["安静"]}, "query": [QUERY]}, "cafe"),
+        ({"query": [QUERY]}, "cafe"),
+        ({"constraints": {"open_on": [7]}, "query": [{"query": "咖啡馆 安静"}]}, "cafe"),
+        ({"constraints": {"kind": "museum"}}, "museum"),
+        ({"query": [{"query": "停车场", "map": {**MAP, "keywords": ["停车场"]}}]}, None),
+        ({"query": [{"query": "馆", "map": {"intent": "poi", "place": "国家博物馆"}}]}, None),
+        ({"query": [{"query": "杭州 天气"}]}, None),
+        ({"constraints": {"open_on": [7]}, "outing": {"begins": "10:00"}}, None),
+    ],
+)
+def test_a_follow_up_that_adds_to_the_demands_is_about_the_same_kind_of_place(
+    reply: dict[str, Any], kind: str | None
+) -> None:
+    """ "Only the quiet ones" after cafés had any place in its list."""
+    assert (
+        read("只要安静的咖啡馆、停车场，国家博物馆、杭州天气", CAFES, **reply).demands.get("kind")
+        == kind
+    )
+
+
 def test_a_day_is_planned_where_the_model_says_so_and_the_setting_lets_it() -> None:
     day = {"outing": {"begins": "10:00"}, "day": "2026-11-29", "query": [QUERY]}
     found = read("王府井咖啡馆一日游", **day)

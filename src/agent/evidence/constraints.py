@@ -219,7 +219,8 @@ def fitting(places: Sequence[Place], constraints: Constraints, language: Languag
 def grouped_lines(places: Sequence[Place], language: Language) -> str:
     """Return one line a place for a writer, under whether the places fit what is demanded.
 
-    A place that fails a demand, in one list with those that fit, was numbered among the hits. One
+    Each with how many they are: a writer miscounts. A place that fails a demand, in one list with
+    those that fit, was numbered among the hits. One
     of a kind that neither the question nor a search asked for is of no use: a street for dinner.
     """
     groups: dict[str, list[Place]] = {}
@@ -229,7 +230,8 @@ def grouped_lines(places: Sequence[Place], language: Language) -> str:
     if len(groups.keys() - {"beside"}) < _MIXED:
         return place_lines(places, language)
     return "\n".join(
-        f"{say(f'constraints.groups.{name}', language)}\n{place_lines(group, language)}"
+        f"{say(f'constraints.groups.{name}', language, count=len(group))}\n"
+        f"{place_lines(group, language)}"
         for name, group in groups.items()
     )
 
@@ -445,7 +447,7 @@ def _other(place: Place, words: str, language: Language) -> PlaceVerdict:
 
     "With a car park" is met where one was found close by; of one further off it is told how far.
     """
-    kind = _kind_searched(words)
+    kind = kind_searched(words)
     beside = [
         (metres, near["origin"])
         for near in place.get("further", [])
@@ -511,7 +513,7 @@ def is_of_none(place: Place, kinds: Collection[PlaceKind | None]) -> bool:
 
 def kinds_searched(place: Place) -> set[PlaceKind | None]:
     """Return the kinds that the searches which found a place were for; None of any other kind."""
-    return {_kind_searched(keyword) for keyword in place["keywords"]}
+    return {kind_searched(keyword) for keyword in place["keywords"]}
 
 
 def positions(places: Sequence[Place], order: Sequence[str]) -> tuple[list[int], int]:
@@ -550,11 +552,12 @@ def in_words(keyword: str, language: Language) -> str:
     """Return what was searched for in the reader's words, as far as it is a kind of place."""
     if is_chinese(language):
         return in_script(keyword, language)
-    kind = _kind_searched(keyword)
+    kind = kind_searched(keyword)
     return say(f"constraints.kinds.{kind}", language) if kind else keyword
 
 
-def _kind_searched(keyword: str) -> PlaceKind | None:
+def kind_searched(keyword: str) -> PlaceKind | None:
+    """Return the kind of place that a search's word names."""
     return next((kind for kind in _KINDS if _is_named(kind, keyword)), None)
 
 

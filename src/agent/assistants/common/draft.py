@@ -30,7 +30,7 @@ from agent.core.progress import Emit, event
 from agent.evidence.citations import Citer, inert
 from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.statements import LINKED, Notation, statements
-from agent.evidence.constraints import judged
+from agent.evidence.constraints import judged, kinds_searched
 from agent.evidence.mentions import source_ids
 from agent.evidence.records import (
     one_a_city,
@@ -53,10 +53,18 @@ _SHOWN_QUERIES, _LONGEST_SHOWN = 5, 120
 def _judged_again(state: Gathered) -> Previous:
     """Return what the last answer cited, its places with verdicts on what is demanded now."""
     previous, turn = state.get("previous") or NO_PREVIOUS, state["turn"]
-    # Of its kind nothing: places of before were asked for under another one.
-    demands = {name: each for name, each in turn.get("constraints", {}).items() if name != "kind"}
-    places = judged(previous["places"], cast(Constraints, demands), turn["language"])
+    demands = turn.get("constraints", {})
+    others = cast(Constraints, {name: each for name, each in demands.items() if name != "kind"})
+    # Of the kind nothing where a place was looked for under another one.
+    places = [
+        judged([place], demands if _is_same_kind(place, demands) else others, turn["language"])[0]
+        for place in previous["places"]
+    ]
     return Previous(**{**previous, "places": places})
+
+
+def _is_same_kind(place: Place, demands: Constraints) -> bool:
+    return demands.get("kind") in kinds_searched(place)
 
 
 class Draft:

@@ -108,7 +108,7 @@ def shown_lines(
     by_id, told = {place["id"]: place for place in previous["places"]}, {*again}
     parts = list[str]()
     for at, turn in enumerate(turns_of(previous)):
-        lines = list[str]()
+        lines, last = list[str](), 0
         for position, shown in enumerate(turn["places"], 1):
             place = by_id.get(shown["id"])
             # "The second one" is counted in the answer's list; what it did not name has its pin.
@@ -120,12 +120,16 @@ def shown_lines(
             new = shown["id"] not in told and not (brief and at)
             facts = place_facts(place, language) if place and new else shown["name"]
             number = f"no. {no}" if no else f"map pin {shown['number']}"
+            last = max(last, no) if "heading" not in shown else last
             number += f" ({shown['heading']})" if "heading" in shown else ""
             number = f" | {number}" if no or shown["number"] else ""
             lines.append(f"{f'[^{source}] ' if source else ''}{facts}{number}")
             told.add(shown["id"])
         if lines:
-            parts.append("\n".join([f"“{turn['question']}”:" if turn["question"] else "", *lines]))
+            # "The last two" are counted from its end.
+            numbers = f" (no. 1–{last})" if last > 1 else ""
+            head = f"“{turn['question']}”{numbers}:" if turn["question"] else ""
+            parts.append("\n".join([head, *lines]))
     return cut_to_tokens("\n".join(parts).strip(), tokens)
 
 

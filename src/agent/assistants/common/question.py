@@ -14,7 +14,7 @@ from agent.assistants.common.own_documents import asks_for_no_others
 from agent.assistants.common.preferences import used_of
 from agent.assistants.common.previous import listed_last
 from agent.configuration import Configuration
-from agent.evidence.constraints import valid_constraints
+from agent.evidence.constraints import kind_searched, valid_constraints
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.intent import extract_place, needs_origin, needs_place
 from agent.evidence.mentions import places_of
@@ -106,6 +106,7 @@ def asked(
     elif not (replans or queries) and (written.query or not may_skip or outing is not None):
         queries = [own_words(turn, configuration)]
     demands = valid_constraints(stated.model_dump()) if stated else Constraints()
+    demands = demands if outing else _with_kind(demands, queries, previous)
     queries = [_for_the_web(query, demands) for query in queries]
     is_reply = not (queries or demands or replans)
     needs = None if replans else _needs(written, plans, queries, configuration, turn)
@@ -334,6 +335,25 @@ def _needs(
     if turn["near"] or configuration.geo_routing == "never" or written.needs not in get_args(Needs):
         return None
     return cast(Needs, written.needs)
+
+
+_SEARCHES = ("nearby", "area")
+
+
+def _with_kind(demands: Constraints, queries: Sequence[Query], previous: Previous) -> Constraints:
+    """Return the demands of a follow-up with the kind of place that the last answer was about.
+
+    Where it only adds to them, or has the map look for the same kind again.
+    """
+    kind = previous.get("constraints", {}).get("kind")
+    tasks = [query["map"] for query in queries if query["map"]]
+    words = [word for task in tasks for word in task.get("keywords", [])]
+    is_about_it = all(task["intent"] in _SEARCHES for task in tasks) and all(
+        kind_searched(word) == kind for word in words
+    )
+    if not kind or "kind" in demands or not is_about_it or not (demands or words):
+        return demands
+    return Constraints(**{**demands, "kind": kind})
 
 
 def _for_the_web(query: Query, demands: Constraints) -> Query:
