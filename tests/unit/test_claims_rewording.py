@@ -9,7 +9,7 @@ import pytest
 from agent.evidence.claims.corrected import can_be_left_out, renumbered, without_unknown
 from agent.evidence.claims.judging import passages_block, statements_block
 from agent.evidence.claims.passages import KNOWN, Passage
-from agent.evidence.claims.proof import Outcome, revised
+from agent.evidence.claims.proof import Outcome, is_sound_fix, revised
 from agent.evidence.claims.rewording import (
     Rewording,
     as_borne,
@@ -112,6 +112,14 @@ def test_a_writer_is_told_what_a_sum_gives_and_may_say_it() -> None:
     assert sound_wordings(words, [(one, outcome)], PALACE)
     words = [Rewording(id=one.name, text="两张票125元 [1]。")]
     assert not sound_wordings(words, [(one, outcome)], PALACE)
+
+
+@pytest.mark.parametrize(("sum_", "sound"), [("60 + 45 = 105", True), ("60 + 45 = 106", False),
+                                             ("60 + 50 = 110", False)])  # fmt: skip
+def test_a_new_wording_may_add_up_anew_what_is_left_of_a_sum(sum_: str, sound: bool) -> None:
+    """Of 60 + 45 + 10 the 10 was wrong: the right sum was refused, and the wrong one marked."""
+    one = statements("一共 60 + 45 + 10 = 115 元[^w0-0]。", MARKED)[0]
+    assert is_sound_fix(f"一共 {sum_} 元 [1]。", one, []) is sound
 
 
 def test_a_new_wording_stands_only_where_it_is_proved_in_its_turn() -> None:

@@ -215,6 +215,20 @@ def test_a_writer_sees_no_street_where_restaurants_were_asked_for_but_the_car_pa
     assert "Jinli" in grouped_lines(judged(found[1:2], demands, "en"), "en"), "there is no other"
 
 
+def test_a_demand_that_no_record_could_tell_of_any_place_keeps_none_from_those_that_fit() -> None:
+    """Of three cafés none was known to be quiet: a list of what fits would have been empty."""
+    demands = Constraints(max_cost=60, other=["quiet"])
+    found = [record("A", cost=40.0), record("B", cost=50.0), record("C", cost=90.0)]
+    lines = grouped_lines(judged(found, demands, "en"), "en").splitlines()
+    fit = say("constraints.groups.satisfied", "en", count=2)
+    assert lines[0] == fit
+    assert [line.partition(" | ")[0].split("] ")[-1] for line in lines[1:3]] == ["A", "B"]
+    assert all(say("constraints.other.unknown", "en", demand="quiet") in at for at in lines[1:3])
+    italian = [record("A", category="restaurant (quiet)"), record("B", cost=90.0)]
+    told = grouped_lines(judged(italian, {"other": ["quiet"]}, "en"), "en")
+    assert say("constraints.groups.unknown", "en", count=1) in told, "of one it is known"
+
+
 def test_places_of_a_question_without_demands_are_left_as_they_are() -> None:
     assert judged([record()], {}, "zh") == [record()]
 

@@ -220,12 +220,13 @@ def grouped_lines(places: Sequence[Place], language: Language) -> str:
     """Return one line a place for a writer, under whether the places fit what is demanded.
 
     Each with how many they are: a writer miscounts. A place that fails a demand, in one list with
-    those that fit, was numbered among the hits. One
+    those that fit, was numbered among the hits; what nobody could know of any rules none out. One
     of a kind that neither the question nor a search asked for is of no use: a street for dinner.
     """
     groups: dict[str, list[Place]] = {}
+    open_to_all = _unknown_to_all(places)
     for place in [each for each in places if not _is_stray(each)] or places:
-        name = _GROUPS[_rank(place)] if place.get("verdicts") else "beside"
+        name = _GROUPS[_rank(place, open_to_all)] if place.get("verdicts") else "beside"
         groups.setdefault(name, []).append(place)
     if len(groups.keys() - {"beside"}) < _MIXED:
         return place_lines(places, language)
@@ -257,8 +258,19 @@ def name_suits(name: str, constraints: Constraints) -> bool:
     return any(_has(_FITS[suits][0], name) for suits in constraints.get("suits", []))
 
 
-def _rank(place: Place) -> int:
-    return max((_GROUPS.index(each["verdict"]) for each in place.get("verdicts", [])), default=0)
+def _unknown_to_all(places: Sequence[Place]) -> set[str]:
+    """Return the verdicts on demands of which no record of any place could tell: "quiet"."""
+    soft = [
+        {v["text"] for v in verdicts if v["constraint"] == "other" and not v["field"]}
+        for verdicts in (place.get("verdicts", []) for place in places)
+        if any(v["constraint"] == "other" for v in verdicts)
+    ]
+    return set.intersection(*soft) if soft else set()
+
+
+def _rank(place: Place, but: Collection[str] = ()) -> int:
+    verdicts = (each for each in place.get("verdicts", []) if each["text"] not in but)
+    return max((_GROUPS.index(each["verdict"]) for each in verdicts), default=0)
 
 
 def _costs(place: Place, constraints: Constraints, language: Language) -> Iterator[PlaceVerdict]:

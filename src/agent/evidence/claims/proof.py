@@ -32,6 +32,7 @@ from agent.evidence.claims.shown_sums import (
     is_right_day,
     named_sums,
     results_in,
+    right_results,
     shown_results,
     worked_out,
     wrong_days,
@@ -453,7 +454,7 @@ def is_sound_fix(
 ) -> bool:
     """Return whether a new wording adds nothing: its figures and names stand in what is known.
 
-    So does the value that a sum gives.
+    So does the value that a sum gives, one that it shows itself, too.
     """
     words = without_numbers(fix)
     if fix.strip() == LEAVES_OUT:
@@ -461,7 +462,7 @@ def is_sound_fix(
     if not words or words == statement.plain:
         return False
     allowed = " ".join([statement.said, *(passage.text for passage in passages)])
-    have = figures(f"{allowed} {worked_out}")
+    have = [*figures(f"{allowed} {worked_out}"), *right_results(words)]
     stated = (figure for figure in figures(words) if _states(figure, words))
     if any(not any(_says(other, one) for other in have) for one in stated):
         return False

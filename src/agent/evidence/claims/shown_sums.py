@@ -106,10 +106,10 @@ def worked_out(rulings: Iterable[Ruling], evidence: Evidence) -> set[Decimal]:
 
 def shown_results(statements: Sequence[Statement]) -> list[Figure]:
     """Return the results of right sums that statements show."""
-    return distinct(f for one in statements for f in _right_results(one.plain[:_LONGEST_SUM]))
+    return distinct(f for one in statements for f in right_results(one.plain[:_LONGEST_SUM]))
 
 
-def _right_results(text: str) -> Iterator[Figure]:
+def right_results(text: str) -> Iterator[Figure]:
     """Yield the results of sums that a text shows and that are right: later ones may use them."""
     for begin, end, behind in _left_sides(text):
         result = value_of(_NO_TERM.sub("", text[begin:end]))
