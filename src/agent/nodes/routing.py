@@ -10,6 +10,8 @@ from agent.assistants.common.previous import NO_PREVIOUS
 from agent.assistants.common.review_plan import review_step
 from agent.configuration import Configuration
 from agent.core.budget import no_usage
+from agent.evidence.constraints import judged
+from agent.evidence.mentions import source_ids
 from agent.evidence.types import Query
 from agent.state import (
     AmapSearchState,
@@ -96,7 +98,10 @@ def goes_to_web(query: Query) -> bool:
 
 
 def left_by_map(state: OverallState, configuration: Configuration) -> list[Query]:
-    """Return the queries that the map alone was asked and found nothing for: the web is next."""
+    """Return the queries that the map alone was asked and cannot answer: the web is next.
+
+    It found nothing, or of none of the places when they are open, which is demanded.
+    """
     if configuration.web_search == "off" or state["turn"].get("own_only"):
         return []
     queries = state.get("queries", [])
@@ -105,5 +110,26 @@ def left_by_map(state: OverallState, configuration: Configuration) -> list[Query
     return [
         Query(query=query["query"], map=None)
         for number, query in enumerate(queries)
-        if query["query"] not in searched and f"a{number}" not in prefixes
+        if query["query"] not in searched
+        and (f"a{number}" not in prefixes or _is_unknown_when(state, number))
     ]
+
+
+_WHEN = frozenset({"open_at", "open_until", "open_on", "not_on"})
+
+
+def _is_unknown_when(state: OverallState, number: int) -> bool:
+    """Return whether no record of a query that fits says if the place is open when it should be."""
+    demands = state["turn"].get("constraints", {})
+    if _WHEN.isdisjoint(demands):
+        return False
+    own = [
+        place
+        for place in state.get("places", [])
+        if any(id.startswith(f"a{number}-") for id in source_ids(place))
+    ]
+    verdicts = [place.get("verdicts", []) for place in judged(own, demands, "en")]
+    fitting = [of for of in verdicts if not any(v["verdict"] == "violated" for v in of)]
+    return bool(fitting) and all(
+        any(v["constraint"] in _WHEN and v["verdict"] == "unknown" for v in of) for of in fitting
+    )
