@@ -1,17 +1,17 @@
 """Call a place by its asker's word: the Bund, not its sound Waitan, where its name is 外滩."""
 
-import re
 from collections.abc import Mapping, Sequence
 
+from agent.core.patterns import Linear
 from agent.core.strings import has_han
 from agent.evidence.language import words
 from agent.evidence.types import Anchor, Distance, MapTask, Place, Route
 
-_BEHIND = re.compile(r"([^()（）]+?)\s*[(（]([^()（）]+)[)）]")
+_BEHIND = Linear(r"([^()（）]+?)\s*[(（]([^()（）]+)[)）]")
 _VIA = " → "
 """Between the further stops of a way, as its destination names them."""
 
-Said = Mapping[str, str]
+AskerWords = Mapping[str, str]
 """The asker's words by the names that the map has."""
 
 
@@ -63,7 +63,7 @@ def _stops(route: Route) -> list[str]:
     return [route["origin"], *route["destination"].split(_VIA)]
 
 
-def place_said(place: Place, said: Said) -> Place:
+def place_said(place: Place, said: AskerWords) -> Place:
     """Return a place that is, and is far from, what its asker calls so."""
     told = Place(**place)
     if word := said.get(place["name"]):
@@ -80,7 +80,7 @@ def place_said(place: Place, said: Said) -> Place:
     return told
 
 
-def route_said(route: Route, said: Said) -> Route:
+def route_said(route: Route, said: AskerWords) -> Route:
     """Return a way whose ends are called as its asker calls them."""
     stops = _stops(route)
     if said.keys().isdisjoint(stops):
@@ -92,7 +92,7 @@ def route_said(route: Route, said: Said) -> Route:
     return told
 
 
-def anchor_said(anchor: Anchor, said: Said) -> Anchor:
+def anchor_said(anchor: Anchor, said: AskerWords) -> Anchor:
     """Return a centre that is called as its asker calls it."""
     word = said.get(anchor["name"])
     return Anchor(**{**anchor, "name_en": word}) if word else anchor

@@ -28,7 +28,7 @@ from agent.evidence.maps import WAYS
 from agent.evidence.places import is_area
 from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.evidence.references import labelled
-from agent.evidence.said import Said, anchor_said, names_said, place_said, route_said
+from agent.evidence.said import AskerWords, anchor_said, names_said, place_said, route_said
 from agent.evidence.types import Gap, MapTask, Place
 from agent.evidence.vocabulary import is_chosen_by_name
 from agent.mcp.records import (
@@ -227,7 +227,7 @@ class _Branch:
                 **{**place, "walk_m": leg["distance_m"], "walk_s": leg["duration_s"]}
             )
 
-    def in_words_of_asker(self, map_result: MapResult) -> Said:
+    def in_words_of_asker(self, map_result: MapResult) -> AskerWords:
         """Call places as their asker does, who does not read the map's names; return the words."""
         if is_chinese(self.options.language):
             return {}
