@@ -2,6 +2,7 @@
 
 import pytest
 
+from agent.evidence.claims.formulas import value_of
 from agent.evidence.claims.judging import Ruling
 from agent.evidence.claims.proof import proved
 from agent.evidence.claims.statements import MARKED, statements
@@ -208,3 +209,59 @@ def test_what_lies_between_two_times_accuses_no_figure_but_a_length(
     _, found = judge(text, FRIDGE, v="c", p=["1.1"], calc="5:00-3:30")
     assert found.spans == spans
     assert found.value == ("5:00-3:30 = 1:30" if spans else "")
+
+
+@pytest.mark.parametrize(
+    ("day", "wrong", "calc", "gives"),
+    [
+        ("15 December 2026", "11 December 2026", "2026-12-01+10b", "2026-12-15"),
+        ("16 November 2026", "20 November 2026", "2026-11-30-10b", "2026-11-16"),
+    ],
+)
+def test_a_term_of_working_days_is_worked_out_without_the_weekends(
+    day: str, wrong: str, calc: str, gives: str
+) -> None:
+    known = evidence(w0_0="Delivery takes ten working days. Ordered 1 December 2026.")
+    text = "Ten working days[^w0-0] from or to then: {}."
+    _, right = judge(text.format(day), known, v="c", p=["1.1"], calc=calc)
+    _, found = judge(text.format(wrong), known, v="c", p=["1.1"], calc=calc)
+    assert right.verdict == "computed"
+    assert (found.verdict, found.spans, found.value) == ("missing", (wrong,), f"{calc} = {gives}")
+
+
+@pytest.mark.parametrize(
+    ("formula", "days"),
+    [
+        ("workdays(2026-12-01,2026-12-15)", 10),
+        ("workdays(2026-12-04,2026-12-06)", 0),
+        ("workdays(2026-12-05,2026-12-07)", 1),
+        ("days(2026-12-01,2026-12-15)/7", 2),
+    ],
+)
+def test_days_and_working_days_between_two_days_are_counted(formula: str, days: int) -> None:
+    assert value_of(formula) == days
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        # Today is 28 November 2026: a Friday is 5 March of 2027, a Thursday that of 2026.
+        ("Repeat the test by Friday, 5 March at noon.", ()),
+        ("It was tested on Thursday, 5 March at noon.", ()),
+        ("Repeat the test by Monday, 5 March at noon.", (("Monday, 5 March", ""),)),
+        # A source has 1 February with its year, which was a Monday.
+        ("It opens on Monday, 1 February at noon.", ()),
+        (
+            "It opens on Sunday, 1 February at noon.",
+            (("Sunday, 1 February", "Monday, 1 February"),),
+        ),
+        ("12月2日（周三）装。", ()),
+        ("12月2日（周四）装。", (("12月2日（周四", ""),)),
+    ],
+)
+def test_a_weekday_beside_a_day_without_a_year_is_right_in_a_year_that_may_be_meant(
+    text: str, right: tuple[tuple[str, str], ...]
+) -> None:
+    [outcome] = proved(statements(text, MARKED), {}, TERMS)
+    assert outcome.spans == tuple(words for words, _ in right)
+    assert outcome.right == tuple(pair for pair in right if pair[1])

@@ -9,9 +9,7 @@ judged again; what fails after all this is marked.
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import date
 from itertools import accumulate, chain
 from typing import Protocol, Self, TypeVar
 
@@ -21,6 +19,7 @@ from pydantic import BaseModel
 from agent.assistants.common.answer_text import write_or_quote
 from agent.assistants.common.claims import ClaimCheck
 from agent.assistants.common.conversation import prompt_tokens
+from agent.assistants.common.days_told import days_told
 from agent.assistants.common.draft import Draft
 from agent.core.errors import AgentError, ConfigurationError
 from agent.core.patterns import Linear
@@ -44,9 +43,7 @@ from agent.evidence.claims.revision import (
 )
 from agent.evidence.claims.rewording import passages_of
 from agent.evidence.claims.statements import Statement
-from agent.evidence.figures import figures
 from agent.evidence.language import sentence_spans
-from agent.evidence.records import with_weekday
 from agent.evidence.types import Source
 from agent.prompts import Raw, render
 from agent.state import answer_language
@@ -60,7 +57,6 @@ _ROOM = 20_000
 _FAULTS, _LOOKED_UP, _QUESTION, _PLAN, _REVIEWED = 6000, 4000, 800, 800, 2000
 """Tokens of parts of it."""
 _PER_LINE = 8
-_DAYS = 40
 _LOOKS, _AT_ONCE = 2, 3
 """How often a revision may look something up, and how much at once."""
 _NOTHING = Raw("")
@@ -349,7 +345,7 @@ class _Revising:
         documents = asked.documents if is_short else _NOTHING
         values = {
             "documents": documents,
-            "today": _calendar(self.claims.statements, draft.turn["today"]),
+            "today": days_told((one.plain for one in self.claims.statements), draft.turn["today"]),
             "question": cut_to_tokens(draft.turn["question"], _QUESTION),
             "differences": "\n".join(asked.differences),
             "plan": cut_to_tokens(
@@ -468,26 +464,6 @@ def _within(entries: Iterable[Entry], tokens: int) -> list[Entry]:
             kept.append(entry)
             tokens -= size
     return kept
-
-
-def _calendar(statements: Sequence[Statement], today: str) -> str:
-    """Return today and each day that statements name with its weekday: models seldom know it.
-
-    One without a year is that of the same day with one, else the nearest.
-    """
-    now, days = date.fromisoformat(today), set[date]()
-    told = {f.date for one in statements for f in figures(one.plain) if f.date}
-    dated = {(month, day) for year, month, day in told if year}
-    for year, month, day in told:
-        if month and day and (year or (month, day) not in dated):
-            years = [year] if year else [now.year + by for by in (-1, 0, 1)]
-            with suppress(ValueError):
-                days.add(min((date(y, month, day) for y in years), key=lambda d: abs(d - now)))
-    named = [
-        with_weekday(day.isoformat(), "en") + (" (past)" if day < now else "")
-        for day in sorted(days)[:_DAYS]
-    ]
-    return "; named: ".join(filter(None, (with_weekday(today, "en"), ", ".join(named))))
 
 
 def _words(text: str) -> int:

@@ -11,6 +11,7 @@ from langgraph.runtime import Runtime
 
 from agent.assistants.common.conversation import prompt_tokens
 from agent.assistants.common.differences import differences_among
+from agent.assistants.common.days_told import told_days
 from agent.assistants.common.draft import Draft
 from agent.assistants.common.excerpts import excerpt_lines, sentences_by_id, sentences_of
 from agent.assistants.common.gaps import gap_lines, run_gap
@@ -53,7 +54,6 @@ from agent.evidence.claims.statements import LINKED, statements
 from agent.evidence.figures import figures
 from agent.evidence.geo import distance_m
 from agent.evidence.markdown import fenced
-from agent.evidence.records import with_weekday
 from agent.evidence.types import Gap, Leg, Place
 from agent.prompts import Raw, element, fence, task_prompt
 from agent.search.hits import beginning, only_known, quotes_by_id
@@ -264,7 +264,7 @@ class _Report:
         turn, state = self.draft.turn, self.state
         limit, topics = context_limit(turn, self.draft.configuration), self.topics()
         values = {
-            "today": with_weekday(turn["today"], "en"),
+            "today": await told_days(turn, self.whole.texts.values()),
             "conversation": cut_to_tokens(state["conversation"], limit // 10),
             "previous": self._previous_lines(limit // 4, ()),
             "question": cut_to_tokens(turn["question"], limit // 5),

@@ -10,6 +10,7 @@ from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.conversation import prompt_tokens
+from agent.assistants.common.days_told import told_days
 from agent.assistants.common.draft import Draft
 from agent.assistants.common.excerpts import excerpt_lines, sentences_of
 from agent.assistants.common.gaps import TASK_GAPS, gap_lines, readers_gaps, run_gap
@@ -45,7 +46,6 @@ from agent.core.processor import compute
 from agent.core.strings import cut_to_shares, cut_to_tokens, estimated_tokens
 from agent.evidence.citations import inert
 from agent.evidence.claims.passages import Passage as ClaimPassage
-from agent.evidence.records import with_weekday
 from agent.evidence.references import site_of
 from agent.evidence.types import Gap, Source
 from agent.knowledge.types import Scope
@@ -334,7 +334,7 @@ class _Dossier:
         limit = min(context_limit(turn, self.draft.configuration), room)
         figures = [f"[^{name}] {figure_text(figure)}" for name, figure in figures_of(self.results)]
         values = {
-            "today": with_weekday(turn["today"], "en"),
+            "today": await told_days(turn, self.whole.texts.values()),
             "conversation": cut_to_tokens(self.state["conversation"], limit // 10),
             "previous": previous_lines(
                 self.draft.earlier, limit // 10, turn["question"], places_in=turn["language"]

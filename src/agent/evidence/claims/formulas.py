@@ -15,10 +15,10 @@ from agent.evidence.language import with_places
 
 _LONGEST, _LONGEST_LIST, _DEEPEST, _HOUR, _DAY_SECONDS = 120, 600, 12, 60, 86400
 _WRITTEN = re.compile(r"[\d\s.+\-*/()]+")
-_DAYS = re.compile(r"days\(\s*(\d{4})-(\d\d?)-(\d\d?)\s*,\s*(\d{4})-(\d\d?)-(\d\d?)\s*\)")
+_DAYS = re.compile(r"(work)?days\(\s*(\d{4})-(\d\d?)-(\d\d?)\s*,\s*(\d{4})-(\d\d?)-(\d\d?)\s*\)")
 _DAY = re.compile(r"(?<!\d)(\d{4})-(\d\d?)-(\d\d?)(?!\d)")
-_SHIFTED = re.compile(_DAY.pattern + r"((?:\s*[-+]\s*\d{1,4}\s*[dwmy]\b)+)")
-_SHIFT = re.compile(r"([-+])\s*(\d+)\s*([dwmy])")
+_SHIFTED = re.compile(_DAY.pattern + r"((?:\s*[-+]\s*\d{1,4}\s*[dwmyb]\b)+)")
+_SHIFT = re.compile(r"([-+])\s*(\d+)\s*([dwmyb])")
 _FIRST_DAY, _LAST_DAY = date(1900, 1, 1).toordinal(), date(2199, 12, 31).toordinal()
 _CLOCK = re.compile(r"(?<![\d:])(\d\d?):(\d\d)(?![\d:])")
 _GROUPS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
@@ -54,7 +54,8 @@ def value_of(formula: str) -> Decimal | None:
     """Return the value of a sum of numbers with + - * / ( ) and days(a,b); else None.
 
     A time, 6:24, counts its minutes; a day, 2026-11-06, all days before it: see `day_of`. Weeks,
-    months and years are added to a day as the calendar has them: 2026-01-31+1m is 2026-02-28.
+    months and years are added to a day as the calendar has them: 2026-01-31+1m is 2026-02-28. Of
+    working days, Monday to Friday, `+10b` adds ten; workdays(a,b) counts them, b but not a.
 
     >>> value_of("(61-44)/44*100").quantize(Decimal("0.1"))
     Decimal('38.6')
@@ -174,11 +175,36 @@ def _shifted(match: re.Match[str]) -> str:
     return f"({day.toordinal()})"
 
 
-_DAYS_OF, _MONTHS_OF = {"d": 1, "w": 7}, {"m": 1, "y": 12}
+_DAYS_OF, _MONTHS_OF, _WORKING, _SATURDAY = {"d": 1, "w": 7}, {"m": 1, "y": 12}, 5, 6
+
+
+def working_days(first: date, last: date) -> int:
+    """Return how many days from Monday to Friday come after a day, up to a later one.
+
+    >>> working_days(date(2026, 12, 4), date(2026, 12, 14))
+    6
+    """
+    weeks, rest = divmod((last - first).days, 7)
+    return weeks * _WORKING + sum(
+        (first.isoweekday() + by - 1) % 7 + 1 < _SATURDAY for by in range(1, rest + 1)
+    )
+
+
+def _work_on(day: date, count: int) -> date:
+    """Return the day so many working days later; before, where the count is less than none."""
+    step = 1 if count > 0 else -1
+    weeks, rest = divmod(abs(count) - 1, _WORKING) if count else (0, -1)
+    number = day.toordinal() + step * 7 * weeks
+    while rest >= 0:
+        number += step
+        rest -= date.fromordinal(number).isoweekday() < _SATURDAY
+    return date.fromordinal(number)
 
 
 def _shift(day: date, count: int, unit: str) -> date:
     """Return the day so many days, weeks, months or years later; a month's last day at most."""
+    if unit == "b":
+        return _work_on(day, count)
     if unit in _DAYS_OF:
         return date.fromordinal(day.toordinal() + count * _DAYS_OF[unit])
     year, month = divmod(day.year * 12 + day.month - 1 + count * _MONTHS_OF[unit], 12)
@@ -186,7 +212,9 @@ def _shift(day: date, count: int, unit: str) -> date:
 
 
 def _days(match: re.Match[str]) -> str:
-    first, last = (date(*map(int, match.groups()[i : i + 3])) for i in (0, 3))
+    first, last = (date(*map(int, match.groups()[i : i + 3])) for i in (1, 4))
+    if match[1] and first <= last:
+        return f"({working_days(first, last)})"
     return f"({(last - first).days})"
 
 

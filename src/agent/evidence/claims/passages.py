@@ -5,6 +5,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal
@@ -214,17 +215,30 @@ class Evidence:
         return [*figures(self.question), *figures(self.today), *self.clock]
 
     @lazy_property
+    def day(self) -> date | None:
+        """Return today, where it is known."""
+        with suppress(ValueError):
+            return date.fromisoformat(self.today)
+        return None
+
+    @lazy_property
+    def years(self) -> Mapping[tuple[int | None, ...], set[int]]:
+        """Return the years with which passages name days, by month and day."""
+        found: dict[tuple[int | None, ...], set[int]] = {}
+        for year, *day in (f.date for p in self.passages for f in p.figures if f.date):
+            if year and all(day):
+                found.setdefault(tuple(day), set()).add(year)
+        return found
+
+    @lazy_property
     def clock(self) -> Sequence[Figure]:
         """Return the time of asking: it is no opening hour of any place."""
         return [figure for figure in figures(self.now) if figure.clock is not None]
 
     @lazy_property
     def _next_days(self) -> Sequence[Figure]:
-        try:
-            today = date.fromisoformat(self.today)
-        except ValueError:
-            return ()
-        return figures(" ".join(str(today + timedelta(days=n)) for n in range(_NEXT_DAYS)))
+        days = [self.day + timedelta(days=n) for n in range(_NEXT_DAYS)] if self.day else []
+        return figures(" ".join(map(str, days)))
 
     @lazy_property
     def tokens(self) -> int:
@@ -324,6 +338,10 @@ class Evidence:
             for place in equal:
                 found[place] = found.get(place, 0.0) + self._rarity(len(equal))
         return found
+
+    def quotes(self, span: str) -> bool:
+        """Return whether a passage has a span as it is."""
+        return any(span in passage.text for passage in self.passages)
 
     def holding(
         self, span: str, but: Container[str] = (), first: Container[str] = ()

@@ -1,0 +1,74 @@
+"""Tell a model each day that texts name as the calendar has it: models seldom reckon right."""
+
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import date
+
+from agent.core.processor import breathe, compute
+from agent.evidence.claims.formulas import working_days
+from agent.evidence.figures import Date, figures
+from agent.evidence.records import with_weekday
+from agent.state import Turn
+
+_DAYS, _LONGEST = 40, 400_000
+"""Days that are told, the nearest ones; characters that are looked through."""
+
+
+def days_told(texts: Iterable[str], today: str) -> str:
+    """Return today and the days that texts name: weekday, distance, working days from today.
+
+    One without a year is that of the same day with one; else both candidates are told.
+
+    >>> days_told(["Offer valid until 4 December 2026."], "2026-11-29")
+    '2026-11-29 Sun; named: 2026-12-04 Fri (in 5 days, 5 of them Mon–Fri)'
+    """
+    now, told, left = date.fromisoformat(today), set[Date](), _LONGEST
+    for text in texts:
+        breathe()
+        told.update(figure.date for figure in figures(text[: max(0, left)]) if figure.date)
+        left -= len(text)
+    days, open_days = _days_of(told, now)
+    nearest = sorted(days, key=lambda day: abs(day - now))[:_DAYS]
+    named = [
+        _told(day, now) + (f", or {with_weekday(str(other), 'en')}" if other else "")
+        for day in sorted(nearest)
+        for other in [open_days.get(day)]
+    ]
+    return "; named: ".join(filter(None, (with_weekday(today, "en"), ", ".join(named))))
+
+
+async def told_days(turn: Turn, documents: Iterable[str]) -> str:
+    """Return the same of a question and own documents; of today alone where that fails."""
+    texts, today = [turn["question"], *documents], turn["today"]
+    return await compute(
+        lambda: days_told(texts, today), otherwise=lambda: with_weekday(today, "en")
+    )
+
+
+def _days_of(told: Iterable[Date], now: date) -> tuple[set[date], dict[date, date]]:
+    """Return the days, and of those without a year the other candidate."""
+    days, open_days = set[date](), dict[date, date]()
+    dates = [(year, month, day) for year, month, day in told if month and day]
+    dated = {(month, day) for year, month, day in dates if year}
+    for year, month, day in dates:
+        if not month or not day or (not year and (month, day) in dated):
+            continue
+        candidates = list[date]()
+        for each in [year] if year else [now.year + by for by in (-1, 0, 1)]:
+            with suppress(ValueError):
+                candidates.append(date(each, month, day))
+        candidates.sort(key=lambda each: abs(each - now))
+        days.update(candidates[:1])
+        open_days.update(zip(candidates[:1], candidates[1:2], strict=False))
+    return days, open_days
+
+
+def _told(day: date, now: date) -> str:
+    first, last = sorted((day, now))
+    count, working = (last - first).days, working_days(first, last)
+    words = with_weekday(day.isoformat(), "en")
+    if day == now:
+        return words
+    if day < now:
+        return f"{words} (past, {count} days ago)"
+    return f"{words} (in {count} days, {working} of them Mon–Fri)"

@@ -1,0 +1,33 @@
+"""The days that texts name, as a model is told them."""
+
+import pytest
+
+from agent.assistants.common.days_told import days_told
+
+NOW = "2026-11-29"
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("Valid until 4 December 2026.", "2026-12-04 Fri (in 5 days, 5 of them Mon–Fri)"),
+        ("检测日 2026 年 11 月 6 日。", "2026-11-06 Fri (past, 23 days ago)"),
+        (
+            "Repeat by 5 March.",
+            "2027-03-05 Fri (in 96 days, 70 of them Mon–Fri), or 2026-03-05 Thu",
+        ),
+        ("5 March 2028, and 5 March again.", "2028-03-05 Sun (in 462 days, 330 of them Mon–Fri)"),
+        ("29 November 2026", "2026-11-29 Sun"),
+        ("In March 2027, on 30 February, at 8.", ""),
+    ],
+)
+def test_each_day_is_told_with_its_weekday_and_how_far_it_is(text: str, named: str) -> None:
+    assert days_told([text], NOW) == "; named: ".join(filter(None, ("2026-11-29 Sun", named)))
+
+
+def test_of_many_days_the_nearest_are_told_in_their_order() -> None:
+    days = [f"{day} {month} 2027" for month in ("March", "January") for day in range(1, 31)]
+    told = days_told(days, NOW)
+    assert told.count("(in") == 40
+    assert told.index("2027-01-01") < told.index("2027-03-10")
+    assert "2027-03-11" not in told
