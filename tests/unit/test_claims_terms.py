@@ -265,3 +265,35 @@ def test_a_weekday_beside_a_day_without_a_year_is_right_in_a_year_that_may_be_me
     [outcome] = proved(statements(text, MARKED), {}, TERMS)
     assert outcome.spans == tuple(words for words, _ in right)
     assert outcome.right == tuple(pair for pair in right if pair[1])
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        # In one sentence, and in the next one.
+        ("4 × 150 = 500, 500 + 320 = 820", {"500": "600", "820": "920"}),
+        ("4 × 150 = 500[^w0-0].\n\nMit 乙: 500 + 320 = 820[^w0-0].", {"500": "600", "820": "920"}),
+        # A right one is a term of the next, which is wrong by itself.
+        ("4 × 150 = 600[^w0-0].\n\nWith 乙 750 + 40 = 790.\n\n2 × 150 = 300.\n\n300 + 320 = 720.",
+         {"720": "620"}),
+        # What a source has stays.
+        ("4 × 150 = 320[^w0-0].\n\n320 + 150 = 470[^w0-0].", {}),
+    ],
+)  # fmt: skip
+def test_a_sum_that_goes_on_with_the_result_of_another_is_worked_out_from_the_right_one(
+    text: str, right: dict[str, str]
+) -> None:
+    found = proved(statements(text, MARKED), {}, PRICES)
+    assert dict(pair for one in found for pair in one.right) == right
+
+
+def test_a_wrong_figure_beside_another_own_one_does_not_pass_as_computed() -> None:
+    known = evidence(w0_0="一人票价 45 元，停车费 30 元。")
+    text = "四人 4 × 45 = 180 元[^w0-0]，{}。"
+    for rest, calc, spans in (
+        ("省下 77 元，另备 95 元", "4*45", ("77 元", "95 元")),
+        ("加停车共 210 元，比住店省 95 元", "4*45; 180+30", ("95 元",)),
+        ("加停车共 210 元，人均 52.5 元", "4*45; 180+30", ()),
+    ):
+        _, outcome = judge(text.format(rest), known, v="c", p=["1.1"], calc=calc)
+        assert outcome.spans == spans, rest

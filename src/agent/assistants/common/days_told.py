@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import date
+from itertools import pairwise
 
 from agent.core.processor import breathe, compute
 from agent.evidence.claims.formulas import working_days
@@ -59,7 +60,7 @@ def _days_of(told: Iterable[Date], now: date) -> tuple[set[date], dict[date, dat
                 candidates.append(date(each, month, day))
         candidates.sort(key=lambda each: abs(each - now))
         days.update(candidates[:1])
-        open_days.update(zip(candidates[:1], candidates[1:2], strict=False))
+        open_days.update(pairwise(candidates[:2]))
     return days, open_days
 
 

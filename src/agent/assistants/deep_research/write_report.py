@@ -10,8 +10,8 @@ from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
 
 from agent.assistants.common.conversation import prompt_tokens
-from agent.assistants.common.differences import differences_among
 from agent.assistants.common.days_told import told_days
+from agent.assistants.common.differences import differences_among
 from agent.assistants.common.draft import Draft
 from agent.assistants.common.excerpts import excerpt_lines, sentences_by_id, sentences_of
 from agent.assistants.common.gaps import gap_lines, run_gap

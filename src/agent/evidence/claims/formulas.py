@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import date
 from decimal import Decimal, InvalidOperation
+from itertools import combinations
 
 from agent.evidence.figures import Date, Figure
 from agent.evidence.language import with_places
@@ -127,6 +128,16 @@ def terms_of(formula: str) -> list[Decimal]:
     """Return the numbers that a sum is made of; days have none."""
     rest = _DAY.sub("", _DAYS.sub("", _plain(formula)))
     return [Decimal(number) for number in _NUMBER.findall(rest)]
+
+
+def one_step(numbers: Iterable[Decimal]) -> set[Decimal]:
+    """Return the sums, differences, products and whole quotients of each two of some numbers."""
+    found = set[Decimal]()
+    for one, other in combinations({*numbers} - {Decimal(0)}, 2):
+        quotients = (one / other, other / one)
+        found |= {one + other, abs(one - other), one * other}
+        found |= {each for each in quotients if each == round(each, 2)}
+    return found
 
 
 def is_sum(formula: str) -> bool:

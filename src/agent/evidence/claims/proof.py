@@ -16,6 +16,7 @@ from agent.evidence.claims.formulas import (
     is_sum,
     is_term,
     may_result,
+    one_step,
     parts_of,
     right_result,
     tells,
@@ -27,6 +28,7 @@ from agent.evidence.claims.judging import Ruling, without_numbers
 from agent.evidence.claims.own_record import otherwise, right_figures
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
 from agent.evidence.claims.shown_sums import (
+    Chain,
     KnownFigures,
     invented_term,
     is_right_day,
@@ -39,6 +41,7 @@ from agent.evidence.claims.shown_sums import (
     wrong_results,
 )
 from agent.evidence.claims.statements import Statement
+from agent.evidence.claims.stating import must_stand, states
 from agent.evidence.figures import Figure, distinct, figures, same
 from agent.evidence.language import fold
 from agent.evidence.mentions import mentioned
@@ -121,8 +124,9 @@ def proved(
         else _with_own_record(statement, outcome, evidence)
         for statement, outcome in zip(statements, outcomes, strict=True)
     )
+    chain = Chain(values_of(known.shown))
     outcomes = [
-        _with_shown_sums(statement, outcome, evidence)
+        _with_shown_sums(statement, outcome, evidence, chain)
         for statement, outcome in zip(statements, by_record, strict=True)
     ]
     wrong = [*wrong, *wrong_figures(outcomes, evidence)]
@@ -202,11 +206,13 @@ def _by_record(statement: Statement, evidence: Evidence) -> Outcome | None:
     return Outcome("contradicted", spans, (passage,), found[0][1], right=right)
 
 
-def _with_shown_sums(statement: Statement, outcome: Outcome, evidence: Evidence) -> Outcome:
+def _with_shown_sums(
+    statement: Statement, outcome: Outcome, evidence: Evidence, chain: Chain
+) -> Outcome:
     """Return an outcome with what shown sums and weekdays should be that are told wrongly."""
     sums = [
         (figure.text, told, result)
-        for figure, result in wrong_results(statement.plain, evidence)
+        for figure, result in wrong_results(statement.plain, evidence, chain)
         if (told := right_result(figure, result))
     ]
     pairs = [(wrong, better) for wrong, better, _ in sums]
@@ -329,9 +335,7 @@ def _supported(
     known = [*(f for p in passages for f in p.figures), *evidence.question_figures, *sound]
     stated = distinct(figures(statement.plain))[:_MOST_FIGURES]
     if passages and not all(
-        _stands(figure, known, evidence)
-        for figure in stated
-        if _must_stand(figure, statement.plain)
+        _stands(figure, known, evidence) for figure in stated if must_stand(figure, statement.plain)
     ):
         return Outcome("unchecked", passages=passages)
     return Outcome("supported", passages=passages, cite=cite_of(statement, passages, evidence))
@@ -340,6 +344,9 @@ def _supported(
 def _stands(figure: Figure, known: Iterable[Figure], evidence: Evidence) -> bool:
     """Return whether a figure is known or stands in any passage."""
     return any(_says(other, figure) for other in known) or evidence.has(figure)
+
+
+_HOURS, _HOUR = 24, 60
 
 
 def _says(other: Figure, figure: Figure) -> bool:
@@ -351,43 +358,6 @@ def _says(other: Figure, figure: Figure) -> bool:
         return same(figure, other) or abs(figure.amount) == abs(other.amount)
     is_hour = not figure.kind and figure.clock is None and figure.value <= _HOURS
     return same(figure, other) or (is_hour and figure.value % _HOURS * _HOUR in other.clocks)
-
-
-_LOOSE = re.compile(
-    r"(?:less than|more than|at least|at most|under|over|above|below|within|up to|nearly|almost"
-    r"|some|around|about|roughly|不到|不足|不超过|超过|超|近|约|至少|最多|以内)\s*(?:the\s)?[¥$€£]?\Z",
-    re.IGNORECASE,
-)
-_LOOSE_BEHIND = re.compile(r"\s*(?:多|余|左右|以[内上下]|or (?:more|less|so)|\+)")
-_GROUPED = re.compile(r"\d{1,3}\.\d{3}")
-"""1.200: a thousand in German, a little over one in English."""
-_A_NAME = re.compile(r"[A-Z][\w.+-]*\s\Z")
-_SMALL, _DOZEN, _BEFORE, _BEFORE_NAME, _HOURS, _HOUR = 3, 12, 14, 24, 24, 60
-
-
-def _in_digits(figure: Figure) -> bool:
-    return any(char.isdigit() for char in figure.text)
-
-
-def _must_stand(figure: Figure, text: str) -> bool:
-    """Return whether a figure must stand in a passage as it is: no bound, small count or name."""
-    before = text[max(0, figure.start - _BEFORE) : figure.start]
-    is_loose = _LOOSE.search(before) or _LOOSE_BEHIND.match(text, figure.end)
-    return not is_loose and _states(figure, text)
-
-
-def _states(figure: Figure, text: str) -> bool:
-    """Return whether a figure states something: no small count, no part of a name."""
-    if figure.date or figure.clock is not None:
-        return True
-    before = text[max(0, figure.start - _BEFORE_NAME) : figure.start]
-    is_name = _A_NAME.search(before) and "," not in figure.text
-    if not figure.kind and (is_name or _GROUPED.fullmatch(figure.text)):
-        return False
-    most = _SMALL if _in_digits(figure) else _DOZEN
-    if not figure.kind and abs(figure.value) <= most and "." not in figure.text:
-        return False
-    return not figure.kind or figure.telling
 
 
 def _contradicted(
@@ -463,7 +433,7 @@ def is_sound_fix(
         return False
     allowed = " ".join([statement.said, *(passage.text for passage in passages)])
     have = [*figures(f"{allowed} {worked_out}"), *right_results(words)]
-    stated = (figure for figure in figures(words) if _states(figure, words))
+    stated = (figure for figure in figures(words) if states(figure, words))
     if any(not any(_says(other, one) for other in have) for one in stated):
         return False
     folded = fold(allowed)
@@ -494,7 +464,7 @@ def _computed(
         for figure in own
         if not is_term(figure, formulas)
         and may_result(figure, formulas)
-        and _states(figure, statement.plain)
+        and states(figure, statement.plain)
     ]
     unshown = [f for f in rest if any(tells(f, v, statement.plain) for v in sums.unshown)]
     rest = [figure for figure in rest if figure not in unshown]
@@ -502,6 +472,8 @@ def _computed(
         f"{formula} = {told_value(formula, result)}": result
         for formula, result in results.items()
         if not any(tells(figure, result, statement.plain) for figure in rest)
+        # What a sum gives may be told as a term of the next one.
+        and not (result in terms and result in values_of(own))
     }
     # Of a range, one end may be right; so may what a chain goes through.
     parts = [part for formula in formulas for part in parts_of(formula)]
@@ -509,7 +481,8 @@ def _computed(
     rest = [f for f in rest if not any(tells(f, part, statement.plain) for part in parts)]
     others = [f for f in rest if not _stands(f, [*stand, *known.shown], evidence)]
     if is_told and not unshown and (sums.is_whole or not others):
-        return _beside_a_right_sum(others, statement, passages)
+        values = {*terms, *parts, *values_of(f for f in own if f not in others)}
+        return _beside_a_right_sum(others, values, statement, passages)
     if is_told or not sums.is_whole:
         # A figure may be what a sum gives that cannot be read.
         return Outcome("unchecked", passages=passages)
@@ -538,17 +511,27 @@ def _not_the_result(
 
 
 def _beside_a_right_sum(
-    own: Sequence[Figure], statement: Statement, passages: tuple[Passage, ...]
+    own: Sequence[Figure],
+    known: Iterable[Decimal],
+    statement: Statement,
+    passages: tuple[Passage, ...],
 ) -> Outcome:
-    """Return a sum as computed unless one figure that stands nowhere is no term and no part of it.
+    """Return a sum as computed unless a figure that stands nowhere is no term and no part of it.
 
-    `own` are those that are neither.
+    `own` are those that are neither; one more step with the `known` numbers may give it.
     """
-    own = [figure for figure in own if figure.text not in results_in(statement.plain)]
-    is_own = len(own) == 1 and _must_stand(own[0], statement.plain)
-    if is_own and not (own[0].date or own[0].clock is not None):
-        return Outcome("missing", (own[0].text,), passages)
-    return Outcome("computed", passages=passages)
+    shown, steps = results_in(statement.plain), one_step(known)
+    strange = tuple(
+        figure.text
+        for figure in own
+        if figure.text not in shown
+        and not (figure.date or figure.clock is not None)
+        and must_stand(figure, statement.plain)
+        and steps.isdisjoint(values_of([figure]))
+    )
+    return (
+        Outcome("missing", strange, passages) if strange else Outcome("computed", passages=passages)
+    )
 
 
 def _in_place_of_a_result(

@@ -5,7 +5,7 @@ import re
 from calendar import day_name
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 from itertools import pairwise
@@ -124,40 +124,70 @@ _POINTED, _LEAST_DIGITS = re.compile(r"\d\.\d{3}\b"), 2
 _GOES_ON = re.compile(r"\s?[-–~至到×*÷/+−]\s?[$€£¥]?\d|\s?\^")
 
 
-def wrong_results(text: str, evidence: Evidence) -> list[tuple[Figure, Decimal]]:
+@dataclass
+class Chain:
+    """What the sums before have given: right results, and wrong ones with what is right."""
+
+    known: set[Decimal] = field(default_factory=set)
+    mended: dict[Decimal, Decimal] = field(default_factory=dict)
+
+
+def wrong_results(
+    text: str, evidence: Evidence, chain: Chain | None = None
+) -> list[tuple[Figure, Decimal]]:
     """Return the figures that are not what the sums give that a text shows, with what these give.
 
-    Only of plain sums of what stands in the evidence: numbers in one unit, or with none, between
-    signs, and one number behind that stands nowhere.
+    Only of plain sums of what stands in the evidence or is the result of one before: numbers in one
+    unit, or with none, between signs, and one number behind that stands nowhere. Behind a wrong
+    result stand the terms that go on with one.
     """
-    found = list[tuple[Figure, Decimal]]()
+    found, chain = list[tuple[Figure, Decimal]](), chain or Chain()
     text = text[:_LONGEST_SUM]
     for begin, end, behind in _left_sides(text):
         left = text[begin:end]
         terms, told = figures(left), figures(text[behind:])[:1]
-        between = [left[a.end : b.start] for a, b in pairwise(terms)]
-        is_plain_sum = (
-            len(terms) > 1
-            and told
-            and all(map(_OPERATOR.fullmatch, between))
-            and not left[terms[-1].end :].strip(" )]")
-            and not text[behind : behind + told[0].start].strip()
-            and not _GOES_ON.match(text, behind + told[0].end)
-            and not any(f.date or f.clock is not None for f in (*terms, told[0]))
-            and not any(_POINTED.search(f.text) for f in terms)
-            and sum(map(str.isdigit, told[0].text)) >= _LEAST_DIGITS
-            and (
-                len({(f.kind or "", f.scale) for f in terms}) == 1
-                or not has_any("".join(between), _ADDED)
-            )
-        )
-        result = value_of(_NO_TERM.sub("", left[terms[0].start :])) if is_plain_sum else None
+        if not _is_plain_sum(text, left, terms, told, behind):
+            continue
+        wrong = [(f, chain.mended[f.value]) for f in terms
+                 if f.value in chain.mended and not evidence.has(f)]  # fmt: skip
+        for figure, better in reversed(wrong):
+            left = f"{left[: figure.start]}{better}{left[figure.end :]}"
+        result = value_of(_NO_TERM.sub("", left[terms[0].start :]))
         is_known = result is not None and all(
-            evidence.has_term(term) for figure in terms for term in values_of([figure])
+            evidence.has_term(term) or term in chain.known or figure.value in chain.mended
+            for figure in terms
+            for term in values_of([figure])
         )
-        if result is not None and is_known and not tells(told[0], result, text):
-            found.append((told[0], result))
-    return [(figure, result) for figure, result in found if not evidence.has(figure)]
+        if result is None or not is_known:
+            continue
+        if tells(told[0], result, text):
+            chain.known |= values_of(told)
+        elif not evidence.has(told[0]):
+            chain.mended[told[0].value] = result
+            found += [(told[0], result), *wrong]
+    return found
+
+
+def _is_plain_sum(
+    text: str, left: str, terms: Sequence[Figure], told: Sequence[Figure], behind: int
+) -> bool:
+    """Return whether numbers between signs stand before a sign of equality, and one behind it."""
+    between = [left[a.end : b.start] for a, b in pairwise(terms)]
+    return (
+        len(terms) > 1
+        and bool(told)
+        and all(map(_OPERATOR.fullmatch, between))
+        and not left[terms[-1].end :].strip(" )]")
+        and not text[behind : behind + told[0].start].strip()
+        and not _GOES_ON.match(text, behind + told[0].end)
+        and not any(f.date or f.clock is not None for f in (*terms, told[0]))
+        and not any(_POINTED.search(f.text) for f in terms)
+        and sum(map(str.isdigit, told[0].text)) >= _LEAST_DIGITS
+        and (
+            len({(f.kind or "", f.scale) for f in terms}) == 1
+            or not has_any("".join(between), _ADDED)
+        )
+    )
 
 
 def wrong_days(text: str, evidence: Evidence) -> list[tuple[str, str]]:
