@@ -232,7 +232,7 @@ async def test_a_sum_that_the_report_works_out_itself_is_not_shown_again_below_i
             shown[mark] = str(answer_of(await research(lab)).text)
     block = "```\n六次：417 × 6 = 2502 元\n```"
     assert f"**[2]\n\n{block}" in shown["[^c0-0]"]
-    assert f"2. {say('tools.sums', 'zh', count=2)} — 计算" in shown["[^c0-0]"]
+    assert f"2. 两次{say('punctuation.comma', 'zh')}六次 — 计算" in shown["[^c0-0]"]
     assert f"**\n\n{block}" in shown[""], "what the text tells is shown, marked or not"
 
 

@@ -536,9 +536,13 @@ class Toolbox:
         outcome.source_ids = [outcome.calculation["id"]]
 
     def _sums(self, text: str) -> str:
-        """Return a result of one line, or how many lines it has: the first is not all of it."""
+        """Return a result of one line, or what each of its lines is for: the first is not all."""
         lines = text.strip().splitlines()
-        return short(text) if len(lines) < 2 else say("tools.sums", self.language, count=len(lines))
+        parted = (line.replace("：", ":").partition(":") for line in lines)
+        names = [name.strip() for name, sign, _ in parted if sign and not name[-1:].isdigit()]
+        if len(lines) < 2 or not names:
+            return short(text)
+        return short(say("punctuation.comma", self.language).join(dict.fromkeys(names)))
 
     async def _unfounded(self, program: str) -> list[str]:
         """Return the numbers of a program that stand nowhere and are none of its own results.

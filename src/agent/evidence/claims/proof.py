@@ -42,6 +42,7 @@ from agent.evidence.claims.shown_sums import (
 )
 from agent.evidence.claims.statements import Statement
 from agent.evidence.claims.stating import must_stand, states
+from agent.evidence.claims.totals import wrong_totals
 from agent.evidence.figures import Figure, distinct, figures, same
 from agent.evidence.language import fold
 from agent.evidence.mentions import mentioned
@@ -124,7 +125,7 @@ def proved(
         else _with_own_record(statement, outcome, evidence)
         for statement, outcome in zip(statements, outcomes, strict=True)
     )
-    chain = Chain(values_of(known.shown))
+    chain = Chain(values_of(known.shown), totals=wrong_totals(among or statements))
     outcomes = [
         _with_shown_sums(statement, outcome, evidence, chain)
         for statement, outcome in zip(statements, by_record, strict=True)
@@ -210,9 +211,12 @@ def _with_shown_sums(
     statement: Statement, outcome: Outcome, evidence: Evidence, chain: Chain
 ) -> Outcome:
     """Return an outcome with what shown sums and weekdays should be that are told wrongly."""
+    results = wrong_results(statement.plain, evidence, chain)
+    if (total := chain.totals.get(statement.start)) and not evidence.has(total[0]):
+        results.append(total)
     sums = [
         (figure.text, told, result)
-        for figure, result in wrong_results(statement.plain, evidence, chain)
+        for figure, result in results
         if (told := right_result(figure, result))
     ]
     pairs = [(wrong, better) for wrong, better, _ in sums]

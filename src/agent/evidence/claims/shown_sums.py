@@ -3,7 +3,7 @@
 import math
 import re
 from calendar import day_name
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
@@ -130,6 +130,8 @@ class Chain:
 
     known: set[Decimal] = field(default_factory=set)
     mended: dict[Decimal, Decimal] = field(default_factory=dict)
+    totals: Mapping[int, tuple[Figure, Decimal]] = field(default_factory=dict)
+    """The totals of tables that are none, by where they begin, with what the rows give."""
 
 
 def wrong_results(

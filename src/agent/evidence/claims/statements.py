@@ -226,11 +226,13 @@ class Splitter:
         if kind == "item":
             self._begin_item(len(line) - len(line.lstrip()))
         self._is_list, self._is_over = kind == "item", False
-        statements = []
+        statements, label = [], ""
         for start, end in sentence_spans(line[begin:], self._notation.pattern):
-            context = " / ".join(filter(None, (self._heading, end_of(self._before))))
+            parts = (self._heading, label, end_of(self._before))
+            context = " / ".join(filter(None, parts))
             statement = self._statement(line[begin + start : begin + end], at + begin + start)
             is_head = _RUN_IN.fullmatch(statement.text) and end < len(line[begin:].rstrip())
+            label = statement.plain.rstrip(".。:： ") if is_head else label
             if is_head or not letters_of(statement.plain):
                 continue
             self._before = statement.plain

@@ -1,0 +1,48 @@
+"""The total of a table is added up by code, and a bold head of a paragraph reaches the judge."""
+
+import pytest
+
+from agent.evidence.claims.proof import proved
+from agent.evidence.claims.statements import MARKED, statements
+from tests.unit.test_claims_proof import evidence
+
+TABLE = """| 项目 | 人均 | 四人 |
+|---|---|---|
+| 门票 | 60 元 | 60 × 4 = 240 元 |
+| 午餐 | {lunch} | 200 元 |
+| 停车 | – | 30 元 |
+| **合计** | 110 元 | **{total}** |
+"""
+NOTHING = evidence(w0_0="门票 60 元；午餐 50 元；停车 30 元。")
+
+
+@pytest.mark.parametrize(
+    ("total", "lunch", "right"),
+    [
+        ("470 元", "50 元", {}),
+        ("450 元", "50 元", {"450 元": "470 元"}),
+        ("470 元", "40 元", {"110 元": "100 元"}),
+        # What some rows add up to, so many times the sum, and a range are no fault of the total.
+        ("440 元", "50 元", {}),
+        ("940 元", "50 元", {}),
+        ("470 元", "40–50 元", {}),
+        ("$470", "50 元", {}),
+    ],
+)
+def test_a_total_that_is_not_what_its_rows_add_up_to_is_written_right(
+    total: str, lunch: str, right: dict[str, str]
+) -> None:
+    found = proved(statements(TABLE.format(total=total, lunch=lunch), MARKED), {}, NOTHING)
+    assert dict(pair for one in found for pair in one.right) == right
+
+
+def test_a_total_is_held_against_rows_that_are_proved_elsewhere() -> None:
+    every = statements(TABLE.format(total="450 元", lunch="50 元"), MARKED)
+    [last] = proved(every[-1:], {}, NOTHING, among=every)
+    assert last.right == (("450 元", "470 元"),)
+
+
+def test_a_bold_head_of_a_paragraph_is_context_of_all_its_sentences() -> None:
+    text = "## 设备\n\n**风险。** 交货要 20 周。到期不能退。\n\n另一段。"
+    contexts = [one.context for one in statements(text, MARKED)]
+    assert contexts == ["设备 / 风险", "设备 / 风险 / 交货要 20 周。", "设备 / 到期不能退。"]
