@@ -2,6 +2,7 @@
 
 import pytest
 
+from agent.evidence.claims.judging import Ruling
 from agent.evidence.claims.proof import proved
 from agent.evidence.claims.statements import MARKED, statements
 from tests.unit.test_claims_proof import evidence
@@ -34,6 +35,30 @@ def test_a_total_that_is_not_what_its_rows_add_up_to_is_written_right(
 ) -> None:
     found = proved(statements(TABLE.format(total=total, lunch=lunch), MARKED), {}, NOTHING)
     assert dict(pair for one in found for pair in one.right) == right
+
+
+COMPARED = """| | A |
+|---|---|
+| Setup | 130 € |
+| A month | 40 € |
+| {label} | 1,570 € |
+"""
+
+
+@pytest.mark.parametrize(
+    "label", ["Total over 3 years", "Total over the whole term", "总价（三年）"]
+)
+def test_a_total_over_some_time_is_no_sum_of_the_prices_above_it(label: str) -> None:
+    found = proved(statements(COMPARED.format(label=label), MARKED), {}, NOTHING)
+    assert [one.right for one in found] == [()] * 3
+
+
+def test_a_total_that_a_judge_has_worked_out_is_not_added_up_again() -> None:
+    every = statements(COMPARED.format(label="Total"), MARKED)
+    known = evidence(w0_0="Setup 130 €, a month 40 €, for 36 months.")
+    summed = Ruling(v="c", p=["1.1"], calc="130+36*40")
+    assert not proved(every, {2: summed}, known)[2].fails
+    assert proved(every, {}, known)[2].right == (("1,570 €", "170 €"),)
 
 
 def test_a_total_is_held_against_rows_that_are_proved_elsewhere() -> None:

@@ -18,6 +18,7 @@ from agent.evidence.claims.formulas import (
     may_result,
     one_step,
     parts_of,
+    rewritten,
     right_result,
     tells,
     terms_of,
@@ -211,14 +212,14 @@ def _with_shown_sums(
     statement: Statement, outcome: Outcome, evidence: Evidence, chain: Chain
 ) -> Outcome:
     """Return an outcome with what shown sums and weekdays should be that are told wrongly."""
-    results = wrong_results(statement.plain, evidence, chain)
-    if (total := chain.totals.get(statement.start)) and not evidence.has(total[0]):
-        results.append(total)
     sums = [
         (figure.text, told, result)
-        for figure, result in results
+        for figure, result in wrong_results(statement.plain, evidence, chain)
         if (told := right_result(figure, result))
     ]
+    total = None if outcome.verdict == "computed" else chain.totals.get(statement.start)
+    if total and not evidence.has(total[0]) and (told := rewritten(*total)):
+        sums.append((total[0].text, told, total[1]))
     pairs = [(wrong, better) for wrong, better, _ in sums]
     pairs += wrong_days(statement.plain, evidence)
     right = tuple(pair for pair in pairs if pair[1])

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 
+from agent.core.strings import letters_of
 from agent.evidence.claims.statements import Statement
 from agent.evidence.figures import Figure, figures
 
@@ -12,6 +13,8 @@ _TOTAL = re.compile(
     r"|итого|всего|合计|合計|总计|總計|总额|總額|共计|总共|小计|합계|المجموع)",
     re.IGNORECASE,
 )
+_MORE = 8
+"""Letters that may follow: of costs, not over the whole term of a contract."""
 _EQUALS = re.compile("[=＝≈]")
 _MOST_ROWS, _LEAST, _MOST_TIMES, _NEARLY = 60, 2, 60, 1
 
@@ -39,9 +42,16 @@ def _of_column(column: Sequence[Statement]) -> Iterator[tuple[int, tuple[Figure,
         is_readable, figure = _read(cell)
         if not is_readable:
             return
-        if figure and _TOTAL.match(cell.row) and (total := _unlike(figure, above)) is not None:
+        if figure and _is_total(cell.row) and (total := _unlike(figure, above)) is not None:
             yield cell.start, (figure, total)
         above.append(figure)
+
+
+def _is_total(label: str) -> bool:
+    """Return whether a row is the total of those above, and not of so many years or people."""
+    named = _TOTAL.match(label)
+    rest = label[named.end() :] if named else ""
+    return named is not None and len(letters_of(rest)) <= _MORE and not figures(rest)
 
 
 def _read(cell: Statement) -> tuple[bool, Figure | None]:
