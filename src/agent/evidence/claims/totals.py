@@ -1,21 +1,21 @@
 """Add up the columns of a table whose last row says that it is their total."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 
-from agent.core.strings import letters_of
+from agent.core.patterns import Linear
+from agent.core.strings import letters_of, split_at
 from agent.evidence.claims.statements import Statement
 from agent.evidence.figures import Figure, figures
 
-_TOTAL = re.compile(
-    r"\W*(?:(?:grand |sub)?total|sum\b|altogether|in all|gesamt|summe|insgesamt|somme|suma"
-    r"|итого|всего|合计|合計|总计|總計|总额|總額|共计|总共|小计|합계|المجموع)",
-    re.IGNORECASE,
+_TOTAL = Linear(
+    r"[^\p{L}\p{N}]*(?:(?:grand |sub)?total|sum|altogether|in all|gesamt|insgesamt|somme"
+    r"|suma|итого|всего|合计|合計|总计|總計|总额|總額|共计|总共|小计|합계|المجموع)",
+    ignore_case=True,
 )
 _MORE = 8
 """Letters that may follow: of costs, not over the whole term of a contract."""
-_EQUALS = re.compile("[=＝≈]")
+_EQUALS = "=＝≈"
 _MOST_ROWS, _LEAST, _MOST_TIMES, _NEARLY = 60, 2, 60, 1
 
 
@@ -56,7 +56,7 @@ def _is_total(label: str) -> bool:
 
 def _read(cell: Statement) -> tuple[bool, Figure | None]:
     """Return whether a cell has at most one figure, what a sum in it gives; and that."""
-    *sums, told = _EQUALS.split(cell.plain)
+    *sums, told = split_at(cell.plain, _EQUALS)
     found = figures(told)
     if len(found) > 1 or (sums and not found) or any(f.date or f.clock is not None for f in found):
         return False, None
