@@ -7,12 +7,12 @@ import pytest
 from agent.evidence.constraints import (
     check,
     grouped_lines,
-    is_of_no_kind_searched,
     judged,
     valid_constraints,
 )
 from agent.evidence.geo import distance_text
 from agent.evidence.hours import all_year, weekly_hours
+from agent.evidence.kinds import is_of_no_kind_searched
 from agent.evidence.records import place_lines, verdict_texts
 from agent.evidence.types import Constraints, Distance, Place
 from agent.export.markdown import place_table

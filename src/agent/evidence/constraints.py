@@ -6,18 +6,27 @@ Nothing is guessed: a field that is empty or cannot be read gives `unknown`.
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal, cast, get_args
+from typing import Any, cast, get_args
 
 from agent.core.strings import without_accents
 from agent.evidence.geo import distance_text
 from agent.evidence.hours import DAY_MINUTES, EVERY_DAY, Hours, Opening, hours_of
-from agent.evidence.mentions import mentioned
+from agent.evidence.kinds import (
+    KINDS,
+    OF_NO_KIND,
+    DemandOutcome,
+    has_words,
+    is_named,
+    kind_outcome,
+    kind_searched,
+    kinds_searched,
+)
 from agent.evidence.places import is_area
 from agent.evidence.queries import clean_text
 from agent.evidence.records import cost_words, hours_text, kind_text, place_lines
 from agent.evidence.types import Constraints, Place, PlaceKind, PlaceVerdict, Suits
 from agent.evidence.zones import CHINA, zone_named
-from agent.texts import Language, in_script, is_chinese, say
+from agent.texts import Language, in_script, say
 
 _MAX_COST, _MAX_METRES = 1e6, 50_000
 _MOST_PEOPLE, _BEST_RATING = 500, 5
@@ -56,7 +65,7 @@ def valid_constraints(candidate: Mapping[str, Any]) -> Constraints:
         valid["max_walk_m"] = int(metres)
     if suits := [each for each in _SUITS if each in listed(candidate.get("suits"))]:
         valid["suits"] = suits
-    if isinstance(kind := candidate.get("kind"), str) and kind in _KINDS:
+    if isinstance(kind := candidate.get("kind"), str) and kind in KINDS:
         valid["kind"] = kind
     words = [clean_text(each, _LONGEST_DEMAND) for each in listed(candidate.get("other"))
              if isinstance(each, str)]  # fmt: skip
@@ -88,40 +97,6 @@ def _number(value: object, high: float) -> float | None:
     return float(value) if 0 <= value <= high else None
 
 
-_KINDS: dict[PlaceKind, str] = {
-    "restaurant": (
-        r"餐|饭|菜|料理|火锅|烧烤|小吃|食|酒楼|老字号|牛扒|风味|面馆|拉面|饺|米粉|粥|肯德基|麦当劳"
-        r"|必胜客|restaurant"
-    ),
-    "cafe": r"咖啡|caf[eé]|coffee",
-    "bar": r"酒吧|\bbars?\b|\bpubs?\b",
-    "hotel": r"酒店|宾馆|旅馆|招待所|民宿|旅舍|住宿|度假村|hotel|hostel",
-    "parking": r"停车|parking|\bcar parks?\b",
-    "museum": r"博物|纪念馆|美术馆|展览|museum",
-    "park": r"公园|植物园|动物园|绿地|(?<!car )\bparks?\b",
-    "bookshop": r"书店|bookshop",
-    "mall": r"商场|购物|百货|\bmall\b",
-    "pharmacy": r"药|pharmacy",
-    "hospital": r"医院|hospital",
-}
-"""What a record's category has, by the kind that is asked for."""
-_FOOD: Sequence[PlaceKind] = ("restaurant", "cafe", "bar")
-"""Kinds that may be a restaurant, too."""
-_OF_NO_KIND = re.compile(
-    r"游乐|礼品|玩具|影院|剧[院场]|地铁|公交|学校|银行|便利店|超级?市|街|道路|地名|playground"
-    r"|住宅|小区|园区|产业园|公司|写字楼|图书馆|服装|鞋|动物医|宠物|市场|批发|[小中大]学|幼儿园"
-    r"|洗浴|推拿|美容|糕饼|面包"
-)
-
-
-def _is_named(kind: PlaceKind, text: str | None) -> bool:
-    return _has(_KINDS[kind], text or "")
-
-
-def _has(words: str, text: str) -> bool:
-    return re.search(words, text, re.IGNORECASE) is not None
-
-
 def _is_open(hours: Sequence[Opening], day: int, minute: int | None) -> bool:
     """Return whether a place is open on a day at a minute, which may be after its midnight."""
     if minute is None:
@@ -137,8 +112,6 @@ def _is_open(hours: Sequence[Opening], day: int, minute: int | None) -> bool:
 
 
 _SMALL_HOURS = 5 * 60
-DemandOutcome = Literal["satisfied", "unknown", "violated"]
-"""In the order in which places are shown: by the worst that a demand comes to."""
 _GROUPS = get_args(DemandOutcome)
 _NONE = r"(?!)"
 _FITS: dict[Suits, tuple[str, str]] = {
@@ -206,9 +179,17 @@ def judged(places: Sequence[Place], constraints: Constraints, language: Language
 
 
 def _is_beside(place: Place, constraints: Constraints) -> bool:
-    """Return whether this is a car park, and the question is for something else besides."""
-    is_asked = constraints.get("kind") == "parking"
-    return not is_asked and _is_named("parking", place["category"])
+    """Return whether a place was looked up beside what is asked for: a car park, a café's station.
+
+    Nobody searched for the kind that is demanded where it was found.
+    """
+    kind = constraints.get("kind")
+    if kind != "parking" and is_named("parking", place["category"]):
+        return True
+    searched = kinds_searched(place)
+    if kind is None or not searched or kind in searched:
+        return False
+    return kind_outcome(place, kind) != "satisfied"
 
 
 def fitting(places: Sequence[Place], constraints: Constraints, language: Language) -> int:
@@ -224,9 +205,11 @@ def grouped_lines(places: Sequence[Place], language: Language) -> str:
     of a kind that neither the question nor a search asked for is of no use: a street for dinner.
     """
     groups: dict[str, list[Place]] = {}
-    open_to_all = _unknown_to_all(places)
-    for place in [each for each in places if not _is_stray(each)] or places:
-        name = _GROUPS[_rank(place, open_to_all)] if place.get("verdicts") else "beside"
+    open_to_all, by_kind = _unknown_to_all(places), any(map(_has_kind, places))
+    places = [each for each in places if not _is_stray(each)] or places
+    for place in places:
+        is_told = bool(place.get("verdicts")) and (_has_kind(place) or not by_kind)
+        name = _GROUPS[_rank(place, open_to_all)] if is_told else "beside"
         groups.setdefault(name, []).append(place)
     if len(groups.keys() - {"beside"}) < _MIXED:
         return place_lines(places, language)
@@ -237,15 +220,19 @@ def grouped_lines(places: Sequence[Place], language: Language) -> str:
     )
 
 
+def _has_kind(place: Place) -> bool:
+    return any(each["constraint"] == "kind" for each in place.get("verdicts", []))
+
+
 def _is_stray(place: Place) -> bool:
     is_other = any(
         each["constraint"] == "kind" and each["verdict"] == "violated"
         for each in place.get("verdicts", [])
     )
     category, keywords = place["category"] or "", place["keywords"]
-    is_none = not any(_is_named(kind, category) for kind in _KINDS)
+    is_none = not any(is_named(kind, category) for kind in KINDS)
     # By English words a table of Chinese ones cannot tell what a search was for.
-    wanted = any(each.isascii() or _OF_NO_KIND.search(each) for each in keywords)
+    wanted = any(each.isascii() or OF_NO_KIND.search(each) for each in keywords)
     return is_other and is_none and bool(keywords) and not wanted
 
 
@@ -255,7 +242,7 @@ _VIOLATED = _GROUPS.index("violated")
 
 def name_suits(name: str, constraints: Constraints) -> bool:
     """Return True if a name alone tells that the place suits whom or what was asked for."""
-    return any(_has(_FITS[suits][0], name) for suits in constraints.get("suits", []))
+    return any(has_words(_FITS[suits][0], name) for suits in constraints.get("suits", []))
 
 
 def _unknown_to_all(places: Sequence[Place]) -> set[str]:
@@ -280,7 +267,7 @@ def _costs(place: Place, constraints: Constraints, language: Language) -> Iterat
     # For how many a sum has to do, nobody said: it only rules out what is dearer for one.
     is_open = "people" not in constraints and (cost or 0) <= (total or 0)
     open_demands = {"total_cost"} if is_open and cost else set[str]()
-    told = any(_is_named(kind, place["category"]) for kind in ("hotel", "parking"))
+    told = any(is_named(kind, place["category"]) for kind in ("hotel", "parking"))
     if not place.get("per_head", True) and people > 1:
         open_demands |= {"total_cost"}
     if not (place.get("per_head", True) or told):
@@ -447,7 +434,7 @@ def _suits(place: Place, suits: Suits, language: Language) -> PlaceVerdict:
         ("category", place["category"] or "", kind_text(place, language)),
         ("name", place["name"], by_name),
     ):
-        good, bad = _has(fits, text), _has(unfit, text)
+        good, bad = has_words(fits, text), has_words(unfit, text)
         if good != bad:
             outcome: DemandOutcome = "satisfied" if good else "violated"
             return _verdict(suits, outcome, field, language, value=value)
@@ -478,7 +465,7 @@ def _other(place: Place, words: str, language: Language) -> PlaceVerdict:
         )
     own = kind_text(place, language)
     whole = rf"(?<![^\W_\u2e80-\uffff]){re.escape(words)}(?![^\W_\u2e80-\uffff])"
-    if _has(whole, f"{place['category'] or ''}|{own}"):
+    if has_words(whole, f"{place['category'] or ''}|{own}"):
         return _verdict("other", "satisfied", "category", language, demand=words, value=own)
     return _verdict("other", "unknown", "", language, demand=words)
 
@@ -486,13 +473,8 @@ def _other(place: Place, words: str, language: Language) -> PlaceVerdict:
 def _is_of_kind(place: Place, kind: PlaceKind | None, language: Language) -> PlaceVerdict | None:
     if kind is None:
         return None
-    category = place["category"] or ""
-    fits = {name for name in _KINDS if _is_named(name, category)}
-    # A café may well cook; a restaurant is no bar.
-    related = {*_FOOD} if kind == "restaurant" else {kind}
-    other = bool(fits - related or (not fits and _OF_NO_KIND.search(category)))
-    outcome: DemandOutcome = "satisfied" if kind in fits else "violated" if other else "unknown"
-    by_name = outcome == "unknown" and _is_named(kind, place["name"])
+    outcome = kind_outcome(place, kind)
+    by_name = outcome == "unknown" and is_named(kind, place["name"])
     if by_name:
         text = say(f"constraints.kinds.{kind}", language)
         value = say("constraints.by_name", language)
@@ -504,73 +486,6 @@ def _is_of_kind(place: Place, kind: PlaceKind | None, language: Language) -> Pla
         without_accents(asked.casefold())
     )
     return PlaceVerdict(**{**verdict, "text": listed}) if is_said else verdict
-
-
-def is_of_no_kind_searched(place: Place) -> bool:
-    """Return whether a place is of none of the kinds that the searches which found it were for."""
-    searched = kinds_searched(place)
-    return bool(searched) and is_of_none(place, searched)
-
-
-def is_of_none(place: Place, kinds: Collection[PlaceKind | None]) -> bool:
-    """Return whether a place is of none of these kinds.
-
-    A search for 美食 finds a street, one for sights a car park.
-    """
-    verdicts = [kind and _is_of_kind(place, kind, "en") for kind in kinds]
-    other = [verdict and verdict["verdict"] == "violated" for verdict in verdicts]
-    is_parking = _is_named("parking", place["category"])
-    return all(other) or (is_parking and "parking" not in kinds)
-
-
-def kinds_searched(place: Place) -> set[PlaceKind | None]:
-    """Return the kinds that the searches which found a place were for; None of any other kind."""
-    return {kind_searched(keyword) for keyword in place["keywords"]}
-
-
-def positions(places: Sequence[Place], order: Sequence[str]) -> tuple[list[int], int]:
-    """Return for each place its possible positions in an order, a bit each, and how many there are.
-
-    The order has kinds and names: "a café, a museum, another café".
-
-    What no place can be, or none that has no position already, has none: the others move up.
-    """
-    meant = list[frozenset[str]]()
-    for word in order:
-        ids = _meant_in_order(places, word)
-        if meant.count(ids) < len(ids):
-            meant.append(ids)
-    masks = [sum((place["id"] in ids) << at for at, ids in enumerate(meant)) for place in places]
-    return masks, len(meant)
-
-
-def _meant_in_order(places: Sequence[Place], word: str) -> frozenset[str]:
-    """Return the ids of the places of a name, else of those of a search for it, else of a kind."""
-    said = word.strip().casefold()
-    searched = {p["id"] for p in places if said in map(str.casefold, p["keywords"])}
-    return frozenset(
-        mentioned(places, word)
-        or searched
-        or {each["id"] for each in places if _is_of_kind_named(each, word)}
-    )
-
-
-def _is_of_kind_named(place: Place, word: str) -> bool:
-    verdict = _is_of_kind(place, _kind_searched(word), "en")
-    return verdict is not None and verdict["verdict"] == "satisfied"
-
-
-def in_words(keyword: str, language: Language) -> str:
-    """Return what was searched for in the reader's words, as far as it is a kind of place."""
-    if is_chinese(language):
-        return in_script(keyword, language)
-    kind = kind_searched(keyword)
-    return say(f"constraints.kinds.{kind}", language) if kind else keyword
-
-
-def kind_searched(keyword: str) -> PlaceKind | None:
-    """Return the kind of place that a search's word names."""
-    return next((kind for kind in _KINDS if _is_named(kind, keyword)), None)
 
 
 _CLOSE_M = 500

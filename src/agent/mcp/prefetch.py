@@ -6,9 +6,10 @@ from typing import Any
 
 from agent.core.errors import AgentError, BudgetExceeded, ProviderError, ProviderRefused
 from agent.core.faults import contained
-from agent.evidence.constraints import in_words, name_suits
+from agent.evidence.constraints import name_suits
 from agent.evidence.figures import figures
 from agent.evidence.geo import distance_text
+from agent.evidence.kinds import in_words
 from agent.evidence.maps import WAYS
 from agent.evidence.records import map_title
 from agent.evidence.types import AvoidedRoad, Gap, MapTask, Point, TravelMode

@@ -30,7 +30,7 @@ from agent.core.progress import Emit, event
 from agent.evidence.citations import Citer, inert
 from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.statements import LINKED, Notation, statements
-from agent.evidence.constraints import judged, kinds_searched
+from agent.evidence.constraints import judged
 from agent.evidence.mentions import source_ids
 from agent.evidence.records import (
     one_a_city,
@@ -55,16 +55,12 @@ def _judged_again(state: Gathered) -> Previous:
     previous, turn = state.get("previous") or NO_PREVIOUS, state["turn"]
     demands = turn.get("constraints", {})
     others = cast(Constraints, {name: each for name, each in demands.items() if name != "kind"})
-    # Of the kind nothing where a place was looked for under another one.
+    # Of the kind nothing where a place was looked for by its name.
     places = [
-        judged([place], demands if _is_same_kind(place, demands) else others, turn["language"])[0]
+        judged([place], demands if place["keywords"] else others, turn["language"])[0]
         for place in previous["places"]
     ]
     return Previous(**{**previous, "places": places})
-
-
-def _is_same_kind(place: Place, demands: Constraints) -> bool:
-    return demands.get("kind") in kinds_searched(place)
 
 
 class Draft:

@@ -14,9 +14,10 @@ from agent.assistants.common.own_documents import asks_for_no_others
 from agent.assistants.common.preferences import used_of
 from agent.assistants.common.previous import listed_last
 from agent.configuration import Configuration
-from agent.evidence.constraints import kind_searched, valid_constraints
+from agent.evidence.constraints import valid_constraints
 from agent.evidence.geo import parse_lnglat
 from agent.evidence.intent import extract_place, needs_origin, needs_place
+from agent.evidence.kinds import kind_searched
 from agent.evidence.mentions import places_of
 from agent.evidence.outing.plan import is_stop, minutes_of
 from agent.evidence.outing.wish import meant_by, valid_day, valid_wish

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from math import inf
 from operator import itemgetter
 
-from agent.evidence.constraints import (
+from agent.evidence.geo import metres_apart
+from agent.evidence.kinds import (
     is_of_no_kind_searched,
     is_of_none,
     kinds_searched,
 )
-from agent.evidence.geo import metres_apart
 from agent.evidence.language import days_named
 from agent.evidence.mentions import mentioned, source_ids
 from agent.evidence.records import (

@@ -41,8 +41,7 @@ from agent.evidence.claims.shown_sums import (
     wrong_days,
     wrong_results,
 )
-from agent.evidence.claims.statements import Statement
-from agent.evidence.claims.stating import must_stand, states
+from agent.evidence.claims.statements import Statement, must_stand, states
 from agent.evidence.claims.totals import wrong_totals
 from agent.evidence.figures import Figure, distinct, figures, same
 from agent.evidence.language import fold

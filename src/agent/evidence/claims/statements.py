@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from agent.core.strings import is_table_rule, letters_of
 from agent.evidence.citations import MARKER, NOT_FOUND
+from agent.evidence.figures import Figure
 from agent.evidence.language import sentence_spans
 from agent.evidence.markdown import link_url
 from agent.evidence.numbering import source_key
@@ -300,3 +301,40 @@ def _cells(line: str, at: int) -> Iterator[tuple[int, str]]:
 def statements(text: str, notation: Notation) -> list[Statement]:
     """Return the statements of a whole text."""
     return Splitter(notation).split(text)
+
+
+_LOOSE = re.compile(
+    r"(?:less than|more than|at least|at most|under|over|above|below|within|up to|nearly|almost"
+    r"|some|around|about|roughly|不到|不足|不超过|超过|超|近|约|至少|最多|以内)\s*(?:the\s)?[¥$€£]?\Z",
+    re.IGNORECASE,
+)
+_LOOSE_BEHIND = re.compile(r"\s*(?:多|余|左右|以[内上下]|or (?:more|less|so)|\+)")
+_GROUPED = re.compile(r"\d{1,3}\.\d{3}")
+"""1.200: a thousand in German, a little over one in English."""
+_NAME_BEFORE = re.compile(r"[A-Z][\w.+-]*\s\Z")
+_A_FEW, _DOZEN, _BEFORE, _BEFORE_NAME = 3, 12, 14, 24
+
+
+def _in_digits(figure: Figure) -> bool:
+    return any(char.isdigit() for char in figure.text)
+
+
+def must_stand(figure: Figure, text: str) -> bool:
+    """Return whether a figure must stand in a passage as it is: no bound, small count or name."""
+    before = text[max(0, figure.start - _BEFORE) : figure.start]
+    is_loose = _LOOSE.search(before) or _LOOSE_BEHIND.match(text, figure.end)
+    return not is_loose and states(figure, text)
+
+
+def states(figure: Figure, text: str) -> bool:
+    """Return whether a figure states something: no small count, no part of a name."""
+    if figure.date or figure.clock is not None:
+        return True
+    before = text[max(0, figure.start - _BEFORE_NAME) : figure.start]
+    is_name = _NAME_BEFORE.search(before) and "," not in figure.text
+    if not figure.kind and (is_name or _GROUPED.fullmatch(figure.text)):
+        return False
+    most = _A_FEW if _in_digits(figure) else _DOZEN
+    if not figure.kind and abs(figure.value) <= most and "." not in figure.text:
+        return False
+    return not figure.kind or figure.telling
