@@ -51,6 +51,13 @@ def test_everything_langgraph_json_names_imports_without_a_key_and_writes_nothin
     assert list(tmp_path.iterdir()) == []
 
 
+def test_the_protocol_of_map_servers_is_imported_with_the_first_session_only() -> None:
+    """It is 190 modules, and an eighth of the time in which the graph is imported."""
+    program = "import sys, agent.graph; print({'mcp', 'jsonschema'} & sys.modules.keys())"
+    printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (printed.stdout.strip(), printed.stderr) == ("set()", "")
+
+
 def test_graphs_and_app_are_named_by_module_so_that_services_are_shared() -> None:
     assert [path for path in PATHS if "/" in path or ".py" in path] == []
 

@@ -8,7 +8,7 @@ import pytest
 
 from agent.core.errors import AgentError, MalformedReply, ProviderUnavailable
 from agent.core.redaction import hide
-from agent.mcp.records import text_of
+from agent.mcp.map import text_of
 from agent.mcp.servers import amap_server
 from agent.mcp.session import SessionLimits, SupervisedSession
 from agent.settings import Settings

@@ -18,9 +18,9 @@ from agent.core.calls import Calls
 from agent.core.errors import ProviderError
 from agent.evidence.types import MapTask
 from agent.mcp.amap.install import find_node, installed_server
-from agent.mcp.map import MapClient, build_map_client
+from agent.mcp.map import MapClient, build_map_client, text_of
 from agent.mcp.map_server import MapServer, ServerCommand
-from agent.mcp.records import MapOptions, MapResult, text_of
+from agent.mcp.records import MapOptions, MapResult
 from agent.mcp.servers import amap_server, death_signal
 from agent.mcp.session import SessionLimits, SupervisedSession
 from agent.sample.services.loopback import serve

@@ -6,7 +6,7 @@ Without a unit or a word of the clock a number in words stays: "once" is English
 
 import re
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 
 _TEENS = {
     "de": "null eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn "
@@ -63,24 +63,24 @@ _UNITS = (
     r"|minutes?|heures?|jours?|semaines?|mois|ans|mètres|kilomètres|euros"
     r"|minutos?|horas?|días?|semanas?|meses|años|metros|kilómetros|yuanes|personas)\b)"
 )
-_GERMAN = re.compile(
+_GERMAN = (
     rf"\b(?:(?P<half>halb)\s(?P<half_of>{_DE})\b"
     rf"|(?:(?P<minutes>Viertel|{_DE})\s(?:Minuten\s)?(?P<side>vor|nach))\s(?P<hour>{_DE})\b(?=\sUhr|[\s.,;)]|$)"
     rf"|(?P<from>{_DE})(?=\s?(?:bis|und|-|–)\s?{_DE}\sUhr\b)"
-    rf"|(?P<oclock>{_DE})(?:[.:](?P<past>[0-5]\d))?\sUhr(?:\s(?P<rest>{_DE})\b)?)",
+    rf"|(?P<oclock>{_DE})(?:[.:](?P<past>[0-5]\d))?\sUhr(?:\s(?P<rest>{_DE})\b)?)"
 )
-_FRENCH = re.compile(
+_FRENCH = (
     rf"\b(?P<hour>{_FR})\s?(?:h|heures?)(?:\s?(?P<rest>[0-5]\d)\b|\s(?P<words>et quart|et demie"
     rf"|moins le quart))"
     rf"|\b(?:(?<=à\s)|(?<=vers\s)|(?<=dès\s))(?P<at>{_FR})\s?(?:h|heures?)\b"
-    rf"|\b(?P<from>{_FR})\s?(?:h|heures?)(?=\sà\s{_FR}\s?(?:h|heures?)\b)",
+    rf"|\b(?P<from>{_FR})\s?(?:h|heures?)(?=\sà\s{_FR}\s?(?:h|heures?)\b)"
 )
-_SPANISH = re.compile(
+_SPANISH = (
     r"(?:(?<=\ba\s)|(?<=\bde\s)|(?<=\bson\s)|(?<=desde\s)|(?<=hasta\s)|(?<=sobre\s))"
     rf"las?\s(?P<hour>{_ES})\b(?:\s(?P<words>y cuarto|y media|menos cuarto|y {_ES})\b)?"
-    r"(?=\s(?:de la|del|en punto|horas|y|a|hasta)\b|\s?[.,;)]|$)",
+    r"(?=\s(?:de la|del|en punto|horas|y|a|hasta)\b|\s?[.,;)]|$)"
 )
-_COUNTED = {lang: re.compile(rf"\b(?P<number>(?!\d){_any(lang)}){_UNITS}") for lang in _TEENS}
+_COUNTED = {lang: rf"\b(?P<number>(?!\d){_any(lang)}){_UNITS}" for lang in _TEENS}
 _PARTS = {
     "et quart": 15, "et demie": 30, "moins le quart": -15, "y cuarto": 15, "y media": 30,
     "menos cuarto": -15, "Viertel": 15,
@@ -94,13 +94,13 @@ _DAY, _HOUR = 24, 60
 
 def foreign_numeral(text: str, at: int) -> re.Match[str] | None:
     """Return the number or the time in words that begins there; `of_foreign` writes it."""
-    matches = (pattern.match(text, at) for pattern in _WRITERS)
+    matches = (pattern.match(text, at) for pattern in _writers())
     return next((match for match in matches if match and of_foreign(match)), None)
 
 
 def of_foreign(match: re.Match[str]) -> str:
     """Return what a match means, in digits; empty where it is no time."""
-    return _WRITERS[match.re](match)
+    return _writers()[match.re](match)
 
 
 def _value(words: str, language: str) -> int:
@@ -143,9 +143,13 @@ def _of_counted(match: re.Match[str], language: str) -> str:
     return str(_OF_WORD[language][match["number"]])
 
 
-_WRITERS: Mapping[re.Pattern[str], Callable[[re.Match[str]], str]] = {
-    _GERMAN: _of_german,
-    _FRENCH: _of_french,
-    _SPANISH: _of_spanish,
-    **{pattern: partial(_of_counted, language=lang) for lang, pattern in _COUNTED.items()},
-}
+@cache
+def _writers() -> Mapping[re.Pattern[str], Callable[[re.Match[str]], str]]:
+    """Return who writes what each pattern finds; most processes never read such a text."""
+    writers: dict[str, Callable[[re.Match[str]], str]] = {
+        _GERMAN: _of_german,
+        _FRENCH: _of_french,
+        _SPANISH: _of_spanish,
+        **{pattern: partial(_of_counted, language=lang) for lang, pattern in _COUNTED.items()},
+    }
+    return {re.compile(pattern): writer for pattern, writer in writers.items()}

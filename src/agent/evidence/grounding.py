@@ -108,9 +108,10 @@ def without_unsupported(marked: str, sources: Sequence[Source]) -> str:
         breathe()
         plain = sentence.strip().strip("*_ ")
         leads = plain.startswith("#") or plain.endswith((":", "：")) or "|" in plain
-        letters = letters_of(sentence)
-        supported = leads or not letters or _MARKED.search(sentence)
-        if supported or letters in borne or says_not_found(plain):
+        # Most sentences are marked: only of the others the letters are needed.
+        if leads or _MARKED.search(sentence) or letters_of(sentence) in borne:
+            return sentence
+        if says_not_found(plain):
             return sentence
         return "\n" * sentence.endswith("\n")
 

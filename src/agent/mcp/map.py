@@ -1,13 +1,12 @@
 """Answer for the maps: a client for each server, the one that covers a place is asked."""
 
 import asyncio
+import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Final
-
-from mcp.types import CallToolResult
+from typing import TYPE_CHECKING, Any, Final
 
 from agent.core.budget import Meter, unlimited_meter
 from agent.core.calls import Calls, Policy
@@ -32,13 +31,15 @@ from agent.mcp.records import (
     MapResult,
     OnCall,
     map_gap,
-    text_of,
 )
 from agent.mcp.servers import SERVERS, TellStep, map_names
 from agent.mcp.session import SessionLimits, SupervisedSession
 from agent.mcp.tools import BranchTools, branch_tools, subject_of
 from agent.settings import Settings
 from agent.texts import Language, is_chinese
+
+if TYPE_CHECKING:
+    from mcp.types import CallToolResult
 
 _CACHE_SECONDS = 600.0
 """Of replies whose tool names no time, and of errors that say there is no such place."""
@@ -141,7 +142,7 @@ class Gateway:
         await self._daily.spend(tool)
         return self._read(tool, await self._session.call_tool(tool, dict(cleaned)))
 
-    def _read(self, tool: str, result: CallToolResult) -> str:
+    def _read(self, tool: str, result: "CallToolResult") -> str:
         """Return the text of a good reply; raise a bad one's error."""
         text = scrub(text_of(result))
         if result.isError:
@@ -535,3 +536,10 @@ def build_maps(
             for name in names
         ]
     )
+
+
+def text_of(result: "CallToolResult") -> str:
+    """Return the object that a reply holds beside its text, as JSON; else all text blocks."""
+    if result.structuredContent is not None and not result.isError:
+        return json.dumps(result.structuredContent, ensure_ascii=False)
+    return "\n".join(block.text for block in result.content if block.type == "text")

@@ -16,9 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
-from typing import Any, Protocol
-
-from mcp.types import Tool
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agent.core.concurrency import SlidingWindow
 from agent.core.errors import (
@@ -38,6 +36,9 @@ from agent.mcp.records import (
     MapRecords,
     Presentation,
 )
+
+if TYPE_CHECKING:
+    from mcp.types import Tool
 
 log = logging.getLogger(__name__)
 
@@ -214,17 +215,19 @@ class Catalogue:
             raise ProviderRefused(provider, problem, code="map_bad_request")
         return cleaned
 
-    def own_copies(self, listed: Sequence[Tool]) -> list[Tool]:
+    def own_copies(self, listed: "Sequence[Tool]") -> "list[Tool]":
         """Return the expected tools that the server lists, as they stand here."""
         names = {tool.name for tool in listed}
         return [tool for tool in self.own_tools() if tool.name in names]
 
-    def own_tools(self) -> list[Tool]:
+    def own_tools(self) -> "list[Tool]":
         """Return the expected tools as they stand here, without the form of their replies."""
+        from mcp.types import Tool
+
         bare = ({k: v for k, v in tool.items() if k != "outputSchema"} for tool in self.tools)
         return [Tool(**tool) for tool in bare]
 
-    def problem(self, listed: Sequence[Tool]) -> str | None:
+    def problem(self, listed: "Sequence[Tool]") -> str | None:
         """Return what lacks of the expected tools in one line; None if nothing does.
 
         Further tools are offered to nobody and further arguments are not sent: they are no matter.

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Any
 
-from mcp.types import CallToolResult, TextContent
 from typing_extensions import TypedDict
 
 from agent.core.errors import AgentError, MalformedReply
@@ -252,13 +251,6 @@ _FAR = 1.5
 def misread(provider: str, problem: str) -> MalformedReply:
     """Return a fault in reading the map's replies as its failure."""
     return MalformedReply(provider, problem, code="map_malformed")
-
-
-def text_of(result: CallToolResult) -> str:
-    """Return the object that a reply holds beside its text, as JSON; else all text blocks."""
-    if result.structuredContent is not None and not result.isError:
-        return json.dumps(result.structuredContent, ensure_ascii=False)
-    return "\n".join(block.text for block in result.content if isinstance(block, TextContent))
 
 
 def text_or_none(value: Any) -> str | None:

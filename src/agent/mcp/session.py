@@ -4,7 +4,8 @@ Sessions must be opened and closed by one task on one loop, and on Linux a serve
 thread that spawned it; callers come from many loops and go.
 
 Calls may come from anywhere and run in parallel. A dead server is started again and the call that
-failed with it is repeated once (all tools only read); every wait has a limit.
+failed with it is repeated once (all tools only read); every wait has a limit. The protocol's
+package takes longer to import than all else of this folder: it comes with the first session.
 """
 
 import asyncio
@@ -19,12 +20,10 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 import httpx
-from mcp import ClientSession, McpError
-from mcp.types import CONNECTION_CLOSED, CallToolResult, ListToolsResult, Tool
 
 from agent.core.errors import (
     AgentError,
@@ -44,6 +43,10 @@ from agent.mcp.transports import (
     reach_server,
     run_server,
 )
+
+if TYPE_CHECKING:
+    from mcp import ClientSession, McpError
+    from mcp.types import CallToolResult, ListToolsResult, Tool
 
 T = TypeVar("T")
 
@@ -154,7 +157,7 @@ class Connection:
         loop = asyncio.get_running_loop()
         self._task = loop.create_task(self._own(), name="map-session", context=context)
 
-    async def call(self, name: str, arguments: dict[str, Any], seconds: float) -> CallToolResult:
+    async def call(self, name: str, arguments: dict[str, Any], seconds: float) -> "CallToolResult":
         """Call a tool; raise ConnectionLost, Unanswered, or MalformedReply (`map_malformed`, …)."""
         limit = timedelta(seconds=seconds)
         return await self._send(
@@ -183,7 +186,9 @@ class Connection:
         if self._task is not None:
             await asyncio.wait([self._task])
 
-    async def _send(self, send: Callable[[ClientSession], Awaitable[T]]) -> T:
+    async def _send(self, send: "Callable[[ClientSession], Awaitable[T]]") -> T:
+        from mcp import McpError
+
         if self._session is None or not self.alive:
             raise ConnectionLost(self._reason)
         scope = anyio.CancelScope()
@@ -203,7 +208,9 @@ class Connection:
             self._used = asyncio.get_running_loop().time()
         raise ConnectionLost(self._reason)
 
-    def _translated(self, error: McpError) -> Exception:
+    def _translated(self, error: "McpError") -> Exception:
+        from mcp.types import CONNECTION_CLOSED
+
         if error.error.code == _REQUEST_TIMEOUT:
             return Unanswered()
         if error.error.code == CONNECTION_CLOSED:
@@ -213,6 +220,8 @@ class Connection:
 
     async def _own(self) -> None:
         """Open, wait for the end, close: all in this task."""
+        from mcp import ClientSession
+
         try:
             async with asyncio.timeout(self._limits.resolve):
                 command = await asyncio.to_thread(self._entry.command)
@@ -234,7 +243,7 @@ class Connection:
             if self.pid is not None:
                 log.info("map server %d ended: %s", self.pid, self._reason)
 
-    async def _serve(self, server: AnyServer, session: ClientSession) -> None:
+    async def _serve(self, server: AnyServer, session: "ClientSession") -> None:
         await self._start(server, session)
         self._session = session
         self._used = asyncio.get_running_loop().time()
@@ -242,7 +251,9 @@ class Connection:
             self.ready.set_result(None)
         await self._until_over(server)
 
-    async def _start(self, server: AnyServer, session: ClientSession) -> None:
+    async def _start(self, server: AnyServer, session: "ClientSession") -> None:
+        from mcp import McpError
+
         async def greet() -> None:
             greeting = await session.initialize()
             self.server_version = f"{greeting.serverInfo.name} {greeting.serverInfo.version}"
@@ -374,8 +385,10 @@ class SupervisedSession:
         """Start the server unless it runs."""
         await self._owner().run(self._connected())
 
-    async def list_tools(self, cursor: str | None = None) -> ListToolsResult:
+    async def list_tools(self, cursor: str | None = None) -> "ListToolsResult":
         """Return the tools, as the server listed them when it started."""
+        from mcp.types import ListToolsResult
+
         connection = await self._owner().run(self._connected())
         return ListToolsResult(tools=connection.tools)
 
@@ -389,7 +402,7 @@ class SupervisedSession:
         arguments: dict[str, Any] | None = None,
         read_timeout_seconds: timedelta | None = None,
         progress_callback: Any = None,
-    ) -> CallToolResult:
+    ) -> "CallToolResult":
         """Call one tool; an error that the tool itself reports is in the result."""
         seconds = read_timeout_seconds.total_seconds() if read_timeout_seconds else None
         return await self._owner().run(
@@ -404,7 +417,7 @@ class SupervisedSession:
     def _owner(self) -> OwnerLoop:
         return owner_loop()
 
-    async def _call(self, name: str, arguments: dict[str, Any], seconds: float) -> CallToolResult:
+    async def _call(self, name: str, arguments: dict[str, Any], seconds: float) -> "CallToolResult":
         reason = ""
         for _ in range(2):
             connection = await self._connected()

@@ -4,13 +4,10 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.messages import ToolCall, ToolMessage
 from langchain_core.tools import BaseTool
-from langchain_mcp_adapters.tools import load_mcp_tools
-from mcp import ClientSession
-from mcp.types import CallToolResult, ListToolsResult, TextContent
 
 from agent.core.errors import AgentError, BudgetExceeded, ProviderError
 from agent.core.faults import contained
@@ -27,6 +24,10 @@ from agent.mcp.records import (
 )
 from agent.mcp.session import SupervisedSession
 from agent.texts import say
+
+if TYPE_CHECKING:
+    from mcp import ClientSession
+    from mcp.types import CallToolResult, ListToolsResult
 
 log = logging.getLogger(__name__)
 _NOTHING = ("", "{}")
@@ -58,7 +59,9 @@ async def load_amap_mcp_tools(session: Any) -> list[BaseTool]:
 
     A model reads our own copy of their descriptions: the server may have changed its own.
     """
-    return await load_mcp_tools(cast(ClientSession, _PinnedSession(session)))
+    from langchain_mcp_adapters.tools import load_mcp_tools
+
+    return await load_mcp_tools(cast("ClientSession", _PinnedSession(session)))
 
 
 class _PinnedSession:
@@ -67,7 +70,9 @@ class _PinnedSession:
     def __init__(self, session: Any) -> None:
         self._session = session
 
-    async def list_tools(self, cursor: str | None = None) -> ListToolsResult:
+    async def list_tools(self, cursor: str | None = None) -> "ListToolsResult":
+        from mcp.types import ListToolsResult
+
         catalogue = self._session.server.catalogue
         if self._session.server.own:
             return ListToolsResult(tools=catalogue.own_tools())
@@ -75,7 +80,7 @@ class _PinnedSession:
         pinned = catalogue.own_copies(listed.tools)
         return ListToolsResult(tools=pinned, nextCursor=listed.nextCursor)
 
-    async def call_tool(self, *args: Any, **options: Any) -> CallToolResult:
+    async def call_tool(self, *args: Any, **options: Any) -> "CallToolResult":
         result: CallToolResult = await self._session.call_tool(*args, **options)
         return result
 
@@ -91,7 +96,7 @@ class BranchSession:
         self._reader = session.server.reader(records)
         self._language = records.options.language
 
-    async def list_tools(self, cursor: str | None = None) -> ListToolsResult:
+    async def list_tools(self, cursor: str | None = None) -> "ListToolsResult":
         return await self._session.list_tools(cursor=cursor)
 
     async def call_tool(
@@ -100,7 +105,7 @@ class BranchSession:
         arguments: dict[str, Any] | None = None,
         read_timeout_seconds: timedelta | None = None,
         progress_callback: Any = None,
-    ) -> CallToolResult:
+    ) -> "CallToolResult":
         """Return failures as results: a model can do something else, a run goes on."""
         arguments = arguments or {}
         if place := self._records.known_place(arguments.get("id")):
@@ -172,7 +177,9 @@ async def branch_tools(
     return BranchTools([tool for tool in loaded if tool.name in offered])
 
 
-def _result(text: str, *, is_error: bool = False) -> CallToolResult:
+def _result(text: str, *, is_error: bool = False) -> "CallToolResult":
+    from mcp.types import CallToolResult, TextContent
+
     return CallToolResult(content=[TextContent(type="text", text=text)], isError=is_error)
 
 

@@ -14,18 +14,23 @@ from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import anyio
 import httpx
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-from mcp.client.streamable_http import streamable_http_client
-from mcp.shared.message import SessionMessage
-from mcp.types import PARSE_ERROR, ErrorData, JSONRPCError, JSONRPCMessage
 
 from agent.core.outside import parse_json
 from agent.core.proxies import proxy_for
 from agent.core.redaction import scrub
 from agent.mcp.map_server import ServerAddress, ServerCommand
+
+if TYPE_CHECKING:
+    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+    from mcp.shared.message import SessionMessage
+    from mcp.types import JSONRPCMessage
+
+    Incoming = MemoryObjectReceiveStream[SessionMessage | Exception]
+    Outgoing = MemoryObjectSendStream[SessionMessage]
 
 log = logging.getLogger(__name__)
 # httpx logs every URL at INFO, which may hold a key.
@@ -38,17 +43,14 @@ _STDERR_LINES = 20
 _REQUEST_ID = re.compile(rb'"id"\s*:\s*(\d{1,18})')
 _GRACE = 1.0
 
-Incoming = MemoryObjectReceiveStream[SessionMessage | Exception]
-Outgoing = MemoryObjectSendStream[SessionMessage]
-
 
 @dataclass
 class ServerProcess:
     """Hold a running server: its process, its streams, the end of its stderr."""
 
     process: asyncio.subprocess.Process
-    read: Incoming
-    write: Outgoing
+    read: "Incoming"
+    write: "Outgoing"
     gone: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when it exited or closed its output."""
     stderr: deque[str] = field(default_factory=lambda: deque(maxlen=_STDERR_LINES))
@@ -73,6 +75,8 @@ class ServerProcess:
 @asynccontextmanager
 async def run_server(command: ServerCommand) -> AsyncIterator[ServerProcess]:
     """Start a server; whatever happens, its process is gone when this ends."""
+    from mcp.shared.message import SessionMessage
+
     process = await asyncio.create_subprocess_exec(
         command.command,
         *command.args,
@@ -101,8 +105,10 @@ async def run_server(command: ServerCommand) -> AsyncIterator[ServerProcess]:
 
 
 async def _read_messages(
-    server: ServerProcess, to_session: MemoryObjectSendStream[SessionMessage | Exception]
+    server: ServerProcess, to_session: "MemoryObjectSendStream[SessionMessage | Exception]"
 ) -> None:
+    from mcp.shared.message import SessionMessage
+
     assert server.process.stdout is not None
     lines = Lines()
     try:
@@ -117,7 +123,7 @@ async def _read_messages(
 
 
 async def _write_messages(
-    server: ServerProcess, from_session: MemoryObjectReceiveStream[SessionMessage]
+    server: ServerProcess, from_session: "MemoryObjectReceiveStream[SessionMessage]"
 ) -> None:
     assert server.process.stdin is not None
     with contextlib.suppress(ConnectionError, RuntimeError):
@@ -165,8 +171,10 @@ def _kill(process: asyncio.subprocess.Process) -> None:
             process.kill()
 
 
-def _message(line: bytes) -> JSONRPCMessage | None:
+def _message(line: bytes) -> "JSONRPCMessage | None":
     """Return a line's message, in valid text; an error in place of an answer of no known form."""
+    from mcp.types import PARSE_ERROR, JSONRPCMessage
+
     text = line.decode("utf-8", "replace").strip()
     if not text:
         return None
@@ -227,7 +235,9 @@ def _too_large(head: bytes, tail: bytes, size: int) -> bytes:
     return _error(int(ids[-1]), TOO_LARGE, message).model_dump_json().encode()
 
 
-def _error(request: int, code: int, message: str) -> JSONRPCMessage:
+def _error(request: int, code: int, message: str) -> "JSONRPCMessage":
+    from mcp.types import ErrorData, JSONRPCError, JSONRPCMessage
+
     error = ErrorData(code=code, message=message)
     return JSONRPCMessage(JSONRPCError(jsonrpc="2.0", id=request, error=error))
 
@@ -239,8 +249,8 @@ _CONNECT_SECONDS, _READ_SECONDS = 10.0, 300.0
 class RemoteServer:
     """Hold the streams to a server that has no process here."""
 
-    read: Incoming
-    write: Outgoing
+    read: "Incoming"
+    write: "Outgoing"
     gone: asyncio.Event = field(default_factory=asyncio.Event)
     """Never set: a connection that breaks ends the task that holds it."""
     pid: None = None
@@ -256,6 +266,8 @@ class RemoteServer:
 @asynccontextmanager
 async def reach_server(address: ServerAddress) -> AsyncIterator[RemoteServer]:
     """Open the streams to a server; calls have limits of their own."""
+    from mcp.client.streamable_http import streamable_http_client
+
     client = httpx.AsyncClient(
         headers=dict(address.headers),
         timeout=httpx.Timeout(_CONNECT_SECONDS, read=_READ_SECONDS),
