@@ -26,7 +26,7 @@ def place(text: str) -> Place:
     known: dict[str, Any] = {
         "name": "Café", "category": "cafe", "cost": None, "rating": None, "distance_m": None,
         "distance_from": None, "open_time": text, "hours_osm": text,
-        "fetched_at": "2026-11-28T10:00:00+00:00",
+        "fetched_at": "2026-11-28T10:00:00+00:00", "keywords": [],
     }  # fmt: skip
     return cast(Place, known)
 
