@@ -37,6 +37,13 @@ def source_ids(place: Place) -> list[str]:
     return list(dict.fromkeys([place["source"], *place.get("sources", [])]))
 
 
+def without_branch(name: str) -> str:
+    """Return a name as far as its first bracket: 全聚德 for 全聚德(王府井店)."""
+    for bracket in "(（[【":
+        name = name.partition(bracket)[0]
+    return name.rstrip()
+
+
 def mentioned(places: Sequence[Place], text: str) -> dict[str, int]:
     """Return the ids of the places that the text names, with where each is named first.
 

@@ -14,6 +14,7 @@ from agent.core.strings import has_han
 from agent.evidence.figures import Figure, figures
 from agent.evidence.geo import distance_text, duration_text
 from agent.evidence.language import fold
+from agent.evidence.mentions import without_branch
 from agent.evidence.types import (
     Distance,
     Place,
@@ -119,13 +120,6 @@ def _syllables(name: str, *, toned: bool = False) -> list[str]:
     from pypinyin import Style, lazy_pinyin
 
     return lazy_pinyin(name, style=Style.TONE if toned else Style.NORMAL)
-
-
-def without_branch(name: str) -> str:
-    """Return a name as far as its first bracket: 全聚德 for 全聚德(王府井店)."""
-    for bracket in "(（[【":
-        name = name.partition(bracket)[0]
-    return name.rstrip()
 
 
 def district_in_english(name: str) -> str:

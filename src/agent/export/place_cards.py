@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from markdown_it.token import Token
 
 from agent.core.patterns import PIECE
+from agent.evidence.mentions import without_branch
 from agent.evidence.records import (
     cost_text,
     distance_texts,
@@ -17,7 +18,6 @@ from agent.evidence.records import (
     map_name,
     verdict_texts,
     verdicts_told,
-    without_branch,
 )
 from agent.evidence.types import Place
 from agent.export.finished import FinishedAnswer, metres, rating

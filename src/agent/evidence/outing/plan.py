@@ -17,8 +17,8 @@ from agent.core.strings import has_any
 from agent.evidence.geo import distance_text, metres_apart
 from agent.evidence.hours import Opening, yearly_hours
 from agent.evidence.kinds import positions
-from agent.evidence.mentions import places_of
-from agent.evidence.records import hours_text, map_name, without_branch
+from agent.evidence.mentions import places_of, without_branch
+from agent.evidence.records import hours_text, map_name
 from agent.evidence.types import (
     LeftOut,
     LeftOutReason,
