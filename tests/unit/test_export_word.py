@@ -1,12 +1,15 @@
 """An answer as a document of Word: read back by the library, and by our own reader."""
 
 import io
+import re
 import zipfile
 from typing import Any
+from xml.etree import ElementTree
 
 import docx
 import pytest
 
+from agent.export.html import html_page
 from agent.export.word import word_document
 from agent.reading.office import read_docx
 from agent.texts import say
@@ -156,7 +159,8 @@ def test_hostile_text_is_only_text(hostile: str) -> None:
     )
     assert any(each.text.startswith("text ") for each in document.paragraphs)
     with zipfile.ZipFile(io.BytesIO(word_document(answer(answer=hostile)))) as package:
-        assert not [name for name in package.namelist() if "media" in name]
+        media = [name for name in package.namelist() if "media" in name]
+        assert media == ["word/media/image1.png", "word/media/map.svg"]
 
 
 def test_our_own_reader_reads_it_again() -> None:
@@ -164,3 +168,27 @@ def test_our_own_reader_reads_it_again() -> None:
     assert parts[0].title == "王府井附近适合遛娃的好去处"
     assert "| 门票 | 25元[2] |" in parts[0].text
     assert "1. 一\n\n2. 二" in parts[0].text
+
+
+def test_the_map_is_a_picture_that_every_version_of_word_shows() -> None:
+    places = [place(number, f"Platz {number} <&>") for number in range(1, 13)]
+    data = word_document(answer(places=places, language="en"))
+    with zipfile.ZipFile(io.BytesIO(data)) as package:
+        svg = ElementTree.fromstring(package.read("word/media/map.svg"))
+        png = package.read("word/media/image1.png")
+        relations = package.read("word/_rels/document.xml.rels").decode()
+    shown = ["".join(each.itertext()) for each in svg.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"1", "12", "Platz 12 <&>"} <= set(shown)
+    assert not [each for each in svg.iter() if "class" in each.attrib]
+    assert (png[:8], png[16:24]) == (b"\x89PNG\r\n\x1a\n", bytes.fromhex("000005a000000370"))
+    (blip,) = re.findall("<a:blip .*?</a:blip>", body(places=places, language="en"), re.DOTALL)
+    for relation in re.findall(r'r:embed="(\w+)"', blip):
+        assert f'Id="{relation}"' in relations
+    assert docx.Document(io.BytesIO(data)).inline_shapes[0].height
+
+
+@by_examples
+def test_one_point_alone_is_no_map(count: int, is_drawn: bool) -> None:
+    places = [place(number) for number in range(1, count + 1)]
+    assert ("<a:blip" in body(places=places)) is is_drawn
+    assert ('class="map"' in html_page(answer(places=places))) is is_drawn

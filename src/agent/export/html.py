@@ -21,7 +21,7 @@ from agent.export.finished import (
 )
 from agent.export.markdown import answer_html, link_html, ticks_html
 from agent.export.place_cards import PlaceCards, card_of
-from agent.export.svg_map import anchor_of, draw_map, numbered_places, pins_of, stops_of
+from agent.export.svg_map import draw_map, drawn_pins, numbered_places, stops_of
 from agent.texts import Language, is_chinese, say
 
 POLICY = (
@@ -116,9 +116,10 @@ def _places(answer: FinishedAnswer, told: Collection[str]) -> str:
     listed = [each for each in numbered_places(answer) if each[1]["id"] not in told]
     items = "".join(_place(number, place, answer) for number, place in listed)
     credited = escape(credit(answer.places, answer.language))
+    pins, anchor = drawn_pins(answer)
     return (
         f"<section><h2>{say('export.places', answer.language)}</h2>"
-        f"{draw_map(pins_of(answer), answer.language, anchor_of(answer), path=stops_of(answer))}"
+        + (draw_map(pins, answer.language, anchor, path=stops_of(answer)) if pins else "")
         + (f'<ol class="places">{items}</ol>' if items else "")
         + f'<p class="credit">{credited}</p></section>'
     )

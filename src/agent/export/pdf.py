@@ -16,7 +16,7 @@ from urllib.parse import unquote
 import segno
 from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
-from reportlab.graphics.shapes import Circle, Drawing, PolyLine, Rect, String
+from reportlab.graphics.shapes import Circle, Drawing, Line, PolyLine, Rect, String
 from reportlab.lib import textsplit
 from reportlab.lib.colors import HexColor
 from reportlab.lib.pagesizes import A4
@@ -60,12 +60,14 @@ from agent.export.svg_map import (
     HEIGHT,
     WIDTH,
     Box,
+    Frame,
     Label,
     Pin,
-    anchor_of,
+    drawn_pins,
     frame_of,
-    pins_of,
+    grid_lines,
     place_labels,
+    scale_bar,
     spread,
     stops_of,
 )
@@ -339,6 +341,7 @@ def map_drawing(pins: Sequence[Pin], anchor: Pin | None = None, *, path: int = 0
     if not pins:
         return drawing
     frame = frame_of([*pins, *([anchor] if anchor else [])])
+    _add_grid(drawing, frame, scale)
     spots = spread([frame.project(pin.lng, pin.lat) for pin in pins])
     green, faint, white = HexColor("#14746a"), HexColor("#8a9a96"), HexColor("#ffffff")
     if path > 1:
@@ -365,6 +368,19 @@ def map_drawing(pins: Sequence[Pin], anchor: Pin | None = None, *, path: int = 0
     for label in place_labels(names, boxes):
         drawing.add(_label(label, scale))
     return drawing
+
+
+def _add_grid(drawing: Drawing, frame: Frame, scale: float) -> None:
+    """Draw lines every nice number of metres, and a bar that says how many."""
+    high, (across, down) = HEIGHT * scale, grid_lines(frame)
+    lines = [(at * scale, 0.0, at * scale, high) for at in across]
+    lines += [(0.0, at * scale, WIDTH * scale, at * scale) for at in down]
+    for line in lines:
+        drawing.add(Line(*line, strokeColor=HexColor("#dde3db"), strokeWidth=0.7))
+    words, pixels = scale_bar(frame)
+    ends = [14, 18, 14, 14, 14 + pixels * scale, 14, 14 + pixels * scale, 18]
+    drawing.add(PolyLine(ends, strokeColor=HexColor(_GREY), strokeWidth=1))
+    drawing.add(String(18, 18, words, fontName=LATIN, fontSize=8, fillColor=HexColor(_GREY)))
 
 
 def _label(label: Label, scale: float) -> String:
@@ -402,8 +418,8 @@ def _places(answer: FinishedAnswer, page: "_Page", told: Collection[str]) -> lis
         return []
     listed = [place for place in by_mention(answer.places) if place["id"] not in told]
     table = page.markdown(place_table(listed, answer.language)) if listed else []
-    pins = pins_of(answer)
-    drawn = [map_drawing(pins, anchor_of(answer), path=stops_of(answer))] if pins else []
+    pins, anchor = drawn_pins(answer)
+    drawn = [map_drawing(pins, anchor, path=stops_of(answer))] if pins else []
     return [
         *page.heading([text_markup(say("export.places", answer.language), answer.language,
                                    latin=f"{LATIN}-Bold")], 2, needs=drawn),

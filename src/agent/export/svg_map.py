@@ -182,6 +182,12 @@ def anchor_of(answer: FinishedAnswer) -> Pin | None:
     return None
 
 
+def drawn_pins(answer: FinishedAnswer) -> tuple[list[Pin], Pin | None]:
+    """Return what a map of an answer shows; no pins where it has one point: it lies by nothing."""
+    pins, anchor = pins_of(answer), anchor_of(answer)
+    return (pins if len(pins) + bool(anchor) > 1 else [], anchor)
+
+
 @dataclass(frozen=True)
 class Frame:
     """Hold an equirectangular projection around the middle of what is shown."""
@@ -265,15 +271,24 @@ def spread(spots: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     return placed
 
 
-def _grid(frame: Frame) -> str:
-    """Return lines every nice number of metres, through the middle of the drawing."""
+def grid_lines(frame: Frame) -> tuple[list[float], list[float]]:
+    """Return where lines every nice number of metres stand and lie; one goes through the middle."""
     step = nice_step(WIDTH / 6 / frame.pixels_per_metre) * frame.pixels_per_metre
-    lines: list[str] = []
-    for size, across in ((WIDTH, True), (HEIGHT, False)):
-        count = int(size / 2 / step)
-        for index in range(-count, count + 1):
-            at = size / 2 + index * step
-            lines.append(f"M{at:.1f} 0V{HEIGHT:.0f}" if across else f"M0 {at:.1f}H{WIDTH:.0f}")
+    counts = [(size, int(size / 2 / step)) for size in (WIDTH, HEIGHT)]
+    across, down = ([size / 2 + at * step for at in range(-n, n + 1)] for size, n in counts)
+    return across, down
+
+
+def scale_bar(frame: Frame) -> tuple[str, float]:
+    """Return a nice length in words and in pixels."""
+    length = nice_step(150 / frame.pixels_per_metre)
+    return metres(length), length * frame.pixels_per_metre
+
+
+def _grid(frame: Frame) -> str:
+    across, down = grid_lines(frame)
+    lines = [f"M{at:.1f} 0V{HEIGHT:.0f}" for at in across]
+    lines += [f"M0 {at:.1f}H{WIDTH:.0f}" for at in down]
     background = f'<rect class="ground" width="{WIDTH:.0f}" height="{HEIGHT:.0f}"/>'
     return f'{background}<path class="grid" d="{"".join(lines)}"/>'
 
@@ -320,11 +335,10 @@ def _label(label: Label, kind: str = "label") -> str:
 
 def _legend(frame: Frame, language: Language) -> str:
     """Return a bar of a nice length, and where north is."""
-    length = nice_step(150 / frame.pixels_per_metre)
-    pixels = length * frame.pixels_per_metre
+    words, pixels = scale_bar(frame)
     x, y = 20.0, HEIGHT - 20
     bar = f'<path class="scale" d="M{x} {y - 6}V{y}H{x + pixels:.1f}V{y - 6}"/>'
-    scale = f'<text class="scale-text" x="{x + 6}" y="{y - 8}">{metres(length)}</text>'
+    scale = f'<text class="scale-text" x="{x + 6}" y="{y - 8}">{words}</text>'
     arrow = f'<path class="north" d="M{WIDTH - 28} 38V14l-5 8m5-8l5 8"/>'
     north = escape(say("export.north", language))
     name = f'<text class="scale-text" x="{WIDTH - 28}" y="58" text-anchor="middle">{north}</text>'

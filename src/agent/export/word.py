@@ -11,7 +11,9 @@ from urllib.parse import unquote
 import docx
 from docx.enum.style import WD_STYLE_TYPE
 from docx.opc.constants import RELATIONSHIP_TYPE
-from docx.oxml import OxmlElement
+from docx.opc.packuri import PackURI
+from docx.opc.part import Part
+from docx.oxml import OxmlElement, parse_xml
 from docx.oxml.ns import qn
 from docx.shared import Mm, Pt, RGBColor
 from docx.text.paragraph import Paragraph
@@ -24,7 +26,7 @@ from agent.core.strings import one_line, valid_text
 from agent.evidence.markdown import open_url
 from agent.evidence.records import time_there
 from agent.evidence.references import site_of, strip_references
-from agent.evidence.types import Source
+from agent.evidence.types import Place, Source
 from agent.export.finished import (
     FinishedAnswer,
     by_mention,
@@ -40,6 +42,8 @@ from agent.export.finished import (
 )
 from agent.export.markdown import answer_parser
 from agent.export.place_cards import CARD, Card, PlaceCards
+from agent.export.svg_map import Pin, drawn_pins, stops_of
+from agent.export.word_map import png_file, svg_file
 from agent.texts import Language, say
 
 _FONTS: Mapping[str, tuple[str, str]] = {
@@ -50,7 +54,14 @@ _FONTS: Mapping[str, tuple[str, str]] = {
 }
 """Of East Asian characters, whose forms differ; a system without the font takes its own."""
 _SMALL = Pt(9)
-_A4 = Mm(210), Mm(297)
+_A4, _MAP_WIDTH = (Mm(210), Mm(297)), Mm(145)
+_SVG = (
+    '<a:extLst xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main">'
+    '<a:ext uri="{{96DAC541-7B7A-43D3-8B79-37D633B846F1}}"><asvg:svgBlip '
+    'xmlns:asvg="http://schemas.microsoft.com/office/drawing/2016/SVG/main" '
+    'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships" '
+    'r:embed="{}"/></a:ext></a:extLst>'
+)
 _DEEPEST = 3
 
 
@@ -115,13 +126,33 @@ class _Writer:
             self._block(node, 0)
 
     def places(self) -> None:
-        """Add a table of the places that no card of the text tells; names lead to the map."""
+        """Add the map, and a table of the places that no card of the text tells."""
         told = self._cards.shown
         places = [place for place in by_mention(self._answer.places) if place["id"] not in told]
-        if not places:
-            self.line(credit(self._answer.places, self._language), style="Caption")
-            return
-        self.line(say("export.places", self._language), style="Heading 1")
+        pins, anchor = drawn_pins(self._answer)
+        if places or pins:
+            self.line(say("export.places", self._language), style="Heading 1")
+        if pins:
+            self._map(pins, anchor)
+        if places:
+            self._place_table(places)
+        self.line(credit(self._answer.places, self._language), style="Caption")
+
+    def _map(self, pins: Sequence[Pin], anchor: Pin | None) -> None:
+        """Add the map as an SVG, with a PNG for a program that shows none."""
+        paragraph, path = self._document.add_paragraph(), stops_of(self._answer)
+        png = io.BytesIO(png_file(pins, anchor))
+        picture: Any = paragraph.add_run().add_picture(png, width=_MAP_WIDTH)
+        svg = svg_file(pins, self._language, anchor, path=path)
+        package = paragraph.part.package
+        part = Part(PackURI("/word/media/map.svg"), "image/svg+xml", svg, package)
+        extension: Any = parse_xml(
+            _SVG.format(paragraph.part.relate_to(part, RELATIONSHIP_TYPE.IMAGE))
+        )
+        picture._inline.graphic.graphicData.pic.blipFill.blip.append(extension)
+        picture._inline.docPr.set("descr", say("export.map", self._language))
+
+    def _place_table(self, places: Sequence[Place]) -> None:
         keys = place_columns(places)
         titles = ["", *(column_title(key, places, self._language) for key in keys)]
         rows = [titles] + [
@@ -134,7 +165,6 @@ class _Writer:
                 url = open_url(places[row - 1]["url"]) if row and column == 1 else None
                 self._add_text(paragraph, rows[row][column], url=url, bold=not row)
                 _set_direction(paragraph)
-        self.line(credit(places, self._language), style="Caption")
 
     def source(self, index: int, number: int, source: Source) -> None:
         """Add a source under its number, with an address that can be read on paper."""

@@ -22,6 +22,7 @@ from agent.evidence.records import (
     forecast_city,
     hours_text,
     kind_text,
+    map_name,
     map_title,
     name_text,
     place_facts,
@@ -339,7 +340,9 @@ class MapRecords:
             )
         if (zone := zone_of(place)) is not CHINA:
             place["zone"] = str(zone)
-        title, facts = name_text(place, language), _facts(place, language)
+        title, facts = map_name(place, language), _facts(place, language)
+        if not is_chinese(language) and title != place["name"]:
+            title = f"{title} · {place['name']}"
         place["source"] = self._source(title, place["url"], facts, where=_where(place, language))
         self.result.places.append(place)
         self.options.on_found([{**_spot("place", name, place["wgs84"]), "id": place["id"]}])
