@@ -23,7 +23,7 @@ from tests.support.map_fixtures import until
 MORE = {
     "is_sufficient": False,
     "knowledge_gap": "cost",
-    "follow_up_queries": [{"query": "sodium-ion battery price, Wangfujing playground opening hours"}],
+    "follow_up_queries": [{"query": "sodium-ion battery price, Wangfujing playground hours"}],
 }
 WEB: dict[str, Any] = {"geo_routing": "never", "claim_check": False}
 

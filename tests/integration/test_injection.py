@@ -12,6 +12,7 @@ from aiohttp import web
 from agent.client.run_result import RunName, outcome_of
 from agent.evidence.markdown import link_url
 from agent.export.html import html_page
+from agent.prompts import render
 from agent.sample.model.reply import SampleModel
 from agent.sample.model.request import ModelReply
 from agent.sample.model.text import task_of
@@ -152,11 +153,11 @@ async def test_what_was_planted_in_one_turn_gains_nothing_in_the_next(lab: Lab, 
 async def test_the_system_prompt_and_the_tools_offered_are_the_same_whatever_is_read(
     lab: Lab,
 ) -> None:
-    def shown() -> dict[str, set[str]]:
-        found: dict[str, set[str]] = {}
+    def shown() -> dict[str, set[tuple[str, str]]]:
+        found: dict[str, set[tuple[str, str]]] = {}
         for turn in lab.gemini.turns:
-            tools = sorted(tool.name for tool in turn.tools)
-            found.setdefault(task_of(turn), set()).add(f"{tools} {turn.system}")
+            tools = " ".join(sorted(tool.name for tool in turn.tools))
+            found.setdefault(task_of(turn), set()).add((tools, str(turn.system)))
         lab.gemini.turns.clear()
         return found
 
@@ -169,9 +170,13 @@ async def test_the_system_prompt_and_the_tools_offered_are_the_same_whatever_is_
     await lab.ask(ZH, "dirty", context={"web_search": "tavily"})
     dirty = shown()
     for task, texts in clean.items():
-        assert texts <= dirty[task]
-    assert not [text for texts in dirty.values() for text in texts if "IGNORE ALL" in text]
-    assert not any("maps_ip_location" in text for texts in dirty.values() for text in texts)
+        # Which rules are about anything may differ; whose words they are, never.
+        own = set(re.findall(r"\w+", render(f"{task}_system")))
+        assert {tools for tools, _ in dirty[task]} == {tools for tools, _ in texts}
+        shown_now = " ".join(system for _, system in dirty[task])
+        assert set(re.findall(r"\w+", shown_now)) <= own
+    every = [part for texts in dirty.values() for pair in texts for part in pair]
+    assert not any("IGNORE ALL" in part or "maps_ip_location" in part for part in every)
 
 
 def assert_calls_stay_in_bounds(lab: Lab, state: dict[str, Any]) -> None:
