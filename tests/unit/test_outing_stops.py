@@ -4,15 +4,8 @@ from typing import Any
 
 import pytest
 
-from agent.evidence.outing.plan import (
-    HERE,
-    estimated_leg,
-    is_stop,
-    minutes_of,
-    plan,
-    stay,
-    used_legs,
-)
+from agent.evidence.hours import minutes_of
+from agent.evidence.outing.plan import HERE, estimated_leg, is_stop, plan, stay, used_legs
 from agent.evidence.outing.text import leg_text, outing_lines, outing_section
 from agent.evidence.types import Leg, Place, PlaceVerdict, Point
 from agent.nodes.plan_outing import coming_in
@@ -67,6 +60,17 @@ def test_a_day_in_a_given_order_has_its_kinds_and_names_in_turn(order: list[str]
     assert middle == MUSEUM["name"]
     assert {first, last} == {"甲咖啡", "乙咖啡"}
     assert order[0] == "咖啡馆" or first == "甲咖啡"
+
+
+def test_a_meal_has_its_place_in_an_order_and_the_stops_after_it_are_there():
+    order = ["博物馆", "火锅店", "公园"]
+    wish = {"order": order, "meals": ["lunch"], "begins": "10:00"}
+    hotpot = {**HOTPOT, "keywords": ["火锅店"]}
+    assert names(planned(MUSEUM, PARK, hotpot, **wish)) == [  # type: ignore[arg-type]
+        MUSEUM["name"], HOTPOT["name"], PARK["name"],
+    ]  # fmt: skip
+    lunch_beside = planned(MUSEUM, PARK, HOTPOT, **{**wish, "order": ["博物馆", "公园"]})
+    assert {*names(lunch_beside)} == {MUSEUM["name"], HOTPOT["name"], PARK["name"]}
 
 
 def test_what_no_place_can_be_leaves_no_hole_in_an_order():

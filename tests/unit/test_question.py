@@ -133,6 +133,8 @@ def test_a_first_day_is_made_of_shown_places_it_names_and_of_what_its_queries_fi
     assert read("去公园和湖", day_of_three(), outing={"changes": [
         {"stop": name, "change": "add"} for name in ("公园", "湖")
     ]}).replans == ["amap:B", "amap:D"]  # fmt: skip
+    order = {"order": ["公园", "咖啡馆"]}
+    assert read("先公园再咖啡馆", SHOWN, outing=order, query=[QUERY]).replans == ["amap:B"]
     unknown = [{"stop": "动物园", "change": "add"}]
     assert read("动物园和咖啡馆", SHOWN, outing={"changes": unknown}, query=[QUERY]).replans == []
 

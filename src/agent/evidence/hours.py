@@ -110,6 +110,17 @@ _WHOLE = ({"旺", "淡"}, {"夏", "冬"}, {"春", "夏", "秋", "冬"}, {"寒", 
 _LATEST = 30 * 60
 
 
+def minutes_of(clock: str) -> int:
+    """Return a time `HH:MM` as minutes since midnight."""
+    hours, _, minutes = clock.partition(":")
+    return int(hours) * 60 + int(minutes)
+
+
+def clock_of(minutes: int) -> str:
+    """Return minutes since midnight as `HH:MM`; beyond midnight it begins at 00 again."""
+    return f"{minutes // 60 % 24:02}:{minutes % 60:02}"
+
+
 def weekly_hours(text: str) -> list[Hours]:
     """Return the weekly hours that a record states, for each of its seasons.
 

@@ -163,7 +163,9 @@ class _Planner:
 
         Who wants only some of the places knows that the day has no room for the others.
         """
-        is_chosen = "stops" in self._turn["outing"] and left["reason"] in ("time", "meals")
+        is_chosen = not self._turn["outing"].keys().isdisjoint(("stops", "order")) and left[
+            "reason"
+        ] in ("time", "meals")
         return left["place"] in self._wanted and not is_chosen
 
     def gap(self) -> Gap:

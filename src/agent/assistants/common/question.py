@@ -16,10 +16,11 @@ from agent.assistants.common.previous import listed_last
 from agent.configuration import Configuration
 from agent.evidence.constraints import valid_constraints
 from agent.evidence.geo import parse_lnglat
+from agent.evidence.hours import minutes_of
 from agent.evidence.intent import extract_place, needs_origin, needs_place
 from agent.evidence.kinds import kind_searched
 from agent.evidence.mentions import places_of
-from agent.evidence.outing.plan import is_stop, minutes_of
+from agent.evidence.outing.plan import is_stop
 from agent.evidence.outing.wish import meant_by, valid_day, valid_wish
 from agent.evidence.queries import clean_text, drop_seen, is_visible, shares_nothing
 from agent.evidence.types import Constraints, OutingWish, Query
@@ -210,8 +211,9 @@ def _outing(
         return None, []
     stated = wanted or {}
     changes, planned = stated.get("changes", []), _planned(previous)
+    named = [*changes, *({"stop": word, "change": "add"} for word in stated.get("order", []))]
     # A first day may be made of places shown before and of what its queries find.
-    mixed = [] if planned or not any_query else _added(changes, previous)
+    mixed = [] if planned or not any_query else _added(named, previous)
     again = not any_query or (planned and changes)
     shown = _shown(previous, changes, stops=stated.get("stops") or 0) if again else []
     replans = mixed or shown

@@ -6,7 +6,7 @@ are whole minutes since midnight.
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from itertools import pairwise
 from statistics import median
@@ -15,7 +15,7 @@ from typing import Literal
 from agent.core.processor import breathe
 from agent.core.strings import has_any
 from agent.evidence.geo import distance_text, metres_apart
-from agent.evidence.hours import Opening, yearly_hours
+from agent.evidence.hours import Opening, clock_of, minutes_of, yearly_hours
 from agent.evidence.kinds import positions
 from agent.evidence.mentions import places_of, without_branch
 from agent.evidence.records import hours_text, map_name
@@ -291,17 +291,6 @@ def is_stop(place: Place) -> bool:
     return not has_any(place["category"] or "", _NO_STOP)
 
 
-def minutes_of(clock: str) -> int:
-    """Return a time `HH:MM` as minutes since midnight."""
-    hours, _, minutes = clock.partition(":")
-    return int(hours) * 60 + int(minutes)
-
-
-def clock_of(minutes: int) -> str:
-    """Return minutes since midnight as `HH:MM`; beyond midnight it begins at 00 again."""
-    return f"{minutes // 60 % 24:02}:{minutes % 60:02}"
-
-
 def estimated_leg(start: Point, end: Point, longest_walk: float = math.inf) -> Leg:
     """Return the way from the straight line: on foot where that is short, else by bus or train."""
     line = metres_apart(start, end)
@@ -476,7 +465,7 @@ class _Planner:
         ends = self._near is not None
         masks, count = positions(self._places, self._wish.get("order", ()))
         return Day(
-            visits=self._visits,
+            visits=list(map(_in_order, self._visits, masks)) if count else self._visits,
             ways=[[0 if a == b else _minutes(self._leg(a, b)) for b in ids] for a in ids],
             out=[_minutes(self._leg(HERE, b)) if ends else 0 for b in ids],
             back=[_minutes(self._leg(a, HERE)) if ends else 0 for a in ids],
@@ -534,6 +523,13 @@ class _Planner:
             self._leave_out(place, "meals")
         else:
             self._leave_out(place, "time")
+
+
+def _in_order(visit: Visit, mask: int) -> Visit:
+    """Return a visit of a day in a given order: what has no place there comes in as a meal only."""
+    return replace(
+        visit, counts=mask > 0, windows=visit.windows if mask or not visit.counts else ()
+    )
 
 
 def is_meal(place: Place) -> bool:

@@ -4,7 +4,8 @@ from datetime import date
 
 from agent.evidence.citations import inert
 from agent.evidence.geo import distance_text, duration_text
-from agent.evidence.outing.plan import ENDS, clock_of, minutes_of
+from agent.evidence.hours import clock_of, minutes_of
+from agent.evidence.outing.plan import ENDS
 from agent.evidence.types import LeftOut, Leg, Outing, Stop
 from agent.texts import Language, in_script, say
 

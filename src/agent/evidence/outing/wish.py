@@ -6,8 +6,9 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from agent.evidence.constraints import listed, valid_clock
+from agent.evidence.hours import clock_of, minutes_of
 from agent.evidence.mentions import mentioned
-from agent.evidence.outing.plan import BEGINS, MEALS, MOST_VISITS, clock_of, minutes_of
+from agent.evidence.outing.plan import BEGINS, MEALS, MOST_VISITS
 from agent.evidence.queries import clean_text
 from agent.evidence.types import Outing, OutingWish, Place
 
