@@ -75,8 +75,33 @@ async def test_what_was_looked_for_is_told_where_nothing_at_all_was_found(lab: L
     scripted(lab, generate_query=[plan({"query": "Vendrith quillomancers guild"})])
     state = await lab.ask(question, context={"max_research_loops": 3})
     assert searched(state) == ["Vendrith quillomancers guild", question]
-    what = f"Vendrith quillomancers guild; {question.rstrip('?')}"
+    what = "Vendrith quillomancers guild"
     assert say("answer.looked_for", "en", what=what) in str(answer_of(state).text)
+
+
+ASKED = "Which zorblax did the quillomancers of Vendrith prefer?"
+QUERY = {"query": "Vendrith quillomancers guild"}
+
+
+@pytest.mark.parametrize(
+    ("text", "taken"),
+    [
+        ("No source names it [^none]. Ask the guild itself.", True),
+        ("Nothing on it was found. A historian of Vendrith may know.", True),
+        ("They preferred the green one. Ask the guild.", False),
+        ("No source names it [^none]. It was founded in 1911.", False),
+        ("No source names it [^none]. It is green [^w0-0].", False),
+        (f"No source names it [^none]. {'Ask the guild. ' * 60}", False),
+    ],
+)
+async def test_where_nothing_was_found_a_model_says_so_and_what_to_do_but_no_fact(
+    lab: Lab, text: str, *, taken: bool
+) -> None:
+    scripted(lab, generate_query=[plan(QUERY)], answer=[ModelReply(text=text)])
+    state = await lab.ask(ASKED, context={"max_research_loops": 1})
+    shown = str(answer_of(state).text)
+    first = text.replace(" [^none]", "")
+    assert (first in shown) is taken
 
 
 async def test_where_the_search_is_down_the_question_is_not_searched_besides(lab: Lab) -> None:

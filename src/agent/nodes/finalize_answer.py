@@ -6,6 +6,7 @@ from typing import cast
 
 from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
+from pydantic import BaseModel
 
 from agent.assistants.common.answer_text import write_or_quote, written_early
 from agent.assistants.common.conversation import conversation
@@ -21,6 +22,8 @@ from agent.assistants.common.turn import Share, now_there, share_spent, words_of
 from agent.assistants.common.writer import MessageParts, refuse_if_all_failed, write_message
 from agent.configuration import Configuration
 from agent.core.budget import Meter
+from agent.core.errors import AgentError
+from agent.core.patterns import Linear
 from agent.core.progress import Emit
 from agent.evidence.constraints import grouped_lines
 from agent.evidence.grounding import says_not_found
@@ -38,6 +41,7 @@ from agent.evidence.references import findings_of
 from agent.evidence.types import Gap, Outing, Place
 from agent.evidence.unsearched import asks, needs_word
 from agent.models.streaming import EarlyReply
+from agent.models.types import ModelAnswer
 from agent.prompts import task_prompt
 from agent.state import OverallState, Update, answer_language, reader_language
 from agent.texts import say
@@ -47,6 +51,8 @@ ASSISTANT = "agent"
 _SHOWN_PLACES = 20
 _LEFT_FOR_RESEARCH = Share(kept_calls=8, tokens=0.5, seconds=0.5)
 """Of a run's limits, for more rounds after an answer that was begun too early."""
+_WAY_ON_TOKENS, _LONGEST_WAY_ON = 200, 500
+_FIGURE = Linear(r"\d+")
 
 
 async def finalize_answer(
@@ -151,7 +157,8 @@ async def _body(draft: Draft, state: OverallState) -> AsyncIterator[str]:
         if asks(draft.turn["question"]):
             draft.gaps.append(_not_looked_up(draft))
     elif _was_searched(state) and not _has_evidence(draft, state):
-        yield draft.nothing_found([query["query"] for query in state["queries"]])
+        found = [query["query"] for query in state["queries"]]
+        yield await _way_on(draft, state) or draft.nothing_found(found)
     else:
         prompt = _prompt(draft, state)
         async for piece in write_or_quote(
@@ -164,6 +171,31 @@ async def _body(draft: Draft, state: OverallState) -> AsyncIterator[str]:
             yield piece
         if _is_from_memory(draft, state):
             draft.gaps.append(_not_looked_up(draft))
+
+
+async def _way_on(draft: Draft, state: OverallState) -> str:
+    """Return what a model says where nothing was found: that, and what the person can do.
+
+    It has no material, so it may state no fact: a text with figures of its own, with citations, or
+    that does not begin with what was not found, is not taken. Empty where no model says it.
+    """
+    try:
+        reply: ModelAnswer[BaseModel] = await draft.services.models.ask(
+            draft.model, _prompt(draft, state), meter=draft.meter, text_tokens=_WAY_ON_TOKENS
+        )
+    except AgentError:
+        return ""
+    text = draft.cited(reply.message.text.strip())
+    first = next(iter(sentences_of(text)), "")
+    refuses = draft.citer.not_found or says_not_found(first)
+    figures = _figures(text) - _figures(draft.turn["question"])
+    is_fact = draft.citer.used or draft.citer.unknown_ids_removed or figures
+    too_long = len(text) > _LONGEST_WAY_ON
+    return "" if is_fact or too_long or not refuses else draft.by_code(text)
+
+
+def _figures(text: str) -> set[str]:
+    return {match[0] for match in _FIGURE.finditer(text)}
 
 
 def _is_from_memory(draft: Draft, state: OverallState) -> bool:

@@ -22,11 +22,12 @@ from agent.assistants.common.shown_records import (
     distinct_places,
     with_nearest,
 )
-from agent.assistants.common.turn import answer_model, meter_of
+from agent.assistants.common.turn import answer_model, meter_of, words_of_user
 from agent.configuration import Configuration
 from agent.core.concurrency import begin
 from agent.core.processor import compute
 from agent.core.progress import Emit, event
+from agent.core.strings import letters_of
 from agent.evidence.citations import Citer, inert
 from agent.evidence.claims.passages import Evidence
 from agent.evidence.claims.statements import LINKED, Notation, statements
@@ -177,7 +178,9 @@ class Draft:
         """Return the answer where no source has anything on the question, with what was tried."""
         language = self.language
         said = self.services.nothing_found(self.turn["question"], language)
-        if tried := [_bare(query) for query in dict.fromkeys(looked_for)]:
+        asked = {letters_of(self.turn["question"]), letters_of(words_of_user(self.turn))}
+        others = [query for query in dict.fromkeys(looked_for) if letters_of(query) not in asked]
+        if tried := [*map(_bare, others)]:
             what = say("punctuation.semicolon", language).join(tried[:_SHOWN_QUERIES])
             space = say("punctuation.space", language)
             said = f"{said}{space}{say('answer.looked_for', language, what=what)}"
