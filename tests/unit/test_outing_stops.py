@@ -73,6 +73,13 @@ def test_a_meal_has_its_place_in_an_order_and_the_stops_after_it_are_there():
     assert {*names(lunch_beside)} == {MUSEUM["name"], HOTPOT["name"], PARK["name"]}
 
 
+def test_where_hours_are_left_it_is_no_lack_of_them_that_a_stop_is_missing():
+    outing = planned(MUSEUM, PARK, stops=3, back_by="20:00")
+    told = outing_section(outing, "en")
+    assert say("outing.fewer_found", "en", count=2, wanted=3) in told
+    assert say("outing.fewer", "en", count=2, wanted=3) not in told
+
+
 def test_what_no_place_can_be_leaves_no_hole_in_an_order():
     outing = planned(MUSEUM, PARK, order=["公园", "水族馆", "动物园", "博物馆"])
     assert names(outing) == [PARK["name"], MUSEUM["name"]]

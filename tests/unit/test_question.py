@@ -194,6 +194,25 @@ def test_another_hour_or_day_keeps_the_stops_unless_more_are_asked_for() -> None
     assert "amap:D" in read("要四个", told_of, outing={"stops": 4}).replans
 
 
+@pytest.mark.parametrize(
+    ("city", "fields", "kept"),
+    [("北京", {}, True), (None, {}, True), ("苏州", {}, False), ("北京", {"stops": 2}, False)],
+)
+def test_a_planned_day_on_another_date_keeps_its_stops_beside_what_is_looked_up_for_it(
+    city: str | None, fields: Any, *, kept: bool
+) -> None:
+    """One query for what is open on Monday, and the other stops and the meal were gone."""
+    told = day_of(*THREE[:3])
+    places: Any = [{**place, "city": "北京市"} for place in told["places"]]
+    looked_up = {**QUERY, "map": {**MAP, "city": city}}
+    found = read(
+        "王府井的安排改到周一呢", Previous(**{**told, "places": places}),
+        outing=fields, day="2026-11-30", query=[looked_up],
+    )  # fmt: skip
+    assert bool(found.replans) is kept
+    assert found.queries
+
+
 def test_a_day_of_one_stop_takes_in_what_it_had_left_out() -> None:
     changes = [{"stop": "公园", "change": "leave_out"}]
     found = read("不去公园", day_of(*PLACES), outing={"changes": changes})

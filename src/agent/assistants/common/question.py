@@ -19,6 +19,7 @@ from agent.evidence.geo import parse_lnglat
 from agent.evidence.hours import minutes_of
 from agent.evidence.intent import extract_place, needs_origin, needs_place
 from agent.evidence.kinds import kind_searched
+from agent.evidence.language import fold
 from agent.evidence.mentions import places_of
 from agent.evidence.outing.plan import is_stop
 from agent.evidence.outing.wish import meant_by, valid_day, valid_wish
@@ -96,14 +97,14 @@ def asked(
     reader = language_of_answer(tag, turn["question"]) if tag else reader_language(turn)
     planned = plan_queries(plans, configuration, turn["near"], reader=reader, asked=about)
     queries = drop_seen(planned, [])
-    outing, replans = _outing(written, previous, configuration, any_query=bool(queries))
+    outing, replans = _outing(written, previous, configuration, queries)
     added = _unknown_stops(written, previous) if replans else []
     if added and not queries:
         queries = plan_queries(_looked_for(added, previous), configuration, turn["near"])
     # An earlier turn may have answered it.
     reply = _courtesy(written, turn)
     may_skip = bool(previous["sources"] or reply) or _needs_none(written, turn, previous)
-    if replans and not added and _planned(previous):
+    if replans and not added and _planned(previous) and not _is_moved(written, queries, previous):
         queries = []
     elif not (replans or queries) and (written.query or not may_skip or outing is not None):
         queries = [own_words(turn, configuration)]
@@ -199,10 +200,13 @@ def _with_moment(demands: Constraints, turn: Turn) -> Constraints:
 
 
 def _outing(
-    written: SearchQueryList, previous: Previous, configuration: Configuration, *, any_query: bool
+    written: SearchQueryList,
+    previous: Previous,
+    configuration: Configuration,
+    queries: Sequence[Query],
 ) -> tuple[OutingWish | None, list[str]]:
     """Return what is wanted of a day, and whether it is made of what was shown before."""
-    wanted = written.outing.model_dump() if written.outing else None
+    wanted, any_query = written.outing.model_dump() if written.outing else None, bool(queries)
     if wanted is None and _is_another_day(written, previous) and not any_query:
         wanted = {}
     if configuration.outing == "off" or (wanted is None and configuration.outing == "auto"):
@@ -214,7 +218,7 @@ def _outing(
     named = [*changes, *({"stop": word, "change": "add"} for word in stated.get("order", []))]
     # A first day may be made of places shown before and of what its queries find.
     mixed = [] if planned or not any_query else _added(named, previous)
-    again = not any_query or (planned and changes)
+    again = not any_query or (planned and (changes or _is_moved(written, queries, previous)))
     shown = _shown(previous, changes, stops=stated.get("stops") or 0) if again else []
     replans = mixed or shown
     base = previous.get("outing") if not set(planned).isdisjoint(replans) else None
@@ -224,6 +228,20 @@ def _outing(
 def _is_another_day(written: SearchQueryList, previous: Previous) -> bool:
     """Return whether all that was read is a day, after a planned one: "what about Sunday"."""
     return bool(written.needs_search and valid_day(written.day) and _stops(previous))
+
+
+def _is_moved(written: SearchQueryList, queries: Sequence[Query], previous: Previous) -> bool:
+    """Return whether the planned day is asked for on another date, and its replacements looked up.
+
+    A day elsewhere, with an order or a number of stops of its own is a new one.
+    """
+    outing, planned = written.outing, {*_stops(previous)}
+    if not (planned and valid_day(written.day)) or (outing and (outing.stops or outing.order)):
+        return False
+    home = {place["city"] or "" for place in previous["places"] if place["id"] in planned}
+    cities = {city for query in queries if (task := query["map"]) and (city := task.get("city"))}
+    return all(any(fold(city) in fold(own) or fold(own) in fold(city) for own in home if own)
+               for city in cities)  # fmt: skip
 
 
 def _added(changes: Sequence[Mapping[str, Any]], previous: Previous) -> list[str]:

@@ -105,9 +105,12 @@ def outing_remarks(outing: Outing, language: Language) -> str:
     legs += [outing["back"]] if "back" in outing else []
     remarks = [say("outing.stays_estimated", language)]
     count = sum("place" in stop for stop in outing["stops"])
+    rest = minutes_of(outing["wish"].get("back_by", ENDS)) - minutes_of(outing["ends"])
     if count < (wanted := outing["wish"].get("stops", 0)):
-        remarks.append(say("outing.fewer", language, count=count, wanted=wanted))
-    if minutes_of(outing["wish"].get("back_by", ENDS)) - minutes_of(outing["ends"]) > _LONG_REST:
+        # Where hours are left, they are not what is short.
+        key = "outing.fewer_found" if rest > _LONG_REST else "outing.fewer"
+        remarks.append(say(key, language, count=count, wanted=wanted))
+    if rest > _LONG_REST:
         remarks.append(say("outing.rest_free", language, ends=outing["ends"]))
     if any(leg["estimated"] for leg in legs):
         remarks.append(say("outing.legs_estimated", language))
