@@ -1,5 +1,6 @@
 """What the record of a place says: held against, written, and shown to a judge."""
 
+from dataclasses import replace
 from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any, cast
@@ -9,7 +10,7 @@ import pytest
 from agent.assistants.common.judge import Judge, evidence_of
 from agent.evidence.claims.corrected import corrected, settled
 from agent.evidence.claims.formulas import rewritten
-from agent.evidence.claims.judging import Ruling, passages_block, shown
+from agent.evidence.claims.judging import Ruling, passages_block, shown, statements_block
 from agent.evidence.claims.passages import Evidence, Record
 from agent.evidence.claims.proof import Outcome, proved
 from agent.evidence.claims.statements import MARKED, statements
@@ -163,7 +164,7 @@ def test_a_weekday_is_held_against_the_calendar(
     assert "".join(part.text for part in parts) == shown
 
 
-async def test_a_judge_knows_the_hour_where_a_question_is_about_now() -> None:
+async def test_a_judge_knows_the_hour_as_the_writer_does() -> None:
     prompts = list[str]()
 
     async def ask(model: str, prompt: Any, **_: Any) -> Any:
@@ -181,12 +182,53 @@ async def test_a_judge_knows_the_hour_where_a_question_is_about_now() -> None:
         provider="x",
         quotes=["甲在此。"],
     )
-    for constraints in ({}, {"asked_at": 1.0}):
-        state = cast(Any, {"turn": {**turn, "constraints": constraints}})
-        await judge(
-            statements("甲在此[^w0-0]。", MARKED), evidence_of(state, {"w0-0": own}, {}, [])
-        )
-    assert ["11:06" in prompt for prompt in prompts] == [False, True]
+    evidence = evidence_of(cast(Any, {"turn": turn}), {"w0-0": own}, {}, [])
+    await judge(statements("甲在此[^w0-0]。", MARKED), evidence)
+    assert "11:06" in prompts[0]
+
+
+def test_a_statement_that_names_places_is_judged_by_their_records_whatever_it_cites() -> None:
+    """ "Else the Reserve store, open for half an hour more" cited nothing, or another's record."""
+    pages = {f"w{n}-0": Record([f"第{n}页说公园很大，门票另收。" * 20]) for n in range(9)}
+    places = {
+        f"a0-{n}": Record([f"{name} | 咖啡厅 | 07:30-22:{n}0"], place(id=name, name=name))
+        for n, name in enumerate(("星巴克臻选(太古里店)", "% Arabica(太古里店)", "角楼咖啡"))
+    }
+    known = Evidence(pages | places)
+
+    def names(text: str) -> set[str]:
+        [*_, one] = statements(text, MARKED)
+        return {p.source for p in shown([one], known)}
+
+    assert {"a0-0"} == names("- 若坚持四点五分，就去星巴克臻选，十点后还有半小时。") & {*places}
+    assert {"a0-1", "a0-2"} <= names("角楼咖啡比 % Arabica 早关半小时[^a0-1]。")
+    assert "a0-2" in names("先到角楼咖啡[^a0-2]坐坐。\n它比别家早关半小时。")
+    assert not {*places} & names("第3页说公园很大[^w3-0]。")
+
+
+def test_a_place_that_was_found_twice_is_shown_to_a_judge_once_under_either_id() -> None:
+    first, again = (
+        sample_place(id="osm:1", name="Ekberg", source=f"a{n}-0", sources=[f"a{n}-0"],
+                     distance_from=centre, distance_m=metres)
+        for n, centre, metres in ((0, "Bulevardi", 120), (1, "Rautatientori", 900))
+    )  # fmt: skip
+    other = sample_place(id="osm:2", name="Netcup", source="a1-1", sources=["a1-1"])
+    sources = {
+        id: Source(id=id, kind="place", title=id, url="u", provider="osm", quotes=[])
+        for id in ("a0-0", "a1-0", "a1-1")
+    }
+    turn = {"question": "q", "today": "2026-11-29", "language": "en", "zone": "Asia/Shanghai"}
+    state = cast(Any, {"turn": turn, "places": [first, again, other]})
+    known = evidence_of(state, sources, {}, [])
+    [line, _] = [passage.text for passage in known.passages]
+    assert "120 m" in line
+    assert "900 m" in line
+    for id in ("a0-0", "a1-0"):
+        [one] = statements(f"Ekberg is close to the station [^{id}].", MARKED)
+        one = replace(one, exact=(id,))
+        assert known.best(one, 220)[0].name == "1.1"
+        assert statements_block([one], known, MARKED).endswith("[1].")
+        assert known.only_place(["a0-0", "a1-0"]) == known.records["a0-0"].place
 
 
 def test_a_judge_reads_the_title_of_a_page_once_also_where_two_searches_found_it() -> None:

@@ -9,6 +9,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from agent.assistants.common.material import with_ids_of
 from agent.assistants.common.previous import (
+    NO_PREVIOUS,
     Knowledge,
     carried,
     listed_last,
@@ -327,6 +328,18 @@ def test_one_page_has_one_id_and_the_words_of_all_its_ids() -> None:
         ("https://other", ["丙。"]),
     ]
     assert previous["notes"] == ["甲[^p0-0]乙[^p0-0]丙[^p0-1]"]
+
+
+def test_one_place_has_one_id_also_where_two_turns_found_it() -> None:
+    def knows(id: str, earlier: Previous = NO_PREVIOUS) -> Knowledge:
+        found = Place(**{**record("amap:1"), "source": id, "sources": [id]})  # type: ignore[typeddict-item]
+        found_as = [source(id, "https://place", kind="place", quotes=["距离 200 m"])]
+        return Knowledge(found_as, found_as, [found], [f"甲[^{id}]"], earlier=earlier)
+
+    previous = left(knows("a1-0", left(knows("a0-0"))))
+    assert [s["id"] for s in previous["sources"]] == ["p0-0"]
+    assert [p["sources"] for p in previous["places"]] == [["p0-0"]]
+    assert previous["notes"] == ["甲[^p0-0]"]
 
 
 def test_passages_of_one_document_keep_an_id_and_words_of_their_own() -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from agent.assistants.common.conversation import known_words
+from agent.assistants.common.shown_records import distinct_places
 from agent.assistants.common.turn import now_there
 from agent.core.budget import Meter
 from agent.core.errors import AgentError
@@ -22,6 +23,7 @@ from agent.evidence.claims.rewording import (
 )
 from agent.evidence.claims.statements import Notation, Statement
 from agent.evidence.constraints import judged as with_verdicts
+from agent.evidence.mentions import source_ids
 from agent.evidence.numbering import source_key
 from agent.evidence.records import place_lines, route_lines, weather_lines
 from agent.evidence.types import Place, Route, Source, Weather
@@ -66,7 +68,7 @@ class Judge:
         is_of_places = any(record.place for record in evidence.records.values())
         prompt = task_prompt(
             "claim_check",
-            today=evidence.now if evidence.asks_now else evidence.today,
+            today=evidence.now or evidence.today,
             question=cut_to_tokens(evidence.question, _QUESTION_TOKENS),
             passages=passages,
             statements=statements,
@@ -152,33 +154,37 @@ def evidence_of(
     code says in the text, `shown` the places as the writer is shown them, with what is near.
     """
     turn, previous = state["turn"], state.get("previous")
-    places = [*(previous["places"] if previous else []), *state.get("places", []), *shown]
+    found = [*shown, *state.get("places", []), *(previous["places"] if previous else [])]
     # With what it fails, as the writer is shown it: a new wording may say so.
-    places = with_verdicts(places, turn.get("constraints", {}), turn["language"])
+    places = with_verdicts(distinct_places(found), turn.get("constraints", {}), turn["language"])
     by_record = record_texts(
         places, state.get("routes", []), state.get("weather", []), turn["language"]
     )
-    by_source: dict[str, Place] = {place["source"]: place for place in places}
-    records = {
+    by_source = {id: place for place in places for id in source_ids(place)}
+    records = dict[str, Record]()
+    for name, source in sources.items():
+        if place := by_source.get(name):
+            # A place that was found twice is told once.
+            key = f"place {place['id']}"
+            is_told = any(record.page == key for record in records.values())
+            said = [texts[id] for id in source_ids(place) if id in sources and texts.get(id)]
+            words = [] if is_told else [by_record[place["source"]], *dict.fromkeys(said)]
+            records[name] = Record(words, place, key)
+            continue
         # The quotes of a record say once more what its line does.
-        name: Record(
-            [by_record[name], texts.get(name, "")]
-            if name in by_record
-            else _words_of(name, source, texts),
-            by_source.get(name),
-            source_key(source) if source["kind"] == "page" else "",
+        of_map = [by_record[name], texts.get(name, "")] if name in by_record else []
+        records[name] = Record(
+            of_map or _words_of(name, source, texts),
+            page=source_key(source) if source["kind"] == "page" else "",
             is_own=source["kind"] == "document",
-            title="" if name in by_record else _dated(source),
+            title="" if of_map else _dated(source),
         )
-        for name, source in sources.items()
-    }
     user_words = known_words(cast(Mapping[str, Any], state).get("messages", []))
     return Evidence(
         records,
         question=turn["question"],
         today=turn["today"],
         now=now_there(turn, [*state.get("places", []), *shown], state),
-        asks_now="asked_at" in turn.get("constraints", {}),
         known=[*user_words, *known],
         own=own,
     )

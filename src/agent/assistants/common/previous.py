@@ -288,7 +288,10 @@ def _kept(knowledge: Knowledge, question: str, zone: str, limit: int) -> Previou
     room = _Room(limit - _ABOUT)
     before = _before(knowledge)
     every = {s["id"]: s for s in [*before.sources, *knowledge.gathered, *knowledge.cited]}
-    first = _first_ids([*knowledge.cited, *every.values()])
+    of_places = {
+        id: place["id"] for place in [*before.places, *knowledge.places] for id in source_ids(place)
+    }
+    first = _first_ids([*knowledge.cited, *every.values()], of_places)
     choice = _Choice(room, {name: every[name] for name in first.values()})
     own = _shown(question, knowledge.places, [first[s["id"]] for s in knowledge.cited], zone)
     for place in own["places"] if knowledge.listed else ():
@@ -449,16 +452,15 @@ class _Room:
         return True
 
 
-def _first_ids(sources: Iterable[Source]) -> dict[str, str]:
-    """Return the id that each source is kept under: one a page, each passage of a document its own.
+def _first_ids(sources: Sequence[Source], of_places: Mapping[str, str]) -> dict[str, str]:
+    """Return the id that each source is kept under: the first one of its page or place.
 
-    It is the first id of the page.
+    Each passage of a document has its own; `of_places` has the ids of places by their sources'.
     """
-    of_page: dict[str, str] = {}
-    return {
-        s["id"]: of_page.setdefault(source_key(s), s["id"]) if s["kind"] == "page" else s["id"]
-        for s in sources
-    }
+    firsts: dict[str, str] = {}
+    keys = (of_places.get(s["id"]) or (source_key(s) if s["kind"] == "page" else s["id"])
+            for s in sources)  # fmt: skip
+    return {s["id"]: firsts.setdefault(key, s["id"]) for s, key in zip(sources, keys, strict=True)}
 
 
 def _pieces(source: Source, knowledge: Knowledge) -> list[_Piece]:
@@ -539,10 +541,10 @@ def _renamed(
     fresh = carry_over(sources, prefix)
     kept = {old["id"]: new["id"] for old, new in zip(sources, fresh, strict=True)}
     names = {id: kept[name] for id, name in first.items() if name in kept}
-    of_places = [(place, [names[i] for i in source_ids(place) if i in names]) for place in places]
+    ids = [[names[id] for id in source_ids(place) if id in names] for place in places]
     return Previous(
         sources=fresh,
-        places=[_carry_place(place, ids) for place, ids in of_places if ids],
+        places=[_carry_place(p, own) for p, own in zip(places, ids, strict=True) if own],
         notes=[renamed_in(note, names) for note in notes],
         turns=[
             EarlierTurn(**{**turn, "cited": [names[id] for id in turn["cited"] if id in names]})
@@ -591,6 +593,7 @@ def _with_answer(earlier: Previous, answer: AIMessage, question: str) -> Previou
 
 def _carry_place(place: Place, ids: list[str]) -> Place:
     """Return the place under its new source ids, without the verdicts of an earlier question."""
+    ids = list(dict.fromkeys(ids))
     carried_place = Place(**{**place, "source": ids[0], "sources": ids})
     carried_place.pop("verdicts", None)
     return carried_place

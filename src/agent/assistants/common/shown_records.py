@@ -139,10 +139,13 @@ def _joined(records: Sequence[Place]) -> Place:
     ids = list(dict.fromkeys(id for place in [best, *records] for id in source_ids(place)))
     if len(ids) > 1:
         joined["sources"] = ids
-    metres = {p["distance_from"]: p["distance_m"] for p in records if p["distance_m"] is not None}
-    metres.pop(best["distance_from"], None)
-    if further := [Distance(origin=name, metres=m) for name, m in metres.items() if name]:
-        joined["further"] = further
+    further = {each["origin"]: each for place in records for each in place.get("further", [])}
+    for place in records:
+        if (name := place["distance_from"]) and (metres := place["distance_m"]) is not None:
+            further.setdefault(name, Distance(origin=name, metres=metres))
+    further.pop(best["distance_from"] or "", None)
+    if further:
+        joined["further"] = [*further.values()]
     return joined
 
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
 from agent.evidence.claims.passages import Evidence, Passage
 from agent.evidence.claims.statements import Notation, Statement, end_of
+from agent.evidence.mentions import mentioned
 
 BATCH, _CELL, _MORE_OF_A_ROW = 12, 0.5, 4
 """Statements of one call, whose reply takes as long as it has words; what a cell counts of one, and
@@ -21,7 +22,8 @@ _LONGEST_REPLY, _MOST_NAMES, _LOOKS = 600, 6, 2
 _NEW = 0.05
 """Of the words of a statement, what a passage is shown for that those before it lack."""
 _MOST_PLACES = 15
-"""Places of which all records are shown beside a sentence that may be about several."""
+"""Places of which all records are shown beside a sentence that may be about several, and whose
+records are shown since statements name them."""
 
 
 def _text(value: Any) -> str:
@@ -103,10 +105,10 @@ def shown(batch: Sequence[Statement], evidence: Evidence) -> list[Passage]:
     ranked = [evidence.best(statement, _EACH, _NEW) for statement in batch]
     also = {name for statement in batch for name in statement.also}
     picked, used = (also & evidence.by_name.keys()) | evidence.small_own, 0
-    of_places = {name for name, record in evidence.records.items() if record.place}
-    if len(of_places) <= _MOST_PLACES and any(_is_of_several(one, of_places) for one in batch):
-        records = {passage.source: passage.name for passage in reversed(evidence.passages)}
-        picked |= {records[name] for name in of_places if name in records}
+    records = evidence.of_places
+    picked |= {records[name] for name in _named_in(batch, evidence)}
+    if len(records) <= _MOST_PLACES and any(_is_of_several(one, records) for one in batch):
+        picked |= {*records.values()}
     for depth in range(max(map(len, ranked), default=0)):
         for passages in ranked:
             if depth < len(passages) and passages[depth].name not in picked:
@@ -115,6 +117,15 @@ def shown(batch: Sequence[Statement], evidence: Evidence) -> list[Passage]:
                     break
                 picked.add(passages[depth].name)
     return [passage for passage in evidence.passages if passage.name in picked]
+
+
+def _named_in(batch: Sequence[Statement], evidence: Evidence) -> list[str]:
+    """Return the sources of the places that statements name, whatever they cite."""
+    places = {name: place for name in evidence.of_places if (place := evidence.records[name].place)}
+    text = "\n".join(f"{one.said}\n{one.context * needs_context(one)}" for one in batch)
+    named = mentioned([*places.values()], text)
+    known = [name for name, place in places.items() if place["id"] in named]
+    return sorted(known, key=lambda name: named[places[name]["id"]])[:_MOST_PLACES]
 
 
 def _is_of_several(statement: Statement, of_places: Container[str]) -> bool:

@@ -47,7 +47,7 @@ def otherwise(statement: Statement, evidence: Evidence) -> list[Otherwise]:
 
     Only in a sentence that says nothing but facts of this place.
     """
-    place = _only_place(statement, evidence)
+    place = evidence.only_place(statement.cited)
     stated = figures(statement.plain)
     # A figure for several people, or one of two sums of money, may have been worked out.
     if (
@@ -104,11 +104,6 @@ def right_figures(
 
 def _may_be_another(statement: Statement) -> bool:
     return _NOT_PLAIN.search(_A_HEAD.sub("", fold(statement.said))) is not None
-
-
-def _only_place(statement: Statement, evidence: Evidence) -> Place | None:
-    records = [evidence.records[name] for name in statement.cited if name in evidence.records]
-    return records[0].place if len(records) == len(statement.cited) == 1 else None
 
 
 def _fields(stated: list[Figure], text: str, place: Place) -> Iterator[Otherwise]:

@@ -174,6 +174,7 @@ class Record:
 class Evidence:
     """All that an answer may rest on: what its sources say by their ids, and what is known.
 
+    A source without texts says what the first of its page does: one place that two searches found.
     `known` are words that need no source: the user's, and what was told or calculated before.
     """
 
@@ -182,8 +183,6 @@ class Evidence:
     today: str = ""
     now: str = ""
     """The moment of asking as the writer is told it: a day and a clock there."""
-    asks_now: bool = False
-    """Whether the question is about that very moment."""
     known: Sequence[str] = ()
     own: Sequence[str] = ()
     """What code says in the text itself: it is not judged."""
@@ -278,6 +277,20 @@ class Evidence:
                 holders.setdefault(word, []).append(place)
         return holders
 
+    def only_place(self, names: Iterable[str]) -> Place | None:
+        """Return the place that some sources are all about; none where any is of something else."""
+        of_each = [self.records[name].place if name in self.records else None for name in names]
+        places = {place["id"]: place for place in of_each if place}
+        return places.popitem()[1] if len(places) == 1 and all(of_each) else None
+
+    @lazy_property
+    def of_places(self) -> dict[str, str]:
+        """Return the name of the first passage of each place's record, by its source."""
+        names = {passage.source: passage.name for passage in reversed(self.passages)}
+        return {
+            name: names[name] for name, one in self.records.items() if one.place and name in names
+        }
+
     @lazy_property
     def _places(self) -> dict[str, list[int]]:
         """Return where the passages of each source stand."""
@@ -285,6 +298,18 @@ class Evidence:
         for place, passage in enumerate(self.passages):
             places.setdefault(passage.source, []).append(place)
         return places
+
+    @lazy_property
+    def _first(self) -> dict[str, str]:
+        """Return the source that has the words of each one that has none of its own."""
+        firsts = {self.numbers[passage.source]: passage.source
+                  for passage in reversed(self.passages)}  # fmt: skip
+        silent = (name for name, record in self.records.items() if not record.texts)
+        return {name: firsts[n] for name in silent if (n := self.numbers[name]) in firsts}
+
+    def _telling(self, names: Iterable[str]) -> list[str]:
+        """Return the sources that have the words of some, each once."""
+        return [*dict.fromkeys(self._first.get(name, name) for name in names)]
 
     @lazy_property
     def _tokens_of(self) -> dict[str, int]:
@@ -374,7 +399,8 @@ class Evidence:
         weights = {word: self._rarity_of(word) for word in words(statement.said)} if new else {}
         least = new * sum(weights.values())
         picked = self._whole_sources(statement)
-        used, shown, cited = 0, {passage.name for passage in picked}, set(statement.sources)
+        used, shown = 0, {passage.name for passage in picked}
+        cited = self._telling(statement.sources)
         for passage in picked:
             weights |= dict.fromkeys(weights.keys() & passage.words, 0.0)
         for place in self._ranked_for(statement):
@@ -393,7 +419,7 @@ class Evidence:
     def _whole_sources(self, statement: Statement) -> list[Passage]:
         """Return all passages of the short sources that a statement's writer named."""
         found, room = list[Passage](), _SHORT_SOURCES
-        for name in _named(statement):
+        for name in self._telling(_named(statement)):
             if (size := self._tokens_of.get(name, 0)) <= min(room, _SHORT_SOURCE):
                 room -= size
                 found += [self.passages[place] for place in self._places.get(name, ())]
@@ -401,19 +427,19 @@ class Evidence:
 
     def not_shown(self, statement: Statement, seen: Container[str]) -> list[Passage]:
         """Return what else the sources say that a statement's writer named, the best first."""
-        named = _named(statement)
+        named = self._telling(_named(statement))
         ranked = map(self.passages.__getitem__, self._ranked_for(statement))
         return [each for each in ranked if each.source in named and each.name not in seen]
 
     def _ranked_for(self, statement: Statement) -> list[int]:
         """Return the places of the passages that may decide a statement, the best first."""
-        of_figures, cited = self._of_figures(statement), statement.sources
+        of_figures, cited = self._of_figures(statement), self._telling(statement.sources)
         scores = self._scores(statement, of_figures)
         places = [place for name in cited for place in self._places.get(name, ())]
         # Of a long table that is cited, the rows with these figures decide.
         fits = {p: scores[p] + _OF_CITED * of_figures.get(p, 0.0) for p in places}
         own = _ranked(((fit, -p) for p, fit in fits.items()), len(places))
-        named = [p for name in statement.exact for p in self._places.get(name, ())]
+        named = [p for name in self._telling(statement.exact) for p in self._places.get(name, ())]
         named = sorted(named, key=lambda place: -fits.get(place, 0.0))[:_MOST_NAMED]
         own = [*named, *(place for place in own if place not in named)]
         among = frozenset(places)

@@ -201,7 +201,7 @@ def _by_record(statement: Statement, evidence: Evidence) -> Outcome | None:
     """Return a contradiction by the record of the one place that a statement cites."""
     if not (found := otherwise(statement, evidence)):
         return None
-    passage = next(p for p in evidence.passages if p.source == statement.cited[0])
+    passage = next(p for p in evidence.passages if p.source in statement.cited)
     spans = tuple(figure.text for figure, _, _ in found)
     right = tuple((figure.text, figure_there) for figure, _, figure_there in found if figure_there)
     return Outcome("contradicted", spans, (passage,), found[0][1], right=right)
@@ -235,9 +235,7 @@ def _with_own_record(statement: Statement, outcome: Outcome, evidence: Evidence)
     if not outcome.fails or outcome.right:
         return outcome
     named = [passage.source for passage in outcome.passages if passage.source in statement.cited]
-    places = [evidence.records[name].place for name in dict.fromkeys(named or statement.cited)
-              if name in evidence.records]  # fmt: skip
-    if len(places) != 1 or (place := places[0]) is None:
+    if (place := evidence.only_place(named or statement.cited)) is None:
         return outcome
     right = right_figures(outcome.spans, statement, place, outcome.quote, evidence.clock)
     return replace(outcome, right=tuple(dict(right).items()))
