@@ -242,6 +242,12 @@ def test_thanks_are_no_day_even_where_days_are_always_planned() -> None:
     assert (found.outing, found.queries, found.reply) == (None, [], "不客气。")
 
 
+def test_of_a_reply_to_thanks_for_an_answer_only_what_is_thanks_is_said() -> None:
+    after = Previous(sources=[], places=PLACES, answer="m1")
+    found = read("谢谢", after, needs_search=False, reply="不客气！17:00 前到就行。")
+    assert (found.queries, found.reply) == ([], "不客气！")
+
+
 @pytest.mark.parametrize(
     ("near", "routing", "needs"),
     [(None, "llm", "origin"), ({"lng": 116.4, "lat": 39.9}, "llm", None), (None, "never", None)],

@@ -4,7 +4,14 @@ from typing import Any
 
 import pytest
 
-from agent.evidence.unsearched import asks, is_courtesy, may_be_courtesy, may_be_sum, needs_word
+from agent.evidence.unsearched import (
+    asks,
+    courtesy_of,
+    is_courtesy,
+    may_be_courtesy,
+    may_be_sum,
+    needs_word,
+)
 from tests.support.rows import rows
 
 ROWS = rows("unsearched")
@@ -35,3 +42,19 @@ def test_a_sum_has_two_numbers_and_dates_are_none() -> None:
     assert may_be_sum("17% of 2,340 yuan?")
     assert not may_be_sum("How many people live in Beijing?")
     assert not may_be_sum("What happened on 4 May 1919 and on 1 October 1949?")
+
+
+@pytest.mark.parametrize(
+    ("question", "reply", "kept"),
+    [
+        ("太好了,谢谢你!就按你说的走", "不客气!玩得开心。17:00 前到就行。", "不客气!玩得开心。"),
+        ("Danke!", "Gern geschehen! Um 9:00 öffnet es. Viel Spaß!", "Gern geschehen!"),
+        ("Thanks!", "You're welcome.", "You're welcome."),
+        ("Thanks!", "It opens at 9:00. You're welcome.", ""),
+        ("How high is it?", "It is a mountain. It is 8,849 m high.", ""),
+    ],
+)
+def test_of_a_reply_to_thanks_what_tells_no_figure_is_kept(
+    question: str, reply: str, kept: str
+) -> None:
+    assert courtesy_of(question, reply) == kept

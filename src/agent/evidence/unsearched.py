@@ -7,7 +7,7 @@ import unicodedata
 
 from agent.core.strings import has_han
 from agent.evidence.figures import Figure, figures
-from agent.evidence.language import words
+from agent.evidence.language import sentence_spans, words
 
 _LONGEST_COURTESY = 200
 _SHORT = 30
@@ -31,6 +31,21 @@ def is_courtesy(question: str, reply: str) -> bool:
     if not reply or len(reply) > _LONGEST_COURTESY or _has_digit(f"{question}{reply}"):
         return False
     return not asks(question) or len(words(question) & words(reply)) < _SAME_WORDS
+
+
+def courtesy_of(question: str, reply: str) -> str:
+    """Return of a reply what can be one to thanks or a greeting; empty where it answers a fact.
+
+    All of it; to what asks nothing its first sentences, as far as none states a figure.
+    """
+    if is_courtesy(question, reply) or not may_be_courtesy(question):
+        return reply * is_courtesy(question, reply)
+    kept = 0
+    for begin, end in sentence_spans(reply):
+        if not is_courtesy(question, reply[begin:end]) or end > _LONGEST_COURTESY:
+            break
+        kept = end
+    return reply[:kept].strip()
 
 
 def may_be_courtesy(question: str) -> bool:

@@ -25,7 +25,7 @@ from agent.evidence.outing.plan import is_stop
 from agent.evidence.outing.wish import meant_by, valid_day, valid_wish
 from agent.evidence.queries import clean_text, drop_seen, is_visible, shares_nothing
 from agent.evidence.types import Constraints, OutingWish, Query
-from agent.evidence.unsearched import is_courtesy, may_be_courtesy, may_be_sum
+from agent.evidence.unsearched import courtesy_of, is_courtesy, may_be_courtesy, may_be_sum
 from agent.mcp.servers import CHINA
 from agent.runs.person import NOBODY, Person
 from agent.state import (
@@ -102,7 +102,7 @@ def asked(
     if added and not queries:
         queries = plan_queries(_looked_for(added, previous), configuration, turn["near"])
     # An earlier turn may have answered it.
-    reply = _courtesy(written, turn)
+    reply = _courtesy(written, turn, previous)
     may_skip = bool(previous["sources"] or reply) or _needs_none(written, turn, previous)
     if replans and not added and _planned(previous) and not _is_moved(written, queries, previous):
         queries = []
@@ -322,9 +322,14 @@ def _looked_for(stops: Sequence[str], previous: Previous) -> list[WrittenQuery]:
     ]
 
 
-def _courtesy(written: SearchQueryList, turn: Turn) -> str:
-    """Return the reply to thanks or a greeting; empty where it answers something else."""
+def _courtesy(written: SearchQueryList, turn: Turn, previous: Previous) -> str:
+    """Return the reply to thanks or a greeting; empty where it answers something else.
+
+    Behind an answer that of its reply which is no more than that: what else it tells stands there.
+    """
     reply = "" if written.needs_search else clean_text(written.reply, _LONGEST_REPLY)
+    if previous.get("answer"):
+        return courtesy_of(turn["question"], reply)
     return reply if is_courtesy(turn["question"], reply) else ""
 
 
