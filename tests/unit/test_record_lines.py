@@ -11,6 +11,7 @@ from agent.assistants.common.shown_records import (
     numbered,
     readable,
     ways_of,
+    with_found,
     with_nearest,
 )
 from agent.evidence.constraints import judged
@@ -154,6 +155,19 @@ def test_of_two_kinds_asked_for_each_place_says_how_far_the_nearest_of_the_other
     assert there["further"] == [{"origin": "a1-0", "metres": 961, "kind": "parking"}]
     assert "further" not in elsewhere
     assert with_nearest([park, car_park, café])[0]["further"][0]["origin"] == "a2-0"
+
+
+def test_each_place_that_was_shown_before_says_how_far_the_nearest_station_found_now_is() -> None:
+    """The fourth café had none: stations were looked for around the others only."""
+    cafés = [found(f"p0-{n}", "咖啡馆", 120.15 + n / 1000) for n in range(3)]
+    cafés[2]["wgs84"] = Point(lng=121.0, lat=cafés[2]["wgs84"]["lat"])
+    station = Place(**{**found("a0-0", "地铁站", 120.151), "category": "地铁站"})
+    near, beside, far = with_found(cafés, [station])
+    assert near["further"] == [{"origin": "a0-0", "metres": 96}]
+    assert beside["further"] == [{"origin": "a0-0", "metres": 0}]
+    assert "further" not in far
+    assert with_found([near], [station]) == [near], "told once, in whatever turn"
+    assert with_found(cafés, [found("a0-0", "咖啡馆", 120.15)]) == cafés
 
 
 @pytest.mark.parametrize(("lng", "verdict"), [(120.153, "satisfied"), (120.16, "unknown")])

@@ -15,11 +15,13 @@ from agent.assistants.common.judge import WAITING, Judge, Reviser, evidence_of
 from agent.assistants.common.material import with_ids_of
 from agent.assistants.common.previous import (
     NO_PREVIOUS,
+    listed_last,
 )
 from agent.assistants.common.services import Services
 from agent.assistants.common.shown_records import (
     days_forecast,
     distinct_places,
+    with_found,
     with_nearest,
 )
 from agent.assistants.common.turn import answer_model, meter_of, words_of_user
@@ -51,15 +53,19 @@ _REFUSAL = 600
 _SHOWN_QUERIES, _LONGEST_SHOWN = 5, 120
 
 
-def _judged_again(state: Gathered) -> Previous:
-    """Return what the last answer cited, its places with verdicts on what is demanded now."""
+def _judged_again(state: Gathered, found: Sequence[Place]) -> Previous:
+    """Return what the last answer cited, its places with verdicts on what is demanded now.
+
+    And those that it listed with what is near to them of what was found.
+    """
     previous, turn = state.get("previous") or NO_PREVIOUS, state["turn"]
     demands = turn.get("constraints", {})
     others = cast(Constraints, {name: each for name, each in demands.items() if name != "kind"})
+    near = {place["id"]: place for place in with_found(listed_last(previous), found)}
     # Of the kind nothing where a place was looked for by its name.
     places = [
         judged([place], demands if place["keywords"] else others, turn["language"])[0]
-        for place in previous["places"]
+        for place in (near.get(place["id"], place) for place in previous["places"])
     ]
     return Previous(**{**previous, "places": places})
 
@@ -90,7 +96,11 @@ class Draft:
         self.emit, self.node, self.assistant = emit, node, assistant
         self.meter = meter_of(state, configuration, services, answering=True)
         self.turn, self.language = state["turn"], reader_language(state["turn"])
-        self.previous, found = _judged_again(state), state.get("sources_gathered", [])
+        demands = self.turn.get("constraints", {})
+        places = judged(distinct_places(state.get("places", [])), demands, self.language)
+        # What is near to a place may be what is demanded of it.
+        self.places = judged(with_nearest(places), demands, self.language)
+        self.previous, found = _judged_again(state, places), state.get("sources_gathered", [])
         self.earlier = with_ids_of(found, self.previous)
         """What the last turn left as a model is shown it: one id a page, one a passage."""
         self.read = {source["id"]: source for source in read}
@@ -114,10 +124,6 @@ class Draft:
         self.late = asyncio.Event()
         """Set once the reader has waited long enough for the check."""
         self.body, self.below = "", ""
-        demands = self.turn.get("constraints", {})
-        places = judged(distinct_places(state.get("places", [])), demands, self.language)
-        # What is near to a place may be what is demanded of it.
-        self.places = judged(with_nearest(places), demands, self.language)
         self.conclude: Callable[[Checked], Checked] = lambda checked: checked
         """What an assistant makes of the message by what its check came to."""
         self.gaps: list[Gap] = [*state.get("gaps", []), *model_gaps(self.turn)]
@@ -301,7 +307,13 @@ class Draft:
 
         def read() -> Evidence:
             evidence = evidence_of(
-                self.state, sources, self.texts, self.known, self.own, shown=self.places
+                self.state,
+                sources,
+                self.texts,
+                self.known,
+                self.own,
+                shown=self.places,
+                earlier=self.previous["places"],
             )
             evidence.read()
             return evidence

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from agent.assistants.common.conversation import known_words
+from agent.assistants.common.previous import NO_PREVIOUS
 from agent.assistants.common.shown_records import distinct_places
 from agent.assistants.common.turn import now_there
 from agent.core.budget import Meter
@@ -147,29 +148,47 @@ def evidence_of(
     own: Sequence[str] = (),
     *,
     shown: Sequence[Place] = (),
+    earlier: Sequence[Place] = (),
 ) -> Evidence:
     """Return what an answer may rest on: quotes, pages, and the map's records, by source id.
 
     `texts` is what else each source says; `known` are words that need no source, `own` what
-    code says in the text, `shown` the places as the writer is shown them, with what is near.
+    code says in the text, `shown` the places as the writer is shown them, with what is near,
+    and `earlier` those of the last turns.
     """
-    turn, previous = state["turn"], state.get("previous")
-    found = [*shown, *state.get("places", []), *(previous["places"] if previous else [])]
+    turn, before = state["turn"], state.get("previous") or NO_PREVIOUS
+    found = [*shown, *state.get("places", []), *(earlier or before["places"])]
     # With what it fails, as the writer is shown it: a new wording may say so.
     places = with_verdicts(distinct_places(found), turn.get("constraints", {}), turn["language"])
     by_record = record_texts(
         places, state.get("routes", []), state.get("weather", []), turn["language"]
     )
+    user_words = known_words(cast(Mapping[str, Any], state).get("messages", []))
+    return Evidence(
+        _records(sources, texts, by_record, places),
+        question=turn["question"],
+        today=turn["today"],
+        now=now_there(turn, [*state.get("places", []), *shown], state),
+        known=[*user_words, *known],
+        own=own,
+    )
+
+
+def _records(
+    sources: Mapping[str, Source],
+    texts: Mapping[str, str],
+    by_record: Mapping[str, str],
+    places: Iterable[Place],
+) -> dict[str, Record]:
+    """Return what each source says; a place that was found twice says it under its first id."""
     by_source = {id: place for place in places for id in source_ids(place)}
-    records = dict[str, Record]()
+    records, told = dict[str, Record](), set[str]()
     for name, source in sources.items():
         if place := by_source.get(name):
-            # A place that was found twice is told once.
-            key = f"place {place['id']}"
-            is_told = any(record.page == key for record in records.values())
-            said = [texts[id] for id in source_ids(place) if id in sources and texts.get(id)]
-            words = [] if is_told else [by_record[place["source"]], *dict.fromkeys(said)]
-            records[name] = Record(words, place, key)
+            said = dict.fromkeys(texts[id] for id in source_ids(place) if texts.get(id))
+            words = [] if place["id"] in told else [by_record[place["source"]], *said]
+            records[name] = Record(words, place, f"place {place['id']}")
+            told.add(place["id"])
             continue
         # The quotes of a record say once more what its line does.
         of_map = [by_record[name], texts.get(name, "")] if name in by_record else []
@@ -179,15 +198,7 @@ def evidence_of(
             is_own=source["kind"] == "document",
             title="" if of_map else _dated(source),
         )
-    user_words = known_words(cast(Mapping[str, Any], state).get("messages", []))
-    return Evidence(
-        records,
-        question=turn["question"],
-        today=turn["today"],
-        now=now_there(turn, [*state.get("places", []), *shown], state),
-        known=[*user_words, *known],
-        own=own,
-    )
+    return records
 
 
 def _words_of(name: str, source: Source, texts: Mapping[str, str]) -> list[str]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import inf
 from operator import itemgetter
 
@@ -155,31 +155,55 @@ def with_nearest(places: Sequence[Place]) -> list[Place]:
     A park with a car park, a café by the museum: two searches found them, apart from each other.
     What fails a demand, or is of another kind than its search was for, is no place to be near to.
     """
+    sought = _sought(places)
+    return [_near(place, own, sought) for place, (_, own, _) in zip(places, sought, strict=True)]
+
+
+def with_found(earlier: Sequence[Place], places: Sequence[Place]) -> list[Place]:
+    """Return places that were shown before with how far the nearest of the kind found now is.
+
+    "Which of these is nearest to the metro" is asked of all of them, wherever it was looked for.
+    """
+    sought = _sought(places)
+    again = {place["id"] for place in places}
+    return [
+        place if place["id"] in again else _near(place, kinds_searched(place), sought)
+        for place in earlier
+    ]
+
+
+_Sought = tuple[Place, set[PlaceKind | None], bool]
+"""A place, the kinds that its search was for, and whether it is one to be near to."""
+
+
+def _sought(places: Sequence[Place]) -> list[_Sought]:
     kinds: dict[str, set[PlaceKind | None]] = {}
     for place in places:
         for branch in _branches(place):
             kinds.setdefault(branch, set()).update(kinds_searched(place))
-    sought = [set().union(*(kinds[branch] for branch in _branches(place))) for place in places]
-    fit = [
-        all(v["verdict"] != "violated" for v in place.get("verdicts", []))
-        and not is_of_none(place, its)
-        for place, its in zip(places, sought, strict=True)
-    ]
-    found = list[Place]()
-    for place, own in zip(places, sought, strict=True):
-        others = [
-            (metres_apart(place["wgs84"], other["wgs84"]), other["name"], its)
-            for other, its, fits in zip(places, sought, fit, strict=True)
-            if fits and _are_other_kinds(own, its) and other["name"] != place["distance_from"]
-        ]
-        metres, name, its = min(others, key=itemgetter(0, 1), default=(inf, "", _NO_KINDS))
-        if metres <= _BESIDE_M:
-            near = Distance(origin=name, metres=round(metres))
-            if known := [kind for kind in its if kind]:
-                near["kind"] = min(known, key=str)
-            place = Place(**{**place, "further": [*place.get("further", []), near]})
-        found.append(place)
+    found = list[_Sought]()
+    for place in places:
+        its = set[PlaceKind | None]().union(*(kinds[branch] for branch in _branches(place)))
+        fits = all(v["verdict"] != "violated" for v in place.get("verdicts", []))
+        found.append((place, its, fits and not is_of_none(place, its)))
     return found
+
+
+def _near(place: Place, own: set[PlaceKind | None], sought: Iterable[_Sought]) -> Place:
+    """Return a place with how far the nearest of another kind is, where one is close by."""
+    others = [
+        (metres_apart(place["wgs84"], other["wgs84"]), other["name"], its)
+        for other, its, fits in sought
+        if fits and _are_other_kinds(own, its) and other["name"] != place["distance_from"]
+    ]
+    metres, name, its = min(others, key=itemgetter(0, 1), default=(inf, "", _NO_KINDS))
+    if metres > _BESIDE_M:
+        return place
+    near = Distance(origin=name, metres=round(metres))
+    if known := [kind for kind in its if kind]:
+        near["kind"] = min(known, key=str)
+    told = [each for each in place.get("further", []) if each["origin"] != name]
+    return Place(**{**place, "further": [*told, near]})
 
 
 def _are_other_kinds(own: set[PlaceKind | None], its: set[PlaceKind | None]) -> bool:
