@@ -206,6 +206,32 @@ def test_a_statement_that_names_places_is_judged_by_their_records_whatever_it_ci
     assert not {*places} & names("第3页说公园很大[^w3-0]。")
 
 
+@pytest.mark.parametrize(
+    ("text", "verdict", "marked"),
+    [
+        ("- 13:00–14:40 甲：改论文，评分4.5[^a0-0]", "supported", ()),
+        ("1. **13:00–14:40 甲**：08:00-22:00[^a0-0]", "supported", ()),
+        ("- 13:00 到甲，坐两小时[^a0-0]", "supported", ()),
+        ("- 下午1点到2点半 甲，人均40元[^a0-0]", "supported", ()),
+        ("- 13:00–14:40 甲：评分4.9[^a0-0]", "contradicted", ("4.9",)),
+        ("- 13:00–14:40 甲：营业到23:00[^a0-0]", "contradicted", ("23:00",)),
+        ("- 13:00–14:40 甲：最好14:30前到[^a0-0]", "unchecked", ()),
+        ("- 09:00–21:00 营业的甲[^a0-0]", "contradicted", ("09:00", "21:00")),
+        ("- 08:00–23:00 甲[^a0-0]", "contradicted", ("23:00",)),
+        ("甲 13:00–14:40[^a0-0]", "unchecked", ()),
+    ],
+)
+def test_the_times_that_an_item_of_a_day_begins_with_are_the_plan_s_own(
+    text: str, verdict: str, marked: tuple[str, ...]
+) -> None:
+    """Borne out by its judge, each item of a day was unchecked: no passage has the plan's times."""
+    records = {"a0-0": Record(["甲 | 306 m | ★4.5 | ¥40 | 08:00-22:00"], place())}
+    found = statements(text, MARKED)
+    ruled = {at: Ruling(v="s", p=["1.1"]) for at in range(len(found))}
+    [outcome] = proved(found, ruled, Evidence(records))
+    assert (outcome.verdict, outcome.spans) == (verdict, marked)
+
+
 def test_a_place_that_was_found_twice_is_shown_to_a_judge_once_under_either_id() -> None:
     first, again = (
         sample_place(id="osm:1", name="Ekberg", source=f"a{n}-0", sources=[f"a{n}-0"],

@@ -327,6 +327,12 @@ def test_a_server_without_a_model_names_what_it_needs_once_in_both_languages() -
     assert problem_text(no_model(), "en").startswith("TANLU_MODE=online: no model is configured")
 
 
+def test_what_was_said_first_is_told_to_a_judge_without_what_its_writer_is_to_do() -> None:
+    unmet = Gap(query="", provider="osm", code="map_unmet", message="OpenStreetMap knows no prices")
+    assert gap_lines([unmet], "en", written=False) == unmet["message"]
+    assert gap_lines([unmet], "en") != unmet["message"]
+
+
 def test_a_gap_of_no_query_begins_with_its_message() -> None:
     off = Gap(query="", provider="x", code="search_off", message="Web search is switched off.")
     other = Gap(query="wages", provider="x", code="no_pages", message="No source had it.")

@@ -14,7 +14,12 @@ from agent.assistants.common.draft import Draft
 from agent.assistants.common.excerpts import excerpt_lines, sentences_by_id, sentences_of
 from agent.assistants.common.gaps import NOT_LOOKED_UP, brought_by_map, gap_lines
 from agent.assistants.common.preferences import preferred_line
-from agent.assistants.common.previous import planned_before, previous_lines, shown_lines
+from agent.assistants.common.previous import (
+    NO_PREVIOUS,
+    planned_before,
+    previous_lines,
+    shown_lines,
+)
 from agent.assistants.common.services import GetServices, Services
 from agent.assistants.common.shown_records import days_forecast
 from agent.assistants.common.steering import new_wishes, wished, with_wishes
@@ -120,10 +125,15 @@ def early_answer(
 
 
 def _told_by_code(state: OverallState) -> list[str]:
-    """Return what code itself says of the matter: the planned day, and what could not be had."""
+    """Return what code itself says of the matter: the planned day, and what could not be had.
+
+    The day is the one that was planned last, where no other is now.
+    """
     outing, language = state.get("outing"), reader_language(state["turn"])
-    told = [day_lines(outing, language), outing_remarks(outing, language)] if outing else []
-    return [*told, gap_lines(state.get("gaps", []), language, mapped=brought_by_map(state))]
+    before = planned_before(state.get("previous") or NO_PREVIOUS, language)
+    told = [day_lines(outing, language), outing_remarks(outing, language)] if outing else [before]
+    gaps, mapped = state.get("gaps", []), brought_by_map(state)
+    return [*told, gap_lines(gaps, language, mapped=mapped, written=False)]
 
 
 def _outing_section(draft: Draft, outing: Outing | None) -> list[str]:

@@ -59,13 +59,15 @@ _IN_LINE, _LONGEST_NOTE = 2, 160
 _SAID, _SAID_MISSING, _ENOUGH_WORDS, _LEAST_WORDS, _SHORT_TEXT = 0.6, 0.25, 5, 3, 200
 
 
-def gap_lines(gaps: Sequence[Gap], language: Language, *, mapped: bool = True) -> str:
+def gap_lines(
+    gaps: Sequence[Gap], language: Language, *, mapped: bool = True, written: bool = True
+) -> str:
     """Return for a model what could not be found out, a line each, with the query it concerns.
 
     What a run only did otherwise is left out: a model would copy it into its text. `mapped` says
-    whether the map brought anything.
+    whether the map brought anything, `written` whether the lines are for who writes the text.
     """
-    told = ((gap["query"], _content(gap, language, mapped=mapped)) for gap in gaps)
+    told = ((gap["query"], _content(gap, language, mapped, written=written)) for gap in gaps)
     lines = (": ".join(filter(None, (query, words))) for query, words in told if words)
     return "\n".join(dict.fromkeys(lines))
 
@@ -75,11 +77,11 @@ def brought_by_map(state: Gathered) -> bool:
     return bool(state.get("places") or state.get("routes") or state.get("weather"))
 
 
-def _content(gap: Gap, language: Language, *, mapped: bool) -> str:
+def _content(gap: Gap, language: Language, mapped: bool, *, written: bool) -> str:
     """Return what a gap says of the matter itself; of one of several searches its query counts."""
     if gap["code"].startswith("model_"):
         return ""
-    if gap["code"] in _SAID_FIRST:
+    if gap["code"] in _SAID_FIRST and written:
         return say("missing.said", language, text=inert(gap["message"]))
     return gap["message"] if gap["code"] in _FOUND_NOTHING else _note(gap, language, mapped=mapped)
 

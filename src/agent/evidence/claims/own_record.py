@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 
+from agent.core.strings import letters_of, split_at
 from agent.evidence.claims.formulas import rewritten
 from agent.evidence.claims.passages import KNOWN, Evidence
 from agent.evidence.claims.statements import Statement
@@ -30,7 +31,9 @@ _NOT_PLAIN = re.compile(
 _RATING = re.compile(
     r"(?:★\s?|评分(?:为|是)?[:：]?\s?|\brat(?:ed|ing)(?: of| is)?:?\s)\Z", re.IGNORECASE
 )
-_NEAR_RATING, _MOST_PEOPLE = 12, 20
+_NEAR_RATING, _MOST_PEOPLE, _NEXT_WORDS = 12, 20, 8
+_PART_OF_DAY = 2
+"""Letters before a time: 下午1点, at 1 pm."""
 _HOURS = re.compile(r"\s*(?:[-–—~至到]|to)\s*")
 _ENDS = re.compile(
     r"关门|打烊|闭馆|开门|开馆|营业|开放|\b(?:open|opens|close|closes|closing)\b", re.I
@@ -48,7 +51,8 @@ def otherwise(statement: Statement, evidence: Evidence) -> list[Otherwise]:
     Only in a sentence that says nothing but facts of this place.
     """
     place = evidence.only_place(statement.cited)
-    stated = figures(statement.plain)
+    own = plan_times(statement, evidence)
+    stated = [figure for figure in figures(statement.plain) if figure not in own]
     # A figure for several people, or one of two sums of money, may have been worked out.
     if (
         place is None
@@ -58,8 +62,8 @@ def otherwise(statement: Statement, evidence: Evidence) -> list[Otherwise]:
         return []
     # Where another place is named, nobody can tell whose the figure is.
     places = [record.place for record in evidence.records.values() if record.place]
-    own = {other["id"] for other in places if other["source"] in statement.cited}
-    if mentioned(places, statement.said).keys() - own:
+    its = {other["id"] for other in places if other["source"] in statement.cited}
+    if mentioned(places, statement.said).keys() - its:
         return []
     known = [*evidence.question_figures]
     told = (KNOWN, *statement.cited)
@@ -100,6 +104,30 @@ def right_figures(
         stands = any(same(figure, other) for other in [*figures(value), *clock])
         if right and is_accused and not stands:
             yield figure.text, right
+
+
+def plan_times(statement: Statement, evidence: Evidence) -> list[Figure]:
+    """Return the times of a visit that a statement begins with: 13:00–14:40 % Arabica.
+
+    They are the plan's own; what is out of the hours of the place it cites is none.
+    """
+    stated, text = figures(statement.plain), statement.plain
+    first = stated[0] if stated and statement.kind != "cell" else None
+    if first is None or first.clock is None:
+        return []
+    place, before = evidence.only_place(statement.cited), letters_of(text[: first.start])
+    if len(before) > _PART_OF_DAY or (before and place and before in letters_of(place["name"])):
+        return []
+    second = stated[1] if len(stated) > 1 and stated[1].clock is not None else None
+    if second is None or not _HOURS.fullmatch(text, first.end, second.start):
+        second = None
+    begins, ends = first.clock, first.clock if second is None else second.clock or 0
+    behind = split_at(text[(second or first).end :][:_NEXT_WORDS].lstrip(":： "), ":：,，(（")[0]
+    opened = (yearly_hours(place) if place else None) or ()
+    is_visit = not opened or any(each.start <= begins <= ends <= each.end for each in opened)
+    if not is_visit or _ENDS.search(behind) or (second is not None and begins >= ends):
+        return []
+    return [first] if second is None else [first, second]
 
 
 def _may_be_another(statement: Statement) -> bool:

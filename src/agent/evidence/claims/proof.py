@@ -26,7 +26,7 @@ from agent.evidence.claims.formulas import (
     values_of,
 )
 from agent.evidence.claims.judging import Ruling, without_numbers
-from agent.evidence.claims.own_record import otherwise, right_figures
+from agent.evidence.claims.own_record import otherwise, plan_times, right_figures
 from agent.evidence.claims.passages import KNOWN, Evidence, Passage
 from agent.evidence.claims.shown_sums import (
     Chain,
@@ -336,8 +336,11 @@ def _supported(
     """Return a statement as supported where its figures stand, with the sources that bear it."""
     known = [*(f for p in passages for f in p.figures), *evidence.question_figures, *sound]
     stated = distinct(figures(statement.plain))[:_MOST_FIGURES]
+    own = plan_times(statement, evidence)
     if passages and not all(
-        _stands(figure, known, evidence) for figure in stated if must_stand(figure, statement.plain)
+        figure in own or _stands(figure, known, evidence)
+        for figure in stated
+        if must_stand(figure, statement.plain)
     ):
         return Outcome("unchecked", passages=passages)
     return Outcome("supported", passages=passages, cite=cite_of(statement, passages, evidence))
