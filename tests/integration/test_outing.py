@@ -190,6 +190,22 @@ async def test_a_first_day_has_the_shown_places_it_names_and_what_was_looked_up(
     assert museum in found
 
 
+async def test_all_stops_together_cost_no_more_than_the_day_may(lab: Lab) -> None:
+    """A lunch for ¥600 was planned for four who had 600 for the day, beside ones for 320."""
+    lab = at_noon(lab, "2026-11-25")
+    demands, both = {"total_cost": 600, "people": 4}, {"meals": ["lunch", "dinner"]}
+    wish = plan(
+        nearby("王府井", "餐厅", "博物馆"), constraints=demands, outing={"meals": ["lunch"]}
+    )
+    free = plan(nearby("王府井", "餐厅", "博物馆"), outing=both)
+    scripted(lab, generate_query=[free, wish])
+    dear = await lab.ask("王府井附近玩一天，吃午饭和晚饭", "any")
+    state = await lab.ask("王府井附近玩一天，吃午饭和晚饭，四个人总共 600", "limited")
+    costs = {place["name"]: place["cost"] or 0 for place in state["places"]}
+    assert sum(costs[name] for name in stops(state)) * 4 <= 600
+    assert sum(costs.get(name, 0) for name in stops(dear)) * 4 > 600, "or there is nothing to see"
+
+
 async def test_a_client_that_sends_the_messages_itself_can_change_the_plan(lab: Lab) -> None:
     first = await lab.ask(ZH, context={"outing": "on"})
     messages = [*first["messages"], {"role": "user", "content": "不去第一个"}]

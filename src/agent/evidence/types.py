@@ -289,7 +289,7 @@ class Stop(TypedDict):
     hours_unknown: NotRequired[bool]
 
 
-LeftOutReason = Literal["closed", "hours", "meals", "time", "far", "unfit", "unwanted"]
+LeftOutReason = Literal["closed", "hours", "meals", "time", "far", "unfit", "unwanted", "dear"]
 
 
 class LeftOut(TypedDict):

@@ -21,7 +21,7 @@ from agent.evidence.geo import location_in, metres_apart
 from agent.evidence.mentions import mentioned, places_of
 from agent.evidence.outing.plan import HERE, MOST_VISITS, Legs, impossible, is_stop, plan, used_legs
 from agent.evidence.outing.wish import settled
-from agent.evidence.records import with_pinyin
+from agent.evidence.records import map_name, with_pinyin
 from agent.evidence.types import Gap, LeftOut, Leg, Outing, OutingWish, Place
 from agent.evidence.zones import CHINA, zone_of
 from agent.state import OverallState, Turn, Update, reader_language
@@ -143,20 +143,55 @@ class _Planner:
         self._wanted = wanted
         self._meter, self._emit = meter, emit
         self._near = turn["near"]
+        self._dear = list[LeftOut]()
+        """What gave way because all came to more than the day may cost."""
 
     async def outing(self) -> Outing | None:
         """Return the plan, linked to the map; None where no stop fits into the day."""
         walks = await self._walks()
-        outing = await self._planned(walks)
+        outing = await self._affordable(walks)
         if outing and (rides := await self._rides(outing)):
             outing = await self._planned({**walks, **rides})
         if outing:
+            outing["left_out"] += self._dear
             by_id = {place["id"]: place for place in self._places}
             stops = [by_id[id] for id in places_of(outing)]
             named = [(place["name"], place["location"]) for place in stops]
             outing["url"] = self._maps.stops_link(named)
             outing["left_out"] = [left for left in outing["left_out"] if self._is_missed(left)]
         return outing
+
+    async def _affordable(self, legs: Legs) -> Outing | None:
+        """Return the plan whose stops cost no more together than the day may.
+
+        While they do, the dearest that nobody asked for by name gives way to others.
+        """
+        outing = await self._planned(legs)
+        while outing and (dearest := self._dearest_of_too_many(outing)):
+            self._places = [place for place in self._places if place["id"] != dearest["id"]]
+            self._dear.append(self._too_dear(dearest))
+            outing = await self._planned(legs)
+        return outing
+
+    def _dearest_of_too_many(self, outing: Outing) -> Place | None:
+        demands = self._turn.get("constraints", {})
+        total, people = demands.get("total_cost"), demands.get("people", 1)
+        by_id = {place["id"]: place for place in self._places}
+        paid = [place for id in places_of(outing) if (place := by_id[id])["cost"]]
+        paid = [place for place in paid if place.get("per_head", True) and "currency" not in place]
+        if total is None or sum(place["cost"] or 0 for place in paid) * people <= total:
+            return None
+        free_to_go = [place for place in paid if place["id"] not in self._wanted]
+        return max(free_to_go, key=lambda place: place["cost"] or 0, default=None)
+
+    def _too_dear(self, place: Place) -> LeftOut:
+        language = reader_language(self._turn)
+        total = self._turn.get("constraints", {}).get("total_cost", 0)
+        text = say("outing.left_out.dear", language, total=f"{total:g}")
+        return LeftOut(
+            place=place["id"], name=map_name(place, language), source=place["source"],
+            reason="dear", text=text,
+        )  # fmt: skip
 
     def _is_missed(self, left: LeftOut) -> bool:
         """Return whether somebody asks why a place is not in the plan.
