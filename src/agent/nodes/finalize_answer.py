@@ -28,7 +28,6 @@ from agent.assistants.common.writer import MessageParts, refuse_if_all_failed, w
 from agent.configuration import Configuration
 from agent.core.budget import Meter
 from agent.core.errors import AgentError
-from agent.core.patterns import Linear
 from agent.core.progress import Emit
 from agent.evidence.constraints import grouped_lines
 from agent.evidence.grounding import says_not_found
@@ -57,7 +56,6 @@ _SHOWN_PLACES = 20
 _LEFT_FOR_RESEARCH = Share(kept_calls=8, tokens=0.5, seconds=0.5)
 """Of a run's limits, for more rounds after an answer that was begun too early."""
 _WAY_ON_TOKENS, _LONGEST_WAY_ON = 200, 500
-_FIGURE = Linear(r"\d+")
 
 
 async def finalize_answer(
@@ -205,7 +203,7 @@ async def _way_on(draft: Draft, state: OverallState) -> str:
 
 
 def _figures(text: str) -> set[str]:
-    return {match[0] for match in _FIGURE.finditer(text)}
+    return {*"".join(char if char.isdigit() else " " for char in text).split()}
 
 
 def _is_from_memory(draft: Draft, state: OverallState) -> bool:
