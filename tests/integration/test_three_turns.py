@@ -166,20 +166,3 @@ async def test_the_readers_clock_and_the_places_hold_in_the_next_questions(lab: 
         for question in ("Bookshops near Wangfujing", "Thanks!", "Which of them is open now?")
     ]
     assert local == ["2026-11-22 Sun 10:00 (UTC+8)"] * 3
-
-
-@pytest.mark.parametrize("thanks", ["谢谢！", "多谢啦"])
-async def test_thanks_cost_a_fraction_of_what_a_question_about_the_same_list_does(
-    lab: Lab, thanks: str
-) -> None:
-    """All facts of all places stood before a model that had only to be polite."""
-    llm = scripted(
-        lab,
-        generate_query=[plan(nearby("王府井", "书店")), plan(needs_search=False), plan()],
-        answer=[ModelReply(text="1. 王府井书店[^a0-0]\n2. 涵芬楼书店[^a0-1]" + "很近。" * 300)] * 3,
-    )
-    for question in ("王府井附近有什么书店", thanks, "这几家里哪一家离地铁站最近"):
-        await lab.ask(question)
-    bare, full = llm.prompts("generate_query")[1:]
-    assert len(bare) < len(full) / 2
-    assert "| no. 2" in block(bare, "previous_places"), "the second one is known all the same"

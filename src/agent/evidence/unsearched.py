@@ -5,15 +5,12 @@ A model says so; a weak one says it of facts as well. Code believes it where it 
 
 import unicodedata
 
-from agent.core.strings import has_han
 from agent.evidence.figures import Figure, figures
 from agent.evidence.language import sentence_spans, words
 
 _LONGEST_COURTESY = 200
 _SHORT = 30
 """Characters of thanks or a greeting that nobody replied to yet."""
-_THANKS, _OF_HAN = 16, 3
-"""Letters of mere thanks, and how many a Chinese character counts."""
 _SAME_WORDS = 2
 """So many words of a question in a reply: it speaks of what was asked."""
 
@@ -51,12 +48,6 @@ def courtesy_of(question: str, reply: str) -> str:
 def may_be_courtesy(question: str) -> bool:
     """Return whether a text can be thanks or a greeting: short, without a question or a number."""
     return len(question) <= _SHORT and not asks(question) and not _has_digit(question)
-
-
-def may_be_thanks(question: str) -> bool:
-    """Return whether a text is so short that it may well be thanks: 谢谢, thank you so much."""
-    letters = sum(_OF_HAN if has_han(char) else char.isalpha() for char in question)
-    return may_be_courtesy(question) and letters <= _THANKS
 
 
 def may_be_sum(question: str) -> bool:

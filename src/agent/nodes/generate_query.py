@@ -31,7 +31,6 @@ from agent.core.budget import Meter, Usage
 from agent.core.errors import AgentError
 from agent.core.progress import event
 from agent.evidence.types import Gap
-from agent.evidence.unsearched import may_be_thanks
 from agent.models.catalogue import DEFAULT_THINKING
 from agent.models.client import ModelClient
 from agent.nodes.reviewed_queries import taken
@@ -51,8 +50,6 @@ from agent.texts import prepare, say
 log = logging.getLogger(__name__)
 NODE = "generate_query"
 _DISTRICT_SECONDS = 5
-_SHOWN_ANSWER = 300
-"""Characters of the last answer before a message that may only thank for it."""
 _PREVIOUS_SHARE = 20
 """The part of a prompt (one in …) for what the last turn knew: the answer's has the double."""
 
@@ -110,17 +107,12 @@ def _prompt(
     configuration: Configuration,
 ) -> list[BaseMessage]:
     language, share = turn["language"], configuration.context_token_limit // _PREVIOUS_SHARE
-    # To thanks no fact matters, and "the second one later" is told by names alone.
-    bare = may_be_thanks(turn["question"])
-    again = {place["id"]: place["source"] for place in previous["places"]} if bare else {}
-    longest = {"longest": _SHOWN_ANSWER} if bare else {}
-    sources = "" if bare else previous_lines(previous, share, turn["question"], brief=True)
     values = {
         "today": turn.get("now", turn["today"]),
         "count": str(turn["count"]),
-        "conversation": conversation(messages, previous["sources"], **longest),
-        "previous_sources": sources,
-        "previous_places": shown_lines(previous, again, language, share, brief=True),
+        "conversation": conversation(messages, previous["sources"]),
+        "previous_sources": previous_lines(previous, share, turn["question"], brief=True),
+        "previous_places": shown_lines(previous, {}, language, share, brief=True),
         "planned_day": planned_before(previous, language),
         "user_location": position,
         "question": turn["question"],
