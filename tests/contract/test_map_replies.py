@@ -88,3 +88,24 @@ async def test_a_map_that_refuses_is_told_in_its_own_words_and_in_the_answer(
     # Also where a model that read all the web's evidence says that nothing is missing.
     note = reader_note(found.gaps, "王府井有很多店。", "zh", verdict="")
     assert say("missing.map", "zh") in note
+
+
+@pytest.mark.parametrize(
+    ("query", "more", "told"),
+    [
+        ("鼓楼 咖啡", {}, True),
+        ("南京 鼓楼 咖啡", {}, False),
+        ("coffee near the Drum Tower in Nanjing", {}, False),
+        ("鼓楼 咖啡", {"near": {"lng": 118.78, "lat": 32.06}}, False),
+        ("鼓楼 咖啡", {"near": {"lng": 116.4, "lat": 39.9}}, True),
+    ],
+)
+async def test_a_city_that_nobody_named_is_told(
+    lab: MapLab, query: str, more: dict[str, Any], told: bool
+) -> None:
+    body = {"status": "1", "info": "OK", "geocodes": [GEOCODE]}
+    lab.amap.faults = [replies("/geocode/geo", body)]
+    task: MapTask = {"intent": "nearby", "place": "鼓楼", "keywords": ["咖啡"]}
+    found = await lab.map_result(task, query=query, options=more)
+    message = say("map.city_assumed", "zh", place="鼓楼", city="南京市")
+    assert (message in [gap["message"] for gap in found.gaps]) is told

@@ -1,5 +1,7 @@
 """Several places of one name or kind on the second map: which is meant, and which is nearest."""
 
+import pytest
+
 from agent.evidence.records import place_lines
 from agent.evidence.references import references
 from agent.evidence.types import Constraints, Place
@@ -47,6 +49,33 @@ async def test_of_two_places_of_a_name_the_other_s_city_is_told(world: World) ->
     ]
     result = await world.result({**task, "country": "fi"})
     assert [place["name_en"] for place in result.places] == ["Sea Museum"]
+
+
+@pytest.mark.parametrize(("known", "told"), [((0.6, 0.55), True), ((0.8, 0.5), False)])
+async def test_of_towns_of_a_name_the_others_are_told_where_they_are_as_well_known(
+    known: tuple[float, float], told: bool
+) -> None:
+    towns = [
+        {"type": "relation", "id": 95 + at, "lat": 52.5 - at, "lon": 13.4, "country": "de",
+         "state": state, "importance": worth, "box": [13.3, 52.4 - at, 13.5, 52.6 - at],
+         "tags": {"place": "town", "name": "Quellbach"}}
+        for at, (state, worth) in enumerate(zip(("Nordland", "Südland"), known, strict=True))
+    ]  # fmt: skip
+    async with osm_world([*own_elements(), *towns]) as world:
+        result = await world.result(
+            {"intent": "nearby", "place": "Quellbach", "keywords": ["cafe"]}
+        )
+    values = {"place": "Quellbach", "city": "Nordland, DE", "others": "Südland, DE"}
+    message = say("map.ambiguous", "en", **values)
+    assert (message in [gap["message"] for gap in result.gaps]) is told
+
+
+async def test_the_city_of_a_place_is_told_where_nobody_named_one(world: World) -> None:
+    task = {"intent": "nearby", "place": "Museum of Rivers", "keywords": ["cafe"]}
+    message = say("map.city_assumed", "en", place="Museum of Rivers", city="Seestadt")
+    assert message in [gap["message"] for gap in (await world.result(task)).gaps]
+    named = await world.result({**task, "city": "Seestadt"})
+    assert message not in [gap["message"] for gap in named.gaps]
 
 
 async def test_a_way_to_a_place_that_was_shown_goes_to_that_one_not_to_a_namesake(

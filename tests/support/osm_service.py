@@ -172,7 +172,7 @@ class OsmService(Standin, Service):
         address = {
             "road": tags.get("addr:street"), "house_number": tags.get("addr:housenumber"),
             "city": city["tags"]["name"], "country": city.get("country", "").upper(),
-            "country_code": city["country"],
+            "country_code": city["country"], "state": city.get("state"),
         }  # fmt: skip
         return {
             "osm_type": element["type"], "osm_id": element["id"],
@@ -182,6 +182,7 @@ class OsmService(Standin, Service):
             "address": {k: v for k, v in address.items() if v},
             "namedetails": {k: v for k, v in tags.items() if k.startswith("name")},
             "extratags": tags, "boundingbox": [str(s) for s in (south, north, west, east)],
+            "importance": element.get("importance"),
         }  # fmt: skip
 
 

@@ -23,6 +23,7 @@ from agent.mcp.records import (
     BranchCalls,
     MapRecords,
     compacted,
+    is_named,
     lnglat,
     place_line,
     route_line,
@@ -200,7 +201,12 @@ class KeyedPrefetch(Prefetch):
         if not rows:
             self._unknown_end = name
             raise self._refused(f"{name}: not found", NOT_FOUND)
-        return name, rows[0]["location"]
+        first, at = rows[0], rows[0]["location"]
+        alike = [row["city"] for row in rows if is_named(row, first["name"]) and not self._city]
+        towns = [town for town in dict.fromkeys(alike) if town]
+        if len(towns) > 1:
+            self._tell_city(name, towns[0], towns[1:], at)
+        return name, at
 
     async def _found(self, name: str) -> dict[str, Any]:
         country = self._task.get("country")

@@ -8,11 +8,12 @@ from agent.core.errors import AgentError, BudgetExceeded, ProviderError, Provide
 from agent.core.faults import contained
 from agent.evidence.constraints import name_suits
 from agent.evidence.figures import figures
-from agent.evidence.geo import distance_text
+from agent.evidence.geo import distance_text, location_in, metres_apart
 from agent.evidence.kinds import in_words
 from agent.evidence.maps import WAYS
 from agent.evidence.records import map_title
-from agent.evidence.types import AvoidedRoad, Gap, MapTask, Point, TravelMode
+from agent.evidence.types import AvoidedRoad, Gap, Location, MapTask, Point, TravelMode
+from agent.evidence.vocabulary import city_in_english, landmark_in
 from agent.mcp.records import (
     POINTLESS_TO_GO_ON,
     BranchCalls,
@@ -37,6 +38,8 @@ WIDER = 2.5
 FEW = 3
 _RIDES_M = 5000
 """Up to which a way by bus is shown as one on foot, where there are no timetables."""
+_SAME_TOWN_M = 50_000
+"""Within which a place is in the town where the person is."""
 _WALKABLE_M = 1500
 """Up to which a way is one on foot unless something else is asked for."""
 
@@ -71,6 +74,8 @@ class Prefetch:
         """Roads that the map's ways can leave out."""
         self._unknown_end: str | None = None
         self._widened_from: int | None = None
+        self._cities = set[str]()
+        """Cities that places of this task were found in."""
 
     async def run(self) -> None:
         """Carry out the plan; a failed source becomes a gap, what is there already stays."""
@@ -193,12 +198,29 @@ class Prefetch:
         message = say("map.widened", language, what=what, **values)
         self._remark("map_widened", message, query="")
 
-    def _tell_ambiguous(self, place: str, city: str, others: Sequence[str]) -> None:
-        """Note that other cities have a place of this name, too."""
-        language = self._options.language
+    def _tell_city(self, place: str, city: str, others: Sequence[str], at: Location) -> None:
+        """Note which city's place was taken, where others have one, or nobody said which city."""
+        language, named = self._options.language, self._is_city_known(place, city, at)
         names = say("punctuation.comma", language).join(others[:3])
-        values = {"place": place, "city": city, "others": names}
-        self._remark("map_ambiguous", say("map.ambiguous", language, **values))
+        values = {"place": in_script(place, language), "city": in_script(city, language)}
+        self._cities.add(city)
+        if names:
+            message = say("map.ambiguous", language, others=in_script(names, language), **values)
+        elif not named:
+            message = say("map.city_assumed", language, **values)
+        else:
+            return
+        self._remark("map_ambiguous", message)
+
+    def _is_city_known(self, place: str, city: str, at: Location) -> bool:
+        """Return whether the question, its fame, what was shown before or where one is tell it."""
+        near, names = self._options.near, {city.removesuffix("市"), city_in_english(city) or city}
+        said = f"{self._query} {place} {' '.join(self._records.cities)}".casefold()
+        if landmark_in(place) or any(name.casefold() in said for name in names):
+            return True
+        shown = {each["city"] for each in self._options.known}
+        here = location_in(at["crs"], near) if near else None
+        return city in self._cities | shown or bool(here and metres_apart(here, at) < _SAME_TOWN_M)
 
     def _note_search(self, words: str, where: str, hits: int, radius_m: int | None = None) -> None:
         named = self._named_keywords().get(words, words)

@@ -80,6 +80,8 @@ class ResolvedPlace:
     district: str | None = None
     detail: dict[str, Any] | None = None
     """The looked-up place, where it took that to find it."""
+    is_area: bool = False
+    """Whether it is a town or a part of one, whose name says where it is."""
     others: tuple[str, ...] = ()
     """Cities that have a place of this name, too."""
 
@@ -130,7 +132,8 @@ async def _geocoded(call: CallTool, place: str, city: str | None, *, wide: bool)
             log.info("map: %s is at %s (%s)", place, candidate["location"], candidate.get("level"))
             town = text_or_none(candidate.get("city")) or text_or_none(candidate.get("province"))
             adcode, district = (text_or_none(candidate.get(one)) for one in ("adcode", "district"))
-            anchors.append(ResolvedPlace(place, location, town, adcode, district))
+            is_area = candidate.get("level") in _WIDE | _VILLAGES
+            anchors.append(ResolvedPlace(place, location, town, adcode, district, is_area=is_area))
     if not anchors:
         raise _refused(place, problem)
     towns = dict.fromkeys(anchor.city for anchor in anchors if anchor.city)
@@ -211,10 +214,10 @@ class AmapPrefetch(Prefetch):
         await self._look_up(searches, words)
 
     async def _located(self, place: str, city: str | None, *, wide: bool = False) -> ResolvedPlace:
-        """Return a place; that other cities have one of its name is told."""
+        """Return a place; which city's was taken is told where nobody named one."""
         anchor = await find_anchor(self._call, place, city, wide=wide)
-        if anchor.others and anchor.city:
-            self._tell_ambiguous(place, anchor.city, anchor.others)
+        if anchor.city and not city and (anchor.others or not anchor.is_area):
+            self._tell_city(place, anchor.city, anchor.others, anchor.location)
         return anchor
 
     async def _centre(self) -> ResolvedPlace:

@@ -20,6 +20,8 @@ log = logging.getLogger(__name__)
 _RADIUS_M = (100, 10_000)
 _ENTERED, _MOST_ENTERED = 8, 20
 """Places of a search that are entered, and where demands are to be met: each is whole already."""
+_AS_KNOWN, _FAMOUS = 0.1, 0.4
+"""Of the geocoder's importance: how far below another as well known, from where on world-famous."""
 _TOO_WIDE = frozenset({"place=country", "place=state", "place=continent", "place=ocean"})
 _SIGHTS, _HAN = "sights", "\u2e80"
 _PARTS = str.maketrans({",": "\n", "，": "\n", "(": "\n", "（": "\n", ")": None, "）": None})
@@ -165,12 +167,26 @@ class OsmPrefetch(Prefetch):
         row, location = rows[0], location_of(rows[0])
         if location is None:
             raise self._refused(f"{place}: no position", "map_place_not_found")
-        towns = [text_or_none(each.get("city")) for each in rows if _same_name(each, row)]
-        others = list(dict.fromkeys(town for town in towns if town and town != towns[0]))
-        if others and towns[0] and not city and not row.get("is_area"):
-            self._tell_ambiguous(place, towns[0], others)
+        if not city:
+            self._tell_taken(place, rows, location)
         is_local = str(row.get("name")).casefold() == place.casefold()
         return OsmSpot(name_of(row, self._language) if is_local else place, location, row)
+
+    def _tell_taken(self, place: str, rows: Sequence[Mapping[str, Any]], at: Location) -> None:
+        """Tell of a name that several towns have which was taken; of a famous one it is plain."""
+        first = rows[0]
+        worth = finite(first.get("importance")) or 0.0
+        # Berlin is not asked about for the sake of Berlin in New Hampshire.
+        alike = [
+            row
+            for row in rows
+            if _same_name(row, first)
+            and worth - (finite(row.get("importance")) or 0.0) <= _AS_KNOWN
+        ]
+        towns = list(dict.fromkeys(town for row in alike if (town := _town(row))))
+        is_plain = bool(first.get("is_area")) or worth >= _FAMOUS
+        if towns and (len(towns) > 1 or not is_plain):
+            self._tell_city(place, towns[0], towns[1:], at)
 
     def _shown(self, text: str, city: str | None, start: OsmSpot | None) -> OsmSpot | None:
         """Return the place of that name that the person was shown, of several the nearest.
@@ -273,6 +289,14 @@ def _is_called(place: Place, text: str) -> bool:
 
 def _parts(text: str) -> list[str]:
     return [part.strip() for part in text.casefold().translate(_PARTS).split("\n")]
+
+
+def _town(row: Mapping[str, Any]) -> str | None:
+    """Return the town that a place is in; of a town itself, its region and country."""
+    if not row.get("is_area"):
+        return text_or_none(row.get("city"))
+    parts = [text_or_none(row.get(part)) for part in ("region", "country")]
+    return ", ".join(part for part in parts if part) or None
 
 
 def _same_name(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

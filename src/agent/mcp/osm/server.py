@@ -229,6 +229,7 @@ def _of_row(row: dict[str, Any]) -> dict[str, Any] | None:
         "lat": lat,
         "tag": tag,
         "is_area": row.get("category") in ("boundary", "place"),
+        "importance": finite(row.get("importance")),
         "bbox": f"{west},{south},{east},{north}",
         **_address(address),
         **_chosen(_texts(row.get("extratags"))),
@@ -246,6 +247,7 @@ def _address(address: Mapping[str, str]) -> dict[str, str]:
     return {
         "address": ", ".join(filter(None, (street, " ".join([first("postcode"), city]).strip()))),
         "city": city,
+        "region": first("state", "province", "region", "county"),
         "district": first("city_district", "borough", "suburb", "neighbourhood"),
         "country": first("country"),
         "country_code": first("country_code").lower(),
